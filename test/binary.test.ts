@@ -2,19 +2,19 @@ import { beforeAll, describe, expect, test } from 'bun:test';
 import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { VERSION } from '../shared/version.ts';
-import { challengeOn, userHandleOn } from './support/admin-pages.ts';
-import { secretOf } from './support/admins.ts';
-import { createAuthenticator } from './support/authenticator.ts';
 import { type Finished, PROJECT } from './support/cli.ts';
 import { get } from './support/http.ts';
 import { DESCRIPTION } from './support/keys.ts';
-import { sendLines } from './support/manage.ts';
-import { fetchPage } from './support/pages.ts';
+import { startServerProcess } from './support/machine/server-process.ts';
+import { KEY, openTerminal } from './support/machine/terminal.ts';
+import { expectEachWorkerSays } from './support/machine/workers.ts';
+import { challengeOn, userHandleOn } from './support/portal/admin-pages.ts';
+import { secretOf } from './support/portal/admins.ts';
+import { createAuthenticator } from './support/portal/authenticator.ts';
+import { sendLines } from './support/portal/manage.ts';
+import { fetchPage } from './support/portal/pages.ts';
 import { ROUTES } from './support/requests.ts';
 import { noteMail } from './support/secret-search.ts';
-import { startServerProcess } from './support/server-process.ts';
-import { KEY, openTerminal } from './support/terminal.ts';
-import { expectEachWorkerSays } from './support/workers.ts';
 import { tempFolder } from './support/world.ts';
 
 // The one binary of `bun run build`, alone: run in folders that hold nothing of ours, with an empty PATH.

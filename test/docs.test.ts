@@ -26,7 +26,7 @@ import { onBox } from './support/actors.ts';
 import { PROJECT } from './support/cli.ts';
 import { readingOf } from './support/reading.ts';
 import { ROUTES } from './support/requests.ts';
-import { SOURCES } from './support/sources.ts';
+import { SOURCES } from './support/source/sources.ts';
 import { testDeps } from './support/world.ts';
 
 // The documents are compared with the code: their tables both ways, and every link, path, command and variable that they name.

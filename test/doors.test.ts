@@ -11,12 +11,12 @@ import { ALL_OPERATIONS } from '../shared/operations.ts';
 import type { Signed } from '../shared/sessions-file/whose.ts';
 import { ownerToSign } from '../shared/sign-ins/binding.ts';
 import { normaliseText } from '../shared/text.ts';
-import { withPasskey } from './support/admin-pages.ts';
 import { importLines } from './support/import.ts';
 import { DESCRIPTION, keyIn } from './support/keys.ts';
-import { call, personTokenFor, tokenFor } from './support/manage.ts';
-import { fetchPage, type PageAnswer, signInOwner, unescaped } from './support/pages.ts';
-import { remoteWorld } from './support/remote.ts';
+import { withPasskey } from './support/portal/admin-pages.ts';
+import { call, personTokenFor, tokenFor } from './support/portal/manage.ts';
+import { fetchPage, type PageAnswer, signInOwner, unescaped } from './support/portal/pages.ts';
+import { remoteWorld } from './support/portal/remote.ts';
 
 // Every operation of the table, by every role, on an own key, another's and none, through every door: who may do what is said
 // in the table, and each door goes by it. A new entry is tried without a line here.

@@ -3,9 +3,9 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { profilectl } from './support/cli.ts';
 import { get as ask } from './support/http.ts';
-import { startServerProcess } from './support/server-process.ts';
-import { startSmtp } from './support/smtp.ts';
-import { KEY, openTerminal } from './support/terminal.ts';
+import { startServerProcess } from './support/machine/server-process.ts';
+import { KEY, openTerminal } from './support/machine/terminal.ts';
+import { startSmtp } from './support/mail/smtp.ts';
 import { tempFolder } from './support/world.ts';
 
 // One whole life, with the real command line as processes, the real server on a socket and a real mail server.

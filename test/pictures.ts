@@ -1,8 +1,8 @@
 import { mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { BrowserContext, Page } from 'playwright-core';
-import { addAuthenticator, toolsOf } from './support/browser.ts';
-import { connectChromium } from './support/chromium.ts';
+import { addAuthenticator, toolsOf } from './support/portal/browser.ts';
+import { connectChromium } from './support/portal/chromium.ts';
 
 // `bun run pictures` makes the README's pictures: it starts the demo, does in Chromium what an owner and an admin do there, and
 // takes two pages, each for light and for dark. Whoever changes these pages runs it again.

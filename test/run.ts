@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { SEED } from './support/rounds.ts';
 import { searchForSecrets } from './support/secret-search.ts';
-import { type Counts, readReport, reportLines, totalsOf } from './support/test-report.ts';
+import { type Counts, readReport, reportLines, totalsOf } from './support/source/test-report.ts';
 
 // What `bun run test` does: installs, makes the types of a client, then type check, lint and format check, then every test.
 // `bun run test:fast` (--fast) leaves out the slow ones; `bun run test:long` (--long) repeats what depends on chance four
@@ -16,7 +16,7 @@ const PROJECT = join(import.meta.dir, '..');
 const MODE = process.argv[2];
 
 /** Test files that run when all others are done: another process that writes much would delay what they measure. */
-const ALONE = ['test/faults/power-cut.test.ts'];
+const ALONE = ['test/faults/files/power-cut.test.ts'];
 
 /**
  * What `test:fast` leaves out: what starts a browser, commands, servers or threads, waits for mails or slow clients, tries
@@ -29,12 +29,12 @@ const SLOW = [
   'test/server/manage/{feed,foreign-clients}*.test.ts',
   'test/server/{damaged,freshness,docs/examples,http/big-answers}.test.ts',
   'test/server/portal/{platform,restored}.test.ts',
-  'test/shared/access/mail-limits.test.ts',
-  'test/shared/db/{database-files,log-keeper,upgrade}.test.ts',
-  'test/shared/keys/{approval-protocol,ban,expire,shown}.test.ts',
+  'test/shared/sign-in/mail-limits.test.ts',
+  'test/shared/db-files/{database-files,log-keeper,upgrade}.test.ts',
+  'test/shared/keys/{key-version,life/approval-protocol,life/ban,life/expire}.test.ts',
   'test/shared/limits/{limits,lost-file,threads}.test.ts',
-  'test/shared/profiles/write/{as-of-model,changes,import-order}.test.ts',
-  'test/shared/{mail,notices}/**',
+  'test/shared/profiles/{edit/changes,import/as-of-model,import/import-order}.test.ts',
+  'test/shared/{mail,outbox,upkeep/delivery}/**',
   '**/*browser.test.ts',
 ];
 
@@ -112,7 +112,7 @@ function nothingLeaked(kept: string): boolean {
 /** Starts one Chromium for all tests, where there is one, and ends it with them. */
 async function withChromium(act: (variables: Record<string, string>) => Promise<void>): Promise<void> {
   // Loaded now, since it needs the packages.
-  const { hasChromium, serveChromium } = await import('./support/chromium.ts');
+  const { hasChromium, serveChromium } = await import('./support/portal/chromium.ts');
   // One that does not start makes the tests fail that need it, which start it themselves then.
   const browser = hasChromium ? await serveChromium().catch(() => null) : null;
   if (browser === null) return await act({});

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { openDatabase } from '../shared/db-files/open.ts';
 import { cleanEnvironment, fromSource, PROJECT } from './support/cli.ts';
 import { get } from './support/http.ts';
-import { startServerProcess } from './support/server-process.ts';
+import { startServerProcess } from './support/machine/server-process.ts';
 import { tempFolder } from './support/world.ts';
 
 // What is loaded where it is not used makes every start slower, and nobody notices. Each process here says at its end

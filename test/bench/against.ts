@@ -1,11 +1,11 @@
 import { realpathSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { PROJECT } from '../support/cli.ts';
-import { memoryAgainst } from './against-memory.ts';
-import { p99Against, pagesAgainst, type Running } from './against-pages.ts';
-import { type Pair, printFaults, printRatio, sideOf } from './against-servers.ts';
+import { memoryAgainst } from './against/memory.ts';
+import { p99Against, pagesAgainst, type Running } from './against/pages.ts';
+import { type Pair, printFaults, printRatio, sideOf } from './against/servers.ts';
 import { type Bench, closeBench, openBench } from './bench.ts';
-import { floodTraffic } from './flood.ts';
+import { floodTraffic } from './cases/flood.ts';
 import { ask, type Traffic, traffic } from './load.ts';
 import { alternate, loading } from './measure.ts';
 import {

@@ -1,9 +1,9 @@
 import type { Bench } from './bench.ts';
-import { besideImport } from './beside.ts';
-import { help, keysList, starting } from './commands.ts';
-import { feed } from './feed.ts';
-import { flood, floodBeside } from './flood.ts';
-import { latency } from './latency.ts';
+import { besideImport } from './cases/beside.ts';
+import { help, keysList, starting } from './cases/commands.ts';
+import { feed } from './cases/feed.ts';
+import { flood, floodBeside } from './cases/flood.ts';
+import { latency } from './cases/latency.ts';
 import {
   batches,
   ceiling,
@@ -15,14 +15,14 @@ import {
   notModified,
   sizes,
   uniform,
-} from './lookups.ts';
-import { memory } from './memory.ts';
-import { platform } from './platform.ts';
-import { platformBeside } from './platform-beside.ts';
+} from './cases/lookups.ts';
+import { memory } from './cases/memory.ts';
+import { platform } from './cases/platform.ts';
+import { platformBeside } from './cases/platform-beside.ts';
+import { besideSaves } from './cases/saves.ts';
+import { exporting, importing } from './cases/transfer.ts';
+import { workers } from './cases/workers.ts';
 import type { Result } from './results.ts';
-import { besideSaves } from './saves.ts';
-import { exporting, importing } from './transfer.ts';
-import { workers } from './workers.ts';
 
 /** Everything that is measured, in the order of the table. */
 export const CASES: readonly { name: string; isLong?: true; run: (bench: Bench) => Promise<Result[]> }[] = [

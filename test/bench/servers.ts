@@ -9,7 +9,7 @@ export type Target = { port: number; pid: number; log: string; stop: () => Promi
 /** What the bare server sends, always: an answer of ours at its typical size. */
 export type TypicalAnswer = { status: number; headers: Record<string, string>; body: string };
 
-const BARE = join(import.meta.dir, 'bare.ts');
+const BARE = join(import.meta.dir, 'bare/bare.ts');
 const PATIENCE_MS = 30_000;
 
 /** Starts `profilectl serve` as an operator would, its log in a file. Throws {@link Skipped} where it refuses `WORKERS`. */

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { VARIABLES } from '../../shared/config/variables.ts';
 import { openDatabase } from '../../shared/db-files/open.ts';
 import { cleanEnvironment, fromSource, PROJECT, profilectl, profilectlWords } from '../support/cli.ts';
-import { openTerminal } from '../support/terminal.ts';
+import { openTerminal } from '../support/machine/terminal.ts';
 import { tempFolder, testDeps } from '../support/world.ts';
 
 // What commands say of the variables, and of files that are not the operator's own.

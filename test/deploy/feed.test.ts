@@ -16,9 +16,9 @@ import { cleanEnvironment, type Finished, PROJECT, profilectlWords } from '../su
 import { get } from '../support/http.ts';
 import { exportText, importLines } from '../support/import.ts';
 import { issue } from '../support/keys.ts';
-import { feedWordsFor, tokenFor } from '../support/manage.ts';
-import { pageWorld, serverOfPages } from '../support/pages.ts';
-import { OWNER, type Postgres, postgresFolder, startPostgres } from '../support/postgres.ts';
+import { OWNER, type Postgres, postgresFolder, startPostgres } from '../support/machine/postgres.ts';
+import { feedWordsFor, tokenFor } from '../support/portal/manage.ts';
+import { pageWorld, serverOfPages } from '../support/portal/pages.ts';
 
 // deploy/feed/, run against a real PostgreSQL and a real server.
 

@@ -4,10 +4,10 @@ import { join } from 'node:path';
 import { listTokens } from '../../shared/backends/backend-tokens.ts';
 import { noteTokenUse } from '../../shared/backends/token-uses.ts';
 import { isoTime, systemClock } from '../../shared/clock.ts';
-import { testAccess } from '../support/access.ts';
 import { cleanEnvironment, type Finished, PROJECT, profilectl, profilectlWords } from '../support/cli.ts';
 import { importLines } from '../support/import.ts';
-import { tokenFor } from '../support/manage.ts';
+import { testAccess } from '../support/portal/access.ts';
+import { tokenFor } from '../support/portal/manage.ts';
 import { tempFolder } from '../support/world.ts';
 
 // The scripts of deploy/import/ and deploy/compose/, run by the shell that they are for.

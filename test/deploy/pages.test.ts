@@ -2,7 +2,6 @@ import { describe, expect, test } from 'bun:test';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { startTestServer } from '../support/http.ts';
-import { insertProfile } from '../support/profiles.ts';
 import {
   CLIENT_ADDRESS,
   type Forwarded,
@@ -11,7 +10,8 @@ import {
   startCaddy,
   startNginx,
   through,
-} from '../support/proxy.ts';
+} from '../support/network/proxy.ts';
+import { insertProfile } from '../support/profiles.ts';
 
 // The pages under /developers behind the two proxies of `deploy/`; skipped by name where these are not installed.
 

@@ -3,10 +3,9 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { connect } from 'node:tls';
 import { gunzipSync } from 'node:zlib';
-import { TEST_CA } from '../support/certificates.ts';
 import { PROJECT } from '../support/cli.ts';
 import { startTestServer, takeApart } from '../support/http.ts';
-import { insertProfile } from '../support/profiles.ts';
+import { TEST_CA } from '../support/network/certificates.ts';
 import {
   CLIENT_ADDRESS,
   programPath,
@@ -15,7 +14,8 @@ import {
   startCaddy,
   startNginx,
   through,
-} from '../support/proxy.ts';
+} from '../support/network/proxy.ts';
+import { insertProfile } from '../support/profiles.ts';
 import { prepare } from '../support/requests.ts';
 import { tempFolder } from '../support/world.ts';
 

@@ -1,14 +1,14 @@
 import { expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
-import { adminWorld, hiddenIn, signInAdmin } from '../support/admin-pages.ts';
-import { TEST_CA_FILE } from '../support/certificates.ts';
 import { cleanEnvironment, PROJECT, profilectlWords } from '../support/cli.ts';
 import { DESCRIPTION, mailedSecrets } from '../support/keys.ts';
-import { goOnIn } from '../support/login.ts';
-import { newDesktop } from '../support/logins.ts';
-import { type PageWorld, serverOfPages, signInOwner, visit } from '../support/pages.ts';
-import { freePort, programPath, type ReverseProxy, startCaddy, through } from '../support/proxy.ts';
-import { confirming, type Decider, profilectlDeciding } from '../support/remote.ts';
+import { TEST_CA_FILE } from '../support/network/certificates.ts';
+import { freePort, programPath, type ReverseProxy, startCaddy, through } from '../support/network/proxy.ts';
+import { adminWorld, hiddenIn, signInAdmin } from '../support/portal/admin-pages.ts';
+import { goOnIn } from '../support/portal/login.ts';
+import { newDesktop } from '../support/portal/logins.ts';
+import { type PageWorld, serverOfPages, signInOwner, visit } from '../support/portal/pages.ts';
+import { confirming, type Decider, profilectlDeciding } from '../support/portal/remote.ts';
 
 type Desktop = ReturnType<typeof newDesktop>;
 

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'bun:test';
 import { randomInt } from 'node:crypto';
-import { programPath, type ReverseProxy, startCaddy, through } from '../support/proxy.ts';
+import { startServerProcess } from '../support/machine/server-process.ts';
+import { programPath, type ReverseProxy, startCaddy, through } from '../support/network/proxy.ts';
+import { parseItems } from '../support/network/structured-fields.ts';
 import { keyFor, prepare } from '../support/requests.ts';
 import { rounds, seededRandom } from '../support/rounds.ts';
-import { startServerProcess } from '../support/server-process.ts';
-import { parseItems } from '../support/structured-fields.ts';
 import { testDeps } from '../support/world.ts';
 
 // A real server process that is restarted behind Caddy with the project's configuration, while clients ask.

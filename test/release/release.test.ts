@@ -5,11 +5,11 @@ import { join } from 'node:path';
 import { TARGETS } from '../../deploy/release/targets.ts';
 import { VERSION } from '../../shared/version.ts';
 import { PROJECT } from '../support/cli.ts';
-import { createDebianRoot, type DebianRoot, NO_DEBIAN_ROOT } from '../support/debian-root.ts';
 import { get } from '../support/http.ts';
-import { CANNOT_FOLLOW, followPage, pageBlocks, prepareForPage } from '../support/install-page.ts';
+import { createDebianRoot, type DebianRoot, NO_DEBIAN_ROOT } from '../support/machine/debian-root.ts';
+import { CANNOT_FOLLOW, followPage, pageBlocks, prepareForPage } from '../support/machine/install-page.ts';
+import { startServerProcess } from '../support/machine/server-process.ts';
 import { rounds } from '../support/rounds.ts';
-import { startServerProcess } from '../support/server-process.ts';
 
 // `bun run release`, run for real; its programs are installed and run, the one for arm64 by qemu. `test:long` makes all
 // targets.

@@ -7,7 +7,7 @@ import { makeSbom } from '../../deploy/release/sbom.ts';
 import { TARGETS } from '../../deploy/release/targets.ts';
 import { VERSION } from '../../shared/version.ts';
 import { PROJECT } from '../support/cli.ts';
-import { SOURCES } from '../support/sources.ts';
+import { SOURCES } from '../support/source/sources.ts';
 
 // The bill of materials is checked against the schema of CycloneDX, the lock file and what the program imports.
 

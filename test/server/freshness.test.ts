@@ -1,9 +1,9 @@
 import { expect, test } from 'bun:test';
 import { get } from '../support/http.ts';
 import { changeByHand, importLines } from '../support/import.ts';
+import { startServerProcess } from '../support/machine/server-process.ts';
 import { keyFor } from '../support/requests.ts';
 import { rounds } from '../support/rounds.ts';
-import { startServerProcess } from '../support/server-process.ts';
 import { testDeps } from '../support/world.ts';
 
 // What this process commits, another that serves must show; it keeps what it has read in memory.

@@ -4,9 +4,9 @@ import type { Signed } from '../../shared/sessions-file/whose.ts';
 import { ownerToSign } from '../../shared/sign-ins/binding.ts';
 import { jsonLines } from '../support/import.ts';
 import { DESCRIPTION, request } from '../support/keys.ts';
-import { call, expectRefused, feedWordsFor, personTokenFor, sendLines, tokenFor } from '../support/manage.ts';
-import { ADA, ownerWorld } from '../support/owner-pages.ts';
-import { serverOfPages, unescaped, visit } from '../support/pages.ts';
+import { call, expectRefused, feedWordsFor, personTokenFor, sendLines, tokenFor } from '../support/portal/manage.ts';
+import { ADA, ownerWorld } from '../support/portal/owner-pages.ts';
+import { serverOfPages, unescaped, visit } from '../support/portal/pages.ts';
 import { tempFolder } from '../support/world.ts';
 
 // Sentences about files are for the operator, those about rules for whoever broke them, however the database is called.

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { DAY_MS, openThreadClock, SETTLE_MS, withSettledTime } from '../../shared/clock.ts';
-import { createClockModel } from '../support/clock-model.ts';
+import { createClockModel } from '../support/storage/clock-model.ts';
 import { testClock } from '../support/world.ts';
 
 test('the clock of all threads runs on, also after it was asked so often that the function is compiled', () => {

@@ -3,7 +3,7 @@ import { connect } from 'node:net';
 import { startServer } from '../../server/main.ts';
 import type { RunningServer, ServerOptions } from '../../server/process/running-server.ts';
 import type { Deps } from '../../shared/deps.ts';
-import { checkAnswer, knowServer } from './document.ts';
+import { checkAnswer, knowServer } from './network/document.ts';
 import { noteOutput } from './secret-search.ts';
 import { testClock, testDeps } from './world.ts';
 

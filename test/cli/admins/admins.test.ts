@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'bun:test';
 import { listAdmins } from '../../../shared/admins/admins.ts';
-import { testAccess } from '../../support/access.ts';
-import { enrol, registerAt, signIn } from '../../support/admins.ts';
 import { profilectl } from '../../support/cli.ts';
+import { KEY, openTerminal } from '../../support/machine/terminal.ts';
+import { testAccess } from '../../support/portal/access.ts';
+import { enrol, registerAt, signIn } from '../../support/portal/admins.ts';
 import { refusal } from '../../support/refusal.ts';
-import { KEY, openTerminal } from '../../support/terminal.ts';
 
 const PUBLIC_URL = 'https://api.example.org';
 

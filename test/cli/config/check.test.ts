@@ -7,7 +7,7 @@ import { VARIABLES } from '../../../shared/config/variables.ts';
 import { PROJECT, profilectl } from '../../support/cli.ts';
 import { tempFolder, testConfig } from '../../support/world.ts';
 
-const CERTIFICATES = join(PROJECT, 'test/support/certificates');
+const CERTIFICATES = join(PROJECT, 'test/support/network/certificates');
 
 type Report = {
   ok: boolean;

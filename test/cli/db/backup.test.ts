@@ -18,9 +18,9 @@ import { cleanEnvironment, profilectl, profilectlWords } from '../../support/cli
 import { get } from '../../support/http.ts';
 import { exportText, importLines, jsonLines } from '../../support/import.ts';
 import { issue } from '../../support/keys.ts';
+import { startServerProcess } from '../../support/machine/server-process.ts';
+import { openTerminal } from '../../support/machine/terminal.ts';
 import { rounds } from '../../support/rounds.ts';
-import { startServerProcess } from '../../support/server-process.ts';
-import { openTerminal } from '../../support/terminal.ts';
 import { testDeps } from '../../support/world.ts';
 
 async function world() {

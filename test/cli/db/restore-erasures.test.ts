@@ -8,9 +8,9 @@ import { checkDatabase } from '../../../shared/upkeep/check.ts';
 import { profilectl } from '../../support/cli.ts';
 import { jsonLines } from '../../support/import.ts';
 import { DESCRIPTION } from '../../support/keys.ts';
-import { startServerProcess } from '../../support/server-process.ts';
-import { KEY, openTerminal } from '../../support/terminal.ts';
-import { makeOlderDatabase } from '../../support/upgrade.ts';
+import { startServerProcess } from '../../support/machine/server-process.ts';
+import { KEY, openTerminal } from '../../support/machine/terminal.ts';
+import { makeOlderDatabase } from '../../support/machine/upgrade.ts';
 import { tempFolder } from '../../support/world.ts';
 
 // What a restore does about profiles that were erased since the backup.

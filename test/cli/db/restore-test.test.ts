@@ -6,7 +6,7 @@ import { MIGRATIONS } from '../../../shared/db/migrations.ts';
 import { readLastDone } from '../../../shared/upkeep/chore-times.ts';
 import { cleanEnvironment, PROJECT, profilectl, profilectlWords } from '../../support/cli.ts';
 import { jsonLines } from '../../support/import.ts';
-import { startServerProcess } from '../../support/server-process.ts';
+import { startServerProcess } from '../../support/machine/server-process.ts';
 import { tempFolder } from '../../support/world.ts';
 
 /** A database of one profile, a backup of it, and `db check --restore` with a temporary folder of its own. */

@@ -21,10 +21,10 @@ import { prepareRestore } from '../../../shared/upkeep/restore.ts';
 import { onBox } from '../../support/actors.ts';
 import { profilectl } from '../../support/cli.ts';
 import { jsonLines } from '../../support/import.ts';
+import { startServerProcess } from '../../support/machine/server-process.ts';
+import { KEY, openTerminal } from '../../support/machine/terminal.ts';
+import { makeOlderDatabase } from '../../support/machine/upgrade.ts';
 import { refusal } from '../../support/refusal.ts';
-import { startServerProcess } from '../../support/server-process.ts';
-import { KEY, openTerminal } from '../../support/terminal.ts';
-import { makeOlderDatabase } from '../../support/upgrade.ts';
 import { tempFolder } from '../../support/world.ts';
 
 /** The commands that the tests run on the database and the backup of a folder. */

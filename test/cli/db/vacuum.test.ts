@@ -8,8 +8,8 @@ import { profilectl } from '../../support/cli.ts';
 import { eraseProfile } from '../../support/erase.ts';
 import { jsonLines } from '../../support/import.ts';
 import { issue } from '../../support/keys.ts';
+import { makeOlderDatabase } from '../../support/machine/upgrade.ts';
 import { insertProfile } from '../../support/profiles.ts';
-import { makeOlderDatabase } from '../../support/upgrade.ts';
 import { tempFolder, testDeps } from '../../support/world.ts';
 
 /** A database with two profiles and a key, of which one profile was erased. */

@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { keyHistory, listKeys, showKey } from '../../../shared/keys/view.ts';
 import { profilectl } from '../../support/cli.ts';
 import { DESCRIPTION, issue, mails } from '../../support/keys.ts';
+import { KEY, openTerminal } from '../../support/machine/terminal.ts';
 import { insertProfile } from '../../support/profiles.ts';
-import { KEY, openTerminal } from '../../support/terminal.ts';
 import { testDeps } from '../../support/world.ts';
 
 /** A database with an Active key, and `profilectl` on it. */

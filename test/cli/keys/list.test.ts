@@ -3,8 +3,8 @@ import { keysText } from '../../../cli/keys/print.ts';
 import { listKeys } from '../../../shared/keys/view.ts';
 import { profilectl } from '../../support/cli.ts';
 import { issue, request } from '../../support/keys.ts';
+import { openTerminal } from '../../support/machine/terminal.ts';
 import { insertProfile } from '../../support/profiles.ts';
-import { openTerminal } from '../../support/terminal.ts';
 import { testClock, testDeps } from '../../support/world.ts';
 
 const clock = testClock(Date.parse('2026-11-03T12:00:00Z'));

@@ -7,8 +7,8 @@ import { keyHistory, listKeys, showKey } from '../../../shared/keys/view.ts';
 import { onBox } from '../../support/actors.ts';
 import { profilectl } from '../../support/cli.ts';
 import { mailedSecrets, request } from '../../support/keys.ts';
+import { KEY, openTerminal } from '../../support/machine/terminal.ts';
 import { insertProfile } from '../../support/profiles.ts';
-import { KEY, openTerminal } from '../../support/terminal.ts';
 import { testClock, testDeps } from '../../support/world.ts';
 
 const clock = testClock(Date.now() - 3 * 86_400_000 - 60_000);

@@ -6,8 +6,8 @@ import { inputFor } from '../../../shared/operations/entry.ts';
 import { DECISIONS } from '../../../shared/operations.ts';
 import { profilectl } from '../../support/cli.ts';
 import { issue, keyIn, mails, request } from '../../support/keys.ts';
+import { KEY, openTerminal } from '../../support/machine/terminal.ts';
 import { insertProfile } from '../../support/profiles.ts';
-import { KEY, openTerminal } from '../../support/terminal.ts';
 import { testClock, testDeps } from '../../support/world.ts';
 
 // The commands go by the machine's clock.

@@ -3,8 +3,8 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { profilectl } from '../../support/cli.ts';
 import { DESCRIPTION, keysListed } from '../../support/keys.ts';
+import { KEY, openTerminal } from '../../support/machine/terminal.ts';
 import { insertProfile } from '../../support/profiles.ts';
-import { KEY, openTerminal } from '../../support/terminal.ts';
 import { testDeps } from '../../support/world.ts';
 
 const deps = testDeps();

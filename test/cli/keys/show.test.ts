@@ -8,8 +8,8 @@ import { profilectl, profilectlWords } from '../../support/cli.ts';
 import { otherCase, UNKNOWN_KEY, unknownButAlike } from '../../support/identifiers.ts';
 import { changeByHand } from '../../support/import.ts';
 import { DESCRIPTION, issue, request } from '../../support/keys.ts';
+import { openTerminal } from '../../support/machine/terminal.ts';
 import { insertProfile } from '../../support/profiles.ts';
-import { openTerminal } from '../../support/terminal.ts';
 import { testClock, testDeps } from '../../support/world.ts';
 
 const deps = testDeps();

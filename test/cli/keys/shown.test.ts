@@ -5,7 +5,7 @@ import { OPERATIONS, perform } from '../../../shared/operations.ts';
 import { onBox } from '../../support/actors.ts';
 import { importLines } from '../../support/import.ts';
 import { DESCRIPTION, issue, mails, request } from '../../support/keys.ts';
-import { KEY, openTerminal, type Terminal } from '../../support/terminal.ts';
+import { KEY, openTerminal, type Terminal } from '../../support/machine/terminal.ts';
 import { testDeps } from '../../support/world.ts';
 
 // What was shown is what is done: while a question stands, somebody else changes what it is about.

@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { profilectl } from '../../support/cli.ts';
 import { jsonLines } from '../../support/import.ts';
-import { KEY, openTerminal } from '../../support/terminal.ts';
+import { KEY, openTerminal } from '../../support/machine/terminal.ts';
 import { tempFolder } from '../../support/world.ts';
 
 async function world(): Promise<string> {

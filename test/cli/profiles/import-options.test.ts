@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { DAY_MS, isoTime, systemClock } from '../../../shared/clock.ts';
 import { PROJECT, profilectl, profilectlWords } from '../../support/cli.ts';
 import { jsonLines } from '../../support/import.ts';
-import { openTerminal } from '../../support/terminal.ts';
+import { openTerminal } from '../../support/machine/terminal.ts';
 import { tempFolder } from '../../support/world.ts';
 
 const profiles = (count: number) => Array.from({ length: count }, (_, at) => ({ id: at + 1, username: `u${at + 1}` }));

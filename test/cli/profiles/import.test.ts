@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { openDatabase } from '../../../shared/db-files/open.ts';
 import { cleanEnvironment, profilectl, profilectlWords } from '../../support/cli.ts';
 import { jsonLines } from '../../support/import.ts';
-import { openTerminal } from '../../support/terminal.ts';
+import { openTerminal } from '../../support/machine/terminal.ts';
 import { tempFolder } from '../../support/world.ts';
 
 const ADA = { id: 7, username: 'Ada', email: 'ada@example.org' };

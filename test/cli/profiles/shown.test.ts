@@ -10,9 +10,9 @@ import { onBox } from '../../support/actors.ts';
 import { cleanEnvironment, profilectlWords } from '../../support/cli.ts';
 import { changeByHand, exportText, importLines, jsonLines } from '../../support/import.ts';
 import { issue, waitingWhile } from '../../support/keys.ts';
+import { KEY, openTerminal } from '../../support/machine/terminal.ts';
 import { insertProfile } from '../../support/profiles.ts';
 import { refusal } from '../../support/refusal.ts';
-import { KEY, openTerminal } from '../../support/terminal.ts';
 import { testDeps } from '../../support/world.ts';
 
 // A profile that was named is from then on the one with its UID, whoever gets its name meanwhile.

@@ -2,8 +2,8 @@ import { expect, test } from 'bun:test';
 import type { Signed } from '../../../shared/sessions-file/whose.ts';
 import { ownerToSign } from '../../../shared/sign-ins/binding.ts';
 import { beginSignIn, readSignIn } from '../../../shared/sign-ins/sign-ins.ts';
-import { CLIENT, testAccess } from '../../support/access.ts';
 import { profilectl } from '../../support/cli.ts';
+import { CLIENT, testAccess } from '../../support/portal/access.ts';
 import { insertProfile } from '../../support/profiles.ts';
 
 /** A service with two owners, each signed in by a browser and by `profilectl`. */

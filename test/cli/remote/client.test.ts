@@ -3,8 +3,8 @@ import { createServer, type Socket } from 'node:net';
 import { z } from 'zod';
 import { askHost, askPages, type Question } from '../../../cli/remote/client.ts';
 import { type AppError, exitCodeOf } from '../../../shared/errors.ts';
-import { TEST_CA_FILE, testCertificate } from '../../support/certificates.ts';
 import { cleanEnvironment, PROJECT } from '../../support/cli.ts';
+import { TEST_CA_FILE, testCertificate } from '../../support/network/certificates.ts';
 import { refusal } from '../../support/refusal.ts';
 
 // Servers that misbehave, and what profilectl says of each.

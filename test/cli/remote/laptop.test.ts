@@ -1,9 +1,9 @@
 import { afterAll, expect, test } from 'bun:test';
 import { existsSync, readFileSync } from 'node:fs';
 import { changeLogins } from '../../../cli/remote/stored-logins.ts';
-import { testCertificate } from '../../support/certificates.ts';
 import { profilectl } from '../../support/cli.ts';
-import { newLaptop } from '../../support/logins.ts';
+import { testCertificate } from '../../support/network/certificates.ts';
+import { newLaptop } from '../../support/portal/logins.ts';
 
 // A machine that is logged in at servers that don't answer, or not as they should.
 

@@ -13,8 +13,8 @@ import {
 import { dirname, join } from 'node:path';
 import { changeLogins, type Logins, readLogins } from '../../../cli/remote/stored-logins.ts';
 import { cleanEnvironment, PROJECT } from '../../support/cli.ts';
-import { mountSmallDisk, NO_MOUNT } from '../../support/small-disk.ts';
-import { HAS_STRACE } from '../../support/strace.ts';
+import { mountSmallDisk, NO_MOUNT } from '../../support/machine/small-disk.ts';
+import { HAS_STRACE } from '../../support/machine/strace.ts';
 import { tempFolder } from '../../support/world.ts';
 
 const URL_A = 'https://a.example.org';

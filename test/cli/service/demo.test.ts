@@ -2,9 +2,9 @@ import { expect, test } from 'bun:test';
 import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { closeAccess, openAccess } from '../../../shared/sessions-file/open-access.ts';
-import { registerAt } from '../../support/admins.ts';
 import { cleanEnvironment, fromSource, PROJECT } from '../../support/cli.ts';
-import { fetchPage } from '../../support/pages.ts';
+import { registerAt } from '../../support/portal/admins.ts';
+import { fetchPage } from '../../support/portal/pages.ts';
 import { tempFolder, testConfig } from '../../support/world.ts';
 
 /** Starts the demo and waits for its last line. */

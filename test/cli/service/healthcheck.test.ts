@@ -1,7 +1,7 @@
 import { afterAll, expect, test } from 'bun:test';
-import { testCertificate } from '../../support/certificates.ts';
 import { profilectl } from '../../support/cli.ts';
-import { startServerProcess } from '../../support/server-process.ts';
+import { startServerProcess } from '../../support/machine/server-process.ts';
+import { testCertificate } from '../../support/network/certificates.ts';
 import { tempFolder } from '../../support/world.ts';
 
 const database = () => ({ DATABASE_PATH: `${tempFolder()}/profiles.db` });

@@ -2,11 +2,11 @@ import { describe, expect, test } from 'bun:test';
 import { copyFileSync, existsSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { connect } from 'node:tls';
-import { TEST_CA, TEST_CA_FILE, testCertificate } from '../../support/certificates.ts';
 import { profilectl } from '../../support/cli.ts';
 import { get } from '../../support/http.ts';
-import { type ServerProcess, startServerProcess } from '../../support/server-process.ts';
-import { KEY, openTerminal } from '../../support/terminal.ts';
+import { type ServerProcess, startServerProcess } from '../../support/machine/server-process.ts';
+import { KEY, openTerminal } from '../../support/machine/terminal.ts';
+import { TEST_CA, TEST_CA_FILE, testCertificate } from '../../support/network/certificates.ts';
 import { tempFolder } from '../../support/world.ts';
 
 // What an operator sees of `profilectl serve` as a process: certificates, signals, and where it refuses to start.

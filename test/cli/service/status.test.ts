@@ -6,18 +6,18 @@ import { isServed, lockForServing } from '../../../shared/db-files/serving.ts';
 import { rejectKey } from '../../../shared/keys/life/lifecycle.ts';
 import { userName } from '../../../shared/user.ts';
 import { onBox } from '../../support/actors.ts';
-import { testCertificate } from '../../support/certificates.ts';
 import { profilectl } from '../../support/cli.ts';
 import { importLines } from '../../support/import.ts';
 import { issue, request } from '../../support/keys.ts';
+import { startServerProcess } from '../../support/machine/server-process.ts';
+import { makeOlderDatabase } from '../../support/machine/upgrade.ts';
+import { testCertificate } from '../../support/network/certificates.ts';
 import { insertProfile } from '../../support/profiles.ts';
-import { startServerProcess } from '../../support/server-process.ts';
-import { makeOlderDatabase } from '../../support/upgrade.ts';
 import { tempFolder, testClock, testDeps } from '../../support/world.ts';
 
 const DAY_MS = 86_400_000;
 
-/** What is said where the disk of this machine is nearly full; test/faults/disk.test.ts looks at that. */
+/** What is said where the disk of this machine is nearly full; test/faults/files/disk.test.ts looks at that. */
 const ABOUT_DISK = /^(Warning: )?The disk of .*\n?/m;
 
 /** A database with these keys, and `profilectl status` on it. */

@@ -2,8 +2,8 @@ import { beforeEach, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { showKey } from '../../../shared/keys/view.ts';
 import { DESCRIPTION, keysListed, request } from '../../support/keys.ts';
+import { KEY, openTerminal } from '../../support/machine/terminal.ts';
 import { insertProfile } from '../../support/profiles.ts';
-import { KEY, openTerminal } from '../../support/terminal.ts';
 import { testDeps } from '../../support/world.ts';
 
 // A terminal with TERM=dumb moves no cursor: whatever is asked there is plain lines.

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { cleanEnvironment, profilectl, profilectlWords } from '../../support/cli.ts';
 import { importLines, jsonLines } from '../../support/import.ts';
 import { issue } from '../../support/keys.ts';
-import { openTerminal } from '../../support/terminal.ts';
+import { openTerminal } from '../../support/machine/terminal.ts';
 import { tempFolder, testDeps } from '../../support/world.ts';
 
 // What others wrote, and names of files, come to a terminal without anything that it would obey or be misled by.

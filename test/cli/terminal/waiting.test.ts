@@ -4,9 +4,9 @@ import { type AddressInfo, createServer } from 'node:net';
 import { showKey } from '../../../shared/keys/view.ts';
 import { cleanEnvironment, PROJECT, profilectlWords } from '../../support/cli.ts';
 import { issue, keysListed, request } from '../../support/keys.ts';
+import { KEY, openTerminal } from '../../support/machine/terminal.ts';
+import { type ReceivedMail, startSmtp } from '../../support/mail/smtp.ts';
 import { insertProfile } from '../../support/profiles.ts';
-import { type ReceivedMail, startSmtp } from '../../support/smtp.ts';
-import { KEY, openTerminal } from '../../support/terminal.ts';
 import { testDeps } from '../../support/world.ts';
 
 // What a person sees of a mail that is on its way, and of one that he does not wait for.

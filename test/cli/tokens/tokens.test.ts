@@ -7,8 +7,8 @@ import { noteTokenUse } from '../../../shared/backends/token-uses.ts';
 import type { Access } from '../../../shared/sessions-file/access.ts';
 import { enterHandOver } from '../../../shared/sign-in/hand-over.ts';
 import { readTokenText } from '../../../shared/sign-ins/token-text.ts';
-import { CLIENT, testAccess, ticketFor } from '../../support/access.ts';
 import { profilectl } from '../../support/cli.ts';
+import { CLIENT, testAccess, ticketFor } from '../../support/portal/access.ts';
 import { insertProfile } from '../../support/profiles.ts';
 
 function world() {

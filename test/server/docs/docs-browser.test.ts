@@ -2,9 +2,9 @@ import { describe, expect, test } from 'bun:test';
 import { readOperations } from '../../../server/docs/openapi/read.ts';
 import { readMarkdown } from '../../../server/docs/page/markdown.ts';
 import { servedDocument } from '../../../server/docs/served.ts';
-import { type OpenPage, startBrowser } from '../../support/browser.ts';
-import { hasChromium } from '../../support/chromium.ts';
 import { get, startTestServer } from '../../support/http.ts';
+import { type OpenPage, startBrowser } from '../../support/portal/browser.ts';
+import { hasChromium } from '../../support/portal/chromium.ts';
 
 const server = await startTestServer();
 const document = servedDocument(server.deps.config.publicUrl);

@@ -9,8 +9,8 @@ import { AppError } from '../../../shared/errors.ts';
 import { newSecret } from '../../../shared/keys/secret.ts';
 import { systemRandom } from '../../../shared/random.ts';
 import { getRaw, type RawAnswer } from '../../support/http.ts';
+import { METRICS_TOKEN, startSampleServer } from '../../support/machine/sample-server.ts';
 import { ROUTES } from '../../support/requests.ts';
-import { METRICS_TOKEN, startSampleServer } from '../../support/sample-server.ts';
 import { testClock, testDeps } from '../../support/world.ts';
 
 // Every answer that the document tells of, provoked: each path, each status, each sentence that it shows.

@@ -9,10 +9,10 @@ import { readOperations } from '../../../server/docs/openapi/read.ts';
 import type { OpenApi } from '../../../server/docs/openapi/types.ts';
 import { servedDocument } from '../../../server/docs/served.ts';
 import { PROJECT } from '../../support/cli.ts';
-import { checkAnswer, documentedAnswer } from '../../support/document.ts';
 import { get } from '../../support/http.ts';
+import { startSampleServer } from '../../support/machine/sample-server.ts';
+import { checkAnswer, documentedAnswer } from '../../support/network/document.ts';
 import { ROUTES } from '../../support/requests.ts';
-import { startSampleServer } from '../../support/sample-server.ts';
 
 // The document for itself: valid, about every route, its examples the answers of a server with the sample profiles. That
 // each answer is given at all is in document-answers.test.ts; that none is given beyond it, wherever tests ask.

@@ -5,7 +5,7 @@ import { readOperations } from '../../../server/docs/openapi/read.ts';
 import { DOCUMENTED_CODES } from '../../../shared/errors.ts';
 import { cleanEnvironment, PROJECT } from '../../support/cli.ts';
 import { get } from '../../support/http.ts';
-import { startSampleServer } from '../../support/sample-server.ts';
+import { startSampleServer } from '../../support/machine/sample-server.ts';
 
 // What the page shows to be copied is taken from the page, and run.
 

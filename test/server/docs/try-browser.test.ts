@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'bun:test';
-import { type OpenPage, startBrowser } from '../../support/browser.ts';
-import { hasChromium } from '../../support/chromium.ts';
 import { get, serverOn, startTestServer } from '../../support/http.ts';
-import { freePort } from '../../support/proxy.ts';
+import { freePort } from '../../support/network/proxy.ts';
+import { type OpenPage, startBrowser } from '../../support/portal/browser.ts';
+import { hasChromium } from '../../support/portal/chromium.ts';
 import { prepare } from '../../support/requests.ts';
 import { testClock, testDeps } from '../../support/world.ts';
 

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { PROJECT } from '../../support/cli.ts';
-import { FILES } from '../../support/sources.ts';
+import { FILES } from '../../support/source/sources.ts';
 
 /** A declaration of a style sheet: the selector of its rule, its property and its value. */
 type Declaration = readonly [selector: string, property: string, value: string];

@@ -3,15 +3,14 @@ import { describe, expect, test } from 'bun:test';
 import { DECISIONS } from '../../../shared/operations.ts';
 import type { Signed } from '../../../shared/sessions-file/whose.ts';
 import { ownerToSign } from '../../../shared/sign-ins/binding.ts';
-import { adminToSign } from '../../support/access.ts';
-
 import { onBox } from '../../support/actors.ts';
-import { adminWorld, signInAdmin } from '../../support/admin-pages.ts';
 import { eraseProfile } from '../../support/erase.ts';
 import { importLines } from '../../support/import.ts';
 import { issue, request } from '../../support/keys.ts';
-import { call, expectRefused, personTokenFor } from '../../support/manage.ts';
-import { serverOfPages, visit } from '../../support/pages.ts';
+import { adminToSign } from '../../support/portal/access.ts';
+import { adminWorld, signInAdmin } from '../../support/portal/admin-pages.ts';
+import { call, expectRefused, personTokenFor } from '../../support/portal/manage.ts';
+import { serverOfPages, visit } from '../../support/portal/pages.ts';
 
 // Nobody decides by a token: an admin's is answered with the address of the page on which that is done.
 

@@ -9,7 +9,7 @@ import { DECISIONS } from '../../../shared/operations.ts';
 import { openSessionsFile } from '../../../shared/sessions-file/sessions-file.ts';
 import { PROJECT } from '../../support/cli.ts';
 import { startTestServer } from '../../support/http.ts';
-import { call, expectRefused, sendLines, tokenFor } from '../../support/manage.ts';
+import { call, expectRefused, sendLines, tokenFor } from '../../support/portal/manage.ts';
 
 // That each answer is as the document says, the helpers of the other tests of this folder see to.
 

@@ -7,9 +7,9 @@ import type { Signed } from '../../../shared/sessions-file/whose.ts';
 import { ownerToSign } from '../../../shared/sign-ins/binding.ts';
 import { getRaw } from '../../support/http.ts';
 import { issue, request } from '../../support/keys.ts';
-import { call, checkCall, expectRefused, personTokenFor, tokenFor } from '../../support/manage.ts';
-import { ownerWorld } from '../../support/owner-pages.ts';
-import { answerIn, portalOf, serverOfPages } from '../../support/pages.ts';
+import { call, checkCall, expectRefused, personTokenFor, tokenFor } from '../../support/portal/manage.ts';
+import { ownerWorld } from '../../support/portal/owner-pages.ts';
+import { answerIn, portalOf, serverOfPages } from '../../support/portal/pages.ts';
 
 // What every path that takes a token answers where the fault is not the client's, or before anybody is asked.
 

@@ -5,8 +5,8 @@ import { type ArrivalPace, createArrivalMeter, FEED_PACE } from '../../../server
 import { systemClock } from '../../../shared/clock.ts';
 import { sendRaw, takeApart } from '../../support/http.ts';
 import { exportText, jsonLines } from '../../support/import.ts';
-import { feedWordsFor, sendLines, tokenFor } from '../../support/manage.ts';
-import { pageWorld, serverOfPages } from '../../support/pages.ts';
+import { feedWordsFor, sendLines, tokenFor } from '../../support/portal/manage.ts';
+import { pageWorld, serverOfPages } from '../../support/portal/pages.ts';
 
 /** A feed that holds up others is ended so early here that no test waits for long. */
 const PACE: ArrivalPace = { bytes: 1_000, spanMs: 1_000 };

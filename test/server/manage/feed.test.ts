@@ -8,9 +8,9 @@ import { FEED_LIMITS } from '../../../shared/profiles/import/feed.ts';
 import { get } from '../../support/http.ts';
 import { exportText, importLines, jsonLines } from '../../support/import.ts';
 import { issue } from '../../support/keys.ts';
-import { expectRefused, feedWordsFor, sendLines, tokenFor } from '../../support/manage.ts';
-import { pageWorld, serverOfPages } from '../../support/pages.ts';
-import { nextVersion } from '../../support/upgrade.ts';
+import { nextVersion } from '../../support/machine/upgrade.ts';
+import { expectRefused, feedWordsFor, sendLines, tokenFor } from '../../support/portal/manage.ts';
+import { pageWorld, serverOfPages } from '../../support/portal/pages.ts';
 
 async function feedWorld() {
   const world = pageWorld();

@@ -4,13 +4,13 @@ import { join } from 'node:path';
 import createClient from 'openapi-fetch';
 import type { Signed } from '../../../shared/sessions-file/whose.ts';
 import { ownerToSign } from '../../../shared/sign-ins/binding.ts';
-import { enrol, signIn } from '../../support/admins.ts';
 import { cleanEnvironment } from '../../support/cli.ts';
 import { importLines } from '../../support/import.ts';
 import { DESCRIPTION, request } from '../../support/keys.ts';
-import { checkCall, personTokenFor } from '../../support/manage.ts';
 import type { paths } from '../../support/manage-types.ts';
-import { pageWorld, serverOfPages } from '../../support/pages.ts';
+import { enrol, signIn } from '../../support/portal/admins.ts';
+import { checkCall, personTokenFor } from '../../support/portal/manage.ts';
+import { pageWorld, serverOfPages } from '../../support/portal/pages.ts';
 
 // Keys under /manage/v1 by what others use: curl, Python's standard library, and a client that is made of the document.
 

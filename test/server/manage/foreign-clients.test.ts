@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import createClient from 'openapi-fetch';
 import { cleanEnvironment, type Finished, PROJECT } from '../../support/cli.ts';
 import { exportText, importLines, jsonLines } from '../../support/import.ts';
-import { checkCall, feedWordsFor, tokenFor } from '../../support/manage.ts';
 import type { paths } from '../../support/manage-types.ts';
-import { pageWorld, serverOfPages } from '../../support/pages.ts';
+import { checkCall, feedWordsFor, tokenFor } from '../../support/portal/manage.ts';
+import { pageWorld, serverOfPages } from '../../support/portal/pages.ts';
 
 // What others use to speak to /manage/v1: curl and Python's standard library as docs/manage.md shows them, and a client
 // that is made of the OpenAPI document.

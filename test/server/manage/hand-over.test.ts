@@ -8,13 +8,13 @@ import { sweepSessions } from '../../../shared/sign-in/sweep.ts';
 import { ownerToSign } from '../../../shared/sign-ins/binding.ts';
 import type { Session } from '../../../shared/sign-ins/row.ts';
 import { listSignIns, readSignIn } from '../../../shared/sign-ins/sign-ins.ts';
-import { CLIENT, openerFor, ticketFor } from '../../support/access.ts';
 import { onBox } from '../../support/actors.ts';
 import { eraseProfile } from '../../support/erase.ts';
 import { importLines } from '../../support/import.ts';
-import { call, expectRefused, tokenFor } from '../../support/manage.ts';
-import { type PageWorld, pageWorld, serverOfPages, signInOwner, valuesOf, visit } from '../../support/pages.ts';
-import { countTickets } from '../../support/sessions-rows.ts';
+import { CLIENT, openerFor, ticketFor } from '../../support/portal/access.ts';
+import { call, expectRefused, tokenFor } from '../../support/portal/manage.ts';
+import { type PageWorld, pageWorld, serverOfPages, signInOwner, valuesOf, visit } from '../../support/portal/pages.ts';
+import { countTickets } from '../../support/portal/sessions-rows.ts';
 
 const ADA = { id: 7, username: 'ada', authId: 'auth0|ada', email: 'ada@example.org' };
 const BEA = { id: 8, username: 'bea <b>', email: 'bea@example.org' };

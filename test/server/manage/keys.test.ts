@@ -4,13 +4,13 @@ import type { KeyView } from '../../../shared/keys/view.ts';
 import { showKey } from '../../../shared/keys/view.ts';
 import type { Signed } from '../../../shared/sessions-file/whose.ts';
 import { ownerToSign } from '../../../shared/sign-ins/binding.ts';
-import { enrol, signIn } from '../../support/admins.ts';
 import { otherCase, UNKNOWN_KEY, unknownButAlike } from '../../support/identifiers.ts';
 import { importLines } from '../../support/import.ts';
 import { DESCRIPTION, issue, request } from '../../support/keys.ts';
-import { call, expectRefused, personTokenFor, tokenFor } from '../../support/manage.ts';
-import { useKey } from '../../support/owner-pages.ts';
-import { pageWorld, serverOfPages } from '../../support/pages.ts';
+import { enrol, signIn } from '../../support/portal/admins.ts';
+import { call, expectRefused, personTokenFor, tokenFor } from '../../support/portal/manage.ts';
+import { useKey } from '../../support/portal/owner-pages.ts';
+import { pageWorld, serverOfPages } from '../../support/portal/pages.ts';
 
 // Keys under /manage/v1: who may do what with which, and that nobody reaches another's.
 

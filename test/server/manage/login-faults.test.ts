@@ -3,10 +3,10 @@ import { expect, test } from 'bun:test';
 import type { Signed } from '../../../shared/sessions-file/whose.ts';
 import { ownerToSign } from '../../../shared/sign-ins/binding.ts';
 import { getRaw } from '../../support/http.ts';
-import { exchangeForm, sendLogin } from '../../support/login.ts';
-import { call, expectRefused, personTokenFor } from '../../support/manage.ts';
-import { ownerWorld } from '../../support/owner-pages.ts';
-import { answerIn, portalOf, serverOfPages } from '../../support/pages.ts';
+import { exchangeForm, sendLogin } from '../../support/portal/login.ts';
+import { call, expectRefused, personTokenFor } from '../../support/portal/manage.ts';
+import { ownerWorld } from '../../support/portal/owner-pages.ts';
+import { answerIn, portalOf, serverOfPages } from '../../support/portal/pages.ts';
 
 // What the two paths of a login answer where the fault is not the client's: as everywhere under /manage.
 

@@ -4,12 +4,20 @@ import { FAILURES } from '../../../server/http/throttle.ts';
 import { settleBackground } from '../../../server/portal/background.ts';
 import type { ErrorCode } from '../../../shared/errors.ts';
 import { readSignIn } from '../../../shared/sign-ins/sign-ins.ts';
-import { hiddenIn } from '../../support/admin-pages.ts';
 import { importLines } from '../../support/import.ts';
-import { cliPath, consentTo, exchangeForm, goOnIn, REDIRECT_URI, sendLogin, VERIFIER } from '../../support/login.ts';
-import { call, expectRefused, tokenFor } from '../../support/manage.ts';
-import { ADA, ownerWorld } from '../../support/owner-pages.ts';
-import { serverOfPages, signInOwner, visit } from '../../support/pages.ts';
+import { hiddenIn } from '../../support/portal/admin-pages.ts';
+import {
+  cliPath,
+  consentTo,
+  exchangeForm,
+  goOnIn,
+  REDIRECT_URI,
+  sendLogin,
+  VERIFIER,
+} from '../../support/portal/login.ts';
+import { call, expectRefused, tokenFor } from '../../support/portal/manage.ts';
+import { ADA, ownerWorld } from '../../support/portal/owner-pages.ts';
+import { serverOfPages, signInOwner, visit } from '../../support/portal/pages.ts';
 import { noteMail } from '../../support/secret-search.ts';
 
 // A person's token, from the code to its end, over a real socket: by a client that others wrote, and by every request that is

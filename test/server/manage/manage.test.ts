@@ -10,12 +10,12 @@ import type { Signed } from '../../../shared/sessions-file/whose.ts';
 import { ownerToSign } from '../../../shared/sign-ins/binding.ts';
 import { newTokenText } from '../../../shared/sign-ins/token-text.ts';
 import { onBox } from '../../support/actors.ts';
-import { enrol, signIn } from '../../support/admins.ts';
 import { get, startTestServer } from '../../support/http.ts';
 import { importLines } from '../../support/import.ts';
-import { call, expectRefused, personTokenFor, tokenFor } from '../../support/manage.ts';
-import { ADA } from '../../support/owner-pages.ts';
-import { pageWorld, serverOfPages, signInOwner } from '../../support/pages.ts';
+import { enrol, signIn } from '../../support/portal/admins.ts';
+import { call, expectRefused, personTokenFor, tokenFor } from '../../support/portal/manage.ts';
+import { ADA } from '../../support/portal/owner-pages.ts';
+import { pageWorld, serverOfPages, signInOwner } from '../../support/portal/pages.ts';
 import { expectRefusal } from '../../support/requests.ts';
 
 const world = pageWorld({ PUBLIC_URL: 'http://localhost:3000' });

@@ -5,8 +5,8 @@ import { createLog } from '../../../server/observability/log.ts';
 import { openLogOutput } from '../../../server/observability/log-output.ts';
 import { LOG_LEVELS } from '../../../shared/config/log-levels.ts';
 import { get, getRaw, startTestServer } from '../../support/http.ts';
+import { mountSmallDisk, NO_MOUNT } from '../../support/machine/small-disk.ts';
 import { prepare } from '../../support/requests.ts';
-import { mountSmallDisk, NO_MOUNT } from '../../support/small-disk.ts';
 import { tempFolder } from '../../support/world.ts';
 
 const server = await startTestServer();

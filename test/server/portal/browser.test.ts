@@ -3,15 +3,15 @@ import type { Page } from 'playwright-core';
 import { createPages } from '../../../server/portal/pages.ts';
 import { PAGE_ROUTES } from '../../../server/portal/routes.ts';
 import { handOver } from '../../../shared/sign-in/hand-over.ts';
-import { countingCodes, openerFor, testAccess } from '../../support/access.ts';
-import { type OpenPage, startBrowser } from '../../support/browser.ts';
-import { testCertificate } from '../../support/certificates.ts';
-import { hasChromium } from '../../support/chromium.ts';
 import { importLines } from '../../support/import.ts';
-import { expectUsable } from '../../support/looking.ts';
-import { type PageWorld, serverOfPages, signInOwner } from '../../support/pages.ts';
-import { freePort } from '../../support/proxy.ts';
-import { countUnended } from '../../support/sessions-rows.ts';
+import { testCertificate } from '../../support/network/certificates.ts';
+import { freePort } from '../../support/network/proxy.ts';
+import { countingCodes, openerFor, testAccess } from '../../support/portal/access.ts';
+import { type OpenPage, startBrowser } from '../../support/portal/browser.ts';
+import { hasChromium } from '../../support/portal/chromium.ts';
+import { expectUsable } from '../../support/portal/looking.ts';
+import { type PageWorld, serverOfPages, signInOwner } from '../../support/portal/pages.ts';
+import { countUnended } from '../../support/portal/sessions-rows.ts';
 import { testClock } from '../../support/world.ts';
 
 // The pages in a real Chromium, which sends Origin and Sec-Fetch-Site by itself. The service is one host of a site; users

@@ -5,12 +5,12 @@ import { withTables } from '../../../shared/db/tables.ts';
 import { openDatabase } from '../../../shared/db-files/open.ts';
 import { beginPasskeySignIn } from '../../../shared/passkeys/assertions.ts';
 import { emptyLog } from '../../../shared/sessions-file/sessions-file.ts';
-import { countingCodes, testAccess } from '../../support/access.ts';
 import { importLines } from '../../support/import.ts';
 import { DESCRIPTION, issue } from '../../support/keys.ts';
-import { ADA } from '../../support/owner-pages.ts';
-import { type PageWorld, sentAgain, signInOwner, valuesOf, visit } from '../../support/pages.ts';
-import { mountSmallDisk, NO_MOUNT, type SmallDisk } from '../../support/small-disk.ts';
+import { mountSmallDisk, NO_MOUNT, type SmallDisk } from '../../support/machine/small-disk.ts';
+import { countingCodes, testAccess } from '../../support/portal/access.ts';
+import { ADA } from '../../support/portal/owner-pages.ts';
+import { type PageWorld, sentAgain, signInOwner, valuesOf, visit } from '../../support/portal/pages.ts';
 import { testClock } from '../../support/world.ts';
 
 // The pages while the disk of both files is full, and after that. Needs the right to mount, as root has it.

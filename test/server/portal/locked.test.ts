@@ -5,8 +5,8 @@ import { openSessionsFile, sessionsPath } from '../../../shared/sessions-file/se
 import { serverOn } from '../../support/http.ts';
 import { importLines } from '../../support/import.ts';
 import { DESCRIPTION, request } from '../../support/keys.ts';
-import { ADA } from '../../support/owner-pages.ts';
-import { fetchPage, signInOwner } from '../../support/pages.ts';
+import { ADA } from '../../support/portal/owner-pages.ts';
+import { fetchPage, signInOwner } from '../../support/portal/pages.ts';
 
 import { testClock, testDeps } from '../../support/world.ts';
 

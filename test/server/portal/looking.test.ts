@@ -7,9 +7,9 @@ import { onBox } from '../../support/actors.ts';
 import { get } from '../../support/http.ts';
 import { importLines } from '../../support/import.ts';
 import { issue, keysListed, request } from '../../support/keys.ts';
-import { ADA, ownerWorld } from '../../support/owner-pages.ts';
-import { fetchPage, pageWorld, serverOfPages, signInOwner, visit } from '../../support/pages.ts';
-import { startSmtp } from '../../support/smtp.ts';
+import { startSmtp } from '../../support/mail/smtp.ts';
+import { ADA, ownerWorld } from '../../support/portal/owner-pages.ts';
+import { fetchPage, pageWorld, serverOfPages, signInOwner, visit } from '../../support/portal/pages.ts';
 
 // Looking at pages changes nothing, and lets nobody in who is let in elsewhere.
 

@@ -8,13 +8,13 @@ import { endFoundKey } from '../../../shared/keys/life/revoke-leaked.ts';
 import { OPERATIONS, perform } from '../../../shared/operations.ts';
 import { askCode, enterCode } from '../../../shared/sign-in/codes.ts';
 import { storeSignInNotices } from '../../../shared/sign-in/sign-in-notices.ts';
-import { CLIENT } from '../../support/access.ts';
 import { onBox } from '../../support/actors.ts';
-import { enrol } from '../../support/admins.ts';
 import { importLines } from '../../support/import.ts';
 import { DESCRIPTION, issue, moveByAdmin, request } from '../../support/keys.ts';
-import { sendDueNotices } from '../../support/notices.ts';
-import { ADA, ownerWorld } from '../../support/owner-pages.ts';
+import { sendDueNotices } from '../../support/mail/notices.ts';
+import { CLIENT } from '../../support/portal/access.ts';
+import { enrol } from '../../support/portal/admins.ts';
+import { ADA, ownerWorld } from '../../support/portal/owner-pages.ts';
 
 const PUBLIC_URL = 'http://localhost:3000/lookup';
 

@@ -6,10 +6,10 @@ import { PAGE_ROUTES } from '../../../server/portal/routes.ts';
 import { MOST_LISTED } from '../../../shared/sign-ins/sign-ins.ts';
 import { get, startTestServer } from '../../support/http.ts';
 import { importLines } from '../../support/import.ts';
-import { fetchPage, pageWorld, serverOfPages, signInOwner, valuesOf, visit } from '../../support/pages.ts';
+import { fetchPage, pageWorld, serverOfPages, signInOwner, valuesOf, visit } from '../../support/portal/pages.ts';
+import { countUnended } from '../../support/portal/sessions-rows.ts';
 import { insertProfile } from '../../support/profiles.ts';
 import { expectRefusal } from '../../support/requests.ts';
-import { countUnended } from '../../support/sessions-rows.ts';
 
 const METRICS_TOKEN = 'scraper.7Rk2mQ9bTzA~';
 const POLICY =

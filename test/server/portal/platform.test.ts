@@ -16,9 +16,9 @@ import {
   removeSessionsFile,
 } from '../../../shared/sessions-file/sessions-file.ts';
 import { serverOn, startTestServer } from '../../support/http.ts';
-import { fetchPage, sentAgain, signInOwner } from '../../support/pages.ts';
+import { fetchPage, sentAgain, signInOwner } from '../../support/portal/pages.ts';
+import { countSignInRows, countTickets } from '../../support/portal/sessions-rows.ts';
 import { insertProfile } from '../../support/profiles.ts';
-import { countSignInRows, countTickets } from '../../support/sessions-rows.ts';
 import { testClock, testDeps } from '../../support/world.ts';
 
 type Parts = Partial<PortalParts> & { answerMs?: number };

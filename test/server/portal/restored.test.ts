@@ -9,10 +9,10 @@ import { backupDatabase } from '../../../shared/upkeep/backup.ts';
 import { profilectl } from '../../support/cli.ts';
 import { serverOn } from '../../support/http.ts';
 import { importLines } from '../../support/import.ts';
-import { call, personTokenFor } from '../../support/manage.ts';
-import { ADA } from '../../support/owner-pages.ts';
-import { fetchPage, signInOwner } from '../../support/pages.ts';
-import { startServerProcess } from '../../support/server-process.ts';
+import { startServerProcess } from '../../support/machine/server-process.ts';
+import { call, personTokenFor } from '../../support/portal/manage.ts';
+import { ADA } from '../../support/portal/owner-pages.ts';
+import { fetchPage, signInOwner } from '../../support/portal/pages.ts';
 import { tempFolder, testClock, testDeps } from '../../support/world.ts';
 
 /** An owner who is signed in, for servers whose pages are in a thread of their own, which has the time of day. */

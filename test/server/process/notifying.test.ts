@@ -7,8 +7,8 @@ import type { Mailer } from '../../../shared/mail/mail.ts';
 import { onBox } from '../../support/actors.ts';
 import { get, serverOn } from '../../support/http.ts';
 import { issue } from '../../support/keys.ts';
+import { startSmtp } from '../../support/mail/smtp.ts';
 import { insertProfile } from '../../support/profiles.ts';
-import { startSmtp } from '../../support/smtp.ts';
 import { testClock, testDeps } from '../../support/world.ts';
 
 /** A server that starts a week before a key expires; the mail server waits with its answer. */

@@ -1,8 +1,8 @@
 import { expect, test } from 'bun:test';
 import { connect, type TLSSocket } from 'node:tls';
-import { TEST_CA, testCertificate } from '../../support/certificates.ts';
+import { startServerProcess } from '../../support/machine/server-process.ts';
+import { TEST_CA, testCertificate } from '../../support/network/certificates.ts';
 import { rounds, seededRandom } from '../../support/rounds.ts';
-import { startServerProcess } from '../../support/server-process.ts';
 import { tempFolder } from '../../support/world.ts';
 
 // Clients that keep their connections, while the certificate of a real server process is read again and again.

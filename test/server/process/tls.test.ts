@@ -3,8 +3,8 @@ import { copyFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { connect, type SecureVersion } from 'node:tls';
 import { startServer } from '../../../server/main.ts';
-import { TEST_CA, testCertificate } from '../../support/certificates.ts';
 import { startTestServer } from '../../support/http.ts';
+import { TEST_CA, testCertificate } from '../../support/network/certificates.ts';
 import { prepare } from '../../support/requests.ts';
 import { tempFolder, testDeps } from '../../support/world.ts';
 

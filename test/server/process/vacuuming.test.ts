@@ -15,9 +15,9 @@ import { profilectlWords } from '../../support/cli.ts';
 import { eraseProfile } from '../../support/erase.ts';
 import { get, serverOn, type TestServer } from '../../support/http.ts';
 import { importLines } from '../../support/import.ts';
+import { startServerProcess } from '../../support/machine/server-process.ts';
+import { nextVersion } from '../../support/machine/upgrade.ts';
 import { keyFor } from '../../support/requests.ts';
-import { startServerProcess } from '../../support/server-process.ts';
-import { nextVersion } from '../../support/upgrade.ts';
 import { testClock, testDeps } from '../../support/world.ts';
 
 const HOUR_MS = 3_600_000;

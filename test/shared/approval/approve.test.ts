@@ -8,8 +8,8 @@ import { createMailer } from '../../../shared/mail/mailer.ts';
 import { parseMailUrl } from '../../../shared/mail/target.ts';
 import { onBox } from '../../support/actors.ts';
 import { request } from '../../support/keys.ts';
+import { startBrokenSmtp, startSmtp } from '../../support/mail/smtp.ts';
 import { insertProfile } from '../../support/profiles.ts';
-import { startBrokenSmtp, startSmtp } from '../../support/smtp.ts';
 import { testClock, testDeps } from '../../support/world.ts';
 
 const clock = testClock();

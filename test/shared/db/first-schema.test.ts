@@ -14,11 +14,11 @@ import { countUsage } from '../../../shared/usage/usage-counter.ts';
 import { keyUsage } from '../../../shared/usage/usage-view.ts';
 import { PROJECT } from '../../support/cli.ts';
 import { exportText } from '../../support/import.ts';
+import { startServerProcess } from '../../support/machine/server-process.ts';
 import { readingOf } from '../../support/reading.ts';
-import { startServerProcess } from '../../support/server-process.ts';
 import { tempFolder, testClock, testConfig } from '../../support/world.ts';
 
-// test/fixtures/first-schema.db is a database as the first version left it (test/support/make-first-schema.ts).
+// test/fixtures/first-schema.db is a database as the first version left it (test/support/storage/make-first-schema.ts).
 
 const FIXTURE = join(PROJECT, 'test/fixtures/first-schema.db');
 

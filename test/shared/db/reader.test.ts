@@ -1,8 +1,8 @@
 import { afterAll, expect, test } from 'bun:test';
 import { closeReader, endView, onCommit, openReader, type Reader, readInView } from '../../../shared/db/reader.ts';
 import { insertProfile } from '../../support/profiles.ts';
+import { emptyLogSoon } from '../../support/storage/write-ahead-log.ts';
 import { testDeps } from '../../support/world.ts';
-import { emptyLogSoon } from '../../support/write-ahead-log.ts';
 
 /** A reader some of whose statements fail for so many times, and who sees what it reads. */
 function world(failures: Partial<Record<keyof Reader['statements'], number>> = {}) {

@@ -6,13 +6,13 @@ import { type Finished, profilectl } from '../../support/cli.ts';
 import { eraseProfile } from '../../support/erase.ts';
 import { importLines, jsonLines } from '../../support/import.ts';
 import { issue } from '../../support/keys.ts';
-import { markedProfile } from '../../support/marks.ts';
-import { startServerProcess } from '../../support/server-process.ts';
+import { startServerProcess } from '../../support/machine/server-process.ts';
+import { markedProfile } from '../../support/storage/marks.ts';
+import { emptyLogSoon } from '../../support/storage/write-ahead-log.ts';
 import { testDeps } from '../../support/world.ts';
-import { emptyLogSoon } from '../../support/write-ahead-log.ts';
 
 // Of who is erased nothing stands in the files, where the rows were never moved between pages; where they were, a VACUUM has
-// to follow (`test/faults/vacuum.test.ts`).
+// to follow (`test/faults/files/vacuum.test.ts`).
 
 const NAMED = ['', '-wal', '-shm'];
 

@@ -5,9 +5,9 @@ import { openLimits } from '../../../shared/limits/one-thread.ts';
 import type { RateLimit } from '../../../shared/limits/rate-limit.ts';
 import { openMainThreadLimits } from '../../../shared/limits/threads/main-thread.ts';
 import { joinLimits } from '../../../shared/limits/threads/worker.ts';
-import { use } from '../../support/limits.ts';
-import { afterCrash } from '../../support/quota-file.ts';
 import { rounds } from '../../support/rounds.ts';
+import { use } from '../../support/storage/limits.ts';
+import { afterCrash } from '../../support/storage/quota-file.ts';
 import { tempFolder, testClock } from '../../support/world.ts';
 
 // What was spent counts on when a key's limits are changed, against a naive record of everything.

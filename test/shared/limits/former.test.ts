@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { quotaPath } from '../../../shared/limits/file/store.ts';
 import { openLimits } from '../../../shared/limits/one-thread.ts';
 import { PROJECT } from '../../support/cli.ts';
-import { left } from '../../support/limits.ts';
+import { left } from '../../support/storage/limits.ts';
 import { tempFolder, testClock } from '../../support/world.ts';
 
 // test/fixtures/quotas-in-pages.db.gz was written by the code of commit a0785f9, which kept rings in pages and a log, 405 saves

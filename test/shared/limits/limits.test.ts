@@ -7,9 +7,9 @@ import { quotaPath } from '../../../shared/limits/file/store.ts';
 import type { Limits } from '../../../shared/limits/limits.ts';
 import { openLimits } from '../../../shared/limits/one-thread.ts';
 import { limitsTime, startTimeline } from '../../../shared/limits/time.ts';
-import { left as leftOf, use as useOf } from '../../support/limits.ts';
-import { afterCrash, logSize } from '../../support/quota-file.ts';
 import { rounds } from '../../support/rounds.ts';
+import { left as leftOf, use as useOf } from '../../support/storage/limits.ts';
+import { afterCrash, logSize } from '../../support/storage/quota-file.ts';
 import { tempFolder, testClock } from '../../support/world.ts';
 
 const folder = tempFolder();

@@ -8,8 +8,8 @@ import { openLimits } from '../../../shared/limits/one-thread.ts';
 import { openMainThreadLimits } from '../../../shared/limits/threads/main-thread.ts';
 import { joinLimits } from '../../../shared/limits/threads/worker.ts';
 import { readStatus } from '../../../shared/upkeep/status.ts';
-import { left, use } from '../../support/limits.ts';
-import { afterCrash } from '../../support/quota-file.ts';
+import { left, use } from '../../support/storage/limits.ts';
+import { afterCrash } from '../../support/storage/quota-file.ts';
 import { type TestClock, tempFolder, testClock, testDeps } from '../../support/world.ts';
 
 // Somebody moves or deletes the quota file of a running server. What is written into a file that has no name any more would

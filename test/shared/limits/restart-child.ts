@@ -1,5 +1,5 @@
 import { openLimits } from '../../../shared/limits/one-thread.ts';
-import { left } from '../../support/limits.ts';
+import { left } from '../../support/storage/limits.ts';
 
 // Run by restart.test.ts: opens the limits of a database, and prints what is left of each key's limits.
 

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { openFile } from '../../../shared/db/connect.ts';
 import { quotaPath } from '../../../shared/limits/file/store.ts';
 import { openLimits } from '../../../shared/limits/one-thread.ts';
-import { left, use } from '../../support/limits.ts';
-import { afterCrash } from '../../support/quota-file.ts';
+import { left, use } from '../../support/storage/limits.ts';
+import { afterCrash } from '../../support/storage/quota-file.ts';
 import { tempFolder, testClock } from '../../support/world.ts';
 
 test('a crash between two saves of one burst after a restart forgets nothing that was saved before', async () => {

@@ -23,10 +23,10 @@ import { emptySlot, identifierOfWords, slotOf, wordsOfIdentifier } from '../../.
 import { joinLimits } from '../../../shared/limits/threads/worker.ts';
 import { limitsTime } from '../../../shared/limits/time.ts';
 import { systemRandom } from '../../../shared/random.ts';
-import { left, use } from '../../support/limits.ts';
-import type { Task } from '../../support/limits-worker.ts';
-import { afterCrash } from '../../support/quota-file.ts';
 import { rounds } from '../../support/rounds.ts';
+import { left, use } from '../../support/storage/limits.ts';
+import type { Task } from '../../support/storage/limits-worker.ts';
+import { afterCrash } from '../../support/storage/quota-file.ts';
 import { tempFolder, testClock } from '../../support/world.ts';
 
 // Accounts in shared memory: against the same accounts in plain memory, and spent from by several threads at once.
@@ -41,7 +41,7 @@ type Key = { identifier: string; rateLimits: RateLimit[] };
 
 /** A thread that does one task; it lives until the file is done, or is ended. */
 function startThread(): { run: (task: Task) => Promise<unknown>; end: () => Promise<void> } {
-  const worker = new Worker(new URL('../../support/limits-worker.ts', import.meta.url));
+  const worker = new Worker(new URL('../../support/storage/limits-worker.ts', import.meta.url));
   const closed = Promise.withResolvers<void>();
   worker.addEventListener('close', () => closed.resolve());
   afterAll(() => worker.terminate());

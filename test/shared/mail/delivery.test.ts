@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'bun:test';
 import { createMailer } from '../../../shared/mail/mailer.ts';
 import { parseMailUrl } from '../../../shared/mail/target.ts';
-import { TEST_CA } from '../../support/certificates.ts';
-import { readMail } from '../../support/mime.ts';
-import { startBrokenSmtp, startSmtp } from '../../support/smtp.ts';
+import { readMail } from '../../support/mail/mime.ts';
+import { startBrokenSmtp, startSmtp } from '../../support/mail/smtp.ts';
+import { TEST_CA } from '../../support/network/certificates.ts';
 import { FROM, SECRET, sampleMail, serverAt, TO } from './sample.ts';
 
 const ACCEPTED = { outcome: 'accepted' } as const;

@@ -1,7 +1,13 @@
 import { describe, expect, test } from 'bun:test';
 import type { Delivery } from '../../../shared/mail/mail.ts';
 import { createMailer } from '../../../shared/mail/mailer.ts';
-import { type BrokenSmtp, type SmtpFault, type SmtpStage, startBrokenSmtp, startSmtp } from '../../support/smtp.ts';
+import {
+  type BrokenSmtp,
+  type SmtpFault,
+  type SmtpStage,
+  startBrokenSmtp,
+  startSmtp,
+} from '../../support/mail/smtp.ts';
 import { FROM, SECRET, sampleMail, serverAt, TO } from './sample.ts';
 
 // The promise: a mail is "accepted" only after the server's last word, "refused" only where it certainly was not

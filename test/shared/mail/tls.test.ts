@@ -2,8 +2,8 @@ import { describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import type { Delivery } from '../../../shared/mail/mail.ts';
 import { createMailer, type MailerOptions } from '../../../shared/mail/mailer.ts';
-import { TEST_CA, TEST_CA_FILE } from '../../support/certificates.ts';
-import { startBrokenSmtp, startSmtp } from '../../support/smtp.ts';
+import { startBrokenSmtp, startSmtp } from '../../support/mail/smtp.ts';
+import { TEST_CA, TEST_CA_FILE } from '../../support/network/certificates.ts';
 import { FROM, sampleMail, serverAt } from './sample.ts';
 
 // `isRemote` shows on this machine what a server across a network gets.

@@ -20,12 +20,12 @@ import { backupDatabase } from '../../../shared/upkeep/backup.ts';
 import { checkDatabase } from '../../../shared/upkeep/check.ts';
 import { prepareRestore } from '../../../shared/upkeep/restore.ts';
 import { readStatus } from '../../../shared/upkeep/status.ts';
-import { CLIENT, testAccess } from '../../support/access.ts';
 import { onBox } from '../../support/actors.ts';
 import { profilectl } from '../../support/cli.ts';
 import { importLines } from '../../support/import.ts';
-import { countSignInRows, countTickets } from '../../support/sessions-rows.ts';
-import { mountSmallDisk, NO_MOUNT } from '../../support/small-disk.ts';
+import { mountSmallDisk, NO_MOUNT } from '../../support/machine/small-disk.ts';
+import { CLIENT, testAccess } from '../../support/portal/access.ts';
+import { countSignInRows, countTickets } from '../../support/portal/sessions-rows.ts';
 import { tempFolder, testClock, testDeps } from '../../support/world.ts';
 
 const ADA = { id: 1, username: 'ada', email: 'ada@example.org' };

@@ -16,13 +16,13 @@ import {
   readSignIn,
 } from '../../../shared/sign-ins/sign-ins.ts';
 import { newTokenText, readTokenText } from '../../../shared/sign-ins/token-text.ts';
-import { testAccess } from '../../support/access.ts';
 import { onBox } from '../../support/actors.ts';
-import { enrol, signIn } from '../../support/admins.ts';
 import { eraseProfile } from '../../support/erase.ts';
 import { importLines } from '../../support/import.ts';
+import { testAccess } from '../../support/portal/access.ts';
+import { enrol, signIn } from '../../support/portal/admins.ts';
+import { countSignInRows } from '../../support/portal/sessions-rows.ts';
 import { notedRandom } from '../../support/secret-search.ts';
-import { countSignInRows } from '../../support/sessions-rows.ts';
 import { testClock } from '../../support/world.ts';
 
 const HOUR_MS = 3_600_000;

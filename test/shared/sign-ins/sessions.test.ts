@@ -18,11 +18,11 @@ import {
   noteUse,
   readSignIn,
 } from '../../../shared/sign-ins/sign-ins.ts';
-import { testAccess, ticketFor } from '../../support/access.ts';
 import { onBox } from '../../support/actors.ts';
 import { eraseProfile } from '../../support/erase.ts';
 import { importLines } from '../../support/import.ts';
-import { countSignInRows } from '../../support/sessions-rows.ts';
+import { testAccess, ticketFor } from '../../support/portal/access.ts';
+import { countSignInRows } from '../../support/portal/sessions-rows.ts';
 import { testClock } from '../../support/world.ts';
 
 const HOUR_MS = 3_600_000;

@@ -9,8 +9,8 @@ import { isAnyOf } from '../../../shared/sessions-file/whose.ts';
 import { sweepSessions } from '../../../shared/sign-in/sweep.ts';
 import { PURPOSES, purposesWith, rulesOf } from '../../../shared/tickets/purposes.ts';
 import { endTickets, findTicket, makeTicket, readTicket, useTicket } from '../../../shared/tickets/tickets.ts';
-import { testAccess } from '../../support/access.ts';
-import { countTickets } from '../../support/sessions-rows.ts';
+import { testAccess } from '../../support/portal/access.ts';
+import { countTickets } from '../../support/portal/sessions-rows.ts';
 import { testClock } from '../../support/world.ts';
 
 // What holds for one-time secrets of every purpose, by the table of purposes.

@@ -6,13 +6,19 @@ import { keysAt } from '../../../../cli/keys/remote/remote-keys.ts';
 import { exitCodeOf } from '../../../../shared/errors.ts';
 import { showKey } from '../../../../shared/keys/view.ts';
 import { OPERATIONS } from '../../../../shared/operations.ts';
-import { decideAs } from '../../../support/admin-pages.ts';
-import { ADMIN_ANSWER, KEY_ANSWER } from '../../../support/answers.ts';
 import { issue, request } from '../../../support/keys.ts';
-import { newDesktop } from '../../../support/logins.ts';
+import { ADMIN_ANSWER, KEY_ANSWER } from '../../../support/network/answers.ts';
+import { decideAs } from '../../../support/portal/admin-pages.ts';
+import { newDesktop } from '../../../support/portal/logins.ts';
+import {
+  confirming,
+  DECISION_PAGE,
+  profilectlAt,
+  profilectlDeciding,
+  remoteWorld,
+} from '../../../support/portal/remote.ts';
+import { decisionRows } from '../../../support/portal/sessions-rows.ts';
 import { refusal } from '../../../support/refusal.ts';
-import { confirming, DECISION_PAGE, profilectlAt, profilectlDeciding, remoteWorld } from '../../../support/remote.ts';
-import { decisionRows } from '../../../support/sessions-rows.ts';
 
 // What an admin wants to decide at a server elsewhere is a link to the key's page, and the command waits for the outcome.
 

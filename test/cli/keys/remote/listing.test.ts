@@ -2,7 +2,7 @@ import { afterAll, expect, test } from 'bun:test';
 import { keysAt } from '../../../../cli/keys/remote/remote-keys.ts';
 import { keyNamesAt } from '../../../../cli/remote/key-names.ts';
 import { OPERATIONS } from '../../../../shared/operations.ts';
-import { KEY_ANSWER } from '../../../support/answers.ts';
+import { KEY_ANSWER } from '../../../support/network/answers.ts';
 import { refusal } from '../../../support/refusal.ts';
 
 // Servers whose answers about keys are not those of ours.

@@ -6,7 +6,7 @@ import { profilectl } from '../../../support/cli.ts';
 import { otherCase, UNKNOWN_KEY, unknownButAlike } from '../../../support/identifiers.ts';
 import { importLines } from '../../../support/import.ts';
 import { DESCRIPTION, issue, request } from '../../../support/keys.ts';
-import { confirming, type Decider, profilectlAt, REASON, remoteWorld } from '../../../support/remote.ts';
+import { confirming, type Decider, profilectlAt, REASON, remoteWorld } from '../../../support/portal/remote.ts';
 import { testDeps } from '../../../support/world.ts';
 
 // The commands of keys at a server elsewhere, beside the same commands on the box.

@@ -2,10 +2,10 @@ import { describe, expect, test } from 'bun:test';
 import { showKey } from '../../../../shared/keys/view.ts';
 import { profilectl } from '../../../support/cli.ts';
 import { DESCRIPTION, issue, mailedSecrets, request } from '../../../support/keys.ts';
-import { confirming, DECISION_PAGE, profilectlAt, remoteWorld } from '../../../support/remote.ts';
-import { decisionRows } from '../../../support/sessions-rows.ts';
-import { type SmtpFailures, startSmtp } from '../../../support/smtp.ts';
-import { KEY, openTerminal } from '../../../support/terminal.ts';
+import { KEY, openTerminal } from '../../../support/machine/terminal.ts';
+import { type SmtpFailures, startSmtp } from '../../../support/mail/smtp.ts';
+import { confirming, DECISION_PAGE, profilectlAt, remoteWorld } from '../../../support/portal/remote.ts';
+import { decisionRows } from '../../../support/portal/sessions-rows.ts';
 
 // What a person sees of keys at a server elsewhere: questions, waits and how they end.
 

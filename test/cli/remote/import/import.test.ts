@@ -7,14 +7,14 @@ import { importToHost, type RemoteImport } from '../../../../cli/remote/import/i
 import type { Deps } from '../../../../shared/deps.ts';
 import { effectsOfPlatform } from '../../../../shared/erasure/feed-policy.ts';
 import { importProfiles } from '../../../../shared/profiles/import/import.ts';
-import { BACKEND_ANSWER } from '../../../support/answers.ts';
 import { profilectl } from '../../../support/cli.ts';
 import { exportText, importLines, jsonLines, namesById } from '../../../support/import.ts';
-import { byId, linesOf, modelOf, storedProfiles } from '../../../support/import-model.ts';
-import { feedWordsFor, tokenFor } from '../../../support/manage.ts';
-import { pageWorld, serverOfPages } from '../../../support/pages.ts';
+import { BACKEND_ANSWER } from '../../../support/network/answers.ts';
+import { feedWordsFor, tokenFor } from '../../../support/portal/manage.ts';
+import { pageWorld, serverOfPages } from '../../../support/portal/pages.ts';
 import { refusal } from '../../../support/refusal.ts';
 import { rounds } from '../../../support/rounds.ts';
+import { byId, linesOf, modelOf, storedProfiles } from '../../../support/storage/import-model.ts';
 import { tempFolder, testClock, testDeps } from '../../../support/world.ts';
 
 /** Processes take a while on a busy machine. */

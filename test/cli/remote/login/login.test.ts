@@ -6,16 +6,23 @@ import { exitCodeOf } from '../../../../shared/errors.ts';
 import type { Signed } from '../../../../shared/sessions-file/whose.ts';
 import { ownerToSign } from '../../../../shared/sign-ins/binding.ts';
 import { listSignIns } from '../../../../shared/sign-ins/sign-ins.ts';
-import { signInAdmin } from '../../../support/admin-pages.ts';
 import { profilectl } from '../../../support/cli.ts';
-import { commandLines, decideOn, type Laptop, newDesktop, newLaptop, startLogin } from '../../../support/logins.ts';
-import { personTokenFor, tokenFor } from '../../../support/manage.ts';
-import { ADA, ownerWorld } from '../../../support/owner-pages.ts';
-import { serverOfPages } from '../../../support/pages.ts';
-import { freePort } from '../../../support/proxy.ts';
+import { mountSmallDisk, NO_MOUNT } from '../../../support/machine/small-disk.ts';
+import { KEY, openTerminal } from '../../../support/machine/terminal.ts';
+import { freePort } from '../../../support/network/proxy.ts';
+import { signInAdmin } from '../../../support/portal/admin-pages.ts';
+import {
+  commandLines,
+  decideOn,
+  type Laptop,
+  newDesktop,
+  newLaptop,
+  startLogin,
+} from '../../../support/portal/logins.ts';
+import { personTokenFor, tokenFor } from '../../../support/portal/manage.ts';
+import { ADA, ownerWorld } from '../../../support/portal/owner-pages.ts';
+import { serverOfPages } from '../../../support/portal/pages.ts';
 import { refusal } from '../../../support/refusal.ts';
-import { mountSmallDisk, NO_MOUNT } from '../../../support/small-disk.ts';
-import { KEY, openTerminal } from '../../../support/terminal.ts';
 
 // Logging in at a real server, from a machine that has only `profilectl`.
 

@@ -1,0 +1,66 @@
+import { Database } from 'bun:sqlite';
+import { join } from 'node:path';
+import { hashSecret } from '../../../shared/keys/secret.ts';
+import { DESCRIPTION } from '../../support/keys.ts';
+import { type Bench, CORE, run } from '../bench.ts';
+import { generateLines, secretOf } from '../database.ts';
+import { intervalOf, median } from '../results.ts';
+import { startServe, type Target } from '../servers.ts';
+
+// What the cases of against.ts have in common: two checkouts, each with a database of its own, and the line about a ratio.
+
+/** A checkout that is compared: `start` starts its server, of which there is one at a time; `mails` is where that writes mails. */
+export type Side = { mails: string; start: () => Promise<Target> };
+
+/** This checkout, and the other one. */
+export type Pair<T> = { mine: T; theirs: T };
+
+/** The `profilectl` of a checkout. */
+const commandOf = (folder: string, ...words: string[]) => [process.execPath, join(folder, 'cli/main.ts'), ...words];
+
+/** Makes the database of a checkout. Its server takes addresses of strangers from the client, as behind a proxy. */
+export async function sideOf(bench: Bench, folder: string, name: string): Promise<Side> {
+  const mails = join(bench.folder, `${name}-mails`);
+  const variables = {
+    DATABASE_PATH: await databaseOf(bench, folder, name),
+    PORT: '0',
+    TRUSTED_PROXIES: '127.0.0.1',
+    MAIL_URL: `file:${mails}`,
+  };
+  return { mails, start: () => startServe(bench, commandOf(folder, 'serve'), variables) };
+}
+
+/** A database of this checkout's own schema with the generated profiles and one key. */
+async function databaseOf(bench: Bench, folder: string, name: string): Promise<string> {
+  const path = join(bench.folder, `${name}.db`);
+  await run(bench, commandOf(folder, 'profiles', 'import', await generateLines(bench, bench.profiles), '--db', path), {
+    core: CORE.any,
+  });
+  const sqlite = new Database(path, { strict: true });
+  sqlite.run(
+    `INSERT INTO api_keys (identifier, profile_id, name, description, state, requested_permissions, requested_at)
+     VALUES (?, 1, 'Bench', ?, 'pending', '["api.lookup","api.leaderboard"]', 0)`,
+    [secretOf(0).slice(4, 12), DESCRIPTION],
+  );
+  sqlite.run(
+    `UPDATE api_keys SET state = 'Active', permissions = requested_permissions, decided_at = 0, secret_hash = ?,
+     rate_limits = '[{"quota":1000000,"windowSeconds":1}]'`,
+    [hashSecret(secretOf(0))],
+  );
+  sqlite.close();
+  return path;
+}
+
+/** Prints the median of the ratios of rounds, its 95 % interval, and the medians that they are made of. */
+export function printRatio(name: string, over: readonly number[], under: readonly number[], unit: string): void {
+  const ratios = over.map((value, round) => value / (under[round] as number));
+  const [least, most] = intervalOf(ratios).map((ratio) => ratio.toFixed(3));
+  const [first, second] = [over, under].map((values) => median(values).toFixed(1));
+  const figures = `${first} ${unit}, other ${second} ${unit}`;
+  process.stdout.write(`${name.padEnd(20)} ${median(ratios).toFixed(3)} (${least}–${most}); ${figures}\n`);
+}
+
+/** Prints what went wrong. */
+export function printFaults(faults: readonly string[]): void {
+  for (const fault of faults) process.stdout.write(`  wrong: ${fault}\n`);
+}

@@ -1,0 +1,131 @@
+import { connect } from 'node:net';
+import { join } from 'node:path';
+import { cleanEnvironment, PROJECT, profilectlWords } from '../../support/cli.ts';
+import { type Bench, CORE, moveTo, spawn } from '../bench.ts';
+import { generate } from '../database.ts';
+import { ask, type Question } from '../load.ts';
+import { alternate, ratiosOf } from '../measure.ts';
+import { lookup } from '../questions.ts';
+import { brief, countText, median, type Result } from '../results.ts';
+
+// How long processes take, to answer first or to end; on all cores, as where people run them.
+
+/** These take milliseconds, so each round is the median of so many runs. */
+const RUNS = 9;
+
+const PATIENCE_MS = 10_000;
+
+const UNCHECKED = { samples: 0, faults: [] };
+
+type Timed = Pick<Result, 'name' | 'what' | 'goal'>;
+
+async function compare(
+  bench: Bench,
+  about: Timed,
+  turns: { bare: () => Promise<number>; ours: () => Promise<number> },
+): Promise<Result> {
+  // One run of each in turn, so that the medians of both come from the same stretch of time.
+  const ratios: number[] = [];
+  const all: Record<keyof typeof turns, number[]> = { bare: [], ours: [] };
+  moveTo(CORE.any);
+  for (let round = 0; round < bench.rounds; round++) {
+    const { bare, ours } = await alternate({ ...bench, rounds: RUNS }, turns, { warmsUp: round === 0 });
+    ratios.push(...ratiosOf([median(ours)], [median(bare)]));
+    all.bare.push(...bare);
+    all.ours.push(...ours);
+  }
+  moveTo(CORE.client);
+  const figures = { 'bare ms': brief(median(all.bare)), 'ours ms': brief(median(all.ours)) };
+  return { ...about, ratios, figures, ...UNCHECKED };
+}
+
+/** Until a command has ended, milliseconds. */
+async function endOf(words: readonly string[]): Promise<number> {
+  const started = performance.now();
+  const child = Bun.spawn([...words], { cwd: PROJECT, env: cleanEnvironment(), stdio: ['ignore', 'pipe', 'inherit'] });
+  await Promise.all([child.exited, new Response(child.stdout).text()]);
+  if (child.exitCode !== 0) throw new Error(`${words.join(' ')} ended with ${child.exitCode}`);
+  return performance.now() - started;
+}
+
+const requiring = (...packages: string[]) => [
+  process.execPath,
+  '-e',
+  packages.map((name) => `require('${name}')`).join(';'),
+];
+
+/** `profilectl --help`, against loading what reads the command line. */
+export async function help(bench: Bench): Promise<Result[]> {
+  const about = { name: 'help', what: 'profilectl --help, time ÷ loading commander', goal: { most: 2 } };
+  const turns = { bare: () => endOf(requiring('commander')), ours: () => endOf(profilectlWords(['--help'])) };
+  return [await compare(bench, about, turns)];
+}
+
+/** `profilectl keys list` of a thousand keys, against loading the libraries that it takes. */
+export async function keysList(bench: Bench): Promise<Result[]> {
+  const keys = 1_000;
+  const { path } = await generate(bench, Math.ceil(keys / 3), keys);
+  const what = `profilectl keys list of ${countText(keys)} keys, time ÷ loading commander, zod and drizzle`;
+  const turns = {
+    bare: () => endOf(requiring('commander', 'zod', 'drizzle-orm/bun-sqlite')),
+    ours: () => endOf(profilectlWords(['keys', 'list', '--db', path])),
+  };
+  return [await compare(bench, { name: 'keys-list', what, goal: { most: 2 } }, turns)];
+}
+
+/** From start to the first 200, against an application of the framework with nothing in it. */
+export async function starting(bench: Bench): Promise<Result[]> {
+  const { path } = await generate(bench);
+  const what = `start to first 200 with ${countText(bench.profiles)} profiles, time ÷ an empty Elysia's`;
+  const isOk: Question['isRight'] = ({ status, body }) => status === 200 && body === 'ok';
+  const empty = { path: '/', headers: {}, isRight: isOk };
+  const turns = {
+    bare: () => firstAnswer(bench, [process.execPath, join(import.meta.dir, '../bare/bare-elysia.ts')], empty),
+    ours: () => firstAnswer(bench, profilectlWords(['serve']), lookup(1), { DATABASE_PATH: path }),
+  };
+  return [await compare(bench, { name: 'start', what, goal: { most: 3 } }, turns)];
+}
+
+/** From a server's start to its first answer, milliseconds; `look` gets its process id then, before it is stopped. */
+export async function firstAnswer(
+  bench: Bench,
+  words: readonly string[],
+  question: Question,
+  variables: Record<string, string> = {},
+  look: (pid: number) => void = () => {},
+): Promise<number> {
+  const port = freePort();
+  const started = performance.now();
+  const child = spawn(bench, words, { core: CORE.any, variables: { PORT: String(port), ...variables } });
+  while (!(await isListening(port))) {
+    if (child.exitCode !== null || performance.now() > started + PATIENCE_MS) {
+      throw new Error(`${words.at(-1)} does not listen`);
+    }
+  }
+  const answer = await ask({ port }, question);
+  const ms = performance.now() - started;
+  look(child.pid);
+  child.kill('SIGTERM');
+  await child.exited;
+  if (!question.isRight(answer)) throw new Error(`the first answer was ${answer.status} ${answer.body}`);
+  return ms;
+}
+
+/** A port that nobody listens on now. */
+export function freePort(): number {
+  const server = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch: () => new Response() });
+  const { port } = server;
+  void server.stop(true);
+  return port as number;
+}
+
+function isListening(port: number): Promise<boolean> {
+  const { promise, resolve } = Promise.withResolvers<boolean>();
+  const socket = connect(port, '127.0.0.1');
+  socket.on('connect', () => {
+    socket.destroy();
+    resolve(true);
+  });
+  socket.on('error', () => setTimeout(resolve, 1, false));
+  return promise;
+}

@@ -1,0 +1,187 @@
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { profilectlWords } from '../../support/cli.ts';
+import { type Bench, CORE, run, spawn } from '../bench.ts';
+import { copyOf, generate, writeLines } from '../database.ts';
+import { ask, type Load, traffic } from '../load.ts';
+import { alternate, checksOf, figuresOf, loading, ratiosOf, type Turn } from '../measure.ts';
+import { profileBody } from '../profiles.ts';
+import { changingLookup, HOT, hotIds, lookup } from '../questions.ts';
+import { brief, countText, intervalFigures, median, type Result } from '../results.ts';
+import { startOurs, type Target } from '../servers.ts';
+import { senderToken, sendFile } from './feed-sender.ts';
+
+// Profiles that a platform sends, against an import of the same lines.
+
+/** Lines of a request; as many as one may have with `partial=1`, or as there are profiles. */
+const LINES = 50_000;
+
+/** A lookup that begins so long after the answer sees what was sent. */
+const SEEN_AFTER_MS = 20;
+const CLIENTS = 32;
+
+/** A server with a copy of the generated profiles, what it takes to change them, and the changes, in files. */
+type World = {
+  bench: Bench;
+  ours: Target;
+  database: string;
+  token: string;
+  /** Each brings the same profiles to another version. */
+  files: readonly [string, string];
+  /** Says which of them is next, so that no turn brings what the turn before has brought. */
+  nextFile: () => string;
+};
+
+const VERSIONS = [1, 2] as const;
+
+/** How soon what is sent is seen, how long it takes, and what lookups have beside it. */
+export async function feed(bench: Bench): Promise<Result[]> {
+  const database = copyOf(bench, await generate(bench));
+  const files = VERSIONS.map((version) => join(bench.folder, `sent-${version}.jsonl`)) as [string, string];
+  const count = Math.min(bench.profiles, LINES);
+  const ids = Array.from({ length: count }, (_, at) => 1 + Math.floor((at * bench.profiles) / count));
+  for (const [at, file] of files.entries()) await writeLines(file, ids, VERSIONS[at] as number);
+  const ours = await startOurs(bench, database);
+  let turn = 0;
+  const nextFile = () => files[turn++ % files.length] as string;
+  const world: World = { bench, ours, database, token: senderToken(database), files, nextFile };
+  const results = [await seenAtOnce(world), await againstImport(world, count), await beside(world)];
+  await ours.stop();
+  rmSync(database, { force: true });
+  return results;
+}
+
+/** Of lookups that begin 20 ms after the answer, the share that says what was sent. All profiles were asked for before. */
+async function seenAtOnce({ bench, ours, token }: World): Promise<Result> {
+  const ids = hotIds(bench.profiles);
+  const ratios: number[] = [];
+  const faults: string[] = [];
+  const counts = { late: 0, old: 0, asked: 0 };
+  for (let version = 3; version < 3 + bench.rounds; version++) {
+    const before = version === 3 ? 0 : version - 1;
+    await askEach(ours, ids, { sent: before, before, answeredAt: Number.NEGATIVE_INFINITY }, faults);
+    const file = join(bench.folder, 'hot.jsonl');
+    await writeLines(file, ids, version);
+    const imported = await sendFile(ours, token, file, { partial: false });
+    const answeredAt = performance.now();
+    if (imported !== ids.length) throw new Error(`of ${ids.length} lines ${imported} went in`);
+    const { late, old, asked } = await askEach(ours, ids, { sent: version, before, answeredAt }, faults);
+    ratios.push(brief((ids.length - late) / ids.length));
+    counts.late += late;
+    counts.old += old;
+    counts.asked += asked;
+  }
+  return {
+    name: 'feed-fresh',
+    what: `of lookups that begin ${SEEN_AFTER_MS} ms after ${countText(HOT)} of ${countText(bench.profiles)} profiles were sent, those that say so ÷ all`,
+    goal: { least: 1 },
+    ratios,
+    figures: { late: counts.late, 'old before that': counts.old, 'asked before that': counts.asked },
+    samples: bench.rounds * ids.length,
+    faults,
+  };
+}
+
+/**
+ * Asks for profile after profile from now on, until each was asked for {@link SEEN_AFTER_MS} after the answer. Returns how
+ * many of those last lookups said what was before (`late`), and how many of the earlier ones did (`old`, of `asked`).
+ */
+async function askEach(
+  ours: Target,
+  ids: readonly number[],
+  { sent, before, answeredAt }: { sent: number; before: number; answeredAt: number },
+  faults: string[],
+): Promise<{ late: number; old: number; asked: number }> {
+  const counts = { late: 0, old: 0, asked: 0 };
+  let at = 0;
+  let counted = 0;
+  const client = async () => {
+    while (counted < ids.length) {
+      const isCounted = performance.now() - answeredAt >= SEEN_AFTER_MS;
+      if (isCounted) counted++;
+      else counts.asked++;
+      const id = ids[at++ % ids.length] as number;
+      const { status, body } = await ask(ours, lookup(id));
+      if (body === profileBody(id, sent)) continue;
+      if (body === profileBody(id, before)) counts[isCounted ? 'late' : 'old']++;
+      else faults.push(`profile ${id} was answered with ${status}: ${body.slice(0, 300)}`);
+    }
+  };
+  await Promise.all(Array.from({ length: CLIENTS }, client));
+  return counts;
+}
+
+/** How long the same lines take, sent and imported; both change all their profiles. */
+async function againstImport({ bench, ours, database, token, nextFile }: World, count: number): Promise<Result> {
+  const times = await alternate(bench, {
+    sent: async () => {
+      const file = nextFile();
+      const started = performance.now();
+      const imported = await sendFile(ours, token, file, { partial: true });
+      if (imported !== count) throw new Error(`of ${count} lines ${imported} went in`);
+      return performance.now() - started;
+    },
+    imported: async () => {
+      const words = ['profiles', 'import', nextFile(), '--db', database];
+      const started = performance.now();
+      await run(bench, profilectlWords(words), { core: CORE.any });
+      return performance.now() - started;
+    },
+  });
+  const ratios = ratiosOf(times.sent, times.imported);
+  const figures = { 'sent ms': brief(median(times.sent)), 'imported ms': brief(median(times.imported)) };
+  return {
+    name: 'feed-import',
+    what: `${countText(count)} lines sent by a platform, time ÷ an import of them`,
+    goal: null,
+    ratios,
+    figures: { ...figures, ...intervalFigures(ratios) },
+    samples: 0,
+    faults: [],
+  };
+}
+
+/** Hot lookups while one request of lines after the other is worked on, against the same beside imports. */
+async function beside(world: World): Promise<Result> {
+  const { bench, ours, database, token, nextFile } = world;
+  const asked = traffic(
+    bench,
+    hotIds(bench.profiles).map((id) => changingLookup(id, 2 + bench.rounds)),
+  );
+  // Who writes is to have its share of the client's core.
+  const measure = loading(bench, ours, asked, { isOurs: true, spins: false });
+  const loads = await alternate(bench, {
+    sent: whileWriting(measure, (signal) => sendFile(ours, token, nextFile(), { partial: true, signal })),
+    imported: whileWriting(measure, async (signal) => {
+      const child = spawn(bench, profilectlWords(['profiles', 'import', nextFile(), '--db', database]), {
+        core: CORE.any,
+      });
+      signal.addEventListener('abort', () => child.kill('SIGTERM'));
+      const code = await child.exited;
+      if (code !== 0 && !signal.aborted) throw new Error(`the import beside the load ended with ${code}`);
+    }),
+  });
+  const perSecond = (taken: readonly Load[]) => taken.map((one) => one.perSecond);
+  const ratios = ratiosOf(perSecond(loads.sent), perSecond(loads.imported));
+  return {
+    name: 'feed-beside',
+    what: 'hot lookups while a platform sends profiles ÷ while an import of them runs',
+    goal: { least: 0.9 },
+    ratios,
+    figures: { ...figuresOf(loads, false), ...intervalFigures(ratios) },
+    ...checksOf(loads.sent, loads.imported),
+  };
+}
+
+/** A turn beside which `write` is done again and again; the last one is ended with the turn. */
+function whileWriting(measure: Turn<Load>, write: (signal: AbortSignal) => Promise<unknown>): Turn<Load> {
+  return async (turn) => {
+    const end = new AbortController();
+    const writing = (async () => {
+      while (!end.signal.aborted) await write(end.signal);
+    })();
+    const measured = measure(turn).finally(() => end.abort());
+    await Promise.all([measured, writing]);
+    return measured;
+  };
+}

@@ -1,0 +1,392 @@
+import { Database } from 'bun:sqlite';
+import { describe, expect, test } from 'bun:test';
+import { copyFileSync, readdirSync, statSync, symlinkSync } from 'node:fs';
+import { join } from 'node:path';
+import { withTables } from '../../../shared/db/tables.ts';
+import { openDatabase } from '../../../shared/db-files/open.ts';
+import { showKey } from '../../../shared/keys/view.ts';
+import { profilectl } from '../../support/cli.ts';
+import { get } from '../../support/http.ts';
+import { importLines, jsonLines } from '../../support/import.ts';
+import { DESCRIPTION, request } from '../../support/keys.ts';
+import { startServerProcess } from '../../support/machine/server-process.ts';
+import { mountSmallDisk, NO_MOUNT, type SmallDisk } from '../../support/machine/small-disk.ts';
+import { startSmtp } from '../../support/mail/smtp.ts';
+import { keyFor } from '../../support/requests.ts';
+import { expectSound } from '../../support/storage/sound.ts';
+import { tempFolder, testDeps } from '../../support/world.ts';
+
+// A disk that is full, and one that can't be written, under real processes. Needs the right to mount, as root has it.
+
+const MIB = 1_048_576;
+
+/** A database with profiles, an Active key and a pending one, on a disk of its own. */
+async function world() {
+  const disk = mountSmallDisk(6 * MIB);
+  const databasePath = join(disk.folder, 'profiles.db');
+  const base = testDeps();
+  const db = withTables(openDatabase(databasePath, 'serve'));
+  const deps = { ...base, db };
+  const { secret, identifier: active } = await keyFor(deps, ['1000000/1d']);
+  const lines = Array.from({ length: 200 }, (_, at) => ({
+    id: at + 1,
+    username: `n${at + 1}`,
+    email: 'o@example.org',
+  }));
+  await importLines(deps, lines);
+  const pending = await request(deps, { profile: 'n1' });
+  const variables = { DATABASE_PATH: databasePath, MAIL_URL: `file:${join(base.folder, 'mail')}` };
+  const close = () => db.$client.close();
+  return { disk, databasePath, deps, secret, active, pending, variables, close };
+}
+
+/**
+ * The same on a disk of its own, as a stopped server leaves it. It is a copy: in this process SQLite keeps the files
+ * beside a closed database until the statements are collected as garbage.
+ */
+async function stoppedWorld() {
+  const { databasePath: original, secret, pending, variables: given, close } = await world();
+  const disk = mountSmallDisk(6 * MIB);
+  const databasePath = join(disk.folder, 'profiles.db');
+  for (const suffix of ['', '-wal']) copyFileSync(original + suffix, databasePath + suffix);
+  close();
+  const variables = { ...given, DATABASE_PATH: databasePath };
+  const server = await startServerProcess(variables);
+  expect((await get(server, '/api/lookup/uid/7', secret)).status).toBe(200);
+  expect(await server.end()).toBe(0);
+  expect(readdirSync(disk.folder).filter((name) => /-(wal|shm)$/.test(name))).toEqual([]);
+  return { disk, databasePath, secret, pending, variables };
+}
+
+/** A mail server, with the variables that name it, that fills the disk while it accepts a message; a moment later there is room again. */
+async function startFillingSmtp(disk: SmallDisk) {
+  const smtp = await startSmtp({
+    onMessage: () => {
+      disk.fill();
+      setTimeout(disk.empty, 700);
+    },
+  });
+  return { smtp, mail: { MAIL_URL: `smtp://127.0.0.1:${smtp.port}`, MAIL_FROM: 'keys@example.net' } };
+}
+
+/** Every command that writes, about a pending and an Active key, with what it reads from stdin. */
+function writers(pending: string, active: string): [string[], string?][] {
+  // Far more than any room that is left: some of it may get in.
+  const many = jsonLines(
+    ...Array.from({ length: 2_000 }, (_, at) => ({
+      id: at + 1,
+      username: `m${at + 1}`,
+      customize: { x: 'x'.repeat(5_000) },
+    })),
+  );
+  const [approve, edit] = [
+    ['keys', 'approve', pending],
+    ['keys', 'edit', pending, '--name', 'Another'],
+  ];
+  const ask = ['keys', 'request', '--profile', 'n2', '--name', 'Bot', '--permission', 'api.lookup'];
+  return [
+    [['profiles', 'import', '-'], many],
+    [['profiles', 'import', '-', '--strict'], many],
+    [edit],
+    [approve],
+    [['keys', 'reject', pending, '--reason', 'No.']],
+    [['keys', 'withdraw', pending]],
+    [['keys', 'change', active, '--expires', '30d']],
+    [['keys', 'request', '--successor-of', active]],
+    [[...ask, '--description', DESCRIPTION]],
+    [['profiles', 'erase', 'n3', '--yes']],
+  ];
+}
+
+/** That this is a refusal in one sentence that says what is wrong; nothing of a library, no stack. */
+function expectSentence(done: { code: number; stdout: string; stderr: string }, sentence: RegExp, code = 1): void {
+  expect(done).toEqual({ code, stdout: '', stderr: expect.stringMatching(sentence) });
+  expect(done.stderr.trimEnd().split('\n').length).toBe(1);
+  expect(done.stderr).not.toMatch(/Error:|\bat \/|this is a bug/);
+}
+
+describe.skipIf(NO_MOUNT !== null)(`on a disk of its own${NO_MOUNT === null ? '' : ` (${NO_MOUNT})`}`, () => {
+  test('full: reads are served, writes refused with a sentence, quotas go on counting; with room all is as before', async () => {
+    const { disk, databasePath, secret, active, pending, variables, close } = await world();
+    const server = await startServerProcess(variables);
+    const remaining = async () => {
+      const answer = await get(server, '/api/lookup/username/n7', secret);
+      expect(answer.status).toBe(200);
+      expect(await answer.json()).toMatchObject({ id: 7 });
+      return Number(/;r=(\d+);/.exec(answer.headers.get('ratelimit') ?? '')?.[1]);
+    };
+    const first = await remaining();
+    disk.fill();
+    for (const [words, stdin] of writers(pending, active)) {
+      const done = await profilectl(words, { variables, ...(stdin !== undefined && { stdin }) });
+      expectSentence(done, /^There is no room left on the disk /);
+    }
+    for (const words of [
+      ['keys', 'list'],
+      ['keys', 'show', pending],
+      ['profiles', 'show', 'n4'],
+      ['profiles', 'export'],
+    ]) {
+      expect(await profilectl(words, { variables })).toMatchObject({ code: 0, stderr: '' });
+    }
+    let asked = 1;
+    while (!server.printed().includes('Quotas can not be written')) {
+      expect(await remaining()).toBe(first - asked++);
+      expect(asked).toBeLessThan(5_000);
+    }
+    expect(server.printed().split('Quotas can not be written').length).toBe(2);
+    expect((await get(server, '/readyz')).status).toBe(200);
+    disk.empty();
+    expect(await profilectl(['keys', 'edit', pending, '--name', 'Another'], { variables })).toMatchObject({ code: 0 });
+    await remaining();
+    // What was counted while nothing could be written is written now.
+    expect(await server.end()).toBe(0);
+    close();
+    const again = await startServerProcess(variables);
+    const answer = await get(again, '/api/key', secret);
+    expect(answer.headers.get('ratelimit')).toContain(`;r=${first - asked};`);
+    expect(await again.end()).toBe(0);
+    expectSound(databasePath);
+  }, 60_000);
+
+  test('full half-way through an import: what was reported is in, whole batches only, and run again it ends well', async () => {
+    const { disk, databasePath, variables, close } = await world();
+    const count = 1_000;
+    const lines = Array.from({ length: count }, (_, at) => ({
+      id: 10_000 + at,
+      username: `big${at}`,
+      customize: { x: 'x'.repeat(1_500) },
+      links: [{ id: 'l', name: 'n', link: 'https://x' }],
+    }));
+    disk.fill(1.5 * MIB);
+    const stdin = jsonLines(...lines);
+    const refused = await profilectl(['profiles', 'import', '-'], { variables, stdin });
+    expectSentence(
+      refused,
+      /^There is no room left on the disk of .*; \d+ lines are in; nothing of this step was written\.$/m,
+      3,
+    );
+    close();
+    const sqlite = new Database(databasePath);
+    const [torn] = sqlite
+      .query(
+        `SELECT count(*) FROM profiles p WHERE id BETWEEN 10000 AND 20000 AND (SELECT count(*) FROM links l WHERE l.profile_id = p.id)
+          + (SELECT count(*) FROM profile_names n WHERE n.profile_id = p.id) <> 2`,
+      )
+      .values()[0] as [number];
+    expect(torn).toBe(0);
+    const [inNow] = sqlite.query('SELECT count(*) FROM profiles WHERE id BETWEEN 10000 AND 20000').values()[0] as [
+      number,
+    ];
+    expect([inNow > 0, inNow < count]).toEqual([true, true]);
+    expect(refused.stderr).toContain(`; ${inNow} lines are in; `);
+    sqlite.close();
+    expectSound(databasePath);
+    disk.empty();
+    const done = await profilectl(['profiles', 'import', '-'], { variables, stdin });
+    expect(done).toMatchObject({ code: 0, stdout: `Imported ${count} lines; erased 0 profiles.\n` });
+    expectSound(databasePath);
+  }, 60_000);
+
+  test('full when the mail was accepted: the key becomes Active once there is room', async () => {
+    const { disk, deps, databasePath, pending, variables, close } = await world();
+    const { smtp, mail } = await startFillingSmtp(disk);
+    const done = await profilectl(['keys', 'approve', pending], { variables: { ...variables, ...mail } });
+    expect(done.code).toBe(0);
+    expect(smtp.received).toHaveLength(1);
+    expect(showKey(deps, pending)).toMatchObject({ state: 'Active', attempt: { result: 'accepted' } });
+    close();
+    expectSound(databasePath);
+  }, 60_000);
+
+  test('full when a mail about a change was accepted: that is noted once there is room, and it is not sent again', async () => {
+    const { disk, deps, databasePath, active, variables, close } = await world();
+    const { smtp, mail } = await startFillingSmtp(disk);
+    const change = ['keys', 'change', active, '--rate-limit', '7/1m'];
+    const done = await profilectl(change, { variables: { ...variables, ...mail } });
+    expect(done).toEqual({ code: 0, stdout: `${active} Active\n`, stderr: '' });
+    expect(smtp.received).toHaveLength(1);
+    expect(showKey(deps, active).rateLimits).toEqual([{ quota: 7, windowSeconds: 60 }]);
+    expect(deps.db.$client.query('SELECT kind, tries, result FROM notices').all()).toEqual([
+      { kind: 'change', tries: 1, result: 'accepted' },
+    ]);
+    close();
+    expectSound(databasePath);
+  }, 60_000);
+
+  test('full: a restore that erases again replaces nothing, leaves nothing behind, and is done once there is room', async () => {
+    const disk = mountSmallDisk(16 * MIB);
+    const DATABASE_PATH = join(disk.folder, 'profiles.db');
+    const variables = { DATABASE_PATH };
+    const run = (...words: string[]) => profilectl(words, { variables });
+    const lines = Array.from({ length: 1_000 }, (_, at) => ({ id: at + 1, username: `n${at + 1}` }));
+    const stdin = jsonLines(...lines.map((line) => ({ ...line, customize: { text: 'x'.repeat(2_000) } })));
+    await profilectl(['profiles', 'import', '-'], { variables, stdin });
+    const backup = join(tempFolder(), 'backup.db');
+    expect((await run('db', 'backup', backup)).code).toBe(0);
+    expect((await run('profiles', 'erase', 'n7', '--yes')).code).toBe(0);
+    expect((await run('profiles', 'rename', 'n8', 'new8')).code).toBe(0);
+    const files = () => readdirSync(disk.folder).filter((name) => !name.endsWith('.lock'));
+    const before = files().sort();
+    const restore = ['db', 'restore', backup, '--yes', '--erase-again'];
+    const size = statSync(DATABASE_PATH).size;
+    // No room for the copy; room for it, and none to erase in it.
+    for (const leave of [size / 2, size + 16_384]) {
+      disk.fill(leave);
+      const refused = await run(...restore);
+      expect([refused.code, refused.stdout]).toEqual([1, '']);
+      expect(refused.stderr).toMatch(/There is no room left on the disk of /);
+      disk.empty();
+      expect(files().sort()).toEqual(before);
+      expect((await run('profiles', 'show', 'new8')).code).toBe(0);
+    }
+    const done = await run(...restore);
+    expect(done).toMatchObject({ code: 0, stdout: expect.stringMatching(/ Erased 1 profile again\.$/m) });
+    expect((await run('profiles', 'show', '--uid', '7')).code).toBe(1);
+    expect((await run('profiles', 'show', 'n8')).code).toBe(0);
+    expectSound(DATABASE_PATH);
+  }, 60_000);
+
+  test('with less than a tenth of the disk left, or than three times the database: status, log and /metrics say so', async () => {
+    const disk = mountSmallDisk(64 * MIB);
+    const DATABASE_PATH = join(disk.folder, 'profiles.db');
+    const variables = { DATABASE_PATH, METRICS_TOKEN: 'scraper.7Rk2mQ9bTzA~' };
+    const importMany = (count: number) => {
+      const lines = Array.from({ length: count }, (_, at) => ({ id: at + 1, username: `n${at + 1}` }));
+      return profilectl(['profiles', 'import', '-'], {
+        variables,
+        stdin: jsonLines(...lines.map((line) => ({ ...line, customize: { text: 'x'.repeat(2_000) } }))),
+      });
+    };
+    /** What status says with so many bytes left: the facts, and what it warns of. */
+    const statusWith = async (leave: number) => {
+      disk.fill(leave);
+      const { stdout } = await profilectl(['status', '--json'], { variables });
+      const { disk: room, warnings } = JSON.parse(stdout);
+      disk.empty();
+      expect(room.totalBytes).toBe(64 * MIB);
+      expect(Math.abs(room.freeBytes - leave)).toBeLessThan(MIB / 2);
+      return (warnings as string[]).filter((warning) => warning.includes('The disk of '));
+    };
+    expect((await importMany(1)).code).toBe(0);
+    expect(await statusWith(7 * MIB)).toEqual([]);
+    expect(await statusWith(6 * MIB)).toEqual([expect.stringMatching(/ has 6\.0 MiB left, 9 % of it: /)]);
+    expect((await importMany(2_000)).code).toBe(0);
+    const threeTimes = 3 * statSync(DATABASE_PATH).size;
+    expect(threeTimes).toBeGreaterThan(10 * MIB);
+    expect(await statusWith(threeTimes + MIB)).toEqual([]);
+    const [warning, ...more] = await statusWith(threeTimes - MIB);
+    expect([warning, more]).toEqual([expect.stringMatching(/ MiB left, [1-9]\d % of it: .* three times /), []]);
+    disk.fill(threeTimes - MIB);
+    const server = await startServerProcess(variables);
+    await server.see(/"level":"warn","message":"The disk of [^"]* MiB left, \d+ % of it: /);
+    const metrics = await (await get(server, '/metrics', variables.METRICS_TOKEN)).text();
+    expect(metrics).toContain(`\nprofile_lookup_disk_size_bytes ${64 * MIB}\n`);
+    const free = Number(/^profile_lookup_disk_free_bytes (\d+)$/m.exec(metrics)?.[1]);
+    expect(Math.abs(free - threeTimes + MIB)).toBeLessThan(MIB / 2);
+    expect((await profilectl(['status'], { variables })).stdout).toMatch(/^Disk +\d+\.\d MiB of 64\.0 MiB free$/m);
+    expect(await server.end()).toBe(0);
+  }, 60_000);
+
+  for (const WORKERS of ['1', '2']) {
+    test(`full before a server starts, WORKERS=${WORKERS}: it serves twice, says what can't be written; with room all is as before`, async () => {
+      const { disk, databasePath, secret, pending, variables } = await stoppedWorld();
+      disk.fill();
+      for (let start = 1; start <= 2; start++) {
+        const server = await startServerProcess({ ...variables, WORKERS });
+        await server.see(
+          /"level":"warn","message":"The disk of [^"]* is full [^"]* can't be written until there is room/,
+        );
+        const answer = await get(server, '/api/lookup/username/n7', secret);
+        expect([answer.status, await answer.json()]).toMatchObject([200, { id: 7 }]);
+        expect((await get(server, '/readyz')).status).toBe(200);
+        const status = await profilectl(['status', '--json'], { variables: { ...variables, PORT: `${server.port}` } });
+        expect(status).toMatchObject({ code: 0, stderr: '' });
+        expect(JSON.parse(status.stdout)).toMatchObject({
+          server: { running: true, ready: true },
+          warnings: expect.arrayContaining([expect.stringMatching(/^The disk of .* is full .*quotas, usage, /)]),
+        });
+        expect(await profilectl(['keys', 'list'], { variables })).toMatchObject({ code: 0, stderr: '' });
+        expect(await server.end()).toBe(0);
+      }
+      disk.empty();
+      expect((await profilectl(['keys', 'edit', pending, '--name', 'Another'], { variables })).code).toBe(0);
+      const server = await startServerProcess({ ...variables, WORKERS });
+      expect((await get(server, '/api/lookup/username/n7', secret)).status).toBe(200);
+      expect(await server.end()).toBe(0);
+      expect(server.printed()).not.toContain('is full');
+      expectSound(databasePath);
+    }, 60_000);
+  }
+
+  test('full or read-only when a server was killed: it starts again, and what its log has is served', async () => {
+    const { disk, databasePath, secret, pending, variables } = await stoppedWorld();
+    const killed = await startServerProcess(variables);
+    expect((await profilectl(['keys', 'edit', pending, '--name', 'In the log'], { variables })).code).toBe(0);
+    await killed.end('SIGKILL');
+    // By a symbolic link: the log lies beside the file itself.
+    const link = join(tempFolder(), 'link.db');
+    symlinkSync(join(disk.showReadOnly(), 'profiles.db'), link);
+    const readOnly = { ...variables, DATABASE_PATH: link };
+    disk.fill();
+    for (const chosen of [readOnly, variables]) {
+      const server = await startServerProcess(chosen);
+      expect((await get(server, '/api/lookup/username/n7', secret)).status).toBe(200);
+      const shown = await profilectl(['keys', 'show', pending], { variables: chosen });
+      expect(shown.stdout).toContain('In the log');
+      expect(await server.end()).toBe(0);
+    }
+    expectSound(databasePath);
+  }, 60_000);
+
+  for (const WORKERS of ['1', '2']) {
+    test(`read-only before a server starts, WORKERS=${WORKERS}: it serves, with the quotas as they were, and says what can't be written`, async () => {
+      const { disk, databasePath, secret, pending, variables } = await stoppedWorld();
+      const before = await startServerProcess(variables);
+      for (let spent = 0; spent < 3; spent++) await get(before, '/api/lookup/uid/7', secret);
+      expect(await before.end()).toBe(0);
+      const readOnly = { ...variables, WORKERS, DATABASE_PATH: join(disk.showReadOnly(), 'profiles.db') };
+      const server = await startServerProcess(readOnly);
+      await server.see(/"level":"warn","message":"The disk of [^"]* is read-only: /);
+      const answer = await get(server, '/api/lookup/username/n7', secret);
+      expect([answer.status, await answer.json()]).toMatchObject([200, { id: 7 }]);
+      expect(answer.headers.get('ratelimit')).toContain(';r=999995;');
+      await server.see(/Quotas can not be written/);
+      const port = { ...readOnly, PORT: `${server.port}` };
+      const status = await profilectl(['status', '--json'], { variables: port });
+      expect(status).toMatchObject({ code: 0, stderr: '' });
+      expect(JSON.parse(status.stdout)).toMatchObject({
+        server: { running: true, ready: true },
+        warnings: expect.arrayContaining([expect.stringMatching(/^The disk of .* is read-only: /)]),
+      });
+      expect((await profilectl(['keys', 'list'], { variables: readOnly })).stdout).toContain(pending);
+      const edit = await profilectl(['keys', 'edit', pending, '--name', 'Another'], { variables: readOnly });
+      expectSentence(edit, /can't be used \(SQLITE_READONLY/);
+      expect(await server.end()).toBe(0);
+      const stopped = await profilectl(['status', '--json'], { variables: port });
+      expect(JSON.parse(stopped.stdout)).toMatchObject({ server: { running: false } });
+      expectSound(databasePath);
+    }, 60_000);
+  }
+
+  test('read-only: a running server serves on, commands read, writes are refused with a sentence', async () => {
+    const { disk, databasePath, secret, active, pending, variables, close } = await world();
+    const server = await startServerProcess(variables);
+    const readOnly = { ...variables, DATABASE_PATH: join(disk.showReadOnly(), 'profiles.db') };
+    for (const [words, stdin] of writers(pending, active)) {
+      const done = await profilectl(words, { variables: readOnly, ...(stdin !== undefined && { stdin }) });
+      expectSentence(done, /can't be (used|read) \((SQLITE_READONLY|EROFS)/);
+    }
+    for (const words of [
+      ['keys', 'list'],
+      ['keys', 'show', pending],
+      ['profiles', 'export'],
+    ]) {
+      expect(await profilectl(words, { variables: readOnly })).toMatchObject({ code: 0, stderr: '' });
+    }
+    expect((await get(server, '/api/lookup/uid/7', secret)).status).toBe(200);
+    expect(await server.end()).toBe(0);
+    close();
+    expectSound(databasePath);
+  }, 60_000);
+});

@@ -1,0 +1,187 @@
+import { afterAll, describe, expect, test } from 'bun:test';
+import {
+  chmodSync,
+  chownSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { basename, join } from 'node:path';
+import { quotaPath } from '../../../shared/limits/file/store.ts';
+import { cleanEnvironment, profilectl, profilectlWords } from '../../support/cli.ts';
+import { get } from '../../support/http.ts';
+import { startServerProcess } from '../../support/machine/server-process.ts';
+import { startSmtp } from '../../support/mail/smtp.ts';
+import { keyFor } from '../../support/requests.ts';
+import { tempFolder, testDeps } from '../../support/world.ts';
+
+// Who can read what the program writes and is given, with real processes.
+
+const LOOSE = /^Warning: (.*) can be read by other users of this machine \(mode (\d+)\); chmod (\d+) it\.$/;
+
+/** What the warnings on stderr name, with the mode that they ask for. */
+function warned(stderr: string): string[] {
+  return stderr.split('\n').flatMap((line) => {
+    const found = LOOSE.exec(line);
+    return found === null ? [] : [`${found[1]} ${found[3]}`];
+  });
+}
+
+test('whatever the umask, all that an import, an approval and a server write is the owner’s alone', async () => {
+  const folder = tempFolder();
+  const variables = { DATABASE_PATH: join(folder, 'data/profiles.db'), MAIL_URL: `file:${join(folder, 'mails')}` };
+  const umask = process.umask(0);
+  try {
+    const stdin = '{"id":1,"username":"Ada","email":"ada@example.org"}\n';
+    expect(await profilectl(['profiles', 'import', '-'], { variables, stdin })).toMatchObject({ code: 0, stderr: '' });
+    const ask = ['keys', 'request', '--profile', 'Ada', '--name', 'Bot', '--permission', 'api.lookup', '--json'];
+    const asked = await profilectl([...ask, '--description', 'x'.repeat(80)], { variables });
+    const { identifier } = JSON.parse(asked.stdout);
+    expect(await profilectl(['keys', 'approve', identifier], { variables })).toMatchObject({ code: 0 });
+    const server = await startServerProcess(variables);
+    await get(server, '/api/lookup/uid/1', 'plk_guess');
+    // Its threads share one umask, so that none can create a file while another has put a looser one back.
+    if (process.platform === 'linux') {
+      expect(readFileSync(`/proc/${server.pid}/status`, 'utf8')).toContain('\nUmask:\t0077\n');
+    }
+    const seen = readdirSync(folder, { recursive: true, withFileTypes: true }).map((entry) => {
+      const mode = statSync(join(entry.parentPath, entry.name)).mode & 0o777;
+      return [entry.name.replace(/^\d{8}T.*$/, 'a mail'), entry.isDirectory() ? 'folder' : 'file', mode.toString(8)];
+    });
+    for (const [name, kind, mode] of seen) expect([name, mode]).toEqual([name, kind === 'folder' ? '700' : '600']);
+    const names = seen.map(([name]) => name);
+    for (const name of [
+      'data',
+      'mails',
+      'a mail',
+      'profiles.db',
+      'profiles.db-wal',
+      'profiles.db.lock',
+      basename(quotaPath('profiles.db')),
+    ]) {
+      expect(names).toContain(name as string);
+    }
+    expect(await server.end()).toBe(0);
+  } finally {
+    process.umask(umask);
+  }
+}, 30_000);
+
+describe('a warning names what others can read, and the mode that it should have', () => {
+  test('a database, its folder and its WAL, by every command and by the server', async () => {
+    const deps = testDeps();
+    const { databasePath } = deps.config;
+    const variables = { DATABASE_PATH: databasePath };
+    await keyFor(deps, ['1/1m']);
+    expect(warned((await profilectl(['keys', 'list'], { variables })).stderr)).toEqual([]);
+    chmodSync(databasePath, 0o644);
+    expect(warned((await profilectl(['keys', 'list'], { variables })).stderr)).toContain(`${databasePath} 600`);
+    chmodSync(deps.folder, 0o755);
+    chmodSync(`${databasePath}-wal`, 0o640);
+    const all = [`${deps.folder} 700`, `${databasePath} 600`, `${databasePath}-wal 600`];
+    expect(warned((await profilectl(['profiles', 'export'], { variables })).stderr)).toEqual(all);
+    const server = await startServerProcess(variables);
+    expect(warned(server.printed())).toEqual(all);
+    expect(await server.end()).toBe(0);
+  }, 30_000);
+});
+
+/** A user and a group of this number need not be there. */
+const SERVICE = 65_534;
+const AS_SERVICE = ['setpriv', `--reuid=${SERVICE}`, `--regid=${SERVICE}`, '--clear-groups'];
+
+/**
+ * Whether this is root, and that user may pass the folders that the program lies in. Where it may not, as under
+ * /root, no program that needs to be installed is missing, so the test is left out instead of being counted as skipped.
+ */
+function canRunAsService(): boolean {
+  if (process.getuid?.() !== 0 || Bun.which('setpriv') === null) return false;
+  return Bun.spawnSync([...AS_SERVICE, ...profilectlWords(['--version'])], { cwd: '/' }).success;
+}
+
+/** A folder whose parents everybody may pass, as those of a test run's own folder may not be. */
+function openFolder(): string {
+  const folder = mkdtempSync('/tmp/profile-lookup-test-');
+  afterAll(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+const testAsService = canRunAsService() ? test : () => undefined;
+
+testAsService(
+  'root in its own folder runs commands as the service’s user, whose settings that user may only read',
+  () => {
+    const [roots, data, open] = [openFolder(), openFolder(), openFolder()];
+    const settings = join(open, 'settings');
+    chownSync(data, SERVICE, SERVICE);
+    chmodSync(open, 0o755);
+    writeFileSync(settings, `DATABASE_PATH=${data}/profiles.db\n`);
+    chownSync(settings, 0, SERVICE);
+    chmodSync(settings, 0o640);
+    const run = (...words: string[]) => {
+      const all = [...AS_SERVICE, ...profilectlWords(['--env-file', settings, ...words])];
+      const stdin = Buffer.from('{"id":1,"username":"Ada"}\n');
+      const { exitCode, stderr } = Bun.spawnSync(all, { cwd: roots, env: cleanEnvironment(), stdin });
+      return { code: exitCode, stderr: String(stderr) };
+    };
+    expect(run('profiles', 'import', '-')).toEqual({ code: 0, stderr: '' });
+    expect(run('db', 'check')).toEqual({ code: 0, stderr: '' });
+    chmodSync(settings, 0o644);
+    expect(warned(run('profiles', 'show', 'Ada').stderr)).toEqual([`${settings} 600`]);
+  },
+  30_000,
+);
+
+describe('secrets from files', () => {
+  test('MAIL_URL_FILE holds the whole address with its password, which is nowhere else', async () => {
+    const deps = testDeps();
+    const smtp = await startSmtp({ login: { user: 'mailer', password: 'p@ss/w:rd' }, clearLogin: true });
+    const { databasePath } = deps.config;
+    await keyFor(deps, ['1/1m']);
+    const path = join(deps.folder, 'mail-url');
+    writeFileSync(path, `${smtp.url}\n`, { mode: 0o600 });
+    const variables = { DATABASE_PATH: databasePath, MAIL_URL_FILE: path, MAIL_FROM: 'keys@example.net' };
+    const ask = [
+      'keys',
+      'request',
+      '--profile',
+      'user1000001',
+      '--name',
+      'Bot',
+      '--permission',
+      'api.lookup',
+      '--json',
+    ];
+    const { identifier } = JSON.parse(
+      (await profilectl([...ask, '--description', 'x'.repeat(80)], { variables })).stdout,
+    );
+    const done = await profilectl(['keys', 'approve', identifier], { variables });
+    expect(done).toMatchObject({ code: 0 });
+    expect(done.stdout + done.stderr).not.toContain('p@ss');
+    expect(smtp.received.map((mail) => mail.user)).toEqual(['mailer']);
+  }, 30_000);
+
+  test('one that is missing, empty, a folder, or given twice stops the program with its name and 2, not with what is in it', async () => {
+    const folder = tempFolder();
+    mkdirSync(join(folder, 'folder'));
+    writeFileSync(join(folder, 'empty'), '\n');
+    writeFileSync(join(folder, 'bad'), 'smtp://user:hunter2hunter2@\n');
+    const variables = { DATABASE_PATH: join(folder, 'none.db') };
+    for (const [given, name] of [
+      [{ MAIL_URL_FILE: join(folder, 'none') }, 'MAIL_URL_FILE'],
+      [{ MAIL_URL_FILE: join(folder, 'empty') }, 'MAIL_URL_FILE'],
+      [{ METRICS_TOKEN_FILE: join(folder, 'folder') }, 'METRICS_TOKEN_FILE'],
+      [{ METRICS_TOKEN_FILE: join(folder, 'empty'), METRICS_TOKEN: 'x' }, 'METRICS_TOKEN_FILE'],
+      [{ MAIL_URL_FILE: join(folder, 'bad') }, 'MAIL_URL'],
+    ] as [Record<string, string>, string][]) {
+      const { code, stdout, stderr } = await profilectl(['keys', 'list'], { variables: { ...variables, ...given } });
+      expect([code, stdout]).toEqual([2, '']);
+      expect(stderr).toContain(name);
+      expect(stderr).not.toContain('hunter2');
+    }
+  }, 30_000);
+});

@@ -1,0 +1,91 @@
+import { expect, test } from 'bun:test';
+import { copyFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { openBare } from '../../../shared/db/connect.ts';
+import { openDatabase } from '../../../shared/db-files/open.ts';
+import { closeAccess, openAccess } from '../../../shared/sessions-file/open-access.ts';
+import { importLines } from '../../support/import.ts';
+import { request } from '../../support/keys.ts';
+import { type ServerProcess, startServerProcess } from '../../support/machine/server-process.ts';
+import { makeOlderDatabase } from '../../support/machine/upgrade.ts';
+import { ADA } from '../../support/portal/owner-pages.ts';
+import { fetchPage, sentAgain, signInOwner } from '../../support/portal/pages.ts';
+import { tempFolder, testConfig } from '../../support/world.ts';
+
+// Somebody has typed into a page that was opened before its server went away, was upgraded, or could not write: once it is
+// back, the form does what it says, and nobody has to sign in or type anew.
+
+/** A service with a key of an owner who is signed in; nothing has it open. */
+async function prepare() {
+  const DATABASE_PATH = join(tempFolder(), 'profiles.db');
+  openDatabase(DATABASE_PATH, 'serve').$client.close();
+  const access = openAccess(testConfig({ DATABASE_PATH }));
+  await importLines(access, [ADA]);
+  const identifier = await request(access, { profile: ADA.username });
+  const headers = { cookie: signInOwner(access, ADA.id) };
+  closeAccess(access);
+  const path = `/developers/keys/${identifier}/rename`;
+  const start = (at = DATABASE_PATH) => startServerProcess({ DATABASE_PATH: at });
+  const look = async (server: ServerProcess) => {
+    const answer = await fetchPage(server, path, { headers });
+    expect([answer.status, await answer.text()]).toEqual([200, expect.stringContaining(`action="${path}"`)]);
+  };
+  const send = async (server: ServerProcess, name: string) => {
+    const body = new URLSearchParams({ name });
+    const answer = await fetchPage(server, path, { method: 'POST', body, headers });
+    return { status: answer.status, code: answer.headers.get('x-error-code'), page: await answer.text() };
+  };
+  const nameIn = (at: string) => {
+    const sqlite = openBare(at, 'write');
+    const row = sqlite.query('SELECT name FROM api_keys').get();
+    sqlite.close();
+    return row;
+  };
+  return { DATABASE_PATH, start, look, send, nameIn };
+}
+
+test('a page that was held open through a stop, a kill and a lock: what was typed then does what it says', async () => {
+  const { DATABASE_PATH, start, look, send, nameIn } = await prepare();
+  let server = await start();
+  await look(server);
+  expect(await server.end()).toBe(0);
+  server = await start();
+  expect((await send(server, 'After a stop')).status).toBe(303);
+  expect(nameIn(DATABASE_PATH)).toEqual({ name: 'After a stop' });
+  await look(server);
+  await server.end('SIGKILL');
+  expect(await send(server, 'Into the void').catch(() => null)).toBeNull();
+  server = await start();
+  expect((await send(server, 'After a kill')).status).toBe(303);
+
+  const other = openBare(DATABASE_PATH, 'write');
+  other.run('BEGIN IMMEDIATE');
+  const refused = await send(server, 'After <a> lock');
+  expect([refused.status, refused.code]).toEqual([503, 'busy']);
+  expect(refused.page).toContain('The database is busy; try again.');
+  expect(sentAgain(refused.page)).toEqual([['name', 'After <a> lock']]);
+  other.run('ROLLBACK');
+  other.close();
+  const [[, typed]] = sentAgain(refused.page) as [[string, string]];
+  expect((await send(server, typed)).status).toBe(303);
+  expect(nameIn(DATABASE_PATH)).toEqual({ name: 'After <a> lock' });
+}, 60_000);
+
+test('a page that was held open through an upgrade with a migration: its form is taken, by the same session', async () => {
+  const { DATABASE_PATH, start, look, send, nameIn } = await prepare();
+  const older = join(tempFolder(), 'profiles.db');
+  makeOlderDatabase(older);
+  const sqlite = openBare(older, 'write');
+  sqlite.run('ATTACH ? AS now', [DATABASE_PATH]);
+  for (const table of ['profiles', 'profile_names', 'api_keys', 'key_events']) {
+    const columns = sqlite.query(`SELECT name FROM pragma_table_info('${table}')`).values().flat().join(', ');
+    sqlite.run(`INSERT INTO main.${table} (${columns}) SELECT ${columns} FROM now.${table}`);
+  }
+  sqlite.close();
+  copyFileSync(`${DATABASE_PATH}.sessions`, `${older}.sessions`);
+  const server = await start(older);
+  expect(server.printed()).toMatch(/copied|migrated|upgraded/i);
+  expect((await send(server, 'After an upgrade')).status).toBe(303);
+  await look(server);
+  expect(nameIn(older)).toEqual({ name: 'After an upgrade' });
+}, 60_000);

@@ -1,0 +1,77 @@
+import { expect, test } from 'bun:test';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { quotaPath } from '../../../shared/limits/file/store.ts';
+import { profilectlWords } from '../../support/cli.ts';
+import { get } from '../../support/http.ts';
+import { startServerProcess } from '../../support/machine/server-process.ts';
+import { HAS_STRACE } from '../../support/machine/strace.ts';
+import { keyFor } from '../../support/requests.ts';
+import { tempFolder, testDeps } from '../../support/world.ts';
+
+// A power cut takes what was written and not brought to the disk (fdatasync), so the system calls of a real server tell what
+// one would take at any instant. Skipped by name where strace is missing, or may not trace.
+
+type Call = { thread: number; begunAt: number; endedAt: number; isSync: boolean };
+
+/** The writes and syncs of a file that have succeeded, in the order of their ends; times in seconds. */
+function callsOn(path: string, trace: string): Call[] {
+  const calls: Call[] = [];
+  const open = new Map<number, Omit<Call, 'endedAt'>>();
+  for (const line of trace.split('\n')) {
+    const [, thread, time, rest = ''] = /^(\d+) +([\d.]+) (.*)$/.exec(line) ?? [];
+    const [number, at] = [Number(thread), Number(time)];
+    const begun = /^(pwrite64|fdatasync|fsync)\(\d+<([^>]*)>/.exec(rest);
+    if (begun !== null && begun[2] === path) {
+      open.set(number, { thread: number, begunAt: at, isSync: begun[1] !== 'pwrite64' });
+    }
+    const call = open.get(number);
+    if (call === undefined || rest.endsWith('<unfinished ...>')) continue;
+    open.delete(number);
+    if (/= \d+$/.test(rest)) calls.push({ ...call, endedAt: at });
+  }
+  return calls;
+}
+
+/** Asks a server for 3.5 seconds, kills it, and looks at what it has written. */
+async function expectSynced(workers: string): Promise<void> {
+  const deps = testDeps();
+  const { secret } = await keyFor(deps, ['100000/1d']);
+  const trace = join(tempFolder(), 'trace');
+  // -D: the server is the child of this process, and strace watches it from aside.
+  const strace = ['strace', '-D', '-f', '-qq', '-y', '-ttt', '-e', 'trace=pwrite64,fdatasync,fsync', '-o', trace];
+  const server = await startServerProcess(
+    { DATABASE_PATH: deps.config.databasePath, WORKERS: workers },
+    { words: [...strace, ...profilectlWords(['serve'])] },
+  );
+  const readyAt = Date.now() / 1000;
+  const begunAt = performance.now();
+  while (performance.now() - begunAt < 3_500) {
+    expect((await get(server, '/api/lookup/uid/1', secret)).status).toBe(404);
+    await Bun.sleep(20);
+  }
+  // As a power cut would, it ends without a last save.
+  const killedAt = Date.now() / 1000;
+  await server.end('SIGKILL');
+  const calls = callsOn(`${quotaPath(deps.config.databasePath)}-wal`, readFileSync(trace, 'utf8'));
+  const writes = calls.filter(({ isSync }) => !isSync);
+  const syncs = calls.filter(({ isSync }) => isSync);
+  const last = writes.at(-1)?.begunAt ?? 0;
+  expect(last - (writes[0]?.begunAt ?? 0)).toBeGreaterThan(1.5);
+  // What is written before the first request is the empty file. A write of the last second may have been cut off before
+  // its sync.
+  for (const { endedAt } of writes.filter((write) => write.begunAt > readyAt && write.endedAt < killedAt - 1)) {
+    expect(syncs.some((sync) => sync.begunAt >= endedAt && sync.begunAt < endedAt + 1)).toBe(true);
+  }
+  // SQLite itself syncs the head of the file once, when it is begun.
+  const writers = new Set(writes.map(({ thread }) => thread));
+  expect(syncs.filter(({ thread }) => writers.has(thread)).length).toBeLessThanOrEqual(1);
+}
+
+test.skipIf(!HAS_STRACE)(
+  'what was spent is on its way to the disk within a second, and no request waits for that, with one worker and with two',
+  async () => {
+    await Promise.all(['1', '2'].map(expectSynced));
+  },
+  30_000,
+);

@@ -1,0 +1,113 @@
+import { describe, expect, test } from 'bun:test';
+import { get, type LogLine } from '../../support/http.ts';
+import { type FaultyServer, HAS_LIBFIU, startFaultyServer } from '../../support/machine/faulty-process.ts';
+import { insertProfile } from '../../support/profiles.ts';
+import { prepare } from '../../support/requests.ts';
+import { emptyLogSoon } from '../../support/storage/write-ahead-log.ts';
+import { testDeps } from '../../support/world.ts';
+
+// A disk that fails to read now and then, under a real server. Each commit makes the server read its pages again.
+
+const READ = 'posix/io/rw/pread';
+const PROFILES = 300;
+const CLIENTS = 8;
+
+/** A server on so many profiles, and what counts how it answers. */
+async function world(WORKERS: string) {
+  const deps = testDeps();
+  const { $client: sqlite } = deps.db;
+  const secret = await prepare(deps);
+  const customize = JSON.stringify({ x: 'x'.repeat(1_000) });
+  sqlite.transaction(() => {
+    for (let id = 1_001; id <= 1_000 + PROFILES; id++)
+      insertProfile(deps.db, { id, username: `n${id}`, viewsCount: id, customize });
+  })();
+  const server = await startFaultyServer({ DATABASE_PATH: deps.config.databasePath, WORKERS });
+  const statuses = new Map<number, number>();
+  /** The request ids of answers that say that the server failed. */
+  const failed = new Set<string>();
+  const commit = () => sqlite.run('UPDATE profiles SET views_count = views_count + 1 WHERE id = 7');
+
+  async function ask(path: string): Promise<Response> {
+    const answer = await get(server, path, secret);
+    statuses.set(answer.status, (statuses.get(answer.status) ?? 0) + 1);
+    if (answer.status >= 500) failed.add(answer.headers.get('x-request-id') as string);
+    return answer;
+  }
+
+  /** Each client asks for some of everything, while another process writes. */
+  async function askForAll(): Promise<void> {
+    const one = async (client: number) => {
+      for (let turn = 0; turn < 25; turn++) {
+        if (turn % 5 === 0) commit();
+        const id = 1_001 + ((turn * 37 + client * 101) % PROFILES);
+        await ask(`/api/lookup/uid/${id}`);
+        await ask(`/api/lookup/username/n${id}/links`);
+        if (turn % 5 === 1) await ask(`/api/leaderboard?limit=20&offset=${id - 1_001}`);
+        if (turn % 5 === 2) await ask(`/api/lookup?username=n${id}&uid=7&uid=${id}`);
+      }
+    };
+    await Promise.all(Array.from({ length: CLIENTS }, (_, client) => one(client)));
+  }
+  return { sqlite, server, statuses, failed, commit, ask, askForAll };
+}
+
+type World = Awaited<ReturnType<typeof world>>;
+
+/** That everything is answered, the latest commit too, and that nobody keeps the write-ahead log in use. */
+async function expectAsBefore({ sqlite, statuses, commit, ask, askForAll }: World): Promise<void> {
+  statuses.clear();
+  await askForAll();
+  commit();
+  // Then no view of before the commit is open any more.
+  await emptyLogSoon(sqlite);
+  const { views } = sqlite.query('SELECT views_count AS views FROM profiles WHERE id = 7').get() as { views: number };
+  for (let turn = 0; turn < CLIENTS; turn++) {
+    expect(await (await ask('/api/lookup/uid/7')).json()).toMatchObject({ viewsCount: views });
+  }
+  expect([...statuses.keys()]).toEqual([200]);
+}
+
+/** That every line is JSON and those of failed requests are there, with a cause, and that no worker has died. */
+function expectSaid(server: FaultyServer, failed: ReadonlySet<string>): void {
+  const lines = server
+    .printed()
+    .trimEnd()
+    .split('\n')
+    .map((line): LogLine => JSON.parse(line));
+  const said = lines.filter(({ message, cause }) => message === 'A request failed.' && /SQLite/i.test(String(cause)));
+  expect(new Set(said.map(({ requestId }) => requestId as string))).toEqual(new Set(failed));
+  expect(lines.filter(({ message }) => /died|could not be started/.test(String(message)))).toEqual([]);
+}
+
+describe.skipIf(!HAS_LIBFIU)('reads of the database that fail', () => {
+  test.each(['1', '2'])(
+    'are 500 or 503 with a log line each, and once they work all is as before, with %s workers',
+    async (workers) => {
+      const all = await world(workers);
+      const { sqlite, server, statuses, failed } = all;
+      await all.askForAll();
+      expect([...statuses.keys()]).toEqual([200]);
+
+      server.fail(READ, 0.02);
+      for (let turn = 0; failed.size < 50; turn++) {
+        expect(turn).toBeLessThan(50);
+        await all.askForAll();
+      }
+      expect([...statuses.keys()].filter((status) => ![200, 500, 503].includes(status))).toEqual([]);
+      await emptyLogSoon(sqlite);
+
+      server.fail(READ, 1);
+      all.commit();
+      for (let turn = 0; turn < CLIENTS; turn++)
+        expect((await all.ask('/api/lookup/uid/1001')).status).toBeGreaterThanOrEqual(500);
+      server.heal(READ);
+      await emptyLogSoon(sqlite);
+
+      await expectAsBefore(all);
+      expect(await server.end()).toBe(0);
+      expectSaid(server, failed);
+    },
+    60_000,
+  );
+});

@@ -1,0 +1,135 @@
+import { expect, test } from 'bun:test';
+import { copyFileSync, cpSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { withTables } from '../../../shared/db/tables.ts';
+import { openDatabase } from '../../../shared/db-files/open.ts';
+import { createDeps } from '../../../shared/deps.ts';
+import { closeSessionsFile, openSessionsFile } from '../../../shared/sessions-file/sessions-file.ts';
+import { cleanEnvironment, profilectl, profilectlWords } from '../../support/cli.ts';
+import { jsonLines } from '../../support/import.ts';
+import { HAS_STRACE } from '../../support/machine/strace.ts';
+import { enrol } from '../../support/portal/admins.ts';
+import { tempFolder, testConfig } from '../../support/world.ts';
+
+// A disk that fails once, at each of the system calls that `db restore` makes for the old database, one after the other.
+// Skipped by name where strace is missing, or may not trace.
+
+/** The calls that fail. What locks and looks for files comes before and after what reads and writes them. */
+const CALLS = [
+  'pread64',
+  'pwrite64',
+  'fsync',
+  'fdatasync',
+  'ftruncate',
+  'openat',
+  'stat',
+  'statx',
+  'link',
+  'linkat',
+  'rename',
+  'renameat',
+  'unlink',
+  'unlinkat',
+];
+
+/**
+ * A folder with a backup, and a database with an admin and a platform's token whose second profile is in its write-ahead log
+ * only, as after a crash.
+ */
+async function makeWorld(): Promise<string> {
+  const folder = tempFolder();
+  const db = join(folder, 'profiles.db');
+  const made = join(tempFolder(), 'profiles.db');
+  const opened = withTables(openDatabase(made, 'fill'));
+  const sessions = openSessionsFile(made);
+  const config = testConfig({ DATABASE_PATH: made, PUBLIC_URL: 'https://api.example.org' });
+  await enrol({ ...createDeps(opened, config), sessions }, 'Grace');
+  closeSessionsFile(sessions);
+  expect((await profilectl(['tokens', 'add', 'backend', '--right', 'profiles', '--db', made])).code).toBe(0);
+  expect((await profilectl(['db', 'backup', join(folder, 'backup.sqlite'), '--db', made])).code).toBe(0);
+  const stdin = jsonLines({ id: 1, username: 'ada' });
+  expect((await profilectl(['profiles', 'import', '-', '--db', made], { stdin })).code).toBe(0);
+  for (const suffix of ['', '-wal', '.sessions']) copyFileSync(made + suffix, db + suffix);
+  opened.$client.close();
+  return folder;
+}
+
+/** What a database holds: its profiles, admins and tokens. */
+function contentOf(path: string): object {
+  const { $client: sqlite } = openDatabase(path, 'use');
+  const all = (sql: string) => sqlite.query(sql).values().flat();
+  const content = {
+    profiles: all('SELECT username FROM profiles'),
+    admins: all('SELECT name FROM admins'),
+    passkeys: all('SELECT name FROM passkeys'),
+    tokens: all('SELECT name FROM platform_tokens'),
+  };
+  sqlite.close();
+  return content;
+}
+
+/** Runs `db restore` under strace in a copy of a folder; `seen` are the calls for one of the files that strace noted. */
+async function restoreIn(made: string, instruction: string, of: 'database' | 'backup' = 'database') {
+  const folder = tempFolder();
+  cpSync(made, folder, { recursive: true });
+  const [db, trace] = [join(folder, 'profiles.db'), join(folder, 'trace')];
+  const files =
+    of === 'backup' ? [join(folder, 'backup.sqlite')] : ['', '-wal', '-shm', '.sessions'].map((suffix) => db + suffix);
+  const paths = files.flatMap((path) => ['-P', path]);
+  const restore = profilectlWords(['db', 'restore', join(folder, 'backup.sqlite'), '--yes', '--db', db]);
+  const child = Bun.spawn(['strace', '-f', '-qq', '-o', trace, '-e', instruction, ...paths, ...restore], {
+    env: cleanEnvironment(),
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
+  const done = { stderr: await new Response(child.stderr).text(), code: await child.exited };
+  const left = readdirSync(folder).filter((name) => /before-restore|unfinished/.test(name));
+  return { db, done, left, seen: readFileSync(trace, 'utf8') };
+}
+
+/** How often each call is seen. */
+function timesIn(seen: string): [string, number][] {
+  const names = seen.split('\n').map((line) => /^\d+ +(\w+)\(/.exec(line)?.[1]);
+  return CALLS.map((call) => [call, names.filter((name) => name === call).length]);
+}
+
+test.skipIf(!HAS_STRACE)(
+  'a disk that fails once makes no sound database a damaged one: everything is as before, or restored',
+  async () => {
+    const made = await makeWorld();
+    const people = { admins: ['Grace'], passkeys: ['Laptop'], tokens: ['backend'] };
+    const { seen } = await restoreIn(made, `trace=${CALLS.join(',')}`);
+    const failures = timesIn(seen).flatMap(([call, times]) =>
+      Array.from({ length: times }, (_, at) => `inject=${call}:error=EIO:when=${at + 1}`),
+    );
+    expect(failures.length).toBeGreaterThan(30);
+    const unlike = [];
+    for (const failure of failures) {
+      const { db, done, left, seen: failed } = await restoreIn(made, failure);
+      expect(failed).toContain('INJECTED');
+      const isRestored = done.code === 0;
+      const expected = { ...people, profiles: isRestored ? [] : ['ada'] };
+      const isSaid = isRestored || (done.code === 1 && !/damaged|bug/.test(done.stderr));
+      const isLeft = isRestored ? left.some((name) => /Z$/.test(name)) : left.length === 0;
+      const content = contentOf(db);
+      if (!isSaid || !isLeft || !Bun.deepEquals(content, expected)) unlike.push({ failure, done, left, content });
+    }
+    expect(unlike).toEqual([]);
+  },
+  300_000,
+);
+
+test.skipIf(!HAS_STRACE)(
+  'a disk that fails once makes no sound backup a damaged one',
+  async () => {
+    const made = await makeWorld();
+    const { seen } = await restoreIn(made, 'trace=pread64', 'backup');
+    const times = seen.split('\n').filter((line) => line.includes('pread64(')).length;
+    expect(times).toBeGreaterThan(30);
+    for (let when = 1; when <= times; when += 5) {
+      const { done, left } = await restoreIn(made, `inject=pread64:error=EIO:when=${when}`, 'backup');
+      expect(done.stderr).not.toMatch(/damaged|bug/);
+      expect({ when, code: done.code, left }).toEqual({ when, code: 1, left: [] });
+    }
+  },
+  120_000,
+);

@@ -1,0 +1,142 @@
+import { expect, test } from 'bun:test';
+import { randomUUID } from 'node:crypto';
+import { existsSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { openFile } from '../../../shared/db/connect.ts';
+import { cleanEnvironment, profilectl, profilectlWords } from '../../support/cli.ts';
+import { startServerProcess } from '../../support/machine/server-process.ts';
+import { HAS_STRACE } from '../../support/machine/strace.ts';
+import { makeOlderDatabase } from '../../support/machine/upgrade.ts';
+import { tempFolder } from '../../support/world.ts';
+
+// What a command leaves that ends while it copies the database. strace ends it, or holds it up, at the system call that gives
+// the copy, or in a restore the old database, its name. Skipped by name where strace is missing, or may not trace.
+
+/** A database of the schema before, so that `serve` upgrades it; a backup of it in another folder; and another TMPDIR. */
+async function world() {
+  const [folder, elsewhere, temporary] = [tempFolder(), tempFolder(), tempFolder()];
+  const db = join(folder, 'profiles.db');
+  const good = join(elsewhere, 'good.sqlite');
+  makeOlderDatabase(db);
+  makeOlderDatabase(good);
+  const variables = { DATABASE_PATH: db, TMPDIR: temporary, PORT: '0' };
+  const run = (...words: string[]) => profilectl(words, { variables });
+  /** Starts a command that gets a signal when its copy is whole. */
+  const startUntil = (signal: string, words: readonly string[]) => {
+    // -D: the command is the child of this process, and strace watches it from aside.
+    const trace = join(tempFolder(), 'trace');
+    const strace = ['strace', '-D', '-f', '-qq', '-o', trace];
+    const child = Bun.spawn([...strace, '-e', `inject=link,linkat:signal=${signal}`, ...profilectlWords(words)], {
+      env: cleanEnvironment(variables),
+      stdio: ['ignore', 'ignore', 'ignore'],
+    });
+    return { child, trace };
+  };
+  const startNext = {
+    backup: async () => expect((await run('db', 'backup', join(elsewhere, 'next.sqlite'))).code).toBe(0),
+    restore: async () => expect((await run('db', 'restore', good, '--yes')).code).toBe(0),
+    serve: async () => expect(await (await startServerProcess(variables)).end()).toBe(0),
+  };
+  /** The files, and folders, of copies that are not finished. */
+  const left = () =>
+    [folder, elsewhere, temporary].flatMap((place) =>
+      readdirSync(place)
+        .filter((name) => name.includes('unfinished'))
+        .map((name) => join(place, name)),
+    );
+  const readStatus = async () =>
+    JSON.parse((await run('status', '--json')).stdout) as { unfinishedCopies: string[]; warnings: string[] };
+  return { db, elsewhere, good, variables, run, startUntil, startNext, left, readStatus };
+}
+
+for (const [what, signal, next] of [
+  ['backup', 'SIGKILL', 'serve'],
+  ['backup', 'SIGINT', 'restore'],
+  ['restore', 'SIGKILL', 'backup'],
+  ['upgrade', 'SIGKILL', 'serve'],
+  ['test of a backup', 'SIGKILL', 'backup'],
+] as const) {
+  test.skipIf(!HAS_STRACE)(
+    `the copy that a ${what} leaves at ${signal} is named by status, and removed by the next ${next}`,
+    async () => {
+      const { elsewhere, good, run, startUntil, startNext, left, readStatus } = await world();
+      const words = {
+        backup: ['db', 'backup', join(elsewhere, 'ended.sqlite')],
+        restore: ['db', 'restore', good, '--yes'],
+        upgrade: ['serve'],
+        'test of a backup': ['db', 'check', '--restore', good],
+      };
+      const { child: ended } = startUntil(signal, words[what]);
+      await ended.exited;
+      expect(ended.signalCode).toBe(signal);
+      const { unfinishedCopies, warnings } = await readStatus();
+      expect(unfinishedCopies).toHaveLength(1);
+      const [copy = ''] = unfinishedCopies;
+      expect(left()).toContain(copy);
+      expect(warnings.join('\n')).toContain(copy);
+      await startNext[next]();
+      expect(left()).toEqual([]);
+      expect((await readStatus()).unfinishedCopies).toEqual([]);
+      expect((await run('db', 'check')).code).toBe(0);
+    },
+    60_000,
+  );
+}
+
+test.skipIf(!HAS_STRACE)(
+  'what a living process is at is neither named nor removed, however long it takes',
+  async () => {
+    const { elsewhere, startUntil, startNext, left, readStatus } = await world();
+    const file = join(elsewhere, 'slow.sqlite');
+    const { child: backup, trace } = startUntil('SIGSTOP', ['db', 'backup', file]);
+    while (!existsSync(trace) || !readFileSync(trace, 'utf8').includes('stopped by SIGSTOP')) await Bun.sleep(10);
+    const whole = left();
+    expect(whole).toHaveLength(2);
+    expect((await readStatus()).unfinishedCopies).toEqual([]);
+    await startNext.backup();
+    await startNext.serve();
+    expect(left()).toEqual(whole);
+    backup.kill('SIGCONT');
+    expect(await backup.exited).toBe(0);
+    expect(existsSync(file)).toBe(true);
+    expect(left()).toEqual([]);
+  },
+  60_000,
+);
+
+test('a note that is torn or names another file is removed, and nothing with it; a copy without a note is a left one', async () => {
+  const { db, elsewhere, good, startNext, left, readStatus } = await world();
+  writeFileSync(`${db}.unfinished-${randomUUID()}`, '');
+  writeFileSync(`${db}.unfinished-${randomUUID()}`, 'torn '.repeat(1_000));
+  const stray = openFile(`${db}.unfinished-${randomUUID()}`, 0);
+  stray.run('PRAGMA journal_mode = DELETE');
+  stray.run('CREATE TABLE copy (path TEXT NOT NULL) STRICT');
+  stray.run('INSERT INTO copy (path) VALUES (?)', [good]);
+  stray.close();
+  const copies = [
+    `${db}.${randomUUID()}.unfinished`,
+    `${db}.before-schema-2-20260101T000000.000Z.${randomUUID()}.unfinished`,
+  ];
+  for (const copy of copies) writeFileSync(copy, 'half a copy');
+  writeFileSync(`${copies[0]}-journal`, 'of the copy');
+  const others = [
+    `${db}.${randomUUID()}.unfinished-not`,
+    join(elsewhere, `x.${randomUUID()}.unfinished`),
+    `${db}.other.${randomUUID()}.unfinished`,
+  ];
+  for (const other of others) writeFileSync(other, 'of somebody else');
+  // What is no plain file is no note of ours: a pipe would be waited for.
+  const strange = ['pipe', 'link'].map(() => `${db}.unfinished-${randomUUID()}`) as [string, string];
+  expect(Bun.spawnSync(['mkfifo', strange[0]]).exitCode).toBe(0);
+  symlinkSync(good, strange[1]);
+  // A copy that SQLite is writing.
+  const busy = `${db}.${randomUUID()}.unfinished`;
+  const writer = openFile(busy, 0);
+  writer.run('PRAGMA journal_mode = DELETE');
+  writer.run('BEGIN EXCLUSIVE');
+  expect((await readStatus()).unfinishedCopies.toSorted()).toEqual(copies.toSorted());
+  await startNext.backup();
+  expect(left().toSorted()).toEqual([...others, ...strange, busy].toSorted());
+  writer.close();
+  expect(existsSync(good)).toBe(true);
+});

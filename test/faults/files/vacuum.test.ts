@@ -1,0 +1,147 @@
+import { describe, expect, test } from 'bun:test';
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { withTables } from '../../../shared/db/tables.ts';
+import { openDatabase } from '../../../shared/db-files/open.ts';
+import { vacuumDatabase } from '../../../shared/db-files/vacuum.ts';
+import { checkDatabase } from '../../../shared/upkeep/check.ts';
+import { onBox } from '../../support/actors.ts';
+import { cleanEnvironment, profilectl, profilectlWords } from '../../support/cli.ts';
+import { eraseProfile } from '../../support/erase.ts';
+import { exportText, importLines } from '../../support/import.ts';
+import { isOpenIn } from '../../support/machine/open-files.ts';
+import { startServerProcess } from '../../support/machine/server-process.ts';
+import { mountSmallDisk, NO_MOUNT } from '../../support/machine/small-disk.ts';
+import { rounds, seededRandom } from '../../support/rounds.ts';
+import { markedProfile, marksBeside } from '../../support/storage/marks.ts';
+import { testDeps } from '../../support/world.ts';
+
+// A VACUUM after thousands of erasures, and one that is killed, meets another, or has no room.
+
+const PROFILES = 3_000;
+
+const lines = () => Array.from({ length: PROFILES }, (_, index) => markedProfile(index + 1));
+
+const deletions = (from: number, to: number) =>
+  Array.from({ length: to - from }, (_, index) => ({ id: from + index, deleted: true }));
+
+function start(db: string) {
+  const words = profilectlWords(['db', 'vacuum', '--json', '--db', db]);
+  return Bun.spawn(words, { env: cleanEnvironment(), stdin: 'ignore', stdout: 'pipe', stderr: 'pipe' });
+}
+
+test('of thousands that are re-imported at random and erased in three ways, a vacuum leaves no trace of the erased ones', async () => {
+  const deps = testDeps();
+  const draw = seededRandom('erased profiles');
+  const ids = Array.from({ length: rounds(16_000) }, (_, index) => index + 1);
+  /** As many ids as this part of all has, some of them more than once. */
+  const random = (part: number) => Array.from({ length: part * ids.length }, () => 1 + Math.floor(draw() * ids.length));
+  await importLines(
+    deps,
+    ids.map((id) => markedProfile(id)),
+  );
+  for (let round = 1; round <= 3; round++) {
+    await importLines(
+      deps,
+      random(0.3).map((id) => markedProfile(id, round)),
+    );
+  }
+  const changes = random(0.2).map((id) => ({ id, email: `xm${id}q9@example.org`, aliases: [], links: [] }));
+  await importLines(deps, changes, { merge: true });
+
+  const erased = new Set(random(0.8));
+  const deletions = [...erased].map((id) => ({ id, deleted: true }));
+  const usernames = deps.db.$client.prepare<{ username: string }, [number]>(
+    'SELECT username FROM profiles WHERE id = ?',
+  );
+  for (const id of [...erased].slice(0, 60))
+    eraseProfile(deps, usernames.get(id)?.username as string, onBox('operator'));
+  await importLines(deps, deletions.slice(0, deletions.length / 2));
+  await importLines(deps, deletions.slice(deletions.length / 2), { merge: true });
+
+  vacuumDatabase(deps.db, deps.clock);
+  const found = marksBeside(deps.config.databasePath);
+  expect([...erased].filter((id) => found.has(id))).toEqual([]);
+  expect(found.size).toBe(ids.length - erased.size);
+  expect(checkDatabase(deps.db)).toMatchObject({ faults: [], profiles: found.size });
+}, 120_000);
+
+test('killed at any moment it leaves the database as it was, nothing beside it, and the next one ends well', async () => {
+  const deps = testDeps();
+  const { databasePath } = deps.config;
+  await importLines(deps, lines());
+  await importLines(deps, deletions(1, 1_000));
+  const before = await exportText(deps);
+  expect(JSON.parse(await new Response(start(databasePath).stdout).text()).milliseconds).toBeGreaterThan(0);
+  const files = readdirSync(deps.folder).sort();
+  const startedMs = performance.now();
+  expect(await start(databasePath).exited).toBe(0);
+  const wholeMs = performance.now() - startedMs;
+  const kills = rounds(8);
+  const random = seededRandom('killed vacuums');
+  const moments = Array.from({ length: kills }, (_, kill) => (wholeMs * (kill + random())) / (kills + 0.5));
+  for (const afterMs of [...moments, 'once it has the database open']) {
+    const child = start(databasePath);
+    if (typeof afterMs === 'number') await Bun.sleep(afterMs);
+    else while (!isOpenIn(child.pid, databasePath)) await Bun.sleep(1);
+    child.kill('SIGKILL');
+    await child.exited;
+    if (typeof afterMs === 'string') expect(child.signalCode).toBe('SIGKILL');
+    expect(checkDatabase(deps.db).faults).toEqual([]);
+    expect(await exportText(deps)).toBe(before);
+  }
+  expect(readdirSync(deps.folder).sort()).toEqual(files);
+  await importLines(deps, deletions(1_000, 1_100));
+  expect(await start(databasePath).exited).toBe(0);
+  expect([...marksBeside(databasePath)].filter((id) => id < 1_100)).toEqual([]);
+}, 60_000);
+
+test('of two at a time one does it, and the other does it too or says that it is being done', async () => {
+  const deps = testDeps();
+  await importLines(deps, lines());
+  await importLines(deps, deletions(1, 1_000));
+  for (let round = 0; round < rounds(3); round++) {
+    const codes = await Promise.all(
+      [start(deps.config.databasePath), start(deps.config.databasePath)].map((one) => one.exited),
+    );
+    expect([
+      [0, 0],
+      [0, 75],
+    ]).toContainEqual(codes.toSorted((a, b) => a - b));
+  }
+  expect(checkDatabase(deps.db).faults).toEqual([]);
+});
+
+describe.skipIf(NO_MOUNT !== null)(`on a disk of its own${NO_MOUNT === null ? '' : ` (${NO_MOUNT})`}`, () => {
+  test('without twice the room it is not tried, by the server neither; with room it is done', async () => {
+    const MIB = 1_048_576;
+    const disk = mountSmallDisk(28 * MIB);
+    const databasePath = join(disk.folder, 'profiles.db');
+    const db = withTables(openDatabase(databasePath, 'serve'));
+    const deps = { ...testDeps(), db };
+    await importLines(deps, lines());
+    await importLines(deps, deletions(1, 1_000));
+    disk.fill(MIB);
+    const variables = { DATABASE_PATH: databasePath };
+    const refused = await profilectl(['db', 'vacuum'], { variables });
+    expect(refused).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: expect.stringMatching(
+        /^A vacuum needs \S+ MiB on the disk of the database, and \S+ MiB are free; make room\.$/m,
+      ),
+    });
+    const { warnings, erasure } = JSON.parse((await profilectl(['status', '--json'], { variables })).stdout);
+    expect(warnings.join()).toContain("Erased texts can't be vacuumed. A vacuum needs");
+    expect(erasure.tracesSince).not.toBeNull();
+    const server = await startServerProcess(variables);
+    await server.see(/could not be vacuumed\. A vacuum needs/);
+    expect(await server.end()).toBe(0);
+    disk.empty();
+    const again = await startServerProcess(variables);
+    await again.see(/The database was vacuumed in \d+ ms/);
+    expect(await again.end()).toBe(0);
+    db.$client.close();
+    expect([...marksBeside(databasePath)].filter((id) => id < 1_000)).toEqual([]);
+  }, 30_000);
+});

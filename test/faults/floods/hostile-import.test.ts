@@ -1,0 +1,153 @@
+import { expect, test } from 'bun:test';
+import { closeSync, openSync, writeSync } from 'node:fs';
+import { join } from 'node:path';
+import { cleanEnvironment, PROJECT, profilectl, profilectlWords } from '../../support/cli.ts';
+import { peakBytesOf } from '../../support/machine/memory.ts';
+import { tempFolder } from '../../support/world.ts';
+
+// Files that were made to do harm, through the real command.
+
+const MIB = 1_048_576;
+const folder = tempFolder();
+let files = 0;
+
+/** Writes a file piece by piece, so that this process does not hold it. */
+function fileOf(pieces: Iterable<string>): string {
+  const path = join(folder, `${++files}.jsonl`);
+  const file = openSync(path, 'w');
+  for (const piece of pieces) writeSync(file, piece);
+  closeSync(file);
+  return path;
+}
+
+/** Imports a file into a new database; the result, what was printed, and the most memory that it took, bytes. */
+async function importFile(path: string, ...words: string[]) {
+  const db = join(folder, `${++files}`, 'profiles.db');
+  const child = Bun.spawn(profilectlWords(['profiles', 'import', path, '--json', ...words, '--db', db]), {
+    env: cleanEnvironment(),
+    cwd: PROJECT,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const [stdout, stderr, peak] = await Promise.all([child.stdout.text(), child.stderr.text(), peakBytesOf(child)]);
+  const code = await child.exited;
+  return {
+    code,
+    stderr,
+    db,
+    result: stdout === '' ? null : JSON.parse(stdout),
+    peak,
+  };
+}
+
+const good = (id: number) => `{"id":${id},"username":"u${id}"}\n`;
+
+test('a line of 100 MB is never held in memory, and is refused by its number', async () => {
+  const small = fileOf([good(1), 'x\n', good(2)]);
+  const piece = 'x'.repeat(MIB);
+  function* huge() {
+    yield `${good(1)}{"id":3,"username":"u3","displayName":"`;
+    for (let count = 0; count < 100; count++) yield piece;
+    yield `"}\n${good(2)}`;
+  }
+  const long = fileOf(huge());
+  const usual = await importFile(small);
+  for (const words of [[], ['--strict']]) {
+    const { code, result, peak } = await importFile(long, ...words);
+    expect(code).toBe(words.length === 0 ? 3 : 1);
+    const reason = 'the line has more than 1 MiB';
+    expect(result.refused).toEqual([{ line: 2, id: null, field: null, reason }]);
+    expect(result.imported).toBe(words.length === 0 ? 2 : 0);
+    // Less than the line itself has: it was never held.
+    expect(peak - usual.peak).toBeLessThan(90 * MIB);
+  }
+}, 30_000);
+
+test('nesting without end is refused in one sentence a line, wherever it stands, and the rest is in', async () => {
+  const deep = (open: string, close: string) => open.repeat(400_000) + close.repeat(400_000);
+  const lines = [
+    deep('[', ']'),
+    deep('{"a":', '}').replace('{"a":}', '{"a":1}'),
+    `{"id":3,"username":"u3","customize":${deep('{"a":', '}').slice(0, 900_000)}`,
+    `{"id":4,"username":"u4","discordClean":{"a":${deep('[', ']')}}}`,
+    `{"id":5,"username":"u5","badges":${deep('[', ']')}}`,
+    `{"id":6,"username":"u6","nobody knows":${deep('[', ']')}}`,
+    `{"id":7,"username":"u7","links":[{"id":"l","name":"n","link":${deep('[', ']')}}]}`,
+  ];
+  const { code, stderr, result, peak } = await importFile(fileOf([good(9), ...lines.map((line) => `${line}\n`)]));
+  process.stderr.write(`hostile nesting: ${Math.round(peak / MIB)} MiB\n`);
+  expect(code).toBe(3);
+  expect(stderr).not.toMatch(/RangeError|this is a bug|stack/i);
+  const refused = result.refused.map(({ line }: { line: number }) => line);
+  // A field that nobody knows is dropped, however deep it is.
+  expect(refused).toEqual([2, 3, 4, 5, 6, 8]);
+  for (const { reason } of result.refused) expect(reason.length).toBeLessThan(120);
+  expect(result.imported).toBe(2);
+  expect(peak).toBeLessThan(400 * MIB);
+}, 30_000);
+
+test('names with a meaning to JavaScript are data or unknown fields like any other', async () => {
+  const lines = [
+    '{"id":1,"username":"__proto__","aliases":["constructor","toString"],"displayName":"hasOwnProperty"}',
+    '{"id":2,"username":"two","__proto__":{"banned":true,"email":"x@example.org"},"constructor":1,"toString":2}',
+    '{"id":3,"username":"three","customize":{"__proto__":{"a":1},"constructor":null},"badges":[{"name":"b","enabled":true,"__proto__":{"name":"c"}}]}',
+    '{"id":4,"username":"four","assets":{"__proto__":"https://x"},"links":[{"id":"l","name":"n","link":"x","__proto__":{"title":"t"}}]}',
+  ];
+  const { code, result, db } = await importFile(fileOf(lines.map((line) => `${line}\n`)));
+  expect(code).toBe(0);
+  expect(result).toMatchObject({ imported: 4, refused: [] });
+  expect(Object.entries(result.dropped).sort()).toEqual([
+    ['__proto__', 1],
+    ['badges.__proto__', 1],
+    ['constructor', 1],
+    ['links.__proto__', 1],
+    ['toString', 1],
+  ]);
+  const { stdout } = await profilectl(['profiles', 'export', '--db', db]);
+  const [one, two, three, four] = stdout.trimEnd().split('\n');
+  expect(one).toContain('"username":"__proto__","aliases":["constructor","toString"]');
+  expect(two).toContain('"email":null');
+  expect(two).toContain('"banned":false');
+  expect(three).toContain('"badges":[{"name":"b","enabled":true}]');
+  expect(three).toContain('"customize":{"__proto__":{"a":1},"constructor":null}');
+  expect(four).toContain('"assets":{"__proto__":"https://x"}');
+  expect(four).not.toContain('title');
+}, 30_000);
+
+test('of a field given twice the last counts, as in every JSON parser of this kind, and nothing of the first is kept', async () => {
+  const lines = [
+    '{"id":1,"id":2,"username":"first","username":"last","banned":true,"banned":false}',
+    '{"id":2,"username":"x","customize":{"a":1,"a":{"b":2}},"customize":{"a":3,"a":4},"id":3}',
+  ];
+  const { code, result, db } = await importFile(fileOf(lines.map((line) => `${line}\n`)));
+  expect([code, result.imported]).toEqual([0, 2]);
+  const { stdout } = await profilectl(['profiles', 'export', '--db', db]);
+  const profiles = stdout
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line));
+  expect(profiles.map(({ id, username, banned, customize }) => ({ id, username, banned, customize }))).toEqual([
+    { id: 2, username: 'last', banned: false, customize: {} },
+    { id: 3, username: 'x', banned: false, customize: { a: 4 } },
+  ]);
+}, 30_000);
+
+test('very many bad lines and unknown fields without end: bounded memory, and the exit code says so', async () => {
+  function* bad() {
+    for (let block = 0; block < 100; block++) yield `${'x\n'.repeat(2_000)}{"id":1,"username":"a","f${block}":1}\n`;
+    for (let block = 0; block < 20; block++) {
+      const fields = Array.from({ length: 5_000 }, (_, at) => `"${'k'.repeat(50)}${block}-${at}":1`);
+      yield `{"id":1,"username":"a",${fields.join(',')}}\n`;
+    }
+  }
+  const path = fileOf(bad());
+  const child = Bun.spawn(profilectlWords(['profiles', 'import', path, '--db', join(folder, 'bad', 'profiles.db')]), {
+    env: cleanEnvironment(),
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
+  const [stderr, peak] = await Promise.all([child.stderr.text(), peakBytesOf(child)]);
+  expect(await child.exited).toBe(3);
+  process.stderr.write(`bad lines: ${Math.round(peak / MIB)} MiB\n`);
+  expect(stderr).toEndWith('200000 lines were refused; the rest is in.\n');
+  expect(stderr).toContain('\n… and 199980 more; --rejects keeps them, --json lists them\n');
+  expect(peak).toBeLessThan(300 * MIB);
+}, 30_000);

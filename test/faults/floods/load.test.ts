@@ -1,0 +1,203 @@
+import { expect, test } from 'bun:test';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { cleanEnvironment, profilectl, profilectlWords } from '../../support/cli.ts';
+import { get } from '../../support/http.ts';
+import { importLines } from '../../support/import.ts';
+import { startServerProcess } from '../../support/machine/server-process.ts';
+import { keyFor } from '../../support/requests.ts';
+import { rounds } from '../../support/rounds.ts';
+import { expectSound } from '../../support/storage/sound.ts';
+import { testDeps } from '../../support/world.ts';
+
+// A server process under load, while other processes do to its database whatever operators do.
+
+const PROFILES = 3_000;
+const VERSIONS = 1 + rounds(3);
+
+/** A profile as the import of one version leaves it; every field tells the version. */
+function profile(id: number, version: number) {
+  return {
+    id,
+    username: `name${id}`,
+    displayName: `Version ${version} of ${id}`,
+    customize: { version, filler: 'x'.repeat(200) },
+    viewsCount: version * PROFILES + id,
+    createdAt: '2024-05-01T00:00:00.000Z',
+    links: Array.from({ length: version }, (_, index) => ({ id: `l${index}`, name: `v${version}`, link: 'https://x' })),
+  };
+}
+
+/** The version that an answer is of; it has to be exactly that version, or one without the profile's own number. */
+function versionOf(id: number, path: string, body: string): number {
+  const answer = JSON.parse(body);
+  if (path.endsWith('/links')) {
+    const version = answer.links.length;
+    expect(answer).toEqual({ links: profile(id, version).links });
+    return version;
+  }
+  const { version } = answer.customize;
+  const { displayName, customize, viewsCount } = profile(id, version);
+  expect(answer).toMatchObject({ id, username: `name${id}`, displayName, customize, viewsCount });
+  return version;
+}
+
+test('while an import, an export and a VACUUM run beside it, the server answers with a whole version or 503', async () => {
+  const deps = testDeps();
+  const { databasePath } = deps.config;
+  const { secret } = await keyFor(deps, ['1000000/1s']);
+  await importLines(
+    deps,
+    Array.from({ length: PROFILES }, (_, index) => profile(index + 1, 1)),
+  );
+  const files = Array.from({ length: VERSIONS }, (_, index) => join(deps.folder, `version-${index + 1}.jsonl`));
+  for (const [index, file] of files.entries()) {
+    const lines = Array.from({ length: PROFILES }, (_, at) => `${JSON.stringify(profile(at + 1, index + 1))}\n`);
+    writeFileSync(file, lines.join(''));
+  }
+  const server = await startServerProcess({ DATABASE_PATH: databasePath });
+
+  let isOver = false;
+  const statuses: Record<number, number> = {};
+  const seen = new Map<number, number>();
+  const client = async (number: number): Promise<void> => {
+    for (let turn = number; !isOver; turn += 7) {
+      const id = (turn % PROFILES) + 1;
+      const paths = [`username/name${id}`, `uid/${id}`, `uid/${id}/links`].map((path) => `/api/lookup/${path}`);
+      const path = paths[turn % 3] as string;
+      const before = seen.get(id) ?? 1;
+      const answer = await get(server, path, secret);
+      statuses[answer.status] = (statuses[answer.status] ?? 0) + 1;
+      const body = await answer.text();
+      if (answer.status === 503) {
+        expect(answer.headers.get('retry-after')).toMatch(/^\d+$/);
+        continue;
+      }
+      expect(answer.status).toBe(200);
+      const version = versionOf(id, path, body);
+      // What was read once never goes back.
+      expect(version).toBeGreaterThanOrEqual(before);
+      seen.set(id, Math.max(version, seen.get(id) ?? 1));
+    }
+  };
+  const board = async (): Promise<void> => {
+    while (!isOver) {
+      const answer = await get(server, '/api/leaderboard?limit=100', secret);
+      const { leaderboard } = (await answer.json()) as { leaderboard: { rank: number; viewsCount: number }[] };
+      const views = leaderboard.map((entry) => entry.viewsCount);
+      expect(views).toEqual(views.toSorted((a, b) => b - a));
+      expect(leaderboard.map((entry) => entry.rank)).toEqual(views.map((of) => views.indexOf(of) + 1));
+      await Bun.sleep(20);
+    }
+  };
+  const beside = async (): Promise<void> => {
+    for (const file of files.slice(1)) {
+      expect(await profilectl(['profiles', 'import', file, '--db', databasePath])).toMatchObject({
+        code: 0,
+        stderr: '',
+      });
+    }
+  };
+  let exports = 0;
+  const exporting = async (): Promise<void> => {
+    while (!isOver) {
+      const { code, stdout } = await profilectl(['profiles', 'export', '--db', databasePath]);
+      expect(code).toBe(0);
+      // One snapshot: the import goes by id, so the versions only ever fall, by one at most.
+      const versions = stdout
+        .trimEnd()
+        .split('\n')
+        .slice(0, PROFILES)
+        .map((line) => JSON.parse(line).customize.version);
+      expect(versions).toEqual(versions.toSorted((a, b) => b - a));
+      expect((versions[0] as number) - (versions.at(-1) as number)).toBeLessThanOrEqual(1);
+      exports++;
+    }
+  };
+  let vacuums = 0;
+  const vacuuming = async (): Promise<void> => {
+    const script = `const { Database } = require('bun:sqlite'); const db = new Database(process.argv[1]);
+      db.run('PRAGMA busy_timeout = 20000'); db.run('VACUUM'); db.close();`;
+    while (!isOver) {
+      const child = Bun.spawn([process.execPath, '-e', script, databasePath], { env: cleanEnvironment() });
+      expect(await child.exited).toBe(0);
+      vacuums++;
+    }
+  };
+
+  const load = [...Array.from({ length: 6 }, (_, number) => client(number)), board(), exporting(), vacuuming()];
+  const imports = beside().finally(() => {
+    isOver = true;
+  });
+  await Promise.all([imports, ...load]);
+  const { 200: served = 0, 503: busy = 0, ...others } = statuses;
+  process.stderr.write(`load: ${served} answers, ${busy} busy, ${exports} exports, ${vacuums} VACUUMs\n`);
+  expect(others).toEqual({});
+  expect(served).toBeGreaterThan(500);
+  expect(Math.min(exports, vacuums)).toBeGreaterThan(0);
+  for (const id of [1, PROFILES]) {
+    const answer = await get(server, `/api/lookup/uid/${id}`, secret);
+    expect(versionOf(id, '', await answer.text())).toBe(VERSIONS);
+  }
+  expect(server.printed()).not.toContain('"status":500');
+  expect(await server.end()).toBe(0);
+  expectSound(databasePath);
+}, 60_000);
+
+test('an import that is killed at any instant leaves every batch wholly in or wholly out, and run again ends well', async () => {
+  const deps = testDeps();
+  const { databasePath } = deps.config;
+  const count = 3_000;
+  const sqlite = deps.db.$client;
+  const tornRows = sqlite.prepare<{ id: number }, []>(
+    `SELECT p.id FROM profiles p
+     WHERE (SELECT group_concat(name, ',' ORDER BY position) FROM profile_names n WHERE n.profile_id = p.id)
+         IS NOT p.username || ',' || p.display_name || '-' || p.id
+       OR (SELECT count(*) FROM links l WHERE l.profile_id = p.id AND l.name = p.display_name) <> 3
+       OR (SELECT count(*) FROM links l WHERE l.profile_id = p.id) <> 3`,
+  );
+  const perVersion = sqlite.prepare<{ version: string; first: number; last: number; rows: number }, []>(
+    `SELECT display_name AS version, min(id) AS first, max(id) AS last, count(*) AS rows FROM profiles GROUP BY 1 ORDER BY 2`,
+  );
+  const lines = (version: string): string =>
+    Array.from({ length: count }, (_, at) => {
+      const id = at + 1;
+      const link = { name: version, link: 'https://x' };
+      const links = ['a', 'b', 'c'].map((of) => ({ id: of, ...link }));
+      return `${JSON.stringify({ id, username: `n${id}`, aliases: [`${version}-${id}`], displayName: version, links })}\n`;
+    }).join('');
+  const outcomes = { 'before it wrote': 0, 'between batches': 0, 'after the last': 0 };
+  const file = join(deps.folder, 'killed.jsonl');
+  const isBegun = sqlite.prepare('SELECT 1 FROM profiles WHERE id = 1 AND display_name = ?');
+  // The first one says how long an import takes here; the last one ends what the others have left undone.
+  const parts = fc.sample(fc.integer({ min: 20, max: 110 }), rounds(16));
+  const ends: (number | 'when a batch is in' | null)[] = [null, ...parts, 'when a batch is in', null];
+  let wholeMs = 0;
+  for (const [at, end] of ends.entries()) {
+    const version = `v${at + 1}`;
+    writeFileSync(file, lines(version));
+    const startedAt = performance.now();
+    const child = Bun.spawn(profilectlWords(['profiles', 'import', file, '--db', databasePath]), {
+      env: cleanEnvironment(),
+      stdio: ['ignore', 'ignore', 'ignore'],
+    });
+    if (typeof end === 'number') await Promise.race([Bun.sleep((wholeMs * end) / 100), child.exited]);
+    if (end === 'when a batch is in')
+      while (isBegun.get(version) === null && child.exitCode === null) await Bun.sleep(1);
+    if (end !== null) child.kill('SIGKILL');
+    await child.exited;
+    if (end === null) wholeMs = performance.now() - startedAt;
+    expect(tornRows.all()).toEqual([]);
+    // Batches go by id: a version's rows are one block, and the blocks lie side by side.
+    const blocks = perVersion.all();
+    for (const { first, last, rows } of blocks) expect(rows).toBe(last - first + 1);
+    const [newest] = blocks;
+    const done = newest?.version === version ? newest.rows : 0;
+    outcomes[done === 0 ? 'before it wrote' : done === count ? 'after the last' : 'between batches']++;
+    if (end === null) expect(blocks.map(({ rows }) => rows)).toEqual([count]);
+  }
+  process.stderr.write(`killed imports: ${JSON.stringify(outcomes)}\n`);
+  expect(outcomes['between batches']).toBeGreaterThan(0);
+  expectSound(databasePath);
+}, 120_000);

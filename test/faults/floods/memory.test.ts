@@ -1,0 +1,21 @@
+import { expect, test } from 'bun:test';
+import { join } from 'node:path';
+import { tempFolder } from '../../support/world.ts';
+
+const MIB = 1_048_576;
+
+// Both at once: they have two processors' worth of waiting.
+test('memory does not grow with the file', async () => {
+  const [batches, strict] = await Promise.all(['batches', 'strict'].map(run));
+  for (const result of [batches, strict]) {
+    expect(result).toMatchObject({ imported: 100_000, exported: 100_000 });
+    expect(result?.importGrowth).toBeLessThan(64 * MIB);
+    expect(result?.exportGrowth).toBeLessThan(64 * MIB);
+  }
+}, 120_000);
+
+async function run(mode: string): Promise<Record<string, number>> {
+  const words = [process.execPath, join(import.meta.dir, 'memory-child.ts'), join(tempFolder(), 'profiles.db'), mode];
+  const child = Bun.spawn(words, { stdout: 'pipe', stderr: 'inherit' });
+  return JSON.parse(await new Response(child.stdout).text());
+}

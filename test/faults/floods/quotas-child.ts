@@ -1,0 +1,40 @@
+import { openLimits } from '../../../shared/limits/one-thread.ts';
+import { use } from '../../support/storage/limits.ts';
+
+// Run by quotas.test.ts in a process of its own: uses up the default limits of 10 000 keys, minute by minute, as a server
+// would see it, writes them down, takes them over as after a restart, and prints how far the memory has grown, in bytes.
+
+const [path = ''] = process.argv.slice(2);
+const KEYS = 10_000;
+const DEFAULT_LIMITS = [
+  { quota: 60, windowSeconds: 60 },
+  { quota: 5_000, windowSeconds: 86_400 },
+];
+let now = Date.parse('2026-01-01T00:00:00Z');
+const clock = { nowMs: () => now, monotonicMs: () => now };
+const open = () =>
+  openLimits(path, clock, (_level, sentence) => {
+    throw new Error(sentence);
+  });
+const keys = Array.from({ length: KEYS }, (_, at) => ({ identifier: `key${at}`, rateLimits: DEFAULT_LIMITS }));
+
+Bun.gc(true);
+const before = process.memoryUsage.rss();
+let limits = open();
+let admitted = 0;
+for (let minute = 0; minute < 84; minute++) {
+  for (const key of keys) {
+    const account = limits.accountOf({ ...key });
+    // What is left of the day after 83 minutes is a third of a minute's quota.
+    for (const count of [60, 20]) while (limits.spend(account, count) === null) admitted += count;
+  }
+  now += 60_001;
+}
+Bun.gc(true);
+const used = process.memoryUsage.rss() - before;
+limits.close();
+limits = open();
+let refused = 0;
+for (const key of keys) if (use(limits, { ...key }) !== null) refused++;
+process.stdout.write(JSON.stringify({ admitted, used, refused }));
+process.exit(0);

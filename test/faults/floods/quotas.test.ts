@@ -1,0 +1,300 @@
+import { describe, expect, test } from 'bun:test';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { openFile } from '../../../shared/db/connect.ts';
+import { openDatabase } from '../../../shared/db-files/open.ts';
+import { newSecret } from '../../../shared/keys/secret.ts';
+import { quotaPath } from '../../../shared/limits/file/store.ts';
+import { systemRandom } from '../../../shared/random.ts';
+import { profilectlWords } from '../../support/cli.ts';
+import { get, serverOn, startTestServer } from '../../support/http.ts';
+import { startServerProcess } from '../../support/machine/server-process.ts';
+import { HAS_STRACE } from '../../support/machine/strace.ts';
+import { parseItems } from '../../support/network/structured-fields.ts';
+import { keyFor } from '../../support/requests.ts';
+import { rounds, seededRandom } from '../../support/rounds.ts';
+import { remainingInFile } from '../../support/storage/quota-file.ts';
+import { tempFolder, testClock, testDeps } from '../../support/world.ts';
+
+// Rate limits of real server processes that are stopped, killed and held up, and of servers whose clocks are moved.
+
+const MIB = 1_048_576;
+
+/** The `r` of each limit, as a client reads it. */
+function remaining(answer: Response): number[] {
+  return parseItems(answer.headers.get('ratelimit') ?? '').map(({ parameters }) => parameters.get('r') as number);
+}
+
+async function world(rateLimits = ['100000/1d', '50000/31d']) {
+  const deps = testDeps();
+  const { secret, identifier } = await keyFor(deps, rateLimits);
+  const variables = { DATABASE_PATH: deps.config.databasePath };
+  return { deps, secret, identifier, variables };
+}
+
+/** How many workers a server has that is killed, and the one after it. */
+const CREWS = [
+  ['1', '1'],
+  ['2', '1'],
+  ['1', '2'],
+] as const;
+
+describe('over the end of a server process', () => {
+  const random = seededRandom('killed servers that count');
+
+  test.skipIf(!HAS_STRACE)(
+    'one read of the file that fails forgets nothing',
+    async () => {
+      const { deps, secret, identifier, variables } = await world(['100/1d']);
+      const path = quotaPath(deps.config.databasePath);
+      const first = await startServerProcess(variables);
+      await get(first, '/api/lookup/uid/1', secret);
+      expect(await first.end()).toBe(0);
+      for (const when of [1, 2, 3, 4]) {
+        const trace = join(tempFolder(), 'trace');
+        const strace = [
+          'strace',
+          '-D',
+          '-f',
+          '-qq',
+          '-o',
+          trace,
+          '-e',
+          `inject=pread64:error=EIO:when=${when}`,
+          '-P',
+          path,
+        ];
+        const server = await startServerProcess(variables, { words: [...strace, ...profilectlWords(['serve'])] });
+        expect(readFileSync(trace, 'utf8')).toContain('INJECTED');
+        // Where the file could not even be opened, the ledger tries again when it saves.
+        await server.end();
+        expect(readdirSync(deps.folder).filter((name) => name.includes('unreadable'))).toEqual([]);
+        const limit = { quota: 100, windowSeconds: 86_400 };
+        expect(remainingInFile(deps.config.databasePath, identifier, limit)).toBe(99);
+      }
+    },
+    60_000,
+  );
+
+  test('SIGKILL at any instant forgets at most the last second, and never counts what was not asked, whatever the number of workers', async () => {
+    const losses: number[] = [];
+    // Each crew once after so long that what was used first has to be there, and some at any instant.
+    const crew = fc.constantFrom(...CREWS);
+    const late = CREWS.map((one) => [one, 1_200 + random() * 800] as const);
+    const waiting = [...late, ...fc.sample(fc.tuple(crew, fc.integer({ min: 50, max: 1_800 })), rounds(12))];
+    const runs = waiting.length;
+    const kill = async ([before, after]: (typeof CREWS)[number], afterMs: number): Promise<void> => {
+      const { secret, variables } = await world();
+      const server = await startServerProcess({ ...variables, WORKERS: before });
+      const answeredAt: number[] = [];
+      let asked = 0;
+      let isKilled = false;
+      const client = async () => {
+        while (!isKilled) {
+          asked++;
+          const answer = await get(server, '/api/lookup/uid/1', secret).catch(() => null);
+          if (answer === null) return;
+          answeredAt.push(performance.now());
+          await answer.arrayBuffer().catch(() => null);
+          await Bun.sleep(3);
+        }
+      };
+      const clients = [client(), client()];
+      await Bun.sleep(afterMs);
+      isKilled = true;
+      const killedAt = performance.now();
+      await server.end('SIGKILL');
+      await Promise.all(clients);
+      const again = await startServerProcess({ ...variables, WORKERS: after });
+      const [day = 0, month = 0] = remaining(await get(again, '/api/key', secret));
+      await again.end('SIGKILL');
+      const counted = 100_000 - day;
+      expect(counted).toBe(50_000 - month);
+      const surely = answeredAt.filter((at) => at < killedAt - 1_000).length;
+      expect(counted).toBeGreaterThanOrEqual(surely);
+      expect(counted).toBeLessThanOrEqual(asked);
+      const lost = answeredAt[counted];
+      losses.push(lost === undefined ? 0 : Math.max(0, Math.round(killedAt - lost)));
+    };
+    const line = async () => {
+      for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) await kill(...next);
+    };
+    await Promise.all([line(), line(), line()]);
+    process.stderr.write(`killed servers: ${runs}, forgotten at most ${Math.max(...losses)} ms\n`);
+  }, 60_000);
+});
+
+test('while another process holds the main database, limits are counted, refused and written as ever', async () => {
+  const { deps, secret, identifier, variables } = await world(['10/1d']);
+  const server = await startServerProcess(variables);
+  const holder = openDatabase(deps.config.databasePath, 'use');
+  holder.$client.run('BEGIN IMMEDIATE');
+  // As an import does, with something to write.
+  holder.$client.run("UPDATE profiles SET display_name = 'held'");
+  for (let turn = 1; turn <= 10; turn++) {
+    const answer = await get(server, '/api/lookup/uid/1', secret);
+    expect([answer.status, remaining(answer)]).toEqual([404, [10 - turn]]);
+  }
+  expect((await get(server, '/api/lookup/uid/1', secret)).status).toBe(429);
+  const written = () => remainingInFile(deps.config.databasePath, identifier, { quota: 10, windowSeconds: 86_400 });
+  const deadline = performance.now() + 10_000;
+  while (written() !== 0 && performance.now() < deadline) await Bun.sleep(20);
+  expect(written()).toBe(0);
+  await server.end('SIGKILL');
+  const again = await startServerProcess(variables);
+  expect((await get(again, '/api/lookup/uid/1', secret)).status).toBe(429);
+  expect(again.printed()).not.toContain('Quotas can not be written');
+  holder.$client.run('ROLLBACK');
+  holder.$client.close();
+  expect(await again.end()).toBe(0);
+}, 60_000);
+
+test('failed authentications never touch a key’s quota, though they name it', async () => {
+  const server = await startTestServer();
+  const { secret, identifier } = await keyFor(server.deps, ['5/1d']);
+  const wrong = [
+    newSecret(identifier, systemRandom),
+    `${secret}0`,
+    secret.slice(0, -1),
+    secret.toLowerCase(),
+    identifier,
+  ];
+  for (let turn = 0; turn < 40; turn++) {
+    for (const text of wrong) expect([401, 429]).toContain((await get(server, '/api/lookup/uid/1', text)).status);
+    if (turn % 10 === 0) server.deps.clock.advance(61_000);
+  }
+  expect(remaining(await get(server, '/api/key', secret))).toEqual([5]);
+  await server.stop();
+  const file = openFile(quotaPath(server.deps.config.databasePath), 1_000);
+  expect(file.query("SELECT count(*) AS rows FROM log WHERE identifiers <> ''").get()).toEqual({ rows: 0 });
+  file.close();
+});
+
+test('10 000 keys whose default limits are used up fit in under 100 MB, and come back from the file', async () => {
+  const words = [process.execPath, join(import.meta.dir, 'quotas-child.ts'), join(tempFolder(), 'profiles.db')];
+  const child = Bun.spawn(words, { stdout: 'pipe', stderr: 'inherit' });
+  const { admitted, used, refused } = JSON.parse(await child.stdout.text());
+  process.stderr.write(`10 000 used-up keys: ${Math.round(used / MIB)} MiB\n`);
+  expect({ admitted, refused }).toEqual({ admitted: 50_000_000, refused: 10_000 });
+  expect(used).toBeLessThan(100_000_000);
+}, 60_000);
+
+describe('what the headers say is true', () => {
+  const windows = [1, 2, 10, 60, 3_600];
+  const limit = fc.record({ quota: fc.integer({ min: 1, max: 6 }), windowSeconds: fc.constantFrom(...windows) });
+  const limits = fc.uniqueArray(limit, { minLength: 1, maxLength: 4, selector: ({ windowSeconds }) => windowSeconds });
+  const waits = fc.array(fc.oneof(fc.constantFrom(0, 0, 0, 999, 1_000, 1_001), fc.integer({ min: 0, max: 12_000 })), {
+    minLength: 4,
+    maxLength: 25,
+  });
+
+  test('for any limits and any client: the policy, what remains, for how long, and how long to wait', async () => {
+    const server = await startTestServer();
+    const { clock } = server.deps;
+    await fc.assert(
+      fc.asyncProperty(limits, waits, async (granted, pauses) => {
+        const { secret } = await keyFor(
+          server.deps,
+          granted.map(({ quota, windowSeconds }) => `${quota}/${windowSeconds}s`),
+        );
+        const admitted: number[] = [];
+        const usedOf = (windowSeconds: number, at: number) =>
+          admitted.filter((time) => at - time <= windowSeconds * 1_000).length;
+        for (const pause of pauses) {
+          clock.advance(pause);
+          const now = clock.monotonicMs();
+          const mayPass = granted.every(({ quota, windowSeconds }) => usedOf(windowSeconds, now) < quota);
+          const answer = await get(server, '/api/lookup/uid/1', secret);
+          expect(answer.status).toBe(mayPass ? 404 : 429);
+          if (mayPass) admitted.push(now);
+          const policy = parseItems(answer.headers.get('ratelimit-policy') ?? '');
+          expect(policy.map(({ parameters: of }) => ({ quota: of.get('q'), windowSeconds: of.get('w') }))).toEqual(
+            granted,
+          );
+          const shown = parseItems(answer.headers.get('ratelimit') ?? '');
+          const told = mayPass ? granted : granted.filter(({ quota, windowSeconds: w }) => usedOf(w, now) >= quota);
+          const named = policy.filter(({ parameters }) => told.some((of) => of.windowSeconds === parameters.get('w')));
+          expect(shown.map(({ value }) => value)).toEqual(named.map(({ value }) => value));
+          for (const [index, { quota, windowSeconds }] of told.entries()) {
+            const { parameters } = shown[index] as (typeof shown)[number];
+            const left = parameters.get('r') as number;
+            const within = parameters.get('t') as number;
+            expect([...parameters.keys()]).toEqual(['r', 't']);
+            expect(left).toBe(quota - usedOf(windowSeconds, now));
+            // Within t seconds no more than r can be used; a second later more can, or t is the whole window.
+            expect(quota - usedOf(windowSeconds, now + within * 1_000)).toBe(left);
+            if (left < quota) expect(quota - usedOf(windowSeconds, now + (within + 1) * 1_000)).toBeGreaterThan(left);
+            else expect(within).toBe(windowSeconds);
+          }
+          if (mayPass) continue;
+          const wait = Number(answer.headers.get('retry-after'));
+          const passesAt = (at: number) =>
+            granted.every(({ quota, windowSeconds }) => usedOf(windowSeconds, at) < quota);
+          expect([passesAt(now + wait * 1_000), passesAt(now + (wait - 1) * 1_000)]).toEqual([true, false]);
+        }
+      }),
+      { numRuns: rounds(60) },
+    );
+  }, 60_000);
+});
+
+describe('when the wall clock is moved', () => {
+  /** A clock whose two faces are moved apart. */
+  function twoFaced() {
+    let offset = 0;
+    const clock = testClock();
+    return { ...clock, nowMs: () => clock.nowMs() + offset, step: (ms: number) => (offset += ms) };
+  }
+
+  test('back or forward, by an hour or a year: limits run with time that passes, over restarts too', async () => {
+    const year = 365 * 86_400_000;
+    for (const step of [-year, -3_600_000, -1_000, 1_000, 3_600_000, year]) {
+      const clock = twoFaced();
+      const deps = { ...testDeps({ clock }), clock };
+      const { secret } = await keyFor(deps, ['3/1m']);
+      let server = await serverOn(deps);
+      const ask = () => get(server, '/api/lookup/uid/1', secret);
+      for (let turn = 0; turn < 3; turn++) expect((await ask()).status).toBe(404);
+      clock.advance(20_000);
+      clock.step(step);
+      const refused = await ask();
+      expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '41']);
+      clock.advance(40_000);
+      expect((await ask()).status).toBe(429);
+      clock.advance(1);
+      for (let turn = 0; turn < 3; turn++) expect((await ask()).status).toBe(404);
+      expect((await ask()).status).toBe(429);
+      // Stopped, moved the other way, started: never more than the quota, and never shut out for longer than the window.
+      await server.stop();
+      clock.step(-Math.abs(step));
+      server = await serverOn(deps);
+      expect((await ask()).status).toBe(429);
+      clock.advance(60_001);
+      expect((await ask()).status).toBe(404);
+      await server.stop();
+    }
+  });
+
+  test('back while the server is stopped: so much of that time does not count, and no more', async () => {
+    for (const [step, wait] of [
+      [-20_000, '31'],
+      [-3_600_000, '61'],
+    ] as const) {
+      const clock = twoFaced();
+      const deps = { ...testDeps({ clock }), clock };
+      const { secret } = await keyFor(deps, ['3/1m']);
+      const before = await serverOn(deps);
+      for (let turn = 0; turn < 3; turn++) await get(before, '/api/lookup/uid/1', secret);
+      await before.stop();
+      clock.advance(50_000);
+      clock.step(step);
+      const after = await serverOn(deps);
+      const refused = await get(after, '/api/lookup/uid/1', secret);
+      expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, wait]);
+      clock.advance(Number(wait) * 1_000);
+      expect((await get(after, '/api/lookup/uid/1', secret)).status).toBe(404);
+      await after.stop();
+    }
+  });
+});

@@ -1,0 +1,33 @@
+import { blockOf } from '../../../server/http/client-address.ts';
+import { countFailure, createThrottleMemory, joinThrottle } from '../../../server/http/throttle.ts';
+import { systemRandom } from '../../../shared/random.ts';
+
+// Run by strangers.test.ts in a process of its own: every address of a flood fails as often as it is let, and then half of
+// them again. Prints how far the memory has grown, in bytes, and how often an address was told to wait.
+
+const ADDRESSES = 200_000;
+let now = 0;
+const throttle = joinThrottle(createThrottleMemory(systemRandom), 1, { nowMs: () => now, monotonicMs: () => now });
+Bun.gc(true);
+const before = process.memoryUsage.rss();
+let failures = 0;
+let refused = 0;
+for (let address = 0; address < ADDRESSES; address++) {
+  const groups = [address >>> 16, address & 0xffff].map((group) => group.toString(16));
+  const block = blockOf(
+    address % 2 === 0
+      ? `2001:db8:${groups.join(':')}::1`
+      : `10.${[16, 8, 0].map((by) => (address >>> by) & 255).join('.')}`,
+  );
+  for (let turn = 0; turn < 31; turn++) {
+    failures++;
+    try {
+      countFailure(throttle, block);
+    } catch {
+      refused++;
+    }
+  }
+  now += 0.1;
+}
+Bun.gc(true);
+process.stdout.write(JSON.stringify({ failures, refused, used: process.memoryUsage.rss() - before }));

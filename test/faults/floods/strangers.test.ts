@@ -1,0 +1,270 @@
+import { afterAll, describe, expect, spyOn, test } from 'bun:test';
+import { connect, type Socket } from 'node:net';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import type { Reader } from '../../../shared/db/reader.ts';
+import { newSecret } from '../../../shared/keys/secret.ts';
+import { prepareVerifier } from '../../../shared/keys/verify.ts';
+import { systemRandom } from '../../../shared/random.ts';
+import { get, startTestServer } from '../../support/http.ts';
+import { issue, keyIn } from '../../support/keys.ts';
+import { residentBytes } from '../../support/machine/memory.ts';
+import { startServerProcess } from '../../support/machine/server-process.ts';
+import { openConnection, readAnswers } from '../../support/network/wire.ts';
+import { insertProfile } from '../../support/profiles.ts';
+import { readingOf } from '../../support/reading.ts';
+import { prepare } from '../../support/requests.ts';
+import { rounds } from '../../support/rounds.ts';
+import { testDeps } from '../../support/world.ts';
+
+// What many strangers can do at once, or for long, or at random. What single requests can look like: test/server/wire.test.ts.
+
+// Before the server is stopped, which would wait for them.
+const sockets: Socket[] = [];
+afterAll(() => {
+  for (const socket of sockets) socket.destroy();
+});
+const server = await startTestServer();
+const secret = await prepare(server.deps);
+const MIB = 1_048_576;
+
+/** When a connection that sent this and then so many bytes for ever is closed, milliseconds from its beginning. */
+function dribble(
+  first: string,
+  drop: string,
+  everyMs: number,
+): { socket: Socket; closed: Promise<number>; said: () => string } {
+  const startedAt = performance.now();
+  const { promise: closed, resolve } = Promise.withResolvers<number>();
+  let said = '';
+  const socket = connect(server.port, '127.0.0.1', () => socket.write(first));
+  const timer = setInterval(() => socket.write(drop), everyMs);
+  socket.on('data', (chunk) => {
+    said += chunk.toString('latin1');
+  });
+  socket.on('error', () => undefined);
+  socket.on('close', () => {
+    clearInterval(timer);
+    resolve(performance.now() - startedAt);
+  });
+  sockets.push(socket);
+  return { socket, closed, said: () => said };
+}
+
+const HEAD = 'GET /healthz HTTP/1.1\r\nHost: a\r\n';
+
+// Begun first and looked at last, for the runtime takes its time.
+const DRIBBLERS = {
+  'nothing at all': ['', ''],
+  'a request line': ['GET /health', 'a'],
+  'one header': [`${HEAD}X-A: `, 'a'],
+  'one header after another': [HEAD, 'X-A: b\r\n'],
+  'the headers of a second request': [`${HEAD}\r\n${HEAD}X-A: `, 'a'],
+  'a body': ['POST /healthz HTTP/1.1\r\nHost: a\r\nContent-Length: 9999\r\n\r\n', 'a'],
+  'chunks of a body': ['POST /healthz HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n', '1\r\na\r\n'],
+} as const;
+const dribbling = Object.entries(DRIBBLERS).flatMap(([name, [first, drop]]) =>
+  Array.from({ length: 30 }, () => ({ name, ...dribble(first, drop, 500) })),
+);
+
+/** That this is an answer as it may be: one of ours, whole, or a redirect or the runtime's own refusal without a body. */
+function expectLegal({ status, head, body }: { status: number; head: string; body: string }): void {
+  if (status === 200) {
+    expect(head).toContain('\r\nContent-Type: application/json');
+    JSON.parse(body);
+  } else if (body === '') expect([302, 304, 400, 413, 414, 431, 505]).toContain(status);
+  else {
+    expect([400, 401, 403, 404, 405, 414, 429]).toContain(status);
+    expect(JSON.parse(body)).toEqual({ error: expect.any(String) });
+    expect(head).toContain('\r\nCache-Control: no-store');
+    expect(head).toMatch(/\r\nX-Request-Id: [0-9A-Za-z]{12}-[0-9a-z]+/);
+  }
+}
+
+describe('noise', () => {
+  const requests = [
+    'GET /api/lookup/username/Ada HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer SECRET\r\n\r\n',
+    'GET http://a/api/key?x=%00 HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer SECRET\r\nIf-None-Match: "x", *\r\n\r\n',
+    'GET /api/lookup/authid/%ED%A0%80%2F HTTP/1.1\r\nHost: [::1]:80\r\nX-Forwarded-For: 1.2.3.4, x\r\n\r\n',
+    'POST /api/key HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\nabc',
+    'GET /api/leaderboard?limit=1&limit=2 HTTP/1.0\r\nHost: a\r\n\r\n',
+  ];
+  const change = fc.record({
+    at: fc.nat(300),
+    cut: fc.integer({ min: 0, max: 12 }),
+    put: fc.oneof(
+      fc.constantFrom(
+        '\0',
+        '\r',
+        '\n',
+        '\r\n',
+        '\r\n\r\n',
+        ' ',
+        '\t',
+        ':',
+        '%',
+        '%00',
+        '%2F',
+        '%c0%af',
+        '\xff',
+        '\x7f',
+        ';',
+        ',',
+        '?',
+        '#',
+        '\\',
+      ),
+      fc.constantFrom(
+        'Host: b\r\n',
+        'Transfer-Encoding: chunked\r\n',
+        'Content-Length: 5\r\n',
+        'Authorization: x\r\n',
+        ' HTTP/1.1\r\n',
+        'A'.repeat(17_000),
+        // What a client of TLS says first.
+        '\x16\x03\x01\x00\xa5\x01\x00\x00\xa1\x03\x03',
+      ),
+      fc.uint8Array({ maxLength: 12 }).map((bytes) => Buffer.from(bytes).toString('latin1')),
+    ),
+  });
+  const mutant = fc
+    .tuple(
+      fc.array(fc.constantFrom(...requests), { minLength: 1, maxLength: 3 }),
+      fc.array(change, { minLength: 1, maxLength: 4 }),
+    )
+    .map(([parts, changes]) =>
+      changes.reduce((text, { at, cut, put }) => text.slice(0, at) + put + text.slice(at + cut), parts.join('')),
+    );
+
+  test('of any kind in, around and between requests gets legal answers or none, and the next one is served', async () => {
+    const runs = rounds(3_000);
+    const statuses: Record<number, number> = {};
+    await fc.assert(
+      fc.asyncProperty(mutant, async (text) => {
+        server.deps.clock.advance(61_000);
+        const connection = openConnection(server.port);
+        // The secret comes in only here: a counterexample is printed.
+        connection.send(text.replaceAll('SECRET', secret));
+        // No more comes, so that what is not whole can't be waited for.
+        connection.socket.end();
+        for (const answer of await connection.answers(Number.POSITIVE_INFINITY)) {
+          statuses[answer.status] = (statuses[answer.status] ?? 0) + 1;
+          expectLegal(answer);
+        }
+      }),
+      { numRuns: runs },
+    );
+    process.stderr.write(`noise: ${runs} connections, answers ${JSON.stringify(statuses)}\n`);
+    expect((await get(server, '/api/lookup/uid/7', secret)).status).toBe(200);
+  }, 60_000);
+});
+
+describe('many at once', () => {
+  test('a thousand pipelined requests are answered one by one, in order, good and bad', async () => {
+    const connection = openConnection(server.port);
+    const count = 1_000;
+    const one = (at: number) =>
+      `GET /api/lookup/uid/${at % 3 === 0 ? 7 : at + 100} HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${secret}\r\n\r\n`;
+    connection.send(Array.from({ length: count }, (_, at) => one(at)).join(''));
+    const answers = await connection.answers(count);
+    expect(answers.map(({ status }) => status)).toEqual(
+      Array.from({ length: count }, (_, at) => (at % 3 === 0 ? 200 : 404)),
+    );
+    for (const answer of answers) expectLegal(answer);
+    connection.socket.destroy();
+  });
+
+  test('a header bomb is cut short, whatever follows it, and a hundred of them hold no memory', async () => {
+    const bombed = await startServerProcess({ DATABASE_PATH: testDeps().config.databasePath });
+    const bomb = async () => {
+      const connection = openConnection(bombed.port);
+      connection.send(`${HEAD}X-A: ${'a'.repeat(2 * MIB)}\r\n\r\n${HEAD}\r\n`);
+      const [answer, ...others] = await connection.answers(Number.POSITIVE_INFINITY);
+      expect([answer?.status ?? 431, answer?.body ?? '', others]).toEqual([431, '', []]);
+    };
+    await bomb();
+    const before = residentBytes(bombed.pid);
+    for (let turn = 0; turn < 100; turn++) await bomb();
+    expect(residentBytes(bombed.pid) - before).toBeLessThan(100 * MIB);
+    expect((await get(bombed, '/healthz')).status).toBe(200);
+    expect(await bombed.end()).toBe(0);
+  });
+
+  test('the throttle remembers a flood from 200 000 addresses in bounded memory, and each of them is stopped', async () => {
+    const child = Bun.spawn([process.execPath, join(import.meta.dir, 'strangers-child.ts')], { stdout: 'pipe' });
+    const { failures, refused, used } = JSON.parse(await child.stdout.text());
+    process.stderr.write(`flood: ${failures} failures of 200 000 addresses, ${Math.round(used / MIB)} MiB\n`);
+    expect([failures, refused]).toEqual([6_200_000, 200_000]);
+    expect(used).toBeLessThan(64 * MIB);
+  }, 60_000);
+});
+
+describe('keys that do not work can’t be told apart', () => {
+  test('by what is done for them: one read and one hash for each, though a mistyped one, which anybody can tell, gets neither', async () => {
+    const { deps } = server;
+    const kinds = new Map<string, string>();
+    for (const [index, state] of (['pending', 'rejected', 'withdrawn'] as const).entries()) {
+      insertProfile(deps.db, { id: 500 + index });
+      kinds.set(state, newSecret(await keyIn(state, deps, `user${500 + index}`), systemRandom));
+    }
+    insertProfile(deps.db, { id: 510 });
+    const revoked = await issue(deps, { profile: 'user510' });
+    deps.db.$client.run(
+      "UPDATE api_keys SET state = 'revoked', secret_hash = NULL, decided_at = decided_at WHERE identifier = ?",
+      [revoked.identifier],
+    );
+    kinds.set('revoked', revoked.secret);
+    kinds.set('unknown', newSecret('00000000', systemRandom));
+    kinds.set('another secret of an Active key', newSecret(secret.slice(4, 12), systemRandom));
+    let reads = 0;
+    const { reader } = readingOf(deps);
+    const counting = {
+      ...reader,
+      sqlite: {
+        filename: '',
+        prepare: (text: string) => {
+          const statement = reader.sqlite.prepare(text);
+          const get = (...of: string[]) => {
+            reads++;
+            return statement.get(...of);
+          };
+          return { get };
+        },
+      },
+    } as unknown as Reader;
+    const verify = prepareVerifier(counting, deps.clock);
+    for (const [kind, text] of kinds) {
+      reads = 0;
+      const hashes = spyOn(Bun.SHA256, 'hash');
+      expect([kind, verify(text), reads, hashes.mock.calls.length]).toEqual([kind, null, 1, 1]);
+      hashes.mockRestore();
+    }
+  });
+});
+
+test('a connection that dribbles is dropped within 15 s, whatever it dribbles, and the others are served meanwhile', async () => {
+  const served = async () => {
+    const startedAt = performance.now();
+    expect((await get(server, '/api/lookup/uid/7', secret)).status).toBe(200);
+    return performance.now() - startedAt;
+  };
+  const closings = Promise.all(dribbling.map(({ closed }) => closed));
+  let isOver = false;
+  void closings.then(() => {
+    isOver = true;
+  });
+  while (!isOver) {
+    expect(await served()).toBeLessThan(5_000);
+    await Bun.sleep(100);
+  }
+  const longest = Math.max(...(await closings));
+  process.stderr.write(
+    `dribbling: ${dribbling.length} connections, the last dropped after ${Math.round(longest)} ms\n`,
+  );
+  expect(longest).toBeLessThan(15_000);
+  for (const { name, said } of dribbling) {
+    const answers = readAnswers(said());
+    const wanted = { 'the headers of a second request': [200], 'a body': [405], 'chunks of a body': [405] }[name] ?? [];
+    expect([name, answers.map(({ status }) => status)]).toEqual([name, wanted]);
+  }
+}, 30_000);

@@ -1,0 +1,83 @@
+import { expect, test } from 'bun:test';
+import type { ServerResponse } from 'node:http';
+import { systemClock } from '../../../shared/clock.ts';
+import { get } from '../../support/http.ts';
+import { issue, request } from '../../support/keys.ts';
+import { startServerProcess } from '../../support/machine/server-process.ts';
+import { sendDueNotices } from '../../support/mail/notices.ts';
+import { startWebhook } from '../../support/mail/webhook.ts';
+import { insertProfile } from '../../support/profiles.ts';
+import { testDeps } from '../../support/world.ts';
+
+// The webhook of the admins and real processes: whatever is killed, each message arrives, and two at once send one.
+
+const LEASE_MS = 120_000;
+
+async function world() {
+  const webhook = await startWebhook();
+  const held: ServerResponse[] = [];
+  const deps = testDeps({ variables: { ADMIN_WEBHOOK_URL: webhook.url } });
+  insertProfile(deps.db);
+  const look = (aheadMs = 0) => {
+    const clock = { ...systemClock, nowMs: () => systemClock.nowMs() + aheadMs };
+    return sendDueNotices({ ...deps, clock }, () => undefined, false);
+  };
+  const variables = { DATABASE_PATH: deps.config.databasePath, ADMIN_WEBHOOK_URL: webhook.url };
+  const hold = () => {
+    webhook.answer = (response) => held.push(response);
+  };
+  const posted = async (count: number) => {
+    while (webhook.posted.length < count) await Bun.sleep(10);
+  };
+  const results = () => deps.db.$client.query('SELECT result, tries FROM notices ORDER BY id').all();
+  return { webhook, held, deps, look, variables, hold, posted, results };
+}
+
+test('a server that is killed while the webhook hangs loses nothing: the next one sends it again after the lease', async () => {
+  const w = await world();
+  w.hold();
+  const identifier = await request(w.deps);
+  const server = await startServerProcess(w.variables);
+  await w.posted(1);
+  await server.end('SIGKILL');
+  w.webhook.answer = (response) => response.writeHead(204).end();
+  await w.look();
+  expect(w.webhook.posted).toHaveLength(1);
+  await w.look(LEASE_MS);
+  expect(w.webhook.posted.map(({ body }) => body.includes(identifier))).toEqual([true, true]);
+  expect(w.results()).toEqual([{ result: 'accepted', tries: 2 }]);
+}, 60_000);
+
+test('a server with WORKERS=2 sends one message, and answers lookups while it hangs', async () => {
+  const w = await world();
+  w.hold();
+  await request(w.deps);
+  const { secret } = await issue(w.deps);
+  const server = await startServerProcess({ ...w.variables, WORKERS: '2' });
+  await w.posted(1);
+  const beganAt = performance.now();
+  for (let count = 0; count < 20; count++) {
+    expect((await get(server, '/api/key', secret)).status).toBe(200);
+  }
+  expect(performance.now() - beganAt).toBeLessThan(5_000);
+  expect([w.webhook.posted.length, w.held.length]).toEqual([1, 1]);
+  w.held[0]?.writeHead(204).end();
+  while (JSON.stringify(w.results()).includes('waiting')) await Bun.sleep(10);
+  expect(await server.end('SIGTERM')).toBe(0);
+  expect(w.webhook.posted).toHaveLength(1);
+  expect(server.printed()).not.toContain('s3cret');
+}, 60_000);
+
+test('of two that look at once, one sends', async () => {
+  const w = await world();
+  for (let round = 1; round <= 10; round++) {
+    insertProfile(w.deps.db, { id: round + 1 });
+    await request(w.deps, { profile: `user${round + 1}` });
+    w.hold();
+    const looks = [w.look(round * 1_000_000), w.look(round * 1_000_000)];
+    await w.posted(round);
+    w.held.at(-1)?.writeHead(204).end();
+    await Promise.all(looks);
+    expect(w.webhook.posted).toHaveLength(round);
+  }
+});

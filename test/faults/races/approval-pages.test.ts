@@ -1,0 +1,158 @@
+import { afterAll, expect, test } from 'bun:test';
+import { join } from 'node:path';
+import { startServer } from '../../../server/main.ts';
+import { createLog } from '../../../server/observability/log.ts';
+import { createPortal } from '../../../server/process/portal.ts';
+import { approveKey } from '../../../shared/approval/approve.ts';
+import { systemClock } from '../../../shared/clock.ts';
+import { openDatabase } from '../../../shared/db-files/open.ts';
+import { shownKey } from '../../../shared/keys/key-version.ts';
+import { keyHistory, showKey } from '../../../shared/keys/view.ts';
+import { beginDecision } from '../../../shared/passkeys/assertions.ts';
+import { closeAccess, openAccess } from '../../../shared/sessions-file/open-access.ts';
+import type { SignedAdmin } from '../../../shared/sessions-file/whose.ts';
+import { onBox } from '../../support/actors.ts';
+import { importLines } from '../../support/import.ts';
+import { request } from '../../support/keys.ts';
+import { startServerProcess } from '../../support/machine/server-process.ts';
+import { startSmtp } from '../../support/mail/smtp.ts';
+import { enrol, signIn } from '../../support/portal/admins.ts';
+import { fetchPage } from '../../support/portal/pages.ts';
+import { tempFolder, testConfig } from '../../support/world.ts';
+
+// Servers that end while an approval of a page waits for a mail server that does not answer.
+
+/** A mail server that takes a message and then says nothing until it is told to. */
+async function startSilentSmtp() {
+  const arrived = Promise.withResolvers<void>();
+  const { promise: said, resolve: speak } = Promise.withResolvers<void>();
+  const smtp = await startSmtp({
+    onMessage: () => {
+      arrived.resolve();
+      return said;
+    },
+  });
+  return { ...smtp, arrived: arrived.promise, speak };
+}
+
+/** A key that waits, an admin who is signed in, and what approves it at a server and looks at its page. */
+async function prepare(variables: Record<string, string>) {
+  const smtp = await startSilentSmtp();
+  const settings = {
+    DATABASE_PATH: join(tempFolder(), 'profiles.db'),
+    MAIL_URL: smtp.url,
+    MAIL_FROM: 'keys@example.net',
+    PUBLIC_URL: 'http://localhost:3000',
+    ...variables,
+  };
+  openDatabase(settings.DATABASE_PATH, 'serve').$client.close();
+  const access = openAccess(testConfig(settings));
+  afterAll(() => closeAccess(access));
+  await importLines(access, [{ id: 7, username: 'ada', email: 'ada@example.org' }]);
+  const identifier = await request(access, { profile: 'ada' });
+  const authenticator = await enrol(access, 'Grace');
+  const { token, signed } = await signIn(access, authenticator);
+  const path = `/developers/admin/keys/${identifier}`;
+  const fields = { operation: 'approve', permissions: 'api.lookup', rateLimits: '60/1m', expires: '', retireOld: '' };
+  const send = (at: { url: string }) => {
+    const shown = shownKey(access, identifier);
+    const decision = {
+      operation: 'approve',
+      identifier,
+      permissions: ['api.lookup'],
+      rateLimits: [{ quota: 60, windowSeconds: 60 }],
+      expiresAtMs: null,
+      retireOldAtMs: null,
+      shown,
+    } as const;
+    const { challenge } = beginDecision(access, signed as SignedAdmin, decision);
+    const body = new URLSearchParams({ ...fields, shown, credential: authenticator.assert(challenge) });
+    return fetchPage(at, `${path}/decide`, { method: 'POST', body, headers: { cookie: `session=${token}` } });
+  };
+  const page = async (at: { url: string }) => {
+    const answer = await fetchPage(at, path, { headers: { cookie: `session=${token}` } });
+    return /data-result="([a-z ]+)"/.exec(await answer.text())?.[1];
+  };
+  return { settings, access, identifier, smtp, send, page };
+}
+
+/** The same with a server process. */
+async function approving(variables: Record<string, string>) {
+  const prepared = await prepare(variables);
+  const server = await startServerProcess(prepared.settings);
+  return { ...prepared, server, arrived: prepared.smtp.arrived };
+}
+
+test('SIGTERM: an approval that is under way is stored as not confirmed before the exit', async () => {
+  const { access, identifier, server, send, page, arrived } = await approving({ WORKERS: '2' });
+  expect((await send(server)).status).toBe(303);
+  await arrived;
+  expect(await page(server)).toBe('open');
+  const code = server.end('SIGTERM');
+  await server.see(/Stopping/);
+  expect(await code).toBe(0);
+  expect(showKey(access, identifier)).toMatchObject({ state: 'pending', attempt: { result: 'not confirmed' } });
+  expect(keyHistory(access, identifier).at(-1)).toMatchObject({
+    event: 'approval not confirmed',
+    by: 'admin Grace',
+    detail: { attempt: 1, reason: expect.stringContaining('The server was stopped') },
+  });
+  expect(server.printed()).toContain(`Key ${identifier} was approved, but did not become Active; its page says why.`);
+}, 60_000);
+
+test('a kill during mailing: the next server tells that the attempt is open, and begins no second one before its lease is over', async () => {
+  const { settings, access, identifier, server, send, page, arrived } = await approving({});
+  expect((await send(server)).status).toBe(303);
+  await arrived;
+  await server.end('SIGKILL');
+  const next = await startServerProcess(settings);
+  expect(await page(next)).toBe('open');
+  expect(showKey(access, identifier)).toMatchObject({ state: 'pending', attempt: { number: 1, result: 'open' } });
+  expect((await send(next)).status).toBe(503);
+  const later = { ...access, clock: { nowMs: () => Date.now() + access.approvalLeaseMs } };
+  expect(showKey(later, identifier).attempt?.result).toBe('not confirmed');
+}, 60_000);
+
+test('the thread for pages is killed during mailing: not confirmed once its lease is over, and of two mailed secrets the second works', async () => {
+  const { access, identifier, smtp, send, page } = await prepare({});
+  const threads: Worker[] = [];
+  const log = createLog('silent', systemClock.nowMs, () => {});
+  const portal = createPortal({
+    config: () => access.config,
+    clock: systemClock,
+    log,
+    onThread: (worker) => void threads.push(worker),
+  });
+  const server = await startServer(access, {
+    port: 0,
+    drainMs: 50,
+    portal,
+    log: { write: () => {}, drain: async () => {} },
+  });
+  afterAll(server.stop);
+  expect((await send(server)).status).toBe(303);
+  await smtp.arrived;
+  threads[0]?.terminate();
+  let result = await page(server);
+  // Having just died the thread is not started at once.
+  while (result === undefined) {
+    await Bun.sleep(10);
+    result = await page(server);
+  }
+  expect([result, threads.length]).toEqual(['open', 2]);
+  expect((await send(server)).status).toBe(503);
+  smtp.speak();
+  const later = { ...access, clock: { ...systemClock, nowMs: () => Date.now() + access.approvalLeaseMs } };
+  expect(showKey(later, identifier)).toMatchObject({
+    state: 'pending',
+    attempt: { number: 1, result: 'not confirmed' },
+  });
+  await approveKey(later, { identifier, grant: {}, by: onBox('root') });
+  const secrets = smtp.received.flatMap(({ raw }) => raw.match(new RegExp(`plk_${identifier}_[0-9A-Za-z]{38}`)) ?? []);
+  expect(new Set(secrets).size).toBe(2);
+  const statuses = [];
+  for (const secret of secrets) {
+    statuses.push((await fetch(`${server.url}/api/key`, { headers: { Authorization: `Bearer ${secret}` } })).status);
+  }
+  expect(statuses).toEqual([401, 200]);
+}, 60_000);

@@ -1,0 +1,80 @@
+import { expect, test } from 'bun:test';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { openDatabase } from '../../../shared/db-files/open.ts';
+import { keyHistory, showKey } from '../../../shared/keys/view.ts';
+import { profilectl } from '../../support/cli.ts';
+import { mailedSecrets, request } from '../../support/keys.ts';
+import { startLineChild } from '../../support/line-child.ts';
+import { insertProfile } from '../../support/profiles.ts';
+import { rounds, seededRandom } from '../../support/rounds.ts';
+import { testDeps } from '../../support/world.ts';
+
+// Processes that approve the same key at the same moment, while another one holds the write lock.
+
+const PROCESSES = 8;
+
+/** Longer than commands take to begin. */
+const HELD_FROM_COMMANDS_MS = 2_000;
+const HELD_MS = 100;
+
+test('eight approvals of one key that wait for a lock: one mail, one Active key, the others say who is at it', async () => {
+  const deps = testDeps();
+  const { databasePath } = deps.config;
+  const random = seededRandom('approvals at once');
+  const children = await Promise.all(
+    Array.from({ length: PROCESSES }, () => startLineChild(join(import.meta.dir, 'approve-child.ts'), databasePath)),
+  );
+  const other = openDatabase(databasePath, 'use').$client;
+  for (let id = 1; id <= rounds(200); id++) {
+    insertProfile(deps.db, { id });
+    const identifier = await request(deps, { profile: `user${id}` });
+    other.run('BEGIN IMMEDIATE');
+    const ends = await Promise.all([
+      ...children.map(async ({ send, next }) => {
+        await Bun.sleep(random() * HELD_MS);
+        send(identifier);
+        return next();
+      }),
+      Bun.sleep(HELD_MS).then(() => void other.run('COMMIT')),
+    ]);
+    const folder = `${databasePath}.mail`;
+    const mailed = readdirSync(folder).filter((name) => name.includes(identifier));
+    expect(mailed).toHaveLength(1);
+    expect(ends.filter((end) => end === 'Active')).toHaveLength(1);
+    expect(ends.filter((end) => /^(refused|try_later)$/.test(end ?? ''))).toHaveLength(PROCESSES - 1);
+    expect(readFileSync(join(folder, mailed[0] as string), 'utf8')).toContain(`plk_${identifier}_`);
+    expect(showKey(deps, identifier)).toMatchObject({ state: 'Active', attempt: { number: 1, result: 'accepted' } });
+    expect(keyHistory(deps, identifier).map(({ event }) => event)).toEqual([
+      'requested',
+      'approval started',
+      'approved',
+    ]);
+  }
+  other.close();
+}, 300_000);
+
+test('eight commands that wait for a lock of two seconds: one mail, and the seven others say why they did nothing', async () => {
+  const deps = testDeps();
+  insertProfile(deps.db, { id: 1 });
+  const identifier = await request(deps);
+  const variables = { DATABASE_PATH: deps.config.databasePath, MAIL_URL: `file:${join(deps.folder, 'mail')}` };
+  const other = openDatabase(deps.config.databasePath, 'use').$client;
+  other.run('BEGIN IMMEDIATE');
+  const [runs] = await Promise.all([
+    Promise.all(
+      Array.from({ length: PROCESSES }, () => profilectl(['keys', 'approve', identifier, '--yes'], { variables })),
+    ),
+    Bun.sleep(HELD_FROM_COMMANDS_MS).then(() => void other.run('COMMIT')),
+  ]);
+  other.close();
+  expect(mailedSecrets(deps, identifier)).toHaveLength(1);
+  expect(runs.filter(({ code }) => code === 0)).toHaveLength(1);
+  for (const { stderr } of runs.filter(({ code }) => code !== 0)) {
+    expect(stderr).toMatch(
+      /has been approving key|has changed meanwhile: it is Active now|is Active; only pending keys/,
+    );
+    expect(stderr).not.toMatch(/pending still|[Aa]pprove again/);
+  }
+  expect(showKey(deps, identifier)).toMatchObject({ state: 'Active', attempt: { number: 1, result: 'accepted' } });
+}, 60_000);

@@ -1,0 +1,25 @@
+import { approveKey } from '../../../shared/approval/approve.ts';
+import { withTables } from '../../../shared/db/tables.ts';
+import { openDatabase } from '../../../shared/db-files/open.ts';
+import { createDeps } from '../../../shared/deps.ts';
+import { AppError } from '../../../shared/errors.ts';
+import { onBox } from '../../support/actors.ts';
+import { testConfig } from '../../support/world.ts';
+
+// Run by approvals-at-once.test.ts and bans.test.ts: approves the keys that it is sent, each as soon as it comes, and prints how that ended.
+
+const DATABASE_PATH = process.argv[2] ?? '';
+const config = testConfig({ DATABASE_PATH, MAIL_URL: `file:${DATABASE_PATH}.mail` });
+const deps = createDeps(withTables(openDatabase(DATABASE_PATH, 'use')), config);
+
+async function approve(identifier: string): Promise<string> {
+  try {
+    await approveKey(deps, { identifier, grant: {}, by: onBox(`admin${process.pid}`) });
+    return 'Active';
+  } catch (error) {
+    return error instanceof AppError ? error.code : String(error);
+  }
+}
+
+process.stdout.write('ready\n');
+for await (const line of console) process.stdout.write(`${await approve(line)}\n`);

@@ -1,0 +1,265 @@
+import { describe, expect, test } from 'bun:test';
+import fc from 'fast-check';
+import type { KeyChanges } from '../../../shared/db/schema/keys.ts';
+import type { Deps } from '../../../shared/deps.ts';
+import { changeKey } from '../../../shared/keys/life/change.ts';
+import { prefillFrom } from '../../../shared/keys/life/successor.ts';
+import { keyHistory, showKey } from '../../../shared/keys/view.ts';
+import { formatRateLimit, parseRateLimits, type RateLimit } from '../../../shared/limits/rate-limit.ts';
+import { checkDatabase } from '../../../shared/upkeep/check.ts';
+import { onBox } from '../../support/actors.ts';
+import { cleanEnvironment, PROJECT, profilectlWords } from '../../support/cli.ts';
+import { get } from '../../support/http.ts';
+import { issue, request } from '../../support/keys.ts';
+import { type ServerProcess, startServerProcess } from '../../support/machine/server-process.ts';
+import { insertProfile } from '../../support/profiles.ts';
+import { keyFor } from '../../support/requests.ts';
+import { rounds } from '../../support/rounds.ts';
+import { remainingInFile } from '../../support/storage/quota-file.ts';
+import { testDeps } from '../../support/world.ts';
+
+// Changes of Active keys by real processes: killed, two at a time, and under servers that count what is spent.
+
+/** How long after the commit a change may take to hold on a server. */
+const TAKES_EFFECT_MS = 10;
+
+describe('killed, and two at a time', () => {
+  const deps = testDeps();
+  const FIRST = '60/1m';
+  let nextId = 1;
+
+  /** An Active key of a new profile. */
+  async function newKey(): Promise<{ profile: string; identifier: string }> {
+    const profile = `user${insertProfile(deps.db, { id: nextId++ })}`;
+    const { identifier } = await issue(deps, { profile }, { rateLimits: parseRateLimits([FIRST]) });
+    return { profile, identifier };
+  }
+
+  /** Runs commands at once, the first of which is killed after so many milliseconds; resolves to their exit codes. */
+  async function runAtOnce(commands: readonly string[][], killAfterMs: number | null): Promise<(number | null)[]> {
+    const variables = { DATABASE_PATH: deps.config.databasePath, MAIL_URL: `file:${deps.folder}/mail` };
+    const children = commands.map((words) =>
+      Bun.spawn(profilectlWords(words), {
+        env: cleanEnvironment(variables),
+        cwd: PROJECT,
+        stdio: ['ignore', 'ignore', 'ignore'],
+      }),
+    );
+    const timer = killAfterMs === null ? null : setTimeout(() => children[0]?.kill('SIGKILL'), killAfterMs);
+    const codes = await Promise.all(children.map(({ exited }) => exited));
+    if (timer !== null) clearTimeout(timer);
+    return codes;
+  }
+
+  /** Follows the history from what was granted first, each change going on from the one before, to what the key is now. */
+  function expectWhole(identifier: string): string[] {
+    const key = showKey(deps, identifier);
+    const granted = { permissions: ['api.lookup'], rateLimits: parseRateLimits([FIRST]), expiresAt: null };
+    const standing: Record<string, unknown> = { ...granted };
+    const limits: string[] = [];
+    for (const { event, detail } of keyHistory(deps, identifier)) {
+      if (event !== 'changed') continue;
+      for (const [field, change] of Object.entries(detail?.changes as KeyChanges)) {
+        expect<unknown>([field, change.from]).toEqual([field, standing[field]]);
+        standing[field] = change.to;
+        if (field === 'rateLimits') limits.push((change.to as RateLimit[]).map(formatRateLimit).join());
+      }
+    }
+    const { permissions, rateLimits, expiresAt } = key;
+    expect<unknown>({ permissions, rateLimits, expiresAt }).toEqual(standing);
+    return limits;
+  }
+
+  /** How long a change takes here just now that nobody kills, in milliseconds. */
+  async function timeChange(): Promise<number> {
+    const { identifier } = await newKey();
+    const startedAt = performance.now();
+    expect(await runAtOnce([['keys', 'change', identifier, '--rate-limit', '7/1h']], null)).toEqual([0]);
+    return performance.now() - startedAt;
+  }
+
+  const expectSound = () => expect(checkDatabase(deps.db).faults).toEqual([]);
+
+  test('a change killed at any time is there as a whole, its history too, or not at all', async () => {
+    const wholeMs = await timeChange();
+    const kills = fc.sample(fc.integer({ min: 10, max: 150 }), rounds(24)).map((part) => (wholeMs * part) / 100);
+    const outcomes = { changed: 0, asBefore: 0 };
+    const runOne = async (afterMs: number) => {
+      const { identifier } = await newKey();
+      const change = ['keys', 'change', identifier, '--rate-limit', '7/1h', '--expires', '30d', '--permission'];
+      await runAtOnce([[...change, 'api.lookup', 'api.leaderboard']], afterMs);
+      expectWhole(identifier);
+      const { permissions, rateLimits, expiresAt } = showKey(deps, identifier);
+      const isChanged = permissions.length === 2;
+      expect([rateLimits[0]?.quota, expiresAt !== null]).toEqual(isChanged ? [7, true] : [60, false]);
+      outcomes[isChanged ? 'changed' : 'asBefore']++;
+    };
+    for (let at = 0; at < kills.length; at += 2) await Promise.all(kills.slice(at, at + 2).map(runOne));
+    process.stderr.write(`killed changes: ${JSON.stringify(outcomes)}\n`);
+    expectSound();
+  }, 120_000);
+
+  test('of changes at once each goes on from the one before, or is refused as one that has shown an older key', async () => {
+    const wholeMs = await timeChange();
+    const kills = fc.sample(fc.integer({ min: 30, max: 200 }), rounds(4)).map((part) => (wholeMs * part) / 100);
+    for (const killAfterMs of [null, ...kills]) {
+      const { identifier } = await newKey();
+      const limits = ['7/1h', '8/1h', '9/1h'];
+      const commands = limits.map((limit) => ['keys', 'change', identifier, '--rate-limit', limit]);
+      const codes = await runAtOnce(commands, killAfterMs);
+      for (const code of codes.slice(1)) expect([0, 1]).toContain(code as number);
+      const done = limits.filter((_limit, at) => codes[at] === 0);
+      const found = expectWhole(identifier);
+      // The killed one may be in, too.
+      expect([done, limits.slice(0, 1).concat(done)].map((some) => some.toSorted())).toContainEqual(found.toSorted());
+      expect(found.length).toBeGreaterThan(0);
+    }
+    expectSound();
+  }, 120_000);
+
+  test('a change and a revocation at once: both are done, the revocation last, or one is refused', async () => {
+    for (let turn = 0; turn < rounds(5); turn++) {
+      const { identifier } = await newKey();
+      const [changed, revoked] = await runAtOnce(
+        [
+          ['keys', 'change', identifier, '--expires', '30d'],
+          ['keys', 'revoke', identifier, '--reason', 'Leaked.'],
+        ],
+        null,
+      );
+      const events = keyHistory(deps, identifier).map(({ event }) => event);
+      const done = [changed === 0 ? 'changed' : null, revoked === 0 ? 'revoked' : null].filter(
+        (event) => event !== null,
+      );
+      expect(done.length).toBeGreaterThan(0);
+      expect<unknown>(events.slice(-done.length)).toEqual(done);
+      expect(showKey(deps, identifier).state).toBe(revoked === 0 ? 'revoked' : 'Active');
+    }
+    expectSound();
+  }, 120_000);
+
+  test('a killed approval of a successor ends the old key exactly where the successor is Active', async () => {
+    const outcomes: Record<string, number> = {};
+    const wholeMs = await timeChange();
+    const kills = fc.sample(fc.integer({ min: 30, max: 250 }), rounds(20)).map((part) => (wholeMs * part) / 100);
+    const runOne = async (afterMs: number | null) => {
+      const { identifier: old } = await newKey();
+      const successor = await request(deps, { ...prefillFrom(showKey(deps, old)), successorOf: old });
+      const approve = ['keys', 'approve', successor, '--retire-old', '7d'];
+      const change = ['keys', 'change', old, '--rate-limit', '7/1h'];
+      // One that nobody kills has no change beside it, which could make it be refused.
+      const [, changed] = await runAtOnce(afterMs === null ? [approve] : [approve, change], afterMs);
+      expectWhole(old);
+      const { state } = showKey(deps, successor);
+      outcomes[state] = (outcomes[state] ?? 0) + 1;
+      expect(showKey(deps, old).expiresAt !== null).toBe(state === 'Active');
+      expect(showKey(deps, old).rateLimits.map(formatRateLimit)).toEqual([changed === 0 ? '7/1h' : FIRST]);
+    };
+    await runOne(null);
+    for (let at = 0; at < kills.length; at += 2) await Promise.all(kills.slice(at, at + 2).map(runOne));
+    process.stderr.write(`killed approvals of successors: ${JSON.stringify(outcomes)}\n`);
+    expect(outcomes.Active).toBeGreaterThan(0);
+    expectSound();
+  }, 120_000);
+});
+
+/** A server process that counts what it admits for one key. */
+type Counted = { server: ServerProcess; secret: string };
+
+/** Asks for `names` profiles at once; returns whether that was admitted. A connection each, so that all workers are asked. */
+async function isAdmitted({ server, secret }: Counted, names: number): Promise<boolean> {
+  const query = Array.from({ length: names }, (_, at) => `uid=${at + 1}`).join('&');
+  const { status } = await get(server, `/api/lookup?${query}`, secret, { headers: { Connection: 'close' } });
+  expect([200, 429]).toContain(status);
+  return status === 200;
+}
+
+/** Spends all that is left, in steps that get smaller and are never more than a quota; returns how much was admitted. */
+async function spendAll(counted: Counted, quota: number): Promise<number> {
+  let spent = 0;
+  for (const step of [100, 10, 1].filter((size) => size <= quota)) {
+    while (await isAdmitted(counted, step)) spent += step;
+  }
+  return spent;
+}
+
+/** Changes the rate limits of a key, without a mail. */
+function change(deps: Deps, identifier: string, ...limits: string[]) {
+  return changeKey(deps, { identifier, change: { rateLimits: parseRateLimits(limits) }, by: onBox('admin') });
+}
+
+describe.each(['1', '2'])('a server with %s workers', (WORKERS) => {
+  test('takes a changed limit over exactly from 10 ms after the commit on, over a restart and a crash too', async () => {
+    const deps = testDeps();
+    const { secret, identifier } = await keyFor(deps, ['30/1h']);
+    const variables = { DATABASE_PATH: deps.config.databasePath, WORKERS };
+    const counted: Counted = { server: await startServerProcess(variables), secret };
+    /** What was spent in the window of an hour, which nothing leaves while this test runs, and in that of a day. */
+    const spent = { hour: 0, day: 0 };
+    const expectRoom = async (room: number, quota: number) => {
+      await Bun.sleep(TAKES_EFFECT_MS);
+      expect(await spendAll(counted, quota)).toBe(room);
+      spent.hour += room;
+      spent.day += room;
+    };
+    for (let at = 0; at < 20; at++) expect(await isAdmitted(counted, 1)).toBe(true);
+    spent.hour = 20;
+    for (const [quota, room] of [
+      [25, 5],
+      [10, 0],
+      [26, 1],
+      [1_000, 974],
+      [500, 0],
+    ] as const) {
+      await change(deps, identifier, `${quota}/1h`);
+      await expectRoom(room, quota);
+    }
+    // The day is a new window, and begins empty.
+    await change(deps, identifier, '1100/1h', '40/1d');
+    spent.day = 0;
+    await expectRoom(40, 40);
+    expect(await counted.server.end('SIGTERM')).toBe(0);
+    await change(deps, identifier, '1100/1h', '50/1d');
+    counted.server = await startServerProcess(variables);
+    await expectRoom(10, 50);
+    const limit = { quota: 1_100, windowSeconds: 3_600 };
+    const until = performance.now() + 10_000;
+    while (remainingInFile(deps.config.databasePath, identifier, limit) !== 50 && performance.now() < until) {
+      await Bun.sleep(20);
+    }
+    await counted.server.end('SIGKILL');
+    counted.server = await startServerProcess(variables);
+    await change(deps, identifier, '1010/1h', '100/1d');
+    await expectRoom(0, 100);
+    await change(deps, identifier, '1060/1h', '100/1d');
+    await expectRoom(10, 100);
+    expect(spent).toEqual({ hour: 1_060, day: 60 });
+    expect(await counted.server.end()).toBe(0);
+  }, 60_000);
+
+  test('never admits more than the new quota, nor a thousandth less, where quotas above 1 024 change under load', async () => {
+    const deps = testDeps();
+    const { secret, identifier } = await keyFor(deps, ['1500/1h']);
+    const server = await startServerProcess({ DATABASE_PATH: deps.config.databasePath, WORKERS });
+    const counted = { server, secret };
+    let spent = 0;
+    for (const quota of [3_000, 900, 3_500, 5_000]) {
+      let isOver = false;
+      // Four clients keep asking while the limit changes, so that all workers see it amid their requests.
+      const clients = Array.from({ length: 4 }, async () => {
+        while (!isOver) if (await isAdmitted(counted, 50)) spent += 50;
+      });
+      await Bun.sleep(TAKES_EFFECT_MS);
+      await change(deps, identifier, `${quota}/1h`);
+      await Bun.sleep(TAKES_EFFECT_MS);
+      const before = spent;
+      isOver = true;
+      await Promise.all(clients);
+      spent += await spendAll(counted, quota);
+      // What was admitted under a larger quota before the change is not taken back.
+      expect(spent).toBeLessThanOrEqual(Math.max(quota, before));
+      expect(spent).toBeGreaterThanOrEqual(Math.min(quota, 5_000) - Math.ceil(5_000 / 1_000));
+    }
+    expect(await server.end()).toBe(0);
+  }, 60_000);
+});

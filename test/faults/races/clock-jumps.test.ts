@@ -1,0 +1,299 @@
+import { describe, expect, test } from 'bun:test';
+import { addAdmin } from '../../../shared/admins/admins.ts';
+import { DAY_MS, SETTLE_MS } from '../../../shared/clock.ts';
+import { dropErasedProfiles } from '../../../shared/db/erasures.ts';
+import { expireKeys } from '../../../shared/keys/life/expire.ts';
+import { revokeKey } from '../../../shared/keys/life/lifecycle.ts';
+import { USAGE_DAYS } from '../../../shared/keys/usage-outcomes.ts';
+import { showKey } from '../../../shared/keys/view.ts';
+import { undeliveredNotices } from '../../../shared/outbox/undelivered.ts';
+import { invite, readEnrolment } from '../../../shared/passkeys/enrolments.ts';
+import { hashOf } from '../../../shared/sessions-file/tokens.ts';
+import type { Signed } from '../../../shared/sessions-file/whose.ts';
+import { exchangeCliCode, makeCliCode } from '../../../shared/sign-in/cli-codes.ts';
+import { askCode, enterCode } from '../../../shared/sign-in/codes.ts';
+import { enterHandOver, handOver } from '../../../shared/sign-in/hand-over.ts';
+import { sweepSessions } from '../../../shared/sign-in/sweep.ts';
+import { ownerToSign } from '../../../shared/sign-ins/binding.ts';
+import { beginSignIn, listSignIns, noteUse, readSignIn } from '../../../shared/sign-ins/sign-ins.ts';
+import { PURPOSES } from '../../../shared/tickets/purposes.ts';
+import { sendNotices } from '../../../shared/upkeep/delivery/deliver.ts';
+import { openUsage, saveUsage } from '../../../shared/usage/usage.ts';
+import { countUsage } from '../../../shared/usage/usage-counter.ts';
+import { keyUsage } from '../../../shared/usage/usage-view.ts';
+import { onBox } from '../../support/actors.ts';
+import { eraseProfile } from '../../support/erase.ts';
+import { importLines } from '../../support/import.ts';
+import { issue, mails } from '../../support/keys.ts';
+import { sendDueNotices } from '../../support/mail/notices.ts';
+import { CLIENT, countingCodes, openerFor, testAccess } from '../../support/portal/access.ts';
+import { secretOf } from '../../support/portal/admins.ts';
+import { readingOf } from '../../support/reading.ts';
+import { testClock } from '../../support/world.ts';
+
+// A clock that is ahead for a moment loses nothing: what seems to be over is refused at once, but it is deleted, given up or
+// stored as over only once the clock has been believable for ten minutes.
+
+const MINUTE_MS = 60_000;
+const ADA = { id: 1, username: 'ada', email: 'ada@example.org' };
+const BOB = { id: 2, username: 'bob', email: 'bob@example.org' };
+
+/** How far the clock is ahead: from seconds to years. */
+const JUMPS_MS = [5_000, MINUTE_MS, 3_600_000, DAY_MS, 200 * DAY_MS, 420 * DAY_MS, 20 * 365 * DAY_MS];
+
+/** A service with two owners and a key, and what it does all the time (`stir`), for others than Ada. */
+async function makeWorld() {
+  const clock = testClock();
+  const codes = countingCodes();
+  const access = testAccess({ clock, random: codes.random, variables: { PUBLIC_URL: 'http://localhost:3000' } });
+  await importLines(access, [ADA, BOB]);
+  const usage = openUsage(access.config.databasePath, clock, () => {});
+  const { identifier } = await issue(access, { profile: 'ada' });
+  let stirred = 0;
+  const stir = async () => {
+    const client = { ...CLIENT, address: `203.0.113.${stirred++ % 250}` };
+    askCode(access, { name: 'bob', address: BOB.email, browserSecret: null, knownBrowser: null, client });
+    handOver(access, { uid: BOB.id }, openerFor(access));
+    letIn(access, BOB.id);
+    invite(access, 'bob', 1);
+    sweepSessions(access.db, clock, access.sessions);
+    countUsage(usage.counter, { identifier }, null);
+    expect(saveUsage(usage)).toBe(true);
+    expireKeys(access);
+    dropErasedProfiles(access.db, clock);
+    await sendNotices({ ...access, mailer: async () => null }, () => {});
+  };
+  return { access, clock, codes, usage, identifier, stir };
+}
+
+type World = Awaited<ReturnType<typeof makeWorld>>;
+
+const VERIFIER = 'v'.repeat(43);
+
+/** Makes the code that lets a `profilectl` of this owner in. */
+function letIn(access: World['access'], id: number): string {
+  const codeChallenge = Buffer.from(hashOf(VERIFIER)).toString('base64url');
+  const consent = { codeChallenge, redirectUri: null, machine: 'laptop' };
+  return makeCliCode(access, ownerToSign(access, id) as Signed, consent);
+}
+
+/** Whether something works, where a refusal is an error with a code. */
+function works(act: () => unknown): boolean {
+  try {
+    act();
+    return true;
+  } catch (error) {
+    expect(error).toMatchObject({ code: expect.any(String) });
+    return false;
+  }
+}
+
+/**
+ * Something that is over after a time. `make` makes it, and returns a function that says whether it is there: it still works,
+ * or is still listed (with `isStored`: is still stored). That may use it up.
+ */
+type Thing = {
+  name: string;
+  lifeMs: number;
+  isStored?: true;
+  make: (world: World) => (() => boolean) | Promise<() => boolean>;
+};
+
+const THINGS: Thing[] = [
+  {
+    name: 'a key that expires',
+    lifeMs: 90 * DAY_MS,
+    make: async ({ access, clock }) => {
+      const grant = { expiresAtMs: clock.nowMs() + 90 * DAY_MS };
+      const { secret, identifier } = await issue(access, { profile: 'bob' }, grant);
+      const { verify } = readingOf(access);
+      return () => verify(secret) !== null && showKey(access, identifier).state === 'Active';
+    },
+  },
+  {
+    name: 'a session that is listed for 30 days after its end',
+    lifeMs: 31 * DAY_MS,
+    make: ({ access }) => {
+      const signed = ownerToSign(access, ADA.id) as Signed;
+      beginSignIn(access, signed, { client: CLIENT });
+      return () => listSignIns(access, signed, 'browser').length === 1;
+    },
+  },
+  {
+    name: 'a code that was mailed',
+    lifeMs: PURPOSES['sign-in code'].lifetimeMs,
+    make: ({ access, codes }) => {
+      const typed = { name: 'ada', address: ADA.email, client: CLIENT, knownBrowser: null };
+      const { browserSecret } = askCode(access, { ...typed, browserSecret: null });
+      const code = codes.lastCode();
+      return () => enterCode(access, { browserSecret, code, knownBrowser: null, client: CLIENT }).isSignedIn;
+    },
+  },
+  {
+    name: 'the ticket of a hand-over',
+    lifeMs: PURPOSES['hand-over'].lifetimeMs,
+    make: ({ access }) => {
+      const { address } = handOver(access, { uid: ADA.id }, openerFor(access));
+      const ticket = new URL(address).searchParams.get('ticket') ?? '';
+      return () => works(() => enterHandOver(access, ticket, null, CLIENT));
+    },
+  },
+  {
+    name: 'the code of a profilectl elsewhere',
+    lifeMs: PURPOSES['sign-in code'].lifetimeMs,
+    make: ({ access }) => {
+      const code = letIn(access, ADA.id);
+      return () => works(() => exchangeCliCode(access, { code, redirectUri: null, verifier: VERIFIER }, CLIENT));
+    },
+  },
+  {
+    name: 'the address where an admin registers a passkey',
+    lifeMs: 15 * MINUTE_MS,
+    make: ({ access }) => {
+      const secret = secretOf(addAdmin(access, 'grace', onBox('root')).address);
+      return () => works(() => readEnrolment(access, secret));
+    },
+  },
+  {
+    name: 'the count of an owner’s mails',
+    lifeMs: DAY_MS,
+    isStored: true,
+    make: ({ access, clock }) => {
+      const { sqlite } = access.sessions;
+      const ask = () =>
+        askCode(access, { name: 'ada', address: ADA.email, browserSecret: null, knownBrowser: null, client: CLIENT });
+      const counted = sqlite.query('SELECT count(*) AS n FROM mail_counts WHERE at = ?');
+      const atMs = clock.nowMs();
+      ask();
+      return () => (counted.get(atMs) as { n: number }).n > 0;
+    },
+  },
+  {
+    name: 'what a key was used for',
+    lifeMs: USAGE_DAYS * DAY_MS,
+    make: ({ access, usage, identifier }) => {
+      countUsage(usage.counter, { identifier }, 'not_found');
+      saveUsage(usage);
+      return () => keyUsage(access, identifier, USAGE_DAYS).days.some(({ notFound }) => notFound > 0);
+    },
+  },
+  {
+    name: 'the UID of a profile that was erased',
+    lifeMs: 40 * DAY_MS,
+    isStored: true,
+    make: ({ access }) => {
+      eraseProfile(access, 'ada', onBox('root'));
+      return () => access.db.$client.query('SELECT 1 FROM erased_profiles WHERE id = ?').get(ADA.id) !== null;
+    },
+  },
+  {
+    name: 'a mail that its mail server does not take',
+    lifeMs: 3 * DAY_MS,
+    isStored: true,
+    make: ({ access, clock, identifier }) => {
+      revokeKey(access, { identifier, reason: 'No longer needed.', by: onBox('admin') });
+      return () => undeliveredNotices(access.db, clock.nowMs(), 0).some(({ result }) => result === 'waiting');
+    },
+  },
+];
+
+describe.each(THINGS)('$name', ({ lifeMs, make }) => {
+  test.each(JUMPS_MS)('is there again after the clock was %d ms ahead for less than ten minutes', async (jumpMs) => {
+    const world = await makeWorld();
+    const { clock, stir } = world;
+    const isThere = await make(world);
+    const heldMs = Math.min(9 * MINUTE_MS, lifeMs / 4);
+    clock.advance(lifeMs - heldMs - Math.min(jumpMs / 2, lifeMs / 4));
+    await stir();
+    clock.jump(jumpMs);
+    for (let turn = 0; turn < 4; turn++) {
+      await stir();
+      clock.advance(heldMs / 4);
+    }
+    await stir();
+    clock.jump(-jumpMs);
+    await stir();
+    expect(isThere()).toBe(true);
+  });
+
+  test.each(JUMPS_MS)('is gone after the clock was %d ms ahead for ten minutes', async (jumpMs) => {
+    const world = await makeWorld();
+    const { clock, stir } = world;
+    const isThere = await make(world);
+    clock.advance(Math.max(0, lifeMs - Math.min(jumpMs / 2, lifeMs / 4) - SETTLE_MS));
+    clock.jump(jumpMs);
+    await stir();
+    clock.advance(SETTLE_MS);
+    await stir();
+    clock.jump(-jumpMs);
+    await stir();
+    expect(isThere()).toBe(false);
+  });
+});
+
+test.each(THINGS.filter(({ isStored }) => isStored !== true))('$name is refused at once', async ({ lifeMs, make }) => {
+  const world = await makeWorld();
+  const isThere = await make(world);
+  world.clock.jump(lifeMs);
+  expect(isThere()).toBe(false);
+});
+
+test('a session that is used while the clock is ahead is alive afterwards', async () => {
+  const { access, clock } = await makeWorld();
+  const { token, signIn } = beginSignIn(access, ownerToSign(access, ADA.id) as Signed, { client: CLIENT });
+  clock.jump(3_600_000);
+  expect(readSignIn(access, 'browser', token)?.id).toBe(signIn.id);
+  noteUse(access, signIn);
+  clock.jump(-3_600_000);
+  expect(readSignIn(access, 'browser', token)?.id).toBe(signIn.id);
+});
+
+describe('a reminder', () => {
+  const EXPIRES_AFTER_MS = 60 * DAY_MS;
+
+  /** A key that expires in 60 days, and the kinds of the mails that a server's look sends. */
+  async function remindingWorld() {
+    const { access, clock } = await makeWorld();
+    await issue(access, { profile: 'bob' }, { expiresAtMs: clock.nowMs() + EXPIRES_AFTER_MS });
+    const look = async (mailer = access.mailer) => {
+      const before = mails(access).length;
+      await sendDueNotices({ ...access, mailer }, () => {}, true);
+      return mails(access)
+        .slice(before)
+        .map((mail) => /Subject: (.*)/.exec(mail)?.[1] ?? '');
+    };
+    return { clock, look };
+  }
+
+  test('is not sent too early, and sent at its time, where the clock was ahead for a while', async () => {
+    const { clock, look } = await remindingWorld();
+    clock.jump(40 * DAY_MS);
+    expect(await look()).toEqual([]);
+    clock.jump(-40 * DAY_MS);
+    expect(await look()).toEqual([]);
+    clock.advance(EXPIRES_AFTER_MS - 30 * DAY_MS);
+    expect(await look()).toEqual([expect.stringContaining('expires soon')]);
+  });
+
+  test('that waits is not given up where the key only seems to have expired', async () => {
+    const { clock, look } = await remindingWorld();
+    clock.advance(EXPIRES_AFTER_MS - 7 * DAY_MS);
+    expect(await look(async () => null)).toEqual([]);
+    clock.jump(8 * DAY_MS);
+    expect(await look()).toEqual([]);
+    clock.jump(-8 * DAY_MS);
+    expect(await look()).toEqual([expect.stringContaining('expires soon')]);
+  });
+
+  test('that waits is given up once the key is believed to have expired', async () => {
+    const { clock, look } = await remindingWorld();
+    clock.advance(EXPIRES_AFTER_MS - 7 * DAY_MS);
+    expect(await look(async () => null)).toEqual([]);
+    clock.jump(8 * DAY_MS);
+    expect(await look()).toEqual([]);
+    clock.advance(SETTLE_MS);
+    expect(await look()).toEqual([]);
+    clock.jump(-8 * DAY_MS);
+    expect(await look()).toEqual([]);
+  });
+});

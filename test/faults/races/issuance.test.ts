@@ -1,0 +1,236 @@
+import { afterAll, describe, expect, test } from 'bun:test';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { startServer } from '../../../server/main.ts';
+import { approveKey } from '../../../shared/approval/approve.ts';
+import { openDatabase } from '../../../shared/db-files/open.ts';
+import { listKeys, showKey } from '../../../shared/keys/view.ts';
+import { onBox } from '../../support/actors.ts';
+import { cleanEnvironment, type Finished, PROJECT, profilectl, profilectlWords } from '../../support/cli.ts';
+import { get } from '../../support/http.ts';
+import { DESCRIPTION, keysListed, mailedSecrets, mails, request } from '../../support/keys.ts';
+import { isOpenIn } from '../../support/machine/open-files.ts';
+import { type SmtpStage, startBrokenSmtp, startSmtp } from '../../support/mail/smtp.ts';
+import { insertProfile } from '../../support/profiles.ts';
+import { rounds } from '../../support/rounds.ts';
+import { testDeps } from '../../support/world.ts';
+
+// Real processes against real mail servers, killed or set against each other.
+
+type World = ReturnType<typeof testDeps>;
+
+// One database for each line of killings: they lock theirs, and would stop each other in this one process.
+const worlds: World[] = Array.from({ length: 4 }, () => testDeps({ variables: { TRUSTED_PROXIES: '127.0.0.1' } }));
+const [deps] = worlds as [World, ...World[]];
+const received: string[] = [];
+let nextId = 1;
+
+function newProfile(world: World): string {
+  insertProfile(world.db, { id: nextId });
+  return `user${nextId++}`;
+}
+
+const servers = new Map(
+  await Promise.all(
+    worlds.map(async (world) => {
+      const log = { write: () => undefined, drain: async () => undefined };
+      const server = await startServer(world, { port: 0, log });
+      afterAll(server.stop);
+      return [world, server] as const;
+    }),
+  ),
+);
+let tried = 0;
+
+/** Whether a server lets in who sends this secret. Each time from another address: guessing is throttled. */
+async function isLetIn(world: World, secret: string): Promise<boolean> {
+  const server = servers.get(world) ?? { url: '' };
+  const address = `10.1.${++tried >> 8}.${tried & 255}`;
+  const headers = { 'X-Forwarded-For': address, 'X-Forwarded-Proto': 'https' };
+  const { status } = await get(server, '/api/key', secret, { headers });
+  expect([200, 401]).toContain(status);
+  return status === 200;
+}
+
+function mailVariables(world: World, port: number): Record<string, string> {
+  return {
+    DATABASE_PATH: world.config.databasePath,
+    MAIL_URL: `smtp://127.0.0.1:${port}`,
+    MAIL_FROM: 'keys@example.net',
+  };
+}
+
+describe('side by side', () => {
+  test('20 processes request for one profile at once: exactly three get a place', async () => {
+    const profile = newProfile(deps);
+    const words = ['keys', 'request', '--profile', profile, '--name', 'Bot', '--permission', 'api.lookup'];
+    const all = Array.from({ length: 20 }, () =>
+      profilectl([...words, '--description', DESCRIPTION], { variables: { DATABASE_PATH: deps.config.databasePath } }),
+    );
+    const runs = await Promise.all(all);
+    expect(runs.filter((run) => run.code === 0)).toHaveLength(3);
+    for (const run of runs.filter((run) => run.code !== 0)) {
+      expect(run.code).toBe(1);
+      expect(run.stderr).toContain('has 3 keys already');
+    }
+    expect(await keysListed(deps, { profile })).toHaveLength(3);
+  });
+
+  test('5 admins approve one key at once: one mail, one success', async () => {
+    const identifier = await request(deps, { profile: newProfile(deps) });
+    const started = Promise.withResolvers<void>();
+    const smtp = await startSmtp({ onMessage: () => started.promise });
+    const runs: Finished[] = [];
+    const all = Array.from({ length: 5 }, () =>
+      profilectl(['keys', 'approve', identifier], { variables: mailVariables(deps, smtp.port) }).then((run) => {
+        // The mail is held back until the other four have been refused.
+        if (runs.push(run) === 4) started.resolve();
+      }),
+    );
+    await Promise.all(all);
+    expect(runs.map((run) => run.code).sort()).toEqual([0, 75, 75, 75, 75]);
+    expect(smtp.received).toHaveLength(1);
+    received.push(...smtp.received.map((mail) => mail.raw));
+  });
+});
+
+/** How an approval is killed: when the mail server sees a stage, at a lock on either side of the mail, or at random. */
+type Kill = SmtpStage | 'before it begins' | 'accepted, before activation' | 'activated' | number;
+
+const STAGES: Kill[] = [
+  'greeting',
+  'EHLO',
+  'MAIL',
+  'RCPT',
+  'DATA',
+  'dot',
+  'before it begins',
+  'accepted, before activation',
+  'activated',
+];
+
+/** Runs one approval as a process and kills it; resolves when it is dead. */
+async function approveAndKill(world: World, identifier: string, kill: Kill): Promise<void> {
+  const lock = openDatabase(world.config.databasePath, 'use');
+  const at = Promise.withResolvers<void>();
+  const isStage = typeof kill === 'string' && !kill.includes(' ') && kill !== 'activated';
+  const smtp = isStage
+    ? await startBrokenSmtp({ [kill]: 'silence' })
+    : await startSmtp({
+        onMessage: (mail) => {
+          received.push(mail.raw);
+          if (kill === 'accepted, before activation') lock.$client.run('BEGIN IMMEDIATE');
+        },
+      });
+  if (kill === 'before it begins') lock.$client.run('BEGIN IMMEDIATE');
+  const child = Bun.spawn(profilectlWords(['keys', 'approve', identifier]), {
+    env: cleanEnvironment(mailVariables(world, smtp.port)),
+    cwd: PROJECT,
+    stdio: ['ignore', 'ignore', 'ignore'],
+  });
+  const reached = (): boolean => {
+    if ('seen' in smtp) return smtp.seen.includes(kill as SmtpStage);
+    if (kill === 'accepted, before activation') return smtp.received.length > 0;
+    // It waits for the lock as soon as it has the database open.
+    if (kill === 'before it begins') return isOpenIn(child.pid, world.config.databasePath);
+    return kill === 'activated' && showKey(world, identifier).state === 'Active';
+  };
+  // The random instants are times; the others are seen.
+  if (typeof kill === 'number') setTimeout(at.resolve, kill);
+  else {
+    const watch = setInterval(() => {
+      if (!reached() && child.exitCode === null) return;
+      clearInterval(watch);
+      at.resolve();
+    }, 3);
+  }
+  await at.promise;
+  child.kill('SIGKILL');
+  await child.exited;
+  if (lock.$client.inTransaction) lock.$client.run('ROLLBACK');
+  lock.$client.close();
+  if ('seen' in smtp) received.push(smtp.content());
+  await smtp.stop();
+}
+
+/** How long one approval takes here just now that nobody kills, in milliseconds. */
+async function timeApproval(world: World): Promise<number> {
+  const identifier = await request(world, { profile: newProfile(world) });
+  const smtp = await startSmtp({ onMessage: (mail) => void received.push(mail.raw) });
+  const startedAt = performance.now();
+  const { code } = await profilectl(['keys', 'approve', identifier], { variables: mailVariables(world, smtp.port) });
+  const tookMs = performance.now() - startedAt;
+  expect(code).toBe(0);
+  await smtp.stop();
+  return tookMs;
+}
+
+async function countLetIn(world: World, secrets: readonly string[]): Promise<number> {
+  const letIn = await Promise.all(secrets.map((secret) => isLetIn(world, secret)));
+  return letIn.filter((is) => is).length;
+}
+
+describe('killed', () => {
+  test('an approval killed anywhere leaves a sound database, a pending or Active key, and at most one secret that works', async () => {
+    const outcomes: Record<string, number> = {};
+    const runOne = async (world: World, kill: Kill): Promise<void> => {
+      const later = { ...world, clock: { ...world.clock, nowMs: () => world.clock.nowMs() + 120_000 } };
+      const identifier = await request(world, { profile: newProfile(world) });
+      await approveAndKill(world, identifier, kill);
+      const key = showKey(later, identifier);
+      expect(['pending', 'Active']).toContain(key.state);
+      if (key.state === 'pending' && key.attempt !== null) expect(key.attempt.result).toBe('not confirmed');
+      const outcome = `${typeof kill === 'number' ? 'at random' : kill}: ${key.state}`;
+      outcomes[outcome] = (outcomes[outcome] ?? 0) + 1;
+      if (key.state === 'pending') await approveKey(later, { identifier, grant: {}, by: onBox('admin') });
+      const secrets = received.join('\n').match(new RegExp(`plk_${identifier}_[0-9A-Za-z]{38}`, 'g')) ?? [];
+      const all = [...new Set([...secrets, ...mailedSecrets(world, identifier)])];
+      expect(await countLetIn(world, all)).toBe(1);
+    };
+    const tookMs = Math.min(...(await Promise.all(worlds.map(timeApproval))));
+    const parts = fc.sample(fc.integer({ min: 20, max: 180 }), rounds(84));
+    const instants = parts.map((part) => (tookMs * part) / 100);
+    const kills: Kill[] = [...Array.from({ length: rounds(4) }, () => STAGES).flat(), ...instants];
+    await Promise.all(
+      worlds.map(async (world) => {
+        for (let kill = kills.pop(); kill !== undefined; kill = kills.pop()) await runOne(world, kill);
+      }),
+    );
+    process.stderr.write(`killed approvals: ${JSON.stringify(outcomes)}\n`);
+    for (const { db } of worlds) {
+      expect(db.$client.query('PRAGMA integrity_check').get()).toEqual({ integrity_check: 'ok' });
+      expect(db.$client.query('PRAGMA foreign_key_check').all()).toEqual([]);
+    }
+    expect(outcomes['activated: Active']).toBe(rounds(4));
+    expect(outcomes['accepted, before activation: pending']).toBe(rounds(4));
+  }, 240_000);
+});
+
+test('of all the secrets that were ever mailed, the server lets in one for each Active key, and no other', async () => {
+  const secrets = [...received, ...worlds.flatMap(mails)].join('\n').match(/plk_[0-9A-Za-z]{8}_[0-9A-Za-z]{38}/g) ?? [];
+  const all = [...new Set(secrets)];
+  let active = 0;
+  let letIn = 0;
+  for (const world of worlds) {
+    active += listKeys(world, {}).filter(({ state }) => state === 'Active').length;
+    letIn += await countLetIn(world, all);
+  }
+  process.stderr.write(`mailed secrets: ${all.length}, let in: ${letIn}\n`);
+  expect(letIn).toBe(active);
+  expect(all.length).toBeGreaterThan(letIn);
+});
+
+test('no secret that was ever mailed, nor its random part, stands in the database or its WAL', () => {
+  const everyMail = [...received, ...worlds.flatMap(mails)];
+  const mailed = everyMail.flatMap((mail) => mail.match(/plk_[0-9A-Za-z]{8}_[0-9A-Za-z]{38}/g) ?? []);
+  expect(mailed.length).toBeGreaterThan(rounds(100));
+  for (const { folder } of worlds) {
+    const files = readdirSync(folder).filter((name) => name.startsWith('profiles'));
+    expect(files.length).toBeGreaterThanOrEqual(2);
+    for (const name of files) {
+      const bytes = readFileSync(join(folder, name));
+      for (const secret of mailed) expect(bytes.includes(secret.slice(13, 45))).toBe(false);
+    }
+  }
+});

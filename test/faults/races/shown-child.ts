@@ -1,0 +1,97 @@
+import { keysHere } from '../../../cli/keys/local-keys.ts';
+import { withTables } from '../../../shared/db/tables.ts';
+import { openDatabase } from '../../../shared/db-files/open.ts';
+import { createDeps } from '../../../shared/deps.ts';
+import { eraseProfile } from '../../../shared/erasure/erase-profile.ts';
+import { AppError } from '../../../shared/errors.ts';
+import { differingFrom } from '../../../shared/keys/life/differing.ts';
+import { OPERATIONS } from '../../../shared/operations.ts';
+import { findProfile } from '../../../shared/profiles/find.ts';
+import { shownProfile } from '../../../shared/profiles/profile-version.ts';
+import { changeByHand, importLines } from '../../support/import.ts';
+import { DESCRIPTION } from '../../support/keys.ts';
+import { testConfig } from '../../support/world.ts';
+
+// Run by shown-races.test.ts and decisions-at-once.test.ts: does what commands do on a terminal. It reads a command, prints what it shows, waits for the
+// line that is the yes, acts, and prints how that ended.
+
+const DATABASE_PATH = process.argv[2] ?? '';
+const config = testConfig({ DATABASE_PATH, MAIL_URL: `file:${DATABASE_PATH}.mail` });
+const deps = createDeps(withTables(openDatabase(DATABASE_PATH, 'use')), config);
+const operator = { kind: 'operator', name: 'ada' } as const;
+const keys = keysHere(deps, operator);
+
+/** What is shown before the yes, and what is done after it. */
+type Asked = { shown: string; act: () => unknown };
+
+const COMMANDS: Record<string, (about: string) => Promise<Asked>> = {
+  approve: async (identifier) => {
+    const perform = keys.performAsNow({ identifier });
+    const { key } = await perform(OPERATIONS.show, { identifier });
+    const { alsoConfirmed } = await keys.prepare(OPERATIONS.approve, key, {});
+    const shown = alsoConfirmed.map(([, value]) => value).join();
+    return { shown, act: () => perform(OPERATIONS.approve, { identifier }) };
+  },
+  // Another expiry, and Enter for the rest.
+  change: async (identifier) => {
+    const perform = keys.performAsNow({ identifier });
+    const { key } = await perform(OPERATIONS.show, { identifier });
+    const { rateLimits } = key;
+    const change = differingFrom(key, { expiresAtMs: Date.parse('2126-01-31') });
+    return { shown: JSON.stringify(rateLimits), act: () => perform(OPERATIONS.change, { identifier, ...change }) };
+  },
+  request: async (profile) => {
+    const found = keys.findProfile({ profile });
+    const perform = keys.performAsNow(found);
+    const permissions = ['api.lookup' as const];
+    const input = { ...found, name: 'Bot', description: DESCRIPTION, permissions };
+    return { shown: `${found.profileId}`, act: () => perform(OPERATIONS.request, input) };
+  },
+  erase: async (name) => {
+    const { id } = findProfile(deps.db, name);
+    const shown = shownProfile(deps.db, id);
+    return { shown: `${id}`, act: () => eraseProfile(deps, id, { ...operator, shown }) };
+  },
+  withdraw: async (identifier) => {
+    const perform = keys.performAsNow({ identifier });
+    return { shown: identifier, act: () => perform(OPERATIONS.withdraw, { identifier }) };
+  },
+  suspend: async (identifier) => {
+    const perform = keys.performAsNow({ identifier });
+    return { shown: identifier, act: () => perform(OPERATIONS.suspend, { identifier, reason: 'Too fast.' }) };
+  },
+  // With --yes, where the state is the one that is read at the start.
+  'suspend-now': async (identifier) => ({
+    shown: identifier,
+    act: () => keys.performAsNow({ identifier })(OPERATIONS.suspend, { identifier, reason: 'Too fast.' }),
+  }),
+  ban: async (name) => ({ shown: name, act: () => changeByHand(deps, name, () => ({ banned: true })) }),
+  address: async (about) => {
+    const [name = '', email = ''] = about.split(' ');
+    return { shown: name, act: () => changeByHand(deps, name, () => ({ email })) };
+  },
+  import: async (line) => ({ shown: line, act: () => importOne(line) }),
+};
+
+async function importOne(line: string) {
+  const { imported, deleted } = await importLines(deps, [line], { merge: true });
+  if (imported + deleted === 0) throw new AppError('refused', 'The line is refused.');
+}
+
+async function endOf(act: Asked['act']): Promise<string> {
+  try {
+    await act();
+    return 'done';
+  } catch (error) {
+    return error instanceof AppError ? error.code : String(error);
+  }
+}
+
+process.stdout.write('ready\n');
+let asked: Asked | null = null;
+for await (const line of console) {
+  const [verb = '', about = ''] = line.split(/ (.*)/);
+  const end: string = asked === null ? '' : await endOf(asked.act);
+  asked = asked === null ? ((await COMMANDS[verb]?.(about)) ?? null) : null;
+  process.stdout.write(`${asked === null ? end : asked.shown}\n`);
+}

@@ -1,0 +1,134 @@
+import { expect, test } from 'bun:test';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { withTables } from '../../../shared/db/tables.ts';
+import { openDatabase } from '../../../shared/db-files/open.ts';
+import { AppError } from '../../../shared/errors.ts';
+import { keyHistory, listKeys, showKey } from '../../../shared/keys/view.ts';
+import { OPERATIONS, perform } from '../../../shared/operations.ts';
+import { onBox } from '../../support/actors.ts';
+import { changeByHand } from '../../support/import.ts';
+import { issue, request } from '../../support/keys.ts';
+import { startLineChild } from '../../support/line-child.ts';
+import { insertProfile } from '../../support/profiles.ts';
+import { rounds, seededRandom } from '../../support/rounds.ts';
+import { testDeps } from '../../support/world.ts';
+
+// One process shows something and does it after a yes. Another changes it at that moment, before or after, and sometimes both
+// wait for a lock first. Whoever wins: what is done is what was shown, or nothing.
+
+const MOST_MS = 12;
+
+/** A database with such a process on it. */
+async function world(name: string) {
+  const deps = testDeps();
+  const { databasePath } = deps.config;
+  const child = await startLineChild(join(import.meta.dir, 'shown-child.ts'), databasePath);
+  const random = seededRandom(name);
+  // Waits for locks, as commands do.
+  const beside = { ...deps, db: withTables(openDatabase(databasePath, 'use')) };
+  const other = beside.db.$client;
+  /** Has a command show what it is about, and then races its yes against a change. Returns what was shown, and the end. */
+  async function race(command: string, change: () => unknown): Promise<{ shown: string; end: string }> {
+    child.send(command);
+    const shown = (await child.next()) ?? '';
+    const isHeld = random() < 0.5;
+    if (isHeld) other.run('BEGIN IMMEDIATE');
+    const wait = () => Bun.sleep(random() * MOST_MS);
+    const letGo = async () => {
+      if (!isHeld) return;
+      await wait();
+      other.run('COMMIT');
+    };
+    const changing = async () => {
+      await Promise.all([letting, wait()]);
+      await change();
+    };
+    const letting = letGo();
+    const yes = async () => {
+      await wait();
+      child.send('yes');
+      return (await child.next()) ?? '';
+    };
+    const [end] = await Promise.all([yes(), changing()]);
+    return { shown, end };
+  }
+  return { deps, beside, race };
+}
+
+/** Sees to it that these were races: both sides have won some. A few rounds say nothing. */
+function expectBoth(ends: readonly string[]): void {
+  if (ends.length >= 20) expect(new Set(ends)).toEqual(new Set(['done', 'changed_since']));
+}
+
+test('the secret goes to the address that was shown, or to none', async () => {
+  const { deps, beside, race } = await world('approve');
+  const folder = `${deps.config.databasePath}.mail`;
+  const ends: string[] = [];
+  for (let id = 1; id <= rounds(200); id++) {
+    insertProfile(deps.db, { id, email: `old${id}@example.org` });
+    const identifier = await request(deps, { profile: `user${id}` });
+    const { shown, end } = await race(`approve ${identifier}`, () =>
+      changeByHand(beside, `user${id}`, () => ({ email: `new${id}@example.org` })),
+    );
+    expect(shown).toBe(`old${id}@example.org`);
+    const mailed = readdirSync(folder).filter((name) => name.includes(identifier));
+    for (const name of mailed) expect(readFileSync(join(folder, name), 'utf8')).toContain(`To: ${shown}`);
+    // Where the address changes while the mail is on its way, the attempt is void.
+    const { state } = showKey(deps, identifier);
+    expect([end, mailed.length, state]).toEqual(
+      { done: [end, 1, 'Active'], changed_since: [end, 0, 'pending'] }[end] ?? ['refused', 1, 'pending'],
+    );
+    ends.push(end === 'refused' ? 'done' : end);
+  }
+  expectBoth(ends);
+}, 300_000);
+
+test('what Enter keeps is never written back', async () => {
+  const { deps, beside, race } = await world('change');
+  const ends: string[] = [];
+  const mine = [{ quota: 1, windowSeconds: 60 }];
+  for (let id = 1; id <= rounds(200); id++) {
+    insertProfile(deps.db, { id });
+    const { identifier } = await issue(deps, { profile: `user${id}` });
+    const { end } = await race(`change ${identifier}`, () =>
+      perform(beside, onBox('other'), OPERATIONS.change, { identifier, rateLimits: mine }),
+    );
+    const { rateLimits, expiresAt } = showKey(deps, identifier);
+    expect([end, rateLimits, expiresAt !== null]).toEqual([end, mine, end === 'done']);
+    const changed = keyHistory(deps, identifier).filter(({ event }) => event === 'changed');
+    expect(changed.filter(({ detail }) => detail?.changes?.rateLimits !== undefined)).toHaveLength(1);
+    ends.push(end);
+  }
+  expectBoth(ends);
+}, 300_000);
+
+test.each(['erase', 'request'])(
+  '%s is for the profile that was shown, whoever gets its name',
+  async (verb) => {
+    const { deps, beside, race } = await world(verb);
+    const ends: string[] = [];
+    for (let round = 1; round <= rounds(200); round++) {
+      const [id, otherId, name] = [2 * round, 2 * round + 1, `ada${round}`];
+      insertProfile(deps.db, { id, username: name });
+      insertProfile(deps.db, { id: otherId, username: `eve${round}` });
+      const { shown, end } = await race(`${verb} ${name}`, () => {
+        try {
+          changeByHand(beside, name, () => ({ username: `countess${round}` }));
+        } catch (error) {
+          // It was erased before, which makes its name free too.
+          if (!(error instanceof AppError) || error.code !== 'not_found') throw error;
+        }
+        changeByHand(beside, `eve${round}`, () => ({ username: name }));
+      });
+      const isThere = (which: number) =>
+        deps.db.$client.query('SELECT 1 FROM profiles WHERE id = ?').get(which) !== null;
+      expect([shown, isThere(otherId), listKeys(deps, { profileId: otherId })]).toEqual([`${id}`, true, []]);
+      const isDone = verb === 'erase' ? !isThere(id) : listKeys(deps, { profileId: id }).length === 1;
+      expect([end, isDone]).toEqual([end, end === 'done']);
+      ends.push(end);
+    }
+    expectBoth(ends);
+  },
+  300_000,
+);

@@ -1,0 +1,232 @@
+import { describe, expect, test } from 'bun:test';
+import { stopBackground } from '../../../../server/portal/background.ts';
+import { createPages } from '../../../../server/portal/pages.ts';
+import { rejectKey } from '../../../../shared/keys/life/lifecycle.ts';
+import { keyHistory, showKey } from '../../../../shared/keys/view.ts';
+import { onBox } from '../../../support/actors.ts';
+import { importLines } from '../../../support/import.ts';
+import { request } from '../../../support/keys.ts';
+import { type ReceivedMail, type SmtpFailures, startBrokenSmtp, startSmtp } from '../../../support/mail/smtp.ts';
+import {
+  APPROVAL,
+  adminWorld,
+  askToDecide,
+  decideAs,
+  keyPageOf,
+  sendDecision,
+  signInAdmin,
+  textOf,
+  withPasskey,
+} from '../../../support/portal/admin-pages.ts';
+import { ask, signInOwner, visit } from '../../../support/portal/pages.ts';
+
+// Approving in the background: the page is answered at once, and tells from the database alone how it goes.
+
+/** Pages whose mail goes to a port of this machine. */
+const worldMailingTo = (port: number) =>
+  adminWorld({ MAIL_URL: `smtp://127.0.0.1:${port}`, MAIL_FROM: 'keys@example.net' });
+
+/** The same with a key that waits, and an admin who is signed in: `approve` approves it, `read` is the text of its page. */
+async function waitingKey({ port }: { port: number }) {
+  const world = await worldMailingTo(port);
+  const grace = await signInAdmin(world, 'Grace');
+  const identifier = await request(world.access, { profile: 'ada' });
+  const approve = () => decideAs(world, grace, identifier, APPROVAL);
+  const read = async () => textOf(await keyPageOf(world, grace, identifier));
+  return { world, grace, identifier, approve, read };
+}
+
+/** A mail server that accepts each message only once it is told to. */
+async function slowSmtp() {
+  const gate = Promise.withResolvers<void>();
+  const arrived = Promise.withResolvers<ReceivedMail>();
+  const smtp = await startSmtp({
+    onMessage: (mail) => {
+      arrived.resolve(mail);
+      return gate.promise;
+    },
+  });
+  return { ...smtp, open: gate.resolve, arrived: arrived.promise };
+}
+
+describe('how an approval went is on the key’s page', () => {
+  test('while the mail is on its way, and once it was accepted', async () => {
+    const smtp = await slowSmtp();
+    const { world, grace, identifier, approve } = await waitingKey(smtp);
+    const hopper = await signInAdmin(world, 'Hopper');
+    expect((await approve()).status).toBe(303);
+    await smtp.arrived;
+    const path = `/developers/admin/keys/${identifier}`;
+    const during = await ask(world, path, { cookie: grace.cookie });
+    expect(during.body).toContain('<div id="attempt" role="status" data-result="open">');
+    expect(textOf(during)).toContain(
+      'On 2026-01-01 00:00 UTC admin Grace approved it. The mail with the secret is being sent',
+    );
+    expect(during.body).toContain(`<a href="${path}">Look again</a>`);
+    // The second admin is told who is at it, and can't begin a second attempt.
+    expect(textOf(await ask(world, path, { cookie: hopper.cookie }))).toContain('admin Grace approved it');
+    // Who has approved goes on to another request, and is told there.
+    const other = await request(world.access, { profile: 'ada' });
+    const next = `/developers/admin/keys/${other}?decided=${identifier}`;
+    const nextPage = () => ask(world, next, { cookie: grace.cookie });
+    expect((await nextPage()).body).toContain('<div id="decided" role="status" data-result="open">');
+    const second = await askToDecide(world, hopper, identifier, APPROVAL);
+    expect([second.status, textOf(second).includes('admin Grace has been approving key')]).toEqual([503, true]);
+    smtp.open();
+    const after = await keyPageOf(world, grace, identifier);
+    await visit(world, '/developers');
+    expect(after.status).toBe(200);
+    const done = await keyPageOf(world, grace, identifier);
+    expect(done.body).toContain('data-result="accepted"');
+    expect(textOf(done)).toContain('the mail with the secret was accepted: the key works.');
+    expect(showKey(world.access, identifier).state).toBe('Active');
+    expect(textOf(await nextPage())).toContain(`You decided on key ${identifier} Bot of ada. Active`);
+    expect(textOf(await nextPage())).toContain('the mail with the secret was accepted: the key works.');
+    expect(smtp.received.length).toBe(1);
+    expect(world.events).toEqual([]);
+  });
+
+  test('refused by the mail server: its reason is for admins, and no owner ever reads it', async () => {
+    const failures: SmtpFailures = { rcpt: '550 5.1.1 mailbox of the marked-server is full' };
+    const smtp = await startSmtp({ failures });
+    const { world, grace, identifier, approve, read } = await waitingKey(smtp);
+    await approve();
+    await visit(world, '/developers');
+    const page = await read();
+    expect(page).toContain('but the mail with the secret was not accepted.');
+    expect(page).toContain('550 5.1.1 mailbox of the marked-server is full');
+    expect(page).toContain('The key is pending as before.');
+    expect(keyHistory(world.access, identifier).at(-1)).toMatchObject({
+      event: 'approval refused',
+      detail: { attempt: 1, reason: expect.stringContaining('marked-server') },
+    });
+    const owner = await visit(world, `/developers/keys/${identifier}`, { cookie: signInOwner(world.access, 7) });
+    expect([owner.status, /marked-server|127\.0\.0\.1/.test(owner.body)]).toEqual([200, false]);
+    expect(JSON.stringify(keyHistory(world.access, identifier, 'owner'))).not.toContain('marked-server');
+    expect(JSON.stringify(world.events)).not.toMatch(/marked-server|ada@/);
+    expect(world.events).toEqual([
+      ['warn', `Key ${identifier} was approved, but did not become Active; its page says why.`],
+    ]);
+    // Approving again, once the mailbox has room, makes the key work.
+    delete failures.rcpt;
+    await approve();
+    expect((await keyPageOf(world, grace, identifier)).status).toBe(200);
+    expect(showKey(world.access, identifier)).toMatchObject({ state: 'Active', attempt: { number: 2 } });
+  });
+
+  test('refused by the mail server, and rejected after that: nothing says that the key is pending', async () => {
+    const smtp = await startSmtp({ failures: { rcpt: '550 5.1.1 no such mailbox' } });
+    const { world, identifier, approve, read } = await waitingKey(smtp);
+    await approve();
+    await visit(world, '/developers');
+    rejectKey(world.access, { identifier, reason: 'No.', by: onBox('root') });
+    const page = await read();
+    expect(page).toContain('but the mail with the secret was not accepted.');
+    expect(page).not.toContain('pending as before');
+  });
+
+  test('not confirmed: the connection was lost where the mail may have been taken', async () => {
+    const smtp = await startBrokenSmtp({ dot: 'close' });
+    const { world, identifier, approve, read } = await waitingKey(smtp);
+    await approve();
+    await visit(world, '/developers');
+    const page = await read();
+    expect(page).toContain('but nobody knows whether the mail with the secret was delivered.');
+    expect(page).toContain('closed the connection before it confirmed the message');
+    expect(showKey(world.access, identifier).state).toBe('pending');
+  });
+
+  test('decided otherwise meanwhile: by whom, and that the secret never works', async () => {
+    const smtp = await slowSmtp();
+    const { world, identifier, approve, read } = await waitingKey(smtp);
+    const hopper = await signInAdmin(world, 'Hopper');
+    await approve();
+    await smtp.arrived;
+    await decideAs(world, hopper, identifier, [
+      ['operation', 'reject'],
+      ['reason', 'Not this one.'],
+    ]);
+    smtp.open();
+    await visit(world, '/developers');
+    const page = await read();
+    expect(page).toContain(
+      'While the mail with the secret was on its way, the request was rejected by admin Hopper. If that mail arrives, the secret in it will never work.',
+    );
+    expect(showKey(world.access, identifier).state).toBe('rejected');
+  });
+
+  test('the address was changed meanwhile: the attempt is void, and the request says so', async () => {
+    const smtp = await slowSmtp();
+    const { world, identifier, approve, read } = await waitingKey(smtp);
+    await approve();
+    await smtp.arrived;
+    await importLines(world.access, [{ id: 7, username: 'ada', email: 'other@example.org' }]);
+    smtp.open();
+    await visit(world, '/developers');
+    const page = await read();
+    expect(page).toContain('the address of its owner was changed');
+    expect(page).toContain(
+      'The e-mail address of this profile was changed 2026-01-01 00:00 UTC, after this was requested.',
+    );
+    expect(showKey(world.access, identifier).state).toBe('pending');
+  });
+
+  test('the address was changed once the passkey had answered: nothing is mailed, and the page shows the key anew', async () => {
+    const smtp = await startSmtp();
+    const { world, grace, identifier } = await waitingKey(smtp);
+    const page = await askToDecide(world, grace, identifier, APPROVAL);
+    // The mailer is asked for once before the passkey's answer is used up, and once after.
+    const { mailer } = world.access;
+    let asked = 0;
+    world.access.mailer = async () => {
+      if (++asked === 2) await importLines(world.access, [{ id: 7, username: 'ada', email: 'other@example.org' }]);
+      return mailer();
+    };
+    const answer = await sendDecision(world, grace, identifier, withPasskey(page, grace.authenticator));
+    expect([asked, answer.status, answer.refusal]).toEqual([2, 409, 'changed_since']);
+    expect(textOf(answer)).toContain('The e-mail address of this profile was changed 2026-01-01 00:00 UTC');
+    await visit(world, '/developers');
+    expect(showKey(world.access, identifier)).toMatchObject({ state: 'pending', attempt: null });
+    expect(smtp.received.filter(({ to }) => to.join().includes('other@'))).toEqual([]);
+  });
+});
+
+describe('when the server stops', () => {
+  test('no approval begins any more, and nothing of it is lost', async () => {
+    const world = await adminWorld();
+    const grace = await signInAdmin(world, 'Grace');
+    const identifier = await request(world.access, { profile: 'ada' });
+    const page = await askToDecide(world, grace, identifier, APPROVAL);
+    world.pages.isStopping = true;
+    const answer = await sendDecision(world, grace, identifier, withPasskey(page, grace.authenticator));
+    expect([answer.status, textOf(answer).includes('The server is being stopped; approve once it is back.')]).toEqual([
+      503,
+      true,
+    ]);
+    expect(answer.body).toContain('value="60/1m"');
+    expect(showKey(world.access, identifier)).toMatchObject({ state: 'pending', attempt: null });
+    // Rejecting needs no mail server to answer.
+    const reject: [string, string][] = [
+      ['operation', 'reject'],
+      ['reason', 'No.'],
+    ];
+    expect((await decideAs(world, grace, identifier, reject)).status).toBe(303);
+  });
+
+  test('one that is under way is waited for, then stored as not confirmed; its mail never works', async () => {
+    const smtp = await slowSmtp();
+    const { world, grace, identifier, approve } = await waitingKey(smtp);
+    await approve();
+    await smtp.arrived;
+    await stopBackground(world.pages.background, 10);
+    expect(showKey(world.access, identifier)).toMatchObject({ state: 'pending', attempt: { result: 'not confirmed' } });
+    expect(textOf(await ask(world, `/developers/admin/keys/${identifier}`, grace))).toContain(
+      'The server was stopped before the mail was confirmed, so it may or may not arrive.',
+    );
+    smtp.open();
+    const restarted = { pages: createPages(world.access, () => {}) };
+    await decideAs(restarted, grace, identifier, APPROVAL);
+    await visit(restarted, '/developers');
+    expect(showKey(world.access, identifier)).toMatchObject({ state: 'Active', attempt: { number: 2 } });
+  });
+});

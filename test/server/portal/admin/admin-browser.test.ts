@@ -1,0 +1,295 @@
+import { describe, expect, test } from 'bun:test';
+import type { Page } from 'playwright-core';
+import { settleBackground } from '../../../../server/portal/background.ts';
+import { addAdmin, inviteAdmin, unconfirmedPasskey } from '../../../../shared/admins/admins.ts';
+import { rejectKey } from '../../../../shared/keys/life/lifecycle.ts';
+import { showKey } from '../../../../shared/keys/view.ts';
+import { confirmPasskey } from '../../../../shared/passkeys/passkeys.ts';
+import type { Signed } from '../../../../shared/sessions-file/whose.ts';
+import { onBox } from '../../../support/actors.ts';
+import { importLines } from '../../../support/import.ts';
+import { issue, request } from '../../../support/keys.ts';
+import { type SmtpFailures, startSmtp } from '../../../support/mail/smtp.ts';
+import { freePort } from '../../../support/network/proxy.ts';
+import { adminToSign } from '../../../support/portal/access.ts';
+import { adminWorld } from '../../../support/portal/admin-pages.ts';
+import { addAuthenticator, type OpenPage, startBrowser, toolsOf } from '../../../support/portal/browser.ts';
+import { hasChromium } from '../../../support/portal/chromium.ts';
+import { expectUsable } from '../../../support/portal/looking.ts';
+import { call, personTokenFor } from '../../../support/portal/manage.ts';
+import { useKey } from '../../../support/portal/owner-pages.ts';
+import { serverOfPages } from '../../../support/portal/pages.ts';
+
+// The admins' pages in a real Chromium, whose virtual authenticator keeps real passkeys.
+
+const failures: SmtpFailures = {};
+let gate = Promise.withResolvers<void>();
+gate.resolve();
+const smtp = await startSmtp({ failures, onMessage: () => gate.promise });
+// Passkeys need the name of a host, and addresses in mails and pages have the port.
+const port = freePort();
+const ORIGIN = `http://localhost:${port}`;
+const world = await adminWorld({ PUBLIC_URL: ORIGIN, MAIL_URL: smtp.url, MAIL_FROM: 'keys@example.net' });
+const { access } = world;
+await importLines(access, [{ id: 8, username: 'bea', email: 'bea@example.org' }]);
+const server = await serverOfPages(world, { port });
+const openPage = (hasChromium ? await startBrowser() : null) as OpenPage;
+
+const WIDE = { width: 1280, colorScheme: 'light' } as const;
+
+/** Opens a path in a browser that keeps passkeys, and answers for its owner. A script may run before those of each page. */
+async function openWithPasskeys(path: string, script = '') {
+  const { page, troubles } = await openPage(`${ORIGIN}/developers`, WIDE);
+  await page.addInitScript(script);
+  await addAuthenticator(await toolsOf(page));
+  await page.goto(ORIGIN + path);
+  return { page, troubles };
+}
+
+const button = (page: Page, name: string) => page.getByRole('button', { name });
+
+const confirm = (name: string) => confirmPasskey(access, unconfirmedPasskey(access, name).passkey.id, onBox('root'));
+
+/** Registers a passkey at the address that the box prints, has it confirmed there, and signs in. */
+async function enrolAndSignIn(name: string, script = '') {
+  const { address } = addAdmin(access, name, onBox('root'));
+  const { page, troubles } = await openWithPasskeys(address.slice(ORIGIN.length), script);
+  await button(page, 'Continue').click();
+  await page.getByLabel('Name of the passkey').fill('Laptop');
+  await button(page, 'Make a passkey').click();
+  await page.getByText('Your passkey is registered').first().waitFor();
+  confirm(name);
+  await page.getByRole('link', { name: 'sign in', exact: true }).click();
+  await button(page, 'Sign in with a passkey').click();
+  await page.getByRole('heading', { name: 'Requests' }).waitFor();
+  return { page, troubles };
+}
+
+/** Presses Tab until the element with this name has the focus. */
+async function tabTo(page: Page, name: string): Promise<void> {
+  for (let presses = 0; presses < 60; presses++) {
+    await page.keyboard.press('Tab');
+    const { focused, label } = await page.evaluate<{ focused: string; label: string }>(
+      `({ focused: document.activeElement.textContent.trim(), label: document.activeElement.labels?.[0]?.textContent ?? '' })`,
+    );
+    if (focused === name || label === name) return;
+  }
+  throw new Error(`Tab does not reach "${name}".`);
+}
+
+describe.skipIf(!hasChromium)('an admin with a browser', () => {
+  test.each([
+    ['older than toJSON()', 'delete PublicKeyCredential.prototype.toJSON;'],
+    [
+      'whose password manager has no toJSON() that works',
+      'PublicKeyCredential.prototype.toJSON = () => { throw new TypeError("Illegal invocation"); };',
+    ],
+  ])('%s enrols and signs in', async (which, script) => {
+    const { troubles } = await enrolAndSignIn(`An admin ${which.length}`, script);
+    expect(troubles).toEqual([]);
+  });
+
+  test('enrols, is confirmed on the box, signs in, approves, sees how it goes, and the key works', async () => {
+    const identifier = await request(access, { profile: 'ada' });
+    world.clock.advance(1);
+    const other = await request(access, { profile: 'ada' });
+    const { page, troubles } = await enrolAndSignIn('Grace');
+    await page.getByRole('link', { name: identifier }).click();
+    await page.getByLabel('Expires').first().fill('30d');
+    await button(page, 'Approve …').click();
+    await page.getByText('ada@example.org').waitFor();
+    gate = Promise.withResolvers();
+    await button(page, 'Approve with my passkey').click();
+    // He goes on to the next request, and is told there how this one ends.
+    const status = page.locator('#decided');
+    await status.getByText('The mail with the secret is being sent').waitFor();
+    expect(await page.getByRole('link', { name: 'Look again' }).getAttribute('href')).toBe(
+      `/developers/admin/keys/${identifier}`,
+    );
+    await page.getByLabel('Reason').fill('Say what the bot does.');
+    gate.resolve();
+    // The page asks by itself, and says the outcome where it is read out; what he types stays.
+    await status.getByText('the key works').waitFor();
+    expect([new URL(page.url()).pathname, await page.getByLabel('Reason').inputValue()]).toEqual([
+      `/developers/admin/keys/${other}`,
+      'Say what the bot does.',
+    ]);
+    rejectKey(access, { identifier: other, reason: 'Not needed.', by: onBox('root') });
+    const raw = smtp.received.map((mail) => mail.raw).join('');
+    const [secret = ''] = new RegExp(`plk_${identifier}_[0-9A-Za-z]{38}`).exec(raw) ?? [];
+    const answer = await fetch(`${server.url}/api/lookup/username/ada`, {
+      headers: { Authorization: `Bearer ${secret}` },
+    });
+    expect([answer.status, showKey(access, identifier).state]).toEqual([200, 'Active']);
+    expect(troubles).toEqual([]);
+  }, 60_000);
+
+  test('decides by keyboard alone', async () => {
+    const identifier = await request(access, { profile: 'ada' });
+    const { page } = await enrolAndSignIn('Hopper');
+    const { keyboard } = page;
+    await page.reload();
+    await tabTo(page, identifier);
+    await keyboard.press('Enter');
+    await page.getByRole('heading', { name: 'History' }).waitFor();
+    await tabTo(page, 'Reason');
+    await keyboard.type('Say what the bot does.');
+    await tabTo(page, 'Reject …');
+    await keyboard.press('Enter');
+    await page.getByText('Say what the bot does.').waitFor();
+    await tabTo(page, 'Reject with my passkey');
+    await keyboard.press('Enter');
+    await page.getByText('The request is rejected').waitFor();
+    expect(showKey(access, identifier).state).toBe('rejected');
+  }, 60_000);
+
+  test('opens a link of his profilectl signed out, sees what it sets, types a reason, and decides by his passkey only', async () => {
+    await importLines(access, [{ id: 10, username: 'dora', email: 'dora@example.org' }]);
+    const identifier = await request(access, { profile: 'dora' });
+    const { page, troubles } = await enrolAndSignIn('Lovelace');
+    const token = personTokenFor(access, adminToSign(access, 'Lovelace') as Signed);
+    const answer = await call(server, `/manage/v1/keys/${identifier}/approve`, token, { method: 'POST' });
+    const { address } = (await answer.json()) as { address: string };
+    await page.locator('.nav summary').click();
+    await button(page, 'Sign out').click();
+    await page.getByText('You are signed out.').waitFor();
+    const script = encodeURIComponent('<script>mark()</script><img src=x onerror=mark()>');
+    const link = `${address}?operation=approve&rateLimits=7/1m,70/1h&expires=${script}`;
+    await page.goto(link);
+    await button(page, 'Sign in with a passkey').click();
+    // What is malformed is refused at its field, and no text of it becomes markup.
+    await page.getByRole('alert').getByText('The expiry must be').waitFor();
+    expect([await page.evaluate('typeof mark'), await page.locator('img').count()]).toEqual(['undefined', 0]);
+    await expectUsable(page);
+    await page.goto(link.replace(script, '2026-12-31'));
+    await page.getByText('A link leads to the form').waitFor();
+    expect(await page.getByText('Set by a link').count()).toBe(2);
+    await expectUsable(page);
+    expect(await page.getByLabel('Rate limits').inputValue()).toBe('7/1m,70/1h');
+    expect(showKey(access, identifier).attempt).toBeNull();
+    await button(page, 'Approve …').click();
+    for (const part of ['dora@example.org', '2026-12-31 00:00 UTC', '70/1h']) {
+      await page.getByText(part).first().waitFor();
+    }
+    expect(showKey(access, identifier).attempt).toBeNull();
+    await button(page, 'Approve with my passkey').click();
+    await page.getByText('You decided on key').waitFor();
+    await settleBackground(world.pages.background);
+    expect(showKey(access, identifier)).toMatchObject({ state: 'Active', expiresAt: '2026-12-31T00:00:00.000Z' });
+    await page.goto(`${address}?operation=revoke&reason=Typed%20elsewhere`);
+    const revoking = page.getByRole('region', { name: 'Revoke' });
+    expect(await revoking.getByLabel('Reason').inputValue()).toBe('');
+    await revoking.getByLabel('Reason').fill('It leaked.');
+    await button(page, 'Revoke …').click();
+    await button(page, 'Revoke with my passkey').click();
+    await page.getByText('The key is revoked.').waitFor();
+    expect(showKey(access, identifier).state).toBe('revoked');
+    expect(troubles).toEqual([]);
+  }, 60_000);
+
+  test('is told in words what stands in the way of a passkey', async () => {
+    const { page } = await openPage(`${ORIGIN}/developers/admin/sign-in`, WIDE);
+    await page.addInitScript('delete window.PublicKeyCredential');
+    await button(page, 'Sign in with a passkey').click();
+    await page.getByRole('alert').getByText('This browser can’t use passkeys.').waitFor();
+    await page.goto(`${ORIGIN}/developers/enrol`);
+    await page.getByText('This address is not whole').waitFor();
+    // A device that has a passkey of this admin makes no second one, which would replace it.
+    const { page: known } = await enrolAndSignIn('Turing');
+    await known.goto(inviteAdmin(access, 'Turing', { keepPasskeys: true }, onBox('root')).address);
+    await button(known, 'Continue').click();
+    await button(known, 'Make a passkey').click();
+    await known.getByRole('alert').getByText('This device keeps a passkey of this admin already').waitFor();
+    // An authenticator without a passkey for this site, or an owner who cancels.
+    const { page: empty } = await openWithPasskeys('/developers/admin/sign-in');
+    await button(empty, 'Sign in with a passkey').click();
+    await empty.getByRole('alert').getByText('No passkey was used').waitFor();
+    expect(await button(empty, 'Use a passkey').isEnabled()).toBe(true);
+    const without = await openPage(`${ORIGIN}/developers/enrol`, { ...WIDE, isWithoutScripts: true });
+    await without.page.getByText('Passkeys need JavaScript').waitFor();
+    // The same server under another name: no passkey would be taken there.
+    const { page: other } = await openPage(`${server.url}/developers/admin/sign-in`, WIDE);
+    await button(other, 'Sign in with a passkey').click();
+    await other.getByRole('alert').getByText(`Passkeys work at ${ORIGIN} only`).waitFor();
+  }, 60_000);
+});
+
+describe.skipIf(!hasChromium)('everybody can use the pages for admins', () => {
+  test('axe finds nothing, and nothing is cut off, on any of them: narrow and dark, wide and light', async () => {
+    const { identifier: used } = await issue(access, { profile: 'bea', name: `Long${'g'.repeat(56)}` });
+    useKey(access, used, 20);
+    const pending = await request(access, { profile: 'bea', successorOf: used });
+    const { page, troubles } = await enrolAndSignIn('Ada Lovelace');
+    const { address } = inviteAdmin(access, 'Hopper', { keepPasskeys: true }, onBox('root'));
+    const look = () => expectUsable(page);
+    const key = `${ORIGIN}/developers/admin/keys/${pending}`;
+    for (const path of ['', '?state=all&profile=bea', '/people', '/log', `/keys/${used}`]) {
+      await page.goto(`${ORIGIN}/developers/admin${path}`);
+      await look();
+    }
+    await page.goto(key);
+    await look();
+    await page.getByLabel('Rate limits').fill('many');
+    await button(page, 'Approve …').click();
+    await look();
+    await page.getByLabel('Rate limits').fill('60/1m');
+    await button(page, 'Approve …').click();
+    await look();
+    failures.rcpt = '550 5.1.1 no such mailbox';
+    await button(page, 'Approve with my passkey').click();
+    await page.getByText('was not accepted').first().waitFor();
+    delete failures.rcpt;
+    await look();
+    await page.goto(address);
+    await look();
+    await button(page, 'Continue').click();
+    await look();
+    for (const path of ['/enrol/registered', '/admin/sign-in']) {
+      await page.goto(`${ORIGIN}/developers${path}`);
+      await look();
+    }
+    expect(troubles.filter((text) => !/422|ERR_ABORTED/.test(text))).toEqual([]);
+  }, 120_000);
+
+  test('what people, passkeys and mail servers are called or say is shown as text on all of them, and runs nowhere', async () => {
+    const MARK = `"'></textarea></title><script>mark()</script><img src=x onerror=mark()>\u202e https://evil.example/`;
+    await importLines(access, [{ id: 9, username: 'cleo', email: 'cleo@example.org' }]);
+    const projectUrl = 'https://evil.example/?<script>mark()</script>';
+    const asked = { profile: 'cleo', name: MARK, description: MARK.repeat(2), expectedUsage: MARK, projectUrl };
+    const { identifier: old } = await issue(access, asked);
+    const pending = await request(access, { ...asked, successorOf: old });
+    const { page, troubles } = await enrolAndSignIn(`<script>mark()<img src=x>`);
+    const look = async () => {
+      expect(await page.locator('img, main a[href*="evil"]').count()).toBe(0);
+      expect(await page.evaluate('typeof mark')).toBe('undefined');
+      expect(await page.locator('main').textContent()).toContain('<script>mark()');
+      expect(await page.locator('footer').textContent()).toContain('Found a secret?');
+    };
+    const goTo = (path: string) => page.goto(`${ORIGIN}/developers/admin${path}`);
+    for (const path of ['?state=all', '/people', `/keys/${old}`, `/keys/${pending}`]) {
+      await goTo(path);
+      await look();
+    }
+    await page.getByLabel('Reason').fill(MARK);
+    await button(page, 'Reject …').click();
+    await look();
+    await goTo(`/keys/${old}`);
+    await page.getByRole('region', { name: 'Revoke' }).getByLabel('Reason').fill(MARK);
+    await button(page, 'Revoke …').click();
+    await button(page, 'Revoke with my passkey').click();
+    await page.getByText('The key is revoked.').waitFor();
+    await look();
+    await goTo('/log');
+    await look();
+    failures.rcpt = '550 5.1.1 <script>mark()</script><img src=x>';
+    await goTo(`/keys/${pending}`);
+    await page.getByLabel('Rate limits').fill('60/1m');
+    await button(page, 'Approve …').click();
+    await button(page, 'Approve with my passkey').click();
+    await page.getByText('was not accepted').first().waitFor();
+    delete failures.rcpt;
+    await look();
+    // A violation of the policy would stand here.
+    expect(troubles.filter((text) => !/ERR_ABORTED/.test(text))).toEqual([]);
+  }, 60_000);
+});

@@ -1,0 +1,479 @@
+import { describe, expect, test } from 'bun:test';
+import { settleBackground } from '../../../../server/portal/background.ts';
+import { removeAdmin } from '../../../../shared/admins/admins.ts';
+import { rejectKey } from '../../../../shared/keys/life/lifecycle.ts';
+import { keyHistory, showKey } from '../../../../shared/keys/view.ts';
+import { DECISIONS } from '../../../../shared/operations.ts';
+import { onBox } from '../../../support/actors.ts';
+import { eraseProfile } from '../../../support/erase.ts';
+import { changeByHand } from '../../../support/import.ts';
+import { issue, keyIn, mailedSecrets, mails, request } from '../../../support/keys.ts';
+import {
+  APPROVAL,
+  adminWorld,
+  askToDecide,
+  decideAs,
+  hiddenIn,
+  keyPageOf,
+  sendDecision,
+  signInAdmin,
+  textOf,
+  withPasskey,
+} from '../../../support/portal/admin-pages.ts';
+import { type PageWorld, signInOwner, valuesOf, visit } from '../../../support/portal/pages.ts';
+
+// What admins decide on keys with a passkey: exactly what the page showed, and nothing else.
+
+const ADA = { profile: 'ada' };
+
+/** Everything that a decision could have changed. */
+const traces = ({ access }: PageWorld) =>
+  JSON.stringify([
+    ...['api_keys', 'key_events', 'key_attempts', 'notices', 'passkeys'].map((table) =>
+      access.db.$client.query(table === 'passkeys' ? 'SELECT id, name FROM passkeys' : `SELECT * FROM ${table}`).all(),
+    ),
+    mails(access),
+  ]);
+
+test('an approval is shown as it will be, then carried out, and the key works with what was granted', async () => {
+  const world = await adminWorld();
+  const grace = await signInAdmin(world, 'Grace');
+  const { access, clock } = world;
+  const identifier = await request(access, { ...ADA, permissions: ['api.lookup', 'api.leaderboard'] });
+  const page = await askToDecide(world, grace, identifier, [
+    ['operation', 'approve'],
+    ['permissions', 'api.leaderboard'],
+    ['rateLimits', '7/1m, 90/1d'],
+    ['expires', '90d'],
+    ['retireOld', ''],
+  ]);
+  expect([page.status, page.refusal]).toEqual([200, null]);
+  for (const part of [
+    `Approve key ${identifier}?`,
+    'ada@example.org',
+    'api.leaderboard (so far: api.lookup, api.leaderboard)',
+    '7/1m (at most 7 requests in any minute)',
+    '2026-04-01 00:00 UTC',
+  ]) {
+    expect(textOf(page)).toContain(part);
+  }
+  // A span counts from when it was shown, however long the passkey takes.
+  clock.advance(60_000);
+  const answer = await sendDecision(world, grace, identifier, withPasskey(page, grace.authenticator));
+  expect([answer.status, valuesOf(answer, 'location')]).toEqual([303, [`/developers/admin?decided=${identifier}`]]);
+  await settleBackground(world.pages.background);
+  expect(showKey(access, identifier)).toMatchObject({
+    state: 'Active',
+    permissions: ['api.leaderboard'],
+    rateLimits: [
+      { quota: 7, windowSeconds: 60 },
+      { quota: 90, windowSeconds: 86_400 },
+    ],
+    expiresAt: '2026-04-01T00:00:00.000Z',
+  });
+  expect(keyHistory(access, identifier).at(-1)?.by).toBe('admin Grace');
+  expect(mailedSecrets(access, identifier).length).toBe(1);
+});
+
+test('a successor’s approval ends the key before it when the page said so', async () => {
+  const world = await adminWorld();
+  const grace = await signInAdmin(world, 'Grace');
+  const { identifier: old } = await issue(world.access, ADA);
+  const identifier = await request(world.access, { ...ADA, successorOf: old });
+  const fields = APPROVAL.map(([name, value]): [string, string] => [name, name === 'retireOld' ? '7d' : value]);
+  await decideAs(world, grace, identifier, fields);
+  await settleBackground(world.pages.background);
+  expect(showKey(world.access, old).expiresAt).toBe('2026-01-08T00:00:00.000Z');
+});
+
+test('a decision on a request leads to the next one, the oldest first, or to the queue, and any other back to its key', async () => {
+  const world = await adminWorld();
+  const grace = await signInAdmin(world, 'Grace');
+  const { access, clock } = world;
+  const first = await request(access, ADA);
+  clock.advance(1);
+  const second = await request(access, ADA);
+  const page = await keyPageOf(world, grace, first);
+  expect(page.body).toContain(`<a href="/developers/admin/keys/${second}">Next request</a>`);
+  const reject = (identifier: string) =>
+    decideAs(world, grace, identifier, [
+      ['operation', 'reject'],
+      ['reason', 'Say more\nof <it>.'],
+    ]);
+  expect(valuesOf(await reject(first), 'location')).toEqual([`/developers/admin/keys/${second}?decided=${first}`]);
+  expect(valuesOf(await reject(second), 'location')).toEqual([`/developers/admin?decided=${second}`]);
+  expect(keyHistory(access, first).at(-1)).toMatchObject({
+    by: 'admin Grace',
+    detail: { reason: 'Say more\nof <it>.' },
+  });
+  const { identifier } = await issue(access, ADA);
+  const waiting = await request(access, ADA);
+  const back = [`/developers/admin/keys/${identifier}`];
+  const changed = await decideAs(world, grace, identifier, [
+    ['operation', 'change'],
+    ['permissions', 'api.lookup'],
+    ['permissions', 'api.leaderboard'],
+    ['rateLimits', '5/1h'],
+    ['expires', '2026-02-01'],
+  ]);
+  expect([changed.status, valuesOf(changed, 'location')]).toEqual([303, back]);
+  expect(showKey(access, identifier)).toMatchObject({
+    permissions: ['api.lookup', 'api.leaderboard'],
+    rateLimits: [{ quota: 5, windowSeconds: 3_600 }],
+    expiresAt: '2026-02-01T00:00:00.000Z',
+  });
+  const revoked = await decideAs(world, grace, identifier, [
+    ['operation', 'revoke'],
+    ['reason', 'Leaked.'],
+  ]);
+  expect(valuesOf(revoked, 'location')).toEqual(back);
+  expect(showKey(access, identifier).state).toBe('revoked');
+  // A key that is named there but is not there, or anything else, is told of by nothing.
+  for (const decided of ['00000000', '<b>']) {
+    const path = `/developers/admin/keys/${waiting}?decided=${encodeURIComponent(decided)}`;
+    const shown = await visit(world, path, { cookie: grace.cookie });
+    expect([shown.status, textOf(shown).includes('You decided')]).toEqual([200, false]);
+  }
+});
+
+test('a key is suspended with a reason and resumed, each as the page showed the key and with the passkey', async () => {
+  const world = await adminWorld();
+  const { access } = world;
+  const [grace, hopper] = [await signInAdmin(world, 'Grace'), await signInAdmin(world, 'Hopper')];
+  const { identifier } = await issue(access, ADA);
+  const state = () => showKey(access, identifier).state;
+  const suspension: [string, string][] = [
+    ['operation', 'suspend'],
+    ['reason', 'Too fast.'],
+  ];
+  const page = await askToDecide(world, grace, identifier, suspension);
+  expect(textOf(page)).toContain('refused until the key is resumed');
+  expect([textOf(page).includes('Too fast.'), state()]).toEqual([true, 'Active']);
+  const done = await sendDecision(world, grace, identifier, withPasskey(page, grace.authenticator));
+  expect([done.status, state()]).toEqual([303, 'suspended']);
+  expect(keyHistory(access, identifier).at(-1)).toMatchObject({ by: 'admin Grace', detail: { reason: 'Too fast.' } });
+  const [next = ''] = valuesOf(done, 'location');
+  const [flash = ''] = valuesOf(done, 'set-cookie').filter((cookie) => cookie.startsWith('flash='));
+  const shown = await visit(world, next, { cookie: `${grace.cookie}; ${flash.split(';')[0]}` });
+  expect(textOf(shown)).toContain('The key is suspended, and its owner gets the reason by mail.');
+  // Hopper changes the key while Grace looks at it as it was.
+  const stale = await askToDecide(world, grace, identifier, [['operation', 'resume']]);
+  await decideAs(world, hopper, identifier, [
+    ['operation', 'change'],
+    ...APPROVAL.slice(1, 2),
+    ['rateLimits', '5/1h'],
+    ['expires', ''],
+  ]);
+  const refused = await sendDecision(world, grace, identifier, withPasskey(stale, grace.authenticator));
+  expect([refused.status, refused.refusal, state()]).toEqual([409, 'changed_since', 'suspended']);
+  expect(textOf(refused)).toContain('its permissions, rate limits or expiry were changed. Nothing was done.');
+  expect((await decideAs(world, grace, identifier, [['operation', 'resume']])).status).toBe(303);
+  expect(state()).toBe('Active');
+  // What is decided on an Active key is not done to one that was suspended meanwhile.
+  const late = await askToDecide(world, grace, identifier, suspension);
+  await decideAs(world, hopper, identifier, suspension);
+  expect((await sendDecision(world, grace, identifier, withPasskey(late, grace.authenticator))).status).not.toBe(303);
+  expect(keyHistory(access, identifier).filter(({ event }) => event === 'suspended').length).toBe(2);
+});
+
+describe('a decision that is not what the page showed is refused and shown again', () => {
+  /** Each field of each operation, with another value than was shown. */
+  const CASES: [operation: string, fields: [string, string][], changes: Record<string, [string, string][]>][] = [
+    [
+      'approve',
+      [
+        ['permissions', 'api.lookup'],
+        ['rateLimits', '60/1m'],
+        ['expires', '90d'],
+        ['retireOld', '7d'],
+      ],
+      {
+        permissions: [['permissions', 'api.leaderboard']],
+        'permissions, one more': [
+          ['permissions', 'api.lookup'],
+          ['permissions', 'api.leaderboard'],
+        ],
+        rateLimits: [['rateLimits', '61/1m']],
+        'rateLimits, one more': [['rateLimits', '60/1m 5/1h']],
+        expires: [['expires', '2026-04-01T00:00:00.001Z']],
+        'expires never': [['expires', '']],
+        retireOld: [['retireOld', '2026-01-09']],
+        'retireOld not': [['retireOld', '']],
+      },
+    ],
+    [
+      'change',
+      [
+        ['permissions', 'api.lookup'],
+        ['rateLimits', '60/1m'],
+        ['expires', ''],
+      ],
+      {
+        permissions: [['permissions', 'api.leaderboard']],
+        rateLimits: [['rateLimits', '60/1h']],
+        expires: [['expires', '1d']],
+      },
+    ],
+  ];
+  for (const { name, input } of DECISIONS.filter((one) => !CASES.some(([operation]) => operation === one.name))) {
+    const operation: [string, string][] = [['operation', name === 'revoke' ? 'reject' : 'revoke']];
+    if ('reason' in input.shape) CASES.push([name, [['reason', 'No.']], { reason: [['reason', 'No!']], operation }]);
+    else CASES.push([name, [], { operation }]);
+  }
+
+  for (const [operation, fields, changes] of CASES) {
+    test(`${operation}: ${Object.keys(changes).join('; ')}`, async () => {
+      const world = await adminWorld();
+      const grace = await signInAdmin(world, 'Grace');
+      const { identifier: old } = await issue(world.access, ADA);
+      const [state = 'pending'] = DECISIONS.find(({ name }) => name === operation)?.from ?? [];
+      const identifier =
+        state === 'pending'
+          ? await request(world.access, { ...ADA, successorOf: old })
+          : await keyIn(state, { ...world.access, clock: world.clock }, ADA.profile);
+      const before = traces(world);
+      for (const change of Object.values(changes)) {
+        const page = await askToDecide(world, grace, identifier, [['operation', operation], ...fields]);
+        expect([operation, page.status, page.refusal]).toEqual([operation, 200, null]);
+        const names = change.map(([name]) => name);
+        const sent = withPasskey(page, grace.authenticator).filter(([name]) => !names.includes(name));
+        const answer = await sendDecision(world, grace, identifier, [...sent, ...change]);
+        // Another operation is not possible in this state, or is not what the passkey confirmed.
+        expect([403, 422]).toContain(answer.status);
+        if (answer.status === 403) {
+          expect(textOf(answer)).toContain('The passkey confirmed something else than this; nothing was done.');
+          expect(hiddenIn(answer)).toEqual(
+            expect.arrayContaining(change.slice(0, 1).filter(([, value]) => !/^\d/.test(value))),
+          );
+        }
+        expect(traces(world)).toBe(before);
+      }
+    });
+  }
+
+  test('another key than the page’s', async () => {
+    const world = await adminWorld();
+    const grace = await signInAdmin(world, 'Grace');
+    const [one, other] = [await request(world.access, ADA), await request(world.access, ADA)];
+    const page = await askToDecide(world, grace, one, APPROVAL);
+    const otherPage = await askToDecide(world, grace, other, APPROVAL);
+    const shown = hiddenIn(otherPage).filter(([name]) => name === 'shown');
+    const sent = withPasskey(page, grace.authenticator).filter(([name]) => name !== 'shown');
+    const before = traces(world);
+    expect((await sendDecision(world, grace, other, [...sent, ...shown])).status).toBe(403);
+    expect(traces(world)).toBe(before);
+  });
+
+  test('a key that is not any more as the page showed it', async () => {
+    const world = await adminWorld();
+    const grace = await signInAdmin(world, 'Grace');
+    const { identifier: old } = await issue(world.access, ADA);
+    const identifier = await request(world.access, { ...ADA, successorOf: old });
+    const page = await askToDecide(world, grace, identifier, APPROVAL);
+    const hopper = await signInAdmin(world, 'Hopper');
+    await decideAs(world, hopper, old, [
+      ['operation', 'revoke'],
+      ['reason', 'Leaked.'],
+    ]);
+    const answer = await sendDecision(world, grace, identifier, withPasskey(page, grace.authenticator));
+    expect([answer.status, answer.refusal]).toEqual([409, 'changed_since']);
+    expect(textOf(answer)).toContain(
+      `Key ${identifier} has changed meanwhile: key ${old}, which it is to replace, was changed. Nothing was done.`,
+    );
+    expect(showKey(world.access, identifier).state).toBe('pending');
+    // An old page does not even get a challenge.
+    const stale = hiddenIn(page).filter(([, value]) => value !== '');
+    expect((await sendDecision(world, grace, identifier, [...stale, ['expires', ''], ['retireOld', '']])).status).toBe(
+      409,
+    );
+  });
+});
+
+describe('nobody decides without a passkey of his own, used just now and once', () => {
+  test('a session alone is only asked for it', async () => {
+    const world = await adminWorld();
+    const grace = await signInAdmin(world, 'Grace');
+    const identifier = await request(world.access, ADA);
+    const page = await askToDecide(world, grace, identifier, APPROVAL);
+    const before = traces(world);
+    const again = await sendDecision(world, grace, identifier, hiddenIn(page));
+    expect([again.status, /data-passkey="get"/.test(again.body)]).toEqual([200, true]);
+    expect(traces(world)).toBe(before);
+  });
+
+  test('an answer that is old, used, another’s or forged', async () => {
+    const world = await adminWorld();
+    const grace = await signInAdmin(world, 'Grace');
+    const hopper = await signInAdmin(world, 'Hopper');
+    const { access, clock } = world;
+    const identifier = await request(access, ADA);
+    const ask = () => askToDecide(world, grace, identifier, APPROVAL);
+    const old = withPasskey(await ask(), grace.authenticator);
+    clock.advance(5 * 60_000);
+    const foreign = withPasskey(await ask(), hopper.authenticator);
+    const forged = withPasskey(await ask(), grace.authenticator).map(([name, value]): [string, string] =>
+      name === 'credential' ? [name, value.replace(/(?<="signature":"[\w-]+)[\w-]{4}"/, 'AAAA"')] : [name, value],
+    );
+    const before = traces(world);
+    for (const [what, form] of Object.entries({ old, foreign, forged })) {
+      const answer = await sendDecision(world, grace, identifier, form);
+      expect([what, answer.status, answer.refusal]).toEqual([what, 403, 'forbidden']);
+      expect(traces(world)).toBe(before);
+    }
+    // Hopper's session can't use what Grace has confirmed.
+    const graces = withPasskey(await ask(), grace.authenticator);
+    expect((await sendDecision(world, hopper, identifier, graces)).status).toBe(403);
+    expect(traces(world)).toBe(before);
+    const good = withPasskey(await ask(), grace.authenticator);
+    expect((await sendDecision(world, grace, identifier, good)).status).toBe(303);
+    await settleBackground(world.pages.background);
+    const next = await request(access, ADA);
+    for (const again of [identifier, next]) {
+      const answer = await sendDecision(world, grace, again, good);
+      expect(answer.status).not.toBe(303);
+    }
+    expect(showKey(access, next).state).toBe('pending');
+  });
+
+  test('an owner, nobody, or an admin who was removed meanwhile', async () => {
+    const world = await adminWorld();
+    const grace = await signInAdmin(world, 'Grace');
+    const identifier = await request(world.access, ADA);
+    const form = withPasskey(await askToDecide(world, grace, identifier, APPROVAL), grace.authenticator);
+    const path = `/developers/admin/keys/${identifier}/decide`;
+    expect((await visit(world, path, { form, cookie: signInOwner(world.access, 7) })).refusal).toBe('forbidden');
+    expect((await visit(world, path, { form })).refusal).toBe('signed_out');
+    removeAdmin(world.access, 'Grace', onBox('root'));
+    const answer = await visit(world, path, { form, cookie: grace.cookie });
+    expect(answer.refusal).toBe('signed_out');
+    expect(answer.body).toContain('/developers/admin/sign-in');
+    const { credential = '' } = Object.fromEntries(form);
+    expect(answer.body).not.toContain(JSON.parse(credential).response.signature);
+    expect(showKey(world.access, identifier).state).toBe('pending');
+  });
+});
+
+test('two admins on one request: the second is told who is at it, until that is done or forgotten', async () => {
+  const world = await adminWorld();
+  const grace = await signInAdmin(world, 'Grace');
+  const hopper = await signInAdmin(world, 'Hopper');
+  const { access, clock } = world;
+  const identifier = await request(access, ADA);
+  const told = async (who: typeof grace) => textOf(await keyPageOf(world, who, identifier)).includes('is at it');
+  const page = await askToDecide(world, grace, identifier, APPROVAL);
+  expect(textOf(await keyPageOf(world, hopper, identifier))).toContain(
+    'Admin Grace is at it: about to approve this key since 2026-01-01 00:00 UTC.',
+  );
+  expect(await told(grace)).toBe(false);
+  clock.advance(5 * 60_000);
+  expect(await told(hopper)).toBe(false);
+  expect((await sendDecision(world, grace, identifier, withPasskey(page, grace.authenticator))).status).toBe(403);
+});
+
+test('what can’t be is refused before the passkey is asked for, with what was typed and the rule at its field', async () => {
+  const world = await adminWorld();
+  const grace = await signInAdmin(world, 'Grace');
+  const { access } = world;
+  const identifier = await request(access, ADA);
+  const wrong = await askToDecide(world, grace, identifier, [
+    ['operation', 'approve'],
+    ['rateLimits', '60 a minute'],
+    ['expires', 'yesterday'],
+    ['retireOld', ''],
+  ]);
+  expect([wrong.status, wrong.refusal, wrong.body.includes('data-passkey')]).toEqual([422, 'refused_form', false]);
+  for (const name of ['permissions', 'rateLimits', 'expires']) expect(wrong.body).toContain(`<a href="#${name}">`);
+  expect(wrong.body).toContain('value="60 a minute"');
+  expect(wrong.body).toContain('value="yesterday"');
+  const empty = await askToDecide(world, grace, identifier, [
+    ['operation', 'reject'],
+    ['reason', ' '],
+  ]);
+  expect([empty.status, empty.body.includes('<a href="#reason">')]).toEqual([422, true]);
+  expect((await askToDecide(world, grace, identifier, [['operation', 'remove passkey']])).refusal).toBe('bad_form');
+  rejectKey(access, { identifier, reason: 'No.', by: onBox('root') });
+  for (const [operation, ...fields] of [
+    [['operation', 'approve'], ...APPROVAL.slice(1)],
+    [
+      ['operation', 'reject'],
+      ['reason', 'No.'],
+    ],
+    [['operation', 'change'], ...APPROVAL.slice(1, 4)],
+    [
+      ['operation', 'revoke'],
+      ['reason', 'No.'],
+    ],
+  ] as [string, string][][]) {
+    const answer = await askToDecide(world, grace, identifier, [operation as [string, string], ...fields]);
+    expect([answer.status, textOf(answer).includes(`Key ${identifier} is rejected; only`)]).toEqual([422, true]);
+  }
+  const noMail = await adminWorld({ MAIL_URL: '' });
+  const root = await signInAdmin(noMail, 'Grace');
+  const there = await askToDecide(noMail, root, await request(noMail.access, ADA), APPROVAL);
+  expect([there.status, textOf(there).includes('MAIL_URL is not set')]).toEqual([422, true]);
+});
+
+test('the page of a key says that its profile is banned, in whatever state the key is', async () => {
+  const world = await adminWorld();
+  const grace = await signInAdmin(world, 'Grace');
+  const { identifier: active } = await issue(world.access, ADA);
+  const pending = await request(world.access, ADA);
+  const said = async () =>
+    Promise.all([active, pending].map(async (identifier) => textOf(await keyPageOf(world, grace, identifier))));
+  for (const text of await said()) expect(text).not.toContain('banned');
+  changeByHand(world.access, 'ada', () => ({ banned: true }));
+  const [ofActive, ofPending] = await said();
+  for (const text of [ofActive, ofPending]) expect(text).toContain('The profile ada is banned.');
+  expect(ofActive).toContain('Active refused: profile banned');
+  const refused = await askToDecide(world, grace, pending, APPROVAL);
+  expect([refused.status, textOf(refused).includes('The profile ada is banned')]).toEqual([422, true]);
+});
+
+test('every state of a key has its page, with the forms that are possible in it', async () => {
+  const world = await adminWorld();
+  const grace = await signInAdmin(world, 'Grace');
+  const forms = {
+    pending: 'approve reject',
+    Active: 'change suspend revoke',
+    suspended: 'change resume revoke',
+    rejected: '',
+    withdrawn: '',
+    revoked: '',
+    expired: '',
+  };
+  for (const [state, wanted] of Object.entries(forms)) {
+    const identifier = await keyIn(state as keyof typeof forms, { ...world.access, clock: world.clock }, 'ada');
+    const { body, status } = await keyPageOf(world, grace, identifier);
+    const found = [...body.matchAll(/name="operation" value="(\w+)"/g)].map(([, operation]) => operation).join(' ');
+    expect([state, status, found]).toEqual([state, 200, wanted]);
+    expect([state, body.includes('href="#decide"')]).toEqual([state, wanted !== '']);
+    if (state === 'pending') rejectKey(world.access, { identifier, reason: 'No.', by: onBox('root') });
+  }
+  expect((await keyPageOf(world, grace, '00000000')).status).toBe(404);
+  const { identifier } = await issue(world.access, { profile: 'ada' });
+  eraseProfile(world.access, 'ada', onBox('root'));
+  const erased = await keyPageOf(world, grace, identifier);
+  expect([erased.status, textOf(erased).includes('An erased key'), erased.body.includes('name="operation"')]).toEqual([
+    200,
+    true,
+    false,
+  ]);
+});
+
+test('each id stands once on the page of a key, and a refused form marks no field of another form', async () => {
+  const world = await adminWorld();
+  const grace = await signInAdmin(world, 'Grace');
+  const { identifier } = await issue(world.access, ADA);
+  const { body } = await keyPageOf(world, grace, identifier);
+  const refused = await askToDecide(world, grace, identifier, [
+    ['operation', 'suspend'],
+    ['reason', ' '],
+  ]);
+  for (const text of [body, refused.body]) {
+    const ids = [...text.matchAll(/ id="([^"]*)"/g)].map(([, id]) => id);
+    expect(ids.toSorted()).toEqual([...new Set(ids)].toSorted());
+    expect(ids.filter((id) => id?.endsWith('reason')).length).toBe(2);
+  }
+  expect(refused.body.match(/aria-invalid="true"/g)?.length).toBe(1);
+  expect(refused.body).toMatch(/id="suspend"[\s\S]*aria-invalid="true"[\s\S]*id="revoke"/);
+});

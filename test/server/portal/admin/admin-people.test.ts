@@ -1,0 +1,274 @@
+import { describe, expect, test } from 'bun:test';
+import { addAdmin, inviteAdmin, listAdmins, unconfirmedPasskey } from '../../../../shared/admins/admins.ts';
+import { DAY_MS } from '../../../../shared/clock.ts';
+import { rejectKey } from '../../../../shared/keys/life/lifecycle.ts';
+import { confirmPasskey, listPasskeys } from '../../../../shared/passkeys/passkeys.ts';
+import { beginRegistration } from '../../../../shared/passkeys/registration.ts';
+import { onBox } from '../../../support/actors.ts';
+import { importLines } from '../../../support/import.ts';
+import { DESCRIPTION, issue, request } from '../../../support/keys.ts';
+import {
+  adminWorld,
+  challengeOn,
+  hiddenIn,
+  signInAdmin,
+  textOf,
+  userHandleOn,
+  withPasskey,
+} from '../../../support/portal/admin-pages.ts';
+import { registerAt, secretOf } from '../../../support/portal/admins.ts';
+import { createAuthenticator } from '../../../support/portal/authenticator.ts';
+import { pageWorld, unescaped, valuesOf, visit } from '../../../support/portal/pages.ts';
+
+// How admins come in, and what they see of requests, people and decisions.
+
+const ENROL = '/developers/enrol';
+const SIGN_IN = '/developers/admin/sign-in';
+
+describe('a passkey is registered at the address that the box has printed', () => {
+  test('once, under a name; it counts after it was confirmed on the box, and ADMIN_EMAIL is told', async () => {
+    const world = await adminWorld({ ADMIN_EMAIL: 'root@example.org' });
+    const { access } = world;
+    const secret = secretOf(addAdmin(access, 'Grace', onBox('root')).address);
+    const opened = await visit(world, ENROL);
+    expect([opened.status, opened.body.includes('Grace'), hiddenIn(opened)]).toEqual([200, false, [['secret', '']]]);
+    const asked = await visit(world, ENROL, { form: { secret } });
+    expect(textOf(asked)).toContain('For the admin Grace. This address works once, until 2026-01-01 00:15 UTC.');
+    const authenticator = createAuthenticator({ id: 'localhost', origin: 'http://localhost:3000' });
+    const make = (page: typeof asked, name: string) => ({
+      credential: authenticator.register(challengeOn(page), userHandleOn(page)),
+      ...{ name, secret },
+    });
+    const unnamed = await visit(world, ENROL, { form: make(asked, ' ') });
+    expect([unnamed.status, unnamed.body.includes('<a href="#name">')]).toEqual([422, true]);
+    const registered = await visit(world, ENROL, { form: make(unnamed, 'Blue key') });
+    expect([registered.status, valuesOf(registered, 'location')]).toEqual([303, [`${ENROL}/registered`]]);
+    expect((await visit(world, `${ENROL}/registered`)).body).toContain('profilectl admins confirm');
+    const told = access.db.$client.query("SELECT about FROM notices WHERE kind = 'enrolment'").all();
+    expect(JSON.stringify(told)).toMatch(/Grace.*192\.0\.2\.7/);
+    const signIn = async () => {
+      const page = await visit(world, SIGN_IN, { form: {} });
+      return visit(world, SIGN_IN, { form: withPasskey(page, authenticator) });
+    };
+    const early = await signIn();
+    expect([early.status, textOf(early).includes('This passkey is not confirmed yet')]).toEqual([403, true]);
+    confirmPasskey(access, unconfirmedPasskey(access, 'Grace').passkey.id, onBox('root'));
+    expect((await signIn()).status).toBe(303);
+    expect(listAdmins(access)[0]?.passkeys.map(({ name }) => name)).toEqual(['Blue key']);
+    expect((await visit(world, ENROL, { form: { secret } })).status).toBe(403);
+  });
+
+  test('a wrong, old or forged one is refused; the secret stands on no refusal', async () => {
+    const world = await adminWorld();
+    const secret = secretOf(addAdmin(world.access, 'Grace', onBox('root')).address);
+    const { challenge } = beginRegistration(world.access, secret);
+    const foreign = createAuthenticator({ id: 'localhost', origin: 'http://evil.example' });
+    const form = { credential: foreign.register(challenge, 'AAAA'), name: 'Mine', secret };
+    const answer = await visit(world, ENROL, { form });
+    expect([answer.status, answer.refusal, answer.body.includes('data-passkey="create"')]).toEqual([
+      403,
+      'forbidden',
+      true,
+    ]);
+    world.clock.advance(15 * 60_000);
+    for (const sent of [secret, 'nothing', '']) {
+      const late = await visit(world, ENROL, { form: { secret: sent } });
+      expect([late.status, late.refusal]).toEqual([403, 'forbidden']);
+      expect(late.body).not.toContain(secret);
+    }
+  });
+});
+
+describe('signing in by passkey', () => {
+  test('leads to the page that was asked for, in a new session, and ends the one before', async () => {
+    const world = await adminWorld();
+    const { cookie, authenticator } = await signInAdmin(world, 'Grace');
+    const sent = await visit(world, '/developers/admin/log', {});
+    expect(valuesOf(sent, 'location')).toEqual([`${SIGN_IN}?next=%2Fdevelopers%2Fadmin%2Flog`]);
+    const page = await visit(world, SIGN_IN, { form: { next: '/developers/admin/log' }, cookie });
+    const form = withPasskey(page, authenticator);
+    const answer = await visit(world, SIGN_IN, { form, cookie });
+    expect([answer.status, valuesOf(answer, 'location')]).toEqual([303, ['/developers/admin/log']]);
+    const [session = ''] = valuesOf(answer, 'set-cookie').filter((value) => value.startsWith('session='));
+    expect(session).toEndWith('; Path=/; Max-Age=43200; HttpOnly; SameSite=Lax');
+    expect((await visit(world, '/developers/admin', { cookie })).status).toBe(303);
+    expect((await visit(world, '/developers/admin', { cookie: session.split(';')[0] as string })).status).toBe(200);
+    // The same answer again, and one without a passkey, sign nobody in.
+    expect((await visit(world, SIGN_IN, { form })).status).toBe(403);
+    for (const next of ['https://evil.example', '//evil.example', SIGN_IN]) {
+      const asked = await visit(world, SIGN_IN, { form: { next } });
+      const again = await visit(world, SIGN_IN, { form: [...withPasskey(asked, authenticator)] });
+      expect(valuesOf(again, 'location')).toEqual(['/developers/admin']);
+    }
+  });
+
+  test('where no passkey can work, the pages say what to set', async () => {
+    for (const [publicUrl, sentence] of [
+      ['http://127.0.0.1:3000', 'to http://localhost:3000 to try it out on this machine'],
+      ['http://api.example.org', 'set PUBLIC_URL to an address that begins with https://'],
+    ] as const) {
+      const world = pageWorld({ PUBLIC_URL: publicUrl });
+      for (const path of [SIGN_IN, ENROL]) {
+        expect(textOf(await visit(world, path))).toContain(sentence);
+        const sent = await visit(world, path, { form: {} });
+        expect([sent.status, sent.refusal, textOf(sent).includes(sentence)]).toEqual([503, 'no_sign_in', true]);
+      }
+    }
+  });
+
+  test('works, and so does deciding, while strangers behind the same address ask to sign in ever so often', async () => {
+    const world = await adminWorld();
+    const { cookie, authenticator } = await signInAdmin(world, 'Grace');
+    const page = await visit(world, SIGN_IN, { form: {}, cookie });
+    for (let time = 0; time < 100; time++) expect((await visit(world, SIGN_IN, { form: {} })).status).toBe(200);
+    const entered = await visit(world, SIGN_IN, { form: withPasskey(page, authenticator), cookie });
+    expect(entered.status).toBe(303);
+    const [session = ''] = valuesOf(entered, 'set-cookie').filter((value) => value.startsWith('session='));
+    const own = { form: {}, cookie: session.split(';')[0] as string };
+    const [passkey] = listPasskeys(world.access.db, 'Grace');
+    const remove = `/developers/admin/people/passkeys/${passkey?.id}/remove`;
+    for (let time = 0; time < 30; time++) expect((await visit(world, remove, own)).status).toBe(200);
+    // Whoever asks too often is told when to try again.
+    const answer = await visit(world, remove, own);
+    expect([answer.status, valuesOf(answer, 'retry-after')]).toEqual([429, ['60']]);
+  });
+});
+
+describe('the queue', () => {
+  test('has the oldest request first, with its age and profile, and pages of 50', async () => {
+    const world = await adminWorld();
+    const { access, clock } = world;
+    const { cookie } = await signInAdmin(world, 'Grace');
+    expect(textOf(await visit(world, '/developers/admin', { cookie }))).toContain('No request waits.');
+    const profiles = Array.from({ length: 26 }, (_, at) => ({
+      id: 100 + at,
+      username: `user${at}`,
+      email: `user${at}@example.org`,
+    }));
+    await importLines(access, profiles);
+    const identifiers: string[] = [];
+    for (const { username } of profiles) {
+      for (let time = 0; time < 2; time++) {
+        identifiers.push(await request(access, { profile: username, description: DESCRIPTION }));
+        clock.advance(1);
+      }
+    }
+    clock.advance(2 * DAY_MS);
+    const signedIn = (await signInAdmin(world, 'Hopper')).cookie;
+    const listed = async (query: string) => {
+      const { body } = await visit(world, `/developers/admin${query}`, { cookie: signedIn });
+      return [...body.matchAll(/class="mono" href="\/developers\/admin\/keys\/(\w{8})"/g)].map(([, one]) => one);
+    };
+    const first = await visit(world, '/developers/admin', { cookie: signedIn });
+    expect(textOf(first)).toContain('52 requests wait, the oldest for 2 days.');
+    expect(textOf(first)).toContain('2 days ago');
+    const next = unescaped(/href="\/developers\/admin(\?[^"]*after=[^"]*)">Next page</.exec(first.body)?.[1] ?? '');
+    expect(first.body).not.toContain('First page');
+    expect(await listed('')).toEqual(identifiers.slice(0, 50));
+    expect(await listed(next)).toEqual(identifiers.slice(50));
+    const second = await visit(world, `/developers/admin${next}`, { cookie: signedIn });
+    expect(second.body).toContain('<a href="/developers/admin?state=pending&amp;profile=">First page</a>');
+    expect([textOf(second).includes('52 requests wait.'), second.body.includes('Next page')]).toEqual([true, false]);
+    expect(await listed('?state=pending&profile=User1')).toEqual(identifiers.slice(2, 4));
+    rejectKey(access, { identifier: identifiers[2] as string, reason: 'No.', by: onBox('root') });
+    expect(await listed('?state=rejected&profile=')).toEqual([identifiers[2] as string]);
+    expect(await listed('?state=all&profile=user1')).toEqual([identifiers[3] as string, identifiers[2] as string]);
+    const nobody = await visit(world, '/developers/admin?profile=nobody', { cookie: signedIn });
+    expect([nobody.status, nobody.body.includes('value="nobody"')]).toEqual([404, true]);
+    for (const query of ['?after=0', '?after=1-x', '?state=lost']) {
+      expect((await visit(world, `/developers/admin${query}`, { cookie: signedIn })).status).toBe(400);
+    }
+  });
+});
+
+test('looking at anything writes nothing', async () => {
+  const world = await adminWorld();
+  const { access } = world;
+  const { cookie } = await signInAdmin(world, 'Grace');
+  const { identifier } = await issue(access, { profile: 'ada' });
+  const pending = await request(access, { profile: 'ada' });
+  const changes = () =>
+    [access.db.$client, access.sessions.sqlite].map((sqlite) => sqlite.query('SELECT total_changes() AS n').get());
+  const before = changes();
+  const paths = ['', '/people', '/log', '/sign-in', `/keys/${identifier}`, `/keys/${pending}`];
+  for (const path of paths) expect((await visit(world, `/developers/admin${path}`, { cookie })).status).toBe(200);
+  expect((await visit(world, ENROL)).status).toBe(200);
+  expect(changes()).toEqual(before);
+});
+
+describe('people and decisions', () => {
+  test('passkeys are removed by a passkey, down to one, and that ends all sessions', async () => {
+    const world = await adminWorld();
+    const { access } = world;
+    const first = await signInAdmin(world, 'Grace');
+    const people = async (cookie: string) => visit(world, '/developers/admin/people', { cookie });
+    const removeOne = /action="([^"]+\/remove)"/;
+    const own = await people(first.cookie);
+    expect([own.status, removeOne.test(own.body)]).toEqual([200, false]);
+    expect(textOf(own)).toContain('profilectl admins invite Grace --keep-passkeys');
+    const { address } = inviteAdmin(access, 'Grace', { keepPasskeys: true }, onBox('root'));
+    await registerAt(access, address, 'Second');
+    confirmPasskey(access, unconfirmedPasskey(access, 'Grace').passkey.id, onBox('root'));
+    const page = await visit(world, SIGN_IN, { form: {} });
+    const signedIn = await visit(world, SIGN_IN, { form: withPasskey(page, first.authenticator) });
+    const cookie = valuesOf(signedIn, 'set-cookie')
+      .find((value) => value.startsWith('session='))
+      ?.split(';')[0] as string;
+    const two = await people(cookie);
+    expect(textOf(two)).toContain('Second');
+    const path = removeOne.exec(two.body)?.[1] as string;
+    const asked = await visit(world, path, { cookie, form: {} });
+    expect([asked.status, textOf(asked).includes('Remove a passkey?')]).toEqual([200, true]);
+    const other = path.replace(/\d+/, (id) => String(Number(id) + 1));
+    const forOther = await visit(world, other, { cookie, form: {} });
+    const wrong = await visit(world, path, { cookie, form: withPasskey(forOther, first.authenticator) });
+    expect([wrong.status, listAdmins(access)[0]?.passkeys.length]).toEqual([403, 2]);
+    const done = await visit(world, path, { cookie, form: withPasskey(wrong, first.authenticator) });
+    expect([done.status, valuesOf(done, 'location')]).toEqual([303, [SIGN_IN]]);
+    expect(listAdmins(access)[0]?.passkeys.map(({ name }) => name)).toEqual(['Second']);
+    expect((await people(cookie)).status).toBe(303);
+    const { cookie: hoppers } = await signInAdmin(world, 'Hopper');
+    expect((await visit(world, other, { cookie: hoppers, form: {} })).status).toBe(404);
+  });
+
+  test('the log has everything that was decided about keys and people, newest first, in pages', async () => {
+    const world = await adminWorld();
+    const { access, clock } = world;
+    const { cookie } = await signInAdmin(world, 'Grace');
+    const { identifier } = await issue(access, { profile: 'ada' });
+    clock.advance(60_000);
+    const other = await request(access, { profile: 'ada' });
+    rejectKey(access, {
+      identifier: other,
+      reason: 'Say <more>.',
+      by: { kind: 'admin', name: 'Grace', hasAsserted: true },
+    });
+    const text = textOf(await visit(world, '/developers/admin/log', { cookie }));
+    const order = [
+      `2026-01-01 00:01 UTC admin Grace key ${other} rejected : Say <more>.`.replace(' : ', ': '),
+      'admin (on the box) key',
+      'root (on the box) admin Grace passkey confirmed: Laptop',
+      'admin Grace admin Grace passkey registered: Laptop',
+      'root (on the box) admin Grace added',
+    ].map((part) => [part, text.indexOf(part)] as const);
+    expect(order.filter(([, at]) => at === -1)).toEqual([]);
+    // What was decided at the same moment has no order of its own but that of its table.
+    expect(order[0]?.[1]).toBeLessThan(Math.min(...order.slice(1).map(([, at]) => at)));
+    expect(text).toContain(`key ${identifier} approved`);
+    for (let at = 0; at < 60; at++) {
+      clock.advance(1_000);
+      addAdmin(access, `Admin ${at}`, onBox('root'));
+    }
+    const pageOf = async (query: string) => (await visit(world, `/developers/admin/log${query}`, { cookie })).body;
+    const first = await pageOf('');
+    const before = /\?before=([\w-]+)"/.exec(first)?.[1] as string;
+    const second = await pageOf(`?before=${before}`);
+    const namesIn = (body: string) =>
+      [...body.matchAll(/admin <bdi>(Admin \d+)<\/bdi> added/g)].map(([, name]) => name);
+    expect([...namesIn(first), ...namesIn(second)]).toEqual(Array.from({ length: 60 }, (_, at) => `Admin ${59 - at}`));
+    expect(namesIn(first).length).toBe(50);
+    expect(second).toContain('rejected');
+    expect(second).not.toContain('?before=');
+    expect((await visit(world, '/developers/admin/log?before=x', { cookie })).status).toBe(400);
+  });
+});

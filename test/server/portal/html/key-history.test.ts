@@ -1,0 +1,16 @@
+import { expect, test } from 'bun:test';
+import { historyTable } from '../../../../server/portal/html/key-history.ts';
+import type { HistoryView } from '../../../../shared/keys/view.ts';
+
+test('a key that was renamed ever so often shows the latest 200 entries of its history, and says how many there are', () => {
+  const renamed = (count: number) =>
+    Array.from({ length: count }, (_, at): HistoryView => {
+      const detail = { nameBefore: `Name ${at}`, nameAfter: `Name ${at + 1}` };
+      return { at: '2026-01-01T00:00:00.000Z', by: 'owner', event: 'edited', from: 'Active', to: 'Active', detail };
+    });
+  const text = historyTable(renamed(1_000)).html;
+  expect(text.split('<tr>').length - 1).toBe(201);
+  expect(text).toContain('The latest 200 of 1000 entries:');
+  expect([text.includes('Name 799'), text.includes('Name 1000')]).toEqual([false, true]);
+  expect(historyTable(renamed(200)).html).not.toContain('The latest');
+});

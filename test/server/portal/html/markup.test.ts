@@ -1,0 +1,61 @@
+import { expect, test } from 'bun:test';
+import { PAGE_ROUTES } from '../../../../server/portal/routes.ts';
+import { importLines } from '../../../support/import.ts';
+import { issue, request } from '../../../support/keys.ts';
+import { APPROVAL, adminWorld, askToDecide, decideAs, signInAdmin } from '../../../support/portal/admin-pages.ts';
+import { pageWorld, signInOwner, visit } from '../../../support/portal/pages.ts';
+
+const MARK = `"'></textarea></title><script>mark()</script><img src=x onerror=mark()>\u202e`;
+
+test('nothing that somebody sends becomes markup, on any page or refusal: path, query, fields, cookies, browser', async () => {
+  const world = pageWorld();
+  await importLines(world.access, [{ id: 7, username: 'ada', email: 'ada@example.org' }]);
+  for (const { method, path, fields = {}, query = [] } of PAGE_ROUTES) {
+    // Signing out or ending sessions ends the one before.
+    const signedIn = signInOwner(world.access, 7);
+    const names = method === 'POST' ? Object.keys(fields) : [...query];
+    const pairs = new URLSearchParams(names.map((name): [string, string] => [name, MARK]));
+    for (const cookie of ['', signedIn, `flash=${MARK.replaceAll(/[;,"]/g, '')}; ${signedIn}`]) {
+      const at = path.replace(/:\w+/g, encodeURIComponent(MARK));
+      const sent = { cookie, headers: { 'user-agent': MARK } };
+      const answer =
+        method === 'POST'
+          ? await visit(world, at, { ...sent, form: [...pairs] })
+          : await visit(world, `${at}?${pairs}`, sent);
+      expect([path, answer.body.match(/<script>mark|<img src=x|<\/title><script/)]).toEqual([path, null]);
+      expect(answer.headers.filter(([, value]) => /[\r\n]|<script/.test(value))).toEqual([]);
+    }
+  }
+});
+
+test('nothing that owners and admins have written becomes markup on an admin’s page, confirmations included', async () => {
+  const world = await adminWorld();
+  const { access } = world;
+  const text = `"'><script>mark()<img src=x>`;
+  const admin = await signInAdmin(world, text);
+  const other = await signInAdmin(world, `${text}2`);
+  const asked = { profile: 'ada', name: text, description: MARK.repeat(2), expectedUsage: MARK };
+  const { identifier: old } = await issue(access, asked);
+  const identifier = await request(access, { ...asked, successorOf: old });
+  const rejected = await request(access, asked);
+  await decideAs(world, other, rejected, [
+    ['operation', 'reject'],
+    ['reason', MARK],
+  ]);
+  await askToDecide(world, other, identifier, APPROVAL);
+  const pages = ['', '?state=all', '/people', '/log', `/keys/${old}`, `/keys/${identifier}`, `/keys/${rejected}`];
+  const seen = [
+    ...(await Promise.all(
+      pages.map((path) => visit(world, `/developers/admin${path}`, { ...admin, headers: { 'user-agent': MARK } })),
+    )),
+    await askToDecide(world, admin, identifier, APPROVAL),
+    await askToDecide(world, admin, old, [
+      ['operation', 'revoke'],
+      ['reason', MARK],
+    ]),
+  ];
+  for (const { status, body } of seen) {
+    expect([status, body.match(/<script>mark|<img src=x|<\/title><script/)]).toEqual([200, null]);
+    expect(body).toContain('&lt;script&gt;mark()');
+  }
+});

@@ -1,0 +1,135 @@
+import { describe, expect, test } from 'bun:test';
+import type { KeyState } from '../../../../shared/db/key-columns.ts';
+import { KEY_STATES } from '../../../../shared/db/key-columns.ts';
+import { changeKey } from '../../../../shared/keys/life/change.ts';
+import { showKey } from '../../../../shared/keys/view.ts';
+import { DECISIONS, OWNERS_ACTIONS } from '../../../../shared/operations.ts';
+import { onBox } from '../../../support/actors.ts';
+import { importLines } from '../../../support/import.ts';
+import { issue, keyIn, request } from '../../../support/keys.ts';
+import { adminWorld, askToDecide, signInAdmin } from '../../../support/portal/admin-pages.ts';
+import { ADA, BEA, type OwnerWorld, ownerWorld } from '../../../support/portal/owner-pages.ts';
+import { signInOwner, unescaped, visit } from '../../../support/portal/pages.ts';
+
+// The pages that are made from the entries of the table: those on which owners do something with a key of theirs, and the
+// buttons of those on which admins decide.
+
+const at = (world: OwnerWorld, path: string, form?: Record<string, string>) =>
+  visit(world, `/developers/keys/${path}`, { cookie: world.cookie, ...(form && { form }) });
+
+/** What a form sends unseen that says which state of the key its page has shown. */
+const shownIn = ({ body }: { body: string }) => /name="shown" value="([^"]+)"/.exec(body)?.[1] as string;
+
+/** The class and the text of each button in a part of a page. */
+const buttonsIn = (body: string) =>
+  [...body.slice(body.indexOf('<main')).matchAll(/<button(?: class="(\w+)")?>([^<]+)/g)].map(([, look, text]) => [
+    text,
+    look,
+  ]);
+
+/** The states from which an operation is possible. */
+const statesOf = (from: readonly KeyState[] | null) => from ?? KEY_STATES;
+
+describe.each(OWNERS_ACTIONS.map(([operation, door]) => [operation.name, operation, door] as const))(
+  '%s',
+  (_, operation, door) => {
+    const { texts, isDangerous, from, who } = operation;
+
+    test('its page is made from its entry, and the key’s page leads there in just the states in which it is possible', async () => {
+      for (const state of KEY_STATES) {
+        const world = await ownerWorld();
+        const identifier = await keyIn(state, { ...world.access, clock: world.clock }, ADA.username);
+        const isPossible = statesOf(from).includes(state);
+        const { body } = await at(world, identifier);
+        const link = new RegExp(
+          `<a( class="danger")? href="/developers/keys/${identifier}/${door.path}">${texts?.button}</a>`,
+        ).exec(body);
+        expect([state, link === null, link?.[1] !== undefined]).toEqual([
+          state,
+          !isPossible,
+          isPossible && isDangerous,
+        ]);
+        const page = await at(world, `${identifier}/${door.path}`);
+        expect([state, page.status]).toEqual([state, isPossible ? 200 : 422]);
+        if (!isPossible) continue;
+        expect(page.body).toContain(
+          `<h1>${texts?.title} “<bdi>${showKey(world.access, identifier).name}</bdi>”${isDangerous ? '?' : ''}</h1>`,
+        );
+        expect(page.body).toContain(door.consequence ?? texts?.consequence ?? '?');
+        expect(buttonsIn(page.body)).toEqual([[texts?.button, isDangerous ? 'danger' : undefined]]);
+        expect(page.body).toContain(`<a class="cancel" href="/developers/keys/${identifier}">Cancel</a>`);
+      }
+    });
+
+    test('nobody is led there who may not, and another’s key is no key', async () => {
+      const world = await ownerWorld();
+      const state = statesOf(from)[0] as KeyState;
+      const identifier = await keyIn(state, { ...world.access, clock: world.clock }, ADA.username);
+      const path = `${identifier}/${door.path}`;
+      const cookie = signInOwner(world.access, BEA.id);
+      for (const form of [undefined, { shown: shownIn(await at(world, path)) }]) {
+        const bea = (about: string) =>
+          visit(world, `/developers/keys/${about}/${door.path}`, { cookie, ...(form && { form }) });
+        const [foreign, unknown] = [await bea(identifier), await bea('zzzzzzzz')];
+        expect([foreign.status, foreign.body.replaceAll(identifier, 'zzzzzzzz')]).toEqual([404, unknown.body]);
+      }
+      await importLines(world.access, [{ ...ADA, banned: true }]);
+      const isLed = (await at(world, identifier)).body.includes(`/${door.path}"`);
+      expect(isLed).toBe(who.owner !== 'own, unless banned');
+      expect(showKey(world.access, identifier).state).toBe(state);
+    });
+
+    test('does what was shown, or says what has changed and does nothing', async () => {
+      const world = await ownerWorld();
+      const { access } = world;
+      const identifier = statesOf(from).includes('Active')
+        ? (await issue(access, { profile: ADA.username })).identifier
+        : await request(access, { profile: ADA.username });
+      const path = `${identifier}/${door.path}`;
+      const first = await at(world, path);
+      // Renamed by the operator, or given other limits.
+      if (showKey(access, identifier).state === 'Active') {
+        changeKey(access, { identifier, change: { rateLimits: [{ quota: 7, windowSeconds: 60 }] }, by: onBox('root') });
+      } else await at(world, `${identifier}/rename`, { name: 'Another' });
+      const before = showKey(access, identifier);
+      const fields = { ...('name' in operation.input.shape && { name: 'Mine' }) };
+      const refused = await at(world, path, { ...fields, shown: shownIn(first) });
+      expect([refused.status, refused.refusal]).toEqual([409, 'changed_since']);
+      expect(refused.body).toContain(`Key ${identifier} has changed meanwhile: it`);
+      expect(showKey(access, identifier)).toEqual(before);
+      // The page that says so shows the new state, and that one can be confirmed.
+      expect(shownIn(refused)).not.toBe(shownIn(first));
+      expect((await at(world, path, { ...fields, shown: unescaped(shownIn(refused)) })).status).toBe(303);
+      expect(showKey(access, identifier)).not.toEqual(before);
+    });
+  },
+);
+
+test('an admin’s forms and confirmations have the look that the entries say: what ends or refuses something is red, one is filled', async () => {
+  const world = await adminWorld();
+  const grace = await signInAdmin(world, 'Grace');
+  for (const state of ['pending', 'Active'] as const) {
+    const identifier = await keyIn(state, { ...world.access, clock: world.clock }, 'ada');
+    const { cookie } = grace;
+    const { body } = await visit(world, `/developers/admin/keys/${identifier}`, { cookie });
+    const possible = DECISIONS.filter(({ from }) => statesOf(from).includes(state));
+    expect(buttonsIn(body)).toEqual(
+      possible.map(({ texts, isDangerous, isMain }) => [
+        `${texts?.button} …`,
+        isDangerous ? 'danger' : isMain ? undefined : 'second',
+      ]),
+    );
+    for (const { name, texts, isDangerous } of possible) {
+      const fields: [string, string][] = [
+        ['operation', name],
+        ['permissions', 'api.lookup'],
+        ['rateLimits', '7/1m'],
+        ['reason', 'No.'],
+      ];
+      const asked = await askToDecide(world, grace, identifier, fields);
+      expect(buttonsIn(asked.body)).toEqual([[`${texts?.button} with my passkey`, isDangerous ? 'danger' : undefined]]);
+      expect(asked.body).toContain(`<a class="cancel" href="/developers/admin/keys/${identifier}">Cancel</a>`);
+    }
+  }
+  expect(DECISIONS.filter(({ isMain }) => isMain).map(({ texts }) => texts?.button)).toEqual(['Approve']);
+});

@@ -1,0 +1,287 @@
+import { describe, expect, test } from 'bun:test';
+import type { Page } from 'playwright-core';
+import { settleBackground } from '../../../../server/portal/background.ts';
+import { approveKey } from '../../../../shared/approval/approve.ts';
+import { rejectKey } from '../../../../shared/keys/life/lifecycle.ts';
+import { onBox } from '../../../support/actors.ts';
+import { importLines } from '../../../support/import.ts';
+import { DESCRIPTION, issue, keysListed, mailedSecrets, mails, request } from '../../../support/keys.ts';
+import { type OpenPage, type Size, startBrowser } from '../../../support/portal/browser.ts';
+import { hasChromium } from '../../../support/portal/chromium.ts';
+import { expectUsable } from '../../../support/portal/looking.ts';
+import { ADA, ownerWorld, useKey } from '../../../support/portal/owner-pages.ts';
+import { answerIn, portalOf, serverOfPages } from '../../../support/portal/pages.ts';
+
+// The owners' pages in a real Chromium, as an owner uses them: by hand, by keyboard, on a narrow screen.
+
+const openPage = (hasChromium ? await startBrowser() : null) as OpenPage;
+
+/**
+ * A new service with its owners, and a window on one of its pages, signed in if `isSignedIn`. Each answer waits for
+ * `answered`, which is called once it was made.
+ */
+async function windowOn(
+  path: string,
+  size: Size,
+  isSignedIn: boolean,
+  variables: Record<string, string> = {},
+  answered: (request: { method: string }) => Promise<void> = async () => {},
+) {
+  const world = await ownerWorld(variables);
+  const portal = portalOf(world, async (request) => {
+    const answer = await answerIn(world, request);
+    await answered(request);
+    return answer;
+  });
+  const server = await serverOfPages(world, { portal });
+  const { page, troubles } = await openPage(`${server.url}/developers/found`, size);
+  const [name = '', value = ''] = world.cookie.split('=');
+  if (isSignedIn) await page.context().addCookies([{ name, value, url: server.url }]);
+  const go = (to: string) => page.goto(`${server.url}${to}`);
+  await go(path);
+  return { world, server, page, troubles, go };
+}
+
+/** Goes on with Tab until what is focused has this name, and presses Enter. */
+async function press(page: Page, name: string): Promise<void> {
+  await tabTo(page, (focused) => focused.text === name);
+  await page.keyboard.press('Enter');
+}
+
+/** Goes on with Tab to a field, replaces what is in it, and looks that it has what was typed. */
+async function type(page: Page, field: string, text: string): Promise<void> {
+  await tabTo(page, ({ id }) => id === field);
+  await page.keyboard.press('Control+A');
+  await page.keyboard.insertText(text);
+}
+
+async function tabTo(page: Page, isIt: (focused: { id: string; text: string }) => boolean): Promise<void> {
+  for (let presses = 0; presses < 60; presses++) {
+    await page.keyboard.press('Tab');
+    const { id, text, isSeen } = (await page.evaluate(`(() => {
+      const one = document.activeElement;
+      const { outlineStyle, outlineWidth } = getComputedStyle(one);
+      return { id: one.id, text: one.innerText ?? '', isSeen: outlineStyle === 'solid' && outlineWidth === '3px' };
+    })()`)) as { id: string; text: string; isSeen: boolean };
+    if (text !== '' || id !== '') expect([id, text, isSeen]).toEqual([id, text, true]);
+    if (isIt({ id, text })) return;
+  }
+  throw new Error('Tab leads there nowhere.');
+}
+
+const heading = (page: Page, text: string) => page.getByRole('heading', { level: 1, name: text }).waitFor();
+const isLoaded = (page: Page, text: string) => page.getByText(text).first().waitFor();
+
+describe.skipIf(!hasChromium)('an owner', () => {
+  for (const [how, more] of [
+    ['with', {}],
+    ['without', { isWithoutScripts: true }],
+  ] as const) {
+    test(`who clicks twice on the button makes one request, ${how} scripts`, async () => {
+      const [first, second] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+      let posts = 0;
+      // The answer to the first click waits until the second one has arrived.
+      const answered = async ({ method }: { method: string }) => {
+        if (method !== 'POST') return;
+        (++posts === 1 ? first : second).resolve();
+        await second.promise;
+      };
+      const size = { width: 1280, colorScheme: 'light', ...more } as const;
+      const { world, page, troubles } = await windowOn('/developers/keys/new', size, true, {}, answered);
+      await page.fill('#name', 'Badge bot');
+      await page.fill('#description', DESCRIPTION);
+      const button = page.getByRole('button', { name: 'Send the request' });
+      await button.scrollIntoViewIfNeeded();
+      const { x, y, width, height } = (await button.boundingBox()) as NonNullable<
+        Awaited<ReturnType<typeof button.boundingBox>>
+      >;
+      const click = () => page.mouse.click(x + width / 2, y + height / 2);
+      await click();
+      await first.promise;
+      await click();
+      await isLoaded(page, 'It waits for the decision of an admin.');
+      expect([posts, (await keysListed(world.access, {})).length]).toEqual([2, 1]);
+      expect(troubles.filter((text) => !text.startsWith('failed: '))).toEqual([]);
+    }, 60_000);
+  }
+
+  test('signs in, asks, is refused with everything typed still there, asks rightly, renames and withdraws: by keyboard alone, at 320 pixels, without scripts', async () => {
+    const { world, page, troubles } = await windowOn(
+      '/developers/keys',
+      { width: 320, colorScheme: 'dark', isWithoutScripts: true },
+      false,
+    );
+    await heading(page, 'Sign in');
+    await type(page, 'name', 'Ada');
+    await type(page, 'address', ADA.email);
+    await page.keyboard.press('Enter');
+    await heading(page, 'Enter the code');
+    await settleBackground(world.pages.background);
+    // On a line of its own: an id in the mail's head may look like a code.
+    const code = /^ *([0-9A-Z]{4}-[0-9A-Z]{4})\r?$/m.exec(mails(world.access).at(-1) ?? '')?.[1] as string;
+    await type(page, 'code', code);
+    await page.keyboard.press('Enter');
+    await heading(page, 'Keys of ada');
+    await isLoaded(page, 'You are signed in.');
+    await press(page, 'Request a key');
+    await heading(page, 'Request a key');
+    const tooShort = 'Line one 😀\n\n<b>Line two</b>';
+    await type(page, 'description', tooShort);
+    await tabTo(page, ({ id }) => id === 'permissions-1');
+    await page.keyboard.press('Space');
+    await type(page, 'projectUrl', 'example.org');
+    await type(page, 'expectedUsage', 'Now and then\n');
+    await press(page, 'Send the request');
+    await page.getByRole('alert').waitFor();
+    expect(await page.title()).toBe('Error: Request a key – Profile Lookup');
+    expect(await page.getByRole('alert').getByRole('link').count()).toBe(3);
+    expect(await page.locator('#description').inputValue()).toBe(tooShort);
+    expect(await page.locator('#projectUrl').inputValue()).toBe('example.org');
+    expect(await page.locator('#expectedUsage').inputValue()).toBe('Now and then\n');
+    expect(await page.locator('#permissions').isChecked()).toBe(true);
+    expect(await page.locator('#permissions-1').isChecked()).toBe(true);
+    // The summary leads to the field.
+    await press(page, 'The name must have 1 to 255 characters; it has 0.');
+    expect(await page.locator(':focus').getAttribute('id')).toBe('name');
+    await page.keyboard.insertText('Badge bot');
+    await type(page, 'description', DESCRIPTION);
+    await type(page, 'projectUrl', 'https://example.org/');
+    await press(page, 'Send the request');
+    await isLoaded(page, 'The key is requested.');
+    await isLoaded(page, 'It waits for the decision of an admin.');
+    const [key] = await keysListed(world.access, {});
+    expect(key).toMatchObject({ state: 'pending', name: 'Badge bot', expectedUsage: 'Now and then' });
+    await press(page, 'Rename');
+    await heading(page, 'Rename key “Badge bot”');
+    await type(page, 'name', 'Böt');
+    await page.keyboard.press('Enter');
+    await isLoaded(page, 'The key is renamed.');
+    await press(page, 'Withdraw the request');
+    await heading(page, 'Withdraw the request of key “Böt”?');
+    await press(page, 'Withdraw the request');
+    await isLoaded(page, 'The request is withdrawn.');
+    await press(page, 'API keys');
+    await isLoaded(page, '0 of 3 places are taken');
+    expect(troubles.filter((text) => !text.includes('422'))).toEqual([]);
+  }, 60_000);
+
+  test('sees what an Active key was used for, asks for a successor, and revokes the old key, at 1280 pixels', async () => {
+    const { world, page, troubles, go } = await windowOn('/developers', { width: 1280, colorScheme: 'light' }, true);
+    const { access } = world;
+    const { identifier } = await issue(access, { profile: 'ada', name: 'Badge bot' });
+    useKey(access, identifier, 5, 90);
+    await page.getByRole('link', { name: 'Your API keys' }).click();
+    await page.getByRole('link', { name: identifier }).click();
+    await isLoaded(page, 'It works.');
+    expect(await page.locator('svg rect.ok').count()).toBe(5);
+    expect(await page.getByRole('row', { name: /^2025-12-30/ }).count()).toBe(0);
+    await page.getByText('The same as a table').click();
+    expect(await page.getByRole('row', { name: /^2025-12-30/ }).textContent()).toBe('2025-12-3030315');
+    await page.getByRole('link', { name: 'Request a successor' }).click();
+    await heading(page, 'Request a successor');
+    // The count below a text is that of the server: code points, without white space at the ends.
+    await page.getByLabel('Name of the key').fill('  Badge bot 😀 ');
+    await isLoaded(page, '11 of 255 characters');
+    await page.getByRole('button', { name: 'Send the request' }).click();
+    await isLoaded(page, 'The key is requested.');
+    const [successor] = await keysListed(access, { states: ['pending'] });
+    expect(successor).toMatchObject({ name: 'Badge bot 😀', successorOf: identifier });
+    await approveKey(access, { identifier: successor?.identifier as string, grant: {}, by: onBox('root') });
+    expect(mailedSecrets(access, successor?.identifier as string)).toHaveLength(1);
+    await page.reload();
+    await isLoaded(page, 'It works.');
+    await page.locator('main').getByRole('link', { name: identifier }).click();
+    await page.getByRole('link', { name: 'Revoke' }).click();
+    await page.getByLabel('Reason (optional)').fill('Replaced.');
+    await page.getByRole('button', { name: 'Revoke' }).click();
+    await isLoaded(page, 'The key is revoked. It works no more.');
+    await isLoaded(page, 'by you');
+    await go('/developers/keys');
+    await isLoaded(page, '1 of 3 places are taken');
+    expect(troubles).toEqual([]);
+  }, 60_000);
+});
+
+/** Everything that nobody should be able to do with a text: markup, an end of whatever it stands in, a turned direction, an astral character. */
+const MARK = `"'></textarea></title></bdi><script>mark()</script><img src=x onerror=mark()><a href=//evil.example>x</a>\u202e\u2067 😀`;
+
+/** A service where every text that people write has the mark, and the paths of all pages of its owner. */
+async function markedWindow(size: Size) {
+  const opened = await windowOn('/developers', size, true);
+  const { access } = opened.world;
+  const more = {
+    description: `${DESCRIPTION}\n${MARK}`,
+    projectUrl: `https://example.org/?${MARK.replaceAll(/\s/g, '')}`,
+    expectedUsage: MARK,
+  };
+  const active = (
+    await issue(access, { profile: 'ada', name: MARK, ...more }, { expiresAtMs: access.clock.nowMs() + 86_400_000 })
+  ).identifier;
+  const rejected = await request(access, { profile: 'ada', name: MARK, ...more });
+  await rejectKey(access, { identifier: rejected, reason: MARK, by: onBox('root') });
+  const pending = await request(access, { profile: 'ada', name: MARK, ...more, successorOf: active });
+  useKey(access, active, 4);
+  const keys = '/developers/keys';
+  const paths = [
+    ...['', '/new', `/new?successor-of=${active}`, `/${active}`, `/${pending}`, `/${rejected}`].map(
+      (rest) => keys + rest,
+    ),
+    ...[`/${active}/rename`, `/${active}/revoke`, `/${pending}/withdraw`].map((rest) => keys + rest),
+    '/developers/found',
+    `${keys}/zzzzzzzz`,
+  ];
+  return { ...opened, paths, active, pending };
+}
+
+describe.skipIf(!hasChromium)('every page of an owner', () => {
+  test('shows markup, turned and astral characters as texts, and runs nothing of them', async () => {
+    const { page, troubles, go, paths, active, pending } = await markedWindow({ width: 1280, colorScheme: 'light' });
+    const look = async () => {
+      expect(await page.locator('img, main a[href*="evil"]').count()).toBe(0);
+      expect(await page.evaluate('typeof mark')).toBe('undefined');
+      // What follows a text that turns the direction is not turned.
+      const turned =
+        "[...document.querySelectorAll('main *')].some((one) => getComputedStyle(one).direction !== 'ltr' && one.localName !== 'bdi')";
+      expect(await page.evaluate(turned)).toBe(false);
+      expect(await page.locator('footer').textContent()).toContain('Found a secret?');
+    };
+    for (const path of paths) {
+      await go(path);
+      await look();
+      if ([active, pending].some((identifier) => path === `/developers/keys/${identifier}`)) {
+        // Name, description, project URL and expected usage, and the name in the heading.
+        expect(((await page.locator('main').textContent()) ?? '').split('<script>mark()</script>')).toHaveLength(6);
+      }
+    }
+    // And in forms that come back: each field of each form, with control characters too.
+    for (const path of paths.filter((one) => /new$|rename$|revoke$/.test(one))) {
+      await go(path);
+      const fields = page.locator('main input:not([type=hidden], [type=checkbox]), main textarea');
+      for (let at = 0; at < (await fields.count()); at++) await fields.nth(at).fill(`\u0007${MARK}`);
+      await page.locator('main button').click();
+      await page.getByRole('alert').waitFor();
+      await look();
+      const kept = await fields.evaluateAll((all) => all.map((one) => (one as unknown as { value: string }).value));
+      expect(kept).toEqual(kept.map(() => `\u0007${MARK}`));
+    }
+    // Refused forms and the key that nobody has are refused by status; a violation of the policy would stand here too.
+    expect(troubles.filter((text) => !/\b(422|404)\b/.test(text))).toEqual([]);
+  }, 60_000);
+
+  test('has nothing that axe finds and nothing cut off, at 320 and 1280 pixels, light and dark; targets are 24 pixels high', async () => {
+    const { world, page, go, paths } = await markedWindow({ width: 1280, colorScheme: 'light' });
+    // A page with a form is looked at as it comes back, which has everything that it had at first, and more.
+    for (const path of paths) {
+      await go(path);
+      if (/new$|rename$|revoke$/.test(path)) {
+        await page.locator('#name, #reason').fill('\u0007');
+        await page.locator('main button').click();
+        await page.getByRole('alert').waitFor();
+      }
+      await expectUsable(page);
+    }
+    await importLines(world.access, [{ ...ADA, banned: true }]);
+    await go('/developers/keys');
+    await expectUsable(page);
+  }, 120_000);
+});

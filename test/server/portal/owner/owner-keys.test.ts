@@ -1,0 +1,364 @@
+import { describe, expect, test } from 'bun:test';
+import { stateInWords } from '../../../../server/portal/owner/key-state.ts';
+import { approveKey } from '../../../../shared/approval/approve.ts';
+import { DAY_MS } from '../../../../shared/clock.ts';
+import { changeKey } from '../../../../shared/keys/life/change.ts';
+import { keyHistory } from '../../../../shared/keys/view.ts';
+import { OPERATIONS, perform } from '../../../../shared/operations.ts';
+import { onBox } from '../../../support/actors.ts';
+import { eraseProfile } from '../../../support/erase.ts';
+import { DESCRIPTION, issue, keyIn, keysListed, mails, request } from '../../../support/keys.ts';
+import { sendDueNotices } from '../../../support/mail/notices.ts';
+import { startSmtp } from '../../../support/mail/smtp.ts';
+import { ADA, BEA, type OwnerWorld, ownerWorld, useKey } from '../../../support/portal/owner-pages.ts';
+import { type Sent, sentAgain, signInOwner, valuesOf, visit } from '../../../support/portal/pages.ts';
+
+// What an owner sees of his keys and does with them, in one thread under a clock that stands still.
+
+const FORM = {
+  name: 'Badge bot',
+  description: DESCRIPTION,
+  permissions: 'api.lookup',
+  projectUrl: 'https://example.org/badges',
+  expectedUsage: 'A few a minute',
+  successorOf: '',
+};
+
+/** What Ada is shown at a path of hers, or of what she sends there. */
+const at = (world: OwnerWorld, path: string, form?: Sent['form']) =>
+  visit(world, `/developers/keys${path}`, { cookie: world.cookie, ...(form && { form }) });
+
+/** The id of the form that a page shows, which the form sends along. */
+function formIdOf({ body }: { body: string }): string {
+  return /name="formId" value="([\w-]{43})"/.exec(body)?.[1] as string;
+}
+
+/** A page as a person reads it, without its markup. */
+const textOf = (body: string) =>
+  body
+    .slice(body.indexOf('<main'))
+    .replace(/<script[\s\S]*?<\/script>/g, '')
+    .replace(/<\/?(bdi|code|span|time)\b[^>]*>/g, '')
+    .replace(/<[^>]*>/g, ' ')
+    .replace(/\s+/g, ' ');
+
+describe('a request', () => {
+  test('is stored as it was typed, and leads to its page, which says what happens next', async () => {
+    const world = await ownerWorld();
+    const sent = await at(world, '/new', [...Object.entries(FORM), ['permissions', 'api.leaderboard']]);
+    const [key] = await keysListed(world.access, {});
+    const { name, description, projectUrl, expectedUsage } = FORM;
+    expect(key).toMatchObject({ profile: 'ada', state: 'pending', name, description, projectUrl, expectedUsage });
+    expect(key?.requestedPermissions).toEqual(['api.lookup', 'api.leaderboard']);
+    const path = `/developers/keys/${key?.identifier}`;
+    expect([sent.status, valuesOf(sent, 'location')]).toEqual([303, [path]]);
+    const page = await visit(world, path, { cookie: `flash=key-requested; ${world.cookie}` });
+    const text = textOf(page.body);
+    for (const part of ['The key is requested.', 'It waits for the decision of an admin.', ...Object.values(FORM)]) {
+      expect(text).toContain(part);
+    }
+    expect(text).toContain('you Requested');
+    expect(textOf((await at(world, '')).body)).toContain('1 of 3 places are taken');
+  });
+
+  test('that breaks rules comes back with everything that was typed, and tells each rule at its field', async () => {
+    const world = await ownerWorld();
+    const typed = {
+      ...FORM,
+      name: '\n',
+      description: `  ${'😀'.repeat(79)}  \n`,
+      projectUrl: 'ftp://example.org/"x"',
+      expectedUsage: `<b>${'ä'.repeat(1_001)}`,
+    };
+    const { permissions: _, ...withoutPermission } = typed;
+    const answer = await at(world, '/new', withoutPermission);
+    expect([answer.status, answer.refusal]).toEqual([422, 'refused_form']);
+    const summary = answer.body.slice(answer.body.indexOf('role="alert"'), answer.body.indexOf('<h1>'));
+    expect([...summary.matchAll(/<a href="#(\w+)">([^<]*)/g)].map(([, field, sentence]) => [field, sentence])).toEqual([
+      ['name', 'The name must have 1 to 255 characters; it has 0.'],
+      ['description', 'The description must have 80 to 2000 characters; it has 79.'],
+      ['permissions', 'At least one permission is needed: api.lookup, api.leaderboard, or both.'],
+      ['projectUrl', 'The project URL must be an http or https address of at most 2048 characters.'],
+      ['expectedUsage', 'The expected usage must have at most 1000 characters; it has 1004.'],
+    ]);
+    for (const field of ['name', 'description', 'permissions', 'projectUrl', 'expectedUsage']) {
+      expect(answer.body).toContain(`id="${field}-fault"`);
+      expect(answer.body).toMatch(new RegExp(` id="${field}"`));
+    }
+    // A browser drops the first line feed of a textarea, so that one stands before the text.
+    expect(answer.body).toContain(`>\n${typed.description}</textarea>`);
+    expect(answer.body).toContain('value="ftp://example.org/&quot;x&quot;"');
+    expect(answer.body).toContain('&lt;b&gt;ää');
+    expect(answer.body).not.toContain('checked');
+    expect(await keysListed(world.access, {})).toEqual([]);
+  });
+
+  test('has room for the longest texts, counted in code points', async () => {
+    const world = await ownerWorld();
+    const longest = {
+      ...FORM,
+      name: '😀'.repeat(255),
+      description: `${'字'.repeat(1_999)}😀`,
+      projectUrl: `https://example.org/${'ä'.repeat(2_028)}`,
+      expectedUsage: '😀'.repeat(1_000),
+    };
+    expect((await at(world, '/new', longest)).status).toBe(303);
+    const { successorOf: _, permissions: __, ...stored } = longest;
+    expect((await keysListed(world.access, {}))[0]).toMatchObject(stored);
+  });
+
+  test('is refused where three places are taken, and the page says so before anything is typed', async () => {
+    const world = await ownerWorld();
+    for (let n = 0; n < 3; n++) await request(world.access, { profile: 'ada', name: `Bot ${n}` });
+    for (const answer of [await at(world, '/new'), await at(world, '/new', FORM)]) {
+      expect(textOf(answer.body)).toContain('The profile ada has 3 keys already');
+    }
+    const refused = await at(world, '/new', FORM);
+    expect([refused.status, refused.body.includes(`>\n${DESCRIPTION}</textarea>`)]).toEqual([422, true]);
+    expect((await at(world, '')).body).not.toContain('href="/developers/keys/new"');
+  });
+
+  test('is the fifth of a day at most; the sixth keeps what was typed and says when to ask again', async () => {
+    const world = await ownerWorld();
+    world.clock.advance(DAY_MS / 2);
+    for (let n = 0; n < 5; n++) {
+      const [path = ''] = valuesOf(await at(world, '/new', FORM), 'location');
+      await visit(world, `${path}/withdraw`, { form: {}, cookie: world.cookie });
+    }
+    const answer = await at(world, '/new', FORM);
+    expect([answer.status, answer.refusal, valuesOf(answer, 'retry-after')]).toEqual([
+      429,
+      'too_many_requests',
+      ['43200'],
+    ]);
+    expect(answer.body).toContain(`>\n${DESCRIPTION}</textarea>`);
+  });
+
+  test('that is sent twice by one form is one request, with one outcome, also where that takes the last place', async () => {
+    const world = await ownerWorld({ ADMIN_EMAIL: 'root@example.net' });
+    for (let n = 0; n < 2; n++) await request(world.access, { profile: 'ada', name: `Bot ${n}` });
+    const formId = formIdOf(await at(world, '/new'));
+    const notices = () => world.access.db.$client.query('SELECT count(*) AS count FROM notices').get();
+    const before = notices();
+    const first = await at(world, '/new', { ...FORM, formId });
+    const [afterOne, [path]] = [notices(), valuesOf(first, 'location')];
+    const [asked] = (await keysListed(world.access, { states: ['pending'] })).slice(-1);
+    expect([first.status, path]).toEqual([303, `/developers/keys/${asked?.identifier}`]);
+    const again = await Promise.all([1, 2, 3].map(() => at(world, '/new', { ...FORM, formId })));
+    for (const answer of again) {
+      expect([answer.status, answer.refusal, valuesOf(answer, 'location')]).toEqual([303, null, [path as string]]);
+      expect(valuesOf(answer, 'set-cookie')).toEqual(valuesOf(first, 'set-cookie'));
+    }
+    expect(await keysListed(world.access, {})).toHaveLength(3);
+    expect(notices()).toEqual(afterOne);
+    expect(afterOne).not.toEqual(before);
+  });
+
+  test('that is sent by another form, by another owner or for something else is another request', async () => {
+    const world = await ownerWorld();
+    const formId = formIdOf(await at(world, '/new'));
+    expect(formIdOf(await at(world, '/new'))).not.toBe(formId);
+    const bea = signInOwner(world.access, BEA.id);
+    const sent = [
+      await at(world, '/new', { ...FORM, formId }),
+      await at(world, '/new', { ...FORM, formId, name: 'Another bot' }),
+      await visit(world, '/developers/keys/new', { cookie: bea, form: { ...FORM, formId } }),
+    ];
+    expect(new Set(sent.flatMap((answer) => valuesOf(answer, 'location'))).size).toBe(3);
+    // A form that was refused is the same form.
+    expect(formIdOf(await at(world, '/new', { ...FORM, formId, name: '' }))).toBe(formId);
+    // Erasing the profile leaves nothing of what it asked for.
+    eraseProfile(world.access, 'ada', onBox('root'));
+    const left = world.access.db.$client.query('SELECT profile_id FROM api_keys WHERE form_hash IS NOT NULL').values();
+    expect(left).toEqual([[BEA.id]]);
+  });
+
+  test('that could not be answered is sent again by the same form, whose id is not among what was typed', async () => {
+    const world = await ownerWorld();
+    const formId = formIdOf(await at(world, '/new'));
+    const answer = await visit(world, '/developers/keys/new', { form: { ...FORM, formId } });
+    expect([answer.status, answer.refusal]).toEqual([403, 'signed_out']);
+    expect(Object.fromEntries(sentAgain(answer.body))).toEqual({ ...FORM, formId });
+    expect(answer.body.slice(answer.body.indexOf('<dl'))).not.toContain(formId);
+    const sent = Object.fromEntries(sentAgain(answer.body));
+    const paths = [await at(world, '/new', sent), await at(world, '/new', sent)];
+    expect(new Set(paths.flatMap((one) => valuesOf(one, 'location'))).size).toBe(1);
+  });
+
+  test('for a successor begins with what the old key has, and is for the same profile', async () => {
+    const world = await ownerWorld();
+    const { identifier } = await issue(world.access, { profile: 'ada', name: 'Old', expectedUsage: 'Much' });
+    const page = await at(world, `/new?successor-of=${identifier}`);
+    for (const part of ['value="Old"', `>\n${DESCRIPTION}</textarea>`, '>\nMuch</textarea>', `value="${identifier}"`]) {
+      expect(page.body).toContain(part);
+    }
+    const [path] = valuesOf(await at(world, '/new', { ...FORM, successorOf: identifier }), 'location');
+    expect((await visit(world, path as string, { cookie: world.cookie })).body).toContain(
+      `href="/developers/keys/${identifier}"`,
+    );
+    expect((await keysListed(world.access, { states: ['pending'] }))[0]?.successorOf).toBe(identifier);
+    await visit(world, `/developers/keys/${identifier}/revoke`, { form: { reason: '' }, cookie: world.cookie });
+    const late = [
+      await at(world, `/new?successor-of=${identifier}`),
+      await at(world, '/new', { ...FORM, successorOf: identifier }),
+    ];
+    for (const answer of late)
+      expect([answer.status, textOf(answer.body).includes('only an Active key can have a successor')]).toEqual([
+        422,
+        true,
+      ]);
+  });
+});
+
+describe('a key’s page says in words', () => {
+  test('each state, how it ended, by whom and why', async () => {
+    const world = await ownerWorld();
+    const { access, clock } = world;
+    const deps = { ...access, clock };
+    const words = {
+      pending: 'It waits for the decision of an admin.',
+      suspended:
+        'It was suspended 2026-01-01 00:00 UTC by the operator, and is refused. An admin can resume it: then the same secret works again. It keeps its place meanwhile. The reason: Too fast.',
+      Active: 'It works. The mail of the approval has its secret',
+      rejected:
+        'The request was rejected 2026-01-01 00:00 UTC by the operator. You can request another key. The reason: No.',
+      withdrawn: 'The request was withdrawn 2026-01-01 00:00 UTC by the operator.',
+      revoked:
+        'It was revoked 2026-01-01 00:00 UTC by the operator. Its secret works no more, and never will again. The reason: Leaked.',
+      expired: 'Its time was over 2026-01-01 00:00 UTC. Its secret works no more',
+    } as const;
+    for (const [state, sentence] of Object.entries(words)) {
+      const identifier = await keyIn(state as keyof typeof words, deps, 'ada');
+      const text = textOf((await at(world, `/${identifier}`)).body);
+      expect([state, text.includes(` ${state} `), text.includes(sentence)]).toEqual([state, true, true]);
+      if (state === 'pending') await at(world, `/${identifier}/withdraw`, {});
+      if (state === 'suspended') expect(text).not.toContain('Request a successor');
+      if (state === 'Active' || state === 'suspended') await at(world, `/${identifier}/revoke`, { reason: '' });
+    }
+    expect(textOf((await at(world, '')).body)).toContain('0 of 3 places are taken');
+  });
+
+  test('how an approval went whose mail is on its way, was refused or lost, and nothing of what the mail server said', async () => {
+    const smtp = await startSmtp();
+    const world = await ownerWorld({ MAIL_URL: smtp.url, MAIL_FROM: 'keys@example.org' });
+    const approve = (identifier: string) =>
+      approveKey(world.access, { identifier, grant: {}, by: onBox('root') }).catch(() => undefined);
+    const identifier = await request(world.access, { profile: 'ada' });
+    smtp.failures.rcpt = '550 5.1.1 mailbox-word unknown';
+    await approve(identifier);
+    const page = await at(world, `/${identifier}`);
+    expect(textOf(page.body)).toContain('the mail with the secret was not accepted for your address');
+    expect(page.body).not.toMatch(/mailbox-word|550/);
+    const { key, history } = await perform(world.access, onBox('root'), OPERATIONS.show, { identifier });
+    const words = (result: string) =>
+      stateInWords({ ...key, attempt: { number: 2, by: 'root', startedAt: key.requestedAt, result } }, history).html;
+    expect(words('open')).toContain('the mail with the secret is being sent to you');
+    expect(words('not confirmed')).toContain('If you have got one, that secret does not work');
+    expect(words('voided')).toContain('It waits for the decision of an admin.');
+  });
+
+  test('what was granted and changed, and what it was used for, as bars and as a table', async () => {
+    const world = await ownerWorld();
+    const { access, clock } = world;
+    const { identifier } = await issue(access, { profile: 'ada' }, { expiresAtMs: clock.nowMs() + 90 * DAY_MS });
+    expect(textOf((await at(world, `/${identifier}`)).body)).toContain(
+      '0 requests in the last 30 days (UTC). It was not used yet.',
+    );
+    await changeKey(access, {
+      identifier,
+      change: { rateLimits: [{ quota: 7, windowSeconds: 60 }] },
+      by: onBox('root'),
+    });
+    useKey(access, identifier, 3, 100);
+    const { body } = await at(world, `/${identifier}`);
+    const text = textOf(body);
+    expect(text).toContain('It works until 2026-04-01 00:00 UTC.');
+    expect(text).toContain('7/1m (at most 7 requests in any minute)');
+    expect(text).toContain('the operator Changed: 60/1m, 5000/1d → 7/1m');
+    // 100 + 50 + 33 answered, half of each over a limit, and 3 a day not found.
+    expect(text).toContain('284 requests in the last 30 days (UTC). Last used 2026-01-01 00:00 UTC.');
+    expect(body.match(/<rect class="ok"/g)).toHaveLength(3);
+    const rows = [...body.matchAll(/<th scope="row">(\d[\d-]+)<\/th>(.*?)<\/tr>/g)];
+    expect(
+      rows.map(([, day, cells = '']) => [day, ...[...cells.matchAll(/>(\d+)</g)].map(([, count]) => count)]),
+    ).toEqual([
+      ['2026-01-01', '100', '3', '50'],
+      ['2025-12-31', '50', '3', '25'],
+      ['2025-12-30', '33', '3', '17'],
+    ]);
+    expect(textOf((await at(world, '')).body)).toContain('7/1m 2026-01-01 00:00 UTC');
+  });
+});
+
+describe('what an owner does with a key', () => {
+  test('renaming, withdrawing and revoking stand in the history as his own, and hold at once', async () => {
+    const world = await ownerWorld();
+    const { access } = world;
+    const pending = await request(access, { profile: 'ada' });
+    const { identifier: active } = await issue(access, { profile: 'ada' });
+    expect((await at(world, `/${pending}/rename`)).body).toContain('value="Bot"');
+    const renamed = await at(world, `/${pending}/rename`, { name: ' Böt 😀 ' });
+    expect([renamed.status, valuesOf(renamed, 'location')]).toEqual([303, [`/developers/keys/${pending}`]]);
+    expect((await at(world, `/${pending}/withdraw`, {})).status).toBe(303);
+    expect((await at(world, `/${active}/revoke`, { reason: 'It leaked.' })).status).toBe(303);
+    const steps = (identifier: string) =>
+      keyHistory(access, identifier, 'owner')
+        .filter(({ by }) => by === 'you')
+        .map(({ event, detail }) => [event, detail]);
+    expect(steps(pending)).toEqual([
+      ['edited', { nameBefore: 'Bot', nameAfter: 'Böt 😀' }],
+      ['withdrawn', null],
+    ]);
+    expect(steps(active)).toEqual([['revoked', { reason: 'It leaked.' }]]);
+    const states = (await keysListed(access, {})).map(({ state }) => state);
+    expect(states).toEqual(['withdrawn', 'revoked']);
+  });
+
+  test('a refused name or reason comes back as it was typed; what is over already is said', async () => {
+    const world = await ownerWorld();
+    const { identifier } = await issue(world.access, { profile: 'ada' });
+    const name = 'x'.repeat(256);
+    const unnamed = await at(world, `/${identifier}/rename`, { name });
+    expect([unnamed.status, unnamed.body.includes(`value="${name}"`), unnamed.body.includes('href="#name"')]).toEqual([
+      422,
+      true,
+      true,
+    ]);
+    const reason = `bell \u0007 ${'y'.repeat(2_000)}`;
+    const unreasoned = await at(world, `/${identifier}/revoke`, { reason });
+    expect([unreasoned.status, unreasoned.body.includes(`>\n${reason}</textarea>`)]).toEqual([422, true]);
+    expect((await keysListed(world.access, {}))[0]?.state).toBe('Active');
+    await at(world, `/${identifier}/revoke`, { reason: '' });
+    const again = [
+      await at(world, `/${identifier}/revoke`, { reason: '' }),
+      await at(world, `/${identifier}/revoke`),
+      await at(world, `/${identifier}/withdraw`),
+      await at(world, `/${identifier}/withdraw`, {}),
+    ];
+    for (const answer of again) {
+      expect([answer.status, answer.body.includes(`Key ${identifier} is revoked; only`)]).toEqual([422, true]);
+    }
+  });
+
+  test('a mail tells him of it, with the page that takes it back; no page waits for the mail server', async () => {
+    const world = await ownerWorld();
+    const { access } = world;
+    const [path = ''] = valuesOf(await at(world, '/new', FORM), 'location');
+    await visit(world, `${path}/rename`, { form: { name: 'Other' }, cookie: world.cookie });
+    const { identifier } = await issue(access, { profile: 'ada' });
+    const before = mails(access).length;
+    await at(world, `/${identifier}/revoke`, { reason: '' });
+    expect(mails(access)).toHaveLength(before);
+    await sendDueNotices(access, () => undefined, false);
+    const told = mails(access)
+      .slice(before)
+      .filter((mail) => mail.includes(ADA.email));
+    expect(told.map((mail) => /^Subject: (.*?)\r?$/m.exec(mail)?.[1])).toEqual([
+      expect.stringMatching(/was requested in your name$/),
+      expect.stringMatching(/was renamed$/),
+      expect.stringMatching(/revoked/),
+    ]);
+    for (const mail of told.slice(0, 2))
+      expect(mail.replace(/=\r?\n/g, '')).toContain(`${access.config.publicUrl}${path}`);
+  });
+});

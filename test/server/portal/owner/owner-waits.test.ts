@@ -1,0 +1,82 @@
+import { describe, expect, test } from 'bun:test';
+import { createPages } from '../../../../server/portal/pages.ts';
+import { listKeys } from '../../../../shared/keys/view.ts';
+import type { Signed } from '../../../../shared/sessions-file/whose.ts';
+import { ownerToSign } from '../../../../shared/sign-ins/binding.ts';
+import { onBox } from '../../../support/actors.ts';
+import { eraseProfile } from '../../../support/erase.ts';
+import { changeByHand } from '../../../support/import.ts';
+import { DESCRIPTION, issue, request, waitingWhile } from '../../../support/keys.ts';
+import { personTokenFor } from '../../../support/portal/manage.ts';
+import { ADA, ownerWorld } from '../../../support/portal/owner-pages.ts';
+import { ask, visit } from '../../../support/portal/pages.ts';
+
+// An owner is signed in when the form is sent. While it waits for the write lock, the profile gets another owner.
+
+const REQUEST = { name: 'Bot', description: DESCRIPTION, permissions: 'api.lookup' };
+
+/** What an owner sends: the path and the fields of a form, and the same as a request under /manage/v1. */
+const DOINGS = {
+  request: [() => '/developers/keys/new', REQUEST, 'POST', () => '/keys', { ...REQUEST, permissions: ['api.lookup'] }],
+  rename: [(id) => `/developers/keys/${id}/rename`, { name: 'Mine' }, 'PATCH', (id) => `/keys/${id}`, { name: 'Mine' }],
+  withdraw: [(id) => `/developers/keys/${id}/withdraw`, {}, 'POST', (id) => `/keys/${id}/withdraw`, {}],
+  revoke: [(id) => `/developers/keys/${id}/revoke`, { reason: '' }, 'POST', (id) => `/keys/${id}/revoke`, {}],
+} satisfies Record<
+  string,
+  [(id: string) => string, Record<string, string>, 'POST' | 'PATCH', (id: string) => string, object]
+>;
+
+const CHANGES = {
+  'the e-mail address is another one': (deps) => void changeByHand(deps, 'ada', () => ({ email: 'new@example.org' })),
+  'the profile is erased': (deps) => void eraseProfile(deps, 'ada', onBox('root')),
+} satisfies Record<string, (deps: Parameters<typeof changeByHand>[0]) => void>;
+
+describe.each(Object.keys(DOINGS) as (keyof typeof DOINGS)[])('%s', (name) => {
+  const [formPath, form, method, path, body] = DOINGS[name];
+  describe.each(Object.keys(CHANGES) as (keyof typeof CHANGES)[])('where %s when the lock is got', (what) => {
+    /** A world in which that happens, the key that is asked about, and all that is stored of keys after it happened. */
+    async function world() {
+      const { access, cookie } = await ownerWorld();
+      const identifier =
+        name === 'revoke'
+          ? (await issue(access, { profile: ADA.username })).identifier
+          : await request(access, { profile: ADA.username });
+      const traces = () =>
+        JSON.stringify([listKeys(access, {}), access.db.$client.query('SELECT * FROM notices').all()]);
+      let before = '';
+      const late = waitingWhile(access, () => {
+        CHANGES[what](access);
+        before = traces();
+      });
+      const pages = createPages(late, () => undefined);
+      return {
+        access,
+        cookie,
+        identifier,
+        pages,
+        expectNothing: () => expect([before === '', traces()]).toEqual([false, before]),
+      };
+    }
+
+    test('the page says that nobody is signed in any more, and nothing is done', async () => {
+      const { cookie, identifier, pages, expectNothing } = await world();
+      const answer = await visit({ pages }, formPath(identifier), { form, cookie });
+      expect([answer.status, answer.refusal]).toEqual([403, 'signed_out']);
+      expect(answer.body).toContain('You are not signed in any more, since the ');
+      expectNothing();
+      expect((await ask({ pages }, '/developers/keys', { cookie })).status).toBe(303);
+    });
+
+    test('the token of profilectl is not valid any more, and nothing is done', async () => {
+      const { access, identifier, pages, expectNothing } = await world();
+      const token = personTokenFor(access, ownerToSign(access, ADA.id) as Signed);
+      const answer = await ask({ pages }, `/manage/v1${path(identifier)}`, {
+        method,
+        body: JSON.stringify(body),
+        headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+      });
+      expect([answer.status, answer.refusal]).toEqual([401, 'invalid_token']);
+      expectNothing();
+    });
+  });
+});

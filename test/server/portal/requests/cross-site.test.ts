@@ -1,0 +1,93 @@
+import { describe, expect, test } from 'bun:test';
+import { PAGE_ROUTES } from '../../../../server/portal/routes.ts';
+import { pageWorld, signInOwner, valuesOf, visit } from '../../../support/portal/pages.ts';
+import { countUnended } from '../../../support/portal/sessions-rows.ts';
+import { insertProfile } from '../../../support/profiles.ts';
+
+// Every form of the table, from every kind of page that could send it. A browser always tells the site of a page that sends
+// a form over HTTPS, and its origin.
+
+const PUBLIC_URL = 'https://api.example.org/lookup';
+const OWN = 'https://api.example.org';
+const OTHERS = [
+  'https://ada.api.example.org',
+  'https://example.org',
+  'http://api.example.org',
+  'https://api.example.org:8443',
+  'https://api.example.org.evil.example',
+  'null',
+  '',
+  `${OWN}, ${OWN}`,
+  `${OWN}/lookup`,
+];
+
+const world = pageWorld({ PUBLIC_URL });
+insertProfile(world.access.db, { id: 7 });
+const cookie = signInOwner(world.access, 7);
+
+/** The code of the refusal, or null, of an empty form that was sent with these headers. */
+async function codeOf(path: string, headers: Record<string, string>): Promise<string | null> {
+  const answer = await visit(world, path.replace(/:\w+/g, '999'), {
+    method: 'POST',
+    body: '',
+    headers: { 'content-type': 'application/x-www-form-urlencoded', ...headers },
+  });
+  return answer.refusal;
+}
+
+for (const { path } of PAGE_ROUTES.filter(({ method }) => method === 'POST')) {
+  describe(`POST ${path}`, () => {
+    const sessions = () => countUnended(world.access.sessions, 'browser');
+
+    test('nothing but a page of this very origin is believed, signed in or not', async () => {
+      const before = sessions();
+      for (const who of [{}, { cookie }]) {
+        for (const site of ['same-site', 'cross-site', 'none', '', 'Same-Origin', 'same-origin, same-origin']) {
+          for (const origin of [OWN, ...OTHERS]) {
+            expect(await codeOf(path, { ...who, 'sec-fetch-site': site, origin })).toBe('cross_site');
+          }
+          expect(await codeOf(path, { ...who, 'sec-fetch-site': site })).toBe('cross_site');
+        }
+        for (const origin of OTHERS) expect(await codeOf(path, { ...who, origin })).toBe('cross_site');
+        expect(await codeOf(path, who)).toBe('cross_site');
+      }
+      expect(sessions()).toEqual(before);
+    });
+
+    test('a page of this origin is, by either header', async () => {
+      for (const headers of [
+        { 'sec-fetch-site': 'same-origin' },
+        { 'sec-fetch-site': 'same-origin', origin: 'null' },
+        { origin: OWN },
+      ]) {
+        expect(await codeOf(path, headers)).not.toBe('cross_site');
+      }
+    });
+  });
+}
+
+test('what another site sent is not offered to be sent again', async () => {
+  const answer = await visit(world, '/developers/sign-out', {
+    method: 'POST',
+    body: 'name=typed',
+    headers: { 'content-type': 'application/x-www-form-urlencoded', 'sec-fetch-site': 'same-site', cookie },
+  });
+  expect([answer.status, valuesOf(answer, 'X-Error-Code')]).toEqual([403, ['cross_site']]);
+  expect(answer.body).not.toContain('<form method="post" action="/lookup/developers/sign-out"><button>Send again');
+  expect(answer.body).not.toContain('typed');
+});
+
+test('a form from elsewhere is refused for that first, whatever its path and whether the path takes forms', async () => {
+  const foreign = { 'sec-fetch-site': 'same-site' };
+  for (const path of [
+    '/developers/nothing',
+    '/developers/',
+    '/developers/found/x',
+    '/developers',
+    '/developers/keys',
+  ]) {
+    expect([path, await codeOf(path, foreign)]).toEqual([path, 'cross_site']);
+  }
+  expect(await codeOf('/developers/nothing', { 'sec-fetch-site': 'same-origin' })).toBe('unknown_path');
+  expect(await codeOf('/developers', { 'sec-fetch-site': 'same-origin' })).toBe('method_not_allowed');
+});

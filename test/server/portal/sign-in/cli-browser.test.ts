@@ -1,0 +1,181 @@
+import { afterAll, describe, expect, test } from 'bun:test';
+import axe, { type AxeResults } from 'axe-core';
+import type { Page } from 'playwright-core';
+import { settleBackground } from '../../../../server/portal/background.ts';
+import { exchangeCliCode } from '../../../../shared/sign-in/cli-codes.ts';
+import { readSignIn } from '../../../../shared/sign-ins/sign-ins.ts';
+import { testCertificate } from '../../../support/network/certificates.ts';
+import { freePort } from '../../../support/network/proxy.ts';
+import { CLIENT } from '../../../support/portal/access.ts';
+import { type OpenPage, type Size, startBrowser } from '../../../support/portal/browser.ts';
+import { hasChromium } from '../../../support/portal/chromium.ts';
+import { cliPath, cliQuery, VERIFIER } from '../../../support/portal/login.ts';
+import { ADA, ownerWorld } from '../../../support/portal/owner-pages.ts';
+import { serverOfPages } from '../../../support/portal/pages.ts';
+import { countLogins } from '../../../support/portal/sessions-rows.ts';
+import { noteMail, noteToken } from '../../../support/secret-search.ts';
+
+// A login of profilectl in a real Chromium: from the address that profilectl opens to the code that comes back to it. The
+// service speaks HTTPS, and profilectl listens without it on loopback.
+
+const port = freePort();
+const OWN = `https://dev.bio.example:${port}`;
+const { certFile, keyFile, cert, key } = testCertificate();
+const world = await ownerWorld({ PUBLIC_URL: OWN, TLS_CERT_FILE: certFile, TLS_KEY_FILE: keyFile });
+await serverOfPages(world, { port });
+const sibling = Bun.serve({
+  port: 0,
+  hostname: '127.0.0.1',
+  tls: { cert, key },
+  fetch: () => new Response('<!doctype html><title>Elsewhere</title>', { headers: { 'Content-Type': 'text/html' } }),
+});
+afterAll(() => sibling.stop(true));
+/** Another host of the same site, whose owner writes pages. */
+const SIBLING = `https://ada.bio.example:${sibling.port}`;
+const openPage = (hasChromium ? await startBrowser() : null) as OpenPage;
+
+/** Signs Ada in in a window. */
+async function keepCookie(page: Page): Promise<void> {
+  const [name = '', value = ''] = world.cookie.split('=');
+  await page.context().addCookies([{ name, value, url: OWN, secure: true, httpOnly: true, sameSite: 'Lax' }]);
+}
+
+/** What profilectl is told, at an address of its own; without a sign of it the test ends at its time limit. */
+function listen() {
+  const told = Promise.withResolvers<Record<string, string>>();
+  const listener = Bun.serve({
+    hostname: '127.0.0.1',
+    port: 0,
+    fetch: ({ url }) => {
+      const { pathname, searchParams } = new URL(url);
+      if (pathname === '/callback') told.resolve(Object.fromEntries(searchParams));
+      return new Response('<!doctype html><title>Done</title><h1>Done</h1>', {
+        headers: { 'Content-Type': 'text/html' },
+      });
+    },
+  });
+  afterAll(() => listener.stop(true));
+  return { told: told.promise, redirectUri: `http://127.0.0.1:${listener.port}/callback` };
+}
+
+const heading = (page: Page, text: string) => page.getByRole('heading', { level: 1, name: text }).waitFor();
+
+/** Types the name, the address and the mailed code. */
+async function signIn(page: Page): Promise<void> {
+  await heading(page, 'Sign in');
+  await page.locator('#name').fill(ADA.username);
+  await page.locator('#address').fill(ADA.email);
+  await page.getByRole('button', { name: 'Send me a code' }).click();
+  await heading(page, 'Enter the code');
+  await settleBackground(world.pages.background);
+  await page.locator('#code').fill(world.lastCode());
+  await page.getByRole('button', { name: 'Sign in' }).click();
+}
+
+/** That axe finds nothing on the page, and nothing is cut off. */
+async function look(page: Page, width: number): Promise<void> {
+  await page.evaluate(axe.source);
+  const { violations } = (await page.evaluate('axe.run(document, {})')) as AxeResults;
+  expect(violations.map(({ id, nodes }) => [page.url(), id, nodes.map(({ html }) => html)])).toEqual([]);
+  expect([page.url(), await page.evaluate('document.documentElement.scrollWidth')]).toEqual([page.url(), width]);
+}
+
+async function tabTo(page: Page, name: string): Promise<void> {
+  for (let presses = 0; presses < 40; presses++) {
+    await page.keyboard.press('Tab');
+    if ((await page.evaluate('document.activeElement.textContent.trim()')) === name) return;
+  }
+  throw new Error(`Tab does not reach "${name}".`);
+}
+
+const NARROW: Size = { width: 320, colorScheme: 'dark', isWithoutScripts: true };
+const WIDE: Size = { width: 1280, colorScheme: 'light' };
+
+describe.skipIf(!hasChromium)('profilectl login', () => {
+  test('brings its code to profilectl, without scripts, by keyboard, at 320 pixels, after signing in', async () => {
+    const { told, redirectUri } = listen();
+    const state = 'a state & more';
+    const { page, troubles } = await openPage(OWN + cliPath({ redirect_uri: redirectUri, state }), NARROW);
+    await signIn(page);
+    await heading(page, 'Let profilectl in?');
+    expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(320);
+    await tabTo(page, 'Let it in');
+    await page.keyboard.press('Enter');
+    const { code = '', ...rest } = await told;
+    noteToken(code);
+    expect(rest).toEqual({ state, iss: OWN });
+    await heading(page, 'Done');
+    expect(troubles).toEqual([]);
+    const { token } = exchangeCliCode(world.access, { code, redirectUri, verifier: VERIFIER }, CLIENT);
+    noteMail(token);
+    expect(readSignIn(world.access, 'profilectl', token)?.person).toMatchObject({ kind: 'owner', profileId: ADA.id });
+  }, 60_000);
+
+  test('tells profilectl that it is not let in, shows a code to type, and has nothing that axe finds', async () => {
+    const { told, redirectUri } = listen();
+    const { page, troubles } = await openPage(`${OWN}/developers/found`, WIDE);
+    await keepCookie(page);
+    await page.goto(OWN + cliPath({ redirect_uri: redirectUri }));
+    await page.getByRole('button', { name: 'Don’t' }).click();
+    expect(await told).toEqual({ error: 'access_denied', state: 'a state', iss: OWN });
+    await heading(page, 'Done');
+    await page.goto(OWN + cliPath({ redirect_uri: null, state: null, machine: 'm'.repeat(64) }));
+    for (const width of [320, 1280]) {
+      await page.setViewportSize({ width, height: 844 });
+      await look(page, width);
+    }
+    await page.getByRole('button', { name: 'Let it in' }).click();
+    await heading(page, 'Type this code');
+    noteMail((await page.locator('code.whole').textContent()) ?? '');
+    for (const width of [320, 1280]) {
+      await page.setViewportSize({ width, height: 844 });
+      await look(page, width);
+    }
+    expect(troubles).toEqual([]);
+    // Where nobody listens any more, the page stays with its link.
+    await page.route('http://127.0.0.1:4711/**', (route) => route.abort('aborted'));
+    await page.goto(OWN + cliPath());
+    await page.getByRole('button', { name: 'Let it in' }).click();
+    await heading(page, 'profilectl is let in');
+    await look(page, 1280);
+    const link = await page.getByRole('link', { name: 'Go there' }).getAttribute('href');
+    noteToken(new URL(link ?? '').searchParams.get('code') ?? '');
+    await page.goto(`${OWN}/developers/sessions`);
+    await look(page, 1280);
+  }, 60_000);
+
+  test('is let in by no page of a sibling host, which sends the whole form or frames the page', async () => {
+    const { page } = await openPage(SIBLING, WIDE);
+    await keepCookie(page);
+    const codes = () => countLogins(world.access.sessions);
+    const before = codes();
+    const fields = { ...cliQuery(), shown: `owner ${ADA.id}`, decision: 'let in' };
+    const [response] = await Promise.all([
+      page.waitForNavigation(),
+      page.evaluate(`(() => {
+        const form = document.body.appendChild(document.createElement('form'));
+        Object.assign(form, { method: 'post', action: ${JSON.stringify(`${OWN}/developers/cli`)} });
+        for (const [name, value] of Object.entries(${JSON.stringify(fields)})) {
+          form.append(Object.assign(document.createElement('input'), { type: 'hidden', name, value }));
+        }
+        form.submit();
+      })()`),
+    ]);
+    expect([response?.status(), codes()]).toEqual([403, before]);
+    await page.goto(SIBLING);
+    await page.evaluate(
+      `new Promise((done) => {
+        const frame = Object.assign(document.createElement('iframe'), { src: ${JSON.stringify(OWN + cliPath())} });
+        frame.onload = done;
+        document.body.append(frame);
+      })`,
+    );
+    expect(page.frames().map((frame) => frame.url())).toEqual([`${SIBLING}/`, 'chrome-error://chromewebdata/']);
+    // The same form of the page itself lets it in.
+    await page.goto(OWN + cliPath({ redirect_uri: null }));
+    await page.getByRole('button', { name: 'Let it in' }).click();
+    await heading(page, 'Type this code');
+    noteMail((await page.locator('code.whole').textContent()) ?? '');
+    expect(codes()).not.toEqual(before);
+  }, 60_000);
+});

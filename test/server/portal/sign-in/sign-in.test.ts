@@ -1,0 +1,218 @@
+import { describe, expect, test } from 'bun:test';
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { createPages } from '../../../../server/portal/pages.ts';
+import { importLines } from '../../../support/import.ts';
+import { countingCodes, testAccess } from '../../../support/portal/access.ts';
+import type { PageAnswer } from '../../../support/portal/pages.ts';
+import { type PageWorld, sentAgain, valuesOf, visit } from '../../../support/portal/pages.ts';
+import { countTickets } from '../../../support/portal/sessions-rows.ts';
+import { testClock } from '../../../support/world.ts';
+
+const ADA = { id: 7, username: 'ada', email: 'ada@example.org' };
+const TYPED = { name: 'Ada', address: 'ADA@example.org', next: '' };
+
+/** Pages whose codes the test knows. */
+async function world(variables: Record<string, string> = {}): Promise<PageWorld & { lastCode: () => string }> {
+  const clock = testClock();
+  const codes = countingCodes();
+  const access = testAccess({ clock, random: codes.random, variables });
+  await importLines(access, [ADA, { id: 8, username: 'bea', email: 'bea@example.org' }]);
+  const events: PageWorld['events'] = [];
+  const pages = createPages(access, (level, message) => void events.push([level, message]));
+  return { access, clock, pages, events, lastCode: codes.lastCode };
+}
+
+/** The cookies that an answer sets, as the browser sends them back. */
+function cookiesOf(...answers: PageAnswer[]): string {
+  const jar = new Map<string, string>();
+  for (const value of answers.flatMap((answer) => valuesOf(answer, 'set-cookie'))) {
+    const [pair = ''] = value.split(';', 1);
+    const [name = ''] = pair.split('=', 1);
+    if (value.includes('Max-Age=0;')) jar.delete(name);
+    else jar.set(name, pair);
+  }
+  return [...jar.values()].join('; ');
+}
+
+const mailsOf = ({ access }: PageWorld) => {
+  try {
+    return readdirSync(join(access.folder, 'mail')).length;
+  } catch {
+    return 0;
+  }
+};
+
+test('an owner signs in by the code of the mail, goes on to where he wanted, and is known the next time', async () => {
+  const at = await world();
+  const refused = await visit(at, '/developers/sessions');
+  expect(valuesOf(refused, 'location')).toEqual(['/developers/sign-in?next=%2Fdevelopers%2Fsessions']);
+  const form = await visit(at, '/developers/sign-in?next=%2Fdevelopers%2Fsessions');
+  expect(form.body).toContain('<input type="hidden" name="next" value="/developers/sessions">');
+  const asked = await visit(at, '/developers/sign-in', { form: { ...TYPED, next: '/developers/sessions' } });
+  expect([asked.status, valuesOf(asked, 'location')]).toEqual([
+    303,
+    ['/developers/sign-in/code?next=%2Fdevelopers%2Fsessions'],
+  ]);
+  expect(valuesOf(asked, 'set-cookie')[0]).toMatch(/^sign-in=[\w-]{80}; Path=\/; Max-Age=600; HttpOnly; SameSite=Lax$/);
+  expect(mailsOf(at)).toBe(1);
+  const entered = await visit(at, '/developers/sign-in/code', {
+    form: { code: at.lastCode().toLowerCase(), next: '/developers/sessions' },
+    cookie: cookiesOf(asked),
+  });
+  expect([entered.status, valuesOf(entered, 'location')]).toEqual([303, ['/developers/sessions']]);
+  const cookie = cookiesOf(asked, entered);
+  expect(cookie).toMatch(/^flash=signed-in; session=[\w-]{43}; known=[\w-]{43}$/);
+  const sessions = await visit(at, '/developers/sessions', { cookie });
+  expect(sessions.body).toContain('This browser.');
+  expect(sessions.body).toContain('You are signed in.');
+  // A second sign-in ends the first session: its cookie is gone from the browser.
+  at.clock.advance(60_000);
+  const again = await visit(at, '/developers/sign-in', { form: TYPED, cookie });
+  const second = await visit(at, '/developers/sign-in/code', {
+    form: { code: at.lastCode(), next: '' },
+    cookie: `${cookie}; ${cookiesOf(again)}`,
+  });
+  expect(second.status).toBe(303);
+  expect((await visit(at, '/developers/sessions', { cookie })).status).toBe(303);
+});
+
+test('whatever was typed, the same page comes with the same bytes', async () => {
+  const at = await world();
+  const answers = [];
+  for (const form of [
+    TYPED,
+    { ...TYPED, name: 'nobody' },
+    { ...TYPED, address: 'bea@example.org' },
+    { ...TYPED, name: 'bea' },
+  ]) {
+    const { headers, ...rest } = await visit(at, '/developers/sign-in', { form });
+    answers.push({ ...rest, headers: headers.map(([name, value]) => [name, value.replace(/=[\w-]{80}/, '=…')]) });
+  }
+  expect(answers).toEqual(Array(4).fill(answers[0]));
+  const pages = [
+    await visit(at, '/developers/sign-in/code'),
+    await visit(at, '/developers/sign-in/code', { cookie: 'sign-in=x' }),
+  ];
+  expect(pages[0]).toEqual(pages[1] as PageAnswer);
+  expect(mailsOf(at)).toBe(1);
+});
+
+test('a refused form comes back with what was typed, says what is wrong first, and leads to each field', async () => {
+  const at = await world();
+  const answer = await visit(at, '/developers/sign-in', {
+    form: { name: '', address: '"><b>x', next: '/developers/sessions' },
+  });
+  expect([answer.status, answer.refusal]).toEqual([422, 'refused_form']);
+  expect(answer.body).toContain('<title>Error: Sign in – Profile Lookup</title>');
+  expect(answer.body).toContain(
+    '<div class="summary" role="alert"><h2>There is a problem</h2><ul><li><a href="#name">',
+  );
+  expect(answer.body).toContain('<li><a href="#address">');
+  expect(answer.body).toContain('value="&quot;&gt;&lt;b&gt;x"');
+  expect(answer.body).toContain('aria-invalid="true" aria-describedby="address-hint address-fault"');
+  expect(answer.body).toContain('name="next" value="/developers/sessions"');
+  for (const code of ['', 'short', '00000000']) {
+    const wrong = await visit(at, '/developers/sign-in/code', { form: { code, next: '' } });
+    expect([wrong.status, wrong.refusal, valuesOf(wrong, 'set-cookie')]).toEqual([422, 'refused_form', []]);
+    expect(wrong.body).toContain(`value="${code}"`);
+  }
+});
+
+test('a code works in the browser that asked, and signs nobody else in', async () => {
+  const at = await world();
+  const asked = await visit(at, '/developers/sign-in', { form: TYPED });
+  const code = at.lastCode();
+  const other = await visit(at, '/developers/sign-in', { form: { ...TYPED, name: 'bea', address: 'bea@example.org' } });
+  const enter = (cookie: string) => visit(at, '/developers/sign-in/code', { form: { code, next: '' }, cookie });
+  expect((await enter('')).status).toBe(422);
+  expect((await enter(cookiesOf(other))).status).toBe(422);
+  expect((await enter(cookiesOf(asked))).status).toBe(303);
+  expect((await enter(cookiesOf(asked))).status).toBe(422);
+});
+
+describe('signing in leads to pages of ours only', () => {
+  const elsewhere = [
+    'https://evil.example/',
+    '//evil.example',
+    '/\\evil.example',
+    '/developers/../../x',
+    '/developers/sessions/../..',
+    '/docs',
+    '/developers/sign-in',
+    '/developers/sign-out',
+    '/developers/sessions\r\nSet-Cookie: a=b',
+    'javascript:alert(1)',
+    '/developers/sessions?x=1',
+  ];
+
+  test('whatever the link or the form says', async () => {
+    const at = await world();
+    for (const next of elsewhere) {
+      at.clock.advance(86_400_000);
+      const form = await visit(at, `/developers/sign-in?next=${encodeURIComponent(next)}`);
+      expect(form.body).toContain('<input type="hidden" name="next" value="">');
+      const asked = await visit(at, '/developers/sign-in', { form: { ...TYPED, next } });
+      expect(valuesOf(asked, 'location')).toEqual(['/developers/sign-in/code']);
+      const entered = await visit(at, '/developers/sign-in/code', {
+        form: { code: at.lastCode(), next },
+        cookie: cookiesOf(asked),
+      });
+      expect(valuesOf(entered, 'location')).toEqual([
+        at.pages.isPage('/developers/keys') ? '/developers/keys' : '/developers',
+      ]);
+    }
+  });
+});
+
+describe('where nobody can sign in, the page says what to set and no code is made', () => {
+  const cases = [
+    ['MAIL_URL', { MAIL_URL: '' }, {}],
+    ['PUBLIC_URL', { PUBLIC_URL: 'http://api.example.org' }, {}],
+    ['TRUSTED_PROXIES', {}, { isForwardedUnasked: true }],
+  ] as const;
+  for (const [variable, variables, sent] of cases) {
+    test(variable, async () => {
+      const at = await world(variables);
+      const page = await visit(at, '/developers/sign-in', sent);
+      expect([page.status, page.body.includes('<form method="post" action="/developers/sign-in"')]).toEqual([
+        200,
+        false,
+      ]);
+      expect(page.body).toContain(`set ${variable}`);
+      const asked = await visit(at, '/developers/sign-in', { form: TYPED, ...sent });
+      expect([asked.status, asked.refusal, valuesOf(asked, 'set-cookie')]).toEqual([503, 'no_sign_in', []]);
+      expect(countTickets(at.access.sessions, 'sign-in code')).toBe(0);
+    });
+  }
+});
+
+test('a mail that can’t be sent is told to the log, without the address or the code', async () => {
+  const at = await world({ MAIL_URL: 'smtp://127.0.0.1:1', MAIL_FROM: 'lookup@example.org' });
+  const asked = await visit(at, '/developers/sign-in', { form: TYPED });
+  expect(asked.status).toBe(303);
+  expect(at.events).toEqual([['warn', expect.stringContaining('A sign-in mail was not delivered.')]]);
+  expect(JSON.stringify(at.events)).not.toMatch(new RegExp(`ada@|${at.lastCode()}`, 'i'));
+});
+
+test('a fault loses nothing of what was typed: it can be sent again, a code too, and signs in once the fault is over', async () => {
+  const at = await world();
+  const { sqlite } = at.access.sessions;
+  const typed = { ...TYPED, next: '/developers/sessions' };
+  sqlite.run('ALTER TABLE tickets RENAME TO gone');
+  const failed = await visit(at, '/developers/sign-in', { form: { ...typed, name: 'A & <b>' } });
+  expect([failed.status, failed.refusal]).toEqual([500, 'internal']);
+  expect(failed.body).toContain('<dd>A &amp; &lt;b&gt;</dd>');
+  expect(failed.body).toContain('<button>Send again</button>');
+  expect(Object.fromEntries(sentAgain(failed.body))).toEqual({ ...typed, name: 'A & <b>' });
+  sqlite.run('ALTER TABLE gone RENAME TO tickets');
+  const asked = await visit(at, '/developers/sign-in', { form: typed });
+  const cookie = cookiesOf(asked);
+  sqlite.run('ALTER TABLE tickets RENAME TO gone');
+  const form = { code: at.lastCode(), next: typed.next };
+  const entered = await visit(at, '/developers/sign-in/code', { form, cookie });
+  expect([entered.status, Object.fromEntries(sentAgain(entered.body))]).toEqual([500, form]);
+  sqlite.run('ALTER TABLE gone RENAME TO tickets');
+  const again = await visit(at, '/developers/sign-in/code', { form: sentAgain(entered.body), cookie });
+  expect([again.status, valuesOf(again, 'location')]).toEqual([303, ['/developers/sessions']]);
+});

@@ -1,0 +1,298 @@
+import { describe, expect, test } from 'bun:test';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { addAdmin, inviteAdmin, listAdmins, removeAdmin, unconfirmedPasskey } from '../../../shared/admins/admins.ts';
+import { listDecided } from '../../../shared/admins/audit-log.ts';
+import { openBare } from '../../../shared/db/connect.ts';
+import { withTables } from '../../../shared/db/tables.ts';
+import { openDatabase } from '../../../shared/db-files/open.ts';
+import { beginPasskeySignIn, signInByPasskey } from '../../../shared/passkeys/assertions.ts';
+import { readEnrolment } from '../../../shared/passkeys/enrolments.ts';
+import { confirmPasskey, listPasskeys, removePasskey } from '../../../shared/passkeys/passkeys.ts';
+import { beginRegistration, register } from '../../../shared/passkeys/registration.ts';
+import { relyingPartyOf } from '../../../shared/passkeys/relying-party.ts';
+import { openSessionsFile } from '../../../shared/sessions-file/sessions-file.ts';
+import { readSignIn } from '../../../shared/sign-ins/sign-ins.ts';
+import { onBox } from '../../support/actors.ts';
+import { startLineChild } from '../../support/line-child.ts';
+import { CLIENT, testAccess } from '../../support/portal/access.ts';
+import { enrol, registerAt, secretOf, signIn } from '../../support/portal/admins.ts';
+import { createAuthenticator } from '../../support/portal/authenticator.ts';
+import { refusal } from '../../support/refusal.ts';
+import { rounds } from '../../support/rounds.ts';
+import { testClock } from '../../support/world.ts';
+
+const variables = { PUBLIC_URL: 'https://api.example.org' };
+const OPERATOR = onBox('root');
+
+function world() {
+  const clock = testClock();
+  return { ...testAccess({ clock, variables }), clock };
+}
+
+describe('an admin', () => {
+  test('registers a passkey at an address, is confirmed on the box, and signs in: not before', async () => {
+    const access = world();
+    const { address, expiresAt } = addAdmin(access, 'Grace', OPERATOR);
+    expect(address).toMatch(/^https:\/\/api\.example\.org\/developers\/enrol#[\w-]{43}$/);
+    expect(expiresAt).toBe('2026-01-01T00:15:00.000Z');
+    expect(listAdmins(access)).toMatchObject([
+      { name: 'Grace', state: 'invited', invitedUntil: expiresAt, passkeys: [] },
+    ]);
+    expect(readEnrolment(access, secretOf(address))).toMatchObject({ name: 'Grace' });
+    const authenticator = await registerAt(access, address, 'Laptop');
+    expect(listAdmins(access)).toMatchObject([{ state: 'to be confirmed', invitedUntil: null }]);
+    expect((await refusal(() => signIn(access, authenticator))).message).toContain('admins confirm Grace');
+    const { passkey } = unconfirmedPasskey(access, 'grace');
+    expect(passkey).toMatchObject({ name: 'Laptop', registeredFrom: '192.0.2.7', registeredBy: 'A browser' });
+    confirmPasskey(access, passkey.id, OPERATOR);
+    expect((await refusal(() => confirmPasskey(access, passkey.id, OPERATOR))).code).toBe('refused');
+    const { token, signed } = await signIn(access, authenticator);
+    expect(readSignIn(access, 'browser', token)?.person).toEqual({ kind: 'admin', name: 'Grace', hasAsserted: false });
+    expect(signed.name).toBe('Grace');
+    expect(listAdmins(access)).toMatchObject([{ state: 'confirmed', passkeys: [{ lastUsedAt: expect.any(String) }] }]);
+    expect(listDecided(access.db, 10).map(({ event, by }) => `${by}: ${event}`)).toEqual([
+      'root (on the box): passkey confirmed',
+      'admin Grace: passkey registered',
+      'root (on the box): added',
+    ]);
+  });
+
+  test('has a name that is one, and that no other admin has in any spelling', async () => {
+    const access = world();
+    addAdmin(access, 'Grace', OPERATOR);
+    expect((await refusal(() => addAdmin(access, 'ｇrace', OPERATOR))).code).toBe('refused');
+    for (const name of ['', ' x', 'a\u0000b', 'x'.repeat(65), 'a\u202eb', 'a/b']) {
+      expect((await refusal(() => addAdmin(access, name, OPERATOR))).code).toBe('usage');
+    }
+    expect(listAdmins(access).map(({ name }) => name)).toEqual(['Grace']);
+  });
+
+  test('can’t be added where browsers make no passkeys for PUBLIC_URL, and it is said what to set', async () => {
+    for (const [url, sentence] of [
+      ['http://127.0.0.1:3000', /no passkeys for an IP address.*http:\/\/localhost:3000/],
+      ['https://[2001:db8::1]', /no passkeys for an IP address/],
+      ['http://api.example.org', /over HTTPS only/],
+    ] as const) {
+      const access = testAccess({ variables: { PUBLIC_URL: url } });
+      expect((await refusal(() => addAdmin(access, 'Grace', OPERATOR))).message).toMatch(sentence);
+      expect(listAdmins(access)).toEqual([]);
+    }
+    expect(relyingPartyOf('http://localhost:3000/p')).toEqual({ id: 'localhost', origin: 'http://localhost:3000' });
+    expect(relyingPartyOf('https://api.example.org')).toEqual({
+      id: 'api.example.org',
+      origin: 'https://api.example.org',
+    });
+  });
+
+  test('who is removed is signed out at once, and comes back under the same name as somebody new', async () => {
+    const access = world();
+    const authenticator = await enrol(access, 'Grace');
+    const { token } = await signIn(access, authenticator);
+    expect(removeAdmin(access, 'grace', OPERATOR)).toEqual({ endedPasskeys: 1 });
+    expect(readSignIn(access, 'browser', token)).toBeNull();
+    expect((await refusal(() => signIn(access, authenticator))).message).toContain('not registered here');
+    await enrol(access, 'Grace');
+    expect(readSignIn(access, 'browser', token)).toBeNull();
+    expect((await refusal(() => signIn(access, authenticator))).code).toBe('forbidden');
+    expect((await refusal(() => removeAdmin(access, 'nobody', OPERATOR))).message).toBe('There is no admin nobody.');
+  });
+
+  test('who is invited anew loses sessions, older addresses and passkeys, but keeps these where told', async () => {
+    const access = world();
+    const first = await enrol(access, 'Grace');
+    const { token } = await signIn(access, first);
+    const older = inviteAdmin(access, 'grace', { keepPasskeys: true }, OPERATOR);
+    expect(older).toMatchObject({ name: 'Grace', endedPasskeys: 0 });
+    expect(readSignIn(access, 'browser', token)).toBeNull();
+    const { address } = inviteAdmin(access, 'Grace', { keepPasskeys: true }, OPERATOR);
+    expect((await refusal(() => readEnrolment(access, secretOf(older.address)))).code).toBe('forbidden');
+    const unconfirmed = await registerAt(access, address, 'Telephone');
+    const again = await signIn(access, first);
+    // Registered and never confirmed: not kept.
+    expect(inviteAdmin(access, 'Grace', { keepPasskeys: true }, OPERATOR).endedPasskeys).toBe(1);
+    expect(readSignIn(access, 'browser', again.token)).toBeNull();
+    expect((await refusal(() => signIn(access, unconfirmed))).message).toContain('not registered here');
+    const last = inviteAdmin(access, 'Grace', { keepPasskeys: false }, OPERATOR);
+    expect(last.endedPasskeys).toBe(1);
+    expect((await refusal(() => signIn(access, first))).code).toBe('forbidden');
+    expect(listAdmins(access)).toMatchObject([{ state: 'invited', passkeys: [] }]);
+  });
+
+  test('has several passkeys and removes them down to one, which ends the sessions', async () => {
+    const access = world();
+    const first = await enrol(access, 'Grace');
+    const second = await registerAt(
+      access,
+      inviteAdmin(access, 'Grace', { keepPasskeys: true }, OPERATOR).address,
+      'Key',
+    );
+    const waiting = unconfirmedPasskey(access, 'Grace').passkey.id;
+    const by = { kind: 'admin', name: 'Grace', hasAsserted: true } as const;
+    const [firstId = 0] = listPasskeys(access.db, 'Grace').map(({ id }) => id);
+    // One that waits to be confirmed is none to go on with.
+    expect((await refusal(() => removePasskey(access, by, firstId))).message).toContain('last passkey');
+    confirmPasskey(access, waiting, OPERATOR);
+    expect((await refusal(() => removePasskey(access, { ...by, hasAsserted: false }, firstId))).code).toBe('forbidden');
+    expect((await refusal(() => removePasskey(access, { ...by, name: 'Ada' }, firstId))).code).toBe('refused');
+    const { token } = await signIn(access, first);
+    removePasskey(access, by, firstId);
+    expect(readSignIn(access, 'browser', token)).toBeNull();
+    expect((await refusal(() => signIn(access, first))).message).toContain('not registered here');
+    expect((await signIn(access, second)).signed.name).toBe('Grace');
+    expect((await refusal(() => removePasskey(access, by, waiting))).message).toContain('last passkey');
+  });
+});
+
+describe('an address where a passkey is registered', () => {
+  test('works once, for 15 minutes, and looking at it changes nothing', async () => {
+    const access = world();
+    const { address } = addAdmin(access, 'Grace', OPERATOR);
+    const secret = secretOf(address);
+    for (let look = 0; look < 3; look++) readEnrolment(access, secret);
+    access.clock.advance(15 * 60_000 - 1);
+    const { challenge, party, user } = beginRegistration(access, secret);
+    const sent = { credential: createAuthenticator(party).register(challenge, user.handle), name: 'Laptop' };
+    access.clock.advance(1);
+    expect((await refusal(() => register(access, secret, sent, CLIENT))).message).toContain('does not work');
+    const again = inviteAdmin(access, 'Grace', { keepPasskeys: false }, OPERATOR).address;
+    await registerAt(access, again);
+    for (const gone of [secret, secretOf(again), 'AAAA', '']) {
+      const { code, message } = await refusal(() => readEnrolment(access, gone));
+      expect([code, message]).toEqual(['forbidden', expect.stringContaining('does not work, or not any more')]);
+      expect((await refusal(() => beginRegistration(access, gone))).message).toBe(message);
+    }
+    expect(listPasskeys(access.db, 'Grace').length).toBe(1);
+  });
+
+  test('is not used up by a registration that is refused', async () => {
+    const access = world();
+    const secret = secretOf(addAdmin(access, 'Grace', OPERATOR).address);
+    const other = secretOf(addAdmin(access, 'Ada', OPERATOR).address);
+    const { challenge, party, user } = beginRegistration(access, secret);
+    const authenticator = createAuthenticator(party);
+    const credential = authenticator.register(challenge, user.handle);
+    expect((await refusal(() => register(access, secret, { credential, name: '' }, CLIENT))).code).toBe('usage');
+    expect((await refusal(() => register(access, other, { credential, name: 'x' }, CLIENT))).message).toContain(
+      'something else',
+    );
+    expect((await refusal(() => register(access, secret, { credential, name: 'x' }, CLIENT))).message).toContain(
+      'sent twice',
+    );
+    const signInChallenge = beginPasskeySignIn(access).challenge;
+    const foreign = { credential: authenticator.register(signInChallenge, user.handle), name: 'x' };
+    expect((await refusal(() => register(access, secret, foreign, CLIENT))).message).toContain('begin again');
+    const address = (of: string) => `https://api.example.org/developers/enrol#${of}`;
+    await registerAt(access, address(secret), 'x', authenticator);
+    const again = await refusal(() => registerAt(access, address(other), 'x', authenticator));
+    expect(again.message).toContain('registered already');
+    await registerAt(access, address(other));
+  });
+
+  test('works where two processes add or invite one name at once: the one that was stored last, and no other', async () => {
+    const access = testAccess({ variables });
+    const file = join(import.meta.dir, 'admin-child.ts');
+    const children = await Promise.all([0, 1].map(() => startLineChild(file, access.config.databasePath)));
+    const atOnce = async (verb: string, name: string) => {
+      for (const { send } of children) send(`${verb} ${name}`);
+      return (await Promise.all(children.map(({ next }) => next()))) as [string, string];
+    };
+    const works = (address: string) =>
+      listAdmins(access).some(({ name }) => {
+        try {
+          return readEnrolment(access, secretOf(address)).name === name;
+        } catch {
+          return false;
+        }
+      });
+    for (let round = 0; round < rounds(40); round++) {
+      const name = `Grace${round}`;
+      const added = await atOnce('add', name);
+      expect([round, added.filter((text) => text === 'refused').length]).toEqual([round, 1]);
+      const [address = ''] = added.filter((text) => text !== 'refused');
+      expect([round, works(address)]).toEqual([round, true]);
+      for (const verb of ['invite', 'keep']) {
+        const invited = await atOnce(verb, name);
+        expect([round, verb, works(address)]).toEqual([round, verb, false]);
+        expect([round, verb, invited.map(works).sort()]).toEqual([round, verb, [false, true]]);
+      }
+    }
+  }, 30_000);
+
+  test('is not used up while the database is locked', async () => {
+    const access = world();
+    const { address } = addAdmin(access, 'Grace', OPERATOR);
+    const other = openBare(access.config.databasePath, 'write');
+    other.run('BEGIN IMMEDIATE');
+    access.db.$client.run('PRAGMA busy_timeout = 0');
+    const locked = await refusal(registerAt(access, address));
+    expect([locked.code, listPasskeys(access.db, 'Grace').length]).toEqual(['busy', 0]);
+    other.run('ROLLBACK');
+    other.close();
+    await registerAt(access, address);
+    expect(listPasskeys(access.db, 'Grace').length).toBe(1);
+    expect((await refusal(() => registerAt(access, address))).code).toBe('forbidden');
+  });
+
+  test('is won by one of two processes that use it at once', async () => {
+    const access = world();
+    const secret = secretOf(addAdmin(access, 'Grace', OPERATOR).address);
+    const db = withTables(openDatabase(access.config.databasePath, 'use'));
+    const other = { ...access, db, sessions: openSessionsFile(access.config.databasePath) };
+    const outcomes = await Promise.all(
+      [access, other].map(async (one) => {
+        const { challenge, party, user } = beginRegistration(one, secret);
+        const sent = { credential: createAuthenticator(party).register(challenge, user.handle), name: 'Laptop' };
+        return () => register(one, secret, sent, CLIENT);
+      }),
+    );
+    const results = await Promise.allSettled(outcomes.map(async (act) => act()));
+    expect(results.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
+    expect(listPasskeys(access.db, 'Grace').length).toBe(1);
+    db.$client.close();
+    other.sessions.sqlite.close();
+  });
+});
+
+test('neither database nor sessions file holds a secret, a challenge or a token in clear', async () => {
+  const access = world();
+  const { address } = addAdmin(access, 'Grace', OPERATOR);
+  const { challenge } = beginRegistration(access, secretOf(address));
+  await enrol(access, 'Ada');
+  const signInChallenge = beginPasskeySignIn(access).challenge;
+  const { token } = await signIn(access, await enrol(access, 'Joan'));
+  const texts = ['', '-wal', '.sessions', '.sessions-wal'].map((suffix) =>
+    readFileSync(access.config.databasePath + suffix, 'latin1'),
+  );
+  for (const secret of [secretOf(address), challenge, signInChallenge, token]) {
+    const raw = Buffer.from(secret, 'base64url').toString('latin1');
+    expect(texts.map((text) => text.includes(secret) || text.includes(raw))).toEqual([false, false, false, false]);
+  }
+});
+
+test('a passkey that is not known, or answers another challenge, signs nobody in', async () => {
+  const access = world();
+  const authenticator = await enrol(access, 'Grace');
+  const stranger = createAuthenticator(relyingPartyOf(variables.PUBLIC_URL));
+  expect((await refusal(() => signIn(access, stranger))).message).toContain('not registered here');
+  const { challenge } = beginPasskeySignIn(access);
+  const sent = authenticator.assert(challenge);
+  await signInByPasskey(access, sent, CLIENT);
+  expect((await refusal(() => signInByPasskey(access, sent, CLIENT))).message).toContain('sent twice');
+  const made = authenticator.assert(Buffer.alloc(32, 1).toString('base64url'));
+  expect((await refusal(() => signInByPasskey(access, made, CLIENT))).code).toBe('forbidden');
+  const late = beginPasskeySignIn(access).challenge;
+  access.clock.advance(5 * 60_000);
+  expect((await refusal(() => signInByPasskey(access, authenticator.assert(late), CLIENT))).message).toContain(
+    'longer than five minutes',
+  );
+});
+
+test('the log of people can’t be changed', () => {
+  const { db } = world();
+  db.$client.run(
+    "INSERT INTO people_events (at, by, by_kind, event, kind, name) VALUES (1, 'x', 'operator', 'added', 'admin', 'y')",
+  );
+  expect(() => db.$client.run("UPDATE people_events SET name = 'z'")).toThrow('append-only');
+  expect(() => db.$client.run('DELETE FROM people_events')).toThrow('append-only');
+});

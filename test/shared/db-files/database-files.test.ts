@@ -1,0 +1,107 @@
+import { describe, expect, test } from 'bun:test';
+import { linkSync, mkdirSync, readdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join, relative } from 'node:path';
+import { isDatabaseFile } from '../../../shared/db-files/database-files.ts';
+import { profilectl } from '../../support/cli.ts';
+import { jsonLines } from '../../support/import.ts';
+import { startServerProcess } from '../../support/machine/server-process.ts';
+import { tempFolder, testDeps } from '../../support/world.ts';
+
+/** What a program may have beside its database, whether it is there at the moment or not. */
+const SIDES = [
+  '',
+  '-wal',
+  '-shm',
+  '-journal',
+  '.quotas',
+  '.quotas-wal',
+  '.sessions',
+  '.sessions-shm',
+  '.reserve',
+].concat(['.lock', '.import-lock', '.feed-lock', '.last-backup', '.last-restore-test']);
+
+describe('a file of a database', () => {
+  test('is every file that a server and commands make beside it', async () => {
+    const folder = tempFolder();
+    const db = join(folder, 'data.db');
+    const lines = jsonLines({ id: 7, username: 'ada', email: 'ada@example.org' });
+    await profilectl(['profiles', 'import', '-', '--db', db], { stdin: lines });
+    const server = await startServerProcess({ DATABASE_PATH: db });
+    await profilectl(['db', 'backup', join(folder, 'copy'), '--db', db]);
+    await profilectl(['db', 'check', '--restore', join(folder, 'copy'), '--db', db]);
+    await profilectl(['admins', 'add', 'bea', '--db', db]);
+    const beside = () => readdirSync(folder).filter((name) => name.startsWith('data.db'));
+    const seen = new Set(beside());
+    expect(await server.end()).toBe(0);
+    await profilectl(['db', 'restore', join(folder, 'copy'), '--yes', '--db', db]);
+    for (const name of [...seen, ...beside()])
+      expect([name, isDatabaseFile(join(folder, name), db)]).toEqual([name, true]);
+    expect(seen.size).toBeGreaterThan(8);
+    expect(isDatabaseFile(join(folder, 'copy'), db)).toBe(false);
+  });
+
+  test('is found by every name: before it is there, through links, on a detour, of another database too', () => {
+    const { folder, config } = testDeps();
+    const db = config.databasePath;
+    mkdirSync(join(folder, 'elsewhere'));
+    symlinkSync(folder, join(folder, 'elsewhere/there'));
+    for (const known of [db, null]) {
+      for (const side of SIDES.slice(known === null ? 1 : 0)) {
+        const name = `profiles.db${side}`;
+        const link = join(folder, 'elsewhere', `${known}`.length + name);
+        symlinkSync(join(folder, name), link);
+        for (const path of [
+          join(folder, name),
+          relative(process.cwd(), join(folder, name)),
+          `${folder}/elsewhere/../${name}`,
+          join(folder, 'elsewhere/there', name),
+          link,
+        ]) {
+          expect([path, isDatabaseFile(path, known)]).toEqual([path, true]);
+        }
+      }
+    }
+    linkSync(`${db}-wal`, join(folder, 'elsewhere/hard'));
+    expect(isDatabaseFile(join(folder, 'elsewhere/hard'), db)).toBe(true);
+  });
+
+  test('is nothing else, even if its name is like that', () => {
+    const { folder, config } = testDeps();
+    writeFileSync(join(folder, 'rejects'), '');
+    writeFileSync(join(folder, 'profiles.db.rejects.jsonl'), '');
+    for (const name of [
+      'rejects',
+      'rejects-wal',
+      'profiles.db.rejects.jsonl',
+      'profiles.db.2026-01-01',
+      'no-wal',
+      'none/profiles.db-wal',
+    ]) {
+      expect([name, isDatabaseFile(join(folder, name), config.databasePath)]).toEqual([name, false]);
+    }
+  });
+});
+
+test('no command writes its output into a file of a database that a server has open, nor where one would be', async () => {
+  const folder = tempFolder();
+  const db = join(folder, 'profiles.db');
+  const importing = (words: string[], stdin: string) => profilectl(['profiles', 'import', '-', ...words], { stdin });
+  await importing(['--db', db], jsonLines({ id: 7, username: 'ada' }));
+  const server = await startServerProcess({ DATABASE_PATH: db });
+  linkSync(`${db}-wal`, join(folder, 'hard'));
+  symlinkSync(`${db}.sessions`, join(folder, 'soft'));
+  const paths = [...SIDES.map((side) => db + side), join(folder, 'hard'), join(folder, 'soft')];
+  for (const path of paths) {
+    const before = statSync(path, { throwIfNoEntry: false });
+    const imported = await importing(['--db', db, '--rejects', path], '{"id":8\n');
+    expect([path, imported.code, imported.stderr]).toEqual([path, 2, expect.stringContaining('a file of a database')]);
+    const backedUp = await profilectl(['db', 'backup', path, '--db', db]);
+    expect([path, backedUp.code]).toEqual([path, 1]);
+    // Neither emptied, nor made, nor replaced.
+    const after = statSync(path, { throwIfNoEntry: false });
+    expect([path, after?.ino, (after?.size ?? 0) >= (before?.size ?? 0)]).toEqual([path, before?.ino, true]);
+  }
+  const exported = await profilectl(['profiles', 'export', '--db', db]);
+  expect(exported.stdout).toContain('"username":"ada"');
+  expect(await server.end()).toBe(0);
+}, 60_000);

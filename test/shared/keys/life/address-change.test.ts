@@ -1,0 +1,174 @@
+import { beforeEach, describe, expect, test } from 'bun:test';
+import { approveKey } from '../../../../shared/approval/approve.ts';
+import { DAY_MS } from '../../../../shared/clock.ts';
+import { AppError } from '../../../../shared/errors.ts';
+import { rejectKey } from '../../../../shared/keys/life/lifecycle.ts';
+import { keyHistory, showKey } from '../../../../shared/keys/view.ts';
+import { createMailer } from '../../../../shared/mail/mailer.ts';
+import { parseMailUrl } from '../../../../shared/mail/target.ts';
+import { onBox } from '../../../support/actors.ts';
+import { eraseProfile } from '../../../support/erase.ts';
+import { changeByHand, importLines } from '../../../support/import.ts';
+import { request } from '../../../support/keys.ts';
+import { sendDueNotices } from '../../../support/mail/notices.ts';
+import { startSmtp } from '../../../support/mail/smtp.ts';
+import { refusal } from '../../../support/refusal.ts';
+import { testClock, testDeps } from '../../../support/world.ts';
+
+const ADA = { id: 7, username: 'Ada', email: 'ada@example.org' };
+const EVE = { id: 8, username: 'Eve', email: 'eve@example.org' };
+const NEW = { ...ADA, email: 'new@example.org' };
+
+const smtp = await startSmtp();
+const variables = { MAIL_URL: smtp.url, MAIL_FROM: 'keys@example.net' };
+let clock = testClock();
+let deps = testDeps({ clock, variables });
+
+beforeEach(async () => {
+  clock = testClock();
+  deps = testDeps({ clock, variables });
+  smtp.received.length = 0;
+  await importLines(deps, [ADA, EVE]);
+});
+
+/** Who was told what, as the server sends it now. */
+async function told(): Promise<string[]> {
+  const before = smtp.received.length;
+  await sendDueNotices(deps, () => undefined, false);
+  return smtp.received.slice(before).map(({ to, raw }) => `${to[0]}: ${/^Subject: (.*)\r$/m.exec(raw)?.[1]}`);
+}
+
+const stored = () => JSON.stringify(deps.db.$client.query('SELECT * FROM notices').all());
+const SUBJECT = 'Your profile has another e-mail address now';
+
+describe('the former address', () => {
+  for (const [way, change] of [
+    ['an import', () => importLines(deps, [NEW])],
+    ['an import that merges', () => importLines(deps, [{ id: 7, email: 'new@example.org' }], { merge: true })],
+    ['an import of all or nothing', () => importLines(deps, [EVE, NEW], { strict: true })],
+    ['an import that takes it away', () => importLines(deps, [{ ...ADA, email: null }])],
+    ['profiles set', async () => void changeByHand(deps, 'ada', () => ({ email: 'new@example.org' }))],
+  ] satisfies [string, () => Promise<unknown>][]) {
+    test(`is told by mail of ${way}, and not where the new one is`, async () => {
+      await change();
+      expect(await told()).toEqual([`ada@example.org: ${SUBJECT}`]);
+      expect(smtp.received.at(-1)?.raw).not.toContain('new@example.org');
+      expect(await told()).toEqual([]);
+    });
+  }
+
+  test('is kept until it is told, and then no longer', async () => {
+    await importLines(deps, [NEW]);
+    expect(stored()).toContain('ada@example.org');
+    await told();
+    expect(stored()).not.toContain('example.org');
+  });
+
+  test('is kept no longer than three days where it can’t be reached, and not at all once the profile is erased', async () => {
+    await importLines(deps, [NEW, { ...EVE, email: 'eva@example.org' }]);
+    eraseProfile(deps, 'Eve', onBox('root'));
+    expect(stored()).not.toContain('eve@');
+    clock.advance(3 * DAY_MS);
+    expect(await told()).toEqual([]);
+    expect(stored()).not.toContain('example.org');
+    expect(stored()).toContain('dropped');
+  });
+
+  test('is told nothing where it stays, also in other letter case, where there was none, or the line is refused', async () => {
+    await importLines(deps, [{ id: 9, username: 'Bob', email: null }]);
+    await importLines(deps, [
+      { ...ADA, displayName: 'Ada Lovelace', viewsCount: 7 },
+      { ...EVE, email: 'EVE@Example.org' },
+      { id: 9, username: 'Bob', email: 'bob@example.org' },
+      { ...NEW, username: 'Eve' },
+    ]);
+    expect(await told()).toEqual([]);
+  });
+
+  test('is told once of an import in which the address changes several times, and thrice a day at most', async () => {
+    const to = (name: string) => ({ ...ADA, email: `${name}@example.org` });
+    await importLines(deps, [to('a'), to('b'), to('c')]);
+    const all = await told();
+    for (const name of ['d', 'e', 'f', 'g']) {
+      clock.advance(60_000);
+      await importLines(deps, [to(name)]);
+      all.push(...(await told()));
+    }
+    expect(all).toEqual(['ada', 'c', 'd'].map((name) => `${name}@example.org: ${SUBJECT}`));
+    clock.advance(DAY_MS);
+    await importLines(deps, [to('h')]);
+    expect(await told()).toEqual([`g@example.org: ${SUBJECT}`]);
+  });
+
+  test('waits behind all other mails, since one import may change very many', async () => {
+    await importLines(deps, [NEW]);
+    clock.advance(1000);
+    const other = await request(deps, { profile: 'Eve' });
+    rejectKey(deps, { identifier: other, reason: 'No.', by: onBox('root') });
+    expect(await told()).toEqual([
+      `eve@example.org: Your API key request ${other} was rejected`,
+      `ada@example.org: ${SUBJECT}`,
+    ]);
+  });
+});
+
+describe('a pending request', () => {
+  test('says when the address was changed, until it is decided', async () => {
+    const identifier = await request(deps, { profile: 'Ada' });
+    expect(showKey(deps, identifier).addressChangedAt).toBeNull();
+    clock.advance(5000);
+    await importLines(deps, [NEW]);
+    expect(showKey(deps, identifier)).toMatchObject({ state: 'pending', addressChangedAt: '2026-01-01T00:00:05.000Z' });
+    expect(keyHistory(deps, identifier).at(-1)).toMatchObject({
+      event: 'address changed',
+      by: 'operator (on the box)',
+    });
+    await approveKey(deps, { identifier, grant: {}, by: onBox('admin') });
+    expect(showKey(deps, identifier)).toMatchObject({ state: 'Active', addressChangedAt: null });
+    expect(smtp.received.at(-1)?.to).toEqual(['new@example.org']);
+  });
+
+  test('whose secret is being mailed to the former address stays pending, and that secret never works', async () => {
+    const identifier = await request(deps, { profile: 'Ada' });
+    const slow = await startSmtp({ onMessage: () => void changeByHand(deps, 'ada', () => ({ email: NEW.email })) });
+    const target = parseMailUrl(slow.url);
+    if (target === null) throw new Error('no target');
+    const mailing = { ...deps, mailer: async () => createMailer(target, 'keys@example.net') };
+    const error = await approveKey(mailing, { identifier, grant: {}, by: onBox('admin') }).catch((fault) => fault);
+    expect(error).toBeInstanceOf(AppError);
+    expect(error.message).toContain('the e-mail address of Ada was changed');
+    expect(error.message).toContain('will never work');
+    expect(showKey(deps, identifier)).toMatchObject({ state: 'pending', attempt: { number: 1, result: 'voided' } });
+    expect(keyHistory(deps, identifier).at(-1)).toMatchObject({ event: 'address changed', detail: { attempt: 1 } });
+    // Approved again at once, without waiting for the lease of the attempt that is void.
+    await approveKey(deps, { identifier, grant: {}, by: onBox('admin') });
+    expect(showKey(deps, identifier).state).toBe('Active');
+    expect(smtp.received.map(({ to }) => to[0])).toEqual(['new@example.org']);
+  });
+
+  test('that somebody else approves while its secret is mailed to the former address is not said to be pending', async () => {
+    const identifier = await request(deps, { profile: 'Ada' });
+    const slow = await startSmtp({
+      onMessage: async () => {
+        changeByHand(deps, 'ada', () => ({ email: NEW.email }));
+        await approveKey(deps, { identifier, grant: {}, by: onBox('other') });
+      },
+    });
+    const target = parseMailUrl(slow.url);
+    if (target === null) throw new Error('no target');
+    const mailing = { ...deps, mailer: async () => createMailer(target, 'keys@example.net') };
+    const error = await refusal(approveKey(mailing, { identifier, grant: {}, by: onBox('admin') }));
+    expect([error.code, error.message]).toEqual([
+      'refused',
+      `While the mail was on its way, the e-mail address of Ada was changed. Key ${identifier} is Active by now: "profilectl keys show ${identifier}" says how. The secret in that mail will never work.`,
+    ]);
+    expect(showKey(deps, identifier)).toMatchObject({ state: 'Active', attempt: { number: 3 } });
+  });
+
+  test('of another profile is not touched', async () => {
+    const identifier = await request(deps, { profile: 'Eve' });
+    await importLines(deps, [NEW, EVE]);
+    expect(showKey(deps, identifier).addressChangedAt).toBeNull();
+    expect(keyHistory(deps, identifier)).toHaveLength(1);
+  });
+});

@@ -1,0 +1,190 @@
+import { describe, expect, test } from 'bun:test';
+import { canMove, MOVES } from '../../../../shared/keys/key.ts';
+import { type Approvable, closingResult, decideBegin, mayActivate } from '../../../../shared/keys/life/approval.ts';
+
+// Every interleaving of several approvers, somebody who withdraws, rejects or revokes, crashes, lost acknowledgements
+// and leases that run out, on the pure decisions that the product takes. A step is one transaction, or one outcome of
+// the mail server; nothing smaller can be seen from outside. The naive variants below show that the check bites.
+
+/** Where an approver is: `number` is the attempt that it has begun. */
+type Approver =
+  | { at: 'idle' }
+  | { at: 'mailing' | 'accepted'; number: number; leaseEndsAt: number }
+  | { at: 'refused' | 'unknown'; number: number };
+
+type World = {
+  key: Approvable;
+  /** The attempt whose secret's hash is stored. */
+  hash: number | null;
+  /** Attempts whose mail the server took. */
+  delivered: number[];
+  /** Attempts whose approver was told, or would be, that the secret never works. */
+  void: number[];
+  approvers: Approver[];
+  time: number;
+};
+
+/** The parts that a naive variant replaces. */
+type Protocol = {
+  begin: typeof decideBegin;
+  mayActivate: typeof mayActivate;
+  hashFirst: boolean;
+};
+
+const PRODUCT: Protocol = { begin: decideBegin, mayActivate, hashFirst: false };
+
+const MOST = { approvers: 3, attempts: 4, time: 3 } as const;
+const LEASE = 1;
+
+function start(): World {
+  return {
+    key: { state: 'pending', attemptNumber: 0, open: null },
+    hash: null,
+    delivered: [],
+    void: [],
+    approvers: Array.from({ length: MOST.approvers }, () => ({ at: 'idle' })),
+    time: 0,
+  };
+}
+
+/** Every world that one step leads to. */
+function next(world: World, protocol: Protocol): World[] {
+  const worlds: World[] = [];
+  // Several times as quick as structuredClone.
+  const text = JSON.stringify(world);
+  const step = (change: (copy: World) => void) => {
+    const copy = JSON.parse(text) as World;
+    change(copy);
+    worlds.push(copy);
+  };
+  for (const [index, approver] of world.approvers.entries()) {
+    const become = (copy: World, now: Approver) => {
+      copy.approvers[index] = now;
+    };
+    if (approver.at === 'idle') {
+      const decision = protocol.begin(world.key, world.time);
+      if (decision.kind !== 'begin' || decision.number > MOST.attempts) continue;
+      const { number } = decision;
+      step((copy) => {
+        const leaseEndsAt = copy.time + LEASE;
+        copy.key.attemptNumber = number;
+        copy.key.open = { number, startedAt: copy.time, leaseEndsAt };
+        if (protocol.hashFirst) activate(copy, number);
+        become(copy, { at: 'mailing', number, leaseEndsAt });
+      });
+      continue;
+    }
+    const { number } = approver;
+    // A crash at any point: the process is gone, and what it has not written stays unwritten.
+    step((copy) => become(copy, { at: 'idle' }));
+    if (approver.at === 'mailing') {
+      const { leaseEndsAt } = approver;
+      step((copy) => {
+        copy.delivered.push(number);
+        become(copy, { at: 'accepted', number, leaseEndsAt });
+      });
+      step((copy) => {
+        copy.delivered.push(number);
+        become(copy, { at: 'unknown', number });
+      });
+      step((copy) => become(copy, { at: 'unknown', number }));
+      step((copy) => become(copy, { at: 'refused', number }));
+    } else if (approver.at === 'accepted') {
+      step((copy) => {
+        if (protocol.hashFirst || protocol.mayActivate(copy.key, number)) activate(copy, number);
+        else copy.void.push(number);
+        become(copy, { at: 'idle' });
+      });
+    } else {
+      const outcome = approver.at;
+      step((copy) => {
+        if (closingResult(copy.key, number, outcome) !== null) copy.key.open = null;
+        copy.void.push(number);
+        become(copy, { at: 'idle' });
+      });
+    }
+  }
+  for (const move of ['withdraw', 'reject', 'revoke'] as const) {
+    if (!canMove(world.key.state, move)) continue;
+    step((copy) => {
+      copy.key = { state: MOVES[move].to, attemptNumber: copy.key.attemptNumber + 1, open: null };
+      copy.hash = null;
+    });
+  }
+  if (world.time < MOST.time) {
+    step((copy) => {
+      copy.time++;
+    });
+  }
+  return worlds;
+}
+
+function activate(world: World, number: number): void {
+  world.key.state = 'Active';
+  world.key.open = null;
+  world.hash = number;
+}
+
+/** The promise that a world breaks, or null. */
+function broken(world: World): string | null {
+  const { key, hash, delivered } = world;
+  if (key.state === 'Active' && (hash === null || !delivered.includes(hash))) return 'Active without an accepted mail';
+  if (key.state !== 'Active' && hash !== null) return 'a secret works though the key is not Active';
+  if (hash !== null && world.void.includes(hash)) return 'a secret works that was declared void';
+  if (hash !== null && hash !== key.attemptNumber) return 'a secret works that a later mail voids';
+  const mailing = world.approvers.filter((approver) => approver.at === 'mailing' && world.time < approver.leaseEndsAt);
+  if (mailing.length > 1 && key.state === 'pending') return 'two approvers mail at once';
+  return null;
+}
+
+/** Differs between approvers that differ. */
+function rankOf(approver: Approver): string {
+  return Object.values(approver).join();
+}
+
+/** Breadth first over every reachable world; stops at the first that breaks a promise. */
+function explore(protocol: Protocol): { states: number; violation: string | null } {
+  const seen = new Set<string>();
+  let edge = [start()];
+  while (edge.length > 0) {
+    const found: World[] = [];
+    for (const world of edge) {
+      // Which approver is which does not matter, nor in which order mails were taken.
+      world.approvers.sort((a, b) => (rankOf(a) < rankOf(b) ? -1 : 1));
+      world.delivered = [...new Set(world.delivered)].sort();
+      world.void = [...new Set(world.void)].sort();
+      const name = JSON.stringify(world);
+      if (seen.has(name)) continue;
+      seen.add(name);
+      const violation = broken(world);
+      if (violation !== null) return { states: seen.size, violation };
+      found.push(...next(world, protocol));
+    }
+    edge = found;
+  }
+  return { states: seen.size, violation: null };
+}
+
+describe('the approval protocol, every interleaving', () => {
+  test('no reachable state breaks a promise', () => {
+    const { states, violation } = explore(PRODUCT);
+    expect(violation).toBeNull();
+    expect(states).toBeGreaterThan(10_000);
+    process.stderr.write(`approval protocol: ${states} states, no violation\n`);
+  });
+
+  const naive: [string, Partial<Protocol>, string][] = [
+    ['the hash stored first', { hashFirst: true }, 'Active without an accepted mail'],
+    [
+      'mail first without a fence',
+      { mayActivate: (key) => key.state === 'pending' },
+      'a secret works that a later mail voids',
+    ],
+    ['no lease', { begin: (key, nowMs) => decideBegin({ ...key, open: null }, nowMs) }, 'two approvers mail at once'],
+  ];
+  for (const [name, change, violation] of naive) {
+    test(`the naive variant fails: ${name}`, () => {
+      expect(explore({ ...PRODUCT, ...change }).violation).toBe(violation);
+    });
+  }
+});

@@ -1,0 +1,253 @@
+import { beforeEach, describe, expect, test } from 'bun:test';
+import { keysText, keyText } from '../../../../cli/keys/print.ts';
+import { approveKey } from '../../../../shared/approval/approve.ts';
+import { DAY_MS } from '../../../../shared/clock.ts';
+import { effectsOfPlatform } from '../../../../shared/erasure/feed-policy.ts';
+import { detailText } from '../../../../shared/keys/history-text.ts';
+import { revokeKey } from '../../../../shared/keys/life/lifecycle.ts';
+import type { Verifier } from '../../../../shared/keys/verify.ts';
+import { keyHistory, showKey } from '../../../../shared/keys/view.ts';
+import { createMailer } from '../../../../shared/mail/mailer.ts';
+import { parseMailUrl } from '../../../../shared/mail/target.ts';
+import { onBox } from '../../../support/actors.ts';
+import { eraseProfile } from '../../../support/erase.ts';
+import { changeByHand, importLines } from '../../../support/import.ts';
+import { keyIn, keysListed, request, withoutLease } from '../../../support/keys.ts';
+import { sendDueNotices } from '../../../support/mail/notices.ts';
+import { type ReceivedMail, startSmtp } from '../../../support/mail/smtp.ts';
+import { readingOf } from '../../../support/reading.ts';
+import { refusal } from '../../../support/refusal.ts';
+import { testClock, testDeps } from '../../../support/world.ts';
+
+const ADA = { id: 7, username: 'Ada', email: 'ada@example.org' };
+const EVE = { id: 8, username: 'Eve', email: 'eve@example.org' };
+const BANNED = { ...ADA, banned: true };
+const FREE = { ...ADA, banned: false };
+
+const smtp = await startSmtp();
+const variables = { MAIL_URL: smtp.url, MAIL_FROM: 'keys@example.net' };
+let clock = testClock();
+let deps = testDeps({ clock, variables });
+let verify: Verifier;
+
+beforeEach(async () => {
+  clock = testClock();
+  deps = testDeps({ clock, variables });
+  await importLines(deps, [ADA, EVE]);
+  verify = readingOf(deps).verify;
+  smtp.received.length = 0;
+});
+
+const SECRET = /plk_[0-9A-Za-z]{8}_[0-9A-Za-z]{38}/;
+const secretIn = ({ raw }: ReceivedMail) => SECRET.exec(raw.replaceAll('=\r\n', ''))?.[0] ?? '';
+
+/** An Active key of a profile, and its secret. */
+async function issue(profile = 'Ada', grant: Parameters<typeof approveKey>[1]['grant'] = {}) {
+  const identifier = await request(deps, { profile });
+  await approveKey(withoutLease(deps), { identifier, grant, by: onBox('admin') });
+  return { identifier, secret: secretIn(smtp.received.at(-1) as ReceivedMail) };
+}
+
+/** The mails that the server sends now: to whom, and about what. */
+async function told(): Promise<string[]> {
+  const before = smtp.received.length;
+  await sendDueNotices(deps, () => undefined, false);
+  return smtp.received
+    .slice(before)
+    .map(({ to, raw }) => `${to[0]}: ${/^Subject: (.*(?:\r\n .*)*)\r$/m.exec(raw)?.[1]?.replace(/\r\n /g, ' ')}`);
+}
+
+const ban = () => void changeByHand(deps, 'ada', () => ({ banned: true }));
+const unban = () => void changeByHand(deps, 'ada', () => ({ banned: false }));
+
+const TOLD_BAN = 'ada@example.org: Your profile was banned, and its API keys are refused';
+const TOLD_UNBAN = 'ada@example.org: Your profile is not banned any more, and its API keys work again';
+
+const platform = { onKeys: effectsOfPlatform({ name: 'backend', isWithoutAddress: false, eraseLimit: 1 }) };
+
+describe('a ban stops the keys of its profile, an unban revives them, and history and mail tell of both:', () => {
+  for (const [way, begin, end, by] of [
+    ['by hand', async () => ban(), async () => unban(), 'operator (on the box)'],
+    ['an import', () => importLines(deps, [BANNED]), () => importLines(deps, [FREE]), 'operator (on the box)'],
+    [
+      'an import that merges',
+      () => importLines(deps, [{ id: 7, banned: true }], { merge: true }),
+      () => importLines(deps, [{ id: 7, banned: false }], { merge: true }),
+      'operator (on the box)',
+    ],
+    [
+      'an import of all or nothing',
+      () => importLines(deps, [EVE, BANNED], { strict: true }),
+      () => importLines(deps, [EVE, FREE], { strict: true }),
+      'operator (on the box)',
+    ],
+    [
+      'lines of a platform',
+      () => importLines(deps, [BANNED], platform),
+      () => importLines(deps, [FREE], platform),
+      'platform backend',
+    ],
+  ] satisfies [string, () => Promise<unknown>, () => Promise<unknown>, string][]) {
+    test(way, async () => {
+      const { identifier, secret } = await issue();
+      const other = await issue('Eve');
+      expect(verify(secret)?.identifier).toBe(identifier);
+      clock.advance(1000);
+      await begin();
+      expect([verify(secret), verify(other.secret)?.identifier]).toEqual([null, other.identifier]);
+      expect(showKey(deps, identifier)).toMatchObject({ state: 'Active', refusedFor: 'ban' });
+      expect(keyHistory(deps, identifier).at(-1)).toEqual({
+        at: '2026-01-01T00:00:01.000Z',
+        by,
+        event: 'profile banned',
+        from: 'Active',
+        to: 'Active',
+        detail: null,
+      });
+      expect(await told()).toEqual([TOLD_BAN]);
+      expect(smtp.received.at(-1)?.raw).toContain(identifier);
+      clock.advance(1000);
+      await end();
+      expect(verify(secret)?.identifier).toBe(identifier);
+      expect(showKey(deps, identifier)).toMatchObject({ state: 'Active', refusedFor: null });
+      expect(keyHistory(deps, identifier).at(-1)).toMatchObject({ by, event: 'profile unbanned', to: 'Active' });
+      expect(await told()).toEqual([TOLD_UNBAN]);
+      expect(keyHistory(deps, other.identifier)).toHaveLength(3);
+    });
+  }
+});
+
+test('a ban by SQL of somebody’s own stops the keys too', async () => {
+  const { identifier, secret } = await issue();
+  expect(verify(secret)).not.toBeNull();
+  deps.db.$client.run('UPDATE profiles SET banned = 1 WHERE id = 7');
+  expect(verify(secret)).toBeNull();
+  expect(showKey(deps, identifier).refusedFor).toBe('ban');
+});
+
+describe('while a profile is banned', () => {
+  test('its keys keep their states and places, and expire as ever', async () => {
+    const expiring = await issue('Ada', { expiresAtMs: clock.nowMs() + 5_000 });
+    const pending = await request(deps, { profile: 'Ada' });
+    const revoked = await keyIn('revoked', { ...deps, clock }, 'Ada');
+    ban();
+    const states = async () => (await keysListed(deps, { profile: 'Ada' })).map((key) => [key.state, key.refusedFor]);
+    expect(await states()).toEqual([
+      ['pending', null],
+      ['Active', 'ban'],
+      ['revoked', null],
+    ]);
+    expect(keyHistory(deps, pending).at(-1)).toMatchObject({ event: 'profile banned', from: 'pending', to: 'pending' });
+    expect(keyHistory(deps, revoked).at(-1)).toMatchObject({ event: 'revoked' });
+    clock.advance(5_000);
+    expect(showKey(deps, expiring.identifier)).toMatchObject({ state: 'expired', refusedFor: null });
+    unban();
+    expect(verify(expiring.secret)).toBeNull();
+    expect(keyHistory(deps, expiring.identifier).at(-1)).toMatchObject({ event: 'expired' });
+    expect(keyHistory(deps, pending).at(-1)).toMatchObject({ event: 'profile unbanned' });
+  });
+
+  test('a key that is revoked never works again, and an erased profile’s is not said to be banned', async () => {
+    const first = await issue();
+    const second = await issue();
+    ban();
+    revokeKey(deps, { identifier: first.identifier, reason: 'Abuse.', by: onBox('admin') });
+    unban();
+    expect([verify(first.secret), verify(second.secret)?.identifier]).toEqual([null, second.identifier]);
+    ban();
+    eraseProfile(deps, 'Ada', onBox('root'));
+    expect(showKey(deps, second.identifier)).toMatchObject({ state: 'revoked', refusedFor: null });
+  });
+
+  test('keys show and keys list say that the key is refused', async () => {
+    const { identifier } = await issue();
+    ban();
+    const key = showKey(deps, identifier);
+    expect(keyText(key, 100)).toContain('State           Active, but refused: its profile is banned\n');
+    expect(keysText([key], clock.nowMs())).toContain('Active (banned)');
+  });
+
+  test('nothing is requested and approved for it', async () => {
+    const identifier = await request(deps, { profile: 'Ada' });
+    ban();
+    const approval = approveKey(deps, { identifier, grant: {}, by: onBox('admin') });
+    expect((await refusal(approval)).message).toContain('The profile Ada is banned');
+    expect((await refusal(request(deps, { profile: 'Ada' }))).message).toContain('The profile Ada is banned');
+    expect(showKey(deps, identifier)).toMatchObject({ state: 'pending', attempt: null });
+  });
+});
+
+test('a ban while the secret is being mailed voids the approval: the key stays pending, and that secret never works', async () => {
+  const identifier = await request(deps, { profile: 'Ada' });
+  const slow = await startSmtp({ onMessage: ban });
+  const target = parseMailUrl(slow.url);
+  if (target === null) throw new Error('no target');
+  const mailing = { ...deps, mailer: async () => createMailer(target, 'keys@example.net') };
+  const error = await refusal(approveKey(mailing, { identifier, grant: {}, by: onBox('admin') }));
+  expect([error.code, error.message]).toEqual([
+    'refused',
+    `While the mail was on its way, the profile Ada was banned. Key ${identifier} is pending still: it can be approved once the ban is lifted. The secret in that mail will never work.`,
+  ]);
+  expect(showKey(deps, identifier)).toMatchObject({ state: 'pending', attempt: { number: 1, result: 'voided' } });
+  const entry = keyHistory(deps, identifier).at(-1);
+  expect(entry).toMatchObject({ event: 'profile banned', detail: { attempt: 1 } });
+  expect(detailText(entry as NonNullable<typeof entry>)).toBe('attempt 1 voided');
+  unban();
+  await approveKey(deps, { identifier, grant: {}, by: onBox('admin') });
+  const [voided, mailed] = [slow.received.at(-1), smtp.received.at(-1)].map((mail) => secretIn(mail as ReceivedMail));
+  expect([verify(voided as string), verify(mailed as string)?.identifier]).toEqual([null, identifier]);
+});
+
+describe('the owner', () => {
+  test('gets no mail where no key is Active, and none where nothing changes', async () => {
+    await request(deps, { profile: 'Ada' });
+    await issue('Ada', { expiresAtMs: clock.nowMs() + 1000 });
+    clock.advance(1000);
+    ban();
+    expect(await told()).toEqual([]);
+    unban();
+    await issue();
+    ban();
+    expect(await told()).toEqual([TOLD_BAN]);
+    clock.advance(1000);
+    ban();
+    await importLines(deps, [{ ...BANNED, displayName: 'Ada Lovelace' }, ADA]);
+    expect(await told()).toEqual([]);
+  });
+
+  test('gets one mail for all keys, and none of a ban that was lifted before it was sent', async () => {
+    const keys = [await issue(), await issue()];
+    ban();
+    expect(await told()).toEqual([TOLD_BAN]);
+    for (const { identifier } of keys) expect(smtp.received.at(-1)?.raw).toContain(identifier);
+    clock.advance(1000);
+    unban();
+    clock.advance(1000);
+    ban();
+    expect(await told()).toEqual([TOLD_BAN]);
+  });
+
+  test('gets one mail of an import that bans several times, and three a day at most', async () => {
+    await issue();
+    await importLines(deps, [BANNED, FREE, BANNED]);
+    const all = await told();
+    for (let turn = 0; turn < 4; turn++) {
+      for (const change of [unban, ban]) {
+        clock.advance(60_000);
+        change();
+        all.push(...(await told()));
+      }
+    }
+    expect(all).toEqual([TOLD_BAN, TOLD_UNBAN, TOLD_BAN]);
+    clock.advance(DAY_MS);
+    unban();
+    expect(await told()).toEqual([TOLD_UNBAN]);
+  });
+
+  test('has as many mails of other profiles’ bans as before', async () => {
+    await issue();
+    await issue('Eve');
+    await importLines(deps, [BANNED, { ...EVE, banned: true }]);
+    expect((await told()).map((mail) => mail.split(':')[0])).toEqual(['ada@example.org', 'eve@example.org']);
+  });
+});

@@ -1,0 +1,159 @@
+import { describe, expect, test } from 'bun:test';
+import { performAndSend } from '../../../../cli/keys/local-keys.ts';
+import { DAY_MS } from '../../../../shared/clock.ts';
+import type { Permission } from '../../../../shared/db/key-columns.ts';
+import type { KeyChange } from '../../../../shared/keys/fields/input-groups.ts';
+import { revokeKey } from '../../../../shared/keys/life/lifecycle.ts';
+import { keyHistory, showKey } from '../../../../shared/keys/view.ts';
+import { OPERATIONS } from '../../../../shared/operations.ts';
+import { onBox } from '../../../support/actors.ts';
+import { eraseProfile } from '../../../support/erase.ts';
+import { issue, keyIn, mails, waitingForLock } from '../../../support/keys.ts';
+import { sendDueNotices } from '../../../support/mail/notices.ts';
+import { insertProfile } from '../../../support/profiles.ts';
+import { readingOf } from '../../../support/reading.ts';
+import { refusal } from '../../../support/refusal.ts';
+import { testClock, testDeps } from '../../../support/world.ts';
+
+const LIMIT = { quota: 60, windowSeconds: 60 };
+
+/** A database with one Active key. */
+async function world(variables: Record<string, string> = {}) {
+  const clock = testClock();
+  const deps = { ...testDeps({ variables }), clock };
+  insertProfile(deps.db);
+  const { identifier, secret } = await issue(deps, {}, { rateLimits: [LIMIT] });
+  const change = (change: KeyChange, by = onBox('admin')) =>
+    performAndSend(deps, by, OPERATIONS.change, { identifier, ...change });
+  /** What was changed so far, as the history has it. */
+  const changes = () =>
+    keyHistory(deps, identifier).flatMap(({ event, detail }) => (event === 'changed' ? [detail?.changes] : []));
+  return { clock, deps, identifier, secret, change, changes, ...readingOf(deps) };
+}
+
+test('what is given is changed, what is not stays, and the secret works on at once with the new grant', async () => {
+  const { clock, deps, identifier, secret, verify, change, changes } = await world();
+  expect(verify(secret)).toMatchObject({ permissions: ['api.lookup'], rateLimits: [LIMIT], expiresAt: null });
+  const both: Permission[] = ['api.leaderboard', 'api.lookup'];
+  await change({ permissions: both });
+  expect(verify(secret)).toMatchObject({ permissions: ['api.lookup', 'api.leaderboard'], rateLimits: [LIMIT] });
+  const rateLimits = [
+    { quota: 5, windowSeconds: 60 },
+    { quota: 7, windowSeconds: 3_600 },
+  ];
+  const expiresAtMs = clock.nowMs() + DAY_MS;
+  await change({ rateLimits, expiresAtMs });
+  expect(verify(secret)).toMatchObject({ rateLimits, expiresAt: expiresAtMs });
+  await change({ expiresAtMs: null });
+  expect(verify(secret)).toMatchObject({ rateLimits, expiresAt: null });
+  expect(showKey(deps, identifier)).toMatchObject({ state: 'Active', rateLimits, expiresAt: null });
+  const end = '2026-01-02T00:00:00.000Z';
+  expect(changes()).toEqual([
+    { permissions: { from: ['api.lookup'], to: ['api.lookup', 'api.leaderboard'] } },
+    { rateLimits: { from: [LIMIT], to: rateLimits }, expiresAt: { from: null, to: end } },
+    { expiresAt: { from: end, to: null } },
+  ]);
+  expect(keyHistory(deps, identifier).at(-1)).toMatchObject({ by: 'admin (on the box)', from: 'Active', to: 'Active' });
+});
+
+test('the owner is mailed from what to what, without the secret', async () => {
+  const { deps, change } = await world();
+  expect(await change({ rateLimits: [{ quota: 600, windowSeconds: 60 }] })).toMatchObject({ warning: null });
+  const mail = mails(deps).at(-1) ?? '';
+  expect(mail).toContain('was changed');
+  expect(mail).toMatch(/60\/1m[\s\S]*600\/1m/);
+  expect(mail).not.toContain('plk_');
+});
+
+test('a mail that does not go out is said and sent later, and the change holds', async () => {
+  const { deps, identifier, change } = await world();
+  const silent = { ...deps, mailer: async () => null };
+  const outcome = await performAndSend(silent, onBox('a'), OPERATIONS.change, {
+    identifier,
+    permissions: ['api.leaderboard'],
+  });
+  expect(outcome.warning).toContain('MAIL_URL is not set');
+  expect(showKey(deps, identifier).permissions).toEqual(['api.leaderboard']);
+  expect(mails(deps).at(-1)).not.toContain('was changed');
+  await sendDueNotices(deps, () => undefined, false);
+  expect(mails(deps).at(-1)).toMatch(/was changed[\s\S]*api\.lookup[\s\S]*api\.leaderboard/);
+  expect(await change({ permissions: ['api.leaderboard'] })).toMatchObject({
+    warning: expect.stringContaining('nothing was changed'),
+  });
+});
+
+test('a change to what is so already adds no history and sends no mail', async () => {
+  const { deps, change, changes } = await world();
+  const before = mails(deps).length;
+  for (let turn = 0; turn < 2; turn++) {
+    const { warning } = await change({ permissions: ['api.lookup'], rateLimits: [LIMIT], expiresAtMs: null });
+    expect(warning).toContain('nothing was changed');
+  }
+  expect([changes(), mails(deps).length]).toEqual([[], before]);
+});
+
+describe('refused, and nothing happens', () => {
+  for (const state of ['pending', 'rejected', 'withdrawn', 'revoked', 'expired'] as const) {
+    test(`where the key is ${state}`, async () => {
+      const { deps } = await world();
+      const identifier = await keyIn(state, deps, 'user1');
+      const before = JSON.stringify([showKey(deps, identifier), keyHistory(deps, identifier)]);
+      const change = { expiresAtMs: deps.clock.nowMs() + DAY_MS };
+      const error = await refusal(performAndSend(deps, onBox('admin'), OPERATIONS.change, { identifier, ...change }));
+      expect([error.code, error.message]).toEqual([
+        'refused',
+        `Key ${identifier} is ${state}; only Active and suspended keys can be changed.`,
+      ]);
+      expect(JSON.stringify([showKey(deps, identifier), keyHistory(deps, identifier)])).toBe(before);
+    });
+  }
+
+  test('where the key expires while the change waits for the write lock', async () => {
+    const { clock, deps, identifier, change } = await world();
+    await change({ expiresAtMs: clock.nowMs() + 1000 });
+    const error = await refusal(
+      performAndSend(waitingForLock(deps, 1000), onBox('admin'), OPERATIONS.change, { identifier, expiresAtMs: null }),
+    );
+    expect(error.message).toContain('is expired');
+    clock.advance(1000);
+    expect(showKey(deps, identifier).state).toBe('expired');
+  });
+
+  test('where the new expiry is past, or there is nothing to change', async () => {
+    const { clock, change, changes } = await world();
+    for (const wrong of [{ expiresAtMs: clock.nowMs() }, {}, { rateLimits: null }]) {
+      expect((await refusal(change(wrong))).code).toBe('usage');
+    }
+    expect(changes()).toEqual([]);
+  });
+
+  test('where the profile was erased', async () => {
+    const { deps, change, changes } = await world();
+    await change({ permissions: ['api.leaderboard'] });
+    eraseProfile(deps, 'user1', onBox('admin'));
+    expect((await refusal(change({ permissions: ['api.lookup'] }))).message).toContain('is revoked');
+    // The history keeps that something was changed, and loses what.
+    expect(changes()).toEqual([undefined]);
+  });
+});
+
+test('a change and a revocation: whichever comes first, the key ends revoked', async () => {
+  const { deps, identifier, secret, verify, change } = await world();
+  await change({ expiresAtMs: deps.clock.nowMs() + DAY_MS });
+  await revokeKey(deps, { identifier, reason: 'Leaked.', by: onBox('admin') });
+  expect((await refusal(change({ expiresAtMs: null }))).code).toBe('refused');
+  expect(verify(secret)).toBeNull();
+});
+
+test('a key that was changed to end earlier is refused from that moment on, one to end later is not', async () => {
+  const { clock, change, secret, verify } = await world();
+  await change({ expiresAtMs: clock.nowMs() + 5000 });
+  await change({ expiresAtMs: clock.nowMs() + 2000 });
+  clock.advance(1999);
+  expect(verify(secret)).not.toBeNull();
+  await change({ expiresAtMs: clock.nowMs() + 5000 });
+  clock.advance(4999);
+  expect(verify(secret)).not.toBeNull();
+  clock.advance(1);
+  expect(verify(secret)).toBeNull();
+});

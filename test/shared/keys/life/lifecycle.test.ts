@@ -1,0 +1,250 @@
+import { beforeEach, describe, expect, test } from 'bun:test';
+import { approveKey } from '../../../../shared/approval/approve.ts';
+import type { Db } from '../../../../shared/db/connect.ts';
+import { KEY_STATES, type KeyState } from '../../../../shared/db/key-columns.ts';
+import { parseExpiry } from '../../../../shared/keys/expiry.ts';
+import type { ListInput } from '../../../../shared/keys/fields/input-groups.ts';
+import { expireKeys } from '../../../../shared/keys/life/expire.ts';
+import { editKey, rejectKey, revokeKey, withdrawKey } from '../../../../shared/keys/life/lifecycle.ts';
+import { keyHistory, showKey } from '../../../../shared/keys/view.ts';
+import { onBox } from '../../../support/actors.ts';
+import { eraseProfile } from '../../../support/erase.ts';
+import { DESCRIPTION, issue, keyIn, keysListed, moveByAdmin, request } from '../../../support/keys.ts';
+import { insertProfile } from '../../../support/profiles.ts';
+import { refusal } from '../../../support/refusal.ts';
+import { testClock, testDeps } from '../../../support/world.ts';
+
+const clock = testClock();
+const deps = { ...testDeps({ clock }), clock };
+let profile = 'user1';
+let nextId = 1;
+
+beforeEach(() => {
+  profile = `user${nextId}`;
+  insertProfile(deps.db, { id: nextId++ });
+});
+
+const VERBS = {
+  approve: (identifier: string) => approveKey(deps, { identifier, grant: {}, by: onBox('admin') }),
+  reject: async (identifier: string) => rejectKey(deps, { identifier, reason: 'No.', by: onBox('admin') }),
+  withdraw: async (identifier: string) => withdrawKey(deps, { identifier, by: onBox('owner') }),
+  revoke: async (identifier: string) => revokeKey(deps, { identifier, reason: 'Leaked.', by: onBox('admin') }),
+  suspend: async (identifier: string) => moveByAdmin(deps, identifier, 'suspend'),
+  resume: async (identifier: string) => moveByAdmin(deps, identifier, 'resume'),
+  edit: async (identifier: string) => editKey(deps, { identifier, name: 'New name', by: onBox('owner') }),
+} as const;
+
+/** Where each verb leads from each state; what is absent is refused and changes nothing. */
+const LEADS: Record<keyof typeof VERBS, Partial<Record<KeyState, KeyState>>> = {
+  approve: { pending: 'Active' },
+  reject: { pending: 'rejected' },
+  withdraw: { pending: 'withdrawn' },
+  revoke: { Active: 'revoked', suspended: 'revoked' },
+  suspend: { Active: 'suspended' },
+  resume: { suspended: 'Active' },
+  edit: Object.fromEntries(KEY_STATES.map((state) => [state, state])),
+};
+
+describe('every state × every verb', () => {
+  for (const state of KEY_STATES) {
+    for (const [verb, act] of Object.entries(VERBS)) {
+      const target = LEADS[verb as keyof typeof VERBS][state];
+      test(`${state} + ${verb} → ${target ?? 'refused, nothing changed'}`, async () => {
+        const identifier = await keyIn(state, deps, profile);
+        const before = showKey(deps, identifier);
+        const historyBefore = keyHistory(deps, identifier);
+        if (target === undefined) {
+          const error = await refusal(act(identifier));
+          expect(error.code).toBe('refused');
+          expect(error.message).toContain(state);
+          expect(showKey(deps, identifier)).toEqual(before);
+          expect(keyHistory(deps, identifier)).toEqual(historyBefore);
+        } else {
+          await act(identifier);
+          expect(showKey(deps, identifier).state).toBe(target);
+          expect(keyHistory(deps, identifier).slice(0, historyBefore.length)).toEqual(historyBefore);
+          expect(keyHistory(deps, identifier).length).toBeGreaterThan(historyBefore.length);
+        }
+      });
+    }
+  }
+});
+
+test('an unknown identifier is refused by every verb', async () => {
+  for (const act of Object.values(VERBS)) expect((await refusal(() => act('00000000'))).code).toBe('not_found');
+});
+
+describe('the edges of what an owner may write, in code points', () => {
+  const of = (length: number) => '𝒳'.repeat(length);
+  const cases: [string, NonNullable<Parameters<typeof request>[1]>, boolean][] = [
+    ['a name of 255', { name: of(255) }, true],
+    ['a name of 256', { name: of(256) }, false],
+    ['an empty name', { name: '  ' }, false],
+    ['a description of 80', { description: of(80) }, true],
+    ['a description of 79', { description: of(79) }, false],
+    ['a description of 79 with white space around', { description: `  ${of(79)}\n ` }, false],
+    ['a description of 2000', { description: of(2000) }, true],
+    ['a description of 2001', { description: of(2001) }, false],
+    ['line feeds in a description', { description: `${DESCRIPTION}\r\nMore.` }, true],
+    ['a line feed in a name', { name: 'a\nb' }, false],
+    ['an escape sequence in a name', { name: 'a\u001b[31mb' }, false],
+    ['an escape sequence in a description', { description: `${DESCRIPTION}\u001b]0;x\u0007` }, false],
+    ['an unpaired surrogate in a name', { name: 'a\ud800' }, false],
+    ['no permission', { permissions: [] }, false],
+    ['an unknown permission', { permissions: ['api.admin'] }, false],
+    ['both permissions', { permissions: ['api.leaderboard', 'api.lookup'] }, true],
+    ['a project URL', { projectUrl: 'https://example.org/x' }, true],
+    ['a project URL of another scheme', { projectUrl: 'javascript:alert(1)' }, false],
+    ['a project URL of 2048', { projectUrl: `https://example.org/${'x'.repeat(2028)}` }, true],
+    ['a project URL of 2049', { projectUrl: `https://example.org/${'x'.repeat(2029)}` }, false],
+    ['an expected usage of 1000', { expectedUsage: of(1000) }, true],
+    ['an expected usage of 1001', { expectedUsage: of(1001) }, false],
+  ];
+  for (const [name, fields, allowed] of cases) {
+    test(`${name} is ${allowed ? 'accepted' : 'refused'}`, async () => {
+      if (allowed) expect(await request(deps, { profile, ...fields })).toMatch(/^[0-9A-Za-z]{8}$/);
+      else expect((await refusal(request(deps, { profile, ...fields }))).code).toBe('usage');
+    });
+  }
+});
+
+test('texts are kept trimmed, with LF for CRLF, and permissions in their order', async () => {
+  const identifier = await request(deps, {
+    profile,
+    name: ' Bot ',
+    description: ` ${DESCRIPTION}\r\nMore. `,
+    permissions: ['api.leaderboard', 'api.lookup', 'api.lookup'],
+    projectUrl: ' ',
+  });
+  expect(showKey(deps, identifier)).toMatchObject({
+    profile,
+    name: 'Bot',
+    description: `${DESCRIPTION}\nMore.`,
+    requestedPermissions: ['api.lookup', 'api.leaderboard'],
+    permissions: [],
+    rateLimits: [],
+    projectUrl: null,
+    state: 'pending',
+    attempt: null,
+  });
+});
+
+test('a profile has three places: pending and Active keys take them, the others give them back', async () => {
+  const first = await request(deps, { profile });
+  const second = (await issue(deps, { profile })).identifier;
+  const third = await request(deps, { profile });
+  const error = await refusal(request(deps, { profile }));
+  expect(error.code).toBe('refused');
+  for (const identifier of [first, second, third]) expect(error.message).toContain(identifier);
+  withdrawKey(deps, { identifier: first, by: onBox('owner') });
+  const fourth = await request(deps, { profile });
+  await revokeKey(deps, { identifier: second, reason: 'x', by: onBox('admin') });
+  await rejectKey(deps, { identifier: fourth, reason: 'x', by: onBox('admin') });
+  await request(deps, { profile });
+  await request(deps, { profile });
+  expect((await refusal(request(deps, { profile }))).code).toBe('refused');
+});
+
+test('an expired key gives its place back without anybody looking at it first', async () => {
+  await request(deps, { profile });
+  await request(deps, { profile });
+  const { identifier } = await issue(deps, { profile }, { expiresAtMs: clock.nowMs() + 5000 });
+  clock.advance(4999);
+  expect((await refusal(request(deps, { profile }))).code).toBe('refused');
+  clock.advance(1);
+  await request(deps, { profile });
+  expect(showKey(deps, identifier).state).toBe('expired');
+  expireKeys(deps);
+  clock.advance(-5000);
+  expect(showKey(deps, identifier).state).toBe('expired');
+});
+
+test('a banned profile, one without an address and an unknown one get no key, and approval checks again', async () => {
+  insertProfile(deps.db, { id: 900, banned: true });
+  insertProfile(deps.db, { id: 901, email: null });
+  expect((await refusal(request(deps, { profile: 'user900' }))).code).toBe('refused');
+  expect((await refusal(request(deps, { profile: 'user901' }))).code).toBe('refused');
+  expect((await refusal(request(deps, { profile: 'nobody' }))).code).toBe('not_found');
+  const identifier = await request(deps, { profile });
+  setColumn(deps.db, profile, 'banned', 1);
+  expect((await refusal(approveKey(deps, { identifier, grant: {}, by: onBox('admin') }))).message).toContain('banned');
+  setColumn(deps.db, profile, 'banned', 0);
+  setColumn(deps.db, profile, 'email', null);
+  expect((await refusal(approveKey(deps, { identifier, grant: {}, by: onBox('admin') }))).message).toContain('e-mail');
+  expect(showKey(deps, identifier)).toMatchObject({ state: 'pending', attempt: null });
+});
+
+function setColumn(db: Db, username: string, column: 'banned' | 'email', value: number | null): void {
+  db.$client.run(`UPDATE profiles SET ${column} = ? WHERE username = ?`, [value, username]);
+}
+
+test('the list shows pending requests first, oldest first, and filters by state and profile', async () => {
+  const active = (await issue(deps, { profile })).identifier;
+  clock.advance(1000);
+  const older = await request(deps, { profile });
+  clock.advance(1000);
+  const newer = await request(deps, { profile });
+  const list = async (filter: ListInput) => (await keysListed(deps, filter)).map((key) => key.identifier);
+  expect(await list({ profile })).toEqual([older, newer, active]);
+  expect(await list({ profile, states: ['Active'] })).toEqual([active]);
+  expect(await list({ profile, states: ['rejected', 'expired'] })).toEqual([]);
+  expect((await refusal(() => list({ profile: 'nobody' }))).code).toBe('not_found');
+});
+
+test('the database itself refuses what the rules forbid: a fourth place, an illegal move, a deleted key, a changed history', async () => {
+  const sql = deps.db.$client;
+  const { identifier } = await issue(deps, { profile });
+  await request(deps, { profile });
+  await request(deps, { profile });
+  const copy =
+    "INSERT INTO api_keys (identifier, profile_id, name, description, state, requested_permissions, requested_at) SELECT 'zzzzzzzz', profile_id, name, description, 'pending', requested_permissions, requested_at FROM api_keys WHERE identifier = ?";
+  expect(() => sql.run(copy, [identifier])).toThrow('at most 3');
+  expect(() =>
+    sql.run("UPDATE api_keys SET state = 'pending', secret_hash = NULL, decided_at = NULL WHERE identifier = ?", [
+      identifier,
+    ]),
+  ).toThrow('can not move');
+  expect(() => sql.run('UPDATE api_keys SET secret_hash = NULL WHERE identifier = ?', [identifier])).toThrow(
+    'api_keys_secret',
+  );
+  expect(() => sql.run('DELETE FROM api_keys WHERE identifier = ?', [identifier])).toThrow('never deleted');
+  expect(() => sql.run('DELETE FROM key_events WHERE identifier = ?', [identifier])).toThrow('append-only');
+  expect(() => sql.run("UPDATE key_events SET by = 'x' WHERE identifier = ?", [identifier])).toThrow('append-only');
+});
+
+describe('time', () => {
+  test('an expiry on a day that the calendar lacks is refused, not moved', () => {
+    const nowMs = Date.parse('2026-01-01T00:00:00Z');
+    for (const text of ['2026-11-31', '2027-02-29T00:00:00Z', '2027-01-31T24:00Z', '2027-01-31T00:00:00']) {
+      expect(() => parseExpiry(text, nowMs)).toThrow('expiry');
+    }
+    expect(parseExpiry('2026-11-30', nowMs)).toBe(Date.parse('2026-11-30T00:00:00Z'));
+    expect(parseExpiry('2026-11-30T12:00:00+02:00', nowMs)).toBe(Date.parse('2026-11-30T10:00:00Z'));
+    expect(parseExpiry('90d', nowMs)).toBe(nowMs + 90 * 86_400_000);
+  });
+
+  test('erasing a profile after a key’s time is over leaves it expired, not revoked', async () => {
+    const { identifier } = await issue(deps, { profile }, { expiresAtMs: clock.nowMs() + 1000 });
+    clock.advance(1000);
+    eraseProfile(deps, profile, onBox('admin'));
+    expect(showKey(deps, identifier)).toMatchObject({ state: 'expired', profile: null, name: '', description: '' });
+  });
+
+  test('a clock that is set back holds nobody up for longer than the lease', async () => {
+    const identifier = await request(deps, { profile });
+    const mailing = Promise.withResolvers<void>();
+    const send = () => {
+      mailing.resolve();
+      return new Promise<never>(() => {});
+    };
+    void approveKey(
+      { ...deps, mailer: async () => ({ send, check: send }) },
+      { identifier, grant: {}, by: onBox('crashed') },
+    );
+    await mailing.promise;
+    clock.advance(-3_600_000);
+    await approveKey(deps, { identifier, grant: {}, by: onBox('admin') });
+    clock.advance(3_600_000);
+    expect(showKey(deps, identifier)).toMatchObject({ state: 'Active', attempt: { number: 2 } });
+  });
+});

@@ -1,0 +1,100 @@
+import { beforeEach, describe, expect, test } from 'bun:test';
+import { endFoundKey } from '../../../../shared/keys/life/revoke-leaked.ts';
+import { newSecret } from '../../../../shared/keys/secret.ts';
+import { keyHistory, showKey } from '../../../../shared/keys/view.ts';
+import { issue, mails, request } from '../../../support/keys.ts';
+import { sendDueNotices } from '../../../support/mail/notices.ts';
+import { insertProfile } from '../../../support/profiles.ts';
+import { testClock, testDeps } from '../../../support/world.ts';
+
+let clock = testClock();
+let deps = testDeps({ clock });
+
+beforeEach(() => {
+  clock = testClock();
+  deps = testDeps({ clock, variables: { ADMIN_EMAIL: 'root@example.net, ops@example.net' } });
+  for (const id of [1, 2, 3, 4]) insertProfile(deps.db, { id });
+});
+
+const state = (identifier: string) => showKey(deps, identifier).state;
+
+/** How many rows of each table there are. */
+function counts(): unknown {
+  const tables = ['api_keys', 'key_events', 'key_attempts', 'notices'];
+  return tables.map((table) => deps.db.$client.query(`SELECT count(*) AS n FROM ${table}`).get());
+}
+
+describe('a secret that somebody found', () => {
+  test('ends its key at once, in the name of the service; its owner and every admin are told why', async () => {
+    const { identifier, secret } = await issue(deps);
+    const before = mails(deps).length;
+    clock.advance(3_600_000);
+    expect(endFoundKey(deps, `Look what I found: Authorization: Bearer ${secret}\n`)).toBeUndefined();
+    expect(keyHistory(deps, identifier).at(-1)).toMatchObject({
+      event: 'revoked',
+      by: 'system',
+      detail: { reason: expect.stringContaining('page for found secrets') },
+    });
+    await sendDueNotices(deps, () => undefined, false);
+    const told = mails(deps)
+      .slice(before)
+      .map((mail) => /^To: (.*)$/m.exec(mail)?.[1]);
+    // The request is mailed no more, since the key was decided on.
+    expect(told.sort()).toEqual(['ops@example.net', 'owner1@example.org', 'root@example.net']);
+    const text = mails(deps).slice(before).join();
+    expect(text).toContain(`The secret of API key ${identifier} was found`);
+    expect(text).not.toContain(secret);
+  });
+
+  test('ends each of several keys, ten at most', async () => {
+    const keys = [];
+    for (let at = 0; at < 11; at++) keys.push(await issue(deps, { profile: `user${(at % 4) + 1}` }));
+    endFoundKey(deps, keys.map(({ secret }) => secret).join('\n'));
+    expect(keys.map(({ identifier }) => state(identifier))).toEqual([...Array(10).fill('revoked'), 'Active']);
+  });
+});
+
+describe('any other text', () => {
+  test('changes nothing and is answered alike: a wrong, mistyped, foreign, revoked or expired secret, none at all', async () => {
+    const active = await issue(deps);
+    const expired = await issue(deps, {}, { expiresAtMs: clock.nowMs() + 1000 });
+    const pending = await request(deps, { profile: 'user2' });
+    const revoked = await issue(deps, { profile: 'user3' });
+    endFoundKey(deps, revoked.secret);
+    clock.advance(1000);
+    const before = counts();
+    const guessed = newSecret(active.identifier, deps.random);
+    const mistyped = active.secret.replace(/.$/, (last) => (last === 'a' ? 'b' : 'a'));
+    const texts = ['', 'hello', guessed, mistyped, revoked.secret, expired.secret, newSecret(pending, deps.random)];
+    for (const text of [...texts, newSecret('00000000', deps.random), 'plk_'.repeat(10_000)]) {
+      expect(endFoundKey(deps, text)).toBeUndefined();
+    }
+    expect(counts()).toEqual(before);
+    expect(state(active.identifier)).toBe('Active');
+  });
+
+  test('costs as many statements as a secret that works, but for the end of the key itself', async () => {
+    const { secret, identifier } = await issue(deps);
+    const changes = () =>
+      (
+        deps.db.$client.query('SELECT seq FROM sqlite_sequence WHERE name = ?').get('profile_changes') as {
+          seq: number;
+        }
+      ).seq;
+    const writes = (text: string) => {
+      const before = changes();
+      endFoundKey(deps, text);
+      return changes() - before;
+    };
+    expect([writes('hello'), writes(newSecret(identifier, deps.random)), writes(secret)]).toEqual([1, 1, 1]);
+  });
+});
+
+test('a key that was found is not found a second time', async () => {
+  const { secret, identifier } = await issue(deps);
+  endFoundKey(deps, secret);
+  const before = counts();
+  endFoundKey(deps, secret);
+  expect(counts()).toEqual(before);
+  expect(keyHistory(deps, identifier).filter(({ event }) => event === 'revoked')).toHaveLength(1);
+});

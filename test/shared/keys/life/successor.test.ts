@@ -1,0 +1,225 @@
+import { describe, expect, test } from 'bun:test';
+import { approveKey } from '../../../../shared/approval/approve.ts';
+import { DAY_MS } from '../../../../shared/clock.ts';
+import type { Deps } from '../../../../shared/deps.ts';
+import type { Grant } from '../../../../shared/keys/fields/input-groups.ts';
+import { changeKey } from '../../../../shared/keys/life/change.ts';
+import { requestKey, revokeKey } from '../../../../shared/keys/life/lifecycle.ts';
+import { prefillFrom } from '../../../../shared/keys/life/successor.ts';
+import { keyHistory, showKey } from '../../../../shared/keys/view.ts';
+import { OPERATIONS, perform } from '../../../../shared/operations.ts';
+import { onBox } from '../../../support/actors.ts';
+import { eraseProfile } from '../../../support/erase.ts';
+import { issue, keyIn, mailedSecrets, mails, request } from '../../../support/keys.ts';
+import { sendDueNotices } from '../../../support/mail/notices.ts';
+import { insertProfile } from '../../../support/profiles.ts';
+import { readingOf } from '../../../support/reading.ts';
+import { refusal } from '../../../support/refusal.ts';
+import { testClock, testDeps } from '../../../support/world.ts';
+
+/** A database with an Active key, and how to ask for its successor and approve that. */
+async function world(grant: Grant = {}) {
+  const clock = testClock();
+  const deps = { ...testDeps({ variables: { ADMIN_EMAIL: 'admin@example.org' } }), clock };
+  insertProfile(deps.db, { id: 1 });
+  insertProfile(deps.db, { id: 2 });
+  const old = await issue(deps, { name: 'Old' }, grant);
+  const succeed = () => request(deps, { ...prefillFrom(showKey(deps, old.identifier)), successorOf: old.identifier });
+  const approve = (identifier: string, granted: Grant, by: Deps = deps) =>
+    approveKey(by, { identifier, grant: granted, by: onBox('admin') });
+  const endOf = (identifier: string) => showKey(deps, identifier).expiresAt;
+  const lastMail = () => (mails(deps).at(-1) ?? '').replace(/=\r?\n/g, '').replace(/\s+/g, ' ');
+  return { clock, deps, old, succeed, approve, endOf, lastMail, ...readingOf(deps) };
+}
+
+const inDays = (deps: Deps, days: number) => deps.clock.nowMs() + days * DAY_MS;
+const iso = (ms: number) => new Date(ms).toISOString();
+
+test('a request takes over what the old key has, its granted permissions too, and says what it succeeds', async () => {
+  const { deps, old, succeed, lastMail } = await world({ permissions: ['api.leaderboard'] });
+  const identifier = await succeed();
+  await sendDueNotices(deps, () => undefined, false);
+  expect(lastMail()).toContain(`Successor of ${old.identifier}`);
+  expect(showKey(deps, identifier)).toMatchObject({
+    successorOf: old.identifier,
+    profile: 'user1',
+    name: 'Old',
+    description: showKey(deps, old.identifier).description,
+    requestedPermissions: ['api.leaderboard'],
+    state: 'pending',
+  });
+  expect(keyHistory(deps, identifier)[0]?.detail).toEqual({ successorOf: old.identifier });
+  expect(showKey(deps, old.identifier)).toMatchObject({ successorOf: null, state: 'Active' });
+});
+
+test('it takes one of the three places', async () => {
+  const { deps, succeed } = await world();
+  await succeed();
+  await succeed();
+  expect((await refusal(succeed())).message).toContain('has 3 keys already');
+  expect(deps.db.$client.query('SELECT count(*) AS n FROM api_keys').get()).toEqual({ n: 3 });
+});
+
+describe('refused: a successor', () => {
+  for (const state of ['pending', 'revoked', 'expired'] as const) {
+    test(`of a key that is ${state}`, async () => {
+      const { deps } = await world();
+      const other = await keyIn(state, deps, 'user2');
+      const error = await refusal(request(deps, { profile: 'user2', successorOf: other }));
+      expect([error.code, error.message.slice(0, 24)]).toEqual([
+        'refused',
+        `Key ${other} is ${state}; only`.slice(0, 24),
+      ]);
+      await expect(async () => prefillFrom(showKey(deps, other))).toThrow(error.message);
+    });
+  }
+
+  test('of a key of another profile, and an owner learns no more than of one that does not exist', async () => {
+    const { deps, old } = await world();
+    const asked = refusal(request(deps, { profile: 'user2', successorOf: old.identifier }));
+    expect((await asked).message).toContain('belongs to another profile');
+    const owner = { kind: 'owner', name: 'owner', profileId: 2 } as const;
+    const input = { ...prefillFrom(showKey(deps, old.identifier)), profile: 'user2' };
+    const ask = (successorOf: string) => refusal(perform(deps, owner, OPERATIONS.request, { ...input, successorOf }));
+    const [others, nobodys] = [await ask(old.identifier), await ask('00000000')];
+    expect([others.code, others.message]).toEqual([nobodys.code, nobodys.message]);
+    expect(others.code).toBe('not_found');
+  });
+
+  test('by hand, against the rules, in the database itself', async () => {
+    const { deps, old, succeed } = await world();
+    const identifier = await succeed();
+    const put = (successorOf: string, profileId: number) => () =>
+      deps.db.$client.run(
+        `INSERT INTO api_keys (identifier, profile_id, name, description, state, requested_permissions, requested_at, successor_of)
+           SELECT 'zzzzzzzz', ?, name, description, 'pending', requested_permissions, 0, ? FROM api_keys WHERE identifier = ?`,
+        [profileId, successorOf, old.identifier],
+      );
+    expect(put(identifier, 1)).toThrow('an Active key of the same profile');
+    expect(put(old.identifier, 2)).toThrow('an Active key of the same profile');
+    expect(() =>
+      deps.db.$client.run('UPDATE api_keys SET successor_of = NULL WHERE identifier = ?', [identifier]),
+    ).toThrow('never changes');
+  });
+});
+
+describe('at the approval', () => {
+  test('it gets the rate limits that the old key has now, unless others are given', async () => {
+    const { deps, old, succeed, approve } = await world();
+    const rateLimits = [{ quota: 600, windowSeconds: 60 }];
+    changeKey(deps, { identifier: old.identifier, change: { rateLimits }, by: onBox('admin') });
+    const identifier = await succeed();
+    await approve(identifier, {});
+    expect(showKey(deps, identifier).rateLimits).toEqual(rateLimits);
+    const other = await succeed();
+    await approve(other, { rateLimits: [{ quota: 7, windowSeconds: 1 }] });
+    expect(showKey(deps, other).rateLimits).toEqual([{ quota: 7, windowSeconds: 1 }]);
+  });
+
+  test('the old key gets its end in the same moment; until then both work; both histories and the mail say so', async () => {
+    const { clock, deps, old, succeed, approve, endOf, verify, lastMail } = await world();
+    const identifier = await succeed();
+    const retireOldAtMs = inDays(deps, 7);
+    await approve(identifier, { retireOldAtMs });
+    expect(lastMail()).toContain(
+      `successor of your key ${old.identifier}. Both keys work until 2026-01-08 00:00:00 UTC`,
+    );
+    expect(endOf(old.identifier)).toBe(iso(retireOldAtMs));
+    expect(endOf(identifier)).toBeNull();
+    expect(keyHistory(deps, identifier).at(-1)?.detail).toEqual({ attempt: 1, retiresOldAt: iso(retireOldAtMs) });
+    expect(keyHistory(deps, old.identifier).at(-1)).toMatchObject({
+      event: 'changed',
+      by: 'admin (on the box)',
+      detail: { changes: { expiresAt: { from: null, to: iso(retireOldAtMs) } }, successor: identifier },
+    });
+    const secrets = [old.secret, mailedSecrets(deps, identifier)[0] ?? ''];
+    expect(secrets.map((secret) => verify(secret) !== null)).toEqual([true, true]);
+    clock.advance(7 * DAY_MS);
+    expect(secrets.map((secret) => verify(secret) !== null)).toEqual([false, true]);
+  });
+
+  test('the earlier end wins, and an old key that ends earlier anyway is not touched', async () => {
+    const { deps, old, succeed, approve, endOf, lastMail } = await world({
+      expiresAtMs: Date.parse('2026-01-04T00:00:00Z'),
+    });
+    const identifier = await succeed();
+    await approve(identifier, { retireOldAtMs: inDays(deps, 7) });
+    expect(lastMail()).toContain('Both keys work until 2026-01-04 00:00:00 UTC');
+    expect(endOf(old.identifier)).toBe('2026-01-04T00:00:00.000Z');
+    expect(keyHistory(deps, old.identifier).map(({ event }) => event)).not.toContain('changed');
+    expect(keyHistory(deps, identifier).at(-1)?.detail).toEqual({ attempt: 1 });
+  });
+
+  test('without an end for it the old key goes on', async () => {
+    const { old, succeed, approve, endOf, lastMail } = await world();
+    await approve(await succeed(), {});
+    expect(endOf(old.identifier)).toBeNull();
+    expect(lastMail()).toContain('Both keys work. Put the secret of');
+  });
+
+  test('an end that is past, or for a key that succeeds none, is refused', async () => {
+    const { deps, succeed, approve } = await world();
+    const [successor, other] = [await succeed(), await request(deps)];
+    expect((await refusal(approve(successor, { retireOldAtMs: deps.clock.nowMs() }))).code).toBe('usage');
+    const error = await refusal(approve(other, { retireOldAtMs: inDays(deps, 7) }));
+    expect([error.code, error.message]).toEqual([
+      'usage',
+      `Key ${other} succeeds no other key, so there is no old key to end.`,
+    ]);
+    expect(keyHistory(deps, other).map(({ event }) => event)).toEqual(['requested']);
+  });
+
+  test('an old key that was revoked meanwhile stays so, and the successor is approved', async () => {
+    const { deps, old, succeed, approve, lastMail } = await world();
+    const identifier = await succeed();
+    await revokeKey(deps, { identifier: old.identifier, reason: 'Leaked.', by: onBox('admin') });
+    await approve(identifier, { retireOldAtMs: inDays(deps, 7) });
+    expect(lastMail()).toContain(`Key ${old.identifier} has ended already.`);
+    expect(showKey(deps, identifier).state).toBe('Active');
+    expect(keyHistory(deps, old.identifier).at(-1)?.event).toBe('revoked');
+  });
+
+  for (const outcome of ['refused', 'unknown'] as const) {
+    test(`a mail that was ${outcome} leaves the old key as it was`, async () => {
+      const { deps, old, succeed, approve, endOf } = await world();
+      const identifier = await succeed();
+      const delivery = { outcome, permanent: true, reason: 'No.' } as const;
+      const mailer = async () => ({ send: async () => delivery, check: async () => delivery });
+      await refusal(approve(identifier, { retireOldAtMs: inDays(deps, 7) }, { ...deps, mailer }));
+      expect(showKey(deps, identifier).state).toBe('pending');
+      expect(endOf(old.identifier)).toBeNull();
+      expect(keyHistory(deps, old.identifier).at(-1)?.event).toBe('approved');
+    });
+  }
+
+  test('a change of the old key while the mail is on its way counts: the earlier end of what then is wins', async () => {
+    const { deps, old, succeed, approve, endOf } = await world();
+    const identifier = await succeed();
+    const mailer = async () => ({
+      check: async () => ({ outcome: 'accepted' }) as const,
+      send: async () => {
+        const change = { expiresAtMs: inDays(deps, 3) };
+        changeKey(deps, { identifier: old.identifier, change, by: onBox('admin') });
+        return { outcome: 'accepted' } as const;
+      },
+    });
+    await approve(identifier, { retireOldAtMs: inDays(deps, 7) }, { ...deps, mailer });
+    expect(endOf(old.identifier)).toBe(iso(inDays(deps, 3)));
+  });
+});
+
+test('erasing the profile ends both; which key succeeded which stays', async () => {
+  const { deps, old, succeed } = await world();
+  const identifier = await succeed();
+  eraseProfile(deps, 'user1', onBox('admin'));
+  expect(showKey(deps, identifier)).toMatchObject({ state: 'withdrawn', successorOf: old.identifier, name: '' });
+  expect(keyHistory(deps, identifier).every(({ detail }) => detail === null)).toBe(true);
+  expect(() => requestKey(deps, { ...prefillOf(), by: onBox('a') })).toThrow('no profile');
+});
+
+const prefillOf = () => ({
+  profile: 'user1',
+  name: 'x',
+  description: 'x'.repeat(80),
+  permissions: ['api.lookup' as const],
+});

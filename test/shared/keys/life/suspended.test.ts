@@ -1,0 +1,253 @@
+import { beforeEach, describe, expect, test } from 'bun:test';
+import { join } from 'node:path';
+import { listDecided } from '../../../../shared/admins/audit-log.ts';
+import { approveKey } from '../../../../shared/approval/approve.ts';
+import { DAY_MS } from '../../../../shared/clock.ts';
+import { changeKey } from '../../../../shared/keys/life/change.ts';
+import { expireKeys } from '../../../../shared/keys/life/expire.ts';
+import { revokeKey } from '../../../../shared/keys/life/lifecycle.ts';
+import { endFoundKey } from '../../../../shared/keys/life/revoke-leaked.ts';
+import { prefillFrom } from '../../../../shared/keys/life/successor.ts';
+import { keyHistory, showKey } from '../../../../shared/keys/view.ts';
+import { OPERATIONS, perform } from '../../../../shared/operations.ts';
+import { storeReminders } from '../../../../shared/outbox/reminders.ts';
+import { countProfiles } from '../../../../shared/profiles/list.ts';
+import { checkDatabase } from '../../../../shared/upkeep/check.ts';
+import { onBox } from '../../../support/actors.ts';
+import { profilectl } from '../../../support/cli.ts';
+import { eraseProfile } from '../../../support/erase.ts';
+import { get, startTestServer } from '../../../support/http.ts';
+import { changeByHand } from '../../../support/import.ts';
+import { issue, keysListed, mails, moveByAdmin, request } from '../../../support/keys.ts';
+import { sendDueNotices } from '../../../support/mail/notices.ts';
+import { insertProfile } from '../../../support/profiles.ts';
+import { readingOf } from '../../../support/reading.ts';
+import { refusal } from '../../../support/refusal.ts';
+import { testClock, testDeps } from '../../../support/world.ts';
+
+// A suspended key keeps its secret, its place and its grant, and nobody gets in with it.
+
+let clock = testClock();
+let deps = { ...testDeps({ clock }), clock };
+
+beforeEach(() => {
+  clock = testClock();
+  deps = { ...testDeps({ clock, variables: { ADMIN_EMAIL: 'root@example.net' } }), clock };
+  insertProfile(deps.db);
+});
+
+const admin = onBox('admin');
+const state = (identifier: string) => showKey(deps, identifier).state;
+const events = (identifier: string) => keyHistory(deps, identifier).map(({ event }) => event);
+
+/** A suspended key that expires after so many days, if any. */
+async function suspended(lifeDays?: number) {
+  const grant = lifeDays === undefined ? {} : { expiresAtMs: clock.nowMs() + lifeDays * DAY_MS };
+  const key = await issue(deps, {}, grant);
+  moveByAdmin(deps, key.identifier, 'suspend');
+  return key;
+}
+
+/** The mails to the owner that are sent now, each on one line. */
+async function told(): Promise<string[]> {
+  const before = mails(deps).length;
+  await sendDueNotices(deps, () => undefined, true);
+  const sent = mails(deps).slice(before);
+  return sent
+    .filter((mail) => /^To: owner1@/m.test(mail))
+    .map((mail) => mail.replace(/=\r?\n/g, '').replace(/\s+/g, ' '));
+}
+
+describe('its secret', () => {
+  test('is refused like an unknown one once keys suspend has ended, and works again with what was spent once keys resume has', async () => {
+    const server = await startTestServer({ variables: { DEFAULT_RATE_LIMITS: '5/1m' } });
+    insertProfile(server.deps.db);
+    const { identifier, secret } = await issue(server.deps);
+    const { databasePath } = server.deps.config;
+    const variables = { DATABASE_PATH: databasePath, MAIL_URL: `file:${join(server.deps.folder, 'mail')}` };
+    const run = async (...words: string[]) => {
+      const { code, stdout } = await profilectl(['keys', ...words], { variables });
+      expect(code).toBe(0);
+      return stdout;
+    };
+    const ask = async () => {
+      // So long a commit may take to be seen.
+      await Bun.sleep(10);
+      const answer = await get(server, '/api/lookup/uid/1', secret);
+      return [answer.status, answer.headers.get('X-Error-Code'), answer.headers.get('RateLimit')];
+    };
+    expect(await ask()).toEqual([200, null, '"1m";r=4;t=60']);
+    expect(await run('suspend', identifier, '--reason', 'Too fast.')).toBe(`${identifier} suspended\n`);
+    expect(await ask()).toEqual([401, 'invalid_token', null]);
+    const refused = await get(server, '/api/key', secret);
+    expect(await refused.text()).toBe(await (await get(server, '/api/key', 'unknown')).text());
+    expect(JSON.parse(await run('resume', identifier, '--json'))).toMatchObject({ identifier, state: 'Active' });
+    expect(await ask()).toEqual([200, null, '"1m";r=3;t=60']);
+    expect(await run('show', identifier)).toMatch(
+      / suspended +Active → suspended +Too fast\.\n.* resumed +suspended → Active/,
+    );
+    const subjects = mails(server.deps).map(
+      (mail) => /^Subject: .*?(was suspended|not suspended any more|$)/m.exec(mail)?.[1],
+    );
+    expect(subjects.slice(1)).toEqual(['was suspended', 'not suspended any more']);
+  });
+
+  test('is found and given back: the key is revoked', async () => {
+    const { identifier, secret } = await suspended();
+    endFoundKey(deps, secret);
+    expect(state(identifier)).toBe('revoked');
+  });
+
+  test('is forgotten once the key is revoked', async () => {
+    const { identifier } = await suspended();
+    revokeKey(deps, { identifier, reason: 'Over.', by: admin });
+    expect(deps.db.$client.query('SELECT secret_hash FROM api_keys').get()).toEqual({ secret_hash: null });
+    expect((await refusal(async () => moveByAdmin(deps, identifier, 'resume'))).message).toBe(
+      `Key ${identifier} is revoked; only suspended keys can be resumed.`,
+    );
+  });
+});
+
+test('it keeps its place among the three, for the database too', async () => {
+  const { identifier } = await suspended();
+  await request(deps);
+  await request(deps);
+  expect((await refusal(request(deps))).message).toContain(`${identifier} (suspended, "Bot")`);
+  expect(() =>
+    deps.db.$client.run(
+      `INSERT INTO api_keys (identifier, profile_id, name, description, state, requested_permissions, requested_at)
+        SELECT 'AAAAAAAA', profile_id, name, description, 'pending', requested_permissions, ? FROM api_keys LIMIT 1`,
+      [clock.nowMs()],
+    ),
+  ).toThrow('at most 3 keys');
+  expect(checkDatabase(deps.db).faults).toEqual([]);
+  deps.db.$client.run('DROP TRIGGER api_keys_three_places');
+  deps.db.$client.run(
+    `INSERT INTO api_keys (identifier, profile_id, name, description, state, requested_permissions, requested_at)
+      SELECT 'AAAAAAAA', profile_id, name, description, 'pending', requested_permissions, 0 FROM api_keys LIMIT 1`,
+  );
+  expect(checkDatabase(deps.db).faults).toContain('profile 1: 4 keys hold a place, of 3 that may');
+});
+
+describe('its time', () => {
+  test('ends it, seen at once and stored later; then nobody resumes it', async () => {
+    const { identifier } = await suspended(1);
+    clock.advance(DAY_MS);
+    const resume = () => refusal(perform(deps, admin, OPERATIONS.resume, { identifier }));
+    expect(state(identifier)).toBe('expired');
+    expect(keyHistory(deps, identifier).at(-1)).toMatchObject({ event: 'expired', from: 'suspended', to: 'expired' });
+    expect((await resume()).message).toContain('is expired; only suspended keys');
+    expect((await keysListed(deps, { states: ['expired'], limit: 5 })).length).toBe(1);
+    expect((await keysListed(deps, { states: ['suspended'] })).length).toBe(0);
+    const unstored = keyHistory(deps, identifier);
+    expireKeys(deps);
+    expect(deps.db.$client.query('SELECT state FROM api_keys').get()).toEqual({ state: 'expired' });
+    expect(keyHistory(deps, identifier)).toEqual(unstored);
+    expect((await resume()).message).toContain('is expired; only suspended keys');
+    expect((await keysListed(deps, { states: ['suspended'] })).length).toBe(0);
+    expect((await keysListed(deps, { states: ['expired'] })).length).toBe(1);
+  });
+
+  test('gives its place back before that is stored', async () => {
+    await suspended(1);
+    clock.advance(DAY_MS);
+    for (let at = 0; at < 3; at++) await request(deps);
+    expect((await refusal(request(deps))).code).toBe('refused');
+  });
+
+  test('is reminded of once it is resumed, not before', async () => {
+    const { identifier } = await suspended(90);
+    await told();
+    clock.advance(61 * DAY_MS);
+    expect(await told()).toEqual([]);
+    moveByAdmin(deps, identifier, 'resume');
+    const subjects = (await told()).map(
+      (mail) => /Your API key \w+ (is not suspended any more|expires soon)/.exec(mail)?.[1],
+    );
+    expect(subjects.sort()).toEqual(['expires soon', 'is not suspended any more']);
+  });
+});
+
+test('it can be changed, and has what was changed once it is resumed', async () => {
+  const { identifier, secret } = await suspended();
+  changeKey(deps, { identifier, change: { permissions: ['api.leaderboard'] }, by: admin });
+  const { verify } = readingOf(deps);
+  expect(verify(secret)).toBeNull();
+  moveByAdmin(deps, identifier, 'resume');
+  expect(verify(secret)).toMatchObject({ permissions: ['api.leaderboard'] });
+});
+
+test('a reminder that was stored before it was suspended is not sent', async () => {
+  const { identifier } = await issue(deps, {}, { expiresAtMs: clock.nowMs() + 90 * DAY_MS });
+  clock.advance(61 * DAY_MS);
+  storeReminders(deps.db, clock);
+  moveByAdmin(deps, identifier, 'suspend');
+  expect((await told()).filter((mail) => mail.includes('expires soon'))).toEqual([]);
+});
+
+test('the log of decisions has its suspension and the end of that', async () => {
+  const { identifier } = await suspended();
+  moveByAdmin(deps, identifier, 'resume');
+  expect(listDecided(deps.db, 2).map(({ event }) => event)).toEqual(['resumed', 'suspended']);
+});
+
+test('erasing its profile revokes it', async () => {
+  const { identifier } = await suspended();
+  eraseProfile(deps, 'user1', onBox('operator'));
+  expect(events(identifier).slice(-2)).toEqual(['revoked', 'erased']);
+});
+
+test('a ban stands in its history, and no mail tells of it', async () => {
+  const { identifier } = await suspended();
+  await told();
+  for (const banned of [true, false]) {
+    changeByHand(deps, 'user1', () => ({ banned }));
+    expect(await told()).toEqual([]);
+    clock.advance(1);
+  }
+  expect(events(identifier).slice(-2)).toEqual(['profile banned', 'profile unbanned']);
+  expect(showKey(deps, identifier).refusedFor).toBeNull();
+});
+
+describe('a successor', () => {
+  test('can’t be requested of it', async () => {
+    const { identifier } = await suspended();
+    expect((await refusal(request(deps, { successorOf: identifier }))).message).toContain('only an Active key can');
+    expect(() => prefillFrom(showKey(deps, identifier))).toThrow('is suspended; only an Active key');
+  });
+
+  test('that was requested before ends it as it would end an Active one, and the mail says that it is suspended', async () => {
+    const old = await issue(deps, {}, { expiresAtMs: clock.nowMs() + 30 * DAY_MS });
+    const [first, second] = [
+      await request(deps, { successorOf: old.identifier }),
+      await request(deps, { successorOf: old.identifier }),
+    ];
+    moveByAdmin(deps, old.identifier, 'suspend');
+    const end = clock.nowMs() + 7 * DAY_MS;
+    await approveKey(deps, { identifier: first, grant: { retireOldAtMs: end }, by: admin });
+    expect(showKey(deps, old.identifier)).toMatchObject({ state: 'suspended', expiresAt: new Date(end).toISOString() });
+    expect((mails(deps).at(-1) ?? '').replace(/=\r?\n/g, '').replace(/\s+/g, ' ')).toContain(
+      `${old.identifier} is suspended and refused; it ends at`,
+    );
+    await approveKey(deps, { identifier: second, grant: { retireOldAtMs: end + DAY_MS }, by: admin });
+    expect(showKey(deps, old.identifier).expiresAt).toBe(new Date(end).toISOString());
+  });
+});
+
+test('its owner is told why it was suspended, and that it works again, or that a ban keeps it from that', async () => {
+  const { identifier } = await suspended();
+  const [reason] = await told();
+  expect(reason).toContain(`Subject: Your API key ${identifier} was suspended`);
+  expect(reason).toContain('> Too fast.');
+  moveByAdmin(deps, identifier, 'resume');
+  expect((await told()).join()).toContain('It works again with the same secret and the same rate limits.');
+  moveByAdmin(deps, identifier, 'suspend');
+  changeByHand(deps, 'user1', () => ({ banned: true }));
+  moveByAdmin(deps, identifier, 'resume');
+  expect((await told()).join()).toContain('It is refused as before while your profile is banned');
+});
+
+test('its profile counts among those that have keys', async () => {
+  await suspended();
+  expect(countProfiles(deps.db, { hasKeys: true }, clock.nowMs())).toBe(1);
+});

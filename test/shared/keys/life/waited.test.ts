@@ -1,0 +1,106 @@
+import { beforeEach, expect, test } from 'bun:test';
+import { approveKey } from '../../../../shared/approval/approve.ts';
+import { APPROVAL_LEASE_MS } from '../../../../shared/deps.ts';
+import { requestKey, revokeKey } from '../../../../shared/keys/life/lifecycle.ts';
+import { keyHistory, showKey } from '../../../../shared/keys/view.ts';
+import { onBox } from '../../../support/actors.ts';
+import { DESCRIPTION, issue, mails, request, waitingForLock } from '../../../support/keys.ts';
+import { insertProfile } from '../../../support/profiles.ts';
+import { refusal } from '../../../support/refusal.ts';
+import { testClock, testDeps } from '../../../support/world.ts';
+
+// Whoever changes a key may wait for the write lock, since an import holds it, say. What counts is the time at which the
+// lock was got, not that at which the command began.
+
+const WAIT_MS = 2_000;
+
+const clock = testClock();
+const deps = testDeps({ clock });
+const late = waitingForLock(deps, WAIT_MS);
+let profile = '';
+let nextId = 1;
+
+beforeEach(() => {
+  profile = `user${nextId}`;
+  insertProfile(deps.db, { id: nextId++ });
+});
+
+/** A key whose time is over when the lock is got. */
+const expiring = () => issue(deps, { profile }, { expiresAtMs: clock.nowMs() + WAIT_MS });
+
+const newRequest = () => ({
+  profile,
+  name: 'Bot',
+  description: DESCRIPTION,
+  permissions: ['api.lookup'] as const,
+  by: onBox('owner'),
+});
+
+test('a key that expires while its revocation waits for the lock is not revoked, and nobody is told of a revocation', async () => {
+  const { identifier } = await expiring();
+  const { expiresAt } = showKey(deps, identifier);
+  const before = mails(deps).length;
+  const error = await refusal(() => revokeKey(late, { identifier, reason: 'Leaked.', by: onBox('admin') }));
+  expect(error.message).toBe(`Key ${identifier} is expired; only Active and suspended keys can be revoked.`);
+  clock.advance(WAIT_MS);
+  expect(keyHistory(deps, identifier).at(-1)).toMatchObject({ event: 'expired', at: expiresAt, by: 'system' });
+  expect(deps.db.$client.query('SELECT * FROM notices WHERE identifier = ?').all(identifier)).toEqual([]);
+  expect(mails(deps)).toHaveLength(before);
+});
+
+test('a place that is given back while a request waits for the lock is free', async () => {
+  await request(deps, { profile });
+  await request(deps, { profile });
+  await expiring();
+  const { identifier } = requestKey(late, { ...newRequest(), permissions: ['api.lookup'] });
+  expect(showKey(deps, identifier).state).toBe('pending');
+});
+
+test('a key that expires while the request for its successor waits for the lock gets none', async () => {
+  const { identifier: old } = await expiring();
+  const asked = { ...newRequest(), permissions: ['api.lookup' as const], successorOf: old };
+  const error = await refusal(() => requestKey(late, asked));
+  expect(error.message).toContain(`Key ${old} is expired; only an Active key can have a successor.`);
+});
+
+test('an expiry that may come before the secret does is refused, and no mail is sent', async () => {
+  const identifier = await request(deps, { profile });
+  const before = mails(deps).length;
+  const approve = (by: typeof deps, expiresAtMs: number) =>
+    approveKey(by, { identifier, grant: { expiresAtMs }, by: onBox('admin') });
+  for (const [by, ms] of [
+    [deps, 3_000],
+    [deps, APPROVAL_LEASE_MS],
+    [late, APPROVAL_LEASE_MS + WAIT_MS],
+  ] as const) {
+    const error = await refusal(approve(by, clock.nowMs() + ms));
+    expect([error.code, error.message]).toEqual([
+      'usage',
+      'The expiry must lie more than 120 s in the future: delivering the secret may take that long.',
+    ]);
+  }
+  expect([showKey(deps, identifier).attempt, mails(deps).length]).toEqual([null, before]);
+  await approve(late, clock.nowMs() + APPROVAL_LEASE_MS + WAIT_MS + 1);
+  expect(showKey(deps, identifier).state).toBe('Active');
+});
+
+test('a second approval that has waited for the lock finds the first one, and leaves it alone', async () => {
+  const identifier = await request(deps, { profile });
+  const attempt = Promise.withResolvers<void>();
+  const mailer = await deps.mailer();
+  if (mailer === null) throw new Error('no mailer');
+  const slow = { ...mailer, send: (mail: never) => attempt.promise.then(() => mailer.send(mail)) };
+  const nowMs = () => clock.nowMs() + WAIT_MS;
+  const quick = { ...deps, clock: { ...clock, nowMs }, mailer: async () => slow as typeof mailer };
+  const first = approveKey(quick, approval(identifier));
+  // It began to wait before the first attempt began, and gets the lock after that.
+  const error = await refusal(approveKey(late, approval(identifier)));
+  expect([error.code, error.message]).toEqual(['try_later', expect.stringContaining('has been approving key')]);
+  attempt.resolve();
+  await first;
+  expect(showKey(deps, identifier)).toMatchObject({ state: 'Active', attempt: { number: 1 } });
+});
+
+function approval(identifier: string) {
+  return { identifier, grant: {}, by: onBox('admin') };
+}

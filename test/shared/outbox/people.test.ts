@@ -1,0 +1,201 @@
+import { beforeEach, describe, expect, test } from 'bun:test';
+import { join } from 'node:path';
+import { performAndSend } from '../../../cli/keys/local-keys.ts';
+import type { Person } from '../../../shared/actor.ts';
+import { DAY_MS } from '../../../shared/clock.ts';
+import { MIGRATIONS } from '../../../shared/db/migrations.ts';
+import { write } from '../../../shared/db/write.ts';
+import { openDatabase } from '../../../shared/db-files/open.ts';
+import { OPERATIONS } from '../../../shared/operations.ts';
+import { addEnrolmentNotice, addSignInNotice } from '../../../shared/outbox/people.ts';
+import { dropRestoredNotices } from '../../../shared/upkeep/delivery/store.ts';
+import { readStatus } from '../../../shared/upkeep/status.ts';
+import { onBox } from '../../support/actors.ts';
+import { eraseProfile } from '../../support/erase.ts';
+import { DESCRIPTION, issue, request } from '../../support/keys.ts';
+import { makeOlderDatabase } from '../../support/machine/upgrade.ts';
+import { sendDueNotices } from '../../support/mail/notices.ts';
+import { startSmtp } from '../../support/mail/smtp.ts';
+import { insertProfile } from '../../support/profiles.ts';
+import { tempFolder, testClock, testDeps } from '../../support/world.ts';
+
+const PUBLIC_URL = 'https://profiles.example.org';
+const OWNER = { kind: 'owner', name: 'owner', profileId: 1 } as const;
+const SIGN_IN = { profileId: 1, address: '192.0.2.7', agent: 'Mozilla/5.0' };
+
+const smtp = await startSmtp();
+const variables = { PUBLIC_URL, MAIL_URL: smtp.url, MAIL_FROM: 'keys@example.org', ADMIN_EMAIL: 'root@example.net' };
+let clock = testClock();
+let deps = testDeps({ clock, variables });
+let log: string[] = [];
+
+beforeEach(() => {
+  clock = testClock();
+  deps = testDeps({ clock, variables });
+  log = [];
+  insertProfile(deps.db);
+  smtp.received.length = 0;
+  for (const name of Object.keys(smtp.failures)) delete smtp.failures[name as keyof typeof smtp.failures];
+});
+
+const look = () => sendDueNotices(deps, (level, text) => void log.push(`${level}: ${text}`), false);
+const signIn = () => write(deps.db, (tx) => addSignInNotice(tx, deps.config, { ...SIGN_IN, atMs: clock.nowMs() }));
+const enrol = () =>
+  write(deps.db, (tx) =>
+    addEnrolmentNotice(tx, deps.config, { admin: 'Grace', address: '192.0.2.8', atMs: clock.nowMs() }),
+  );
+const stored = () => JSON.stringify(deps.db.$client.query('SELECT * FROM notices').all());
+
+/** To whom mails went since the last call, what about, and with the text in one line. */
+function mailed() {
+  return smtp.received.splice(0).map(({ to, raw }) => ({
+    to: to[0],
+    subject: /^Subject: (.*)\r$/m.exec(raw)?.[1],
+    text: raw.slice(0, raw.indexOf('text/html')).replace(/=\r\n/g, '').replace(/\s+/g, ' '),
+  }));
+}
+
+describe('what is done in an owner’s name', () => {
+  const ask = (by: Person) =>
+    performAndSend(deps, by, OPERATIONS.request, {
+      profile: 'user1',
+      name: 'Bot',
+      description: DESCRIPTION,
+      permissions: ['api.lookup'],
+    });
+  const toOwner = () => mailed().filter(({ to }) => to === 'owner1@example.org');
+
+  test('is told to the owner: a request, a new name and an end, each with the page that ends it', async () => {
+    const { identifier, warning } = await ask(OWNER);
+    expect(warning).toBeNull();
+    await performAndSend(deps, OWNER, OPERATIONS.edit, { identifier, name: 'Better bot' });
+    const [asked, renamed] = toOwner();
+    expect(asked?.subject).toBe(`API key ${identifier} was requested in your name`);
+    expect(asked?.text).toContain(`${PUBLIC_URL}/developers/keys/${identifier}`);
+    expect(asked?.text).toContain(`${PUBLIC_URL}/developers/sessions`);
+    expect(renamed?.subject).toBe(`Your API key ${identifier} was renamed`);
+    expect(renamed?.text).toContain('Name, before Bot Name, now Better bot');
+    const active = (await issue(deps)).identifier;
+    smtp.received.length = 0;
+    await performAndSend(deps, OWNER, OPERATIONS.revoke, { identifier: active });
+    const [revoked] = toOwner();
+    expect(revoked?.text).toContain('was revoked in your name');
+    expect(revoked?.text).toContain(`${PUBLIC_URL}/developers/sessions`);
+  });
+
+  test('is not told where the operator types it on the box, but for what an admin decides', async () => {
+    const { identifier } = await ask(onBox('root'));
+    await performAndSend(deps, onBox('root'), OPERATIONS.edit, { identifier, name: 'Better bot' });
+    expect(toOwner()).toEqual([]);
+    const active = (await issue(deps)).identifier;
+    smtp.received.length = 0;
+    await performAndSend(deps, onBox('root'), OPERATIONS.revoke, { identifier: active, reason: 'Leaked.' });
+    const [revoked] = toOwner();
+    expect(revoked?.text).not.toContain('in your name');
+  });
+});
+
+describe('a sign-in', () => {
+  test('is told to the owner, with time, client and the page that ends it', async () => {
+    signIn();
+    await look();
+    const [mail] = mailed();
+    expect(mail).toMatchObject({ to: 'owner1@example.org', subject: 'Somebody signed in for your profile' });
+    for (const words of ['2026-01-01 00:00:00 UTC', '192.0.2.7', 'Mozilla/5.0', `${PUBLIC_URL}/developers/sessions`]) {
+      expect(mail?.text).toContain(words);
+    }
+    expect(log).toEqual(['info: The new-sign-in mail about profile 1 was sent.']);
+  });
+
+  test('leaves no trace of the client once it is told, and none at all when the profile is erased', async () => {
+    signIn();
+    await look();
+    expect(stored()).not.toMatch(/192\.0\.2|Mozilla/);
+    signIn();
+    eraseProfile(deps, 'user1', onBox('root'));
+    expect(stored()).toBe('[]');
+  });
+
+  test('is tried again while the mail server is down, shown by status, and given up after three days', async () => {
+    signIn();
+    smtp.failures.connect = '421 4.3.2 down';
+    await look();
+    expect(readStatus(deps).notices).toMatchObject({
+      waiting: 1,
+      undelivered: [{ identifier: null, uid: 1, kind: 'new-sign-in', to: 'owner', tries: 1 }],
+    });
+    clock.advance(3 * DAY_MS);
+    await look();
+    expect(log.at(-1)).toBe(
+      'warn: The new-sign-in mail about profile 1 could not be delivered for three days and was dropped.',
+    );
+    expect(stored()).not.toMatch(/192\.0\.2|Mozilla/);
+    clock.advance(31 * DAY_MS);
+    signIn();
+    await look();
+    expect(deps.db.$client.query("SELECT count(*) AS n FROM notices WHERE kind = 'new-sign-in'").get()).toEqual({
+      n: 1,
+    });
+  });
+
+  test('that waits in a backup is dropped when it is restored', () => {
+    signIn();
+    expect(dropRestoredNotices(deps.db, clock)).toEqual([{ identifier: null, uid: 1, kind: 'new-sign-in' }]);
+    expect(stored()).not.toMatch(/192\.0\.2|Mozilla/);
+  });
+});
+
+test('an enrolment is told to every admin, with who, when and from where, and the command that confirms it', async () => {
+  deps.config.adminEmails = ['root@example.net', 'ops@example.net'];
+  enrol();
+  await look();
+  const told = mailed();
+  expect(told.map(({ to }) => to)).toEqual(['root@example.net', 'ops@example.net']);
+  for (const words of ['Grace', '2026-01-01 00:00:00 UTC', '192.0.2.8', 'profilectl admins confirm Grace']) {
+    expect(told[0]?.text).toContain(words);
+  }
+  expect(stored()).not.toMatch(/192\.0\.2|Grace/);
+});
+
+test('where the Developer Platform is off no mail names a page', async () => {
+  deps.config.developerPlatform = false;
+  const identifier = await request(deps);
+  await performAndSend(deps, onBox('root'), OPERATIONS.reject, { identifier, reason: 'No.' });
+  signIn();
+  enrol();
+  await look();
+  const told = mailed();
+  expect(told.length).toBeGreaterThanOrEqual(3);
+  for (const { text } of told) expect(text).not.toContain('/developers');
+});
+
+test('notices that were stored before those about profiles were are carried over, with the count of their ids', () => {
+  const path = join(tempFolder(), 'profiles.db');
+  const before = MIGRATIONS.findIndex(({ name }) => name === '0009_more_notices');
+  const profile = `INSERT INTO profiles (id, username, display_name, badges, assets, customize, discord_clean, banned,
+    views_count, followers_count, show_followers_count, created_at)
+    VALUES (1, 'u', 'u', '[]', '{}', '{}', '{}', 0, 0, 0, 1, 0)`;
+  const key = `INSERT INTO api_keys (identifier, profile_id, name, description, state, requested_permissions, requested_at)
+    VALUES ('key00000', 1, 'Bot', '${DESCRIPTION}', 'pending', '["api.lookup"]', 0)`;
+  const notice = (
+    id: number,
+  ) => `INSERT INTO notices (id, identifier, kind, recipient, about, at, tries, next_try_at, fault)
+    VALUES (${id}, 'key00000', 'rejection', 'owner', '{"event":1}', 5, 2, 7, 'Down.')`;
+  const notices = [1, 2, 9].map(notice);
+  makeOlderDatabase(path, before, [profile, key, ...notices, 'DELETE FROM notices WHERE id = 9']);
+  const { $client: sqlite } = openDatabase(path, 'serve');
+  const row = {
+    identifier: 'key00000',
+    profile_id: null,
+    kind: 'rejection',
+    at: 5,
+    tries: 2,
+    next_try_at: 7,
+    fault: 'Down.',
+  };
+  expect(sqlite.query('SELECT * FROM notices').all()).toEqual(
+    [1, 2].map((id) => expect.objectContaining({ ...row, id, result: 'waiting', sent_at: null })),
+  );
+  expect(sqlite.query("SELECT seq FROM sqlite_sequence WHERE name = 'notices'").get()).toEqual({ seq: 9 });
+  sqlite.close();
+});

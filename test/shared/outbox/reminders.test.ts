@@ -1,0 +1,288 @@
+import { describe, expect, test } from 'bun:test';
+import { join } from 'node:path';
+import { performAndSend } from '../../../cli/keys/local-keys.ts';
+import { DAY_MS } from '../../../shared/clock.ts';
+import { openFile } from '../../../shared/db/connect.ts';
+import { MIGRATIONS } from '../../../shared/db/migrations.ts';
+import { withTables } from '../../../shared/db/tables.ts';
+import { openDatabase } from '../../../shared/db-files/open.ts';
+import { OPERATIONS } from '../../../shared/operations.ts';
+import { dueStep, storeReminders } from '../../../shared/outbox/reminders.ts';
+import { onBox } from '../../support/actors.ts';
+import { eraseProfile } from '../../support/erase.ts';
+import { DESCRIPTION, issue } from '../../support/keys.ts';
+import { makeOlderDatabase } from '../../support/machine/upgrade.ts';
+import { sendDueNotices } from '../../support/mail/notices.ts';
+import { startSmtp } from '../../support/mail/smtp.ts';
+import { insertProfile } from '../../support/profiles.ts';
+import { refusal } from '../../support/refusal.ts';
+import { tempFolder, testClock, testDeps } from '../../support/world.ts';
+
+const HOUR_MS = 3_600_000;
+
+/** A real mail server, and a key that was approved with this many days to live. */
+async function world(lifeDays = 90) {
+  const smtp = await startSmtp();
+  const clock = testClock();
+  const variables = { MAIL_URL: smtp.url, MAIL_FROM: 'keys@example.org' };
+  const deps = testDeps({ clock, variables });
+  insertProfile(deps.db);
+  const log: string[] = [];
+  const grant = { expiresAtMs: clock.nowMs() + lifeDays * DAY_MS };
+  const { identifier } = await issue(deps, { name: 'Nightly' }, grant);
+  smtp.received.length = 0;
+  const send = () => sendDueNotices(deps, (level, text) => void log.push(`${level}: ${text}`), true);
+  /** The reminders that were mailed since the last call, by what they say of the time that is left. */
+  const mailed = () => {
+    const reminders = smtp.received.splice(0).filter(({ raw }) => !raw.includes(`${identifier} was changed`));
+    return reminders.map(({ to, raw }) => {
+      expect(raw).toContain(`Subject: Your API key ${identifier} expires soon`);
+      expect(raw).not.toContain('plk_');
+      return `${to[0]}: ${/expires\s+(within\s+a\s+day|in\s+\d+\s+days)/.exec(raw)?.[1]?.replace(/\s+/g, ' ')}`;
+    });
+  };
+  const leave = (days: number) => clock.advance(grant.expiresAtMs - days * DAY_MS - clock.nowMs());
+  return { smtp, clock, deps, identifier, log, send, mailed, leave };
+}
+
+describe('which step is due', () => {
+  const at = (leftDays: number, lifeDays = 90) =>
+    dueStep({ expirySetAt: 0, expiresAt: lifeDays * DAY_MS }, (lifeDays - leftDays) * DAY_MS);
+
+  test('thirty days, seven days and one day before the end', () => {
+    const days = [31, 30, 29.9, 8, 7, 6.9, 2, 1, 0.01];
+    expect(days.map((left) => at(left))).toEqual([null, 30, 30, 30, 7, 7, 7, 1, 1]);
+    expect([at(0), at(-1)]).toEqual([null, null]);
+  });
+
+  test('not where the key was never approved for longer than that', () => {
+    expect([at(30, 30), at(29, 29), at(29, 31), at(7, 30), at(6, 7), at(1, 7), at(0.5, 1)]).toEqual([
+      null,
+      null,
+      30,
+      7,
+      null,
+      1,
+      null,
+    ]);
+  });
+});
+
+describe('the owner', () => {
+  test('is told each step once, however often somebody looks', async () => {
+    const w = await world();
+    const told: string[][] = [];
+    for (const days of [31, 30, 29, 8, 7, 6, 1, 0.5, -1]) {
+      w.leave(days);
+      for (let turn = 0; turn < 3; turn++) expect(await w.send()).toBe(false);
+      told.push(w.mailed());
+    }
+    const to = (words: string) => [`owner1@example.org: ${words}`];
+    expect(told).toEqual([[], to('in 30 days'), [], [], to('in 7 days'), [], to('within a day'), [], []]);
+    expect(w.log).toHaveLength(3);
+    expect(w.log.join()).not.toContain('@');
+  });
+
+  test('is told only the last of several steps that were missed', async () => {
+    const w = await world();
+    w.leave(3);
+    await w.send();
+    expect(w.mailed()).toEqual(['owner1@example.org: in 3 days']);
+  });
+
+  for (const [what, change] of [
+    [
+      'the key was revoked',
+      (w) => performAndSend(w.deps, onBox('admin'), OPERATIONS.revoke, { identifier: w.identifier, reason: 'Leaked.' }),
+    ],
+    ['the profile was erased', (w) => void eraseProfile(w.deps, 'user1', onBox('admin'))],
+    ['the profile is banned', (w) => void w.deps.db.$client.run('UPDATE profiles SET banned = 1')],
+    ['there is no address', (w) => void w.deps.db.$client.run('UPDATE profiles SET email = NULL')],
+    ['the address is none', (w) => void w.deps.db.$client.run("UPDATE profiles SET email = 'a@b,c@d'")],
+  ] satisfies [string, (w: Awaited<ReturnType<typeof world>>) => unknown][]) {
+    test(`is told nothing where ${what}`, async () => {
+      const w = await world();
+      await change(w);
+      w.smtp.received.length = 0;
+      w.leave(7);
+      await w.send();
+      expect([w.mailed(), w.log]).toEqual([[], []]);
+    });
+  }
+
+  test('is told later where the address came later', async () => {
+    const w = await world();
+    w.deps.db.$client.run('UPDATE profiles SET email = NULL');
+    w.leave(7);
+    await w.send();
+    w.deps.db.$client.run("UPDATE profiles SET email = 'new@example.org'");
+    await w.send();
+    expect(w.mailed()).toEqual(['new@example.org: in 7 days']);
+  });
+
+  test('is told nothing while MAIL_URL is unset', async () => {
+    const w = await world();
+    w.leave(7);
+    w.deps.config.mail = null;
+    expect(await w.send()).toBe(false);
+    expect(w.deps.db.$client.query('SELECT count(*) AS n FROM notices').get()).toEqual({ n: 0 });
+  });
+});
+
+describe('where the expiry is changed, the owner', () => {
+  const move = (w: Awaited<ReturnType<typeof world>>, days: number) => {
+    const expiresAtMs = w.clock.nowMs() + days * DAY_MS;
+    return performAndSend(w.deps, onBox('admin'), OPERATIONS.change, { identifier: w.identifier, expiresAtMs });
+  };
+  const to = (...words: string[]) => words.map((some) => `owner1@example.org: ${some}`);
+
+  /** What is mailed when it is looked for every half a day, from now on. */
+  async function mailedWithin(w: Awaited<ReturnType<typeof world>>, days: number): Promise<string[]> {
+    w.smtp.received.length = 0;
+    for (let half = 0; half < 2 * days; half++) {
+      await w.send();
+      w.clock.advance(12 * HOUR_MS);
+    }
+    return w.mailed();
+  }
+
+  test('is told each step before the new date, also those that he was told before the old one', async () => {
+    const w = await world();
+    w.leave(6.5);
+    await w.send();
+    expect(w.mailed()).toEqual(to('in 7 days'));
+    await move(w, 60);
+    expect(await mailedWithin(w, 70)).toEqual(to('in 30 days', 'in 7 days', 'within a day'));
+  });
+
+  test('is told no step that began before the change, whose own mail has just named the new date', async () => {
+    const w = await world();
+    w.clock.advance(20 * DAY_MS);
+    await move(w, 20);
+    expect(await mailedWithin(w, 30)).toEqual(to('in 7 days', 'within a day'));
+  });
+
+  test('is told no step twice for one date, though it was moved away and back', async () => {
+    const w = await world();
+    w.leave(6.5);
+    await w.send();
+    expect(w.mailed()).toEqual(to('in 7 days'));
+    await move(w, 7.5);
+    expect(await mailedWithin(w, 1)).toEqual(to('in 7 days'));
+    await move(w, 5.5);
+    expect(await mailedWithin(w, 10)).toEqual(to('within a day'));
+  });
+
+  test('is told no step that waited to be sent while the date was moved away and back', async () => {
+    const w = await world();
+    w.leave(6.5);
+    w.smtp.failures.rcpt = '450 4.2.0 try later';
+    await w.send();
+    delete w.smtp.failures.rcpt;
+    await move(w, 60);
+    await move(w, 6.5);
+    w.clock.advance(HOUR_MS);
+    expect(await mailedWithin(w, 10)).toEqual(to('within a day'));
+  });
+
+  test('is told nothing more where it no longer expires', async () => {
+    const w = await world();
+    await performAndSend(w.deps, onBox('admin'), OPERATIONS.change, { identifier: w.identifier, expiresAtMs: null });
+    expect(await mailedWithin(w, 100)).toEqual([]);
+  });
+
+  test('is told as ever though what the history says of a change is damaged', async () => {
+    const w = await world();
+    await move(w, 60);
+    w.deps.db.$client.run('DROP TRIGGER key_events_never_changed');
+    w.deps.db.$client.run("UPDATE key_events SET detail = '{' WHERE event = 'changed'");
+    expect(await mailedWithin(w, 70)).toEqual(to('in 30 days', 'in 7 days', 'within a day'));
+  });
+
+  test('is told once for each date even while the clock stands before the change, since it was set back', async () => {
+    const w = await world();
+    await move(w, 90);
+    w.clock.advance(60 * DAY_MS);
+    await w.send();
+    expect(w.mailed().filter((line) => line.includes('30'))).toEqual(to('in 30 days'));
+    // The change is now in the future.
+    w.deps.db.$client.run('DROP TRIGGER key_events_never_changed');
+    w.deps.db.$client.run("UPDATE key_events SET at = at + ? WHERE event = 'changed'", [59 * DAY_MS]);
+    expect(await mailedWithin(w, 1)).toEqual([]);
+  });
+});
+
+test('a reminder for an expiry that was moved is not sent; the new expiry has reminders of its own', async () => {
+  const w = await world();
+  w.leave(7);
+  w.smtp.failures.rcpt = '450 4.2.0 try later';
+  await w.send();
+  delete w.smtp.failures.rcpt;
+  w.deps.db.$client.run('UPDATE api_keys SET expires_at = expires_at + ?', [30 * DAY_MS]);
+  w.clock.advance(HOUR_MS);
+  await w.send();
+  expect(w.mailed()).toEqual([]);
+  w.leave(7 - 30);
+  await w.send();
+  expect(w.mailed()).toEqual(['owner1@example.org: in 7 days']);
+});
+
+test('a reminder that a mail server refuses for good is not sent again', async () => {
+  const w = await world();
+  w.leave(7);
+  w.smtp.failures.rcpt = '550 5.1.1 no such user';
+  for (let day = 0; day < 3; day++) {
+    await w.send();
+    w.clock.advance(DAY_MS);
+  }
+  expect(w.log).toHaveLength(1);
+});
+
+test('two that look at once tell the owner once', async () => {
+  const w = await world();
+  w.leave(7);
+  await Promise.all([w.send(), w.send(), w.send()]);
+  expect(w.mailed()).toHaveLength(1);
+});
+
+test('while another process holds the lock nothing is sent, and it is tried again', async () => {
+  const w = await world();
+  w.leave(7);
+  const importing = openFile(w.deps.config.databasePath, 0);
+  importing.run('BEGIN IMMEDIATE');
+  expect((await refusal(w.send())).code).toBe('busy');
+  expect(w.mailed()).toEqual([]);
+  importing.close();
+  expect(await w.send()).toBe(false);
+  expect(w.mailed()).toHaveLength(1);
+});
+
+test('what became of reminders before notices were stored is carried over, and none is sent a second time', () => {
+  const path = join(tempFolder(), 'profiles.db');
+  const before = MIGRATIONS.findIndex(({ name }) => name === '0006_notices');
+  const key = (identifier: string) =>
+    `INSERT INTO api_keys (identifier, profile_id, name, description, state, requested_permissions, requested_at) VALUES
+      ('${identifier}', 1, 'Bot', '${DESCRIPTION}', 'pending', '["api.lookup"]', 0)`;
+  const activate = `UPDATE api_keys SET state = 'Active', permissions = '[]', rate_limits = '[]', decided_at = 0,
+    secret_hash = randomblob(32), expires_at = ${40 * DAY_MS}`;
+  const profile = `INSERT INTO profiles VALUES (1, 'u', 'u', '[]', '{}', '{}', NULL, '{}', 0, 0, 0, 1, 0, NULL, 'u@example.org')`;
+  const results = ['accepted', 'refused', 'not confirmed', 'to be repeated'];
+  const reminder = (identifier: string, step: number, at: number, result: string, expiresAtMs: number) =>
+    `INSERT INTO key_reminders (identifier, step_days, at, result, expires_at)
+      VALUES ('${identifier}', ${step}, ${at}, '${result}', ${expiresAtMs})`;
+  const reminders = results.map((result, at) => reminder(`key0000${at % 2}`, at < 2 ? 30 : 7, at, result, 40 * DAY_MS));
+  const ofEarlierExpiry = reminder('key00002', 7, 0, 'accepted', 35 * DAY_MS);
+  const keys = ['key00000', 'key00001', 'key00002'].map(key);
+  makeOlderDatabase(path, before, [profile, ...keys, activate, ...reminders, ofEarlierExpiry]);
+  const { $client: sqlite } = openDatabase(path, 'serve');
+  const stored = () =>
+    sqlite
+      .query("SELECT identifier || ' ' || (about ->> 'stepDays') || ' ' || result AS row FROM notices ORDER BY row")
+      .values()
+      .flat();
+  const carriedOver = ['key00000 30 accepted', 'key00000 7 dropped', 'key00001 30 refused', 'key00002 7 accepted'];
+  expect(stored()).toEqual(carriedOver);
+  storeReminders(withTables({ $client: sqlite }), { settledMs: () => 39 * DAY_MS - 6 * DAY_MS });
+  expect(stored()).toEqual([...carriedOver, 'key00001 7 waiting', 'key00002 7 waiting'].sort());
+  sqlite.close();
+});

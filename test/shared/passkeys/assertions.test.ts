@@ -1,0 +1,399 @@
+import { describe, expect, test } from 'bun:test';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { addAdmin, inviteAdmin, removeAdmin } from '../../../shared/admins/admins.ts';
+import { shownKey } from '../../../shared/keys/key-version.ts';
+import { OPERATIONS, perform } from '../../../shared/operations.ts';
+import {
+  beginDecision,
+  beginPasskeySignIn,
+  consumeAssertion,
+  signInByPasskey,
+} from '../../../shared/passkeys/assertions.ts';
+import { type Decision, decisionText } from '../../../shared/passkeys/decision.ts';
+import { beginRegistration } from '../../../shared/passkeys/registration.ts';
+import { openSessionsFile, removeSessionsFile } from '../../../shared/sessions-file/sessions-file.ts';
+import type { SignedAdmin } from '../../../shared/sessions-file/whose.ts';
+import { sweepSessions } from '../../../shared/sign-in/sweep.ts';
+import { MOST_CHALLENGES } from '../../../shared/tickets/purposes.ts';
+import { onBox } from '../../support/actors.ts';
+import { PROJECT } from '../../support/cli.ts';
+import { request } from '../../support/keys.ts';
+import { CLIENT, testAccess } from '../../support/portal/access.ts';
+import { enrol, secretOf, signIn } from '../../support/portal/admins.ts';
+import type { Twist } from '../../support/portal/authenticator.ts';
+import { countTickets } from '../../support/portal/sessions-rows.ts';
+import { insertProfile } from '../../support/profiles.ts';
+import { refusal } from '../../support/refusal.ts';
+import { rounds } from '../../support/rounds.ts';
+import { testClock } from '../../support/world.ts';
+
+const access = testAccess({ variables: { PUBLIC_URL: 'https://api.example.org' }, clock: testClock() });
+const clock = access.clock as ReturnType<typeof testClock>;
+const grace = await enrol(access, 'Grace');
+const ada = await enrol(access, 'Ada');
+insertProfile(access.db, { id: 1 });
+const identifier = await request(access, { profile: 'user1' });
+
+/** As the page showed it, and as the form says. */
+const decisionOn = (changes: Partial<Decision> = {}): Decision => ({
+  operation: 'approve',
+  identifier,
+  permissions: ['api.lookup'],
+  rateLimits: [{ quota: 60, windowSeconds: 60 }],
+  expiresAtMs: Date.parse('2027-01-01T00:00:00Z'),
+  retireOldAtMs: null,
+  reason: null,
+  shown: shownKey(access, identifier),
+  ...changes,
+});
+
+/** Whoever is signed in with this passkey now; the next minute, so that no limit on challenges is met. */
+const signedIn = async (authenticator = grace): Promise<SignedAdmin> => {
+  clock.advance(60_000);
+  return (await signIn(access, authenticator)).signed;
+};
+
+/** What three processes say that are sent the same assertion at once. */
+async function sayAtOnce(words: object): Promise<string[]> {
+  const child = () =>
+    Bun.spawn(
+      [
+        ...[process.execPath, '--no-env-file', join(PROJECT, 'test/shared/passkeys/assertion-child.ts')],
+        ...[access.config.databasePath, JSON.stringify(words)],
+      ],
+      { stdin: 'pipe', stdout: 'pipe' },
+    );
+  const children = [child(), child(), child()];
+  const outputs = children.map(({ stdout }) => stdout.getReader());
+  for (const output of outputs) await output.read();
+  for (const { stdin } of children) {
+    stdin.write('go\n');
+    stdin.flush();
+  }
+  const said = await Promise.all(outputs.map(async (output) => new TextDecoder().decode((await output.read()).value)));
+  expect(await Promise.all(children.map(({ exited }) => exited))).toEqual([0, 0, 0]);
+  return said.map((text) => text.trim());
+}
+
+/** What comes of three tries of which one succeeds. */
+const ONCE: ('fulfilled' | 'rejected')[] = ['fulfilled', 'rejected', 'rejected'];
+
+const faultOf = async (act: () => unknown) => (await refusal(act)).message;
+
+describe('a decision of an admin', () => {
+  test('is let through by one assertion, for exactly this decision, once', async () => {
+    const admin = await signedIn();
+    const decision = decisionOn();
+    const { challenge, party, credentialIds } = beginDecision(access, admin, decision);
+    expect({ party, credentialIds }).toEqual({
+      party: { id: 'api.example.org', origin: 'https://api.example.org' },
+      credentialIds: [grace.credentialId.toString('base64url')],
+    });
+    const sent = grace.assert(challenge);
+    const person = await consumeAssertion(access, admin, sent, decision);
+    expect(person).toEqual({ kind: 'admin', name: 'Grace', hasAsserted: true, shown: decisionOn().shown });
+    expect(await faultOf(() => consumeAssertion(access, admin, sent, decision))).toContain('sent twice');
+    const asked = await request(access, { profile: 'user1' });
+    const other = await refusal(perform(access, person, OPERATIONS.reject, { identifier: asked, reason: 'No.' }));
+    expect(other.code).toBe('changed_since');
+    const unasserted = { ...person, hasAsserted: false } as typeof person;
+    const refused = await refusal(perform(access, unasserted, OPERATIONS.reject, { identifier, reason: 'No.' }));
+    expect(refused.code).toBe('forbidden');
+  });
+
+  const changed: Partial<Decision>[] = [
+    { operation: 'change' },
+    { operation: 'revoke' },
+    { identifier: 'AAAAAAAA' },
+    { permissions: ['api.leaderboard'] },
+    { permissions: ['api.lookup', 'api.leaderboard'] },
+    { permissions: [] },
+    { permissions: undefined },
+    { rateLimits: [{ quota: 61, windowSeconds: 60 }] },
+    { rateLimits: [{ quota: 60, windowSeconds: 61 }] },
+    { rateLimits: undefined },
+    { expiresAtMs: Date.parse('2027-01-01T00:00:01Z') },
+    { expiresAtMs: null },
+    { expiresAtMs: undefined },
+    { retireOldAtMs: Date.parse('2027-01-01T00:00:00Z') },
+    { retireOldAtMs: undefined },
+    { reason: 'x' },
+    { reason: undefined },
+    { shown: 'x' },
+  ];
+
+  const cases = changed.map((change) => [JSON.stringify(Object.entries(change)), change] as const);
+
+  test.each(cases)('that says anything else than the challenge was made for is refused: %s', async (_, change) => {
+    const admin = await signedIn();
+    const { challenge } = beginDecision(access, admin, decisionOn());
+    const act = () => consumeAssertion(access, admin, grace.assert(challenge), decisionOn(change));
+    expect(await faultOf(act)).toContain('something else');
+    expect(await faultOf(() => consumeAssertion(access, admin, grace.assert(challenge), decisionOn()))).toContain(
+      'begin again',
+    );
+  });
+
+  test('has a text of its own', () => {
+    const time = fc.option(fc.nat(3), { nil: null });
+    const decisions = fc.record<Decision>(
+      {
+        operation: fc.constantFrom('approve', 'reject', 'change', 'revoke', 'remove passkey'),
+        identifier: fc.constantFrom('a', 'b', '","operation":"'),
+        permissions: fc.array(fc.constantFrom('api.lookup', 'api.leaderboard'), { maxLength: 2 }),
+        rateLimits: fc.array(fc.record({ quota: fc.nat(2), windowSeconds: fc.nat(2) }), { maxLength: 2 }),
+        expiresAtMs: time,
+        retireOldAtMs: time,
+        reason: fc.option(fc.constantFrom('', 'x'), { nil: null }),
+        shown: fc.constantFrom('s', 't'),
+      },
+      { requiredKeys: ['operation', 'identifier', 'shown'] },
+    );
+    const isSame = (one: Decision, other: Decision) => Bun.deepEquals(one, other, true);
+    fc.assert(
+      fc.property(decisions, decisions, (one, other) => {
+        expect(decisionText(one) === decisionText(other)).toBe(isSame(one, other));
+        expect(decisionText({ ...one })).toBe(decisionText(one));
+      }),
+      { numRuns: rounds(300) },
+    );
+  });
+
+  test('is refused where the key has changed since the page showed it, before the passkey is asked for and after', async () => {
+    const admin = await signedIn();
+    const decision = decisionOn();
+    const { challenge } = beginDecision(access, admin, decision);
+    await perform(access, onBox('owner'), OPERATIONS.edit, { identifier, name: 'Another name' });
+    const after = await refusal(() => consumeAssertion(access, admin, grace.assert(challenge), decision));
+    expect(after.code).toBe('changed_since');
+    expect((await refusal(() => beginDecision(access, admin, decision))).code).toBe('changed_since');
+    beginDecision(access, admin, decisionOn());
+  });
+
+  test('is refused five minutes later', async () => {
+    const admin = await signedIn();
+    const { challenge } = beginDecision(access, admin, decisionOn());
+    clock.advance(5 * 60_000);
+    const act = () => consumeAssertion(access, admin, grace.assert(challenge), decisionOn());
+    expect(await faultOf(act)).toContain('longer than five minutes');
+  });
+
+  test('is refused with a challenge of the clock before it was set back', async () => {
+    const admin = await signedIn();
+    const { challenge } = beginDecision(access, admin, decisionOn());
+    clock.advance(-3_600_000);
+    const act = () => consumeAssertion(access, admin, grace.assert(challenge), decisionOn());
+    expect(await faultOf(act)).toContain('longer than five minutes');
+    clock.advance(3_600_000);
+  });
+
+  test('is refused with another admin’s passkey, challenge or session, and with a challenge for signing in', async () => {
+    const [mine, theirs] = [await signedIn(), await signedIn(ada)];
+    const made = () => beginDecision(access, mine, decisionOn()).challenge;
+    expect(await faultOf(() => consumeAssertion(access, mine, ada.assert(made()), decisionOn()))).toContain(
+      'not yours',
+    );
+    expect(await faultOf(() => consumeAssertion(access, theirs, ada.assert(made()), decisionOn()))).toContain(
+      'something else',
+    );
+    expect(await faultOf(() => consumeAssertion(access, theirs, grace.assert(made()), decisionOn()))).toContain(
+      'something else',
+    );
+    const { challenge } = beginPasskeySignIn(access);
+    expect(await faultOf(() => consumeAssertion(access, mine, grace.assert(challenge), decisionOn()))).toContain(
+      'begin again',
+    );
+    expect(await faultOf(() => signInByPasskey(access, grace.assert(made()), CLIENT))).toContain('begin again');
+  });
+
+  test.each<[string, Twist]>([
+    ['another site', { party: { origin: 'https://evil.example' } }],
+    ['another host', { party: { id: 'evil.example' } }],
+    ['PIN', { flags: 0x01 }],
+    ['counter went back', { signCount: 0 }],
+    ['another purpose', { client: { type: 'webauthn.create' } }],
+  ])('is refused with an assertion that was not made here as it must be: %s', async (why, twist) => {
+    const admin = await signedIn();
+    const { challenge } = beginDecision(access, admin, decisionOn());
+    expect(
+      await faultOf(() => consumeAssertion(access, admin, grace.assert(challenge, twist), decisionOn())),
+    ).toContain(why);
+  });
+
+  test('is let through once where two processes send it at once', async () => {
+    // The children have the machine's clock.
+    clock.advance(Date.now() - clock.nowMs());
+    const admin = (await signIn(access, grace)).signed;
+    const decision = decisionOn();
+    const sent = grace.assert(beginDecision(access, admin, decision).challenge);
+    const said = await sayAtOnce({ admin, sent, decision });
+    expect(said.sort()).toEqual([
+      'forbidden',
+      'forbidden',
+      JSON.stringify({ kind: 'admin', name: 'Grace', hasAsserted: true, shown: decision.shown }),
+    ]);
+  });
+
+  test('is refused where the admin is invited anew or removed while the signature is verified', async () => {
+    const mary = await enrol(access, 'Mary');
+    const ways = [
+      () => inviteAdmin(access, 'Mary', { keepPasskeys: true }, onBox('root')),
+      () => removeAdmin(access, 'Mary', onBox('root')),
+    ];
+    for (const end of ways) {
+      const admin = await signedIn(mary);
+      const { challenge } = beginDecision(access, admin, decisionOn());
+      const verified = refusal(consumeAssertion(access, admin, mary.assert(challenge), decisionOn()));
+      end();
+      expect((await verified).code).toBe('forbidden');
+    }
+  });
+
+  test('is let through once where one process is sent the same assertion twice at once; so is a sign-in', async () => {
+    const admin = await signedIn();
+    const outcomesOf = async (act: () => Promise<unknown>) =>
+      (await Promise.allSettled([act(), act(), act()])).map(({ status }) => status).sort();
+    const jean = await enrol(access, 'Jean');
+    const { challenge } = beginDecision(access, admin, decisionOn());
+    const decided = grace.assert(challenge);
+    expect(await outcomesOf(() => consumeAssertion(access, admin, decided, decisionOn()))).toEqual(ONCE);
+    // This authenticator counts nothing: only the challenge keeps an assertion from being used twice.
+    const entered = jean.assert(beginPasskeySignIn(access).challenge, { signCount: 0 });
+    expect(await outcomesOf(() => signInByPasskey(access, entered, CLIENT))).toEqual(ONCE);
+  });
+
+  test('is refused once the admin was invited anew or removed meanwhile', async () => {
+    const joan = await enrol(access, 'Joan');
+    const ways = [
+      () => inviteAdmin(access, 'Joan', { keepPasskeys: true }, onBox('root')),
+      () => removeAdmin(access, 'Joan', onBox('root')),
+    ];
+    for (const end of ways) {
+      const admin = await signedIn(joan);
+      const { challenge } = beginDecision(access, admin, decisionOn());
+      end();
+      expect((await refusal(() => consumeAssertion(access, admin, joan.assert(challenge), decisionOn()))).code).toBe(
+        'forbidden',
+      );
+      expect((await refusal(() => beginDecision(access, admin, decisionOn()))).code).toBe('forbidden');
+    }
+  });
+});
+
+describe('challenges', () => {
+  const fresh = () => {
+    const made = testAccess({ variables: { PUBLIC_URL: 'https://api.example.org' }, clock: testClock() });
+    return { ...made, clock: made.clock as ReturnType<typeof testClock> };
+  };
+
+  const rows = ({ sessions }: ReturnType<typeof fresh>) => [
+    countTickets(sessions, 'registration') + countTickets(sessions, 'decision'),
+    countTickets(sessions, 'used challenge'),
+  ];
+
+  test('of decisions and registrations are at most 30 a minute for each person, used or not, whoever else asks', async () => {
+    const world = fresh();
+    const [grace, joan] = [
+      (await signIn(world, await enrol(world, 'Grace'))).signed,
+      (await signIn(world, await enrol(world, 'Joan'))).signed,
+    ];
+    const [first, second] = ['Ann', 'Eve'].map((name) => secretOf(addAdmin(world, name, onBox('root')).address));
+    insertProfile(world.db, { id: 1 });
+    const key = await request(world, { profile: 'user1' });
+    const decision = decisionOn({ identifier: key, shown: shownKey(world, key) });
+    // Not all at one moment, so that the next one may come exactly when the first is a minute old.
+    const most = async (begin: () => unknown) => {
+      for (let n = 0; n < MOST_CHALLENGES; n++) {
+        begin();
+        world.clock.advance(n === 0 ? 1_500 : 0);
+      }
+      const { code, details } = await refusal(begin);
+      expect([code, details.retryAfterSeconds]).toEqual(['too_many_challenges', 59]);
+    };
+    await most(() => beginDecision(world, grace, decision));
+    await most(() => beginRegistration(world, first as string));
+    beginDecision(world, joan, decision);
+    beginRegistration(world, second as string);
+    world.clock.advance(57_000);
+    beginDecision(world, grace, decision);
+    // Those that are over are deleted.
+    world.clock.advance(600_000);
+    sweepSessions(world.db, world.clock, world.sessions);
+    expect(rows(world)[0]).toBe(0);
+  });
+
+  test('to sign in are not stored: however many strangers ask for, an admin’s works, and decisions are counted apart', async () => {
+    const world = fresh();
+    const authenticator = await enrol(world, 'Grace');
+    const { challenge } = beginPasskeySignIn(world);
+    const before = world.sessions.sqlite.query('SELECT total_changes()').values();
+    const others = Array.from({ length: 2_000 }, () => beginPasskeySignIn(world).challenge);
+    expect(new Set(others).size).toBe(2_000);
+    for (const other of others.slice(0, 100)) {
+      expect(await faultOf(() => signInByPasskey(world, grace.assert(other), CLIENT))).toContain('not registered here');
+    }
+    expect(world.sessions.sqlite.query('SELECT total_changes()').values()).toEqual(before);
+    const { session } = await signInByPasskey(world, authenticator.assert(challenge), CLIENT);
+    expect(session.person).toMatchObject({ name: 'Grace' });
+  });
+
+  test('to sign in work once, for five minutes, and only as they were made', async () => {
+    const world = fresh();
+    const authenticator = await enrol(world, 'Grace');
+    // This authenticator counts nothing, as many do: only the challenge keeps an assertion from being used twice.
+    const enter = (challenge: string) =>
+      faultOf(() => signInByPasskey(world, authenticator.assert(challenge, { signCount: 0 }), CLIENT));
+    const sent = authenticator.assert(beginPasskeySignIn(world).challenge, { signCount: 0 });
+    await signInByPasskey(world, sent, CLIENT);
+    const again = () => faultOf(() => signInByPasskey(world, sent, CLIENT));
+    expect(await again()).toContain('sent twice');
+    for (const jumpMs of [60_000, 3_600_000, 11 * 3_600_000, -12 * 3_600_000]) {
+      world.clock.advance(jumpMs);
+      sweepSessions(world.db, world.clock, world.sessions);
+      expect(await again()).toContain('begin again');
+    }
+    const [early, late] = [beginPasskeySignIn(world).challenge, beginPasskeySignIn(world).challenge];
+    world.clock.advance(5 * 60_000 - 1);
+    expect((await signInByPasskey(world, authenticator.assert(early, { signCount: 0 }), CLIENT)).token).toHaveLength(
+      43,
+    );
+    world.clock.advance(1);
+    expect(await enter(late)).toContain('longer than five minutes');
+    world.clock.advance(-3_600_000);
+    const ahead = beginPasskeySignIn(world).challenge;
+    world.clock.advance(-61_000);
+    expect(await enter(ahead)).toContain('begin again');
+    const bytes = Buffer.from(beginPasskeySignIn(world).challenge, 'base64url');
+    for (let at = 0; at < bytes.length; at++) {
+      const changed = Buffer.from(bytes);
+      changed.writeUInt8(changed.readUInt8(at) ^ (1 << (at % 8)), at);
+      expect([at, await enter(changed.toString('base64url'))]).toEqual([at, expect.stringContaining('begin again')]);
+    }
+    for (const other of ['', 'x', bytes.subarray(0, -1).toString('base64url'), `${bytes.toString('base64url')}=`]) {
+      expect(await enter(other)).toContain('begin again');
+    }
+    expect(await enter(beginPasskeySignIn(fresh()).challenge)).toContain('begin again');
+  });
+
+  test('to sign in sign in once where several processes are sent one at once', async () => {
+    // The children have the machine's clock.
+    clock.advance(Date.now() - clock.nowMs());
+    const joan = await enrol(access, 'Joan of Arc');
+    const sent = joan.assert(beginPasskeySignIn(access).challenge, { signCount: 0 });
+    expect((await sayAtOnce({ sent })).sort()).toEqual(['Joan of Arc', 'forbidden', 'forbidden']);
+    removeAdmin(access, 'Joan of Arc', onBox('root'));
+  });
+});
+
+test('nobody is signed in, and no challenge is open, once the sessions file is gone', async () => {
+  const world = testAccess({ variables: { PUBLIC_URL: 'https://api.example.org' } });
+  const authenticator = await enrol(world, 'Grace');
+  const { challenge } = beginPasskeySignIn(world);
+  world.sessions.sqlite.close();
+  removeSessionsFile(world.config.databasePath);
+  const again = { ...world, sessions: openSessionsFile(world.config.databasePath) };
+  expect(await faultOf(() => signInByPasskey(again, authenticator.assert(challenge), CLIENT))).toContain('begin again');
+  expect((await signIn(again, authenticator)).signed.name).toBe('Grace');
+  again.sessions.sqlite.close();
+});

@@ -1,0 +1,79 @@
+import { expect, test } from 'bun:test';
+import { addAdmin, unconfirmedPasskey } from '../../../shared/admins/admins.ts';
+import { beginPasskeySignIn, signInByPasskey } from '../../../shared/passkeys/assertions.ts';
+import { COSE_ALGORITHMS } from '../../../shared/passkeys/passkey-json.ts';
+import { confirmPasskey } from '../../../shared/passkeys/passkeys.ts';
+import { beginRegistration, register } from '../../../shared/passkeys/registration.ts';
+import type { Access } from '../../../shared/sessions-file/access.ts';
+import { onBox } from '../../support/actors.ts';
+import { CLIENT, testAccess } from '../../support/portal/access.ts';
+import { secretOf } from '../../support/portal/admins.ts';
+import { addAuthenticator, startBrowser, toolsOf } from '../../support/portal/browser.ts';
+import { hasChromium } from '../../support/portal/chromium.ts';
+
+// What a real browser says with its own virtual authenticator is accepted, for each kind of key.
+
+const html = '<!doctype html><title>Passkeys</title><link rel="icon" href="data:,">';
+const site = Bun.serve({
+  port: 0,
+  hostname: '127.0.0.1',
+  fetch: () => new Response(html, { headers: { 'Content-Type': 'text/html' } }),
+});
+const publicUrl = `http://localhost:${site.port}`;
+const openPage = hasChromium ? await startBrowser() : null;
+
+/** The functions below run in the page, so they know nothing from here but their argument. */
+type Options = {
+  challenge: string;
+  party: { id: string };
+  user: { handle: string; name: string };
+  algorithms: number[];
+};
+
+declare const navigator: {
+  credentials: { create: (options: object) => Promise<object>; get: (options: object) => Promise<object> };
+};
+
+async function create({ challenge, party, user, algorithms }: Options): Promise<string> {
+  const bytes = (text: string) => Uint8Array.fromBase64(text, { alphabet: 'base64url' });
+  const made = await navigator.credentials.create({
+    publicKey: {
+      challenge: bytes(challenge),
+      rp: { id: party.id, name: 'Profile Lookup' },
+      user: { id: bytes(user.handle), name: user.name, displayName: user.name },
+      pubKeyCredParams: algorithms.map((alg) => ({ type: 'public-key', alg })),
+      authenticatorSelection: { residentKey: 'required', userVerification: 'required' },
+      attestation: 'none',
+    },
+  });
+  return JSON.stringify(made);
+}
+
+async function get({ challenge, party }: Pick<Options, 'challenge' | 'party'>): Promise<string> {
+  const bytes = (text: string) => Uint8Array.fromBase64(text, { alphabet: 'base64url' });
+  const publicKey = { challenge: bytes(challenge), rpId: party.id, userVerification: 'required' };
+  return JSON.stringify(await navigator.credentials.get({ publicKey }));
+}
+
+test.skipIf(!hasChromium)('a passkey that Chromium makes is registered and signs in, with each algorithm', async () => {
+  if (openPage === null) return;
+  const { page } = await openPage(publicUrl, { width: 1280, colorScheme: 'light' });
+  const tools = await toolsOf(page);
+  const access: Access = testAccess({ variables: { PUBLIC_URL: publicUrl } });
+  const seen: string[] = [];
+  for (const [name, algorithm] of Object.entries(COSE_ALGORITHMS)) {
+    const authenticatorId = await addAuthenticator(tools);
+    const secret = secretOf(addAdmin(access, name, onBox('root')).address);
+    const options = beginRegistration(access, secret);
+    const credential = await page.evaluate(create, { ...options, algorithms: [algorithm] });
+    await register(access, secret, { credential, name: 'Virtual' }, CLIENT);
+    confirmPasskey(access, unconfirmedPasskey(access, name).passkey.id, onBox('root'));
+    for (let time = 0; time < 2; time++) {
+      const { session } = await signInByPasskey(access, await page.evaluate(get, beginPasskeySignIn(access)), CLIENT);
+      seen.push(session.person.name);
+    }
+    await tools.send('WebAuthn.removeVirtualAuthenticator', { authenticatorId });
+  }
+  expect(seen).toEqual(['ES256', 'ES256', 'Ed25519', 'Ed25519', 'RS256', 'RS256']);
+  await site.stop(true);
+});

@@ -1,0 +1,213 @@
+import { expect, test } from 'bun:test';
+import fc from 'fast-check';
+import { removeToken } from '../../../shared/backends/backend-tokens.ts';
+import { hashOf, newToken } from '../../../shared/sessions-file/tokens.ts';
+import type { Signed } from '../../../shared/sessions-file/whose.ts';
+import { exchangeCliCode, makeCliCode } from '../../../shared/sign-in/cli-codes.ts';
+import { askCode, enterCode } from '../../../shared/sign-in/codes.ts';
+import { endAllSignIns } from '../../../shared/sign-in/end-all.ts';
+import { enterHandOver } from '../../../shared/sign-in/hand-over.ts';
+import { isKnownBrowser } from '../../../shared/sign-in/known-browsers.ts';
+import { sweepSessions } from '../../../shared/sign-in/sweep.ts';
+import { ownerToSign, readBinding } from '../../../shared/sign-ins/binding.ts';
+import { beginSignIn, readSignIn } from '../../../shared/sign-ins/sign-ins.ts';
+import { onBox } from '../../support/actors.ts';
+import { importLines } from '../../support/import.ts';
+import { CLIENT, countingCodes, openerFor, testAccess, ticketFor } from '../../support/portal/access.ts';
+import { rounds } from '../../support/rounds.ts';
+import { testClock } from '../../support/world.ts';
+
+// What ended because the address was changed, the profile was erased, its owner ended everything, or a platform's token was
+// removed that had opened it stays ended, whatever comes after. Each kind of what lets an owner in is tried, beside a model of when it has to work.
+
+/** Addresses that a profile gets one after the other, and which of them are the same: case alone makes no difference. */
+const ADDRESSES: readonly [string | null, number][] = [
+  ['ada@example.org', 0],
+  ['ADA@example.org', 0],
+  ['Ada@Example.ORG', 0],
+  ['bea@example.org', 1],
+  [null, 2],
+];
+
+const KINDS = [
+  'session',
+  'session of a hand-over',
+  'token',
+  'token of a hand-over',
+  'known browser',
+  'code',
+  'code for profilectl',
+  'hand-over',
+] as const;
+
+/** Those that the removal of a platform's token ends too. */
+const OPENED: readonly string[] = ['session of a hand-over', 'token of a hand-over', 'hand-over'];
+
+type Step =
+  | { do: 'begin'; kind: (typeof KINDS)[number]; profile: number }
+  | { do: 'address'; profile: number; to: number; isMerged: boolean }
+  | { do: 'erase' | 'end all'; profile: number }
+  | { do: 'sweep' | 'remove token' };
+
+const profile = fc.integer({ min: 1, max: 2 });
+const STEP: fc.Arbitrary<Step> = fc.oneof(
+  { weight: 8, arbitrary: fc.record({ do: fc.constant('begin' as const), kind: fc.constantFrom(...KINDS), profile }) },
+  {
+    weight: 5,
+    arbitrary: fc.record({
+      do: fc.constant('address' as const),
+      profile,
+      to: fc.nat(ADDRESSES.length - 1),
+      isMerged: fc.boolean(),
+    }),
+  },
+  { weight: 1, arbitrary: fc.record({ do: fc.constantFrom('erase' as const, 'end all'), profile }) },
+  { weight: 1, arbitrary: fc.constantFrom<Step>({ do: 'sweep' }, { do: 'remove token' }) },
+);
+
+/** Something that lets in: whether it does, and whether trying that uses it up. */
+type Thing = {
+  kind: (typeof KINDS)[number];
+  profile: number;
+  era: number;
+  isOver: boolean;
+  works: () => boolean;
+  isOnce: boolean;
+};
+
+test('what was ended lets nobody in again, and a change of case ends nothing: a model', async () => {
+  const codes = countingCodes();
+  const access = testAccess({ clock: testClock(), random: codes.random });
+  const { sqlite } = access.sessions;
+  let opener = openerFor(access);
+  const doesNotThrow = (act: () => unknown) => {
+    try {
+      act();
+      return true;
+    } catch (error) {
+      expect(error).toMatchObject({ code: expect.stringMatching(/^(not_found|invalid_grant)$/) });
+      return false;
+    }
+  };
+  const signed = (id: number) => ownerToSign(access, id) as Signed;
+  const begin: Record<Thing['kind'], (id: number) => () => boolean> = {
+    session: (id) => {
+      const { token } = beginSignIn(access, signed(id), { client: CLIENT });
+      return () => readSignIn(access, 'browser', token) !== null;
+    },
+    'session of a hand-over': (id) => {
+      const token = handedOver(id);
+      return () => readSignIn(access, 'browser', token) !== null;
+    },
+    token: (id) => {
+      const { token } = beginSignIn(access, signed(id), { machine: 'laptop', client: CLIENT });
+      return () => readSignIn(access, 'profilectl', token) !== null;
+    },
+    'token of a hand-over': (id) => {
+      const by = readSignIn(access, 'browser', handedOver(id))?.signed as Signed;
+      const { token } = beginSignIn(access, by, { machine: 'laptop', client: CLIENT });
+      return () => readSignIn(access, 'profilectl', token) !== null;
+    },
+    'known browser': (id) => {
+      const ticket = ticketFor(access, id, opener);
+      const { knownBrowser, token } = enterHandOver(access, ticket, null, CLIENT);
+      expect(readSignIn(access, 'browser', token)).not.toBeNull();
+      return () =>
+        isKnownBrowser(access.sessions.tables, knownBrowser, readBinding(access.db, id) as never, access.clock.nowMs());
+    },
+    code: (id) => {
+      sqlite.run('DELETE FROM mail_counts');
+      const address = access.db.$client.query('SELECT email FROM profiles WHERE id = ?').values(id)[0]?.[0];
+      const typed = { name: `user${id}`, address: `${address}` };
+      const { browserSecret } = askCode(access, { ...typed, browserSecret: null, knownBrowser: null, client: CLIENT });
+      const code = codes.lastCode();
+      return () => enterCode(access, { browserSecret, knownBrowser: null, code, client: CLIENT }).isSignedIn;
+    },
+    'code for profilectl': (id) => {
+      // Used ones count for a day.
+      sqlite.run('DELETE FROM tickets WHERE made_into IS NOT NULL');
+      // A wrong code is a try of all that wait for the same secret.
+      const verifier = newToken(access.random);
+      const codeChallenge = Buffer.from(hashOf(verifier)).toString('base64url');
+      const code = makeCliCode(access, signed(id), { codeChallenge, redirectUri: null, machine: 'laptop' });
+      return () => doesNotThrow(() => exchangeCliCode(access, { code, redirectUri: null, verifier }, CLIENT));
+    },
+    'hand-over': (id) => {
+      const ticket = ticketFor(access, id, opener);
+      return () => doesNotThrow(() => enterHandOver(access, ticket, null, CLIENT));
+    },
+  };
+  const handedOver = (id: number) => enterHandOver(access, ticketFor(access, id, opener), null, CLIENT).token;
+  let revived = 0;
+
+  const run = async (steps: readonly Step[]) => {
+    const things: Thing[] = [];
+    const address = [0, 0, 0];
+    const eras = [0, 0, 0];
+    const past = new Set<string>();
+    const put = async (id: number, options = {}) => {
+      const email = (ADDRESSES[address[id] as number] as [string | null, number])[0];
+      await importLines(access, [{ id, username: `user${id}`, email }], options);
+    };
+    const begun = (one: Thing) => !one.isOver && one.era === eras[one.profile];
+    const acts = {
+      begin: ({ kind, profile: of }: Extract<Step, { do: 'begin' }>) => {
+        if (kind === 'code' && ADDRESSES[address[of] as number]?.[0] === null) return;
+        const isOnce = ['code', 'code for profilectl', 'hand-over'].includes(kind);
+        // A browser keeps one code; a person has five for profilectl, of which the oldest gives way.
+        if (kind === 'code for profilectl') {
+          const open = things.filter((one) => one.kind === kind && one.profile === of && begun(one));
+          if (open.length === 5) (open[0] as Thing).isOver = true;
+          (access.clock as ReturnType<typeof testClock>).advance(1);
+        }
+        const works = begin[kind](of);
+        things.push({ kind, profile: of, era: eras[of] as number, isOver: false, works, isOnce });
+      },
+      address: async ({ profile: of, to, isMerged }: Extract<Step, { do: 'address' }>) => {
+        const [before, after] = [ADDRESSES[address[of] as number]?.[1], ADDRESSES[to]?.[1]];
+        past.add(`${of} ${before}`);
+        if (before !== after) {
+          eras[of] = (eras[of] as number) + 1;
+          if (past.has(`${of} ${after}`)) revived++;
+        }
+        address[of] = to;
+        await put(of, { merge: isMerged });
+      },
+      erase: async ({ profile: of }: { profile: number }) => {
+        await importLines(access, [{ id: of, deleted: true }] as never);
+        await put(of);
+        eras[of] = (eras[of] as number) + 1;
+      },
+      'end all': ({ profile: of }: { profile: number }) => {
+        endAllSignIns(access, signed(of));
+        for (const one of things) if (one.profile === of) one.isOver = true;
+        const alive = 'SELECT count(*) FROM sign_ins WHERE profile_id = ? AND ended_at IS NULL';
+        expect(sqlite.query(alive).values(of)).toEqual([[0]]);
+      },
+      'remove token': () => {
+        removeToken(access, opener, onBox('root'));
+        for (const one of things) if (OPENED.includes(one.kind)) one.isOver = true;
+        const alive = 'SELECT count(*) FROM sign_ins WHERE opened_by = ? AND ended_at IS NULL';
+        expect(sqlite.query(alive).values(opener)).toEqual([[0]]);
+        opener = openerFor(access);
+      },
+      sweep: () => sweepSessions(access.db, access.clock, access.sessions),
+    };
+    for (const id of [1, 2]) await acts.erase({ profile: id });
+    for (const step of steps) {
+      await (acts[step.do] as (of: Step) => unknown)(step);
+      for (const one of things.filter(({ isOnce }) => !isOnce)) {
+        expect([one.kind, one.works()]).toEqual([one.kind, begun(one)]);
+      }
+    }
+    for (const one of things.filter(({ isOnce }) => isOnce)) {
+      expect([one.kind, one.works()]).toEqual([one.kind, begun(one)]);
+    }
+  };
+  await fc.assert(fc.asyncProperty(fc.array(STEP, { minLength: 30, maxLength: 60, size: 'max' }), run), {
+    numRuns: rounds(40),
+    interruptAfterTimeLimit: 40_000,
+  });
+  // Otherwise the steps would not try what they are for.
+  expect(revived).toBeGreaterThan(10);
+}, 60_000);

@@ -1,0 +1,113 @@
+import { expect, test } from 'bun:test';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { addAdmin } from '../../../shared/admins/admins.ts';
+import { beginPasskeySignIn } from '../../../shared/passkeys/assertions.ts';
+import type { Access } from '../../../shared/sessions-file/access.ts';
+import { hashOf } from '../../../shared/sessions-file/tokens.ts';
+import { exchangeCliCode, makeCliCode } from '../../../shared/sign-in/cli-codes.ts';
+import { newCode, showCode } from '../../../shared/sign-in/code-text.ts';
+import { askCode, enterCode } from '../../../shared/sign-in/codes.ts';
+import { endSignIn, readSignIn } from '../../../shared/sign-ins/sign-ins.ts';
+import { onBox } from '../../support/actors.ts';
+import { CLIENT, testAccess } from '../../support/portal/access.ts';
+import { enrol, signIn } from '../../support/portal/admins.ts';
+import { insertProfile } from '../../support/profiles.ts';
+import { notedRandom, noteMail } from '../../support/secret-search.ts';
+
+/** Draws of random bytes; of 32 bytes tokens and challenges are made, of 5 codes. */
+function recordingRandom() {
+  const drawn: Uint8Array[] = [];
+  const random = (bytes: number) => {
+    const fresh = notedRandom(bytes);
+    if (bytes === 32 || bytes === 5) drawn.push(fresh);
+    return fresh;
+  };
+  return { drawn, random };
+}
+
+/** All bytes of the files beside the database, mails apart. */
+function bytesOfFiles(folder: string): Buffer {
+  const files = readdirSync(folder, { withFileTypes: true }).filter((entry) => entry.isFile());
+  expect(files.map(({ name }) => name)).toContain('profiles.db.sessions-wal');
+  return Buffer.concat(files.map(({ name }) => readFileSync(join(folder, name))));
+}
+
+/** What random bytes look like where somebody has written them down. */
+function formsOf(drawn: Uint8Array): Buffer[] {
+  const bytes = Buffer.from(drawn);
+  // Without the last character, which holds bits of what follows where more is encoded together.
+  const texts = [bytes.toString('base64url'), bytes.toString('base64').replace(/=+$/, '')].map((text) =>
+    text.slice(0, -1),
+  );
+  texts.push(bytes.toString('hex'));
+  if (drawn.length === 5) {
+    const code = newCode(() => drawn);
+    // In base64 five bytes are short enough to stand somewhere by chance; codes are typed in small letters too.
+    return [code, showCode(code), code.toLowerCase(), showCode(code).toLowerCase()].map((text) => Buffer.from(text));
+  }
+  return [bytes, ...[...texts, bytes.toString('hex').toUpperCase()].map((text) => Buffer.from(text))];
+}
+
+/** Random bytes that are no secret and stored as they are: what mails are counted under, and the handles of admins. */
+function storedAsTheyAre({ db, sessions }: Access): string[] {
+  const handles = db.$client.query<{ value: Uint8Array }, []>('SELECT user_handle AS value FROM admins').all();
+  const keys = sessions.sqlite.query<{ value: Uint8Array }, []>('SELECT value FROM settings').all();
+  return [...handles, ...keys].map(({ value }) => Buffer.from(value).toString('hex'));
+}
+
+test('no code, session, challenge or other token stands in clear in a byte of the two files, used or not', async () => {
+  const { drawn, random } = recordingRandom();
+  const access = testAccess({ random, variables: { PUBLIC_URL: 'https://api.example.org' } });
+  insertProfile(access.db, { id: 7, username: 'ada', email: 'ada@example.org' });
+  insertProfile(access.db, { id: 8, username: 'bea', email: 'bea@example.org' });
+  const ask = (name: string) =>
+    askCode(access, {
+      name,
+      address: `${name}@example.org`,
+      browserSecret: null,
+      knownBrowser: null,
+      client: CLIENT,
+    });
+  // One owner signs in and out, and a second time; a code of another one stays unused.
+  const { browserSecret, mail } = ask('ada');
+  await mail();
+  const code = newCode(() => drawn.findLast(({ length }) => length === 5) as Uint8Array);
+  const entered = enterCode(access, { browserSecret, knownBrowser: null, code, client: CLIENT });
+  if (!entered.isSignedIn) throw new Error('The code did not work.');
+  ask('bea');
+  // One admin signs in, and another is invited; a challenge stays open.
+  const signed = await signIn(access, await enrol(access, 'Grace'));
+  addAdmin(access, 'Linus', onBox('root'));
+  beginPasskeySignIn(access);
+  // Three profilectl are let in; one code becomes a token, whose random bytes stand in no code.
+  const { signed: ada } = entered.session;
+  const redirectUri = 'http://127.0.0.1:4711/callback';
+  const codeChallenge = Buffer.from(hashOf('v')).toString('base64url');
+  const consent = { codeChallenge, redirectUri, machine: 'desk' };
+  const [used] = [makeCliCode(access, ada, consent), makeCliCode(access, ada, consent)] as [string, string];
+  const typed = makeCliCode(access, ada, { ...consent, redirectUri: null });
+  const exchange = { code: used, redirectUri, verifier: 'v' };
+  const { token } = exchangeCliCode({ ...access, random: notedRandom }, exchange, CLIENT);
+  noteMail(token);
+  endSignIn(access, ada, entered.session.id);
+  expect(readSignIn(access, 'browser', signed.token)).not.toBeNull();
+
+  const files = bytesOfFiles(access.folder);
+  // The search would find what is there: the session is stored by its hash.
+  expect([signed.token, token, used].map((text) => files.includes(hashOf(text)))).toEqual([true, true, true]);
+  expect(files.includes(hashOf(codeChallenge, typed))).toBe(true);
+  expect(files.includes(token.slice(13, 29))).toBe(false);
+  const known = storedAsTheyAre(access);
+  const secret = drawn.filter((bytes) => !known.includes(Buffer.from(bytes).toString('hex')));
+  // Two codes and their browsers' secrets, the known browser, two sessions, two enrolments, three challenges, three codes of
+  // profilectl, of which one is typed.
+  expect([
+    secret.filter(({ length }) => length === 5).length,
+    secret.filter(({ length }) => length === 32).length,
+  ]).toEqual([3, 12]);
+  const found = secret.flatMap((bytes, number) =>
+    formsOf(bytes).some((form) => files.includes(form)) ? [number] : [],
+  );
+  expect(found).toEqual([]);
+});

@@ -1,0 +1,168 @@
+import { expect, test } from 'bun:test';
+import { existsSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Sqlite } from '../../../shared/db/connect.ts';
+import type { Access } from '../../../shared/sessions-file/access.ts';
+import { type Ask, askCode, enterCode } from '../../../shared/sign-in/codes.ts';
+import { importLines } from '../../support/import.ts';
+import { CLIENT, countingCodes, testAccess } from '../../support/portal/access.ts';
+import { testClock } from '../../support/world.ts';
+
+// Whoever types a name and an address learns nothing about whether they belong together: not from what comes back, not from
+// what is written, and not from the work that is done.
+
+const PROFILES = [
+  { id: 1, username: 'ada', aliases: ['countess'], email: 'ada@example.org' },
+  { id: 2, username: 'bob', email: null },
+  { id: 3, username: 'eve', email: 'eve@example.org', banned: true },
+];
+
+/** Names and addresses that belong together, and others that do not. */
+const ASKS: readonly [string, string, string][] = [
+  ['a name and its address', 'ada', 'ada@example.org'],
+  ['an alias and the address in capitals', 'COUNTESS', 'ADA@EXAMPLE.ORG'],
+  ['a banned profile', 'eve', 'eve@example.org'],
+  ['the address of another profile', 'ada', 'eve@example.org'],
+  ['an address of nobody', 'ada', 'nobody@example.org'],
+  ['a profile without an address', 'bob', 'bob@example.org'],
+  ['no address', 'bob', ''],
+  ['a name that no profile has', 'nobody', 'ada@example.org'],
+  ['what is no name', '..', 'ada@example.org'],
+  ['unpaired surrogates', '\ud800', '\udfff'],
+  ['nothing', '', ''],
+];
+
+const TABLES = ['settings', 'sign_ins', 'tickets', 'known_browsers', 'mail_counts'];
+
+/** Notes every statement that a connection prepares or runs. */
+function noteStatements(sqlite: Sqlite, noted: string[], name: string): void {
+  for (const method of ['query', 'prepare', 'run'] as const) {
+    const original = sqlite[method].bind(sqlite) as (...words: unknown[]) => unknown;
+    Object.defineProperty(sqlite, method, {
+      configurable: true,
+      value: (text: string, ...more: unknown[]) => {
+        noted.push(`${name} ${method} ${text.replace(/\s+/g, ' ')}`);
+        return original(text, ...more);
+      },
+    });
+  }
+}
+
+/** The rows of each table: how many, and the type of each value; lengths of texts and blobs. */
+function shapeOf({ sessions: { sqlite } }: Access): unknown {
+  return TABLES.map((table) =>
+    (sqlite.prepare(`SELECT * FROM ${table}`).all() as Record<string, unknown>[]).map((row) =>
+      Object.values(row).map((value) =>
+        typeof value === 'object' && value !== null ? (value as Uint8Array).length : typeof value,
+      ),
+    ),
+  );
+}
+
+/** Everything that can be seen of two asks at once, a wrong code, and a third ask. */
+async function look(name: string, address: string) {
+  const clock = testClock();
+  const access = testAccess({ clock, random: countingCodes().random });
+  await importLines(access, PROFILES);
+  const noted: string[] = [];
+  noteStatements(access.sessions.sqlite, noted, 'sessions');
+  noteStatements(access.db.$client, noted, 'main');
+  const seen: unknown[] = [];
+  const note = (what: object) => {
+    const parts = Object.entries(what).map(([key, value]) => [
+      key,
+      typeof value === 'string' ? value.length : typeof value,
+    ]);
+    seen.push(parts, noted.splice(0), shapeOf(access));
+    noted.splice(0);
+  };
+  const ask = (more: Partial<Ask> = {}) => {
+    const asked = askCode(access, { name, address, browserSecret: null, knownBrowser: null, client: CLIENT, ...more });
+    note(asked);
+    return asked;
+  };
+  const { browserSecret } = ask();
+  const again = ask({ browserSecret });
+  expect(again.browserSecret).not.toBe(browserSecret);
+  note(enterCode(access, { browserSecret, knownBrowser: null, code: 'ZZZZ-ZZZZ', client: CLIENT }));
+  ask();
+  clock.advance(60_000);
+  ask({ browserSecret, knownBrowser: 'x'.repeat(43) });
+  return seen;
+}
+
+test('answers, statements and rows are the same, whatever was typed', async () => {
+  const [[, name, address] = ['', '', ''], ...others] = ASKS;
+  const known = await look(name, address);
+  expect(JSON.stringify(known)).toContain('insert into \\"tickets\\"');
+  for (const [what, ...typed] of others)
+    expect([what, await look(...(typed as [string, string]))]).toEqual([what, known]);
+}, 20_000);
+
+/**
+ * What somebody sees who owns eve's profile, and types one name and then another one with an address of nobody, in several
+ * browsers at several times: the cookies, and whether codes of their own that are under way survive it.
+ */
+async function seenOfTwo(first: string, second: string) {
+  const clock = testClock();
+  const codes = countingCodes();
+  const access = testAccess({ clock, random: codes.random });
+  await importLines(access, PROFILES);
+  const cookies = new Set<string>();
+  const seen: unknown[] = [];
+  let from = 0;
+  const ask = (name: string, browserSecret: string | null, address = 'junk@example.org') => {
+    // From an address of its own each, so that only the limit of the pair is met.
+    const client = { ...CLIENT, address: `198.51.100.${from++}` };
+    const asked = askCode(access, { name, address, browserSecret, knownBrowser: null, client });
+    seen.push([asked.browserSecret.length, cookies.has(asked.browserSecret)]);
+    cookies.add(asked.browserSecret);
+    return asked.browserSecret;
+  };
+  const enter = (browserSecret: string, code: string) =>
+    seen.push(enterCode(access, { browserSecret, knownBrowser: null, code, client: CLIENT }).isSignedIn);
+  for (const pauseMs of [0, 10_000, 70_000, 0, 3_600_000]) {
+    clock.advance(pauseMs);
+    const own = ask('eve', null, 'eve@example.org');
+    const code = codes.lastCode();
+    const a = ask(first, null);
+    const b = ask(second, a);
+    const again = [ask(first, a), ask(second, b), ask(second, own)];
+    for (const browser of [own, a, b, ...again]) enter(browser, code);
+  }
+  return seen;
+}
+
+test('whether two names belong to one profile shows neither in cookies nor in what becomes of one’s own codes', async () => {
+  const others: [string, string][] = [
+    ['ada', 'bob'],
+    ['ada', 'nobody'],
+    ['nobody', 'somebody'],
+  ];
+  const seen = await seenOfTwo('ada', 'countess');
+  expect(seen.filter((one) => one === true)).toEqual([]);
+  for (const other of others) expect([other, await seenOfTwo(...other)]).toEqual([other, seen]);
+}, 20_000);
+
+test('a mail is written for whatever was typed, within the limits, and sent where both belong together', async () => {
+  const isTogether = (what: string) => /and its|and the address in|banned/.test(what);
+  for (const [what, name, address] of ASKS) {
+    const access = testAccess({ clock: testClock() });
+    await importLines(access, PROFILES);
+    const written: (boolean | undefined)[] = [];
+    const mailer = await access.mailer();
+    if (mailer === null) throw new Error('no mailer');
+    access.mailer = async () => ({
+      ...mailer,
+      send: (mail, isRehearsal) => {
+        written.push(isRehearsal);
+        return mailer.send(mail, isRehearsal);
+      },
+    });
+    const ask: Ask = { name, address, browserSecret: null, knownBrowser: null, client: CLIENT };
+    for (let times = 0; times < 3; times++) expect(await askCode(access, ask).mail()).toBeNull();
+    expect([what, written]).toEqual([what, [!isTogether(what)]]);
+    const folder = join(access.folder, 'mail');
+    expect([what, existsSync(folder) ? readdirSync(folder).length : 0]).toEqual([what, isTogether(what) ? 1 : 0]);
+  }
+}, 20_000);

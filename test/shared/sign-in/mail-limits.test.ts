@@ -1,0 +1,206 @@
+import { expect, test } from 'bun:test';
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { DAY_MS } from '../../../shared/clock.ts';
+import { hashOf } from '../../../shared/sessions-file/tokens.ts';
+import { openBrowserSecret } from '../../../shared/sign-in/browser-secret.ts';
+import { askCode, enterCode } from '../../../shared/sign-in/codes.ts';
+import { importLines } from '../../support/import.ts';
+import { createMailCounter } from '../../support/mail/mail-counter.ts';
+import { CLIENT, countingCodes, testAccess } from '../../support/portal/access.ts';
+import { rounds } from '../../support/rounds.ts';
+import { testClock } from '../../support/world.ts';
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+const START_MS = Date.parse('2026-01-01T00:00:00Z');
+
+const ADA = { id: 1, username: 'Ada', aliases: ['Countess', 'Straße'], email: 'Ada@example.org' };
+
+/** Spellings of a name with the one profile, or the one missing name, that each leads to. */
+const NAMES: readonly [string, string][] = [
+  ['ada', '1'],
+  ['ADA', '1'],
+  [' ａｄａ ', '1'],
+  ['countess', '1'],
+  ['STRASSE'.replace('SS', 'ß'), '1'],
+  ['nobody', 'nobody'],
+  ['NOBODY', 'nobody'],
+  ['\u0000', 'no name'],
+];
+
+/** Spellings of an address with the one that they are. */
+const ADDRESSES: readonly [string, string][] = [
+  ['Ada@example.org', 'ada'],
+  ['ada@EXAMPLE.org ', 'ada'],
+  ['eve@example.org', 'eve'],
+];
+
+/** Client addresses with the network of 64 and of 48 bits that each is counted under. */
+const CLIENTS: readonly [string, string, string][] = [
+  ['192.0.2.1', 'a', 'a'],
+  ['192.0.2.2', 'b', 'b'],
+  ['2001:db8:1:1::1', 'c', 'C'],
+  ['2001:db8:1:1:ffff::2', 'c', 'C'],
+  ['2001:0DB8:0001:2::', 'd', 'C'],
+  ['2001:db8:2:1::1', 'e', 'E'],
+];
+
+/** A service with Ada, a browser that she has used, a clock to move, and no counts yet. */
+async function world() {
+  const clock = testClock(START_MS);
+  const codes = countingCodes();
+  const access = testAccess({ clock, random: codes.random });
+  await importLines(access, [ADA]);
+  const ask = (name: string, address: string, client = CLIENT.address, knownBrowser: string | null = null) =>
+    askCode(access, { name, address, browserSecret: null, knownBrowser, client: { ...CLIENT, address: client } });
+  const { browserSecret } = ask('ada', 'ada@example.org');
+  const entered = enterCode(access, { browserSecret, code: codes.lastCode(), knownBrowser: null, client: CLIENT });
+  if (!entered.isSignedIn) throw new Error('not signed in');
+  const { sqlite } = access.sessions;
+  const forget = () => sqlite.run('DELETE FROM mail_counts');
+  forget();
+  /** Whether an ask was admitted: then there is a code, though perhaps nobody knows it. */
+  const isAdmitted = ({ browserSecret }: { browserSecret: string }) => {
+    const secret = openBrowserSecret(access.sessions, browserSecret) as string;
+    return sqlite.query('SELECT 1 FROM tickets WHERE used_at IS NULL AND found_by = ?').get(hashOf(secret)) !== null;
+  };
+  const mails = () => {
+    try {
+      return readdirSync(join(access.folder, 'mail')).filter((name) => name.endsWith('.eml')).length;
+    } catch {
+      return 0;
+    }
+  };
+  return { access, clock, ask, known: entered.knownBrowser, forget, isAdmitted, mails };
+}
+
+test('asks are admitted as a naive counter admits them, however names, addresses and networks are spelled, and the clock jumps', async () => {
+  const { ask, clock, known, forget, isAdmitted } = await world();
+  const pick = (of: readonly unknown[]) => fc.nat(of.length - 1);
+  const pause = fc.oneof(
+    { weight: 6, arbitrary: fc.constantFrom(0, 1, MINUTE_MS - 1, MINUTE_MS) },
+    { weight: 3, arbitrary: fc.constantFrom(10 * MINUTE_MS, HOUR_MS - 1, HOUR_MS, 3 * HOUR_MS) },
+    { weight: 1, arbitrary: fc.constantFrom(DAY_MS, 30 * DAY_MS) },
+  );
+  const jump = fc.oneof(
+    { weight: 9, arbitrary: fc.constant(0) },
+    { weight: 1, arbitrary: fc.constantFrom(-1, -MINUTE_MS, -HOUR_MS, -DAY_MS, DAY_MS, 30 * DAY_MS) },
+  );
+  const step = fc.tuple(pick(NAMES), pick(ADDRESSES), pick(CLIENTS), fc.boolean(), fc.tuple(pause, jump));
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 150, size: 'max' }), (steps) => {
+      forget();
+      clock.jump(START_MS - clock.nowMs());
+      const counter = createMailCounter();
+      for (const [nameAt, addressAt, clientAt, isKnown, [pauseMs, jumpMs]] of steps) {
+        clock.advance(pauseMs);
+        clock.jump(jumpMs);
+        const [name, profile] = NAMES[nameAt] as [string, string];
+        const [typed, address] = ADDRESSES[addressAt] as [string, string];
+        const [client, network, wideNetwork] = CLIENTS[clientAt] as [string, string, string];
+        // Ada's browser is known for 90 days, and to her profile only.
+        const age = clock.nowMs() - START_MS;
+        const isOwn = isKnown && profile === '1' && age >= -MINUTE_MS && age < 90 * DAY_MS;
+        const pair = `${profile} ${address}`;
+        const under = isOwn
+          ? { pair: `own ${pair}`, network: 'own', wideNetwork: 'own' }
+          : { pair, network, wideNetwork };
+        const asked = ask(name, typed, client, isKnown ? known : null);
+        expect(isAdmitted(asked)).toBe(counter.ask(under, clock.nowMs(), clock.settledMs() !== null));
+      }
+    }),
+    { numRuns: rounds(40), interruptAfterTimeLimit: 20_000 },
+  );
+}, 30_000);
+
+test('strangers make at most 10 mails a day for an owner, and never lock out a browser that she has used', async () => {
+  const { ask, clock, known, mails } = await world();
+  const strangers = fc.sample(fc.tuple(fc.nat(4), fc.nat(1), fc.ipV6()), { numRuns: 600 });
+  const hourly: number[] = [];
+  for (const [at, [nameAt, addressAt, client]] of strangers.entries()) {
+    clock.advance(DAY_MS / 200);
+    await ask((NAMES[nameAt] as [string, string])[0], (ADDRESSES[addressAt] as [string, string])[0], client).mail();
+    hourly.push(mails());
+    // Once a day, in the middle of it, she asks herself.
+    if (at % 200 !== 100) continue;
+    const before = mails();
+    await ask('ada', 'ada@example.org', '198.51.100.1', known).mail();
+    expect(mails()).toBe(before + 1);
+  }
+  const own = (at: number) => Math.floor((at + 99) / 200);
+  for (let at = 0; at + 200 < hourly.length; at++) {
+    const inADay = (hourly[at + 200] as number) - own(at + 200) - ((hourly[at] as number) - own(at));
+    expect(inADay).toBeLessThanOrEqual(10);
+  }
+  expect(mails()).toBeGreaterThan(30);
+}, 20_000);
+
+test('strangers behind the same address, and a thousand mails to others, lock out no browser that the owner has used', async () => {
+  const { access, ask, clock, known, mails } = await world();
+  const askAll = async (knownBrowser: string | null) => {
+    for (let n = 0; n < 12; n++) ask(`stranger${n}`, 'x@example.org');
+    const others = Array.from({ length: 1_000 }, (_, n) => ({
+      id: 10 + n,
+      username: `u${n}`,
+      email: `u${n}@example.org`,
+    }));
+    await importLines(access, others);
+    for (const [n, { username, email }] of others.entries()) ask(username, email, `10.${n >> 8}.${n & 255}.1`);
+    const before = mails();
+    await ask('ada', 'ada@example.org', CLIENT.address, knownBrowser).mail();
+    return mails() - before;
+  };
+  expect(await askAll(known)).toBe(1);
+  clock.advance(HOUR_MS);
+  expect(await askAll(null)).toBe(0);
+  clock.advance(HOUR_MS);
+  // The browser's own counts are as for others.
+  let sent = 0;
+  for (let n = 0; n < 20; n++) {
+    const before = mails();
+    await ask('ada', 'ada@example.org', CLIENT.address, known).mail();
+    sent += mails() - before;
+    clock.advance(MINUTE_MS);
+  }
+  expect(sent).toBe(5);
+  // It ends with the address that it was made for, also where that comes back.
+  clock.advance(DAY_MS);
+  await importLines(access, [{ ...ADA, email: 'other@example.org' }]);
+  await importLines(access, [ADA]);
+  expect(await askAll(known)).toBe(0);
+}, 20_000);
+
+test('at most 100 asks an hour come from one network of 48 bits', async () => {
+  const { ask, clock, isAdmitted } = await world();
+  const from = (network: string, index: number) =>
+    isAdmitted(ask(`user${index}`, 'x@example.org', `2001:db8:${network}:${index.toString(16)}::1`));
+  const admitted = Array.from({ length: 110 }, (_, index) => from('7', index)).filter(Boolean).length;
+  expect(admitted).toBe(100);
+  expect(from('8', 200)).toBe(true);
+  clock.advance(HOUR_MS);
+  expect(from('7', 300)).toBe(true);
+});
+
+test('at most 1 000 mails an hour are sent in all, which is told to the log and to nobody who asks', async () => {
+  const { access, ask, clock } = await world();
+  await importLines(
+    access,
+    Array.from({ length: 1_001 }, (_, index) => ({
+      id: 10 + index,
+      username: `u${index}`,
+      email: `u${index}@example.org`,
+    })),
+  );
+  const askAs = (index: number, address = `u${index}@example.org`) =>
+    ask(`u${index}`, address, `10.${index >> 8}.${index & 255}.1`);
+  for (let index = 0; index < 1_000; index++) askAs(index);
+  const late = askAs(1_000);
+  const never = askAs(1_001);
+  expect(Object.keys(late)).toEqual(Object.keys(never));
+  expect(await late.mail()).toBe('A sign-in mail was not sent: 1000 were sent in the last hour, which is the most.');
+  expect(await never.mail()).toBeNull();
+  clock.advance(HOUR_MS);
+  expect(await askAs(1_000).mail()).toBeNull();
+}, 20_000);

@@ -1,0 +1,108 @@
+import { describe, expect, test } from 'bun:test';
+import { performAndSend } from '../../../../cli/keys/local-keys.ts';
+import { OPERATIONS, perform } from '../../../../shared/operations.ts';
+import { readStatus } from '../../../../shared/upkeep/status.ts';
+import { onBox } from '../../../support/actors.ts';
+import { DESCRIPTION, request } from '../../../support/keys.ts';
+import { sendDueNotices } from '../../../support/mail/notices.ts';
+import { startSmtp } from '../../../support/mail/smtp.ts';
+import { insertProfile } from '../../../support/profiles.ts';
+import { testClock, testDeps } from '../../../support/world.ts';
+
+const HOUR_MS = 3_600_000;
+const TWO_ADMINS = { ADMIN_EMAIL: 'hang-root@example.net, ops@example.net' };
+
+/** A mail server at which every recipient whose address begins with `hang` hangs until `release` is called. */
+async function world(variables: Record<string, string> = {}) {
+  const { promise: released, resolve: release } = Promise.withResolvers<void>();
+  const hanging: string[] = [];
+  const smtp = await startSmtp({
+    onRecipient: async (address) => {
+      if (!address.startsWith('hang')) return;
+      hanging.push(address);
+      await released;
+    },
+  });
+  const clock = testClock();
+  const deps = testDeps({ clock, variables: { MAIL_URL: smtp.url, MAIL_FROM: 'keys@example.org', ...variables } });
+  const admin = onBox('admin');
+  /** A profile with an address, and so many mails about keys of it that are due. */
+  const owner = async (id: number, email: string, count = 1) => {
+    insertProfile(deps.db, { id, email });
+    for (let made = 0; made < count; made++) {
+      const identifier = await request(deps, { profile: `user${id}` });
+      await perform(deps, admin, OPERATIONS.reject, { identifier, reason: 'No.' });
+    }
+  };
+  const log: string[] = [];
+  const look = () => sendDueNotices(deps, (level, text) => void log.push(`${level}: ${text}`), false);
+  const recipients = () => smtp.received.map(({ to }) => to[0]);
+  /** Resolves once so many mails were accepted. */
+  const mailed = async (count: number) => {
+    while (smtp.received.length < count) await Bun.sleep(10);
+  };
+  return { smtp, clock, deps, admin, owner, look, log, hanging, release, recipients, mailed };
+}
+
+const HANGING = ['hang1', 'hang2', 'hang3', 'hang4', 'hang5', 'hang6'].map((name) => `${name}@example.org`);
+
+describe('recipients whose mail hangs', () => {
+  test('six of them hold up nobody else, nor what becomes due meanwhile, and get their mails in the end', async () => {
+    const w = await world();
+    for (const [at, email] of HANGING.entries()) await w.owner(at + 1, email);
+    w.clock.advance(1_000);
+    await w.owner(7, 'ada@example.org');
+    const look = w.look();
+    await w.mailed(1);
+    await w.owner(8, 'bea@example.org');
+    await w.mailed(2);
+    expect(w.recipients()).toEqual(['ada@example.org', 'bea@example.org']);
+    expect(w.hanging.toSorted()).toEqual(HANGING);
+    w.release();
+    expect(await look).toBe(false);
+    expect(w.recipients().toSorted()).toEqual(['ada@example.org', 'bea@example.org', ...HANGING]);
+  });
+
+  test('one has one mail at a time, however many keys and profiles it has', async () => {
+    const w = await world();
+    await w.owner(1, 'hang@example.org', 3);
+    await w.owner(2, 'hang@example.org');
+    w.clock.advance(1_000);
+    await w.owner(3, 'ada@example.org');
+    const look = w.look();
+    await w.mailed(1);
+    expect(w.hanging).toEqual(['hang@example.org']);
+    w.release();
+    await look;
+    expect(w.recipients()).toEqual(['ada@example.org', ...Array(4).fill('hang@example.org')]);
+  });
+
+  test('three in a row don’t have the mail server left alone, as three that it refuses at all do', async () => {
+    const w = await world();
+    for (let id = 1; id <= 5; id++) await w.owner(id, `user${id}@example.org`);
+    w.smtp.failures.rcpt = '451 4.7.1 come back later';
+    expect(await w.look()).toBe(false);
+    expect(w.log).toHaveLength(5);
+    w.smtp.failures.mail = '451 4.3.0 not now';
+    w.clock.advance(HOUR_MS);
+    expect(await w.look()).toBe(true);
+    expect(w.log).toHaveLength(8);
+  });
+
+  test('a command mails the other admins at once, waits for the one that hangs, and leaves a failure to the server', async () => {
+    const w = await world(TWO_ADMINS);
+    insertProfile(w.deps.db);
+    const asked = performAndSend(w.deps, w.admin, OPERATIONS.request, {
+      profile: 'user1',
+      name: 'Bot',
+      description: DESCRIPTION,
+      permissions: ['api.lookup'],
+    });
+    await w.mailed(1);
+    expect(w.recipients()).toEqual(['ops@example.net']);
+    w.smtp.failures.rcpt = '451 4.7.1 come back later';
+    w.release();
+    expect((await asked).warning).toContain('A running server tries again for three days.');
+    expect(readStatus(w.deps).notices).toMatchObject({ waiting: 1, undelivered: [{ to: 'admin 1', tries: 1 }] });
+  });
+});

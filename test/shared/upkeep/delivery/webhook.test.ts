@@ -1,0 +1,332 @@
+import { describe, expect, test } from 'bun:test';
+import type { ServerResponse } from 'node:http';
+import { performAndSend } from '../../../../cli/keys/local-keys.ts';
+import { endFoundKey } from '../../../../shared/keys/life/revoke-leaked.ts';
+import { keyHistory } from '../../../../shared/keys/view.ts';
+import { OPERATIONS, perform } from '../../../../shared/operations.ts';
+import { readStatus } from '../../../../shared/upkeep/status.ts';
+import { readKeyStats } from '../../../../shared/usage/key-stats.ts';
+import { onBox } from '../../../support/actors.ts';
+import { DESCRIPTION, issue } from '../../../support/keys.ts';
+import { sendDueNotices } from '../../../support/mail/notices.ts';
+import { startSmtp } from '../../../support/mail/smtp.ts';
+import { endless, FORMS, startWebhook, status } from '../../../support/mail/webhook.ts';
+import { insertProfile } from '../../../support/profiles.ts';
+import { testClock, testConfig, testDeps } from '../../../support/world.ts';
+
+// What the admins' chat is told, over real HTTP: from the same rows as mails, never more than ten seconds of anybody's time.
+
+const SECOND_MS = 1_000;
+const DAY_MS = 86_400_000;
+const NASTY = '@everyone <!channel> **x** [y](https://evil.example)';
+const smtp = await startSmtp();
+const FORM_NAMES = Object.keys(FORMS);
+
+async function world(form = 'Slack', variables: Record<string, string> = {}) {
+  const webhook = await startWebhook(FORMS[form]?.path);
+  const clock = testClock();
+  const mail = { MAIL_URL: smtp.url, MAIL_FROM: 'keys@example.org', PUBLIC_URL: 'https://api.example.org' };
+  const deps = testDeps({ clock, variables: { ADMIN_WEBHOOK_URL: webhook.url, ...mail, ...variables } });
+  for (let id = 1; id <= 9; id++) insertProfile(deps.db, { id, displayName: NASTY });
+  const admin = onBox('root');
+  let asked = 0;
+  const ask = async () => {
+    const fields = { name: NASTY, description: `${NASTY} ${DESCRIPTION}`, permissions: ['api.lookup'] };
+    return performAndSend(deps, admin, OPERATIONS.request, { ...fields, profile: `user${(asked++ % 9) + 1}` });
+  };
+  const log: string[] = [];
+  const look = () => sendDueNotices(deps, (level, text) => void log.push(`${level}: ${text}`), false);
+  const wait = async (milliseconds: number) => {
+    clock.advance(milliseconds);
+    await look();
+  };
+  /** Approves a key and has somebody find its secret; returns its identifier. */
+  const find = async (profile: string) => {
+    const { identifier } = await issue(deps, { profile });
+    const raw = smtp.received.map((mail) => mail.raw).join();
+    endFoundKey(deps, new RegExp(`plk_${identifier}_[0-9A-Za-z]{38}`).exec(raw)?.[0] ?? '');
+    return identifier;
+  };
+  /** What the chat has shown since the last call. */
+  const shown = () => webhook.posted.splice(0).map(({ body }) => FORMS[form]?.shown(JSON.parse(body)));
+  const undelivered = () => readStatus(deps).notices?.undelivered ?? [];
+  return { webhook, clock, deps, admin, ask, find, log, look, wait, shown, undelivered };
+}
+
+describe.each(FORM_NAMES)('a webhook of %s', (form) => {
+  test('is told of a request, a found secret and a failed delivery, by identifier, UID and link alone', async () => {
+    const w = await world(form);
+    const { identifier } = await w.ask();
+    await w.look();
+    expect(w.webhook.posted).toEqual([expect.objectContaining({ method: 'POST', type: 'application/json' })]);
+    expect(w.webhook.posted[0]?.url).toBe(FORMS[form]?.path);
+    const body = JSON.parse(w.webhook.posted[0]?.body ?? '');
+    expect(body).toEqual({ content: body.text, text: body.text, allowed_mentions: { parse: [] } });
+    const page = (key: string) => `https://api.example.org/developers/admin/keys/${key}`;
+    expect(w.shown()).toEqual([`A request waits for a decision: key ${identifier} of profile 1.\n${page(identifier)}`]);
+    const found = await w.find('user2');
+    await w.wait(10 * SECOND_MS);
+    const sentence = `The secret of key ${found} of profile 2 was found, and the key was revoked.`;
+    expect(w.shown()).toEqual([`${sentence}\n${page(found)}`]);
+    smtp.failures.rcpt = '550 5.1.1 @everyone no such user';
+    await performAndSend(w.deps, w.admin, OPERATIONS.reject, { identifier, reason: NASTY });
+    delete smtp.failures.rcpt;
+    await w.wait(10 * SECOND_MS);
+    const failed = `The rejection mail to the owner about key ${identifier} of profile 1 could not be delivered.`;
+    expect(w.shown()).toEqual([`${failed}\n${page(identifier)}`]);
+    expect(w.log.join()).not.toContain('webhook');
+  });
+
+  test('that refuses for good gets that message no more; one that fails gets it again, and a redirect leads nowhere', async () => {
+    const elsewhere = await startWebhook();
+    for (const code of [401, 404, 410]) {
+      const w = await world(form);
+      w.webhook.answer = status(code);
+      const { identifier } = await w.ask();
+      await w.look();
+      await w.wait(DAY_MS);
+      expect(w.webhook.posted).toHaveLength(1);
+      const fault = `The webhook answered ${code}; check ADMIN_WEBHOOK_URL.`;
+      expect(keyHistory(w.deps, identifier).map(({ event }) => event)).toEqual(['requested']);
+      expect(w.undelivered()).toMatchObject([
+        { identifier, to: 'webhook', result: 'refused', tries: 1, reason: fault },
+      ]);
+    }
+    for (const code of [301, 302, 307, 308, 400, 403, 500, 503]) {
+      const w = await world(form);
+      w.webhook.answer = status(code, { Location: elsewhere.url });
+      await w.ask();
+      await w.look();
+      await w.wait(59 * SECOND_MS);
+      expect(w.webhook.posted).toHaveLength(1);
+      expect(w.undelivered()).toMatchObject([{ to: 'webhook', result: 'waiting', tries: 1 }]);
+      w.webhook.answer = status(200);
+      await w.wait(SECOND_MS);
+      expect([w.webhook.posted.length, w.undelivered()]).toEqual([2, []]);
+    }
+    expect(elsewhere.posted).toEqual([]);
+  });
+
+  test('that asks for a pause has it, also from what happens meanwhile', async () => {
+    const w = await world(form);
+    w.webhook.answer = status(429, { 'Retry-After': '300' });
+    const first = await w.ask();
+    await w.look();
+    await w.wait(100 * SECOND_MS);
+    await w.ask();
+    await w.wait(199 * SECOND_MS);
+    expect(w.shown()).toHaveLength(1);
+    w.webhook.answer = status(200);
+    await w.wait(SECOND_MS);
+    const text = w.shown().join();
+    expect(text).toContain(first.identifier);
+    expect(text).toEndWith('\nMeanwhile: 1 request.');
+    w.webhook.answer = status(429, { 'Retry-After': '0.5' });
+    await w.wait(10 * SECOND_MS);
+    await w.ask();
+    await w.look();
+    await w.wait(9 * SECOND_MS);
+    expect(w.shown()).toHaveLength(1);
+    await w.wait(SECOND_MS);
+    expect(w.shown()).toHaveLength(1);
+  });
+
+  test('is not listened to beyond status and header: endless bodies end with the connection', async () => {
+    const w = await world(form);
+    w.webhook.answer = endless;
+    await w.ask();
+    const beganAt = performance.now();
+    await w.look();
+    expect(performance.now() - beganAt).toBeLessThan(5_000);
+    while (w.webhook.posted[0]?.isClosed !== true) await Bun.sleep(5);
+    expect(w.undelivered()).toEqual([]);
+  });
+});
+
+test('a webhook that hangs has ten seconds, in which mails go out, and its failure stands in status alone', async () => {
+  await Promise.all(
+    FORM_NAMES.map(async (form) => {
+      const w = await world(form);
+      const beforehand = smtp.received.length;
+      w.webhook.answer = () => undefined;
+      const { identifier } = await w.ask();
+      const look = w.look();
+      while (w.webhook.posted.length === 0) await Bun.sleep(5);
+      await perform(w.deps, w.admin, OPERATIONS.withdraw, { identifier: (await w.ask()).identifier });
+      await perform(w.deps, w.admin, OPERATIONS.reject, { identifier, reason: 'No.' });
+      const mine = () => smtp.received.slice(beforehand).filter(({ raw }) => raw.includes(identifier));
+      while (mine().length === 0) await Bun.sleep(5);
+      expect(w.webhook.posted[0]?.isClosed).toBe(false);
+      await look;
+      while (w.webhook.posted[0]?.isClosed !== true) await Bun.sleep(5);
+      const reason = 'The webhook did not answer within 10 seconds.';
+      expect(w.undelivered()).toMatchObject([{ kind: 'request', to: 'webhook', reason }]);
+      expect(w.log).toEqual([`info: The rejection mail about key ${identifier} was sent.`]);
+      expect(keyHistory(w.deps, identifier).map(({ event }) => event)).not.toContain('mail not delivered');
+      expect(readKeyStats(w.deps.db, w.clock.nowMs()).notices).toMatchObject({ waiting: 0, refused: 0 });
+      const { warnings } = readStatus(w.deps);
+      expect(warnings.join()).toContain('The webhook in ADMIN_WEBHOOK_URL was not told everything.');
+      expect(warnings.join()).not.toContain('not delivered');
+    }),
+  );
+}, 30_000);
+
+test('the webhook gets one message in ten seconds, whatever came of the last, with the rest as a count', async () => {
+  for (const code of [200, 404]) {
+    const w = await world();
+    w.webhook.answer = status(code);
+    await w.ask();
+    await w.look();
+    await w.ask();
+    await w.ask();
+    await w.find('user9');
+    await w.wait(9 * SECOND_MS);
+    expect(w.shown()).toHaveLength(1);
+    await w.wait(SECOND_MS);
+    const messages = w.shown();
+    expect(messages).toHaveLength(1);
+    expect(messages.join()).toEndWith('\nMeanwhile: 1 request, 1 found secret.');
+    await w.wait(10 * SECOND_MS);
+    expect(w.shown()).toEqual([]);
+  }
+});
+
+test('no text of people and nothing of the address arrives, is stored or is shown', async () => {
+  const w = await world('Slack', { ADMIN_EMAIL: 'root@example.net' });
+  w.webhook.answer = status(500);
+  smtp.failures.rcpt = '550 5.1.1 @everyone';
+  for (let count = 0; count < 5; count++) await w.ask();
+  delete smtp.failures.rcpt;
+  await w.look();
+  await w.wait(3_600 * SECOND_MS);
+  const messages = w.shown();
+  expect(messages.length).toBeGreaterThan(1);
+  for (const message of messages) expect(message).toMatch(/^[A-Za-z0-9 :/.,_\n-]+$/);
+  const address = new RegExp(`s3cret|${new URL(w.webhook.url).port}/`);
+  const stored = w.deps.db.$client.query('SELECT * FROM notices').all();
+  expect(JSON.stringify([stored, readStatus(w.deps), w.log])).not.toMatch(address);
+});
+
+test('an address that can’t be reached is tried again without being named, for three days, and nothing is lost until then', async () => {
+  const w = await world();
+  const url = 'http://127.0.0.1:1/s3cret-token';
+  const down = { ...w.deps, config: { ...w.deps.config, adminWebhook: url } };
+  const log: string[] = [];
+  const { identifier } = await w.ask();
+  for (let hours = 0; hours < 65; hours++) {
+    await sendDueNotices(down, (_level, text) => void log.push(text), false);
+    w.clock.advance(3_600 * SECOND_MS);
+  }
+  expect(JSON.stringify([log, w.undelivered()])).not.toContain('s3cret');
+  expect(w.undelivered()).toMatchObject([{ reason: expect.stringContaining("The webhook can't be reached") }]);
+  await w.wait(6 * 3_600 * SECOND_MS);
+  expect(w.shown()).toEqual([expect.stringContaining(identifier)]);
+  const lost = await w.ask();
+  for (let hours = 0; hours < 80; hours++) {
+    await sendDueNotices(down, (_level, text) => void log.push(text), false);
+    w.clock.advance(3_600 * SECOND_MS);
+  }
+  expect(w.undelivered()).toMatchObject([{ identifier: lost.identifier, result: 'dropped' }]);
+  expect([w.webhook.posted, log]).toEqual([[], []]);
+});
+
+test('a mail that waited for three days in vain is a failed delivery too, once', async () => {
+  const w = await world('Slack', { ADMIN_EMAIL: 'root@example.net' });
+  smtp.failures.rcpt = '450 4.2.1 later';
+  const { identifier } = await w.ask();
+  for (let hours = 0; hours < 80; hours++) await w.wait(3_600 * SECOND_MS);
+  delete smtp.failures.rcpt;
+  expect(w.shown()).toEqual([
+    expect.stringContaining('A request waits'),
+    expect.stringContaining(
+      `The request mail to ADMIN_EMAIL about key ${identifier} of profile 1 could not be delivered.`,
+    ),
+  ]);
+});
+
+test('requests that were decided meanwhile are not told of, and without pages a command stands for the link', async () => {
+  const w = await world('Slack', { DEVELOPER_PLATFORM: 'off' });
+  const decided = await w.ask();
+  await perform(w.deps, w.admin, OPERATIONS.withdraw, { identifier: decided.identifier });
+  const { identifier } = await w.ask();
+  await w.look();
+  expect(w.shown()).toEqual([
+    `A request waits for a decision: key ${identifier} of profile 2.\nprofilectl keys show ${identifier}`,
+  ]);
+});
+
+test('a request that comes while a message is on its way is told of ten seconds later', async () => {
+  const w = await world();
+  const held: ServerResponse[] = [];
+  w.webhook.answer = (response) => held.push(response);
+  await w.ask();
+  const look = w.look();
+  while (held.length === 0) await Bun.sleep(5);
+  const { identifier } = await w.ask();
+  held[0]?.writeHead(200).end();
+  await look;
+  w.shown();
+  w.webhook.answer = status(200);
+  await w.wait(10 * SECOND_MS);
+  expect(w.shown()).toEqual([expect.stringContaining(identifier)]);
+});
+
+test('a failed delivery is told of although its request was decided since', async () => {
+  const w = await world('Slack', { ADMIN_EMAIL: 'root@example.net' });
+  smtp.failures.rcpt = '550 5.1.1 nobody';
+  const { identifier } = await w.ask();
+  delete smtp.failures.rcpt;
+  await perform(w.deps, w.admin, OPERATIONS.withdraw, { identifier });
+  await w.look();
+  expect(w.shown()).toEqual([expect.stringMatching(/^The request mail to ADMIN_EMAIL .* could not be delivered\.\n/)]);
+});
+
+test('what comes of a message does not count as the mail server’s', async () => {
+  const w = await world();
+  for (let count = 0; count < 5; count++) {
+    const { identifier } = await w.ask();
+    await perform(w.deps, w.admin, OPERATIONS.reject, { identifier, reason: 'No.' });
+  }
+  await w.ask();
+  smtp.failures.connect = '421 4.3.2 later';
+  await w.look();
+  delete smtp.failures.connect;
+  expect(w.webhook.posted).toHaveLength(1);
+  expect(w.undelivered().filter(({ tries }) => tries > 0)).toHaveLength(3);
+});
+
+test('only the server tells it, also where no mail can be sent, and a command has no word of worry', async () => {
+  const w = await world('Slack', { ADMIN_EMAIL: 'root@example.net' });
+  const { warning, identifier } = await w.ask();
+  expect([warning, w.webhook.posted]).toEqual([null, []]);
+  expect(readStatus(w.deps).notices).toEqual({ waiting: 0, oldestAt: null, undelivered: [] });
+  await perform(w.deps, w.admin, OPERATIONS.reject, { identifier: (await w.ask()).identifier, reason: 'No.' });
+  const { mail: _mail, ...rest } = w.deps.config;
+  await sendDueNotices(
+    { ...w.deps, config: { ...rest, mail: null }, mailer: async () => null },
+    () => undefined,
+    false,
+  );
+  expect(w.shown()).toEqual([expect.stringContaining(identifier)]);
+  expect(w.undelivered()).toMatchObject([{ kind: 'rejection', tries: 0 }]);
+});
+
+test('its address is https, or http of this machine, and is not shown where it is refused', () => {
+  for (const url of [
+    'https://ntfy.example.org/t?tpl=1&m={{.text}}',
+    'http://localhost:8065/hooks/x',
+    'http://[::1]/x',
+  ]) {
+    expect(testConfig({ ADMIN_WEBHOOK_URL: url }).adminWebhook).toBe(url);
+  }
+  for (const url of [
+    'http://example.org/s3cret',
+    'ftp://127.0.0.1/s3cret',
+    's3cret',
+    'http://127.0.0.1.example.org/s3cret',
+  ]) {
+    expect(() => testConfig({ ADMIN_WEBHOOK_URL: url })).toThrow(
+      /^ADMIN_WEBHOOK_URL must be an https address, or an http address of this machine\.$/,
+    );
+  }
+});

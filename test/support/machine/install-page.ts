@@ -1,0 +1,163 @@
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { PROJECT } from '../cli.ts';
+import { programPath } from '../network/proxy.ts';
+import { copyPackage, type DebianRoot, NO_DEBIAN_ROOT } from './debian-root.ts';
+
+// Follows docs/install.md on a Debian in a folder: its commands run as they stand there, in one shell, as root, in a network
+// of their own that reaches nothing else, so that the ports are those of the page. REPLACED lists the exceptions.
+
+/** The programs that the page installs beside ours. */
+const OTHERS = ['caddy', 'curl', 'restic'];
+
+const MISSING = [...OTHERS, 'ip', 'unshare'].find((name) => programPath(name) === null);
+
+/** Why the page can't be followed here, or null if it can be. */
+export const CANNOT_FOLLOW = NO_DEBIAN_ROOT ?? (MISSING === undefined ? null : `this machine has no ${MISSING}`);
+
+/** The folder where the mails arrive, inside. */
+const MAILS = '/var/lib/profile-lookup/mails';
+
+const APT_GET = `#!/bin/sh
+set -eu
+[ "$1" != update ] || exit 0
+shift 2
+for name; do
+  case $name in
+    ./*) dpkg --install "$name" ;;
+    *) cp -alf "/opt/packages/$name/." / ;;
+  esac
+done
+`;
+
+const SYSTEMCTL = `#!/bin/sh
+set -eu
+# The package's own scripts have nothing to do for services that end with the shell.
+case $1 in daemon-reload | --quiet) exit 0 ;; esac
+shift
+[ "$1" != --now ] || shift
+for name; do
+  case $name in *.timer) unit=$name ;; *) unit=$name.service ;; esac
+  file=$(ls "/etc/systemd/system/$unit" "/usr/lib/systemd/system/$unit" 2>/dev/null | head -n 1)
+  [ -n "$file" ]
+  case $unit in
+    *.timer) continue ;;
+    caddy.service)
+      sed -i '0,/^{$/s//{\\n\\tlocal_certs\\n\\tskip_install_trust/' /etc/caddy/Caddyfile
+      XDG_DATA_HOME=/opt caddy start --config /etc/caddy/Caddyfile >/tmp/caddy.log 2>&1
+      continue
+      ;;
+  esac
+  get() { sed -n "s/^$1=//p" "$file"; }
+  user=$(get User)
+  set -- "PATH=$PATH" $(get Environment)
+  for path in $(get EnvironmentFile); do
+    while read -r line; do case $line in '' | '#'*) ;; *) set -- "$@" "$line" ;; esac; done <"$path"
+  done
+  for folder in $(get CacheDirectory); do
+    install -d -m 0700 -o "$user" "/var/cache/$folder"
+    set -- "$@" "CACHE_DIRECTORY=/var/cache/$folder"
+  done
+  credentials=/run/credentials/$unit
+  for credential in $(get LoadCredential); do
+    install -D -m 0400 -o "$user" "\${credential#*:}" "$credentials/\${credential%%:*}"
+  done
+  start=$(get ExecStart | sed "s|%d|$credentials|")
+  cd /var/lib/profile-lookup
+  if [ "$(get Type)" = oneshot ]; then
+    runuser -u "$user" -- env -i "$@" $start
+  else
+    runuser -u "$user" -- env -i "$@" $start </dev/null >"/tmp/$name.log" 2>&1 &
+  fi
+done
+`;
+
+/** What is not run as it stands on the page, and what is run instead. */
+export const REPLACED = {
+  'apt-get':
+    'a script: dpkg installs our package; files of other packages, and of what they need, come from this machine',
+  systemctl:
+    "a script: a service's own ExecStart, as its User, with its variables, credentials and folders; no timer runs",
+  'a domain that points here': '/etc/hosts inside',
+  'a certificate from outside': "Caddy's own authority (local_certs), which curl is made to trust",
+  'a mail server': `MAIL_URL is file:${MAILS}`,
+  'storage elsewhere': 'a folder inside',
+  'an admin with a browser': 'nobody: the command that confirms the passkey has to say that there is none',
+};
+
+/** Changes of the page's lines, each of which must be there. */
+const CHANGED = {
+  "REPOSITORY='s3:https://s3.elsewhere.example.org/profile-lookup'": "REPOSITORY='/var/lib/profile-lookup/storage'",
+  'pl admins confirm "$NAME"': '! pl admins confirm "$NAME"',
+};
+
+/** The shell blocks of the page, by the heading that they stand under. */
+export function pageBlocks(): { heading: string; text: string }[] {
+  const page = readFileSync(join(PROJECT, 'docs/install.md'), 'utf8');
+  for (const part of Object.keys(CHANGED)) if (!page.includes(part)) throw new Error(`the page does not say: ${part}`);
+  return page.split(/^## /m).flatMap((section) => {
+    const heading = section.slice(0, section.indexOf('\n'));
+    return [...section.matchAll(/^```sh\n(.*?)^```/gms)].map(([, text = '']) => ({ heading, text }));
+  });
+}
+
+/** Puts in place what REPLACED lists. `release` are files of a release, which are put into the folder of root. */
+export function prepareForPage(root: DebianRoot, release: readonly string[]): void {
+  mkdirSync(join(root.folder, 'usr/local/bin'), { recursive: true });
+  const scripts = { 'apt-get': APT_GET, systemctl: SYSTEMCTL };
+  for (const [name, text] of Object.entries(scripts)) {
+    writeFileSync(join(root.folder, 'usr/local/bin', name), text, { mode: 0o755 });
+  }
+  for (const name of OTHERS) copyPackage(name, join(root.folder, 'opt/packages', name));
+  writeFileSync(join(root.folder, 'etc/hosts'), '127.0.0.1 localhost api.example.org\n');
+  const home = join(root.folder, 'root');
+  mkdirSync(home, { recursive: true });
+  Bun.spawnSync(['cp', '--link', ...release, home]);
+}
+
+/**
+ * Runs these blocks in one shell, which ends at the first command that fails, and with it whatever it has started. `secretIn`
+ * finds the secret in the folder of mails, once the shell asks for it. Returns what each block printed; throws if one failed.
+ */
+export async function followPage(
+  root: DebianRoot,
+  blocks: readonly string[],
+  secretIn: (mails: string) => string,
+): Promise<string[]> {
+  let script = 'cd /root\n';
+  for (const block of blocks) script += `echo '## block'\n${block}`;
+  for (const [part, other] of Object.entries(CHANGED)) script = script.replace(part, other);
+  writeFileSync(join(root.folder, 'root/page.sh'), script);
+  const own = [
+    'unshare',
+    '--net',
+    '--pid',
+    '--fork',
+    '--kill-child',
+    'sh',
+    '-c',
+    'ip link set lo up && exec "$@"',
+    'sh',
+  ];
+  const trust = 'CURL_CA_BUNDLE=/opt/caddy/pki/authorities/local/root.crt';
+  const path = 'PATH=/usr/local/bin:/usr/sbin:/usr/bin';
+  const words = root.words('env', path, trust, 'bash', '-e', '-o', 'pipefail', '/root/page.sh');
+  const child = Bun.spawn([...own, ...words], { stdin: 'pipe', stdout: 'pipe', stderr: 'pipe' });
+  const errors = new Response(child.stderr).text();
+  const asksForSecret = blocks.findIndex((block) => block.endsWith('SECRET\n'));
+  child.stdin.write(`file:${MAILS}\n`);
+  let printed = '';
+  let isAsked = asksForSecret === -1;
+  for await (const chunk of child.stdout.pipeThrough(new TextDecoderStream())) {
+    printed += chunk;
+    if (isAsked || printed.split('## block\n').length - 2 < asksForSecret) continue;
+    isAsked = true;
+    child.stdin.write(`${secretIn(join(root.folder, MAILS))}\n`);
+    child.stdin.flush();
+  }
+  child.stdin.end();
+  // The address where an admin registers lets somebody in.
+  const said = printed.replace(/enrol#\S+/g, 'enrol#');
+  if ((await child.exited) !== 0) throw new Error(`a command of the page failed: ${said}${await errors}`);
+  return said.split('## block\n').slice(1);
+}

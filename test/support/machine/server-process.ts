@@ -1,0 +1,89 @@
+import { afterAll } from 'bun:test';
+import { cleanEnvironment, PROJECT, profilectlWords } from '../cli.ts';
+import { noteOutput } from '../secret-search.ts';
+
+/** `profilectl serve` as a process of its own. */
+export type ServerProcess = {
+  url: string;
+  port: number;
+  pid: number;
+  /** All that it has printed so far. */
+  printed: () => string;
+  /** Waits until it has printed this; fails after 10 s with what there is. Returns the match. */
+  see: (text: RegExp) => Promise<RegExpExecArray>;
+  signal: (name: NodeJS.Signals) => void;
+  /** Sends a signal and returns the exit code. */
+  end: (signal?: NodeJS.Signals) => Promise<number>;
+};
+
+/** What a test may want otherwise: another command, environment or folder, another line that names the address. */
+export type ServerProcessOptions = {
+  words?: readonly string[];
+  environment?: Record<string, string>;
+  cwd?: string;
+  listening?: RegExp;
+};
+
+const PATIENCE_MS = 10_000;
+
+/**
+ * Starts `profilectl serve` on a port of the system's choice and waits until it has printed its address. Killed when the
+ * file is done.
+ */
+export async function startServerProcess(
+  variables: Record<string, string>,
+  options: ServerProcessOptions = {},
+): Promise<ServerProcess> {
+  const child = Bun.spawn([...(options.words ?? profilectlWords(['serve']))], {
+    env: options.environment ?? cleanEnvironment({ PORT: '0', ...variables }),
+    cwd: options.cwd ?? PROJECT,
+    stdin: 'ignore',
+    stdout: 'pipe',
+    stderr: 'pipe',
+  });
+  let printed = '';
+  afterAll(() => {
+    child.kill('SIGKILL');
+    noteOutput(printed);
+  });
+  let wake = () => {};
+  const gather = async (stream: ReadableStream<Uint8Array>) => {
+    const decoder = new TextDecoder();
+    for await (const chunk of stream) {
+      printed += decoder.decode(chunk, { stream: true });
+      wake();
+    }
+  };
+  const gathered = Promise.all([gather(child.stdout), gather(child.stderr)]);
+  const see = async (text: RegExp): Promise<RegExpExecArray> => {
+    const deadline = performance.now() + PATIENCE_MS;
+    for (;;) {
+      const found = text.exec(printed);
+      if (found !== null) return found;
+      if (child.exitCode !== null) await gathered;
+      else if (performance.now() < deadline) {
+        await Promise.race([new Promise<void>((resolve) => (wake = resolve)), Bun.sleep(200)]);
+        continue;
+      }
+      const late = text.exec(printed);
+      if (late !== null) return late;
+      throw new Error(`never printed ${text}, but: ${printed}`);
+    }
+  };
+  const end = async (signal: NodeJS.Signals = 'SIGTERM') => {
+    child.kill(signal);
+    const code = await child.exited;
+    await gathered;
+    return code;
+  };
+  const [, url = ''] = await see(options.listening ?? /Listening on (https?:\/\/[^"\s]*:\d+)\./);
+  return {
+    url,
+    port: Number(new URL(url).port),
+    pid: child.pid,
+    printed: () => printed,
+    see,
+    signal: (name) => void child.kill(name),
+    end,
+  };
+}

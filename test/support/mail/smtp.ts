@@ -1,0 +1,180 @@
+import { afterAll } from 'bun:test';
+import { createServer, type Server, type Socket } from 'node:net';
+import { SMTPServer, type SMTPServerOptions } from 'smtp-server';
+import { testCertificate } from '../network/certificates.ts';
+import { noteMail } from '../secret-search.ts';
+import { type Conversation, converse } from './smtp-dialogue.ts';
+
+/** A message that a test server accepted; `raw` is the whole of it, headers and parts, with `\r\n` line ends. */
+export type ReceivedMail = { from: string; to: string[]; raw: string; overTls: boolean; user: string | null };
+
+/** A step at which a test server can be made to refuse, and its reply, for example `450 4.2.0 try later`. */
+export type SmtpFailures = Partial<Record<'connect' | 'mail' | 'rcpt' | 'data', string>>;
+
+/** How a test server behaves. */
+export type SmtpSetup = {
+  /** TLS from the first byte (smtps). */
+  secure?: boolean;
+  /** Whether STARTTLS is offered; default true. */
+  starttls?: boolean;
+  /** The only login that is let in; without it none is asked for. */
+  login?: { user: string; password: string };
+  /** Whether the login may come unencrypted; default false. */
+  clearLogin?: boolean;
+  certificate?: 'localhost' | 'elsewhere';
+  /** May be changed while the server runs. */
+  failures?: SmtpFailures;
+  /** Called with each recipient before it is accepted; one for which it never resolves hangs. */
+  onRecipient?: (address: string) => Promise<void>;
+  /** Called with each message before it is accepted. */
+  onMessage?: (mail: ReceivedMail) => void | Promise<void>;
+};
+
+/** A running test server on 127.0.0.1. `url` is a `MAIL_URL` with the login in it. */
+export type TestSmtp = {
+  url: string;
+  port: number;
+  received: ReceivedMail[];
+  failures: SmtpFailures;
+  stop: () => Promise<void>;
+};
+
+/**
+ * Starts a real SMTP server (npm smtp-server) on a port of the system's choice. It is stopped when the test file is done.
+ * A client that is to verify its certificate needs `TEST_CA` of certificates.ts; over loopback the product does not.
+ */
+export async function startSmtp(setup: SmtpSetup = {}): Promise<TestSmtp> {
+  const received: ReceivedMail[] = [];
+  const failures = setup.failures ?? {};
+  const server = new SMTPServer({
+    ...transportOptions(setup),
+    ...refusals(setup, failures),
+    ...receiver(setup, failures, received),
+  });
+  server.on('error', () => {});
+  const port = await listen(server.server);
+  const stop = () => new Promise<void>((resolve) => server.close(() => resolve()));
+  afterAll(stop);
+  const login = setup.login && `${encodeURIComponent(setup.login.user)}:${encodeURIComponent(setup.login.password)}@`;
+  return {
+    url: `${setup.secure ? 'smtps' : 'smtp'}://${login ?? ''}127.0.0.1:${port}`,
+    port,
+    received,
+    failures,
+    stop,
+  };
+}
+
+function transportOptions(setup: SmtpSetup): SMTPServerOptions {
+  const { cert, key } = testCertificate(setup.certificate);
+  return {
+    cert,
+    key,
+    secure: setup.secure ?? false,
+    authOptional: setup.login === undefined,
+    allowInsecureAuth: setup.clearLogin ?? false,
+    disabledCommands: [
+      ...(setup.starttls === false ? ['STARTTLS'] : []),
+      ...(setup.login === undefined ? ['AUTH'] : []),
+    ],
+    disableReverseLookup: true,
+    closeTimeout: 1,
+    logger: false,
+    onAuth(auth, _session, done) {
+      const { login } = setup;
+      if (auth.username === login?.user && auth.password === login?.password)
+        return done(null, { user: auth.username });
+      // Real servers echo the login; ours does too, so that the tests see that it is kept out of the sentences.
+      done(replyError(`535 5.7.8 Error: authentication failed for ${auth.username} with ${auth.password}`));
+    },
+  };
+}
+
+function refusals(setup: SmtpSetup, failures: SmtpFailures): SMTPServerOptions {
+  const answer = (reply: string | undefined) => (reply === undefined ? null : replyError(reply));
+  return {
+    onConnect: (_session, done) => done(answer(failures.connect)),
+    onMailFrom: (_address, _session, done) => done(answer(failures.mail)),
+    onRcptTo: async ({ address }, _session, done) => {
+      await setup.onRecipient?.(address);
+      done(answer(failures.rcpt));
+    },
+  };
+}
+
+function receiver(setup: SmtpSetup, failures: SmtpFailures, received: ReceivedMail[]): SMTPServerOptions {
+  return {
+    async onData(stream, session, done) {
+      const chunks: Buffer[] = [];
+      try {
+        for await (const chunk of stream) chunks.push(chunk as Buffer);
+      } catch {
+        return; // The client is gone half-way.
+      }
+      if (failures.data !== undefined) return done(replyError(failures.data));
+      const { mailFrom, rcptTo } = session.envelope;
+      const mail: ReceivedMail = {
+        from: mailFrom === false ? '' : mailFrom.address,
+        to: rcptTo.map((address) => address.address),
+        raw: Buffer.concat(chunks).toString('latin1'),
+        overTls: session.secure,
+        user: (session.user as unknown as string | false | undefined) || null,
+      };
+      noteMail(mail.raw);
+      await setup.onMessage?.(mail);
+      received.push(mail);
+      done();
+    },
+  };
+}
+
+function replyError(reply: string): Error {
+  return Object.assign(new Error(reply.slice(4)), { responseCode: Number(reply.slice(0, 3)) });
+}
+
+/** Where a {@link startBrokenSmtp} server goes wrong; `content` is the first byte after its 354, `dot` the end of data. */
+export type SmtpStage = 'greeting' | 'EHLO' | 'STARTTLS' | 'AUTH' | 'MAIL' | 'RCPT' | 'DATA' | 'content' | 'dot';
+
+/**
+ * What it does there: says nothing more, sends continuation lines without end, closes the connection, or answers with
+ * this reply (`\r\n` is added).
+ */
+export type SmtpFault = 'silence' | 'drip' | 'close' | `${number}${' ' | '-'}${string}`;
+
+/** A server that goes wrong. `port` is on 127.0.0.1. */
+export type BrokenSmtp = {
+  port: number;
+  /** The stages in the order in which they were reached. */
+  seen: SmtpStage[];
+  /** All that came after DATA. */
+  content: () => string;
+  /** Settles when the client's connection is gone. */
+  closed: Promise<void>;
+  stop: () => void;
+};
+
+/** Starts a server that speaks just enough SMTP to go wrong at one stage, for what a real one can't be made to do. */
+export async function startBrokenSmtp(faults: Partial<Record<SmtpStage, SmtpFault>>): Promise<BrokenSmtp> {
+  const { promise: closed, resolve: setClosed } = Promise.withResolvers<void>();
+  const conversation: Conversation = { faults, seen: [], content: '' };
+  const sockets = new Set<Socket>();
+  const server = createServer((socket) => {
+    sockets.add(socket);
+    socket.on('error', () => {});
+    socket.on('close', () => setClosed());
+    converse(socket, conversation);
+  });
+  const port = await listen(server);
+  const stop = () => {
+    for (const socket of sockets) socket.destroy();
+    server.close();
+  };
+  afterAll(stop);
+  return { port, seen: conversation.seen, content: () => conversation.content, closed, stop };
+}
+
+function listen(server: Server): Promise<number> {
+  return new Promise((resolve) => {
+    server.listen(0, '127.0.0.1', () => resolve((server.address() as { port: number }).port));
+  });
+}

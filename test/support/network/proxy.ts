@@ -1,0 +1,185 @@
+import { afterAll } from 'bun:test';
+import { randomInt } from 'node:crypto';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { request as requestHttp } from 'node:http';
+import { request as requestHttps } from 'node:https';
+import { join } from 'node:path';
+import { PROJECT } from '../cli.ts';
+import { tempFolder } from '../world.ts';
+import { TEST_CA, testCertificate } from './certificates.ts';
+
+/** A reverse proxy that runs with the project's own configuration of it. */
+export type ReverseProxy = { httpsPort: number; httpPort: number; printed: () => string };
+
+/** Another address of this machine than the proxy's, so that the log can tell them apart. */
+export const CLIENT_ADDRESS = '127.0.0.9';
+
+/** What makes requests wait shortly for a server that is away; only Caddy lets them wait. */
+export const SHORT_WAIT = { caddy: { 'lb_try_duration 15s': 'lb_try_duration 200ms' }, nginx: {} };
+
+/** Programs of the system's administrator, which not everybody's PATH holds. */
+const PATH = `${process.env.PATH ?? ''}:/usr/sbin:/sbin`;
+
+/** The path of a program that may not be here. */
+export function programPath(name: string): string | null {
+  return Bun.which(name, { PATH });
+}
+
+/** Ports that no system gives to whoever asks for any: Linux and macOS give others by default. */
+const NEVER_GIVEN = { least: 10_000, most: 32_000 } as const;
+
+/**
+ * A port of 127.0.0.1 for a server that is to be started later, and whose address has to be known before. The system gives
+ * it to no other test that asks for any port meanwhile, nor to a connection.
+ */
+export function freePort(): number {
+  for (;;) {
+    const port = randomInt(NEVER_GIVEN.least, NEVER_GIVEN.most);
+    try {
+      Bun.listen({ hostname: '127.0.0.1', port, socket: { data() {} } }).stop(true);
+      return port;
+    } catch (error) {
+      if (!(error instanceof Error && 'code' in error && error.code === 'EADDRINUSE')) throw error;
+    }
+  }
+}
+
+/** The text of a file of `deploy/` with parts replaced; each must be there. `more` is replaced too. */
+function deployed(name: string, replacements: Record<string, string>): string {
+  let text = readFileSync(join(PROJECT, 'deploy', name), 'utf8');
+  for (const [part, other] of Object.entries(replacements)) {
+    if (!text.includes(part)) throw new Error(`deploy/${name} does not say: ${part}`);
+    text = text.replaceAll(part, other);
+  }
+  return text;
+}
+
+/** Runs Caddy on `deploy/Caddyfile`, other ports and our certificate apart. */
+export async function startCaddy(upstreamPort: number, more: Record<string, string> = {}): Promise<ReverseProxy> {
+  const folder = tempFolder();
+  const [httpsPort, httpPort] = [freePort(), freePort()];
+  const { certFile, keyFile } = testCertificate();
+  const text = deployed('Caddyfile', {
+    '{\n\t# API keys': `{\n\tadmin off\n\tdefault_bind 127.0.0.1\n\thttp_port ${httpPort}\n\thttps_port ${httpsPort}\n\t# API keys`,
+    '\napi.example.org {': `\nlocalhost {\n\ttls ${certFile} ${keyFile}`,
+    'http://api.example.org {': 'http://localhost {',
+    '127.0.0.1:3000': `127.0.0.1:${upstreamPort}`,
+    ...more,
+  });
+  writeFileSync(join(folder, 'Caddyfile'), text);
+  const words = ['caddy', 'run', '--config', join(folder, 'Caddyfile'), '--adapter', 'caddyfile'];
+  return await run(words, { HOME: folder, XDG_DATA_HOME: folder, XDG_CONFIG_HOME: folder }, httpsPort, httpPort);
+}
+
+/** Whether nginx is 1.25.1 or later, which has a line of its own for HTTP/2. */
+function isNewNginx(): boolean {
+  const printed = Bun.spawnSync([programPath('nginx') ?? '', '-v']).stderr.toString();
+  const [, version = ''] = /nginx\/([\d.]+)/.exec(printed) ?? [];
+  return Bun.semver.order(version, '1.25.1') >= 0;
+}
+
+/** Runs nginx on `deploy/nginx.conf`, other ports, our certificate and a log that goes to stderr apart. */
+export async function startNginx(upstreamPort: number, more: Record<string, string> = {}): Promise<ReverseProxy> {
+  const folder = tempFolder();
+  const [httpsPort, httpPort] = [freePort(), freePort()];
+  const { certFile, keyFile } = testCertificate();
+  const site = deployed('nginx.conf', {
+    'listen 443 ssl': `listen 127.0.0.1:${httpsPort} ssl`,
+    '    listen [::]:443 ssl http2;\n': '',
+    ...(isNewNginx() ? { ' ssl http2;': ' ssl;', '# http2 on;': 'http2 on;' } : {}),
+    'listen 80;': `listen 127.0.0.1:${httpPort};`,
+    '    listen [::]:80;\n': '',
+    '/etc/letsencrypt/live/api.example.org/fullchain.pem': certFile,
+    '/etc/letsencrypt/live/api.example.org/privkey.pem': keyFile,
+    '/var/log/nginx/profile-lookup.log': 'stderr',
+    'server_name api.example.org;': 'server_name localhost;',
+    'server 127.0.0.1:3000;': `server 127.0.0.1:${upstreamPort};`,
+    ...more,
+  });
+  const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(
+    (name) => `${name}_temp_path ${join(folder, name)};`,
+  );
+  // As root it would write bodies that are too long to be kept in memory as another user, who may not open this folder.
+  const user = process.getuid?.() === 0 ? 'user root;\n' : '';
+  const main = `${user}daemon off;\npid ${join(folder, 'pid')};\nerror_log stderr;\nevents {}\n`;
+  writeFileSync(join(folder, 'nginx.conf'), `${main}http {\n${temporary.join('\n')}\n${site}}\n`);
+  const words = ['nginx', '-e', 'stderr', '-p', folder, '-c', join(folder, 'nginx.conf')];
+  return await run(words, {}, httpsPort, httpPort);
+}
+
+async function run(
+  [program = '', ...words]: string[],
+  variables: Record<string, string>,
+  httpsPort: number,
+  httpPort: number,
+): Promise<ReverseProxy> {
+  const child = Bun.spawn([programPath(program) ?? program, ...words], {
+    env: { PATH, ...variables },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  afterAll(async () => {
+    child.kill('SIGTERM');
+    await child.exited;
+  });
+  let printed = '';
+  const gather = async (stream: ReadableStream<Uint8Array>) => {
+    const decoder = new TextDecoder();
+    for await (const chunk of stream) printed += decoder.decode(chunk, { stream: true });
+  };
+  void gather(child.stdout);
+  void gather(child.stderr);
+  const proxy = { httpsPort, httpPort, printed: () => printed };
+  for (let tries = 0; ; tries++) {
+    if ((await accepts(httpsPort)) && (await accepts(httpPort))) return proxy;
+    if (child.exitCode !== null || tries > 500) throw new Error(`${program} did not start: ${printed}`);
+    await Bun.sleep(20);
+  }
+}
+
+/** Whether somebody listens there. No request is sent: the server behind the proxy may not be up yet. */
+async function accepts(port: number): Promise<boolean> {
+  try {
+    (await Bun.connect({ hostname: '127.0.0.1', port, socket: { data() {} } })).end();
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** An answer that came through a proxy. */
+export type Forwarded = { status: number; headers: Record<string, unknown>; body: Buffer };
+
+/** Asks a proxy from {@link CLIENT_ADDRESS}: over HTTPS with the certificate verified, or in clear; sends a form by POST. */
+export function through(
+  proxy: ReverseProxy,
+  path: string,
+  headers: Record<string, string> = {},
+  scheme: 'https' | 'http' = 'https',
+  sent: 'GET' | 'HEAD' | { form: Record<string, string> } = 'GET',
+): Promise<Forwarded> {
+  const body = typeof sent === 'string' ? '' : new URLSearchParams(sent.form).toString();
+  const ofForm = { 'Content-Type': 'application/x-www-form-urlencoded', 'Content-Length': Buffer.byteLength(body) };
+  const { promise, resolve, reject } = Promise.withResolvers<Forwarded>();
+  const options = {
+    host: '127.0.0.1',
+    port: scheme === 'https' ? proxy.httpsPort : proxy.httpPort,
+    path,
+    method: typeof sent === 'string' ? sent : 'POST',
+    headers: { Host: 'localhost', ...(typeof sent !== 'string' && ofForm), ...headers },
+    localAddress: CLIENT_ADDRESS,
+    servername: 'localhost',
+    ca: TEST_CA,
+    agent: false as const,
+  };
+  const ask = scheme === 'https' ? requestHttps : requestHttp;
+  ask(options, (answer) => {
+    const chunks: Buffer[] = [];
+    answer.on('data', (chunk: Buffer) => chunks.push(chunk));
+    answer.on('end', () =>
+      resolve({ status: answer.statusCode ?? 0, headers: answer.headers, body: Buffer.concat(chunks) }),
+    );
+  })
+    .on('error', reject)
+    .end(body);
+  return promise;
+}

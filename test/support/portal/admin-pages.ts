@@ -1,0 +1,112 @@
+import { importLines } from '../import.ts';
+import { enrol, signIn } from './admins.ts';
+import type { Authenticator } from './authenticator.ts';
+import type { PageAnswer } from './pages.ts';
+import { ask, type PageWorld, pageWorld, type Sent, unescaped, visit } from './pages.ts';
+
+/** An admin who is signed in: the Cookie header that says so, and the passkey. */
+export type SignedInAdmin = { cookie: string; authenticator: Authenticator };
+
+/** Pages at an address that can have passkeys, with a profile `ada`. */
+export async function adminWorld(variables: Record<string, string> = {}): Promise<PageWorld> {
+  const world = pageWorld({ PUBLIC_URL: 'http://localhost:3000', ...variables });
+  await importLines(world.access, [{ id: 7, username: 'ada', email: 'ada@example.org' }]);
+  return world;
+}
+
+/** Adds an admin and signs in. */
+export async function signInAdmin({ access }: Pick<PageWorld, 'access'>, name: string): Promise<SignedInAdmin> {
+  const authenticator = await enrol(access, name);
+  return { cookie: `session=${(await signIn(access, authenticator)).token}`, authenticator };
+}
+
+/** What a form sends, by the page that has it. */
+export type Fields = Record<string, string> | [string, string][];
+
+/** The hidden fields of a page's last form, as it would send them. */
+export function hiddenIn({ body }: PageAnswer): [string, string][] {
+  const last = body.slice(body.lastIndexOf('<form', body.lastIndexOf('</main>')));
+  return [...last.matchAll(/<input type="hidden" name="([^"]+)" value="([^"]*)">/g)].map(
+    ([, name = '', value = '']) => [name, unescaped(value)],
+  );
+}
+
+/** The challenge that a page asks a passkey to sign. */
+export function challengeOn(page: Pick<PageAnswer, 'body'>): string {
+  return optionsOn(page).challenge;
+}
+
+/** The user handle that a page gives to a new passkey. */
+export function userHandleOn(page: Pick<PageAnswer, 'body'>): string {
+  return optionsOn(page).user?.handle ?? '';
+}
+
+function optionsOn({ body }: Pick<PageAnswer, 'body'>): { challenge: string; user?: { handle: string } } {
+  return JSON.parse(unescaped(/data-options="([^"]*)"/.exec(body)?.[1] ?? '{}'));
+}
+
+/** What a page's form sends once this passkey has answered. */
+export function withPasskey(page: PageAnswer, authenticator: Authenticator): [string, string][] {
+  const others = hiddenIn(page).filter(([name]) => name !== 'credential');
+  return [...others, ['credential', authenticator.assert(challengeOn(page))]];
+}
+
+/** Asks to decide on a key, with the state that its page shows just now; returns the page that asks for the passkey. */
+export async function askToDecide(
+  world: Pick<PageWorld, 'pages'>,
+  { cookie }: SignedInAdmin,
+  identifier: string,
+  fields: [string, string][],
+): Promise<PageAnswer> {
+  const path = `/developers/admin/keys/${identifier}`;
+  const page = await ask(world, path, { cookie });
+  const shown = /name="shown" value="([^"]+)"/.exec(page.body)?.[1] ?? '';
+  return ask(world, `${path}/decide`, { cookie, form: [...fields, ['shown', shown]] });
+}
+
+/** Sends what a page's form has, with the passkey's answer or without, and waits for nothing but the answer. */
+export function sendDecision(
+  world: Pick<PageWorld, 'pages'>,
+  { cookie }: SignedInAdmin,
+  identifier: string,
+  form: Sent['form'],
+): Promise<PageAnswer> {
+  return ask(world, `/developers/admin/keys/${identifier}/decide`, { cookie, ...(form && { form }) });
+}
+
+/** Decides on a key as the page shows it, with the passkey; returns what the decision is answered with. */
+export async function decideAs(
+  world: Pick<PageWorld, 'pages'>,
+  admin: SignedInAdmin,
+  identifier: string,
+  fields: [string, string][],
+): Promise<PageAnswer> {
+  const page = await askToDecide(world, admin, identifier, fields);
+  return sendDecision(world, admin, identifier, withPasskey(page, admin.authenticator));
+}
+
+/** What approves a key with one permission and one rate limit. */
+export const APPROVAL: [string, string][] = [
+  ['operation', 'approve'],
+  ['permissions', 'api.lookup'],
+  ['rateLimits', '60/1m'],
+  ['expires', ''],
+  ['retireOld', ''],
+];
+
+/** What an admin is shown of a key. */
+export async function keyPageOf(world: PageWorld, { cookie }: SignedInAdmin, identifier: string): Promise<PageAnswer> {
+  return visit(world, `/developers/admin/keys/${identifier}`, { cookie });
+}
+
+/** A page as a person reads it, without its markup. */
+export function textOf({ body }: PageAnswer): string {
+  return unescaped(
+    body
+      .slice(body.indexOf('<main'))
+      .replace(/<script[\s\S]*?<\/script>/g, '')
+      .replace(/<\/?(bdi|code|span|time|strong|a)\b[^>]*>/g, '')
+      .replace(/<[^>]*>/g, ' ')
+      .replace(/\s+/g, ' '),
+  );
+}

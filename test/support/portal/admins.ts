@@ -1,0 +1,45 @@
+import { addAdmin, unconfirmedPasskey } from '../../../shared/admins/admins.ts';
+import { beginPasskeySignIn, signInByPasskey } from '../../../shared/passkeys/assertions.ts';
+import { confirmPasskey } from '../../../shared/passkeys/passkeys.ts';
+import { beginRegistration, register } from '../../../shared/passkeys/registration.ts';
+import type { Access } from '../../../shared/sessions-file/access.ts';
+import type { SignedAdmin } from '../../../shared/sessions-file/whose.ts';
+import { onBox } from '../actors.ts';
+import { CLIENT } from './access.ts';
+import { type Authenticator, createAuthenticator } from './authenticator.ts';
+
+/** The secret of an address where a passkey is registered. */
+export function secretOf(address: string): string {
+  return new URL(address).hash.slice(1);
+}
+
+/** Registers a passkey of this authenticator, or of a new one, at such an address; it waits to be confirmed. */
+export async function registerAt(
+  access: Access,
+  address: string,
+  name = 'Laptop',
+  made?: Authenticator,
+): Promise<Authenticator> {
+  const secret = secretOf(address);
+  const { challenge, party, user } = beginRegistration(access, secret);
+  const authenticator = made ?? createAuthenticator(party);
+  await register(access, secret, { credential: authenticator.register(challenge, user.handle), name }, CLIENT);
+  return authenticator;
+}
+
+/** Adds an admin with one confirmed passkey. */
+export async function enrol(access: Access, name: string): Promise<Authenticator> {
+  const authenticator = await registerAt(access, addAdmin(access, name, onBox('root')).address);
+  confirmPasskey(access, unconfirmedPasskey(access, name).passkey.id, onBox('root'));
+  return authenticator;
+}
+
+/** Signs in with a passkey; returns the session's token, and who is signed in. */
+export async function signIn(
+  access: Access,
+  authenticator: Authenticator,
+): Promise<{ token: string; signed: SignedAdmin }> {
+  const { challenge } = beginPasskeySignIn(access);
+  const { token, session } = await signInByPasskey(access, authenticator.assert(challenge), CLIENT);
+  return { token, signed: session.signed as SignedAdmin };
+}

@@ -1,0 +1,75 @@
+import { afterAll } from 'bun:test';
+import type { Browser, CDPSession, Page } from 'playwright-core';
+import { noteCookies } from '../secret-search.ts';
+import { connectChromium } from './chromium.ts';
+
+/**
+ * Opens pages in the browser of the test run, each in a context of its own; all are closed when the test file is done. Call
+ * it outside any test. Every name that ends with `.example` leads to this machine, whatever certificate is there.
+ */
+export async function startBrowser(): Promise<OpenPage> {
+  const browser = await connectChromium();
+  afterAll(() => browser.close());
+  return (url, size) => openPage(browser, url, size);
+}
+
+/** What a page has done that it should not have, or asked for at all. */
+export type Watched = { page: Page; requests: string[]; troubles: string[] };
+
+/** A window's width in CSS pixels, and what its owner prefers. */
+export type Size = { width: number; colorScheme: 'light' | 'dark'; isWithoutScripts?: true };
+
+/** Opens an address in a new window of this size, and watches what it does. */
+export type OpenPage = (url: string, size: Size) => Promise<Watched>;
+
+async function openPage(
+  browser: Browser,
+  url: string,
+  { width, colorScheme, isWithoutScripts }: Size,
+): Promise<Watched> {
+  const context = await browser.newContext({
+    viewport: { width, height: 844 },
+    colorScheme,
+    javaScriptEnabled: isWithoutScripts !== true,
+    ignoreHTTPSErrors: true,
+    permissions: ['clipboard-read', 'clipboard-write'],
+  });
+  const page = await context.newPage();
+  const requests: string[] = [];
+  const troubles: string[] = [];
+  page.on('request', (request) => requests.push(request.url()));
+  page.on('requestfailed', (request) => troubles.push(`failed: ${request.url()}`));
+  page.on(
+    'response',
+    (response) => response.status() >= 400 && troubles.push(`${response.status()}: ${response.url()}`),
+  );
+  // A browser that is being closed tells nothing any more.
+  page.on('response', (response) => void response.headerValues('set-cookie').then(noteCookies, () => undefined));
+  page.on('console', (message) => troubles.push(`console: ${message.text()}`));
+  page.on('pageerror', (error) => troubles.push(`error: ${error.message}`));
+  await page.goto(url);
+  return { page, requests, troubles };
+}
+
+/** A window's developer tools, with which it can be given authenticators. */
+export async function toolsOf(page: Page): Promise<CDPSession> {
+  const tools = await page.context().newCDPSession(page);
+  await tools.send('WebAuthn.enable');
+  return tools;
+}
+
+/** Gives a window an authenticator that keeps passkeys and answers for its owner. Returns its id. */
+export async function addAuthenticator(tools: CDPSession): Promise<string> {
+  const { authenticatorId } = await tools.send('WebAuthn.addVirtualAuthenticator', {
+    options: {
+      protocol: 'ctap2',
+      ctap2Version: 'ctap2_1',
+      transport: 'internal',
+      hasResidentKey: true,
+      hasUserVerification: true,
+      isUserVerified: true,
+      automaticPresenceSimulation: true,
+    },
+  });
+  return authenticatorId;
+}

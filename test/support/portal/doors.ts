@@ -1,0 +1,182 @@
+import { join } from 'node:path';
+import type { Signed } from '../../../shared/sessions-file/whose.ts';
+import { ownerToSign } from '../../../shared/sign-ins/binding.ts';
+import { get } from '../http.ts';
+import { jsonLines } from '../import.ts';
+import { type LineChild, startLineChild } from '../line-child.ts';
+import { type ServerProcess, startServerProcess } from '../machine/server-process.ts';
+import { tempFolder } from '../world.ts';
+import { testAccess } from './access.ts';
+import { hiddenIn, type SignedInAdmin, signInAdmin, withPasskey } from './admin-pages.ts';
+import { call, personTokenFor, sendLines, tokenFor } from './manage.ts';
+import { fetchPage, signInOwner } from './pages.ts';
+
+// The ways in which people and programs decide on the keys of a profile, each in a process of its own. Whoever decides is
+// shown something first; what is returned does it after their yes.
+
+/** What is decided on: a profile, its pending key, and the key that is suspended. */
+export type About = { id: number; name: string; pending: string; suspended: string; newAddress: string };
+
+/** Says yes to what was shown; returns `done`, or the code of the refusal. */
+export type Deciding = () => Promise<string>;
+
+/** One door of one operation: by what it decides, and the process in which it is run where it is a command's. */
+export type Door = (about: About, child: LineChild) => Promise<Deciding>;
+
+/** Everything that can be raced, each by every door that it has. */
+export const OPERATIONS_RACED = ['approve', 'withdraw', 'ban', 'address', 'suspend', 'erase'] as const;
+
+export type Raced = (typeof OPERATIONS_RACED)[number];
+
+/** A real server and two more processes on one database, all of whose mails go to one folder. */
+export async function doorWorld() {
+  const databasePath = join(tempFolder(), 'profiles.db');
+  const variables = { DATABASE_PATH: databasePath, MAIL_URL: `file:${databasePath}.mail`, PUBLIC_URL: PUBLIC };
+  const access = testAccess({ variables });
+  const server = await startServerProcess({ ...variables, TRUSTED_PROXIES: '127.0.0.1' });
+  const child = () => startLineChild(join(import.meta.dir, '../../faults/races/shown-child.ts'), databasePath);
+  const children = await Promise.all([child(), child()]);
+  const admins: SignedInAdmin[] = [];
+  for (let n = 0; n < ADMINS; n++) admins.push(await signInAdmin({ access }, `Admin ${n}`));
+  const token = tokenFor(access, { eraseLimit: 100_000 });
+  let turn = 0;
+  const nextAdmin = () => admins[turn++ % ADMINS] as SignedInAdmin;
+  return { access, server, children, doors: doorsOf({ access, server, nextAdmin, token }) };
+}
+
+const PUBLIC = 'http://localhost:3000';
+
+/** So many that none is asked for a passkey too often. */
+const ADMINS = 12;
+
+type Parts = {
+  access: ReturnType<typeof testAccess>;
+  server: ServerProcess;
+  nextAdmin: () => SignedInAdmin;
+  token: string;
+};
+
+function doorsOf(parts: Parts): Record<Raced, Record<string, Door>> {
+  /** By a line: of an import in a child, and of the feed. */
+  const lines = (lineOf: (about: About) => object): Record<string, Door> => ({
+    import: (about, child) => asked(child, `import ${JSON.stringify(lineOf(about))}`),
+    feed: async (about) => () => feed(parts, lineOf(about)),
+  });
+  return {
+    approve: {
+      command: ({ pending }, child) => asked(child, `approve ${pending}`),
+      page: (about) =>
+        decideOnPage(parts, about.pending, [
+          ['operation', 'approve'],
+          ['permissions', 'api.lookup'],
+          ['rateLimits', '60/1m'],
+          ['expires', ''],
+          ['retireOld', ''],
+        ]),
+    },
+    withdraw: {
+      command: ({ pending }, child) => asked(child, `withdraw ${pending}`),
+      page: (about) => withdrawOnPage(parts, about),
+      json: (about) => withdrawByJson(parts, about),
+    },
+    ban: {
+      command: ({ name }, child) => asked(child, `ban ${name}`),
+      ...lines(({ id }) => ({ id, banned: true })),
+    },
+    address: {
+      command: ({ name, newAddress }, child) => asked(child, `address ${name} ${newAddress}`),
+      ...lines(({ id, newAddress }) => ({ id, email: newAddress })),
+    },
+    suspend: {
+      // A pending key is suspended as soon as it is Active: what counts is the state at the start of the command.
+      command: ({ pending, suspended }, child) =>
+        asked(child, `${suspended === pending ? 'suspend-now' : 'suspend'} ${suspended}`),
+      // The page of a pending key has no form for it.
+      page: ({ pending, suspended }, child) =>
+        suspended === pending
+          ? asked(child, `suspend-now ${suspended}`)
+          : decideOnPage(parts, suspended, [
+              ['operation', 'suspend'],
+              ['reason', 'Too fast.'],
+            ]),
+    },
+    erase: {
+      command: ({ name }, child) => asked(child, `erase ${name}`),
+      ...lines(({ id }) => ({ id, deleted: true })),
+    },
+  };
+}
+
+/** Has a child show what a command is about. */
+async function asked(child: LineChild, command: string): Promise<Deciding> {
+  child.send(command);
+  await child.next();
+  return async () => {
+    child.send('yes');
+    return (await child.next()) ?? '';
+  };
+}
+
+let addresses = 0;
+
+/** The headers of somebody whom nobody has seen, behind a proxy with TLS. */
+function client(cookie?: string): Record<string, string> {
+  const [high, low] = [0xdb8 + (++addresses >>> 16), addresses & 0xffff].map((part) => part.toString(16));
+  const address = `2001:${high}:${low}::1`;
+  return { 'X-Forwarded-For': address, 'X-Forwarded-Proto': 'https', ...(cookie !== undefined && { cookie }) };
+}
+
+/** One lookup, or whatever is asked with a secret, on a connection of its own. */
+export function askWith(server: ServerProcess, path: string, secret: string): Promise<Response> {
+  return get(server, path, secret, { headers: { Connection: 'close', ...client() } });
+}
+
+async function page(server: ServerProcess, path: string, cookie: string, form?: [string, string][]) {
+  const init = form && { method: 'POST', body: new URLSearchParams(form).toString() };
+  const answer = await fetchPage(server, path, { ...init, headers: client(cookie) });
+  const { status, headers } = answer;
+  return { status, headers: [...headers], body: await answer.text(), refusal: headers.get('x-error-code') };
+}
+
+/** Has an admin fill in a form on the page of a key; the yes is the passkey's. */
+async function decideOnPage(
+  { server, nextAdmin }: Parts,
+  identifier: string,
+  fields: [string, string][],
+): Promise<Deciding> {
+  const { cookie, authenticator } = nextAdmin();
+  const path = `/developers/admin/keys/${identifier}`;
+  const shown = /name="shown" value="([^"]+)"/.exec((await page(server, path, cookie)).body)?.[1] ?? '';
+  const confirmation = await page(server, `${path}/decide`, cookie, [...fields, ['shown', shown]]);
+  if (confirmation.status !== 200) throw new Error(`The page asks for no passkey: ${confirmation.body}`);
+  return async () => {
+    const { status, refusal } = await page(server, `${path}/decide`, cookie, withPasskey(confirmation, authenticator));
+    return status === 303 ? 'done' : (refusal ?? `${status}`);
+  };
+}
+
+async function withdrawOnPage({ access, server }: Parts, { id, pending }: About): Promise<Deciding> {
+  const cookie = signInOwner(access, id);
+  const path = `/developers/keys/${pending}/withdraw`;
+  const form = hiddenIn(await page(server, path, cookie));
+  if (form.length !== 1) throw new Error('The page has no form.');
+  return async () => {
+    const { status, refusal, headers } = await page(server, path, cookie, form);
+    const isDone = status === 303 && headers.some(([name, value]) => name === 'location' && value.endsWith(pending));
+    return isDone ? 'done' : (refusal ?? 'signed_out');
+  };
+}
+
+async function withdrawByJson({ access, server }: Parts, { id, pending }: About): Promise<Deciding> {
+  const token = personTokenFor(access, ownerToSign(access, id) as Signed);
+  return async () => {
+    const path = `/manage/v1/keys/${pending}/withdraw`;
+    const { status, headers } = await call(server, path, token, { body: {}, headers: client() });
+    return status === 200 ? 'done' : (headers.get('x-error-code') ?? `${status}`);
+  };
+}
+
+async function feed({ server, token }: Parts, line: object): Promise<string> {
+  const answer = await sendLines(server, token, '?mode=merge', jsonLines(line), client());
+  return answer.status === 200 ? 'done' : (answer.headers.get('x-error-code') ?? `${answer.status}`);
+}

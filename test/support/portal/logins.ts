@@ -1,0 +1,111 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { cleanEnvironment, PROJECT, profilectlWords } from '../cli.ts';
+import { noteMail, noteOutput, noteToken } from '../secret-search.ts';
+import { tempFolder } from '../world.ts';
+import { hiddenIn } from './admin-pages.ts';
+import { codeIn, goOnIn } from './login.ts';
+import type { PageAnswer } from './pages.ts';
+import { fetchPage } from './pages.ts';
+
+// `profilectl login` as a process, and the person in the browser who lets it in.
+
+/** A machine of somebody's: the variables that a `profilectl` has there, and where it stores its logins. */
+export type Laptop = { variables: Record<string, string>; file: string };
+
+/** A machine with a terminal only; what is in `variables` may say otherwise. */
+export function newLaptop(variables: Record<string, string> = {}): Laptop {
+  const folder = tempFolder();
+  return { variables: { XDG_CONFIG_HOME: folder, ...variables }, file: join(folder, 'profilectl/hosts.json') };
+}
+
+/** A machine whose browser writes the address that it is given into a file, and shows nothing; `opened` waits for it. */
+export function newDesktop(): Laptop & { opened: () => Promise<string>; isOpened: () => boolean } {
+  const file = join(tempFolder(), 'address');
+  const opened = async () => {
+    for (let tries = 0; !existsSync(file) && tries < 1_000; tries++) await Bun.sleep(10);
+    return readFileSync(file, 'utf8');
+  };
+  const laptop = newLaptop({ BROWSER: `f() { printf %s "$1" >${file}.new && mv ${file}.new ${file}; }; f` });
+  return { ...laptop, opened, isOpened: () => existsSync(file) };
+}
+
+/** A login that is under way in a process without a terminal. */
+export type RunningLogin = {
+  /** The address of the page that asks the person. */
+  address: string;
+  pid: number;
+  finished: Promise<{ code: number; stdout: string; stderr: string }>;
+};
+
+/** Starts `profilectl login`, and waits until it has printed the address of the page. */
+export async function startLogin(words: readonly string[], { variables }: Laptop): Promise<RunningLogin> {
+  const child = Bun.spawn(profilectlWords(['login', ...words]), {
+    env: cleanEnvironment(variables),
+    cwd: PROJECT,
+    stdin: 'ignore',
+    stdout: 'pipe',
+    stderr: 'pipe',
+  });
+  const address = Promise.withResolvers<string>();
+  const gather = async () => {
+    let printed = '';
+    const decoder = new TextDecoder();
+    for await (const chunk of child.stderr) {
+      printed += decoder.decode(chunk, { stream: true });
+      const [, found] = /\n(https?:\S+\/developers\/cli\?\S+)\n/.exec(printed) ?? [];
+      if (found !== undefined) address.resolve(found);
+    }
+    address.reject(new Error(`no address in: ${printed}`));
+    return printed;
+  };
+  const finish = async () => {
+    const [stdout, stderr, code] = await Promise.all([new Response(child.stdout).text(), gather(), child.exited]);
+    noteOutput(stdout + stderr);
+    return { code, stdout, stderr };
+  };
+  const finished = finish();
+  return { address: await address.promise, pid: child.pid, finished };
+}
+
+/** What the page answers: the address that the browser goes on to, and the code that is there or that the page shows. */
+export type Decided = { goOn: string | null; code: string | null };
+
+/** What a person who is signed in by this cookie does on the page of a login. */
+export async function decideOn(address: string, cookie: string, decision: 'let in' | 'refuse'): Promise<Decided> {
+  const { origin, pathname, search } = new URL(address);
+  const page = await fetchPage({ url: origin }, pathname + search, { headers: { cookie } });
+  const fields = [...hiddenIn({ body: await page.text() } as PageAnswer), ['decision', decision] as [string, string]];
+  const headers = { cookie, 'content-type': 'application/x-www-form-urlencoded' };
+  const body = new URLSearchParams(fields).toString();
+  const answer = await fetchPage({ url: origin }, pathname, { method: 'POST', headers, body });
+  const text = await answer.text();
+  const [goOn, code] = [goOnIn(text)?.href ?? null, codeIn(text)];
+  if (code !== null) (goOn === null ? noteMail : noteToken)(code);
+  return { goOn, code };
+}
+
+/** The command lines of this process and all that it has started, as every user of this machine can read them. */
+export function commandLines(): string {
+  const parents = new Map<number, number>();
+  for (const name of readdirSync('/proc').filter((entry) => /^\d+$/.test(entry))) {
+    // The name of a program stands in parentheses, and may have any character.
+    const [, parent] = /^\S+ \(.*\) \S (\d+)/s.exec(readIfThere(`/proc/${name}/stat`)) ?? [];
+    if (parent !== undefined) parents.set(Number(name), Number(parent));
+  }
+  const isOurs = (pid: number | undefined): boolean =>
+    pid !== undefined && (pid === process.pid || isOurs(parents.get(pid)));
+  return [...parents.keys()]
+    .filter(isOurs)
+    .map((pid) => readIfThere(`/proc/${pid}/cmdline`))
+    .join('\n');
+}
+
+/** Empty where the process has ended meanwhile. */
+function readIfThere(path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    return '';
+  }
+}

@@ -1,0 +1,118 @@
+import { expect } from 'bun:test';
+import { thisProgram } from '../../../cli/service/same-program.ts';
+import { toTemplate } from '../../../server/docs/openapi/builder.ts';
+import { resolved } from '../../../server/docs/openapi/read.ts';
+import { manageDocument } from '../../../server/manage/document/document.ts';
+import { MANAGE_ROUTES } from '../../../server/manage/routes.ts';
+import { addToken, type NewToken } from '../../../shared/backends/backend-tokens.ts';
+import type { ErrorCode } from '../../../shared/errors.ts';
+import type { Access } from '../../../shared/sessions-file/access.ts';
+import type { Signed } from '../../../shared/sessions-file/whose.ts';
+import { beginSignIn } from '../../../shared/sign-ins/sign-ins.ts';
+import { onBox } from '../actors.ts';
+import { profilectlWords } from '../cli.ts';
+import { hold, responseFaults } from '../network/document.ts';
+import { noteMail } from '../secret-search.ts';
+import { CLIENT } from './access.ts';
+
+/** Adds a token of a backend, with both rights unless told otherwise; returns it as the backend gets it. */
+export function tokenFor(access: Access, changes: Partial<NewToken> = {}): string {
+  const wanted = { name: 'backend', rights: ['profiles', 'sign-ins'], isWithoutAddress: false, eraseLimit: 1_000 };
+  const { token } = addToken(access, { ...wanted, ...changes }, onBox('root'));
+  noteMail(token);
+  return token;
+}
+
+/** The words by which a server puts profiles into this database. */
+export function feedWordsFor({ config }: Pick<Access, 'config'>): string[] {
+  return profilectlWords([
+    'profiles',
+    'import',
+    '-',
+    '--from-server',
+    thisProgram(),
+    '--json',
+    '--db',
+    config.databasePath,
+  ]);
+}
+
+/** Sends lines to /manage/v1/profiles. */
+export async function sendLines(
+  server: { url: string },
+  token: string,
+  query: string,
+  body: NonNullable<RequestInit['body']>,
+  headers: Record<string, string> = {},
+): Promise<Response> {
+  const answer = await fetch(`${server.url}/manage/v1/profiles${query}`, {
+    method: 'POST',
+    body,
+    headers: { Authorization: `Bearer ${token}`, 'Content-Type': 'application/jsonl', ...headers },
+  });
+  return checkCall('POST', '/manage/v1/profiles', answer);
+}
+
+/** Sends a request under /manage with a token, or without one where it is null; an object is sent as JSON. */
+export async function call(
+  server: { url: string },
+  path: string,
+  token: string | null,
+  { body, ...init }: Omit<RequestInit, 'body'> & { body?: unknown } = {},
+): Promise<Response> {
+  const headers = new Headers(init.headers);
+  if (token !== null) headers.set('Authorization', `Bearer ${token}`);
+  const method = init.method ?? (body === undefined ? 'GET' : 'POST');
+  if (body !== undefined && !headers.has('content-type')) headers.set('Content-Type', 'application/json');
+  const text = typeof body === 'string' ? body : JSON.stringify(body);
+  const answer = await fetch(server.url + path, {
+    ...init,
+    method,
+    headers,
+    ...(body !== undefined && { body: text }),
+  });
+  return checkCall(method, path.split('?', 1)[0] as string, answer);
+}
+
+/** That an answer is a refusal of this status and code, in the one shape; returns its sentence. */
+export async function expectRefused(answer: Response, status: number, code: ErrorCode): Promise<string> {
+  const body = (await answer.json()) as { error: string };
+  expect([answer.status, answer.headers.get('x-error-code')]).toEqual([status, code]);
+  expect(answer.headers.get('content-type')).toBe('application/json');
+  expect(answer.headers.get('cache-control')).toBe('no-store');
+  expect(answer.headers.get('x-content-type-options')).toBe('nosniff');
+  expect(answer.headers.get('x-request-id')).toMatch(/^[0-9A-Za-z]{12}-[0-9a-z]+$/);
+  expect(Object.keys(body)).toEqual(['error']);
+  expect(body.error).toMatch(/^\S.*[.]$/);
+  return body.error;
+}
+
+/** Makes a token of a person, as that person's `profilectl` gets it. */
+export function personTokenFor(access: Access, signed: Signed, machine = 'laptop'): string {
+  const { token } = beginSignIn(access, signed, { machine, client: CLIENT });
+  noteMail(token);
+  return token;
+}
+
+const held = hold(manageDocument());
+const api = held.document;
+
+/** The template of the document that a path matches, else the path itself. */
+function templateOf(path: string): string {
+  const route = MANAGE_ROUTES.find((one) => new RegExp(`^${one.path.replaceAll(/:\w+/g, '[^/]+')}$`).test(path));
+  return route === undefined ? path : toTemplate(route.path);
+}
+
+/** Throws where an answer under /manage is not what the document says: its status, headers and body. */
+export async function checkCall(method: string, path: string, answer: Response): Promise<Response> {
+  const { status, headers } = answer;
+  const verb = method === 'HEAD' ? 'get' : method.toLowerCase();
+  const operation = api.paths[templateOf(path)]?.[verb as 'get'];
+  const responses = operation?.responses ?? api['x-other-requests'].responses;
+  const found = responses[status];
+  const response = found && resolved(api, found);
+  const received = { method, target: path, status, headers, body: await answer.clone().text() };
+  const faults = response === undefined ? ['the status is not documented'] : responseFaults(held, response, received);
+  if (faults.length > 0) throw new Error(`${method} ${path} → ${status} is not as documented:\n${faults.join('\n')}`);
+  return answer;
+}

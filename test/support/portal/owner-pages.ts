@@ -1,0 +1,39 @@
+import { createPages } from '../../../server/portal/pages.ts';
+import { DAY_MS } from '../../../shared/clock.ts';
+import type { Access } from '../../../shared/sessions-file/access.ts';
+import { importLines } from '../import.ts';
+import { testClock } from '../world.ts';
+import { countingCodes, testAccess } from './access.ts';
+import { type PageWorld, signInOwner } from './pages.ts';
+
+/** Two owners, of whom the first is mostly signed in. */
+export const ADA = { id: 7, username: 'ada', email: 'ada@example.org' };
+export const BEA = { id: 8, username: 'bea', email: 'bea@example.org' };
+
+/** Pages on a database with both owners; `cookie` signs Ada in. */
+export type OwnerWorld = PageWorld & { cookie: string; lastCode: () => string };
+
+/** Makes such a world. */
+export async function ownerWorld(variables: Record<string, string> = {}): Promise<OwnerWorld> {
+  const clock = testClock();
+  const codes = countingCodes();
+  const access = testAccess({ clock, random: codes.random, variables });
+  await importLines(access, [ADA, BEA]);
+  const events: PageWorld['events'] = [];
+  const pages = createPages(access, (level, message) => void events.push([level, message]));
+  return { access, clock, pages, events, cookie: signInOwner(access, ADA.id), lastCode: codes.lastCode };
+}
+
+/** Notes that a key was used on each of the last days: so many requests were answered, half as many over a limit. */
+export function useKey({ db, clock }: Access, identifier: string, days: number, most = 900): void {
+  const nowMs = clock.nowMs();
+  const today = Math.floor(nowMs / DAY_MS);
+  const insert = db.$client.query(
+    `INSERT INTO key_usage (identifier, day, ok, not_found, forbidden, malformed, limited, failed, last_used_at)
+       VALUES (?, ?, ?, 3, 0, 0, ?, 0, ?)`,
+  );
+  for (let ago = 0; ago < days; ago++) {
+    const ok = Math.round(most / (ago + 1));
+    insert.run(identifier, today - ago, ok, Math.round(ok / 2), nowMs - ago * DAY_MS);
+  }
+}

@@ -1,0 +1,163 @@
+import { createPortalApp } from '../../../server/portal/app.ts';
+import { settleBackground } from '../../../server/portal/background.ts';
+import { createPages, stopPages } from '../../../server/portal/pages.ts';
+import type { Pages } from '../../../server/portal/requests/visit.ts';
+import type { Portal } from '../../../server/process/portal.ts';
+import { answerPort } from '../../../server/process/portal-port.ts';
+import type { ServerOptions } from '../../../server/process/running-server.ts';
+import type { Access } from '../../../shared/sessions-file/access.ts';
+import type { Signed } from '../../../shared/sessions-file/whose.ts';
+import { ownerToSign } from '../../../shared/sign-ins/binding.ts';
+import { beginSignIn } from '../../../shared/sign-ins/sign-ins.ts';
+import { sendNotices } from '../../../shared/upkeep/delivery/deliver.ts';
+import { serverOn, type TestServer } from '../http.ts';
+import { noteCookies } from '../secret-search.ts';
+import { testClock } from '../world.ts';
+import { testAccess } from './access.ts';
+
+/** Pages in this thread, under a clock that stands still, without a socket. */
+export type PageWorld = {
+  access: Access & { folder: string };
+  clock: ReturnType<typeof testClock>;
+  pages: Pages;
+  /** What was told to the log: level and message, then the cause and the id of the request that it is about. */
+  events: string[][];
+};
+
+/** What a test sends: the fields of a form make it a POST, which a browser sends from this site. */
+export type Sent = {
+  method?: string;
+  headers?: Record<string, string>;
+  form?: Record<string, string> | [string, string][];
+  /** The body instead, as it is. */
+  body?: string;
+  cookie?: string;
+  address?: string;
+  isForwardedUnasked?: boolean;
+};
+
+/** An answer that was read whole. */
+export type PageAnswer = {
+  status: number;
+  headers: [name: string, value: string][];
+  body: string;
+  /** Why the request was refused, or null. */
+  refusal: string | null;
+};
+
+/** Makes pages on a new database. */
+export function pageWorld(variables: Record<string, string> = {}): PageWorld {
+  const clock = testClock();
+  const access = testAccess({ clock, variables });
+  const events: PageWorld['events'] = [];
+  const report: Pages['report'] = (level, message, cause, requestId) =>
+    void events.push(requestId === undefined ? [level, message] : [level, message, String(cause), requestId]);
+  return { access, clock, pages: createPages(access, report), events };
+}
+
+/** Asks pages for a path, and waits for the work that the page has begun. */
+export async function visit({ pages }: Pick<PageWorld, 'pages'>, path: string, sent: Sent = {}): Promise<PageAnswer> {
+  const answer = await ask({ pages }, path, sent);
+  await settleBackground(pages.background);
+  return answer;
+}
+
+/** Asks pages for a path, and waits for nothing but the answer. */
+export async function ask({ pages }: Pick<PageWorld, 'pages'>, path: string, sent: Sent = {}): Promise<PageAnswer> {
+  const { form, cookie, method = form === undefined ? 'GET' : 'POST', address = '192.0.2.7' } = sent;
+  const headers = {
+    ...(form && SAME_ORIGIN),
+    ...(cookie && { cookie: Buffer.from(cookie).toString('latin1') }),
+    ...(sent.isForwardedUnasked && { 'x-forwarded-for': '192.0.2.9' }),
+    // Bun reads the bytes of a header as Latin-1.
+    ...Object.fromEntries(
+      Object.entries(sent.headers ?? {}).map(([name, value]) => [name, Buffer.from(value).toString('latin1')]),
+    ),
+    'x-client-address': address,
+    'x-request-id': 'test-1',
+  };
+  const body = form === undefined ? (sent.body ?? null) : new URLSearchParams(form).toString();
+  const answer = await answerIn({ pages }, new Request(`http://portal${path}`, { method, headers, body }));
+  return {
+    status: answer.status,
+    headers: [...answer.headers],
+    body: await answer.text(),
+    refusal: answer.headers.get('x-error-code'),
+  };
+}
+
+/** The fields that the form of a refused page would send again, in order, as a browser reads them. */
+export function sentAgain(page: string): [name: string, value: string][] {
+  const fields = page.matchAll(/<textarea name="(\w+)" hidden>\n([^<]*)/g);
+  return [...fields].map(([, name = '', value = '']) => [name, unescaped(value)]);
+}
+
+const UNESCAPED = { amp: '&', lt: '<', gt: '>', quot: '"' } as const;
+
+/** A text of HTML as a browser reads it. */
+export function unescaped(text: string): string {
+  return text.replace(/&(amp|lt|gt|quot);/g, (_, name: keyof typeof UNESCAPED) => UNESCAPED[name]);
+}
+
+/** The headers of a form that a page of this site has sent. */
+export const SAME_ORIGIN = { 'sec-fetch-site': 'same-origin', 'content-type': 'application/x-www-form-urlencoded' };
+
+/** The values of a header of an answer. */
+export function valuesOf({ headers }: PageAnswer, name: string): string[] {
+  return headers.filter(([found]) => found.toLowerCase() === name.toLowerCase()).map(([, value]) => value);
+}
+
+/** Signs the owner of a profile in, and returns the Cookie header that says so. */
+export function signInOwner(access: Access, profileId: number): string {
+  const signed = ownerToSign(access, profileId) as Signed;
+  const { token } = beginSignIn(access, signed, { client: { address: '192.0.2.7', agent: 'A test' } });
+  return `${access.config.publicUrl.startsWith('https:') ? '__Host-' : ''}session=${token}`;
+}
+
+/** A server on a real socket whose pages are those of a {@link PageWorld}, under its clock. */
+export async function serverOfPages(world: PageWorld, options: ServerOptions = {}): Promise<TestServer> {
+  return serverOn({ ...world.access, clock: world.clock }, undefined, { portal: portalOf(world), ...options });
+}
+
+/** Answers a request as the portal's thread does for a {@link PageWorld}. */
+export async function answerIn({ pages }: Pick<PageWorld, 'pages'>, request: Request): Promise<Response> {
+  const { access, report } = pages;
+  const app = APPS.get(pages) ?? createPortalApp({ config: access.config, open: () => pages, report });
+  APPS.set(pages, app);
+  return app.fetch(request);
+}
+
+const APPS = new WeakMap<Pages, ReturnType<typeof createPortalApp>>();
+
+/** What answers the pages of a {@link PageWorld} for a server; where `answer` rejects, it is as if the thread had died. */
+export function portalOf(world: PageWorld, answer = (request: Request) => answerIn(world, request)): Portal {
+  return {
+    connect: (onEnd) => {
+      const { port1, port2 } = new MessageChannel();
+      const die = () => {
+        onEnd();
+        return new Response();
+      };
+      answerPort(port2, (request) => answer(request).catch(die));
+      return { port: port1, thread: 1 };
+    },
+    end: () => {},
+    wake: () => {},
+    sendMails: () => sendNotices(world.access, () => undefined),
+    beginStop: () => {
+      world.pages.isStopping = true;
+    },
+    stop: () => stopPages(world.pages),
+  };
+}
+
+/** Sends a request to a server's page, as a page of that server would send it where there is a body. */
+export async function fetchPage(server: { url: string }, path: string, init: RequestInit = {}): Promise<Response> {
+  const headers = new Headers(init.headers);
+  if (init.method === 'POST') {
+    for (const [name, value] of Object.entries(SAME_ORIGIN)) if (!headers.has(name)) headers.set(name, value);
+  }
+  const answer = await fetch(server.url + path, { redirect: 'manual', ...init, headers });
+  noteCookies(answer.headers.getSetCookie());
+  return answer;
+}

@@ -1,0 +1,97 @@
+import { expect } from 'bun:test';
+import type { Signed } from '../../../shared/sessions-file/whose.ts';
+import { ownerToSign } from '../../../shared/sign-ins/binding.ts';
+import { cleanEnvironment, type Finished, PROJECT, profilectlWords } from '../cli.ts';
+import { noteOutput } from '../secret-search.ts';
+import { adminWorld, type SignedInAdmin, signInAdmin, withPasskey } from './admin-pages.ts';
+import { signIn } from './admins.ts';
+import { personTokenFor } from './manage.ts';
+import type { PageAnswer } from './pages.ts';
+import { ask, type PageWorld, serverOfPages, unescaped, visit } from './pages.ts';
+
+/** The address of the page of a key on which an admin decides, as `profilectl` prints it. */
+export const DECISION_PAGE = /https?:\S+?(\/developers\/admin\/keys\/\w{8}\?\S+)\s/;
+
+/** A server, with the admin Grace and the owner of the profile `ada` (id 7), whose `profilectl` are let in. */
+export async function remoteWorld(variables: Record<string, string> = {}) {
+  const world = await adminWorld(variables);
+  const { access, clock } = world;
+  // The commands go by the machine's clock.
+  clock.advance(Date.now() - clock.nowMs());
+  const grace = await signInAdmin(world, 'Grace');
+  return {
+    world,
+    access,
+    server: await serverOfPages(world),
+    grace,
+    adminToken: personTokenFor(access, (await signIn(access, grace.authenticator)).signed),
+    ownerToken: personTokenFor(access, ownerToSign(access, 7) as Signed),
+  };
+}
+
+/** What a person does with the page of a key, by its path and parameters. */
+export type Decider = (path: string) => Promise<unknown>;
+
+/** What an admin types as the reason. */
+export const REASON = 'It is not needed.';
+
+/** Sends the form that the page has filled in, with a reason where it asks for one, and confirms it by the admin's passkey. */
+export function confirming(world: PageWorld, { cookie, authenticator }: SignedInAdmin): Decider {
+  return async (path) => {
+    const page = await ask(world, path, { cookie });
+    const form = formOn(page, new URLSearchParams(path.split('?')[1]).get('operation') ?? '');
+    const decide = `${path.split('?')[0]}/decide`;
+    const asked = await visit(world, decide, { cookie, form });
+    const { status } = await visit(world, decide, { cookie, form: withPasskey(asked, authenticator) });
+    expect(status).toBe(303);
+  };
+}
+
+/** What the form of an operation on a key's page would send just now. */
+export function formOn({ body }: PageAnswer, operation: string): [string, string][] {
+  const begin = body.indexOf(`<section aria-labelledby="${operation}">`);
+  const section = begin === -1 ? '' : body.slice(begin, body.indexOf('</section>', begin));
+  const inputs = [...section.matchAll(/<input [^>]*>/g)].flatMap(([input]): [string, string][] => {
+    const attribute = (name: string) => unescaped(new RegExp(` ${name}="([^"]*)"`).exec(input)?.[1] ?? '');
+    const isLeftOut = attribute('type') === 'checkbox' && !/ checked\b/.test(input);
+    return isLeftOut ? [] : [[attribute('name'), attribute('value')]];
+  });
+  return section.includes('<textarea') ? [...inputs, ['reason', REASON]] : inputs;
+}
+
+/** Runs `profilectl` at a server to its end, with this token. */
+export function profilectlAt(
+  server: { url: string },
+  token: string,
+  words: readonly string[],
+  decide?: Decider,
+): Promise<Finished> {
+  return profilectlDeciding([...words, '--host', server.url], { PROFILECTL_TOKEN: token }, decide);
+}
+
+/** Runs `profilectl` to its end; `decide` is told of the page of a key once that is printed. */
+export async function profilectlDeciding(
+  words: readonly string[],
+  variables: Record<string, string>,
+  decide: Decider = async () => {},
+): Promise<Finished> {
+  const child = Bun.spawn(profilectlWords(words), {
+    env: cleanEnvironment(variables),
+    cwd: PROJECT,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let stderr = '';
+  let decided: Promise<unknown> | null = null;
+  const gather = async () => {
+    const decoder = new TextDecoder();
+    for await (const chunk of child.stderr) {
+      stderr += decoder.decode(chunk, { stream: true });
+      const [, path] = DECISION_PAGE.exec(stderr) ?? [];
+      if (path !== undefined) decided ??= decide(path);
+    }
+  };
+  const [stdout, code] = await Promise.all([new Response(child.stdout).text(), child.exited, gather()]);
+  await decided;
+  noteOutput(stdout + stderr);
+  return { code, stdout, stderr };
+}

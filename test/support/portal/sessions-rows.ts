@@ -1,0 +1,43 @@
+import type { Sqlite } from '../../../shared/db/connect.ts';
+import type { Purpose, SignInKind } from '../../../shared/sessions-file/schema.ts';
+
+// What lies in a sessions file, seen from outside. Each function takes the open file, or a connection to it.
+
+type File = { sqlite: Sqlite } | Sqlite;
+
+const connectionOf = (file: File) => ('sqlite' in file ? file.sqlite : file);
+
+function count(file: File, where: string, values: readonly string[]): number {
+  const found = connectionOf(file).query<{ n: number }, string[]>(`SELECT count(*) AS n FROM ${where}`);
+  return found.get(...values)?.n ?? 0;
+}
+
+/** How many tickets for a purpose are there, used ones and those whose time is over included. */
+export function countTickets(file: File, purpose: Purpose): number {
+  return count(file, 'tickets WHERE purpose = ?', [purpose]);
+}
+
+/** How many logins of `profilectl` are under way or remembered. */
+export function countLogins(file: File): number {
+  return countTickets(file, 'login code') + countTickets(file, 'login redirect');
+}
+
+/** How many sign-ins of a kind are there, ended ones included. */
+export function countSignInRows(file: File, kind: SignInKind): number {
+  return count(file, 'sign_ins WHERE kind = ?', [kind]);
+}
+
+/** How many sign-ins of a kind nobody has ended. */
+export function countUnended(file: File, kind: SignInKind): number {
+  return count(file, 'sign_ins WHERE kind = ? AND ended_at IS NULL', [kind]);
+}
+
+/** Everything that decisions have left, as text. */
+export function decisionRows(file: File): string {
+  return JSON.stringify(connectionOf(file).query("SELECT * FROM tickets WHERE purpose = 'decision'").all());
+}
+
+/** Forgets all logins of `profilectl` that are under way, and all that became a token. */
+export function forgetLogins(file: File): void {
+  connectionOf(file).run("DELETE FROM tickets WHERE purpose IN ('login code', 'login redirect')");
+}

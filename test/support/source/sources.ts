@@ -1,0 +1,91 @@
+import { readFileSync } from 'node:fs';
+import { join, normalize } from 'node:path';
+import typescript from 'typescript-5';
+import { PROJECT } from '../cli.ts';
+
+/** A file of the product: its path, its text, and what it imports, types and late imports too; our own files by their path. */
+export type Source = { path: string; text: string; imports: string[] };
+
+/** Every file that git tracks or would track, by its path. */
+export const FILES = Bun.spawnSync(['git', 'ls-files', '-co', '--exclude-standard'], { cwd: PROJECT })
+  .stdout.toString()
+  .split('\n')
+  .filter(Boolean);
+
+/** The TypeScript files of `server/`, `cli/`, `shared/` and `deploy/release/`. */
+export const SOURCES: readonly Source[] = FILES.filter(
+  (path) => /^(server|cli|shared|deploy\/release)\/.*\.ts$/.test(path) && !path.endsWith('.d.ts'),
+).map((path) => {
+  const text = readFileSync(join(PROJECT, path), 'utf8');
+  const found = [...text.matchAll(/(?:\bfrom|\bimport|\brequire)\s*\(?\s*'([^']+)'/g)].map(
+    (match) => match[1] as string,
+  );
+  const imports = found.map((name) => (name.startsWith('.') ? normalize(join(path, '..', name)) : name));
+  return { path, text, imports };
+});
+
+/** The imports that lie on a circle: from each of these files there is a way back to itself. As `importer → imported`. */
+export function importsInCircles(sources: readonly Pick<Source, 'path' | 'imports'>[]): string[] {
+  const importsOf = new Map(sources.map(({ path, imports }) => [path, imports]));
+  const reachedFrom = (start: string): Set<string> => {
+    const reached = new Set<string>();
+    const waiting = [start];
+    for (let path = waiting.pop(); path !== undefined; path = waiting.pop()) {
+      if (reached.has(path)) continue;
+      reached.add(path);
+      waiting.push(...(importsOf.get(path) ?? []));
+    }
+    return reached;
+  };
+  return sources.flatMap(({ path, imports }) =>
+    imports.filter((name) => importsOf.has(name) && reachedFrom(name).has(path)).map((name) => `${path} → ${name}`),
+  );
+}
+
+/** The functions of a file with more lines than this, those inside others too, as `path: name`. */
+export function longFunctions({ path, text }: Pick<Source, 'path' | 'text'>, mostLines: number): string[] {
+  const file = typescript.createSourceFile(path, text, typescript.ScriptTarget.Latest, true);
+  const lineAt = (position: number) => file.getLineAndCharacterOfPosition(position).line;
+  const found: string[] = [];
+  const visit = (node: typescript.Node): void => {
+    if (typescript.isFunctionLike(node) && lineAt(node.end) - lineAt(node.getStart()) + 1 > mostLines) {
+      found.push(`${path}: ${nameOf(node)}`);
+    }
+    typescript.forEachChild(node, visit);
+  };
+  visit(file);
+  return found;
+}
+
+function nameOf(node: typescript.SignatureDeclaration): string {
+  const named = node.name === undefined ? node.parent : node;
+  const name = (named as { name?: typescript.Node }).name;
+  return name?.getText() ?? 'a function without a name';
+}
+
+/** A statement of SQL, or the beginning of one. */
+const SQL =
+  /\bSELECT\b|\b(INSERT|REPLACE) (OR \w+ )?INTO\b|\bDELETE FROM\b|\bUPDATE [\w.]+ SET\b|\b(CREATE|DROP) (TEMP |UNIQUE )?(TABLE|INDEX|TRIGGER)\b/;
+
+/**
+ * Whether a file has SQL as text: in a string or a template, but for those of Drizzle's tag `sql` inside a statement that its
+ * builder makes. A statement that is one such template (`db.all(…)`) counts.
+ */
+export function hasSqlText({ path, text }: Pick<Source, 'path' | 'text'>): boolean {
+  if (!SQL.test(text)) return false;
+  const file = typescript.createSourceFile(path, text, typescript.ScriptTarget.Latest, true);
+  const isText = (node: typescript.Node): boolean => {
+    if (typescript.isTaggedTemplateExpression(node) && node.tag.getText() === 'sql') {
+      return (
+        typescript.isTemplateExpression(node.template) &&
+        node.template.templateSpans.some((one) => isText(one.expression))
+      );
+    }
+    if (typescript.isCallExpression(node) && /^(db|tx)\.(all|get|run|values)$/.test(node.expression.getText()))
+      return true;
+    const isLiteral = typescript.isStringLiteralLike(node) || typescript.isTemplateExpression(node);
+    if (isLiteral && SQL.test(node.getText())) return true;
+    return typescript.forEachChild(node, (child) => isText(child) || undefined) ?? false;
+  };
+  return isText(file);
+}

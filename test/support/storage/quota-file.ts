@@ -1,0 +1,41 @@
+import { cpSync, existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { systemClock } from '../../../shared/clock.ts';
+import { openFile } from '../../../shared/db/connect.ts';
+import { quotaPath } from '../../../shared/limits/file/store.ts';
+import { openLimits } from '../../../shared/limits/one-thread.ts';
+import type { RateLimit } from '../../../shared/limits/rate-limit.ts';
+import { tempFolder } from '../world.ts';
+import { left } from './limits.ts';
+
+const folder = tempFolder();
+let crashes = 0;
+
+/** The path of a main database beside which the quota file lies as a crash of the program would leave it now. */
+export function afterCrash(databasePath: string): string {
+  const path = join(folder, `${++crashes}.db`);
+  for (const suffix of ['', '-wal']) {
+    const from = quotaPath(databasePath) + suffix;
+    if (existsSync(from)) cpSync(from, quotaPath(path) + suffix);
+  }
+  return path;
+}
+
+/** The length of a quota file's log in bytes, and how many rows it has. */
+export function logSize(databasePath: string): { rows: number; bytes: number } {
+  const sqlite = openFile(quotaPath(databasePath), 1_000);
+  const size = sqlite.query<{ rows: number; bytes: number }, []>(
+    'SELECT count(*) AS rows, total(length(identifiers) + length(numbers) + length(stamps)) AS bytes FROM log',
+  );
+  const found = size.get() ?? { rows: 0, bytes: 0 };
+  sqlite.close();
+  return found;
+}
+
+/** What remains of a key's one rate limit by what stands in the quota file, as a server finds it that starts now. */
+export function remainingInFile(databasePath: string, identifier: string, limit: RateLimit): number | undefined {
+  const limits = openLimits(afterCrash(databasePath), systemClock, () => undefined);
+  const [remaining] = left(limits, { identifier, rateLimits: [limit] });
+  limits.close();
+  return remaining;
+}

@@ -1,0 +1,13 @@
+import { expect } from 'bun:test';
+import type { Sqlite } from '../../../shared/db/connect.ts';
+
+/**
+ * Waits until the write-ahead log can be emptied on this connection: until no other one has a transaction open that reads
+ * from it. Fails after some seconds.
+ */
+export async function emptyLogSoon(sqlite: Sqlite): Promise<void> {
+  for (let turn = 0; sqlite.query('PRAGMA wal_checkpoint(TRUNCATE)').values()[0]?.[0] !== 0; turn++) {
+    expect(turn).toBeLessThan(500);
+    await Bun.sleep(10);
+  }
+}
