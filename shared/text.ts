@@ -47,6 +47,16 @@ export function escapeJsonForTerminal(json: string): string {
   return json.replace(UNSAFE_IN_JSON, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }
 
+/** A whole number as people read it, with narrow spaces between thousands: `49 573`. */
+export function numberText(count: number): string {
+  return String(count).replace(/\B(?=(\d{3})+$)/g, '\u202f');
+}
+
+/** A number of things, whose noun has a regular plural: `1 request`, `5 000 requests`. */
+export function countText(count: number, noun: string): string {
+  return `${numberText(count)} ${noun}${count === 1 ? '' : 's'}`;
+}
+
 /** A number of bytes as a person reads it: `12.3 MiB`. */
 export function bytesText(bytes: number): string {
   let size = bytes;

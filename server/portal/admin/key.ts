@@ -5,6 +5,7 @@ import { USAGE_OUTCOMES } from '../../../shared/keys/usage-outcomes.ts';
 import type { KeyView } from '../../../shared/keys/view.ts';
 import { OPERATIONS } from '../../../shared/operations.ts';
 import { othersDeciding } from '../../../shared/passkeys/pending-decisions.ts';
+import { countText, numberText } from '../../../shared/text.ts';
 import { type Html, html } from '../../html.ts';
 import { publicPath } from '../../http/public-path.ts';
 import { attemptStatus } from '../html/attempt.ts';
@@ -109,14 +110,20 @@ async function otherKeys(visit: Visit, { identifier, profile }: KeyView): Promis
   const others = keys.filter((key) => key.identifier !== identifier);
   if (others.length === 0) return html`<h2>Other keys of this profile</h2><p>None.</p>`;
   const linkTo = adminKeyPath(visit);
-  const table = keyTable({ keys: others, lastUses, caption: 'Pending ones first, then the oldest first', linkTo });
+  const table = keyTable({
+    keys: others,
+    lastUses,
+    caption: 'Pending ones first, then the oldest first',
+    linkTo,
+    nowMs: visit.access.clock.nowMs(),
+  });
   const uses: Html[] = [];
   for (const key of others.filter(({ state }) => hasSecret(state))) {
     const { days } = await performHere(visit, OPERATIONS.usage, { identifier: key.identifier, days: USAGE_DAYS });
     const total = days.reduce((sum, day) => sum + USAGE_OUTCOMES.reduce((all, outcome) => all + day[outcome], 0), 0);
     const answered = days.reduce((sum, { ok }) => sum + ok, 0);
     uses.push(
-      html`<li>${key.identifier}: ${total} requests in the last ${USAGE_DAYS} days, ${answered} of them answered.</li>`,
+      html`<li>${key.identifier}: ${countText(total, 'request')} in the last ${USAGE_DAYS} days, ${numberText(answered)} of them answered.</li>`,
     );
   }
   return html`<h2>Other keys of this profile</h2>${table}${uses.length === 0 ? '' : html`<ul>${uses}</ul>`}`;

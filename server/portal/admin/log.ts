@@ -5,7 +5,7 @@ import { detailText } from '../../../shared/keys/history-text.ts';
 import { type Html, html } from '../../html.ts';
 import { publicPath } from '../../http/public-path.ts';
 import { keyLink } from '../html/key-facts.ts';
-import { timeText } from '../html/time.ts';
+import { columnTime, WHEN } from '../html/time.ts';
 import { written } from '../html/written.ts';
 import type { Page, Visit } from '../requests/visit.ts';
 import { adminKeyPath } from './admin-path.ts';
@@ -22,7 +22,7 @@ export function log(visit: Visit): Page {
   const shown = found.slice(0, PAGE_SIZE);
   const rows = shown.map(
     (entry) =>
-      html`<tr><td data-label="When">${timeText(entry.atMs)}</td><td data-label="Who">${written(entry.by)}</td><td data-label="What">${whatOf(visit, entry)}</td></tr>`,
+      html`<tr><td data-label="When">${columnTime(entry.atMs)}</td><td data-label="Who">${written(entry.by)}</td><td data-label="What">${whatOf(visit, entry)}</td></tr>`,
   );
   const path = publicPath(access.config, '/developers/admin/log');
   const more =
@@ -33,7 +33,7 @@ export function log(visit: Visit): Page {
     title: 'Log',
     body: html`<h1>Log</h1>
 <p>What was decided about keys and about people, the latest first. No entry can be changed or removed. Requests, and what became of their mails, stand in the history of each key.</p>
-${rows.length === 0 ? html`<p>Nothing was decided yet.</p>` : html`<table class="stack"><thead><tr><th scope="col">When</th><th scope="col">Who</th><th scope="col">What</th></tr></thead><tbody>${rows}</tbody></table>`}
+${rows.length === 0 ? html`<p>Nothing was decided yet.</p>` : html`<table class="stack"><thead><tr><th scope="col">${WHEN}</th><th scope="col">Who</th><th scope="col">What</th></tr></thead><tbody>${rows}</tbody></table>`}
 ${more}`,
   };
 }

@@ -63,7 +63,7 @@ async function show(visit: Visit, wanted: Wanted, found: ListOutput, fault: stri
     caption: isQueue ? 'The oldest first' : 'Pending ones first, then the oldest first',
     linkTo: adminKeyPath(visit),
     withProfiles: true,
-    ageAtMs: nowMs,
+    nowMs,
   });
   const decided = await decidedNote(visit);
   const waiting = isQueue ? html`<p>${await waitingInWords(visit, after === '' ? keys[0] : undefined)}</p>` : '';

@@ -1,7 +1,7 @@
 import { detailText, EVENT_WORDS } from '../../../shared/keys/history-text.ts';
 import type { HistoryView } from '../../../shared/keys/view.ts';
 import { type Html, html } from '../../html.ts';
-import { timeText } from './time.ts';
+import { columnTime, WHEN } from './time.ts';
 import { written } from './written.ts';
 
 /** So many entries are shown: a key can be renamed again and again, and each time is an entry. */
@@ -14,7 +14,7 @@ export function historyTable(history: readonly HistoryView[]): Html {
     shown.length === history.length ? '' : html`<p>The latest ${shown.length} of ${history.length} entries:</p>`;
   const rows = shown.map((entry) => {
     const detail = detailText(entry);
-    return html`<tr><td data-label="When">${timeText(Date.parse(entry.at))}</td><td data-label="Who">${entry.by}</td><td data-label="What">${EVENT_WORDS[entry.event]}${detail === '' ? '' : html`: <span class="text">${written(detail)}</span>`}</td></tr>`;
+    return html`<tr><td data-label="When">${columnTime(Date.parse(entry.at))}</td><td data-label="Who">${entry.by}</td><td data-label="What">${EVENT_WORDS[entry.event]}${detail === '' ? '' : html`: <span class="text">${written(detail)}</span>`}</td></tr>`;
   });
-  return html`${rest}<table class="stack"><thead><tr><th scope="col">When</th><th scope="col">Who</th><th scope="col">What</th></tr></thead><tbody>${rows}</tbody></table>`;
+  return html`${rest}<table class="stack"><thead><tr><th scope="col">${WHEN}</th><th scope="col">Who</th><th scope="col">What</th></tr></thead><tbody>${rows}</tbody></table>`;
 }

@@ -3,7 +3,7 @@ import { formatRateLimit } from '../../../shared/limits/rate-limit.ts';
 import type { ListOutput } from '../../../shared/usage/key-list.ts';
 import { type Html, html } from '../../html.ts';
 import { keyLink, stateTag } from './key-facts.ts';
-import { timeText } from './time.ts';
+import { relativeTime } from './time.ts';
 import { written } from './written.ts';
 
 /** Which keys a table shows, what it is called, and the address of a key's page. `withProfiles` says whose each is. */
@@ -11,12 +11,12 @@ export type KeyTable = Pick<ListOutput, 'keys' | 'lastUses'> & {
   caption: string;
   linkTo: (identifier: string) => string;
   withProfiles?: boolean;
-  /** The present, in milliseconds since 1970, where each key is to say how long ago it was requested. */
-  ageAtMs?: number;
+  /** The present, in milliseconds since 1970. */
+  nowMs: number;
 };
 
 /** Keys as a table, which is a list of cards on a narrow window. */
-export function keyTable({ keys, lastUses, caption, linkTo, withProfiles = false, ageAtMs }: KeyTable): Html {
+export function keyTable({ keys, lastUses, caption, linkTo, withProfiles = false, nowMs }: KeyTable): Html {
   const heads = ['Key', ...(withProfiles ? ['Profile'] : []), 'State', 'Requested', 'Rate limits', 'Last used'];
   const rows = keys.map((key) => {
     const { identifier, name, profile, state, requestedAt, rateLimits } = key;
@@ -25,25 +25,11 @@ export function keyTable({ keys, lastUses, caption, linkTo, withProfiles = false
     const cells = [
       ...(withProfiles ? [profile === null ? 'erased' : written(profile)] : []),
       stateTag(key),
-      html`${timeText(Date.parse(requestedAt))}${ageAtMs === undefined ? '' : html`<br>${ageText(ageAtMs - Date.parse(requestedAt))}`}`,
+      relativeTime(Date.parse(requestedAt), nowMs),
       rateLimits.map(formatRateLimit).join(', ') || '–',
-      usedAtMs === undefined ? never : timeText(usedAtMs),
+      usedAtMs === undefined ? never : relativeTime(usedAtMs, nowMs),
     ];
     return html`<tr><th scope="row">${written(name)}<br>${keyLink(identifier, linkTo)}</th>${cells.map((cell, at) => html`<td data-label="${heads[at + 1] as string}">${cell}</td>`)}</tr>`;
   });
   return html`<table class="stack"><caption>${caption}</caption><thead><tr>${heads.map((head) => html`<th scope="col">${head}</th>`)}</tr></thead><tbody>${rows}</tbody></table>`;
 }
-
-/** How long ago something was, in its largest whole unit. */
-function ageText(ms: number): string {
-  const unit = UNITS.find(([, unitMs]) => ms >= unitMs);
-  if (unit === undefined) return 'just now';
-  const count = Math.floor(ms / unit[1]);
-  return `${count} ${unit[0]}${count === 1 ? '' : 's'} ago`;
-}
-
-const UNITS = [
-  ['day', 86_400_000],
-  ['hour', 3_600_000],
-  ['minute', 60_000],
-] as const;

@@ -3,6 +3,7 @@ import { type BarLink, barItems, barMenu, type FramedPage, framePage, topBar } f
 import { type Html, html } from '../../html.ts';
 import { publicPath } from '../../http/public-path.ts';
 import type { Page } from '../requests/visit.ts';
+import localTime from './local-time.browser.js' with { type: 'text' };
 import style from './page.css' with { type: 'text' };
 
 /** Who sees a page, as far as its head shows. */
@@ -35,7 +36,7 @@ export function layPage(config: Config, visitor: Visitor | null, page: Page): Fr
   return framePage({
     title: `${refusal === undefined ? '' : 'Error: '}${title}`,
     style,
-    scripts,
+    scripts: [localTime, ...scripts],
     hasForms: true,
     asks: scripts.length > 0,
     head: goOn === undefined ? html`` : html`<meta http-equiv="refresh" content="0; url=${goOn}">\n`,
@@ -44,7 +45,7 @@ ${visitor === null ? topBar(config, null) : navigation(config, visitor)}
 <main id="main" tabindex="-1">
 ${visitor?.flash ? html`<p class="flash" role="status">${visitor.flash}</p>` : ''}${body}
 </main>
-<footer><p><a href="${publicPath(config, '/docs')}">API documentation</a> · <a href="${publicPath(config, '/developers/found')}">Found a secret?</a></p>${contactLine(config)}</footer>`,
+<footer><p><a href="${publicPath(config, '/docs')}">API documentation</a> · <a href="${publicPath(config, '/developers/found')}">Found a secret?</a></p>${contactLine(config)}<p id="zone" hidden>Times are in the zone of this browser, <span class="zone"></span>.</p></footer>`,
   });
 }
 

@@ -1,8 +1,49 @@
-import { isoTime } from '../../../shared/clock.ts';
+import { DAY_MS, isoTime } from '../../../shared/clock.ts';
+import { countText } from '../../../shared/text.ts';
 import { type Html, html } from '../../html.ts';
 
-/** A moment as pages show it, in UTC to the minute: `2026-01-31 09:05 UTC`. `ms` is milliseconds since 1970. */
+// Moments are milliseconds since 1970. A script of every page (local-time.browser.js) writes exact ones in the browser's zone.
+
+/** A moment by itself, in UTC to the minute: `2026-01-31 09:05 UTC`. */
 export function timeText(ms: number): Html {
-  const iso = isoTime(ms);
-  return html`<time datetime="${iso}">${iso.slice(0, 10)} ${iso.slice(11, 16)} UTC</time>`;
+  return html`<time datetime="${isoTime(ms)}">${exactText(ms)} UTC</time>`;
+}
+
+/** A moment in a column under {@link WHEN}: `2026-01-31 09:05`. */
+export function columnTime(ms: number): Html {
+  return html`<time class="column" datetime="${isoTime(ms)}">${exactText(ms)}</time>`;
+}
+
+/** The head of a column of exact moments, with their zone. */
+export const WHEN: Html = html`When (<span class="zone">UTC</span>)`;
+
+/** A moment by how far away it is, exact on hover: `2 days ago`, `in 19 days`, `just now`. */
+export function relativeTime(ms: number, nowMs: number): Html {
+  return html`<time datetime="${isoTime(ms)}" title="${exactText(ms)} UTC">${distanceText(ms - nowMs)}</time>`;
+}
+
+function distanceText(ms: number): string {
+  if (Math.abs(ms) < MINUTE_MS) return 'just now';
+  return ms < 0 ? `${spanText(-ms)} ago` : `in ${spanText(ms)}`;
+}
+
+/** A span of milliseconds in its largest whole unit: `2 days`, `1 hour`, `14 months`; `less than a minute` is the shortest. */
+export function spanText(ms: number): string {
+  const unit = UNITS.find(({ fromMs }) => ms >= fromMs);
+  return unit === undefined ? 'less than a minute' : countText(Math.floor(ms / unit.ms), unit.name);
+}
+
+const MINUTE_MS = 60_000;
+
+/** Each unit, and from which span on it is used: 45 days say more than 1 month. */
+const UNITS = [
+  { name: 'year', ms: 365 * DAY_MS, fromMs: 730 * DAY_MS },
+  { name: 'month', ms: 30 * DAY_MS, fromMs: 60 * DAY_MS },
+  { name: 'day', ms: DAY_MS, fromMs: DAY_MS },
+  { name: 'hour', ms: 60 * MINUTE_MS, fromMs: 60 * MINUTE_MS },
+  { name: 'minute', ms: MINUTE_MS, fromMs: MINUTE_MS },
+];
+
+function exactText(ms: number): string {
+  return isoTime(ms).slice(0, 16).replace('T', ' ');
 }

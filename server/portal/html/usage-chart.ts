@@ -1,4 +1,5 @@
 import { USAGE_OUTCOMES, type UsageOutcome } from '../../../shared/keys/usage-outcomes.ts';
+import { countText, numberText } from '../../../shared/text.ts';
 import type { UsageView } from '../../../shared/usage/usage-view.ts';
 import { type Html, html } from '../../html.ts';
 import { timeText } from './time.ts';
@@ -26,7 +27,7 @@ export function usageChart({ days, lastUsedAt }: UsageView): Html {
   const all = days.map((day): Day => ({ ...day, total: USAGE_OUTCOMES.reduce((sum, one) => sum + day[one], 0) }));
   const sum = all.reduce((sum, { total }) => sum + total, 0);
   const last = lastUsedAt === null ? 'It was not used yet.' : html`Last used ${timeText(Date.parse(lastUsedAt))}.`;
-  const head = html`<p>${counted(sum, 'request')} in the last ${counted(days.length, 'day')} (UTC). ${last}</p>`;
+  const head = html`<p>${countText(sum, 'request')} in the last ${countText(days.length, 'day')} (UTC). ${last}</p>`;
   return sum === 0 ? head : html`${head}${bars(all)}${table(all)}`;
 }
 
@@ -43,11 +44,11 @@ function bars(days: readonly Day[]): Html {
         : html`<rect class="${kind}" x="${at * width}" y="${height - bottom - tall}" width="${width - gap}" height="${tall}"/>`;
     // Whatever was refused is seen, however little it was.
     const refused = ok === total ? 0 : Math.max(1, whole - answered);
-    return html`<g><title>${day}: ${counted(total, 'request')}</title>${rect('ok', whole - refused, 0)}${rect('other', refused, whole - refused)}</g>`;
+    return html`<g><title>${day}: ${countText(total, 'request')}</title>${rect('ok', whole - refused, 0)}${rect('other', refused, whole - refused)}</g>`;
   });
   const [first, last] = [days[0], days.at(-1)] as [Day, Day];
   return html`<figure class="usage"><svg viewBox="0 0 ${days.length * width} ${height}" preserveAspectRatio="none" aria-hidden="true">${shapes}</svg>
-<figcaption><span>${first.day}</span><span><span class="swatch ok"></span> answered <span class="swatch other"></span> anything else; at most ${most} a day</span><span>${last.day}</span></figcaption></figure>`;
+<figcaption><span>${first.day}</span><span><span class="swatch ok"></span> answered <span class="swatch other"></span> anything else; at most ${numberText(most)} a day</span><span>${last.day}</span></figcaption></figure>`;
 }
 
 /** The days with requests, the latest first, with those outcomes that there were. */
@@ -57,11 +58,7 @@ function table(days: readonly Day[]): Html {
   const head = outcomes.map((outcome) => html`<th scope="col" class="number">${WORDS[outcome]}</th>`);
   const rows = used.map(
     (day) =>
-      html`<tr><th scope="row">${day.day}</th>${outcomes.map((outcome) => html`<td class="number" data-label="${WORDS[outcome]}">${day[outcome]}</td>`)}</tr>`,
+      html`<tr><th scope="row">${day.day}</th>${outcomes.map((outcome) => html`<td class="number" data-label="${WORDS[outcome]}">${numberText(day[outcome])}</td>`)}</tr>`,
   );
   return html`<details><summary>The same as a table</summary><table class="stack"><caption>Requests by day; a day without requests is left out</caption><thead><tr><th scope="col">Day</th>${head}</tr></thead><tbody>${rows}</tbody></table></details>`;
-}
-
-function counted(count: number, word: string): string {
-  return `${count} ${word}${count === 1 ? '' : 's'}`;
 }

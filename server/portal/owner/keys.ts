@@ -11,6 +11,7 @@ import { bannedNote, ownKeyPath, ownProfile } from './own-profile.ts';
 export async function keys(visit: Visit): Promise<Page> {
   const owner = ownProfile(visit);
   const { keys: all, lastUses } = await performHere(visit, OPERATIONS.list, {});
+  const nowMs = visit.access.clock.nowMs();
   const linkTo = ownKeyPath(visit);
   const held = all.filter(({ state }) => PLACE_HOLDERS.some((holder) => holder === state));
   const ended = all.filter((key) => !held.includes(key)).toReversed();
@@ -24,7 +25,7 @@ export async function keys(visit: Visit): Promise<Page> {
 ${bannedNote(owner)}
 <p>${held.length} of ${KEYS_PER_PROFILE} places are taken: a profile can hold so many keys that are pending, Active or suspended.</p>
 ${owner.banned ? '' : next}
-${held.length === 0 ? '' : keyTable({ keys: held, lastUses, caption: 'Pending, Active and suspended keys', linkTo })}
-${ended.length === 0 ? '' : html`<h2>Ended</h2>${keyTable({ keys: ended, lastUses, caption: 'Keys that work no more, and requests that came to nothing; the latest first', linkTo })}`}`,
+${held.length === 0 ? '' : keyTable({ keys: held, lastUses, caption: 'Pending, Active and suspended keys', linkTo, nowMs })}
+${ended.length === 0 ? '' : html`<h2>Ended</h2>${keyTable({ keys: ended, lastUses, caption: 'Keys that work no more, and requests that came to nothing; the latest first', linkTo, nowMs })}`}`,
   };
 }

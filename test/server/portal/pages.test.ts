@@ -13,7 +13,7 @@ import { expectRefusal } from '../../support/requests.ts';
 
 const METRICS_TOKEN = 'scraper.7Rk2mQ9bTzA~';
 const POLICY =
-  /^default-src 'none'; style-src 'sha256-[\w+/]{43}='; (script-src( 'sha256-[\w+/]{43}=')+; connect-src 'self'; )?img-src data:; base-uri 'none'; form-action 'self'; frame-ancestors 'none'$/;
+  /^default-src 'none'; style-src 'sha256-[\w+/]{43}='; script-src( 'sha256-[\w+/]{43}=')+; (connect-src 'self'; )?img-src data:; base-uri 'none'; form-action 'self'; frame-ancestors 'none'$/;
 
 const world = pageWorld({ METRICS_TOKEN });
 await importLines(world.access, [{ id: 7, username: 'ada', email: 'ada@example.org' }]);

@@ -16,8 +16,14 @@ export async function startBrowser(): Promise<OpenPage> {
 /** What a page has done that it should not have, or asked for at all. */
 export type Watched = { page: Page; requests: string[]; troubles: string[] };
 
-/** A window's width in CSS pixels, and what its owner prefers. */
-export type Size = { width: number; colorScheme: 'light' | 'dark'; isWithoutScripts?: true };
+/** A window's size in CSS pixels, 844 high where that is not said, what its owner prefers, and their time zone. */
+export type Size = {
+  width: number;
+  height?: number;
+  colorScheme: 'light' | 'dark';
+  isWithoutScripts?: true;
+  timezoneId?: string;
+};
 
 /** Opens an address in a new window of this size, and watches what it does. */
 export type OpenPage = (url: string, size: Size) => Promise<Watched>;
@@ -25,11 +31,12 @@ export type OpenPage = (url: string, size: Size) => Promise<Watched>;
 async function openPage(
   browser: Browser,
   url: string,
-  { width, colorScheme, isWithoutScripts }: Size,
+  { width, height = 844, colorScheme, isWithoutScripts, timezoneId = 'UTC' }: Size,
 ): Promise<Watched> {
   const context = await browser.newContext({
-    viewport: { width, height: 844 },
+    viewport: { width, height },
     colorScheme,
+    timezoneId,
     javaScriptEnabled: isWithoutScripts !== true,
     ignoreHTTPSErrors: true,
     permissions: ['clipboard-read', 'clipboard-write'],

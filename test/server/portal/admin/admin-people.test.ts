@@ -245,7 +245,7 @@ describe('people and decisions', () => {
     });
     const text = textOf(await visit(world, '/developers/admin/log', { cookie }));
     const order = [
-      `2026-01-01 00:01 UTC admin Grace key ${other} rejected : Say <more>.`.replace(' : ', ': '),
+      `2026-01-01 00:01 admin Grace key ${other} rejected : Say <more>.`.replace(' : ', ': '),
       'admin (on the box) key',
       'root (on the box) admin Grace passkey confirmed: Laptop',
       'admin Grace admin Grace passkey registered: Laptop',
