@@ -240,7 +240,9 @@ test('the README leads to every document', () => {
 });
 
 test('CONTRIBUTING has every room on its map', () => {
-  const folders = new Set(SOURCES.map(({ path }) => dirname(path)).filter((path) => /^(server|shared)\//.test(path)));
+  const folders = new Set(
+    SOURCES.map(({ path }) => dirname(path)).filter((path) => /^(server|cli|shared)\//.test(path)),
+  );
   const missing = [...folders].filter((path) => !read('CONTRIBUTING.md').includes(`${basename(path)}/`));
   expect(missing).toEqual([]);
 });

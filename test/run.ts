@@ -26,7 +26,7 @@ const SLOW = [
   'test/{binary,journey,starting}.test.ts',
   'test/{cli,deploy,docs,faults,release}/**',
   'test/server/process/**',
-  'test/server/manage/{feed,foreign-clients}*.test.ts',
+  'test/server/manage/foreign-clients*.test.ts',
   'test/server/{damaged,freshness,docs/examples,http/big-answers}.test.ts',
   'test/server/portal/{platform,restored}.test.ts',
   'test/shared/sign-in/mail-limits.test.ts',

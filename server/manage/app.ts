@@ -2,7 +2,7 @@ import { Elysia } from 'elysia';
 import type { Config } from '../../shared/config/config.ts';
 import { AppError } from '../../shared/errors.ts';
 import { methodsOf, refuseMethod } from '../http/forwarded.ts';
-import type { Pages } from '../portal/requests/visit.ts';
+import type { Pages } from '../thread/pages.ts';
 import type { Answered } from './call.ts';
 import { admitCaller, answerWith, openState, readCall } from './call-checks.ts';
 import { openLogin } from './login.ts';

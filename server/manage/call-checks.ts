@@ -7,8 +7,8 @@ import { noteUse, readSignIn } from '../../shared/sign-ins/sign-ins.ts';
 import { credentialsOf } from '../http/authenticate.ts';
 import { ARRIVED_HEADERS, JSON_BODY, ROUTE_HEADER, readText, targetOf } from '../http/forwarded.ts';
 import { queryParameters } from '../http/parameters.ts';
-import { runInBackground } from '../portal/background.ts';
-import type { Pages } from '../portal/requests/visit.ts';
+import { runInBackground } from '../thread/background.ts';
+import type { Pages } from '../thread/pages.ts';
 import {
   type Answered,
   type Call,

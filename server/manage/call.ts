@@ -3,7 +3,7 @@ import type { PlatformRight } from '../../shared/db/people-columns.ts';
 import { AppError } from '../../shared/errors.ts';
 import type { Access } from '../../shared/sessions-file/access.ts';
 import type { CliLogin } from '../../shared/sign-ins/row.ts';
-import type { Pages } from '../portal/requests/visit.ts';
+import type { Pages } from '../thread/pages.ts';
 
 /** Who asks, by the token that the request has: a platform's backend, or a person's `profilectl`. */
 export type Caller =

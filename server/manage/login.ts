@@ -2,10 +2,10 @@ import { whenUnlocked } from '../../shared/db/when-unlocked.ts';
 import { AppError } from '../../shared/errors.ts';
 import { CLI_CLIENT_ID } from '../../shared/sign-in/cli-client.ts';
 import { blockOf } from '../http/client-address.ts';
+import { readPairs } from '../http/form-pairs.ts';
 import { ARRIVED_HEADERS, FORM, readText } from '../http/forwarded.ts';
 import { countFailure, type Throttle } from '../http/throttle.ts';
-import { readPairs } from '../portal/requests/form.ts';
-import type { Pages } from '../portal/requests/visit.ts';
+import type { Pages } from '../thread/pages.ts';
 import type { Answered } from './call.ts';
 
 // The two paths that take a form instead of a token: a person's token is made there, and ended. What they refuse, they

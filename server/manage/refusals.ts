@@ -1,7 +1,7 @@
 import { AppError, type ErrorCode, isForOperator, refusalOf } from '../../shared/errors.ts';
 import { shownOf } from '../http/errors.ts';
 import { ROUTE_HEADER } from '../http/forwarded.ts';
-import type { Pages } from '../portal/requests/visit.ts';
+import type { Pages } from '../thread/pages.ts';
 import { ANYTHING, type CallState, JSON_HEADERS } from './call-checks.ts';
 
 /** What is refused in the words of RFC 6749, section 5.2, and RFC 7009: the code as `error`, the sentence beside it. */

@@ -3,11 +3,12 @@ import type { Config } from '../../shared/config/config.ts';
 import { AppError } from '../../shared/errors.ts';
 import { methodsOf, refuseMethod } from '../http/forwarded.ts';
 import { manage } from '../manage/app.ts';
+import type { Pages } from '../thread/pages.ts';
 import { answerOutcome } from './requests/answers.ts';
 import { refuseCrossSite } from './requests/cross-site.ts';
 import { refuseVisit } from './requests/refusals.ts';
 import { admitVisitor, openState, readSent, waitForLocks } from './requests/request-checks.ts';
-import type { Outcome, Pages, Visit } from './requests/visit.ts';
+import type { Outcome, Visit } from './requests/request-context.ts';
 import { PAGE_ROUTES } from './routes.ts';
 
 /** What the application works with: the configuration, what opens the files and returns what pages need, and the log. */

@@ -1,8 +1,8 @@
 import type { Access } from '../../shared/sessions-file/access.ts';
 import { createThrottleMemory, joinThrottle } from '../http/throttle.ts';
-import { createBackground, stopBackground } from './background.ts';
+import { createBackground, stopBackground } from '../thread/background.ts';
+import type { Pages } from '../thread/pages.ts';
 import { isPagePath } from './requests/page-path.ts';
-import type { Pages } from './requests/visit.ts';
 import { PAGE_ROUTES } from './routes.ts';
 
 /** How many sets of addresses are remembered that have sent found secrets, or have asked for tokens: 32 addresses each. */

@@ -1,4 +1,4 @@
-import { decide } from './admin/decide.ts';
+import { decide } from './admin/confirm-decision.ts';
 import { enrol, enrolPage, registeredPage } from './admin/enrol.ts';
 import { adminKeyPage } from './admin/key.ts';
 import { log } from './admin/log.ts';
@@ -16,7 +16,7 @@ import { DECISION_FIELDS } from './passkeys/decision-form.ts';
 import { LINKED_FIELDS } from './passkeys/decision-link.ts';
 import { PASSKEY_FIELD } from './passkeys/passkey-form.ts';
 import type { FieldKinds } from './requests/form.ts';
-import type { PageRoute } from './requests/visit.ts';
+import type { PageRoute } from './requests/request-context.ts';
 import { answerCli, cliPage } from './sign-in/cli.ts';
 import { CLI_PARAMETERS } from './sign-in/cli-request.ts';
 import { enter, enterPage } from './sign-in/enter.ts';

@@ -22,7 +22,7 @@ export function portal(service: Service) {
     return completed(service, state, answer);
   };
   const manage = async ({ request, path, state }: Asked) => {
-    const { answerManage } = await import('../manage/forward.ts');
+    const { answerManage } = await import('./manage-forward.ts');
     const refused = await refuseArrivalOf(service, request, path, state);
     return completed(service, state, refused ?? (await answerManage(service, request, path, state)));
   };

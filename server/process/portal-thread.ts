@@ -6,9 +6,9 @@ import { sendNotices } from '../../shared/upkeep/delivery/deliver.ts';
 import { describeFault } from '../observability/log.ts';
 import { createPortalApp } from '../portal/app.ts';
 import { createPages, stopPages } from '../portal/pages.ts';
-import type { Pages } from '../portal/requests/visit.ts';
 import { startSweeping } from '../portal/sign-in/sweeping.ts';
-import { giveWay } from './give-way.ts';
+import type { Pages } from '../thread/pages.ts';
+import { giveWay } from './lower-priority.ts';
 import type { FromPortal, ToPortal } from './portal-messages.ts';
 import { answerPort } from './portal-port.ts';
 

@@ -1,12 +1,12 @@
 import type { ServerDeps } from '../../shared/deps.ts';
 import type { AppError } from '../../shared/errors.ts';
-import type { ArrivalPace } from '../manage/arrival.ts';
 import type { Log } from '../observability/log.ts';
 import type { LogOutput } from '../observability/log-output.ts';
-import { type Notifying, startNotifying, stopNotifying } from './notifying.ts';
+import type { ArrivalPace } from './feed/arrival.ts';
+import { type Notifying, startNotifying, stopNotifying } from './outbox-timer.ts';
 import type { Portal } from './portal.ts';
-import { startVacuuming, stopVacuuming, type Vacuuming, type VacuumOptions } from './vacuuming.ts';
-import { startWaking } from './waking.ts';
+import { startWaking } from './sweep-timer.ts';
+import { startVacuuming, stopVacuuming, type Vacuuming, type VacuumOptions } from './vacuum-timer.ts';
 
 /** A server that accepts requests. */
 export type RunningServer = {

@@ -16,10 +16,10 @@ import { createSendBufferMemory, joinSendBuffers } from '../http/send-buffer-lim
 import type { Serving } from '../http/serving.ts';
 import { createThrottleMemory, joinThrottle } from '../http/throttle.ts';
 import { readTransport } from '../http/transport.ts';
-import { type ArrivalPace, FEED_PACE } from '../manage/arrival.ts';
 import { createCollector } from '../observability/collector.ts';
 import { createLog, reportTo } from '../observability/log.ts';
 import type { Metrics } from '../observability/metrics.ts';
+import { type ArrivalPace, FEED_PACE } from './feed/arrival.ts';
 import { type Bridge, type BridgeParts, createBridge } from './portal-bridge.ts';
 
 /** What a thread that answers requests works with. */

@@ -8,7 +8,7 @@ import { readOwnerById } from '../../../shared/keys/record.ts';
 import type { KeyView } from '../../../shared/keys/view.ts';
 import type { AnyOperation, JsonDoor, Operation } from '../../../shared/operations/entry.ts';
 import { checkReach, OPERATIONS } from '../../../shared/operations.ts';
-import { performHere } from '../../portal/requests/perform.ts';
+import { performHere } from '../../thread/perform.ts';
 import { type Answered, type Call, personTokenOf } from '../call.ts';
 
 // Keys, as the person whose token it is may see and change them. Each throws what `perform` throws.

@@ -1,7 +1,7 @@
 import { AppError } from '../../../shared/errors.ts';
 import { exchangeCliCode } from '../../../shared/sign-in/cli-codes.ts';
-import { runInBackground } from '../../portal/background.ts';
-import { tellOfSignIns } from '../../portal/sign-in/telling.ts';
+import { runInBackground } from '../../thread/background.ts';
+import { tellOfSignIns } from '../../thread/sign-in-notices.ts';
 import type { Answered } from '../call.ts';
 import { type LoginCall, parameter } from '../login.ts';
 

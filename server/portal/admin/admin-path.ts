@@ -1,7 +1,7 @@
 import { OPERATIONS } from '../../../shared/operations.ts';
 import { publicPath } from '../../http/public-path.ts';
-import { performHere } from '../requests/perform.ts';
-import type { Visit } from '../requests/visit.ts';
+import { performHere } from '../../thread/perform.ts';
+import type { Visit } from '../requests/request-context.ts';
 
 /** The path of the requests that wait. */
 export const QUEUE_PATH = '/developers/admin';

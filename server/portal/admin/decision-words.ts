@@ -6,9 +6,9 @@ import type { Texts } from '../../../shared/operations/entry.ts';
 import { type Html, html } from '../../html.ts';
 import { factList, type ShownFact } from '../html/key-facts.ts';
 import { timeText } from '../html/time.ts';
-import { written } from '../html/written.ts';
+import { written } from '../html/user-text.ts';
 import { type KeyDecision, operationOf } from '../passkeys/decision-form.ts';
-import type { Visit } from '../requests/visit.ts';
+import type { Visit } from '../requests/request-context.ts';
 
 /** A decision as an admin confirms it: what it is called, everything about it, and its button. */
 export type DecisionWords = { title: string; facts: Html; button: { text: string; isDangerous: boolean } };

@@ -9,8 +9,8 @@ import { timeText } from '../html/time.ts';
 import enrolScript from '../passkeys/enrol.browser.js' with { type: 'text' };
 import { credentialIn, PASSKEY_SCRIPTS, passkeyFault, passkeyForm, WITHOUT_SCRIPT } from '../passkeys/passkey-form.ts';
 import { oneValue } from '../requests/form.ts';
-import { ruleSentence } from '../requests/rules.ts';
-import type { Outcome, Page, Visit } from '../requests/visit.ts';
+import { ruleSentence } from '../requests/form-errors.ts';
+import type { Outcome, Page, Visit } from '../requests/request-context.ts';
 
 const TITLE = 'Register a passkey';
 

@@ -8,6 +8,7 @@ import { othersDeciding } from '../../../shared/passkeys/pending-decisions.ts';
 import { countText, numberText } from '../../../shared/text.ts';
 import { type Html, html } from '../../html.ts';
 import { publicPath } from '../../http/public-path.ts';
+import { performHere } from '../../thread/perform.ts';
 import { attemptStatus } from '../html/attempt.ts';
 import countScript from '../html/count.browser.js' with { type: 'text' };
 import { errorSummary, type Faults, NO_FAULTS } from '../html/fields.ts';
@@ -16,14 +17,13 @@ import { historyTable } from '../html/key-history.ts';
 import { keyTable } from '../html/key-table.ts';
 import { timeText } from '../html/time.ts';
 import { USAGE_DAYS, usageChart } from '../html/usage-chart.ts';
-import { written } from '../html/written.ts';
+import { written } from '../html/user-text.ts';
 import { decisionForms } from '../passkeys/decision-fields.ts';
 import { linkIn, linkNote } from '../passkeys/decision-link.ts';
 import type { Form } from '../requests/form.ts';
-import { performHere } from '../requests/perform.ts';
-import type { Page, Visit } from '../requests/visit.ts';
+import type { Page, Visit } from '../requests/request-context.ts';
 import { adminKeyPath, nextRequest, QUEUE_PATH } from './admin-path.ts';
-import { decidedNote } from './decided.ts';
+import { decidedNote } from './last-decision.ts';
 
 /** `GET /developers/admin/keys/:identifier`: everything to decide on, and the forms to do it. Throws `not_found`. */
 export function adminKeyPage(visit: Visit): Promise<Page> {

@@ -6,8 +6,8 @@ import { type Html, html } from '../../html.ts';
 import { publicPath } from '../../http/public-path.ts';
 import { keyLink } from '../html/key-facts.ts';
 import { columnTime, WHEN } from '../html/time.ts';
-import { written } from '../html/written.ts';
-import type { Page, Visit } from '../requests/visit.ts';
+import { written } from '../html/user-text.ts';
+import type { Page, Visit } from '../requests/request-context.ts';
 import { adminKeyPath } from './admin-path.ts';
 
 /** So many entries stand on one page. */

@@ -2,8 +2,8 @@ import { type AdminView, listAdmins, type PasskeyView } from '../../../shared/ad
 import { type Html, html } from '../../html.ts';
 import { publicPath } from '../../http/public-path.ts';
 import { timeText } from '../html/time.ts';
-import { written } from '../html/written.ts';
-import type { Page, Visit } from '../requests/visit.ts';
+import { written } from '../html/user-text.ts';
+import type { Page, Visit } from '../requests/request-context.ts';
 
 /** `GET /developers/admin/people`: one's own passkeys, where one's sessions are, and who is an admin. */
 export function people({ access, session }: Visit): Page {

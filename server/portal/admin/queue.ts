@@ -8,12 +8,12 @@ import { OPERATIONS } from '../../../shared/operations.ts';
 import type { ListOutput } from '../../../shared/usage/key-list.ts';
 import { type Html, html, raw } from '../../html.ts';
 import { publicPath } from '../../http/public-path.ts';
+import { performHere } from '../../thread/perform.ts';
 import { errorSummary, NO_FAULTS, textField } from '../html/fields.ts';
 import { keyTable } from '../html/key-table.ts';
-import { performHere } from '../requests/perform.ts';
-import type { Page, Visit } from '../requests/visit.ts';
+import type { Page, Visit } from '../requests/request-context.ts';
 import { adminKeyPath } from './admin-path.ts';
-import { decidedNote } from './decided.ts';
+import { decidedNote } from './last-decision.ts';
 
 /** So many keys stand on one page. */
 const PAGE_SIZE = 50;

@@ -9,7 +9,7 @@ import { publicPath } from '../../http/public-path.ts';
 import { errorSummary, type Faults, NO_FAULTS } from '../html/fields.ts';
 import { credentialIn, PASSKEY_SCRIPTS, passkeyForm } from '../passkeys/passkey-form.ts';
 import { removeCookie } from '../requests/cookies.ts';
-import type { Outcome, Page, Visit } from '../requests/visit.ts';
+import type { Outcome, Page, Visit } from '../requests/request-context.ts';
 import { signedAdmin } from '../sign-in/signed-in.ts';
 import { describe } from './people.ts';
 

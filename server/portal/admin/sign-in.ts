@@ -5,8 +5,8 @@ import { publicPath } from '../../http/public-path.ts';
 import { errorSummary, type Faults, formTo, hiddenField, NO_FAULTS } from '../html/fields.ts';
 import { notePage } from '../html/note-page.ts';
 import { credentialIn, PASSKEY_SCRIPTS, passkeyFault, passkeyForm } from '../passkeys/passkey-form.ts';
-import { nextOf, withNext } from '../requests/next.ts';
-import type { Outcome, Page, Visit } from '../requests/visit.ts';
+import type { Outcome, Page, Visit } from '../requests/request-context.ts';
+import { nextOf, withNext } from '../requests/return-path.ts';
 import { goOnSignedIn } from '../sign-in/signed-in.ts';
 
 const TITLE = 'Sign in as an admin';

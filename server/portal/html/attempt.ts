@@ -2,7 +2,7 @@ import type { HistoryView, KeyView } from '../../../shared/keys/view.ts';
 import { type Html, html } from '../../html.ts';
 import script from './attempt.browser.js' with { type: 'text' };
 import { timeText } from './time.ts';
-import { written } from './written.ts';
+import { written } from './user-text.ts';
 
 /** What admins are shown of the latest try to approve a key, and the scripts that keep it up to date. */
 export type ShownAttempt = { body: Html; scripts: readonly string[] };

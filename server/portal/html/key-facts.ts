@@ -3,7 +3,7 @@ import type { KeyView } from '../../../shared/keys/view.ts';
 import { rateLimitInWords } from '../../../shared/mail-texts/mail-wording.ts';
 import { type Html, html } from '../../html.ts';
 import { timeText } from './time.ts';
-import { written } from './written.ts';
+import { written } from './user-text.ts';
 
 // What owners and admins alike are shown of one key.
 

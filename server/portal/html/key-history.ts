@@ -2,7 +2,7 @@ import { detailText, EVENT_WORDS } from '../../../shared/keys/history-text.ts';
 import type { HistoryView } from '../../../shared/keys/view.ts';
 import { type Html, html } from '../../html.ts';
 import { columnTime, WHEN } from './time.ts';
-import { written } from './written.ts';
+import { written } from './user-text.ts';
 
 /** So many entries are shown: a key can be renamed again and again, and each time is an entry. */
 const MOST_SHOWN = 200;

@@ -4,7 +4,7 @@ import type { ListOutput } from '../../../shared/usage/key-list.ts';
 import { type Html, html } from '../../html.ts';
 import { keyLink, stateTag } from './key-facts.ts';
 import { relativeTime } from './time.ts';
-import { written } from './written.ts';
+import { written } from './user-text.ts';
 
 /** Which keys a table shows, what it is called, and the address of a key's page. `withProfiles` says whose each is. */
 export type KeyTable = Pick<ListOutput, 'keys' | 'lastUses'> & {

@@ -2,7 +2,7 @@ import type { Config } from '../../../shared/config/config.ts';
 import { type BarLink, barItems, barMenu, type FramedPage, framePage, topBar } from '../../frame/frame.ts';
 import { type Html, html } from '../../html.ts';
 import { publicPath } from '../../http/public-path.ts';
-import type { Page } from '../requests/visit.ts';
+import type { Page } from '../requests/request-context.ts';
 import localTime from './local-time.browser.js' with { type: 'text' };
 import style from './page.css' with { type: 'text' };
 

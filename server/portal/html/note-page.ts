@@ -1,5 +1,5 @@
 import { type Html, html } from '../../html.ts';
-import type { Page } from '../requests/visit.ts';
+import type { Page } from '../requests/request-context.ts';
 
 /** A page that says, instead of what is mostly there, why that can't be done just now; `below` stands under it. */
 export function notePage(title: string, sentence: string, below: Html = html``): Page {

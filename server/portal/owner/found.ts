@@ -6,7 +6,7 @@ import { publicPath } from '../../http/public-path.ts';
 import { countFailure, type Throttle } from '../../http/throttle.ts';
 import { formTo, NO_FAULTS, textArea } from '../html/fields.ts';
 import { oneValue } from '../requests/form.ts';
-import type { Outcome, Page, Visit } from '../requests/visit.ts';
+import type { Outcome, Page, Visit } from '../requests/request-context.ts';
 
 /** `GET /developers/found`: where somebody who found a secret gives it back, without signing in. */
 export function foundPage({ access: { config } }: Visit): Page {

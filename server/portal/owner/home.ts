@@ -1,7 +1,7 @@
 import { html } from '../../html.ts';
 import { publicPath } from '../../http/public-path.ts';
 import { signInFault } from '../requests/cookies.ts';
-import type { Page, Visit } from '../requests/visit.ts';
+import type { Page, Visit } from '../requests/request-context.ts';
 
 /** `GET /developers`: what this is, where to sign in, and where the API is described. */
 export function home({ access: { config }, isForwardedUnasked, person }: Visit): Page {

@@ -1,7 +1,7 @@
 import type { HistoryView, KeyView } from '../../../shared/keys/view.ts';
 import { type Html, html } from '../../html.ts';
 import { timeText } from '../html/time.ts';
-import { written } from '../html/written.ts';
+import { written } from '../html/user-text.ts';
 
 /** The state of a key in its owner's words: what it means, and what happens next. */
 export function stateInWords(key: KeyView, history: readonly HistoryView[]): Html {

@@ -3,12 +3,12 @@ import type { AnyOperation } from '../../../shared/operations/entry.ts';
 import { OPERATIONS, OWNERS_ACTIONS } from '../../../shared/operations.ts';
 import { type Html, html, raw } from '../../html.ts';
 import { publicPath } from '../../http/public-path.ts';
+import { performHere } from '../../thread/perform.ts';
 import { factList, grantFacts, requestFacts, stateTag } from '../html/key-facts.ts';
 import { historyTable } from '../html/key-history.ts';
 import { USAGE_DAYS, usageChart } from '../html/usage-chart.ts';
-import { written } from '../html/written.ts';
-import { performHere } from '../requests/perform.ts';
-import type { Page, Visit } from '../requests/visit.ts';
+import { written } from '../html/user-text.ts';
+import type { Page, Visit } from '../requests/request-context.ts';
 import { stateInWords } from './key-state.ts';
 import { bannedNote, ownKeyPath, ownProfile } from './own-profile.ts';
 

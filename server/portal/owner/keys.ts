@@ -2,9 +2,9 @@ import { KEYS_PER_PROFILE, PLACE_HOLDERS } from '../../../shared/keys/key.ts';
 import { OPERATIONS } from '../../../shared/operations.ts';
 import { html } from '../../html.ts';
 import { publicPath } from '../../http/public-path.ts';
+import { performHere } from '../../thread/perform.ts';
 import { keyTable } from '../html/key-table.ts';
-import { performHere } from '../requests/perform.ts';
-import type { Page, Visit } from '../requests/visit.ts';
+import type { Page, Visit } from '../requests/request-context.ts';
 import { bannedNote, ownKeyPath, ownProfile } from './own-profile.ts';
 
 /** `GET /developers/keys`: the keys of one's own profile, and how many places are taken. */

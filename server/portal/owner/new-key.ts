@@ -11,6 +11,7 @@ import { OPERATIONS } from '../../../shared/operations.ts';
 import { newToken } from '../../../shared/sessions-file/tokens.ts';
 import { type Html, html } from '../../html.ts';
 import { publicPath } from '../../http/public-path.ts';
+import { performHere } from '../../thread/perform.ts';
 import script from '../html/count.browser.js' with { type: 'text' };
 import { errorSummary, type Faults, formTo, NO_FAULTS } from '../html/fields.ts';
 import { inputField } from '../html/input-field.ts';
@@ -18,10 +19,9 @@ import { keyLink } from '../html/key-facts.ts';
 import { notePage } from '../html/note-page.ts';
 import { doneAt } from '../requests/flash.ts';
 import { allValues, type FieldKinds } from '../requests/form.ts';
+import { performForm } from '../requests/form-errors.ts';
 import { fieldKindsOf } from '../requests/operation-form.ts';
-import { performHere } from '../requests/perform.ts';
-import { performForm } from '../requests/rules.ts';
-import type { Outcome, Page, Visit } from '../requests/visit.ts';
+import type { Outcome, Page, Visit } from '../requests/request-context.ts';
 import { ownKeyPath, ownProfile } from './own-profile.ts';
 
 /** The inputs of the operation that the form sends, and their schemas: `formId` stands for the form that was shown. */

@@ -2,7 +2,7 @@ import type { Person } from '../../../shared/actor.ts';
 import { type Owner, readOwnerById } from '../../../shared/keys/record.ts';
 import { type Html, html } from '../../html.ts';
 import { publicPath } from '../../http/public-path.ts';
-import type { Visit } from '../requests/visit.ts';
+import type { Visit } from '../requests/request-context.ts';
 
 /** The profile of the owner who is signed in. Throws `not_found` where it has just been erased. */
 export function ownProfile({ access, person }: Visit): Owner {

@@ -6,17 +6,17 @@ import { refuseState } from '../../../shared/keys/record.ts';
 import type { AnyOperation, OwnerPage, Texts } from '../../../shared/operations/entry.ts';
 import { checkReach, OPERATIONS, OWNERS_ACTIONS } from '../../../shared/operations.ts';
 import { html } from '../../html.ts';
+import { performHere } from '../../thread/perform.ts';
 import script from '../html/count.browser.js' with { type: 'text' };
 import { errorSummary, type Faults, formTo, hiddenField, NO_FAULTS } from '../html/fields.ts';
 import { inputField } from '../html/input-field.ts';
 import { keyLink, stateTag } from '../html/key-facts.ts';
-import { written } from '../html/written.ts';
+import { written } from '../html/user-text.ts';
 import { doneAt } from '../requests/flash.ts';
 import { allValues, type Form, oneValue } from '../requests/form.ts';
+import { performForm } from '../requests/form-errors.ts';
 import { fieldKindsOf, formFields, readFields } from '../requests/operation-form.ts';
-import { performHere } from '../requests/perform.ts';
-import { performForm } from '../requests/rules.ts';
-import type { Outcome, Page, PageRoute, Visit } from '../requests/visit.ts';
+import type { Outcome, Page, PageRoute, Visit } from '../requests/request-context.ts';
 import { bannedNote, ownKeyPath, ownProfile } from './own-profile.ts';
 
 // What owners do from the page of a key of theirs: each operation has a page that says what it brings about and asks for its

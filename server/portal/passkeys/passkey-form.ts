@@ -6,7 +6,7 @@ import { type Html, html } from '../../html.ts';
 import { type Button, buttonLine, hiddenField } from '../html/fields.ts';
 import { signInFault } from '../requests/cookies.ts';
 import { type Form, oneValue } from '../requests/form.ts';
-import type { Visit } from '../requests/visit.ts';
+import type { Visit } from '../requests/request-context.ts';
 import script from './passkey.browser.js' with { type: 'text' };
 
 // Forms that are sent with a passkey. The server answers the first POST of such a form with a page that has a challenge, and

@@ -2,12 +2,13 @@ import { refusalOf } from '../../../shared/errors.ts';
 import { EMPTY_POLICY } from '../../frame/frame.ts';
 import { ROUTE_HEADER } from '../../http/forwarded.ts';
 import { publicPath } from '../../http/public-path.ts';
-import { runInBackground } from '../background.ts';
+import { runInBackground } from '../../thread/background.ts';
+import type { Pages } from '../../thread/pages.ts';
 import { layPage, type Visitor } from '../html/layout.ts';
 import { removeCookie, setCookie } from './cookies.ts';
 import { flashText } from './flash.ts';
 import type { PageState } from './request-checks.ts';
-import type { Outcome, Page, Pages } from './visit.ts';
+import type { Outcome, Page } from './request-context.ts';
 
 /** How long the line that says what a form did waits to be shown. */
 const FLASH_SECONDS = 60;

@@ -1,4 +1,5 @@
 import { AppError } from '../../../shared/errors.ts';
+import { decodePart, readPairs } from '../../http/form-pairs.ts';
 
 /**
  * How often each field of a form may come: `many` any number of times, as check boxes do, all others once. A `secret` one is
@@ -44,31 +45,10 @@ export function readQuery(query: string, allowed: readonly string[]): ReadonlyMa
   for (const part of query.split('&')) {
     const name = part.split('=', 1)[0] as string;
     if (!allowed.includes(name)) continue;
-    const value = decode(part.slice(name.length + 1));
+    const value = decodePart(part.slice(name.length + 1));
     if (found.has(name)) throw new AppError('bad_parameter', `${name} may be given only once.`);
     if (value === null) throw new AppError('bad_parameter', `${name} must be percent-encoded UTF-8.`);
     found.set(name, value);
   }
   return found;
-}
-
-/** Names and values of a body of that type, in order. Throws `bad_form` for percent signs and bytes that are no UTF-8. */
-export function readPairs(body: string): { name: string; value: string }[] {
-  if (body === '') return [];
-  return body.split('&').map((part) => {
-    const equals = part.indexOf('=');
-    const name = decode(equals === -1 ? part : part.slice(0, equals));
-    const value = decode(equals === -1 ? '' : part.slice(equals + 1));
-    if (name === null || value === null) throw new AppError('bad_form');
-    return { name, value };
-  });
-}
-
-/** Null for broken percent-encoding and for invalid UTF-8. */
-function decode(text: string): string | null {
-  try {
-    return decodeURIComponent(text.replaceAll('+', ' '));
-  } catch {
-    return null;
-  }
 }

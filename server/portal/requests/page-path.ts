@@ -1,4 +1,4 @@
-import type { PageRoute } from './visit.ts';
+import type { PageRoute } from './request-context.ts';
 
 /**
  * Plain paths only, with percent-encoded parameters: nothing that a browser would read as another path, and nothing that ends

@@ -5,14 +5,14 @@ import { type Html, html } from '../../html.ts';
 import { shownOf } from '../../http/errors.ts';
 import { ROUTE_HEADER } from '../../http/forwarded.ts';
 import { publicPath } from '../../http/public-path.ts';
+import type { Pages } from '../../thread/pages.ts';
 import { layPage, type Visitor } from '../html/layout.ts';
 import { SIGN_OUT_PATH } from '../routes.ts';
 import { pageHeaders, visitorOf } from './answers.ts';
 import { removeCookie } from './cookies.ts';
 import type { Form } from './form.ts';
+import { ruleSentence } from './form-errors.ts';
 import { ANY_PAGE, type PageState } from './request-checks.ts';
-import { ruleSentence } from './rules.ts';
-import type { Pages } from './visit.ts';
 
 /** What the page of a refusal shows beside its sentence. */
 type Shown = {

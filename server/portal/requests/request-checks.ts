@@ -5,12 +5,13 @@ import { readOwner } from '../../../shared/keys/record.ts';
 import type { Session, SignedInPerson } from '../../../shared/sign-ins/row.ts';
 import { noteUse, readSignIn } from '../../../shared/sign-ins/sign-ins.ts';
 import { ARRIVED_HEADERS, FORM, readText, targetOf } from '../../http/forwarded.ts';
-import { runInBackground } from '../background.ts';
+import { runInBackground } from '../../thread/background.ts';
+import type { Pages } from '../../thread/pages.ts';
 import { PAGE_ROUTES } from '../routes.ts';
 import { readCookie, signInFault } from './cookies.ts';
 import { type Form, readForm, readQuery } from './form.ts';
-import { withNext } from './next.ts';
-import type { PageRoute, Pages, Visit } from './visit.ts';
+import type { PageRoute, Visit } from './request-context.ts';
+import { withNext } from './return-path.ts';
 
 // The checks that a request passes on its way to its page, in the order of this file.
 

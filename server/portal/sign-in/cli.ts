@@ -6,10 +6,10 @@ import { type Html, html } from '../../html.ts';
 import { publicPath } from '../../http/public-path.ts';
 import { hiddenField } from '../html/fields.ts';
 import { factList } from '../html/key-facts.ts';
-import { written } from '../html/written.ts';
+import { written } from '../html/user-text.ts';
 import { ownProfile } from '../owner/own-profile.ts';
 import { oneValue } from '../requests/form.ts';
-import type { Outcome, Page, Visit } from '../requests/visit.ts';
+import type { Outcome, Page, Visit } from '../requests/request-context.ts';
 import { type CliRequest, cliAnswer, cliParameters, readCliRequest } from './cli-request.ts';
 
 /** `GET /developers/cli`: asks whether a `profilectl` on another machine is to be let in. Throws `bad_parameter`. */

@@ -5,7 +5,7 @@ import { publicPath } from '../../http/public-path.ts';
 import { formTo, hiddenField } from '../html/fields.ts';
 import { readCookie, signInFault } from '../requests/cookies.ts';
 import { oneValue } from '../requests/form.ts';
-import type { Outcome, Page, Visit } from '../requests/visit.ts';
+import type { Outcome, Page, Visit } from '../requests/request-context.ts';
 import { goOnSignedIn } from './signed-in.ts';
 
 /**

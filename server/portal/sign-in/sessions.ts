@@ -5,9 +5,9 @@ import { endSignIn, listSignIns, MOST_LISTED } from '../../../shared/sign-ins/si
 import { type Html, html } from '../../html.ts';
 import { publicPath } from '../../http/public-path.ts';
 import { timeText } from '../html/time.ts';
-import { written } from '../html/written.ts';
+import { written } from '../html/user-text.ts';
 import { readCookie, removeCookie } from '../requests/cookies.ts';
-import type { Outcome, Page, Visit } from '../requests/visit.ts';
+import type { Outcome, Page, Visit } from '../requests/request-context.ts';
 
 /** `GET /developers/sessions`: where this person is signed in, and was in the last 30 days; ends one or all. */
 export function sessions({ access, session }: Visit): Page {

@@ -4,8 +4,8 @@ import { publicPath } from '../../http/public-path.ts';
 import { errorSummary, type Faults, formTo, hiddenField, NO_FAULTS, textField } from '../html/fields.ts';
 import { readCookie, signInFault } from '../requests/cookies.ts';
 import { oneValue } from '../requests/form.ts';
-import { nextOf, withNext } from '../requests/next.ts';
-import type { Outcome, Page, Visit } from '../requests/visit.ts';
+import type { Outcome, Page, Visit } from '../requests/request-context.ts';
+import { nextOf, withNext } from '../requests/return-path.ts';
 import { goOnSignedIn } from './signed-in.ts';
 
 /** `GET /developers/sign-in/code`: asks for the code from the mail. The same whether or not a mail was sent. */

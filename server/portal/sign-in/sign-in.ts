@@ -6,8 +6,8 @@ import { errorSummary, type Faults, formTo, hiddenField, NO_FAULTS, textField } 
 import { notePage } from '../html/note-page.ts';
 import { readCookie, setCookie, signInFault } from '../requests/cookies.ts';
 import { oneValue } from '../requests/form.ts';
-import { nextOf, withNext } from '../requests/next.ts';
-import type { Outcome, Page, Visit } from '../requests/visit.ts';
+import type { Outcome, Page, Visit } from '../requests/request-context.ts';
+import { nextOf, withNext } from '../requests/return-path.ts';
 
 /** `GET /developers/sign-in`: asks for username and address, or says why nobody can sign in. */
 export function signInPage(visit: Visit): Page {

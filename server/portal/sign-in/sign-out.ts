@@ -1,5 +1,5 @@
 import { removeCookie } from '../requests/cookies.ts';
-import type { Outcome, Visit } from '../requests/visit.ts';
+import type { Outcome, Visit } from '../requests/request-context.ts';
 import { endOwnSession } from './signed-in.ts';
 
 /** `POST /developers/sign-out`: ends the session, and removes its cookie also where the end of it can't be stored. */

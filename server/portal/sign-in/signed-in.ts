@@ -2,9 +2,9 @@ import type { SignedAdmin } from '../../../shared/sessions-file/whose.ts';
 import { KNOWN_FOR_MS } from '../../../shared/sign-in/known-browsers.ts';
 import { PERIODS } from '../../../shared/sign-ins/periods.ts';
 import { endSignIn } from '../../../shared/sign-ins/sign-ins.ts';
+import { tellOfSignIns } from '../../thread/sign-in-notices.ts';
 import { removeCookie, setCookie } from '../requests/cookies.ts';
-import type { Outcome, Visit } from '../requests/visit.ts';
-import { tellOfSignIns } from './telling.ts';
+import type { Outcome, Visit } from '../requests/request-context.ts';
 
 /** Who visits a page that is for admins only. */
 export function signedAdmin({ session }: Visit): SignedAdmin {

@@ -3,9 +3,9 @@ import { whenUnlocked } from '../../../shared/db/when-unlocked.ts';
 import type { Access } from '../../../shared/sessions-file/access.ts';
 import { renewSessions } from '../../../shared/sessions-file/open-access.ts';
 import { sweepSessions } from '../../../shared/sign-in/sweep.ts';
-import { runInBackground } from '../background.ts';
-import type { Pages } from '../requests/visit.ts';
-import { tellOfSignIns } from './telling.ts';
+import { runInBackground } from '../../thread/background.ts';
+import type { Pages } from '../../thread/pages.ts';
+import { tellOfSignIns } from '../../thread/sign-in-notices.ts';
 
 /**
  * Deletes from the sessions file what is of no use any more, when the present answer is sent and then every ten minutes,

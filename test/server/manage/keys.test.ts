@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { settleBackground } from '../../../server/portal/background.ts';
+import { settleBackground } from '../../../server/thread/background.ts';
 import type { KeyView } from '../../../shared/keys/view.ts';
 import { showKey } from '../../../shared/keys/view.ts';
 import type { Signed } from '../../../shared/sessions-file/whose.ts';

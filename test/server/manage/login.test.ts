@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
 import * as oauth from 'oauth4webapi';
 import { FAILURES } from '../../../server/http/throttle.ts';
-import { settleBackground } from '../../../server/portal/background.ts';
+import { settleBackground } from '../../../server/thread/background.ts';
 import type { ErrorCode } from '../../../shared/errors.ts';
 import { readSignIn } from '../../../shared/sign-ins/sign-ins.ts';
 import { importLines } from '../../support/import.ts';

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { FAILURES } from '../../../server/http/throttle.ts';
 import type { Admitted } from '../../../server/manage/call.ts';
 import { MANAGE_ROUTES } from '../../../server/manage/routes.ts';
-import { settleBackground } from '../../../server/portal/background.ts';
+import { settleBackground } from '../../../server/thread/background.ts';
 import { removeAdmin } from '../../../shared/admins/admins.ts';
 import { listTokens, removeToken } from '../../../shared/backends/backend-tokens.ts';
 import { systemRandom } from '../../../shared/random.ts';

@@ -1,10 +1,10 @@
 import { createPortalApp } from '../../../server/portal/app.ts';
-import { settleBackground } from '../../../server/portal/background.ts';
 import { createPages, stopPages } from '../../../server/portal/pages.ts';
-import type { Pages } from '../../../server/portal/requests/visit.ts';
 import type { Portal } from '../../../server/process/portal.ts';
 import { answerPort } from '../../../server/process/portal-port.ts';
 import type { ServerOptions } from '../../../server/process/running-server.ts';
+import { settleBackground } from '../../../server/thread/background.ts';
+import type { Pages } from '../../../server/thread/pages.ts';
 import type { Access } from '../../../shared/sessions-file/access.ts';
 import type { Signed } from '../../../shared/sessions-file/whose.ts';
 import { ownerToSign } from '../../../shared/sign-ins/binding.ts';

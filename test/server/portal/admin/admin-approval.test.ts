@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
-import { stopBackground } from '../../../../server/portal/background.ts';
 import { createPages } from '../../../../server/portal/pages.ts';
+import { stopBackground } from '../../../../server/thread/background.ts';
 import { rejectKey } from '../../../../shared/keys/life/lifecycle.ts';
 import { keyHistory, showKey } from '../../../../shared/keys/view.ts';
 import { onBox } from '../../../support/actors.ts';

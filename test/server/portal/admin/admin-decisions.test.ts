@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { settleBackground } from '../../../../server/portal/background.ts';
+import { settleBackground } from '../../../../server/thread/background.ts';
 import { removeAdmin } from '../../../../shared/admins/admins.ts';
 import { rejectKey } from '../../../../shared/keys/life/lifecycle.ts';
 import { keyHistory, showKey } from '../../../../shared/keys/view.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
-import { settleBackground } from '../../../../server/portal/background.ts';
 import { PAGE_ROUTES } from '../../../../server/portal/routes.ts';
 import { startSweeping } from '../../../../server/portal/sign-in/sweeping.ts';
+import { settleBackground } from '../../../../server/thread/background.ts';
 import { openBare } from '../../../../shared/db/connect.ts';
 import { endFoundKey } from '../../../../shared/keys/life/revoke-leaked.ts';
 import type { Binding } from '../../../../shared/sessions-file/whose.ts';

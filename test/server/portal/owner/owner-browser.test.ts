@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import type { Page } from 'playwright-core';
-import { settleBackground } from '../../../../server/portal/background.ts';
+import { settleBackground } from '../../../../server/thread/background.ts';
 import { approveKey } from '../../../../shared/approval/approve.ts';
 import { rejectKey } from '../../../../shared/keys/life/lifecycle.ts';
 import { onBox } from '../../../support/actors.ts';

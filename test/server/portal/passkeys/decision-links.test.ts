@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { settleBackground } from '../../../../server/portal/background.ts';
+import { settleBackground } from '../../../../server/thread/background.ts';
 import { keyHistory, showKey } from '../../../../shared/keys/view.ts';
 import { importLines } from '../../../support/import.ts';
 import { issue, request } from '../../../support/keys.ts';

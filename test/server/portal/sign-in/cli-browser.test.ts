@@ -1,7 +1,7 @@
 import { afterAll, describe, expect, test } from 'bun:test';
 import axe, { type AxeResults } from 'axe-core';
 import type { Page } from 'playwright-core';
-import { settleBackground } from '../../../../server/portal/background.ts';
+import { settleBackground } from '../../../../server/thread/background.ts';
 import { exchangeCliCode } from '../../../../shared/sign-in/cli-codes.ts';
 import { readSignIn } from '../../../../shared/sign-ins/sign-ins.ts';
 import { testCertificate } from '../../../support/network/certificates.ts';

@@ -1,10 +1,10 @@
 import type { Person } from '../../../shared/actor.ts';
 import { AppError } from '../../../shared/errors.ts';
 import { isUnfinished } from '../../../shared/operations.ts';
-import { runInBackground } from '../background.ts';
+import { runInBackground } from '../../thread/background.ts';
+import type { Pages } from '../../thread/pages.ts';
+import { performHere } from '../../thread/perform.ts';
 import { type KeyDecision, operationOf } from '../passkeys/decision-form.ts';
-import { performHere } from '../requests/perform.ts';
-import type { Pages } from '../requests/visit.ts';
 
 // What admins decide on a page, once a passkey has let it through.
 

@@ -1,7 +1,7 @@
-import type { Clock } from '../../shared/clock.ts';
-import type { Serving } from '../http/serving.ts';
-import { originalOf } from '../http/target.ts';
-import { IDLE_SECONDS } from '../process/listener.ts';
+import type { Clock } from '../../../shared/clock.ts';
+import type { Serving } from '../../http/serving.ts';
+import { originalOf } from '../../http/target.ts';
+import { IDLE_SECONDS } from '../listener.ts';
 
 /** How fast a body has to arrive: at least this many bytes in every span of this length, in milliseconds. */
 export type ArrivalPace = { bytes: number; spanMs: number };

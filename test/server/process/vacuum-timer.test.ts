@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { thisProgram } from '../../../cli/service/same-program.ts';
 import { childrenOf } from '../../../cli/service/serve.ts';
 import { createLog } from '../../../server/observability/log.ts';
-import { startVacuuming, stopVacuuming } from '../../../server/process/vacuuming.ts';
+import { startVacuuming, stopVacuuming } from '../../../server/process/vacuum-timer.ts';
 import { systemClock } from '../../../shared/clock.ts';
 import { readErasures } from '../../../shared/db/erasures.ts';
 import { MIGRATIONS } from '../../../shared/db/migrations.ts';

@@ -1,10 +1,10 @@
 import { expect, test } from 'bun:test';
-import { importLines } from '../../support/import.ts';
-import { issue } from '../../support/keys.ts';
-import { startServerProcess } from '../../support/machine/server-process.ts';
-import { expectEachWorkerSays } from '../../support/machine/workers.ts';
-import { testAccess } from '../../support/portal/access.ts';
-import { expectRefused, sendLines, tokenFor } from '../../support/portal/manage.ts';
+import { importLines } from '../../../support/import.ts';
+import { issue } from '../../../support/keys.ts';
+import { startServerProcess } from '../../../support/machine/server-process.ts';
+import { expectEachWorkerSays } from '../../../support/machine/workers.ts';
+import { testAccess } from '../../../support/portal/access.ts';
+import { expectRefused, sendLines, tokenFor } from '../../../support/portal/manage.ts';
 
 // Profiles that a platform sends to a server with several workers. Its clocks are real ones.
 

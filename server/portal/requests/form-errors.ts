@@ -2,9 +2,9 @@ import type { Person } from '../../../shared/actor.ts';
 import { AppError, isForOperator } from '../../../shared/errors.ts';
 import { faultsIn } from '../../../shared/keys/fields/parse-input.ts';
 import { inputFor, type Operation } from '../../../shared/operations/entry.ts';
+import { performHere } from '../../thread/perform.ts';
 import { type Faults, NO_FAULTS } from '../html/fields.ts';
-import { performHere } from './perform.ts';
-import type { Outcome, Page, Visit } from './visit.ts';
+import type { Outcome, Page, Visit } from './request-context.ts';
 
 /**
  * The sentence of an error that says which rule of the product a person has broken (`usage`, `refused`), to be shown beside

@@ -2,11 +2,11 @@ import { AppError } from '../../../shared/errors.ts';
 import type { KeyView } from '../../../shared/keys/view.ts';
 import { OPERATIONS } from '../../../shared/operations.ts';
 import { html } from '../../html.ts';
+import { performHere } from '../../thread/perform.ts';
 import { attemptStatus, type ShownAttempt } from '../html/attempt.ts';
 import { keyLink, stateTag } from '../html/key-facts.ts';
-import { written } from '../html/written.ts';
-import { performHere } from '../requests/perform.ts';
-import type { Visit } from '../requests/visit.ts';
+import { written } from '../html/user-text.ts';
+import type { Visit } from '../requests/request-context.ts';
 import { adminKeyPath } from './admin-path.ts';
 
 /**

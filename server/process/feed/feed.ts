@@ -1,19 +1,19 @@
-import { readPlatformToken } from '../../shared/backends/backend-tokens.ts';
-import { withTables } from '../../shared/db/tables.ts';
-import { AppError } from '../../shared/errors.ts';
-import { FEED_LIMITS, type FeedEnd, type FeedHead, type FeedOrder } from '../../shared/profiles/import/feed.ts';
-import { credentialsOf } from '../http/authenticate.ts';
-import { queryParameters } from '../http/parameters.ts';
-import type { RequestState } from '../http/request-state.ts';
-import { queryOf } from '../http/target.ts';
-import { reportTo } from '../observability/log.ts';
-import { cantStart } from '../process/own-program.ts';
-import type { Service } from '../process/service.ts';
+import { readPlatformToken } from '../../../shared/backends/backend-tokens.ts';
+import { withTables } from '../../../shared/db/tables.ts';
+import { AppError } from '../../../shared/errors.ts';
+import { FEED_LIMITS, type FeedEnd, type FeedHead, type FeedOrder } from '../../../shared/profiles/import/feed.ts';
+import { credentialsOf } from '../../http/authenticate.ts';
+import { queryParameters } from '../../http/parameters.ts';
+import type { RequestState } from '../../http/request-state.ts';
+import { queryOf } from '../../http/target.ts';
+import { answerWith } from '../../manage/call-checks.ts';
+import { FEED_PARAMETERS, FEED_PATH, readOrder } from '../../manage/operations/profiles.ts';
+import { refuseCall } from '../../manage/refusals.ts';
+import { reportTo } from '../../observability/log.ts';
+import { cantStart } from '../own-program.ts';
+import type { Service } from '../service.ts';
 import { type CutOff, keepConnection, keepPace } from './arrival.ts';
-import { answerWith } from './call-checks.ts';
 import { type Counted, countLines, readWhole } from './lines.ts';
-import { FEED_PARAMETERS, FEED_PATH, readOrder } from './operations/profiles.ts';
-import { refuseCall } from './refusals.ts';
 
 // Profiles that a platform sends. A child process of low priority puts them in, so that lookups keep what they have beside an
 // import; here its lines are only passed on. A process that dies leaves whole batches, or nothing.

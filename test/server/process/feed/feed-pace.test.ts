@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'bun:test';
 import { connect } from 'node:net';
 import fc from 'fast-check';
-import { type ArrivalPace, createArrivalMeter, FEED_PACE } from '../../../server/manage/arrival.ts';
-import { systemClock } from '../../../shared/clock.ts';
-import { sendRaw, takeApart } from '../../support/http.ts';
-import { exportText, jsonLines } from '../../support/import.ts';
-import { feedWordsFor, sendLines, tokenFor } from '../../support/portal/manage.ts';
-import { pageWorld, serverOfPages } from '../../support/portal/pages.ts';
+import { type ArrivalPace, createArrivalMeter, FEED_PACE } from '../../../../server/process/feed/arrival.ts';
+import { systemClock } from '../../../../shared/clock.ts';
+import { sendRaw, takeApart } from '../../../support/http.ts';
+import { exportText, jsonLines } from '../../../support/import.ts';
+import { feedWordsFor, sendLines, tokenFor } from '../../../support/portal/manage.ts';
+import { pageWorld, serverOfPages } from '../../../support/portal/pages.ts';
 
 /** A feed that holds up others is ended so early here that no test waits for long. */
 const PACE: ArrivalPace = { bytes: 1_000, spanMs: 1_000 };

@@ -1,16 +1,16 @@
 import { describe, expect, test } from 'bun:test';
 import { connect } from 'node:net';
-import { childrenOf } from '../../../cli/service/serve.ts';
-import { readUses } from '../../../shared/backends/token-uses.ts';
-import { DAY_MS, isoTime, systemClock } from '../../../shared/clock.ts';
-import { lockForFeed } from '../../../shared/db-files/import-lock.ts';
-import { FEED_LIMITS } from '../../../shared/profiles/import/feed.ts';
-import { get } from '../../support/http.ts';
-import { exportText, importLines, jsonLines } from '../../support/import.ts';
-import { issue } from '../../support/keys.ts';
-import { nextVersion } from '../../support/machine/upgrade.ts';
-import { expectRefused, feedWordsFor, sendLines, tokenFor } from '../../support/portal/manage.ts';
-import { pageWorld, serverOfPages } from '../../support/portal/pages.ts';
+import { childrenOf } from '../../../../cli/service/serve.ts';
+import { readUses } from '../../../../shared/backends/token-uses.ts';
+import { DAY_MS, isoTime, systemClock } from '../../../../shared/clock.ts';
+import { lockForFeed } from '../../../../shared/db-files/import-lock.ts';
+import { FEED_LIMITS } from '../../../../shared/profiles/import/feed.ts';
+import { get } from '../../../support/http.ts';
+import { exportText, importLines, jsonLines } from '../../../support/import.ts';
+import { issue } from '../../../support/keys.ts';
+import { nextVersion } from '../../../support/machine/upgrade.ts';
+import { expectRefused, feedWordsFor, sendLines, tokenFor } from '../../../support/portal/manage.ts';
+import { pageWorld, serverOfPages } from '../../../support/portal/pages.ts';
 
 async function feedWorld() {
   const world = pageWorld();

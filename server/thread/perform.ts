@@ -1,8 +1,8 @@
-import type { Person } from '../../../shared/actor.ts';
-import { whenUnlocked } from '../../../shared/db/when-unlocked.ts';
-import type { Operation } from '../../../shared/operations/entry.ts';
-import { perform } from '../../../shared/operations.ts';
-import type { Visit } from './visit.ts';
+import type { Person } from '../../shared/actor.ts';
+import { whenUnlocked } from '../../shared/db/when-unlocked.ts';
+import type { Operation } from '../../shared/operations/entry.ts';
+import { perform } from '../../shared/operations.ts';
+import type { Access } from '../../shared/sessions-file/access.ts';
 
 /**
  * Lets whoever is signed in do something with keys, as {@link perform} says. No page waits for a mail server: the mails
@@ -10,7 +10,7 @@ import type { Visit } from './visit.ts';
  * changes something waits for the lock of the database without holding up other pages; throws `busy` after 2 seconds.
  */
 export async function performHere<Input extends object, Output>(
-  { access, person }: Pick<Visit, 'access' | 'person'>,
+  { access, person }: { access: Access; person: Person | null },
   operation: Operation<Input, Output>,
   input: Input,
 ): Promise<Output> {

@@ -1,7 +1,7 @@
-import { whenUnlocked } from '../../../shared/db/when-unlocked.ts';
-import { AppError } from '../../../shared/errors.ts';
-import { storeSignInNotices } from '../../../shared/sign-in/sign-in-notices.ts';
-import type { Pages } from '../requests/visit.ts';
+import { whenUnlocked } from '../../shared/db/when-unlocked.ts';
+import { AppError } from '../../shared/errors.ts';
+import { storeSignInNotices } from '../../shared/sign-in/sign-in-notices.ts';
+import type { Pages } from './pages.ts';
 
 /** How long until it is tried again while an import or a VACUUM holds the lock of the database. */
 const PAUSE_MS = 250;

@@ -1,5 +1,5 @@
 import { oneValue } from './form.ts';
-import type { Visit } from './visit.ts';
+import type { Visit } from './request-context.ts';
 
 // Where somebody goes on who had to sign in first: a path of the table of pages and nothing else, so that no link to the
 // sign-in can lead elsewhere.

@@ -2,10 +2,10 @@ import { AppError } from '../../shared/errors.ts';
 import { blockOf } from '../http/client-address.ts';
 import type { RequestState } from '../http/request-state.ts';
 import { countFailure } from '../http/throttle.ts';
+import { FEED_PATH } from '../manage/operations/profiles.ts';
+import { refuseCall } from '../manage/refusals.ts';
 import { reportTo } from '../observability/log.ts';
-import type { Service } from '../process/service.ts';
-import { FEED_PATH } from './operations/profiles.ts';
-import { refuseCall } from './refusals.ts';
+import type { Service } from './service.ts';
 
 // What a thread that serves requests does for /manage: it takes the profiles of platforms, has the portal answer everything
 // else, and counts failed log-ins together with those under /api. It is loaded at the first such request.
@@ -19,7 +19,7 @@ export async function answerManage(
 ): Promise<Response> {
   const answer =
     path === FEED_PATH
-      ? await (await import('./feed.ts')).answerFeed(service, request, state)
+      ? await (await import('./feed/feed.ts')).answerFeed(service, request, state)
       : await service.portal.fetch(request, state);
   const refusal = answer.headers.get('x-error-code');
   if (refusal !== 'no_credentials' && refusal !== 'invalid_token') return answer;
