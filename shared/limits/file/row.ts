@@ -88,10 +88,14 @@ export function isIntact(row: LogRow): boolean {
   return row.checksum === checksumOf(row);
 }
 
-/** Applies a row to `accounts`, which hold the state after the rows before it. A damaged row is skipped. */
-export function readRow(row: LogRow, accounts: Map<string, SavedAccount>): void {
+/**
+ * Applies a row to `accounts`, which hold the state after the rows before it; with `only`, nothing but the entry of that key.
+ * A damaged row is skipped.
+ */
+export function readRow(row: LogRow, accounts: Map<string, SavedAccount>, only?: string): void {
   if (!isIntact(row)) return;
   for (const { identifier, isWhole, rings } of entriesOf(row)) {
+    if (only !== undefined && identifier !== only) continue;
     const known = isWhole ? undefined : accounts.get(identifier);
     const restored: Ring[] = [...(known?.rings ?? [])];
     for (const saved of rings) {

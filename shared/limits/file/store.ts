@@ -44,7 +44,7 @@ export type RowHead = { seq: number; identifiers: string };
  * The application id in the file's header: "PLQ3", or "PLQ2" in the former format, which is converted. A file with
  * another id is renamed.
  */
-const APPLICATION_ID = 0x504c5133;
+export const APPLICATION_ID = 0x504c5133;
 const FORMER_ID = 0x504c5132;
 
 const LOG_TABLE = `CREATE TABLE log (seq INTEGER PRIMARY KEY, time REAL NOT NULL, identifiers TEXT NOT NULL,

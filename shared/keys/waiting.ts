@@ -1,0 +1,62 @@
+import { and, count, desc, eq, gt, inArray, lt, max, sql } from 'drizzle-orm';
+import { DAY_MS } from '../clock.ts';
+import { keepQuery } from '../db/prepared-query.ts';
+import { apiKeys, keyEvents } from '../db/schema/keys.ts';
+import type { Reader } from './view.ts';
+
+// What somebody whose request is pending wants to know: how many are before it, and how long it usually takes.
+
+const olderThan = keepQuery((db) => {
+  const { identifier, requestedAt, state } = apiKeys;
+  const own = db
+    .select({ requestedAt })
+    .from(apiKeys)
+    .where(eq(identifier, sql.placeholder('identifier')));
+  return db
+    .select({ count: count() })
+    .from(apiKeys)
+    .where(and(eq(state, 'pending').inlineParams(), lt(requestedAt, own)))
+    .prepare();
+});
+
+/** How many pending requests are older than this one. */
+export function countOlder({ db }: Pick<Reader, 'db'>, identifier: string): number {
+  return olderThan(db).get({ identifier })?.count ?? 0;
+}
+
+/** So many of the latest decisions are looked at, and so many there must be. */
+const DECISIONS = { most: 20, least: 5 } as const;
+
+/** They are looked for among the latest entries of all histories, so that a page costs the same however many there are. */
+const LATEST_EVENTS = 2_000;
+
+const latestWaits = keepQuery((db) => {
+  const newest = db.select({ id: max(keyEvents.id) }).from(keyEvents);
+  return db
+    .select({ ms: sql<number>`${keyEvents.at} - ${apiKeys.requestedAt}` })
+    .from(keyEvents)
+    .innerJoin(apiKeys, eq(apiKeys.identifier, keyEvents.identifier))
+    .where(and(gt(keyEvents.id, sql`${newest} - ${LATEST_EVENTS}`), inArray(keyEvents.event, ['approved', 'rejected'])))
+    .orderBy(desc(keyEvents.id))
+    .limit(DECISIONS.most)
+    .prepare();
+});
+
+/**
+ * How long a request usually waits: the median of the latest 20 that were approved or rejected, in whole days, at least 1.
+ * Null until five were decided.
+ */
+export function usualWaitDays({ db }: Pick<Reader, 'db'>): number | null {
+  const waits = latestWaits(db)
+    .all()
+    .map(({ ms }) => ms)
+    .sort((one, other) => one - other);
+  if (waits.length < DECISIONS.least) return null;
+  const [low, high] = [waits[(waits.length - 1) >> 1], waits[waits.length >> 1]] as [number, number];
+  return Math.max(1, Math.round((low + high) / 2 / DAY_MS));
+}
+
+/** That in words, such as `in 2 days`; never in hours, which would be a promise. */
+export function usualWaitText(days: number): string {
+  return days === 1 ? 'within a day' : `in ${days} days`;
+}

@@ -1,0 +1,47 @@
+import { expect, test } from 'bun:test';
+import { DAY_MS } from '../../../shared/clock.ts';
+import { rejectKey } from '../../../shared/keys/life/lifecycle.ts';
+import { countOlder, usualWaitDays, usualWaitText } from '../../../shared/keys/waiting.ts';
+import { onBox } from '../../support/actors.ts';
+import { importLines } from '../../support/import.ts';
+import { issue, request } from '../../support/keys.ts';
+import { ownerWorld } from '../../support/portal/owner-pages.ts';
+
+/** A world with enough profiles for so many requests. */
+async function world(profiles: number) {
+  const { access, clock } = await ownerWorld();
+  const lines = Array.from({ length: profiles }, (_, n) => ({ id: 100 + n, username: `p${n}`, email: `p${n}@x.org` }));
+  await importLines(access, lines);
+  return { access, clock };
+}
+
+test('how many pending requests are older; decided ones and later ones do not count', async () => {
+  const { access, clock } = await world(4);
+  const identifiers: string[] = [];
+  for (let n = 0; n < 4; n++) {
+    identifiers.push(await request(access, { profile: `p${n}` }));
+    clock.advance(1_000);
+  }
+  const counts = () => identifiers.map((identifier) => countOlder(access, identifier));
+  expect(counts()).toEqual([0, 1, 2, 3]);
+  rejectKey(access, { identifier: identifiers[1] as string, reason: 'No.', by: onBox('root') });
+  expect([countOlder(access, identifiers[2] as string), countOlder(access, identifiers[3] as string)]).toEqual([1, 2]);
+});
+
+test('the usual wait is the median of the last 20 decisions in whole days, and unknown until there are five', async () => {
+  const { access, clock } = await world(30);
+  let profile = 0;
+  const decideAfter = async (days: number) => {
+    const identifier = await request(access, { profile: `p${profile++}` });
+    clock.advance(days * DAY_MS);
+    rejectKey(access, { identifier, reason: 'No.', by: onBox('root') });
+  };
+  for (const days of [9, 1, 9, 2]) await decideAfter(days);
+  expect(usualWaitDays(access)).toBeNull();
+  // Approved at once.
+  await issue(access, { profile: `p${profile++}` });
+  expect(usualWaitDays(access)).toBe(2);
+  for (let n = 0; n < 19; n++) await decideAfter(0.01);
+  expect(usualWaitDays(access)).toBe(1);
+  expect([usualWaitText(1), usualWaitText(2)]).toEqual(['within a day', 'in 2 days']);
+});

@@ -1,0 +1,75 @@
+import { expect, test } from 'bun:test';
+import { readdirSync, statSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { readLevels } from '../../../shared/limits/file/levels.ts';
+import { quotaPath } from '../../../shared/limits/file/store.ts';
+import type { Limits } from '../../../shared/limits/limits.ts';
+import { openLimits } from '../../../shared/limits/one-thread.ts';
+import { use as useOf } from '../../support/storage/limits.ts';
+import { tempFolder, testClock } from '../../support/world.ts';
+
+// What pages show of limits: read from the quota file of a server that goes on spending.
+
+const folder = tempFolder();
+let files = 0;
+
+const KEY = {
+  identifier: 'k7Qm2XaB',
+  rateLimits: [
+    { quota: 60, windowSeconds: 60 },
+    { quota: 5_000, windowSeconds: 86_400 },
+  ],
+};
+const OTHER = { ...KEY, identifier: 'BIpkTBpP' };
+
+function world() {
+  const path = join(folder, `${++files}`, 'profiles.db');
+  const clock = testClock();
+  return { path, clock, limits: openLimits(path, clock, () => undefined) };
+}
+
+const use = (limits: Limits, count: number, key = KEY) => useOf(limits, { ...key }, count);
+
+test('what is left, when there is more and when all is there again, while the server goes on', async () => {
+  const { path, clock, limits } = world();
+  const levels = () => readLevels(path, [KEY], clock.nowMs())?.get(KEY.identifier);
+  const beginMs = clock.nowMs();
+  const full = { moreAtMs: null, fullAtMs: null };
+  expect(levels()).toEqual(KEY.rateLimits.map((limit) => ({ ...limit, remaining: limit.quota, ...full })));
+  use(limits, 50);
+  use(limits, 7, OTHER);
+  await limits.save();
+  clock.advance(20_000);
+  use(limits, 10);
+  await limits.save();
+  const [minute, day] = levels() ?? [];
+  expect(minute).toMatchObject({ quota: 60, windowSeconds: 60, remaining: 0 });
+  expect(Math.floor((minute?.moreAtMs ?? 0) - beginMs)).toBe(60_000);
+  expect(Math.floor((minute?.fullAtMs ?? 0) - beginMs)).toBe(80_000);
+  expect(day?.remaining).toBe(4_940);
+  clock.advance(60_000);
+  expect(levels()?.map(({ remaining }) => remaining)).toEqual([50, 4_940]);
+  // The same after the server has stopped, and for a limit that was changed meanwhile.
+  limits.close();
+  const changed = { ...KEY, rateLimits: [{ quota: 100, windowSeconds: 86_400 }] };
+  expect(readLevels(path, [changed, OTHER], clock.nowMs())).toEqual(
+    new Map([
+      [KEY.identifier, [expect.objectContaining({ quota: 100, remaining: 40 })]],
+      [OTHER.identifier, [expect.objectContaining({ remaining: 60 }), expect.objectContaining({ remaining: 4_993 })]],
+    ]),
+  );
+});
+
+test('nothing is known without a quota file, of another file, or of a damaged one; and reading changes none', async () => {
+  const { path, clock, limits } = world();
+  use(limits, 1);
+  await limits.save();
+  const files = () => readdirSync(dirname(path)).map((name) => [name, statSync(join(dirname(path), name)).size]);
+  const before = files();
+  expect(readLevels(path, [KEY], clock.nowMs())).not.toBeNull();
+  expect(files()).toEqual(before);
+  limits.close();
+  expect(readLevels(join(folder, 'none', 'profiles.db'), [KEY], clock.nowMs())).toBeNull();
+  writeFileSync(quotaPath(path), 'x'.repeat(4_096));
+  expect(readLevels(path, [KEY], clock.nowMs())).toBeNull();
+});
