@@ -3,10 +3,10 @@ import type { Config } from '../../shared/config/config.ts';
 import { AppError } from '../../shared/errors.ts';
 import { methodsOf, refuseMethod } from '../http/forwarded.ts';
 import type { Pages } from '../thread/pages.ts';
-import type { Answered } from './call.ts';
 import { admitCaller, answerWith, openState, readCall } from './call-checks.ts';
 import { openLogin } from './login.ts';
 import { refuseCall } from './refusals.ts';
+import type { Answered } from './request-context.ts';
 import { DOCUMENT_PATH, LOGIN_ROUTES, MANAGE_ROUTES } from './routes.ts';
 
 /** What the application works with: the configuration, what opens the files and returns what pages need, and the log. */

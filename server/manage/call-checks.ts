@@ -17,7 +17,7 @@ import {
   type ManageRoute,
   personTokenOf,
   platformTokenOf,
-} from './call.ts';
+} from './request-context.ts';
 import { DOCUMENT_PATH, LOGIN_ROUTES } from './routes.ts';
 
 // The checks that a request under /manage/v1 passes, in this order: the token, the path, the method, who asks, the

@@ -1,6 +1,6 @@
 import { ALL_OPERATIONS } from '../../shared/operations.ts';
-import type { ManageRoute } from './call.ts';
 import { answerWith, KEYS_PATH } from './operations/keys.ts';
+import type { ManageRoute } from './request-context.ts';
 
 /** What people do with keys under `/manage/v1`. Which of them may do what, `shared/operations.ts` says. */
 export const KEY_ROUTES: readonly ManageRoute[] = ALL_OPERATIONS.flatMap((operation): ManageRoute[] => {

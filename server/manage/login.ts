@@ -6,7 +6,7 @@ import { readPairs } from '../http/form-pairs.ts';
 import { ARRIVED_HEADERS, FORM, readText } from '../http/forwarded.ts';
 import { countFailure, type Throttle } from '../http/throttle.ts';
 import type { Pages } from '../thread/pages.ts';
-import type { Answered } from './call.ts';
+import type { Answered } from './request-context.ts';
 
 // The two paths that take a form instead of a token: a person's token is made there, and ended. What they refuse, they
 // refuse in the words of RFC 6749, section 5.2.

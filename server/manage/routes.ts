@@ -1,4 +1,3 @@
-import type { ManageRoute } from './call.ts';
 import { KEY_ROUTES } from './key-routes.ts';
 import type { LoginRoute } from './login.ts';
 import { me } from './operations/me.ts';
@@ -6,6 +5,7 @@ import { FEED_PARAMETERS, FEED_PATH, refuseFeed } from './operations/profiles.ts
 import { revoke } from './operations/revoke.ts';
 import { signIns } from './operations/sign-ins.ts';
 import { token } from './operations/token.ts';
+import type { ManageRoute } from './request-context.ts';
 
 /** Everything under `/manage/v1` that takes a token. Tests try every refusal on every entry. */
 export const MANAGE_ROUTES: readonly ManageRoute[] = [

@@ -9,7 +9,7 @@ import type { KeyView } from '../../../shared/keys/view.ts';
 import type { AnyOperation, JsonDoor, Operation } from '../../../shared/operations/entry.ts';
 import { checkReach, OPERATIONS } from '../../../shared/operations.ts';
 import { performHere } from '../../thread/perform.ts';
-import { type Answered, type Call, personTokenOf } from '../call.ts';
+import { type Answered, type Call, personTokenOf } from '../request-context.ts';
 
 // Keys, as the person whose token it is may see and change them. Each throws what `perform` throws.
 

@@ -3,7 +3,7 @@ import { isoTime } from '../../../shared/clock.ts';
 import { readOwnerById } from '../../../shared/keys/record.ts';
 import type { Access } from '../../../shared/sessions-file/access.ts';
 import type { CliLogin } from '../../../shared/sign-ins/row.ts';
-import type { Answered, Call } from '../call.ts';
+import type { Answered, Call } from '../request-context.ts';
 
 /** `GET /manage/v1/me`: whose token this is, and what it may do. */
 export function me({ access, caller }: Call): Answered {

@@ -1,8 +1,8 @@
 import { AppError } from '../../../shared/errors.ts';
 import { endShownLogin } from '../../../shared/sign-ins/sign-ins.ts';
 import { readTokenText } from '../../../shared/sign-ins/token-text.ts';
-import type { Answered } from '../call.ts';
 import { type LoginCall, parameter } from '../login.ts';
+import type { Answered } from '../request-context.ts';
 
 /**
  * `POST /manage/v1/revoke`: ends a person's token (RFC 7009). An unknown one, or one that has ended, is answered in the same way.

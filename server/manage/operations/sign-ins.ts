@@ -1,7 +1,7 @@
 import { whenUnlocked } from '../../../shared/db/when-unlocked.ts';
 import { AppError } from '../../../shared/errors.ts';
 import { type HandedOver, handOver } from '../../../shared/sign-in/hand-over.ts';
-import { type Answered, type Call, platformTokenOf } from '../call.ts';
+import { type Answered, type Call, platformTokenOf } from '../request-context.ts';
 
 /**
  * `POST /manage/v1/sign-ins`: an address to which the backend sends a user who is signed in with it. Throws `bad_body` where

@@ -2,8 +2,8 @@ import { AppError } from '../../../shared/errors.ts';
 import { exchangeCliCode } from '../../../shared/sign-in/cli-codes.ts';
 import { runInBackground } from '../../thread/background.ts';
 import { tellOfSignIns } from '../../thread/sign-in-notices.ts';
-import type { Answered } from '../call.ts';
 import { type LoginCall, parameter } from '../login.ts';
+import type { Answered } from '../request-context.ts';
 
 /** What a verifier may be (RFC 7636, section 4.1). */
 const VERIFIER = /^[A-Za-z0-9\-._~]{43,128}$/;

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { FAILURES } from '../../../server/http/throttle.ts';
-import type { Admitted } from '../../../server/manage/call.ts';
+import type { Admitted } from '../../../server/manage/request-context.ts';
 import { MANAGE_ROUTES } from '../../../server/manage/routes.ts';
 import { settleBackground } from '../../../server/thread/background.ts';
 import { removeAdmin } from '../../../shared/admins/admins.ts';

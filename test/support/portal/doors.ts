@@ -34,7 +34,7 @@ export async function doorWorld() {
   const variables = { DATABASE_PATH: databasePath, MAIL_URL: `file:${databasePath}.mail`, PUBLIC_URL: PUBLIC };
   const access = testAccess({ variables });
   const server = await startServerProcess({ ...variables, TRUSTED_PROXIES: '127.0.0.1' });
-  const child = () => startLineChild(join(import.meta.dir, '../../faults/races/shown-child.ts'), databasePath);
+  const child = () => startLineChild(join(import.meta.dir, '../../faults/races/version-child.ts'), databasePath);
   const children = await Promise.all([child(), child()]);
   const admins: SignedInAdmin[] = [];
   for (let n = 0; n < ADMINS; n++) admins.push(await signInAdmin({ access }, `Admin ${n}`));

@@ -23,7 +23,7 @@ const MOST_MS = 12;
 async function world(name: string) {
   const deps = testDeps();
   const { databasePath } = deps.config;
-  const child = await startLineChild(join(import.meta.dir, 'shown-child.ts'), databasePath);
+  const child = await startLineChild(join(import.meta.dir, 'version-child.ts'), databasePath);
   const random = seededRandom(name);
   // Waits for locks, as commands do.
   const beside = { ...deps, db: withTables(openDatabase(databasePath, 'use')) };
