@@ -3,15 +3,14 @@ import type { Person } from '../shared/actor.ts';
 import type { Config } from '../shared/config/config.ts';
 import type { Opened } from '../shared/db/connect.ts';
 import { withTables } from '../shared/db/tables.ts';
-import { looseModes } from '../shared/db-files/loose-modes.ts';
-import { closeDatabase, type OpenMode, openDatabase } from '../shared/db-files/open.ts';
+import type { OpenMode } from '../shared/db-files/open.ts';
 import { createDeps, type Deps } from '../shared/deps.ts';
 import type { Shown } from '../shared/shown-version.ts';
 import { userName } from '../shared/user.ts';
 import { configOf } from './configuration.ts';
 import { type Globals, globalsOf } from './context.ts';
-import { checkIsOnBox } from './remote/command-scope.ts';
-import { notice } from './terminal/output.ts';
+import { withOpenDatabase } from './open-database.ts';
+import { checkIsOnBox } from './remote/box-only.ts';
 
 /** What a command needs to run. */
 export type Context = Globals & {
@@ -24,28 +23,17 @@ export type Context = Globals & {
 export type Operator = Extract<Person, { kind: 'operator' }>;
 
 /**
- * Opens the database for a command, runs it and closes the database again. Warns on stderr of files that other users
- * can read. Throws what `openDatabase` and the command throw.
+ * Opens the database for a command, runs it and closes the database again, as {@link withOpenDatabase} does. Throws what
+ * `openDatabase` and the command throw, and `refused` where the command is for the box only and this is not the box.
  */
 export async function withDatabase<T>(
   command: Command,
   mode: OpenMode,
   act: (db: Opened, config: Config) => Promise<T> | T,
 ): Promise<T> {
-  const globals = globalsOf(command);
-  const config = configOf(globals);
-  const onCopied = (copy: string) => {
-    notice(`Before its schema is upgraded, the database was copied to ${copy}.`);
-  };
+  const config = configOf(globalsOf(command));
   if (mode === 'use' || mode === 'look') checkIsOnBox(command, config.databasePath);
-  const mustExist = mode === 'serve' && config.databaseMustExist;
-  const db = openDatabase(config.databasePath, mode, onCopied, mustExist);
-  try {
-    for (const warning of looseModes(config.databasePath)) notice(`Warning: ${warning}`);
-    return await act(db, config);
-  } finally {
-    closeDatabase(db);
-  }
+  return withOpenDatabase(config, mode, (db) => act(db, config));
 }
 
 /** Does the same as {@link withDatabase} for commands that need more than the database: {@link Deps} and an actor. */

@@ -153,7 +153,7 @@ test('each room imports only itself and rooms below it, types too', () => {
 const CLI_ORDER = [
   ['terminal'],
   ['context'],
-  ['configuration'],
+  ['configuration', 'open-database'],
   ['remote'],
   ['database'],
   ['access'],

@@ -7,8 +7,10 @@ import type { ServerOptions } from '../../server/process/running-server.ts';
 import { isBinary } from '../../shared/binary.ts';
 import { configWarnings } from '../../shared/config/report.ts';
 import { createDeps, type ServerDeps } from '../../shared/deps.ts';
-import { withDatabase } from '../database.ts';
+import { configOf } from '../configuration.ts';
+import { globalsOf } from '../context.ts';
 import { variablesHelp } from '../help/variables-help.ts';
+import { withOpenDatabase } from '../open-database.ts';
 import { print } from '../terminal/output.ts';
 import { outputColumns } from '../terminal/stdout.ts';
 import { thisProgram } from './same-program.ts';
@@ -26,7 +28,8 @@ export function addTo(command: Command): void {
       () => `\n${SAYS}\n\n${variablesHelp()}\n\nExample:\n  PUBLIC_URL=https://api.example.org profilectl serve`,
     )
     .action((_options: unknown) => {
-      return withDatabase(command, 'serve', async (db, config) => {
+      const config = configOf(globalsOf(command));
+      return withOpenDatabase(config, 'serve', async (db) => {
         const options = childrenOf(db.$client.filename);
         if (outputColumns() === undefined) return serve(createDeps(db, config), options);
         await serveInWords(createDeps(db, config), options);

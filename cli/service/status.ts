@@ -10,7 +10,7 @@ import { readStatus, type Status } from '../../shared/upkeep/status.ts';
 import { configOf } from '../configuration.ts';
 import { globalsOf } from '../context.ts';
 import { lastImportText } from '../profiles/import-texts.ts';
-import { checkIsOnBox } from '../remote/command-scope.ts';
+import { checkIsOnBox } from '../remote/box-only.ts';
 import { ageText } from '../terminal/age.ts';
 import { counted, print, printJson, table } from '../terminal/output.ts';
 import { askState, type ServerState, serverText } from './server-state.ts';

@@ -1,0 +1,27 @@
+import type { Config } from '../shared/config/config.ts';
+import type { Opened } from '../shared/db/connect.ts';
+import { looseModes } from '../shared/db-files/loose-modes.ts';
+import { closeDatabase, type OpenMode, openDatabase } from '../shared/db-files/open.ts';
+import { notice } from './terminal/output.ts';
+
+/**
+ * Opens the configured database, runs something with it and closes it again. Says on stderr where it was copied before an
+ * upgrade, and warns of files that other users can read. Throws what `openDatabase` and `act` throw.
+ */
+export async function withOpenDatabase<T>(
+  config: Config,
+  mode: OpenMode,
+  act: (db: Opened) => Promise<T> | T,
+): Promise<T> {
+  const onCopied = (copy: string) => {
+    notice(`Before its schema is upgraded, the database was copied to ${copy}.`);
+  };
+  const mustExist = mode === 'serve' && config.databaseMustExist;
+  const db = openDatabase(config.databasePath, mode, onCopied, mustExist);
+  try {
+    for (const warning of looseModes(config.databasePath)) notice(`Warning: ${warning}`);
+    return await act(db);
+  } finally {
+    closeDatabase(db);
+  }
+}
