@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { ALL_OPERATIONS } from '../shared/operations.ts';
 import { PROJECT } from './support/cli.ts';
 import { FILES, hasSqlText, importsInCircles, longFunctions, SOURCES, type Source } from './support/source/sources.ts';
@@ -208,6 +208,12 @@ test('a folder has at most 20 files, those in its subfolders not counted', () =>
   const own = FILES.filter((path) => /^(server|cli|shared|test)\//.test(path));
   const files = Map.groupBy(own, (path) => path.slice(0, path.lastIndexOf('/')));
   expect([...files].filter(([, inIt]) => inIt.length > 20).map(([folder]) => folder)).toEqual([]);
+});
+
+test('test/ mirrors the rooms: what it has for one lies in a folder of the same name', () => {
+  const folders = FILES.filter((path) => /^test\/(server|cli|shared)\//.test(path)).map((path) => dirname(path));
+  const missing = [...new Set(folders)].filter((path) => !existsSync(join(PROJECT, path.slice('test/'.length))));
+  expect(missing).toEqual([]);
 });
 
 test('nothing poses as something else: no `any`, no cast past the type checker', () => {
