@@ -38,7 +38,7 @@ export function createMailDeps(config: Config): Pick<Deps, 'clock' | 'mailer' | 
       if (config.mail === null) return null;
       // Loading nodemailer takes about 30 ms, a quarter of the time of `keys list`, and most commands send no mail.
       const { createMailer } = await import('./mail/mailer.ts');
-      return createMailer(config.mail, config.mailFrom);
+      return createMailer(config.mail, config.mailFrom, { senderName: config.publicName });
     },
     config,
   };

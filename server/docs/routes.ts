@@ -38,7 +38,7 @@ export function documents(serving: Serving) {
 /** `/openapi.json`: the OpenAPI document. */
 async function openApi({ deps: { config } }: Serving): Promise<Made> {
   const { servedDocument } = await import('./served.ts');
-  return { body: JSON.stringify(servedDocument(config.publicUrl, config.contact)) };
+  return { body: JSON.stringify(servedDocument(config)) };
 }
 
 /** `/docs`: the OpenAPI document as a page for people. */
@@ -56,7 +56,7 @@ async function docsMarkdown(serving: Serving): Promise<Made> {
 async function pageOf({ deps: { config } }: Serving): Promise<FramedPage> {
   const { docsPage } = await import('./page/page.ts');
   const { servedDocument } = await import('./served.ts');
-  return docsPage(config, servedDocument(config.publicUrl, config.contact));
+  return docsPage(config, servedDocument(config));
 }
 
 /** `/docs/try`: a page for sending requests with a key of one's own. */

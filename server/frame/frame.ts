@@ -1,6 +1,7 @@
 import type { Config } from '../../shared/config/config.ts';
 import { type Html, html, raw } from '../html.ts';
 import { publicPath } from '../http/public-path.ts';
+import { accentsOf, colourOf } from './accent.ts';
 import base from './base.css' with { type: 'text' };
 
 // What all pages have in common, those of /docs and those of /developers: the document around them, its style and policy,
@@ -11,7 +12,7 @@ export type FramedPage = { html: string; contentSecurityPolicy: string };
 
 /** What a page puts into the document; texts but for the HTML. */
 export type Framed = {
-  /** What the page is, first in the window's title. */
+  /** What the page is, first in the window's title; whose it is follows. */
   title: string;
   /** For search engines. */
   description?: string;
@@ -27,21 +28,19 @@ export type Framed = {
   asks?: boolean;
 };
 
-// Without an icon a browser asks for /favicon.ico, which does not exist.
-const ICON =
-  "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 32 32'%3E%3Crect width='32' height='32' rx='8' fill='%234338ca'/%3E%3Ccircle cx='11' cy='16' r='5' fill='none' stroke='white' stroke-width='3'/%3E%3Cpath d='M16 16h10m-4 0v5' stroke='white' stroke-width='3' fill='none'/%3E%3C/svg%3E";
-
 /** Makes the document of a page. */
-export function framePage({ title, description, head, body, style, scripts, ...may }: Framed): FramedPage {
-  const styles = base + style;
+export function framePage(config: Config, framed: Framed): FramedPage {
+  const { title, description, head, body, style, scripts, ...may } = framed;
+  const { publicName } = config;
+  const { rule, meta } = lookOf(config);
+  const styles = base + rule + style;
   const document = html`<html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
-${description === undefined ? '' : html`<meta name="description" content="${description}">\n`}<title>${title} – Profile Lookup</title>
-<link rel="icon" href="${raw(ICON)}">
-<style>${raw(styles)}</style>
+${description === undefined ? '' : html`<meta name="description" content="${description}">\n`}<title>${title} – ${publicName}</title>
+${meta}<style>${raw(styles)}</style>
 ${head ?? ''}</head>
 <body>
 ${body}
@@ -49,6 +48,35 @@ ${scripts.map((script) => html`<script type="module">${raw(script)}</script>`)}
 </body>
 </html>`;
   return { html: `<!doctype html>\n${document.html}\n`, contentSecurityPolicy: policyOf(styles, scripts, may) };
+}
+
+/** What the configuration says of the look of its pages: the rule with its colour, and what stands in `<head>`. */
+type Look = { rule: string; meta: Html };
+
+const LOOKS = new WeakMap<Config, Look>();
+
+function lookOf(config: Config): Look {
+  const made = LOOKS.get(config) ?? makeLook(config);
+  LOOKS.set(config, made);
+  return made;
+}
+
+function makeLook({ publicColor, publicLogo }: Config): Look {
+  const accent = publicColor === null ? colourOf('accent') : accentsOf(publicColor);
+  const bar = colourOf('card');
+  const theme = (['light', 'dark'] as const).map(
+    (scheme) => html`<meta name="theme-color" media="(prefers-color-scheme: ${scheme})" content="${bar[scheme]}">\n`,
+  );
+  return {
+    rule: publicColor === null ? '' : `:root{--accent:light-dark(${accent.light},${accent.dark})}`,
+    meta: html`${theme}<link rel="icon" href="${publicLogo ?? iconIn(accent.light)}">\n`,
+  };
+}
+
+/** Our own icon. Without any, a browser asks for /favicon.ico, which does not exist. */
+function iconIn(colour: string): string {
+  const picture = `<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 32 32'><rect width='32' height='32' rx='8' fill='${colour}'/><circle cx='11' cy='16' r='5' fill='none' stroke='white' stroke-width='3'/><path d='M16 16h10m-4 0v5' stroke='white' stroke-width='3' fill='none'/></svg>`;
+  return `data:image/svg+xml,${picture.replace(/[#<>]/g, encodeURIComponent)}`;
 }
 
 /** The policy of an answer that has no page in it, such as one that leads to another page. */
@@ -79,12 +107,14 @@ export type BarLink = readonly [path: string, text: string];
 
 /** The bar at the top: whose service this is, and where one can go; `path` is that of this page. `last` ends its list. */
 export function topBar(config: Config, links: readonly BarLink[] | null, path?: string, last?: Html): Html {
+  const { publicName, publicLogo } = config;
+  const logo = publicLogo === null ? '' : html`<img src="${publicLogo}" alt="" width="24" height="24">`;
   const home = config.developerPlatform ? '/developers' : '/docs';
   const nav =
     links === null
       ? ''
       : html`<nav aria-label="Pages"><ul class="nav">${barItems(config, links, path)}${last === undefined ? '' : html`<li>${last}</li>`}</ul></nav>`;
-  return html`<header class="top"><p class="brand"><a href="${publicPath(config, home)}">Profile Lookup <strong>Developers</strong></a></p>${nav}</header>`;
+  return html`<header class="top"><p class="brand"><a href="${publicPath(config, home)}">${logo}<span>${publicName} <strong>Developers</strong></span></a></p>${nav}</header>`;
 }
 
 /** Links as items of a list, of which the one to this page is marked. */
@@ -98,4 +128,9 @@ export function barItems(config: Config, links: readonly BarLink[], path?: strin
 /** A menu in the bar, which unfolds without scripts. */
 export function barMenu(name: Html, items: Html): Html {
   return html`<details><summary>${name}</summary><ul>${items}</ul></details>`;
+}
+
+/** The foot of a page: `parts`, and the program that it runs on. */
+export function foot(parts: Html): Html {
+  return html`<footer>${parts}<p>Runs on Profile Lookup.</p></footer>`;
 }

@@ -7,6 +7,6 @@ import type { Answered } from './request-context.ts';
 const MADE = manageDocument();
 
 /** The answer to `GET /manage/openapi.json`: the document with the server's own address and its contact. */
-export function servedDocument({ publicUrl, contact }: Pick<Config, 'publicUrl' | 'contact'>): Answered {
-  return { body: addressedDocument(MADE, publicUrl, contact) };
+export function servedDocument(config: Config): Answered {
+  return { body: addressedDocument(MADE, config) };
 }

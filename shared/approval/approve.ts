@@ -107,6 +107,7 @@ async function deliver(
       requestedPermissions: key.requestedPermissions,
       ...grant,
       predecessor,
+      publicName: deps.config.publicName,
       publicUrl: deps.config.publicUrl,
       contact: deps.config.contact,
       pages: ownerPages(deps.config),

@@ -4,6 +4,7 @@ import { AppError } from '../errors.ts';
 import { isLoopback } from '../net.ts';
 import { checkDatabasePath } from './database-path.ts';
 import { isMangled, mangledText, readTextFile, type Source } from './environment.ts';
+import { readLogo } from './logo.ts';
 import { badVariable, type TlsFiles } from './network.ts';
 import { FIELDS, VARIABLES, type VariableMeta, Variables } from './variables.ts';
 
@@ -13,9 +14,11 @@ const Settings = z.omit(Variables, { profilectlHost: true, profilectlToken: true
 type Settings = z.output<typeof Settings>;
 
 /** What the environment says, checked. Built once per process by {@link readConfig}; passed down from there. */
-export type Config = Omit<Settings, 'publicUrl' | 'tlsCertFile' | 'tlsKeyFile'> & {
+export type Config = Omit<Settings, 'publicUrl' | 'publicLogo' | 'tlsCertFile' | 'tlsKeyFile'> & {
   /** Origin and optional prefix, without a trailing slash and without `/api`. */
   publicUrl: string;
+  /** The picture as a `data:` URL. */
+  publicLogo: string | null;
   tls: TlsFiles | null;
   /** Who called sudo, where someone did. */
   sudoUser: string | null;
@@ -41,12 +44,17 @@ export function surveyConfig(source: Source): { config: Config; faults: Faults }
   const { publicUrl, tlsCertFile, tlsKeyFile, ...settings } = readSettings(source, found);
   const tls = checkTls({ tlsCertFile, tlsKeyFile }, found);
   attempt(found, 'DATABASE_PATH', () => checkDatabasePath('DATABASE_PATH', settings.databasePath));
+  const publicLogo = attempt(
+    found,
+    'PUBLIC_LOGO',
+    () => settings.publicLogo && readLogo('PUBLIC_LOGO', settings.publicLogo),
+  );
   attempt(found, 'MAIL_FROM', () => {
     if (settings.mail?.kind !== 'server' || settings.mailFrom !== null) return;
     throw badVariable('MAIL_FROM', 'must be set to the sender address, since MAIL_URL names a mail server');
   });
   const url = attempt(found, 'PUBLIC_URL', () => publicUrl ?? localUrl(settings, tls !== null));
-  const config = { ...settings, publicUrl: url ?? '', tls, sudoUser: source.SUDO_USER || null };
+  const config = { ...settings, publicUrl: url ?? '', publicLogo, tls, sudoUser: source.SUDO_USER || null };
   const order = Object.keys(VARIABLES);
   const faults = [...found].sort(([one], [other]) => order.indexOf(one) - order.indexOf(other));
   return { config, faults: new Map(faults) };

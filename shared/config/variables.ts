@@ -1,6 +1,5 @@
 import * as z from 'zod/mini';
-import { faultOf } from '../errors.ts';
-import { parseRateLimits, RATE_LIMIT_SYNTAX, type RateLimit } from '../limits/rate-limit.ts';
+import { RATE_LIMIT_SYNTAX } from '../limits/rate-limit.ts';
 import { isMailAddress } from '../mail/address.ts';
 import { MAIL_URL_SYNTAX, maskMailUrl, parseMailUrl } from '../mail/target.ts';
 import { DEFAULT_DATABASE_PATH, isFilePath } from './database-path.ts';
@@ -15,7 +14,7 @@ import {
   TOKEN_CHARACTERS,
   WEBHOOK_SYNTAX,
 } from './network.ts';
-import { checkServerUrl } from './remote.ts';
+import { isPublicName, isServerUrl, parseAddresses, parseLimits, parseUrl } from './values.ts';
 
 /** What is known of a variable beside its schema. */
 export type VariableMeta = {
@@ -43,33 +42,8 @@ function optional<T>(name: string, meaning: string, { rule, schema }: Kind<T>, m
   return z._default(z.nullable(schema), null).register(METAS, { name, default: '', meaning, rule, ...more });
 }
 
-/** The normal form of a URL with one of these protocols, or null. */
-function parseUrl(text: string, protocol: RegExp): string | null {
-  const url = URL.parse(text);
-  return url !== null && protocol.test(url.protocol) ? url.href : null;
-}
-
-/** Plain addresses, separated by commas, each once. */
-function parseAddresses(text: string): string[] | null {
-  const addresses = text.trim() === '' ? [] : text.split(',').map((part) => part.trim());
-  return addresses.every(isMailAddress) ? [...new Set(addresses)] : null;
-}
-
-function parseLimits(text: string): RateLimit[] | null {
-  try {
-    return parseRateLimits([text]);
-  } catch {
-    return null;
-  }
-}
-
-/** `profilectl` reads its own two variables by `remote.ts`, which also says in detail what is wrong with such an address. */
-function isServerUrl(text: string): boolean {
-  return faultOf(() => checkServerUrl('PROFILECTL_HOST', text)) === null;
-}
-
 const TOKEN = text(`must consist of ${TOKEN_CHARACTERS}`, isToken);
-/** A certificate or key; whether both are there is checked after the schema. */
+/** A file; whether it is there, and what it must be, is checked after the schema. */
 const PATH: Kind<string> = { rule: 'must name a file', schema: z.string() };
 const HIDDEN = '(hidden)';
 const mask = () => HIDDEN;
@@ -127,6 +101,24 @@ export const Variables = z.object({
     'a webhook of Discord, Slack, Mattermost or ntfy that is told of requests, found secrets and mails that cannot be delivered',
     parsed(`must be ${WEBHOOK_SYNTAX}`, parseWebhook),
     { fileRule: `must name a file that holds ${WEBHOOK_SYNTAX}`, mask },
+  ),
+  publicName: variable(
+    'PUBLIC_NAME',
+    'Profile Lookup',
+    'whose service this is, 1–40 characters: named on all pages, in the documents, mails and the dialogs of passkeys',
+    text('must be one line of 1 to 40 characters', isPublicName),
+  ),
+  publicLogo: optional(
+    'PUBLIC_LOGO',
+    'a square SVG or PNG file of at most 32 KiB, shown beside the name and as the icon of pages; read at the start',
+    PATH,
+  ),
+  publicColor: optional(
+    'PUBLIC_COLOR',
+    'the colour of links and buttons, #rrggbb; made lighter or darker until it can be read',
+    parsed('must be #rrggbb, for example #4338ca', (text) =>
+      /^#[0-9a-f]{6}$/i.test(text) ? text.toLowerCase() : null,
+    ),
   ),
   contact: optional(
     'CONTACT',

@@ -26,7 +26,10 @@ export type RequestNews = WaitingRequest & { to: string } & Asked & Paged;
 export function requestMail(news: RequestNews): Mail {
   const { identifier } = news;
   return compose('request', news, `API key request ${identifier} waits for a decision`, [
-    { kind: 'paragraph', text: 'Somebody asks for a key to the Profile Lookup API. What follows is as they wrote it.' },
+    {
+      kind: 'paragraph',
+      text: `Somebody asks for a key to the ${news.publicName} API. What follows is as they wrote it.`,
+    },
     { kind: 'facts', facts: factsOf(news) },
     { kind: 'paragraph', text: 'Description:' },
     { kind: 'quote', text: foreign(news.description, true) },
@@ -49,7 +52,7 @@ export function requestsMail(news: { to: string; requests: readonly WaitingReque
   return compose('request', { ...news, identifier: '' }, `${requests.length} API key requests wait for a decision`, [
     {
       kind: 'paragraph',
-      text: 'These requests for keys to the Profile Lookup API have come since the last mail about requests. What follows is as their owners wrote it.',
+      text: `These requests for keys to the ${news.publicName} API have come since the last mail about requests. What follows is as their owners wrote it.`,
     },
     ...requests.slice(0, MOST_LISTED).map((one): Block => ({ kind: 'facts', facts: factsOf(one) })),
     ...(more > 0 ? [{ kind: 'paragraph' as const, text: `${more} more are not listed here.` }] : []),

@@ -22,7 +22,7 @@ export function changeMail(news: ChangeNews): Mail {
   return compose('change', news, `Your API key ${identifier} was changed`, [
     {
       kind: 'paragraph',
-      text: `A key of yours to the Profile Lookup API at ${publicUrl} was changed at ${timeInWords(news.atMs)}. The change holds since then.`,
+      text: `A key of yours to the ${news.publicName} API at ${publicUrl} was changed at ${timeInWords(news.atMs)}. The change holds since then.`,
     },
     {
       kind: 'facts',

@@ -4,8 +4,8 @@ import { type Block, renderText } from '../mail/layout.ts';
 import type { Mail } from '../mail/mail.ts';
 import { foreign } from './mail-wording.ts';
 
-/** Whom a mail's reader may ask, as `CONTACT` says: an e-mail address, a URL, or null. */
-export type Asked = { contact: string | null };
+/** Whose service a mail is from, as `PUBLIC_NAME` says, and whom its reader may ask: `CONTACT`, an e-mail address, a URL or null. */
+export type Asked = { publicName: string; contact: string | null };
 
 /** Where the pages for owners begin, such as `https://profiles.example.org/developers`; null where they can't sign in. */
 export type Paged = { pages: string | null };
@@ -21,7 +21,7 @@ export function fact(label: string, ...values: readonly string[]): Fact {
 /** A mail whose text and HTML say the same; its last sentence tells whom to ask. */
 export function compose(
   kind: Mail['kind'],
-  { identifier, to, contact }: { to: string; identifier: string } & Asked,
+  { identifier, to, contact }: { to: string; identifier: string; contact: string | null },
   title: string,
   blocks: readonly Block[],
 ): Mail {

@@ -42,7 +42,7 @@ export function approvalMail(news: ApprovalNews): Mail {
   return compose('approval', news, `Your API key ${identifier} is approved`, [
     {
       kind: 'paragraph',
-      text: `Your request for a key to the Profile Lookup API at ${publicUrl} was approved. This is the secret of key ${identifier}:`,
+      text: `Your request for a key to the ${news.publicName} API at ${publicUrl} was approved. This is the secret of key ${identifier}:`,
     },
     { kind: 'code', text: news.secret },
     {
@@ -77,7 +77,7 @@ export function approvalMail(news: ApprovalNews): Mail {
 export function rejectionMail(news: DecisionNews): Mail {
   const { identifier, publicUrl, pages } = news;
   return compose('rejection', news, `Your API key request ${identifier} was rejected`, [
-    { kind: 'paragraph', text: `Your request for a key to the Profile Lookup API at ${publicUrl} was rejected.` },
+    { kind: 'paragraph', text: `Your request for a key to the ${news.publicName} API at ${publicUrl} was rejected.` },
     { kind: 'facts', facts: [fact('Request', identifier), fact('Name', foreign(news.keyName))] },
     ...quoted('The reason that was given:', news.reason),
     { kind: 'paragraph', text: 'You can make a new request once that is settled. This one no longer takes a place.' },
@@ -92,7 +92,7 @@ export function revocationMail(news: DecisionNews & { isOwnDoing: boolean }): Ma
   return compose('revocation', news, `Your API key ${identifier} was revoked`, [
     {
       kind: 'paragraph',
-      text: `A key of yours to the Profile Lookup API at ${publicUrl} was revoked${inYourName}. Every request that uses it is now refused.`,
+      text: `A key of yours to the ${news.publicName} API at ${publicUrl} was revoked${inYourName}. Every request that uses it is now refused.`,
     },
     { kind: 'facts', facts: [fact('Key', identifier), fact('Name', foreign(news.keyName))] },
     ...quoted('The reason that was given:', news.reason),
@@ -107,10 +107,10 @@ export function revocationMail(news: DecisionNews & { isOwnDoing: boolean }): Ma
 
 /** Shows that mail goes out; holds nothing of anybody. */
 export function testMail(news: { to: string; sentAt: string; publicUrl: string } & Asked): Mail {
-  return compose('test', { ...news, identifier: '' }, 'A test mail of Profile Lookup', [
+  return compose('test', { ...news, identifier: '' }, `A test mail of ${news.publicName}`, [
     {
       kind: 'paragraph',
-      text: `Somebody who runs the Profile Lookup API at ${news.publicUrl} wanted to see whether its mails arrive. This one did: it was sent at ${news.sentAt}. There is nothing to do.`,
+      text: `Somebody who runs the ${news.publicName} API at ${news.publicUrl} wanted to see whether its mails arrive. This one did: it was sent at ${news.sentAt}. There is nothing to do.`,
     },
   ]);
 }

@@ -22,7 +22,7 @@ export function submissionMail(news: OwnNews): Mail {
   return compose('submission', news, `API key ${identifier} was requested in your name`, [
     {
       kind: 'paragraph',
-      text: `Somebody who was signed in as you requested a key to the Profile Lookup API at ${publicUrl}. If that was you, there is nothing to do: a mail will tell you of the decision.`,
+      text: `Somebody who was signed in as you requested a key to the ${news.publicName} API at ${publicUrl}. If that was you, there is nothing to do: a mail will tell you of the decision.`,
     },
     { kind: 'facts', facts: factsOf(news) },
     ...pageLink(pages, 'Look at the request, or withdraw it', `/keys/${identifier}`),
@@ -37,7 +37,7 @@ export function renamingMail(news: OwnNews & { nameBefore: string; nameAfter: st
   return compose('renaming', news, `Your API key ${identifier} was renamed`, [
     {
       kind: 'paragraph',
-      text: `Somebody who was signed in as you renamed a key of yours to the Profile Lookup API at ${publicUrl}. If that was you, there is nothing to do.`,
+      text: `Somebody who was signed in as you renamed a key of yours to the ${news.publicName} API at ${publicUrl}. If that was you, there is nothing to do.`,
     },
     {
       kind: 'facts',

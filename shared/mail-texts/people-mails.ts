@@ -13,7 +13,7 @@ export function signInMail(
   return compose('new-sign-in', { ...news, identifier: '' }, 'Somebody signed in for your profile', [
     {
       kind: 'paragraph',
-      text: `A browser or program that was not known before has signed in at ${news.publicUrl} for your profile. It can request keys to the Profile Lookup API in your name, and end those that you have. If that was you, there is nothing to do.`,
+      text: `A browser or program that was not known before has signed in at ${news.publicUrl} for your profile. It can request keys to the ${news.publicName} API in your name, and end those that you have. If that was you, there is nothing to do.`,
     },
     {
       kind: 'facts',
@@ -34,7 +34,7 @@ export function addressMail(news: { to: string; profile: string; atMs: number; p
   return compose('address', { ...news, identifier: '' }, 'Your profile has another e-mail address now', [
     {
       kind: 'paragraph',
-      text: `The e-mail address of a profile at ${publicUrl} was changed. Until then it was this one. Mails about the profile's keys to the Profile Lookup API, their secrets and codes for signing in go to the new address from now on, and everybody who was signed in for the profile is signed out.`,
+      text: `The e-mail address of a profile at ${publicUrl} was changed. Until then it was this one. Mails about the profile's keys to the ${news.publicName} API, their secrets and codes for signing in go to the new address from now on, and everybody who was signed in for the profile is signed out.`,
     },
     { kind: 'facts', facts: [fact('Profile', foreign(news.profile)), fact('When', timeInWords(news.atMs))] },
     {
@@ -61,8 +61,8 @@ export function banMail(
     ? 'Your profile was banned, and its API keys are refused'
     : 'Your profile is not banned any more, and its API keys work again';
   const text = isBanned
-    ? `Your profile was banned at ${publicUrl}. Every request that uses one of its keys to the Profile Lookup API is refused while the ban lasts. The keys keep their secrets, rate limits and expiry, and work again when the ban is lifted. Until then you can look at them, withdraw requests and revoke keys, but not request or rename any.`
-    : `The ban of your profile at ${publicUrl} was lifted. Its keys to the Profile Lookup API work again with the same secrets. There is nothing to do.`;
+    ? `Your profile was banned at ${publicUrl}. Every request that uses one of its keys to the ${news.publicName} API is refused while the ban lasts. The keys keep their secrets, rate limits and expiry, and work again when the ban is lifted. Until then you can look at them, withdraw requests and revoke keys, but not request or rename any.`
+    : `The ban of your profile at ${publicUrl} was lifted. Its keys to the ${news.publicName} API work again with the same secrets. There is nothing to do.`;
   return compose('ban', { ...news, identifier: '' }, title, [
     { kind: 'paragraph', text },
     {

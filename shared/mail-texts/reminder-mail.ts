@@ -20,7 +20,7 @@ export function reminderMail(news: ReminderNews): Mail {
   const { identifier, publicUrl, pages, daysLeft } = news;
   const soon = daysLeft <= 1 ? 'within a day' : `in ${daysLeft} days`;
   return compose('reminder', news, `Your API key ${identifier} expires soon`, [
-    { kind: 'paragraph', text: `A key of yours to the Profile Lookup API at ${publicUrl} expires ${soon}.` },
+    { kind: 'paragraph', text: `A key of yours to the ${news.publicName} API at ${publicUrl} expires ${soon}.` },
     {
       kind: 'facts',
       facts: [

@@ -1,5 +1,5 @@
 import type { Mail } from '../mail/mail.ts';
-import { compose, fact } from './compose.ts';
+import { type Asked, compose, fact } from './compose.ts';
 import { foreign, timeInWords } from './mail-wording.ts';
 
 /** What a mail with a code says. Times are milliseconds since 1970. */
@@ -13,20 +13,19 @@ export type SignInNews = {
   clientAddress: string;
   /** `PUBLIC_URL`: origin and optional prefix. */
   publicUrl: string;
-  contact: string | null;
-};
+} & Asked;
 
 /**
  * The mail with the code. It says who asked, and it holds no link with the code in it: scanners of mails follow links, and
  * a code works once. What the asking browser calls itself is left out, since strangers choose it.
  */
 export function signInMail(news: SignInNews): Mail {
-  const { publicUrl } = news;
+  const { publicName, publicUrl } = news;
   const title = 'Your code to sign in';
   return compose('sign-in', { ...news, identifier: '' }, title, [
     {
       kind: 'paragraph',
-      text: `Somebody asked to sign in to the Developer Platform at ${publicUrl} as the owner of the profile ${foreign(news.profile)}. If that was you, type this code into the page where you asked for it, in the same browser:`,
+      text: `Somebody asked to sign in to ${publicName} at ${publicUrl} as the owner of the profile ${foreign(news.profile)}. If that was you, type this code into the page where you asked for it, in the same browser:`,
     },
     { kind: 'code', text: news.code },
     {

@@ -16,7 +16,7 @@ export function suspensionMail(news: SuspensionNews & Pick<DecisionNews, 'reason
   return compose('suspension', news, `Your API key ${identifier} was suspended`, [
     {
       kind: 'paragraph',
-      text: `A key of yours to the Profile Lookup API at ${publicUrl} was suspended by an admin. Every request that uses it is refused while it is suspended.`,
+      text: `A key of yours to the ${news.publicName} API at ${publicUrl} was suspended by an admin. Every request that uses it is refused while it is suspended.`,
     },
     { kind: 'facts', facts: [...factsOf(news), fact('Expires', expiryInWords(expiresAt))] },
     ...quoted('The reason that was given:', news.reason),
@@ -37,7 +37,7 @@ export function resumptionMail(news: SuspensionNews & { isBanned: boolean }): Ma
   return compose('resumption', news, `Your API key ${identifier} is not suspended any more`, [
     {
       kind: 'paragraph',
-      text: `The suspension of a key of yours to the Profile Lookup API at ${publicUrl} was ended by an admin. ${works}`,
+      text: `The suspension of a key of yours to the ${news.publicName} API at ${publicUrl} was ended by an admin. ${works}`,
     },
     { kind: 'facts', facts: [...factsOf(news), fact('Expires', expiryInWords(expiresAt))] },
     ...pageLink(pages, 'The page of this key', `/keys/${identifier}`),

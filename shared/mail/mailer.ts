@@ -14,8 +14,10 @@ import type { MailTarget } from './target.ts';
 /** The longest that a delivery may take, in milliseconds. */
 export const DELIVERY_TIMEOUT_MS = 60_000;
 
-/** Settings that only tests change. */
+/** Who sends, and settings that only tests change. */
 export type MailerOptions = {
+  /** The sender's name: `PUBLIC_NAME`; by default the program's own. */
+  senderName?: string;
   /** The longest that a delivery may take, in milliseconds; by default {@link DELIVERY_TIMEOUT_MS}. */
   timeoutMs?: number;
   /** A certificate authority (PEM) that is trusted instead of the system's. */
@@ -27,9 +29,9 @@ export type MailerOptions = {
   isRemote?: boolean;
 };
 
+type Sender = { name: string; address: string };
 type Server = Extract<MailTarget, { kind: 'server' }>;
 
-const SENDER_NAME = 'Profile Lookup';
 const SENDER_FOR_TRYING_OUT = 'profile-lookup@localhost';
 const SETUP_TIMEOUT_MS = 30_000;
 const FAREWELL_MS = 1_000;
@@ -52,7 +54,8 @@ export function createMailer(target: MailTarget, from: string | null, options: M
       const fault = addressFault(sender, mail);
       if (fault !== null) return { outcome: 'refused', permanent: true, reason: fault };
       try {
-        const message = await composeMessage(mail, sender, target.kind === 'folder' ? '\n' : '\r\n');
+        const named = { name: options.senderName ?? 'Profile Lookup', address: sender };
+        const message = await composeMessage(mail, named, target.kind === 'folder' ? '\n' : '\r\n');
         if (isRehearsal) return { outcome: 'accepted' };
         if (target.kind === 'folder') return await writeToFolder(target.folder, mail, message);
         return await deliver(target, { from: sender, to: mail.to, size: message.length }, message, mail.kind, options);
@@ -81,18 +84,18 @@ function addressFault(sender: string, mail: Mail): string | null {
  * Builds the whole message (RFC 5322, MIME). nodemailer folds and encodes the headers; the caller has checked the
  * addresses.
  */
-async function composeMessage(mail: Mail, sender: string, lineEnd: '\n' | '\r\n'): Promise<Buffer> {
+async function composeMessage(mail: Mail, from: Sender, lineEnd: '\n' | '\r\n'): Promise<Buffer> {
   const root = new MimeNode('multipart/alternative', {
     newline: lineEnd,
     disableFileAccess: true,
     disableUrlAccess: true,
   });
   root.setHeader([
-    { key: 'From', value: { name: SENDER_NAME, address: sender } },
+    { key: 'From', value: from },
     { key: 'To', value: { name: '', address: mail.to } },
     ...(mail.replyTo === undefined ? [] : [{ key: 'Reply-To', value: { name: '', address: mail.replyTo } }]),
     { key: 'Subject', value: cleanForTerminal(mail.subject) },
-    { key: 'Message-ID', value: `<${randomUUID()}@${sender.slice(sender.lastIndexOf('@') + 1)}>` },
+    { key: 'Message-ID', value: `<${randomUUID()}@${from.address.slice(from.address.lastIndexOf('@') + 1)}>` },
     { key: 'Auto-Submitted', value: 'auto-generated' },
   ]);
   root.createChild().setRaw(composePart('text/plain', mail.text));

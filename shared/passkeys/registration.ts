@@ -23,7 +23,8 @@ import { type RelyingParty, relyingPartyOf } from './relying-party.ts';
 /** What a browser needs to make a passkey; all but the names are base64url or numbers, as WebAuthn wants them. */
 export type RegistrationOptions = {
   challenge: string;
-  party: RelyingParty;
+  /** With what the browser's dialog calls it. */
+  party: RelyingParty & { name: string };
   user: { handle: string; name: string };
   algorithms: readonly number[];
   /** The passkeys that this admin has: a device that keeps one of them is to make no second one. */
@@ -35,7 +36,8 @@ const PASSKEY_NAME = textInput({ label: 'name of the passkey', least: 1, most: 6
 
 /** Begins a registration at an address. Throws `forbidden`, `refused` where PUBLIC_URL can't have passkeys, and what challenges throw. */
 export function beginRegistration(access: Access, secret: string): RegistrationOptions {
-  const party = relyingPartyOf(access.config.publicUrl);
+  const { publicUrl, publicName } = access.config;
+  const party = { ...relyingPartyOf(publicUrl), name: publicName };
   const { admin } = findEnrolment(access, secret);
   const challenge = makeChallenge(access, { purpose: 'registration', admin, about: aboutOf(secret) });
   const user = { handle: admin.userHandle.toString('base64url'), name: admin.name };

@@ -134,7 +134,7 @@ async function sendCode(
   try {
     const mailer = await access.mailer();
     if (mailer === null) return 'A sign-in mail was not sent: MAIL_URL is not set.';
-    const { publicUrl, contact } = access.config;
+    const { publicName, publicUrl, contact } = access.config;
     const mail = signInMail({
       to: claim.mailTo?.address ?? NOBODYS_ADDRESS,
       code: showCode(code),
@@ -142,6 +142,7 @@ async function sendCode(
       askedAtMs: nowMs,
       endsAtMs: nowMs + PURPOSES['sign-in code'].lifetimeMs,
       clientAddress: client.address,
+      publicName,
       publicUrl,
       contact,
     });

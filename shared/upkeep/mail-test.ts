@@ -15,8 +15,8 @@ export async function tryMail(deps: Pick<Deps, 'mailer' | 'clock' | 'config'>, t
     throw new AppError('refused', 'MAIL_URL is not set; set it to smtp://user:password@host:587, or to file:<folder>.');
   }
   const sentAt = isoTime(deps.clock.nowMs());
-  const { publicUrl, contact } = deps.config;
-  const delivery = await mailer.send(testMail({ to, sentAt, publicUrl, contact }));
+  const { publicName, publicUrl, contact } = deps.config;
+  const delivery = await mailer.send(testMail({ to, sentAt, publicName, publicUrl, contact }));
   if (delivery.outcome === 'accepted') return;
   const isForGood = delivery.outcome === 'refused' && delivery.permanent;
   throw new AppError(isForGood ? 'refused' : 'try_later', delivery.reason);

@@ -1,5 +1,5 @@
 import type { Config } from '../../../shared/config/config.ts';
-import { type BarLink, barItems, barMenu, type FramedPage, framePage, topBar } from '../../frame/frame.ts';
+import { type BarLink, barItems, barMenu, type FramedPage, foot, framePage, topBar } from '../../frame/frame.ts';
 import { type Html, html, slug } from '../../html.ts';
 import { readOperations, resolved } from '../openapi/read.ts';
 import type { Example, Header, OpenApi } from '../openapi/types.ts';
@@ -44,7 +44,7 @@ ${bar(config)}
 <div class="columns">
 <nav class="contents" aria-label="Contents"><details open><summary>Contents</summary>${contents(entries)}</details></nav>
 <main id="content" tabindex="-1">
-<section class="hero"><h1>${info.title}</h1><p class="lead">${info.summary}</p>${intro?.body ?? ''}
+<section class="hero"><h1>${info.title} API</h1><p class="lead">${info.summary}</p>${intro?.body ?? ''}
 <p>Base address: <code>${servers[0]?.url ?? ''}</code></p>${contactLine(info)}</section>
 ${guide.map(({ heading, body }) => section(slug(heading ?? ''), heading ?? '', html`${body}${AFTER[slug(heading ?? '')]?.(document) ?? ''}`))}
 ${groups.map(({ id, name, description, operations }) =>
@@ -64,8 +64,9 @@ ${section(
   )}`,
 )}
 </main>
-</div>`;
-  return framePage({ title: `${info.title} API`, description: info.summary, style, scripts: [script], body });
+</div>
+${foot(html``)}`;
+  return framePage(config, { title: 'API documentation', description: info.summary, style, scripts: [script], body });
 }
 
 /** The bar at the top: the way to one's keys, where there are such pages, and this page in its other forms. */

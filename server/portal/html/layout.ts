@@ -1,5 +1,5 @@
 import type { Config } from '../../../shared/config/config.ts';
-import { type BarLink, barItems, barMenu, type FramedPage, framePage, topBar } from '../../frame/frame.ts';
+import { type BarLink, barItems, barMenu, type FramedPage, foot, framePage, topBar } from '../../frame/frame.ts';
 import { type Html, html } from '../../html.ts';
 import { publicPath } from '../../http/public-path.ts';
 import type { Page } from '../requests/request-context.ts';
@@ -32,9 +32,9 @@ const LINKS: Record<'owner' | 'admin' | 'nobody', { bar: readonly BarLink[]; men
 
 /** Lays out a page: head, links for who sees it (none where that is not known), `<main>`, foot. */
 export function layPage(config: Config, visitor: Visitor | null, page: Page): FramedPage {
-  const { title, refusal, body, scripts = [], goOn } = page;
-  return framePage({
-    title: `${refusal === undefined ? '' : 'Error: '}${title}`,
+  const { title, where, refusal, body, scripts = [], goOn } = page;
+  return framePage(config, {
+    title: [`${refusal === undefined ? '' : 'Error: '}${title}`, ...(where === undefined ? [] : [where])].join(' – '),
     style,
     scripts: [localTime, ...scripts],
     hasForms: true,
@@ -45,7 +45,7 @@ ${visitor === null ? topBar(config, null) : navigation(config, visitor)}
 <main id="main" tabindex="-1">
 ${visitor?.flash ? html`<p class="flash" role="status">${visitor.flash}</p>` : ''}${body}
 </main>
-<footer><p><a href="${publicPath(config, '/docs')}">API documentation</a> · <a href="${publicPath(config, '/developers/found')}">Found a secret?</a></p>${contactLine(config)}<p id="zone" hidden>Times are in the zone of this browser, <span class="zone"></span>.</p></footer>`,
+${foot(html`<p><a href="${publicPath(config, '/docs')}">API documentation</a> · <a href="${publicPath(config, '/developers/found')}">Found a secret?</a></p>${contactLine(config)}<p id="zone" hidden>Times are in the zone of this browser, <span class="zone"></span>.</p>`)}`,
   });
 }
 

@@ -20,7 +20,7 @@ const create = () =>
   navigator.credentials.create({
     publicKey: {
       challenge: bytesOf(challenge),
-      rp: { id: party.id, name: 'Profile Lookup' },
+      rp: { id: party.id, name: party.name },
       user: { id: bytesOf(user.handle), name: user.name, displayName: user.name },
       excludeCredentials: known,
       pubKeyCredParams: algorithms.map((alg) => ({ type: 'public-key', alg })),

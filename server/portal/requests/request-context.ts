@@ -32,6 +32,8 @@ export type Visit = {
 export type Page = {
   /** What the page is, first in the window's title. */
   title: string;
+  /** Where it is, which follows, such as `API keys`. */
+  where?: string;
   /** Everything in `<main>`, with its `<h1>`. */
   body: Html;
   /** Why what was sent is refused: gives the answer its status, and the title the word "Error". */

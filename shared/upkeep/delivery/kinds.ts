@@ -19,7 +19,7 @@ import type { NoticeKey } from '../../outbox/rows.ts';
 export type Sent = {
   to: string;
   nowMs: number;
-  config: Pick<Config, 'publicUrl' | 'contact' | 'developerPlatform' | 'mail'>;
+  config: Pick<Config, 'publicName' | 'publicUrl' | 'contact' | 'developerPlatform' | 'mail'>;
 };
 
 /** What every mail says: whom it goes to, where the service and its pages are, and when that happened that it tells of. */
@@ -50,9 +50,9 @@ const ABOUT_KEYS: Partial<Record<NoticeKind, OfKey>> = {
 /** Writes the mail of a notice; null where what it tells of is no longer so. */
 export function noticeMail(claimed: Claimed, { to, nowMs, config }: Sent): Mail | null {
   const { key, kind, about, at, profile, recipient, isBanned } = claimed;
-  const { publicUrl, contact } = config;
+  const { publicName, publicUrl, contact } = config;
   const pages = recipient.startsWith('admin') ? adminPages(config) : ownerPages(config);
-  const common = { to, nowMs, atMs: at, publicUrl, contact, pages };
+  const common = { to, nowMs, atMs: at, publicName, publicUrl, contact, pages };
   if (key !== null) return ABOUT_KEYS[kind]?.(key, claimed, common) ?? null;
   if ('admin' in about) return enrolmentMail({ ...common, ...about });
   if (profile === null) return null;

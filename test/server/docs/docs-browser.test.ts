@@ -7,7 +7,7 @@ import { type OpenPage, startBrowser } from '../../support/portal/browser.ts';
 import { hasChromium } from '../../support/portal/chromium.ts';
 
 const server = await startTestServer();
-const document = servedDocument(server.deps.config.publicUrl);
+const document = servedDocument(server.deps.config);
 const operations = readOperations(document).map(({ operation }) => operation);
 
 describe('the page as it is sent', () => {

@@ -19,6 +19,8 @@ import { ROUTES } from '../../support/requests.ts';
 
 const { server, keys, document } = await startSampleServer();
 
+const at = (publicUrl: string) => ({ publicUrl, publicName: 'Linkhive', contact: null });
+
 describe('the document', () => {
   test('is what /openapi.json says, for programs of any origin of their own to keep', async () => {
     const answer = await get(server, '/openapi.json');
@@ -38,7 +40,7 @@ describe('the document', () => {
 
   for (const publicUrl of ['http://127.0.0.1:3000', 'https://example.org/profiles', 'https://api.example.net']) {
     test(`of ${publicUrl} is valid by Redocly’s recommended rules, without a warning`, async () => {
-      const source = JSON.stringify(servedDocument(publicUrl));
+      const source = JSON.stringify(servedDocument(at(publicUrl)));
       const config = await createConfig({ extends: ['recommended'] });
       const problems = await lintFromString({ source, config, absoluteRef: join(PROJECT, 'openapi.json') });
       expect(problems.map(({ ruleId, message, location }) => [ruleId, message, location[0]?.pointer])).toEqual([]);
@@ -51,11 +53,12 @@ describe('the document', () => {
     expect(isSame ? 'up to date' : 'out of date: bun run openapi').toBe('up to date');
   });
 
-  test('says where the server is, whatever characters its address has, and its own version', () => {
+  test('says whose the server is and where, whatever characters its address has, and its own version', () => {
     for (const publicUrl of ['https://example.org/profiles', "https://example.org/a&b$&'c"]) {
-      const { servers, info, openapi } = servedDocument(publicUrl);
-      expect([openapi, info.version, servers[0]?.url]).toEqual(['3.1.0', '1.0.0', `${publicUrl}/api`]);
-      expect(JSON.stringify(servedDocument(publicUrl))).not.toContain('127.0.0.1');
+      const { servers, info, openapi } = servedDocument(at(publicUrl));
+      expect([openapi, info.version, info.title]).toEqual(['3.1.0', '1.0.0', 'Linkhive']);
+      expect(servers[0]?.url).toBe(`${publicUrl}/api`);
+      expect(JSON.stringify(servedDocument(at(publicUrl)))).not.toContain('127.0.0.1');
     }
   });
 

@@ -28,7 +28,7 @@ describe('/docs.md', () => {
   });
 
   test('has every operation, in the order of the document', () => {
-    const operations = readOperations(servedDocument(server.deps.config.publicUrl));
+    const operations = readOperations(servedDocument(server.deps.config));
     const headings = operations.map(({ path, operation }) => `### ${operation.summary}\n\nGET \`${path}\` (`);
     const places = headings.map((heading) => markdown.indexOf(heading));
     expect(places).not.toContain(-1);

@@ -14,6 +14,9 @@ const file = (name: string, text: string) => {
   return path;
 };
 
+const svg = (attributes: string) =>
+  `<?xml version="1.0"?>\n<svg xmlns="http://www.w3.org/2000/svg" ${attributes}></svg>`;
+
 function faultOf(variables: Record<string, string>): AppError | null {
   try {
     readConfig(variables);
@@ -32,6 +35,9 @@ test('with nothing set, everything has the default that docs/operating.md names'
     tls: null,
     trustedProxies: null,
     mail: null,
+    publicName: 'Profile Lookup',
+    publicLogo: null,
+    publicColor: null,
     defaultRateLimits: [
       { quota: 60, windowSeconds: 60 },
       { quota: 5000, windowSeconds: 86_400 },
@@ -74,6 +80,14 @@ describe('a bad value stops the program with the variable’s name', () => {
     ['MAIL_FROM', { MAIL_URL: 'smtp://mail.example.org' }],
     ['MAIL_FROM', { MAIL_FROM: 'a@example.org, b@example.org' }],
     ['ADMIN_EMAIL', { ADMIN_EMAIL: 'a@example.org\r\nBcc: b@example.org' }],
+    ['PUBLIC_NAME', { PUBLIC_NAME: 'x'.repeat(41) }],
+    ['PUBLIC_NAME', { PUBLIC_NAME: ' ' }],
+    ['PUBLIC_NAME', { PUBLIC_NAME: 'Link\r\nBcc: b@example.org' }],
+    ['PUBLIC_NAME', { PUBLIC_NAME: 'Link\u202ehive' }],
+    ['PUBLIC_LOGO', { PUBLIC_LOGO: join(folder, 'none') }],
+    ['PUBLIC_LOGO', { PUBLIC_LOGO: file('page.svg', '<html></html>') }],
+    ['PUBLIC_COLOR', { PUBLIC_COLOR: '#fff' }],
+    ['PUBLIC_COLOR', { PUBLIC_COLOR: 'red' }],
     ['SECURITY_CONTACT', { SECURITY_CONTACT: 'call us' }],
     ['DEFAULT_RATE_LIMITS', { DEFAULT_RATE_LIMITS: '60/1m,1/60s' }],
     ['DEFAULT_RATE_LIMITS', { DEFAULT_RATE_LIMITS: '0/1m' }],
@@ -88,7 +102,10 @@ describe('a bad value stops the program with the variable’s name', () => {
     ['DATABASE_MUST_EXIST', { DATABASE_MUST_EXIST: 'yes' }],
   ];
   for (const [name, variables] of cases) {
-    test(`${name} in ${Object.keys(variables).join(', ')}: ${Object.values(variables).at(-1)?.split('/').at(-1)}`, () => {
+    test(`${name} in ${Object.keys(variables).join(', ')}: ${Object.values(variables)
+      .at(-1)
+      ?.split(/[/\r\n]/)
+      .at(-1)}`, () => {
       const fault = faultOf(variables);
       expect(fault?.code).toBe('bad_config');
       expect(fault?.message.startsWith(name)).toBe(true);
@@ -116,6 +133,15 @@ test('the sentence of each variable says what is allowed', () => {
     ],
     [{ MAIL_FROM: 'x', MAIL_URL: 'smtp://mail.example.org' }, 'must be one plain e-mail address.'],
     [{ ADMIN_EMAIL: 'x' }, 'must be one plain e-mail address, or several separated by commas.'],
+    [{ PUBLIC_NAME: 'x\ny' }, 'must be one line of 1 to 40 characters.'],
+    [{ PUBLIC_LOGO: '/x' }, "names a file that can't be read: /x."],
+    [{ PUBLIC_LOGO: file('x.gif', 'GIF89a') }, `must name an SVG or PNG file: ${join(folder, 'x.gif')}.`],
+    [{ PUBLIC_LOGO: file('big', 'x'.repeat(32_769)) }, `names more than 32 KiB: ${join(folder, 'big')}.`],
+    [
+      { PUBLIC_LOGO: file('wide.svg', svg('viewBox="0 0 32 16"')) },
+      `must name a square picture; it is 32 × 16: ${join(folder, 'wide.svg')}.`,
+    ],
+    [{ PUBLIC_COLOR: '#12345g' }, 'must be #rrggbb, for example #4338ca.'],
     [{ CONTACT: 'x' }, 'must be an e-mail address or a http or https address.'],
     [{ SECURITY_CONTACT: 'x' }, 'must be an e-mail address or a https, mailto or tel address.'],
     [{ DEVELOPER_PLATFORM: 'x' }, 'must be one of on, off.'],
@@ -183,4 +209,28 @@ test('only this machine is loopback', () => {
   for (const host of ['127.0.0.1', '127.8.9.1', '::1', 'localhost']) expect(isLoopback(host)).toBe(true);
   for (const host of ['0.0.0.0', '::', '10.0.0.1', '128.0.0.1', '127.0.0.1.example.org'])
     expect(isLoopback(host)).toBe(false);
+});
+
+test('PUBLIC_NAME, PUBLIC_LOGO and PUBLIC_COLOR may be what their sentences say', () => {
+  const png = Buffer.alloc(40);
+  png.set([
+    0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 0, 0, 0, 13, 0x49, 0x48, 0x44, 0x52, 0, 0, 0, 64, 0, 0, 0, 64,
+  ]);
+  const path = join(folder, 'logo.png');
+  writeFileSync(path, png);
+  const { publicName, publicLogo, publicColor } = readConfig({
+    PUBLIC_NAME: `Łink 😀${'x'.repeat(34)}`,
+    PUBLIC_LOGO: path,
+    PUBLIC_COLOR: '#AbCdEf',
+  });
+  expect([[...publicName].length, publicLogo, publicColor]).toEqual([
+    40,
+    `data:image/png;base64,${png.toString('base64')}`,
+    '#abcdef',
+  ]);
+  for (const attributes of ['viewBox="0 0 32 32"', "viewBox='-1,-1 2.5,2.5'", 'width="48" height="48px"']) {
+    expect(readConfig({ PUBLIC_LOGO: file('logo.svg', svg(attributes)) }).publicLogo).toStartWith(
+      'data:image/svg+xml;base64,',
+    );
+  }
 });

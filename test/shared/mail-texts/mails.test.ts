@@ -20,6 +20,7 @@ const DECISION = {
   isOwnDoing: false,
   atMs: Date.parse('2026-01-31T12:00:00Z'),
   publicUrl: 'https://profiles.example.org',
+  publicName: 'Profile Lookup',
   contact: null,
   pages: null as string | null,
 };
@@ -34,6 +35,7 @@ const REQUEST = {
   requestedPermissions: ['api.lookup'] as const,
   projectUrl: 'https://map.example.net/about',
   expectedUsage: '200 lookups a day',
+  publicName: 'Profile Lookup',
   contact: null,
   pages: null as string | null,
 };

@@ -25,6 +25,7 @@ export const NEWS: ApprovalNews = {
   expiresAtMs: Date.parse('2027-01-31T12:00:00Z'),
   predecessor: null,
   publicUrl: 'https://profiles.example.org',
+  publicName: 'Profile Lookup',
   contact: null,
   pages: null,
 };

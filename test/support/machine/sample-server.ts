@@ -32,5 +32,5 @@ export async function startSampleServer() {
     onKeys: effectsOnKeys(onBox('test')),
   });
   giveKeysTo(server.deps, 8);
-  return { server, keys, document: servedDocument(server.deps.config.publicUrl) };
+  return { server, keys, document: servedDocument(server.deps.config) };
 }

@@ -41,7 +41,7 @@ function heldTo(origin: string): Held {
   const publicUrl = publicUrls.get(new URL(origin).port) ?? 'http://127.0.0.1:3000';
   const known = byPublicUrl.get(publicUrl);
   if (known !== undefined) return known;
-  const held = hold(servedDocument(publicUrl));
+  const held = hold(servedDocument({ publicUrl, publicName: 'Profile Lookup', contact: null }));
   byPublicUrl.set(publicUrl, held);
   return held;
 }

@@ -32,7 +32,7 @@ async function look(page: Page, width: number, colorScheme: 'light' | 'dark', ru
     width: await page.evaluate('document.documentElement.scrollWidth'),
     violations: violations.map(({ id, nodes }) => [id, nodes.map(({ html }) => html)]),
     small: await page.$$eval(TARGETS, (all) =>
-      all.filter((one) => one.getBoundingClientRect().height < 24).map((one) => one.outerHTML),
+      all.filter((one) => one.checkVisibility() && one.getBoundingClientRect().height < 24).map((one) => one.outerHTML),
     ),
   };
   expect(seen).toEqual({ url: page.url(), width, violations: [], small: [] });

@@ -352,6 +352,15 @@ test('mails that wait in a backup are dropped when it is restored, which is said
   expect(w.mailed()).toHaveLength(1);
 });
 
+test('PUBLIC_NAME is who sends a mail and whose API it is about', async () => {
+  const w = await world({ PUBLIC_NAME: 'Linkhive' });
+  await w.reject(await request(w.deps));
+  const { raw = '' } = w.smtp.received[0] ?? {};
+  expect(raw).toMatch(/^From: Linkhive </m);
+  expect(raw).toContain('Your request for a key to the Linkhive API at');
+  expect(raw).not.toContain('Profile Lookup');
+});
+
 describe('CONTACT', () => {
   test('stands in a mail as a sentence, and as Reply-To where it is an address', async () => {
     const w = await world({ CONTACT: 'help@example.org' });

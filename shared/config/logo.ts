@@ -1,0 +1,52 @@
+import { readFileSync, statSync } from 'node:fs';
+import { AppError } from '../errors.ts';
+import { badVariable } from './network.ts';
+
+/** The largest logo, in KiB: each page has it in it, as a picture and as its icon. */
+const MAX_KIB = 32;
+
+const PNG = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
+
+/**
+ * The square SVG or PNG of a path as a `data:` URL. Throws `bad_config` with the variable's name where it can't be read, is
+ * larger than 32 KiB, neither of both, or not square.
+ */
+export function readLogo(name: string, path: string): string {
+  const bytes = read(name, path);
+  const picture = readPng(bytes) ?? readSvg(bytes.toString());
+  if (picture === null) throw badVariable(name, `must name an SVG or PNG file: ${path}`);
+  const { type, width, height } = picture;
+  if (width !== height) throw badVariable(name, `must name a square picture; it is ${width} × ${height}: ${path}`);
+  return `data:${type};base64,${bytes.toString('base64')}`;
+}
+
+function read(name: string, path: string): Buffer {
+  try {
+    if (statSync(path).size > MAX_KIB * 1_024) throw badVariable(name, `names more than ${MAX_KIB} KiB: ${path}`);
+    return readFileSync(path);
+  } catch (cause) {
+    throw cause instanceof AppError ? cause : badVariable(name, `names a file that can't be read: ${path}`);
+  }
+}
+
+type Picture = { type: string; width: number; height: number };
+
+/** The size of a PNG, which its first chunk has (W3C PNG, section 11.2.1). */
+function readPng(bytes: Buffer): Picture | null {
+  if (bytes.length < 24 || !bytes.subarray(0, PNG.length).equals(PNG)) return null;
+  return { type: 'image/png', width: bytes.readUInt32BE(16), height: bytes.readUInt32BE(20) };
+}
+
+/** The size of an SVG, by its `viewBox`, or else its width and height. Without the namespace, browsers show none. */
+function readSvg(text: string): Picture | null {
+  const root = /<svg\b[^>]*>/.exec(text)?.[0];
+  if (root === undefined || !/\sxmlns=["']http:\/\/www\.w3\.org\/2000\/svg["']/.test(root)) return null;
+  const box = /\sviewBox=["']\s*[-\d.]+[\s,]+[-\d.]+[\s,]+([\d.]+)[\s,]+([\d.]+)\s*["']/.exec(root);
+  const [width, height] =
+    box === null
+      ? ['width', 'height'].map((side) => new RegExp(`\\s${side}=["']([\\d.]+)`).exec(root)?.[1])
+      : box.slice(1);
+  return width === undefined || height === undefined
+    ? null
+    : { type: 'image/svg+xml', width: Number(width), height: Number(height) };
+}

@@ -1,0 +1,82 @@
+import { describe, expect, test } from 'bun:test';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { accentsOf, colourOf } from '../../../server/frame/accent.ts';
+import { addAdmin } from '../../../shared/admins/admins.ts';
+import { onBox } from '../../support/actors.ts';
+import { secretOf } from '../../support/portal/admins.ts';
+import { type OpenPage, startBrowser } from '../../support/portal/browser.ts';
+import { hasChromium } from '../../support/portal/chromium.ts';
+import { expectUsable } from '../../support/portal/looking.ts';
+import { ownerWorld } from '../../support/portal/owner-pages.ts';
+import { serverOfPages, unescaped, visit } from '../../support/portal/pages.ts';
+import { tempFolder } from '../../support/world.ts';
+
+// Whose service it is: PUBLIC_NAME, PUBLIC_LOGO and PUBLIC_COLOR on all pages and in the documents.
+
+const LOGO = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 8 8"><script>document.title = 'run'</script><rect width="8" height="8"/></svg>`;
+const logo = join(tempFolder(), 'logo.svg');
+writeFileSync(logo, LOGO);
+const LOGO_URL = `data:image/svg+xml;base64,${btoa(LOGO)}`;
+
+const world = await ownerWorld({
+  PUBLIC_URL: 'http://localhost:3000',
+  PUBLIC_NAME: 'Link<hive> & Co',
+  PUBLIC_LOGO: logo,
+  PUBLIC_COLOR: '#ffcc00',
+});
+const server = await serverOfPages(world);
+
+const PATHS = ['/developers', '/developers/sign-in', '/developers/nothing', '/docs'];
+
+test('all pages are titled and headed with the name, and have the logo as their icon', async () => {
+  for (const path of PATHS) {
+    const page = await (await fetch(server.url + path)).text();
+    expect(page).toMatch(/<title>[^<]+ – Link&lt;hive&gt; &amp; Co<\/title>/);
+    expect(page).toContain(`<img src="${LOGO_URL}" alt="" width="24" height="24">`);
+    expect(page).toContain(`<link rel="icon" href="${LOGO_URL}">`);
+    for (const scheme of ['light', 'dark'] as const) {
+      expect(page).toContain(
+        `<meta name="theme-color" media="(prefers-color-scheme: ${scheme})" content="${colourOf('card')[scheme]}">`,
+      );
+    }
+    // What the service runs on is said in the foot alone.
+    expect(page.replace(/<figure class="code">.*?<\/figure>/gs, '').split('Profile Lookup')).toHaveLength(2);
+    expect(page).toContain('<p>Runs on Profile Lookup.</p></footer>');
+  }
+});
+
+test('both documents are titled with it, and so is a passkey', async () => {
+  const titleOf = async (path: string) =>
+    ((await (await fetch(server.url + path)).json()) as { info: { title: string } }).info.title;
+  expect(await titleOf('/openapi.json')).toBe('Link<hive> & Co');
+  expect(await titleOf('/manage/openapi.json')).toBe('Link<hive> & Co for backends and profilectl');
+  const { address } = addAdmin(world.access, 'Grace', onBox('root'));
+  const page = await visit(world, '/developers/enrol', { form: { secret: secretOf(address) } });
+  expect(JSON.parse(unescaped(/data-options="([^"]*)"/.exec(page.body)?.[1] ?? '{}')).party).toEqual({
+    id: 'localhost',
+    origin: 'http://localhost:3000',
+    name: 'Link<hive> & Co',
+  });
+});
+
+const openPage = (hasChromium ? await startBrowser() : null) as OpenPage;
+
+describe.skipIf(!hasChromium)('in a browser', () => {
+  test('the colour is readable in light and dark, a script in the logo does not run, and no policy is violated', async () => {
+    const accents = accentsOf('#ffcc00');
+    for (const colorScheme of ['light', 'dark'] as const) {
+      const { page, troubles } = await openPage(`${server.url}/developers/sign-in`, { width: 1280, colorScheme });
+      const ground = await page.evaluate<string>(
+        "getComputedStyle(document.querySelector('main button')).backgroundColor",
+      );
+      expect(ground).toBe(Bun.color(accents[colorScheme], 'rgb') as string);
+      expect(await page.title()).toBe('Sign in – Link<hive> & Co');
+      expect(await page.evaluate<number>("document.querySelector('.brand img').naturalWidth")).toBeGreaterThan(0);
+      await expectUsable(page);
+      await page.goto(`${server.url}/docs`);
+      await expectUsable(page);
+      expect(troubles).toEqual([]);
+    }
+  }, 60_000);
+});
