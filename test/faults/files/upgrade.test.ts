@@ -52,7 +52,7 @@ test('killed at any moment, an upgrade leaves the old schema or the new one, who
   const script = join(folder, 'open.ts');
   writeFileSync(
     script,
-    `import { openDatabase } from ${JSON.stringify(join(PROJECT, 'shared/db/open.ts'))};
+    `import { openDatabase } from ${JSON.stringify(join(PROJECT, 'shared/db-files/open.ts'))};
      console.log('ready');
      openDatabase(process.argv[2], 'serve').$client.close();`,
   );

@@ -11,7 +11,7 @@ const MIB = 1_048_576;
 
 /** Two connections of a process of its own: one has always begun to read before the other ends, 5 ms later. */
 const READERS = (path: string) => `
-  import { openDatabase } from ${JSON.stringify(join(PROJECT, 'shared/db/open.ts'))};
+  import { openDatabase } from ${JSON.stringify(join(PROJECT, 'shared/db-files/open.ts'))};
   const readers = [1, 2].map(() => openDatabase(${JSON.stringify(path)}, 'use').$client);
   const begin = (reader) => {
     reader.run('BEGIN');

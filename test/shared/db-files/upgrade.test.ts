@@ -51,7 +51,7 @@ test('of eight that start at once on an older database one copies and upgrades i
   const script = join(folder, 'open.ts');
   writeFileSync(
     script,
-    `import { openDatabase } from ${JSON.stringify(join(PROJECT, 'shared/db/open.ts'))};
+    `import { openDatabase } from ${JSON.stringify(join(PROJECT, 'shared/db-files/open.ts'))};
      const db = openDatabase(${JSON.stringify(path)}, 'serve');
      console.log(db.$client.query('SELECT count(*) AS n FROM migrations').get().n);`,
   );

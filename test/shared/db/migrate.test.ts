@@ -56,7 +56,7 @@ test('ten processes that start at once on a new database all find it migrated', 
   const script = join(folder, 'open.ts');
   writeFileSync(
     script,
-    `import { openDatabase } from ${JSON.stringify(join(PROJECT, 'shared/db/open.ts'))};
+    `import { openDatabase } from ${JSON.stringify(join(PROJECT, 'shared/db-files/open.ts'))};
      const db = openDatabase(${JSON.stringify(path('crowd'))}, 'fill');
      console.log(db.$client.query('SELECT count(*) AS n FROM migrations').get().n);`,
   );
