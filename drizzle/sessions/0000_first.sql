@@ -1,5 +1,4 @@
--- IF NOT EXISTS: files of the versions that had no migrations keep these tables with their rows.
-CREATE TABLE IF NOT EXISTS `known_browsers` (
+CREATE TABLE `known_browsers` (
 	`token_hash` blob NOT NULL,
 	`profile_id` integer NOT NULL,
 	`generation` integer NOT NULL,
@@ -10,27 +9,27 @@ CREATE TABLE IF NOT EXISTS `known_browsers` (
 	CONSTRAINT "known_browsers_address_hash" CHECK(length("known_browsers"."address_hash") = 32)
 ) STRICT, WITHOUT ROWID;
 --> statement-breakpoint
-CREATE INDEX IF NOT EXISTS `known_browsers_signed_in` ON `known_browsers` (`signed_in_at`);--> statement-breakpoint
-CREATE TABLE IF NOT EXISTS `mail_counts` (
+CREATE INDEX `known_browsers_signed_in` ON `known_browsers` (`signed_in_at`);--> statement-breakpoint
+CREATE TABLE `mail_counts` (
 	`id` integer PRIMARY KEY NOT NULL,
 	`counted_under` blob NOT NULL,
 	`at` integer NOT NULL,
 	CONSTRAINT "mail_counts_counted_under" CHECK(length("mail_counts"."counted_under") = 32)
 ) STRICT;
 --> statement-breakpoint
-CREATE INDEX IF NOT EXISTS `mail_counts_under` ON `mail_counts` (`counted_under`,`at`);--> statement-breakpoint
-CREATE INDEX IF NOT EXISTS `mail_counts_at` ON `mail_counts` (`at`);--> statement-breakpoint
-CREATE TABLE IF NOT EXISTS `settings` (
+CREATE INDEX `mail_counts_under` ON `mail_counts` (`counted_under`,`at`);--> statement-breakpoint
+CREATE INDEX `mail_counts_at` ON `mail_counts` (`at`);--> statement-breakpoint
+CREATE TABLE `settings` (
 	`name` text PRIMARY KEY NOT NULL,
 	`value` blob NOT NULL
 ) STRICT, WITHOUT ROWID;
 --> statement-breakpoint
-CREATE TABLE IF NOT EXISTS `token_uses` (
+CREATE TABLE `token_uses` (
 	`identifier` text PRIMARY KEY NOT NULL,
 	`used_at` integer NOT NULL
 ) STRICT, WITHOUT ROWID;
 --> statement-breakpoint
-CREATE TABLE IF NOT EXISTS `untold_sign_ins` (
+CREATE TABLE `untold_sign_ins` (
 	`id` integer PRIMARY KEY NOT NULL,
 	`profile_id` integer NOT NULL,
 	`generation` integer NOT NULL,
@@ -40,3 +39,63 @@ CREATE TABLE IF NOT EXISTS `untold_sign_ins` (
 	`client_agent` text NOT NULL,
 	CONSTRAINT "untold_sign_ins_address_hash" CHECK(length("untold_sign_ins"."address_hash") = 32)
 ) STRICT;
+--> statement-breakpoint
+CREATE TABLE `sign_ins` (
+	`id` integer PRIMARY KEY AUTOINCREMENT NOT NULL,
+	`kind` text NOT NULL,
+	`token_hash` blob NOT NULL,
+	`identifier` text,
+	`machine` text,
+	`profile_id` integer,
+	`address_hash` blob,
+	`admin` text,
+	`generation` integer NOT NULL,
+	`opened_by` text,
+	`started_at` integer NOT NULL,
+	`last_used_at` integer NOT NULL,
+	`idle_until` integer NOT NULL,
+	`ends_at` integer NOT NULL,
+	`ended_at` integer,
+	`client_address` text NOT NULL,
+	`client_agent` text NOT NULL,
+	CONSTRAINT "sign_ins_kind" CHECK("sign_ins"."kind" IN ('browser', 'profilectl')),
+	CONSTRAINT "sign_ins_machine" CHECK(("sign_ins"."kind" = 'profilectl') = ("sign_ins"."identifier" IS NOT NULL) AND ("sign_ins"."identifier" IS NULL) = ("sign_ins"."machine" IS NULL)),
+	CONSTRAINT "sign_ins_token_hash" CHECK(length("sign_ins"."token_hash") = 32),
+	CONSTRAINT "sign_ins_address_hash" CHECK(length("sign_ins"."address_hash") = 32),
+	CONSTRAINT "sign_ins_whose" CHECK(("sign_ins"."profile_id" IS NULL) = ("sign_ins"."address_hash" IS NULL) AND ("sign_ins"."profile_id" IS NULL) <> ("sign_ins"."admin" IS NULL)),
+	CONSTRAINT "sign_ins_idle" CHECK("sign_ins"."idle_until" <= "sign_ins"."ends_at")
+) STRICT;
+--> statement-breakpoint
+CREATE UNIQUE INDEX `sign_ins_token_hash` ON `sign_ins` (`token_hash`);--> statement-breakpoint
+CREATE UNIQUE INDEX `sign_ins_identifier` ON `sign_ins` (`identifier`);--> statement-breakpoint
+CREATE INDEX `sign_ins_profile` ON `sign_ins` (`profile_id`) WHERE profile_id IS NOT NULL;--> statement-breakpoint
+CREATE INDEX `sign_ins_admin` ON `sign_ins` (`admin`) WHERE admin IS NOT NULL;--> statement-breakpoint
+CREATE TABLE `tickets` (
+	`id` integer PRIMARY KEY NOT NULL,
+	`purpose` text NOT NULL,
+	`found_by` blob NOT NULL,
+	`proof` blob,
+	`profile_id` integer,
+	`address_hash` blob,
+	`admin` text,
+	`generation` integer NOT NULL,
+	`opened_by` text,
+	`about` text NOT NULL,
+	`made_at` integer NOT NULL,
+	`until` integer NOT NULL,
+	`kept_until` integer NOT NULL,
+	`used_at` integer,
+	`tries_left` integer,
+	`made_into` integer,
+	CONSTRAINT "tickets_purpose" CHECK("tickets"."purpose" IN ('sign-in code', 'login code', 'login redirect', 'hand-over', 'enrolment', 'registration', 'decision', 'used challenge')),
+	CONSTRAINT "tickets_found_by" CHECK(length("tickets"."found_by") = 32),
+	CONSTRAINT "tickets_proof" CHECK(length("tickets"."proof") = 32),
+	CONSTRAINT "tickets_address_hash" CHECK(length("tickets"."address_hash") = 32),
+	CONSTRAINT "tickets_whose" CHECK(("tickets"."profile_id" IS NULL) = ("tickets"."address_hash" IS NULL) AND ("tickets"."profile_id" IS NULL) <> ("tickets"."admin" IS NULL)),
+	CONSTRAINT "tickets_tries_left" CHECK("tickets"."tries_left" >= 0)
+) STRICT;
+--> statement-breakpoint
+CREATE INDEX `tickets_found_by` ON `tickets` (`purpose`,`found_by`);--> statement-breakpoint
+CREATE UNIQUE INDEX `tickets_one_each` ON `tickets` (`purpose`,`found_by`) WHERE purpose <> 'login code';--> statement-breakpoint
+CREATE INDEX `tickets_profile` ON `tickets` (`profile_id`) WHERE profile_id IS NOT NULL;--> statement-breakpoint
+CREATE INDEX `tickets_admin` ON `tickets` (`admin`) WHERE admin IS NOT NULL;

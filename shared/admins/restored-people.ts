@@ -1,6 +1,6 @@
 import { eq } from 'drizzle-orm';
 import type { Actor } from '../actor.ts';
-import { hasColumn } from '../db/catalog.ts';
+import { hasTable } from '../db/catalog.ts';
 import type { Db, Sqlite } from '../db/connect.ts';
 import { admins, passkeys, platformTokens } from '../db/schema/people.ts';
 import { withTables } from '../db/tables.ts';
@@ -26,17 +26,15 @@ export type KnownPeople = { admins: ReadonlySet<string>; passkeys: ReadonlySet<s
 /** Nobody: the people of a database that is missing or damaged. */
 export const NOBODY: KnownPeople = { admins: new Set(), passkeys: new Set(), tokens: new Set() };
 
-/** Reads who is in a database; nobody is in one of an older schema. Throws what SQLite throws. */
+/** Reads who is in a database. Throws what SQLite throws. */
 export function readPeople(sqlite: Sqlite): KnownPeople {
-  if (!hasPeople(sqlite)) return NOBODY;
+  if (!hasTable(sqlite, 'platform_tokens')) return NOBODY;
   const db = withTables({ $client: sqlite });
   const known = (rows: { bytes: Buffer }[]) => new Set(rows.map(({ bytes }) => bytes.toString('hex')));
   return {
     admins: known(db.select({ bytes: admins.userHandle }).from(admins).all()),
     passkeys: known(db.select({ bytes: passkeys.credentialId }).from(passkeys).all()),
-    tokens: hasTokens(sqlite)
-      ? known(db.select({ bytes: platformTokens.tokenHash }).from(platformTokens).all())
-      : new Set(),
+    tokens: known(db.select({ bytes: platformTokens.tokenHash }).from(platformTokens).all()),
   };
 }
 
@@ -46,12 +44,10 @@ export function readPeople(sqlite: Sqlite): KnownPeople {
  */
 export function settlePeople(copy: Sqlite, known: KnownPeople, decision: PeopleDecision): RestoredPeople {
   const found: RestoredPeople = { admins: [], passkeys: [], tokens: [] };
-  // A copy of an older schema has no people.
-  if (!hasPeople(copy)) return found;
   const db = withTables({ $client: copy });
   const { isPutIn, by, atMs } = decision;
   const event = eventOf(decision);
-  if (hasTokens(copy)) settleTokens(db, known, decision, found);
+  settleTokens(db, known, decision, found);
   const rows = db.select().from(admins).orderBy(admins.id).all();
   const held = db.select().from(passkeys).orderBy(passkeys.id).all();
   const newAdmins = rows.filter(({ userHandle }) => !known.admins.has(userHandle.toString('hex')));
@@ -82,7 +78,7 @@ function eventOf({ isPutIn }: PeopleDecision): 'put in by a restore' | 'left out
   return isPutIn ? 'put in by a restore' : 'left out of a restore';
 }
 
-/** Does the same for tokens of platforms, which a copy of an older schema has not. */
+/** Does the same for tokens of platforms. */
 function settleTokens(db: Db, known: KnownPeople, decision: PeopleDecision, found: RestoredPeople): void {
   const rows = db.select().from(platformTokens).orderBy(platformTokens.addedAt).all();
   const newTokens = rows.filter(({ tokenHash }) => !known.tokens.has(tokenHash.toString('hex')));
@@ -96,12 +92,4 @@ function settleTokens(db: Db, known: KnownPeople, decision: PeopleDecision, foun
       addPeopleEvent(tx, { atMs, by, event: eventOf(decision), kind: 'platform', name, detail });
     }
   });
-}
-
-function hasPeople(sqlite: Sqlite): boolean {
-  return hasColumn(sqlite, 'people_events', 'id');
-}
-
-function hasTokens(sqlite: Sqlite): boolean {
-  return hasColumn(sqlite, 'platform_tokens', 'token_hash');
 }

@@ -37,8 +37,7 @@ export function verifyFile(path: string, access: 'read' | 'write', name = path):
       const strange = access === 'read' ? strangeSchema(sqlite) : null;
       if (strange !== null) throw fileRefusal(`${name} is not as this program makes it: ${strange}.`);
       const schema = appliedMigrations(sqlite);
-      const counts = schema === 0 ? { profiles: 0, keys: 0 } : countRows(sqlite);
-      return { bytes: statSync(path).size, ...counts, schema, isOlder: state === 'older' };
+      return { bytes: statSync(path).size, ...countRows(sqlite), schema, isOlder: state === 'older' };
     } finally {
       sqlite.close();
     }

@@ -1,8 +1,11 @@
 import type { Sqlite } from './connect.ts';
 
-/** Whether a main database, which may be of an older schema, has a table with this column. Throws SQLite's errors. */
-export function hasColumn(sqlite: Sqlite, table: string, column: string): boolean {
-  return sqlite.query('SELECT 1 FROM pragma_table_info(?) WHERE name = ?').get(table, column) !== null;
+/**
+ * Whether a file has a table: one that is about to be replaced may be empty, or of a commit before version 0.1.0. Throws
+ * SQLite's errors.
+ */
+export function hasTable(sqlite: Sqlite, name: string): boolean {
+  return sqlite.query("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?").get(name) !== null;
 }
 
 /** A table, index, trigger or view, with the statement that made it; null for an index that SQLite made by itself. */

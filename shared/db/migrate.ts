@@ -2,7 +2,7 @@ import { readdirSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { type AppError, fileRefusal } from '../errors.ts';
 import type { Sqlite } from './connect.ts';
-import { MIGRATIONS, type Migration } from './migrations.ts';
+import { LAST_UNRELEASED_COMMIT, MIGRATIONS, type Migration } from './migrations.ts';
 import { realPath } from './real-path.ts';
 
 /** The application id in the file's header, "PLK1": a file with another id is another program's and never touched. */
@@ -12,8 +12,9 @@ export const APPLICATION_ID = 0x504c4b31;
 export type SchemaState = 'new' | 'older' | 'current';
 
 /**
- * Compares a database with the known migrations. Throws `refused` if the file is another program's, has migrations of a
- * newer version, or has migrations that differ from the released ones.
+ * Compares a database with the known migrations; one is older too where only its list of them differs. Throws `refused` if
+ * the file is another program's, was made by a newer version or before the first one, or has migrations that differ from
+ * the released ones.
  */
 export function schemaState(sqlite: Sqlite, path: string, migrations = MIGRATIONS): SchemaState {
   // One statement reads both values from one snapshot: another process may be creating the tables.
@@ -22,28 +23,40 @@ export function schemaState(sqlite: Sqlite, path: string, migrations = MIGRATION
     .get() as { id: number; tables: number };
   if (tables === 0 && id === 0) return 'new';
   if (id !== APPLICATION_ID) throw fileRefusal(`${path} is not a Profile Lookup database.`);
-  const { applied, changed } = compareMigrations(sqlite, migrations);
+  const { applied, list, changed } = compareMigrations(sqlite, migrations);
+  if (list === 'unreleased') throw unreleasedDatabase(path);
   if (applied > migrations.length) throw newerDatabase(path, applied, migrations.length);
   if (changed !== null) throw fileRefusal(`The database ${path} has another migration ${changed} than this version.`);
-  return applied < migrations.length ? 'older' : 'current';
+  return list === 'replaced' || applied < migrations.length ? 'older' : 'current';
 }
 
 /**
- * How many migrations a file has, and the name of the first that differs from the known one of its number; null where none
- * does.
+ * What the list in a file says: how many of the migrations it has, and the name of the first that differs from the known one
+ * of its number, null where none does. A `replaced` list is the whole one that the first migration has taken the place of,
+ * so that the file has that one; an `unreleased` list is only a part of it.
  */
-export function compareMigrations(
-  sqlite: Sqlite,
-  migrations: readonly Migration[],
-): { applied: number; changed: string | null } {
+export type Compared = { applied: number; list: 'known' | 'replaced' | 'unreleased'; changed: string | null };
+
+/** Compares the list of migrations in a file with the known ones. */
+export function compareMigrations(sqlite: Sqlite, migrations: readonly Migration[]): Compared {
   const rows = sqlite
     .query<{ name: string; sha256: string }, []>('SELECT name, sha256 FROM migrations ORDER BY number')
     .all();
+  const replaces = migrations[0]?.replaces;
+  if (replaces !== undefined && rows[0]?.sha256 === replaces.first) {
+    const isWhole = sha256(rows.map((row) => `${row.name} ${row.sha256}`).join('\n')) === replaces.all;
+    return { applied: 1, list: isWhole ? 'replaced' : 'unreleased', changed: null };
+  }
   const changed = rows.find((row, at) => {
     const known = migrations[at];
-    return known !== undefined && row.sha256 !== sha256(known);
+    return known !== undefined && row.sha256 !== sha256(known.sql);
   });
-  return { applied: rows.length, changed: changed?.name ?? null };
+  return { applied: rows.length, list: 'known', changed: changed?.name ?? null };
+}
+
+function unreleasedDatabase(path: string): AppError {
+  const way = `run "profilectl serve" of commit ${LAST_UNRELEASED_COMMIT} on it once, and then this version`;
+  return fileRefusal(`The database ${path} was made before version 0.1.0, and too early to be upgraded: ${way}.`);
 }
 
 function newerDatabase(path: string, applied: number, known: number): AppError {
@@ -80,8 +93,8 @@ function namesIn(folder: string): string[] {
 /**
  * Brings a database to the newest schema. Any number of processes may call it at once: each reads the version inside
  * the immediate transaction that changes it, so every step is applied exactly once. Foreign keys are checked before the
- * commit. Before an existing database changes, `beforeUpgrade` is called inside that transaction with the number of
- * migrations in the database. Nobody else can write then, and if it throws, the database stays as it was.
+ * commit. Before the tables of an existing database change, `beforeUpgrade` is called inside that transaction with the
+ * number of migrations in the database. Nobody else can write then, and if it throws, the database stays as it was.
  */
 export function migrate(
   sqlite: Sqlite,
@@ -107,33 +120,43 @@ function applyMissing(
 ): void {
   const state = schemaState(sqlite, path, migrations);
   if (state === 'new') sqlite.run(`PRAGMA application_id = ${APPLICATION_ID}`);
-  if (state === 'older') beforeUpgrade(appliedMigrations(sqlite));
+  const applied = state === 'older' ? appliedMigrations(sqlite, migrations) : migrations.length;
+  if (applied < migrations.length) beforeUpgrade(applied);
   applyMigrations(sqlite, migrations);
   if (sqlite.query('PRAGMA foreign_key_check').all().length > 0) {
     throw fileRefusal(`Migrating ${path} would break its foreign keys; nothing was changed.`);
   }
 }
 
-/** Applies the migrations that a file has not, inside a transaction of the caller; a file without any gets all. */
+/**
+ * Applies the migrations that a file has not, inside a transaction of the caller; a file without any gets all. A list that
+ * the first one has replaced becomes that one.
+ */
 export function applyMigrations(sqlite: Sqlite, migrations: readonly Migration[]): void {
   sqlite.run(
     'CREATE TABLE IF NOT EXISTS migrations (number INTEGER PRIMARY KEY, name TEXT NOT NULL, sha256 TEXT NOT NULL, applied_at INTEGER NOT NULL) STRICT',
   );
-  for (const migration of migrations.slice(appliedMigrations(sqlite))) {
-    for (const statement of migration.sql.split('--> statement-breakpoint')) sqlite.run(statement);
+  const note = ({ name, sql }: Migration) =>
     sqlite.run("INSERT INTO migrations (name, sha256, applied_at) VALUES (?, ?, unixepoch('now') * 1000)", [
-      migration.name,
-      sha256(migration),
+      name,
+      sha256(sql),
     ]);
+  const { applied, list } = compareMigrations(sqlite, migrations);
+  if (list === 'replaced') {
+    sqlite.run('DELETE FROM migrations');
+    migrations.slice(0, applied).forEach(note);
+  }
+  for (const migration of migrations.slice(applied)) {
+    for (const statement of migration.sql.split('--> statement-breakpoint')) sqlite.run(statement);
+    note(migration);
   }
 }
 
 /** How many migrations a database of this program has, which is the number of its schema. */
-export function appliedMigrations(sqlite: Sqlite): number {
-  const { done } = sqlite.query('SELECT count(*) AS done FROM migrations').get() as { done: number };
-  return done;
+export function appliedMigrations(sqlite: Sqlite, migrations = MIGRATIONS): number {
+  return compareMigrations(sqlite, migrations).applied;
 }
 
-function sha256(migration: Migration): string {
-  return new Bun.CryptoHasher('sha256').update(migration.sql).digest('hex');
+function sha256(text: string): string {
+  return new Bun.CryptoHasher('sha256').update(text).digest('hex');
 }

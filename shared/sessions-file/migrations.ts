@@ -1,9 +1,14 @@
 import first from '../../drizzle/sessions/0000_first.sql' with { type: 'text' };
-import ticketsAndSignIns from '../../drizzle/sessions/0001_tickets_and_sign_ins.sql' with { type: 'text' };
 import type { Migration } from '../db/migrations.ts';
 
 /** Every migration of the sessions file in order. Never edited after release: their checksums stand in each file. */
 export const SESSIONS_MIGRATIONS: readonly Migration[] = [
-  { name: '0000_first', sql: first },
-  { name: '0001_tickets_and_sign_ins', sql: ticketsAndSignIns },
+  {
+    name: '0000_first',
+    sql: first,
+    replaces: {
+      first: '78e002b964384fbe34addaeb11e11d7269272fe5f83c688b6e897b1304cf9536',
+      all: 'dcfd348a772a84191caf932f1d0c6b06cf8e575a9d662b35ddd7573013b7efa1',
+    },
+  },
 ];

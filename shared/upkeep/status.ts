@@ -4,7 +4,7 @@ import { actorText } from '../actor.ts';
 import { DAY_MS, isoTime } from '../clock.ts';
 import type { Opened } from '../db/connect.ts';
 import { guardDatabase } from '../db/faults.ts';
-import { appliedMigrations } from '../db/migrate.ts';
+import { appliedMigrations, schemaState } from '../db/migrate.ts';
 import { MIGRATIONS } from '../db/migrations.ts';
 import { type DiskRoom, diskWarning, readDiskRoom } from '../db-files/disk.ts';
 import { looseModes } from '../db-files/loose-modes.ts';
@@ -80,7 +80,8 @@ export function readStatus({ db, clock, config }: ServerDeps): Status {
   const path = config.databasePath;
   const nowMs = clock.nowMs();
   const applied = guardDatabase(path, () => appliedMigrations(db.$client));
-  const stats = applied === MIGRATIONS.length ? readKeyStats(db, nowMs) : null;
+  const isCurrent = guardDatabase(path, () => schemaState(db.$client, path)) === 'current';
+  const stats = isCurrent ? readKeyStats(db, nowMs) : null;
   const { main: bytes, wal: walBytes } = databaseSize(path);
   const oversizedProfiles =
     stats === null ? null : guardDatabase(path, () => oversizedIds(db.$client, config.maxProfileBytes).length);

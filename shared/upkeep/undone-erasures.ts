@@ -2,7 +2,7 @@ import { statSync } from 'node:fs';
 import { eq, sql } from 'drizzle-orm';
 import type { Actor } from '../actor.ts';
 import { type Clock, systemClock } from '../clock.ts';
-import { hasColumn } from '../db/catalog.ts';
+import { hasTable } from '../db/catalog.ts';
 import { openBare, type Sqlite } from '../db/connect.ts';
 import { migrate } from '../db/migrate.ts';
 import { erasedProfiles, profiles } from '../db/schema/profiles.ts';
@@ -12,7 +12,7 @@ import { eraseProfiles } from '../erasure/erase-profile.ts';
 /** A profile that a backup has and the database has erased: its UID, and when that was, in milliseconds since 1970. */
 export type UndoneErasure = { uid: number; atMs: number };
 
-/** The profiles that a database has erased in the last 40 days, by UID; none in one of an older schema. */
+/** The profiles that a database has erased in the last 40 days, by UID. */
 export type ErasedProfiles = ReadonlyMap<number, number>;
 
 /** The latest time that there is in JavaScript: a file may hold any number. */
@@ -20,7 +20,7 @@ const LATEST_MS = 8.64e15;
 
 /** Reads which profiles a database has erased. Throws what SQLite throws. */
 export function readErasedProfiles(sqlite: Sqlite): ErasedProfiles {
-  if (!hasColumn(sqlite, 'erased_profiles', 'id')) return new Map();
+  if (!hasTable(sqlite, 'erased_profiles')) return new Map();
   const rows = withTables({ $client: sqlite }).select().from(erasedProfiles).all();
   return new Map(rows.map(({ id, at }) => [id, Math.min(at, LATEST_MS)]));
 }

@@ -30,12 +30,15 @@ export function fromSource(...options: string[]): string[] {
   return [process.execPath, ...options, join(PROJECT, 'cli/main.ts')];
 }
 
-/** Runs `profilectl` to its end, with no terminal; `stdin` is its input. */
+/**
+ * Runs `profilectl` to its end, with no terminal; `stdin` is its input, and `program` starts another version (`nextVersion`).
+ */
 export async function profilectl(
   words: readonly string[],
-  options: { variables?: Record<string, string>; stdin?: string | Uint8Array; cwd?: string } = {},
+  options: { variables?: Record<string, string>; stdin?: string | Uint8Array; cwd?: string; program?: string[] } = {},
 ): Promise<Finished> {
-  const child = Bun.spawn(profilectlWords(words), {
+  const { program } = options;
+  const child = Bun.spawn(program === undefined ? profilectlWords(words) : [...program, ...words], {
     env: cleanEnvironment(options.variables),
     cwd: options.cwd ?? PROJECT,
     stdin: options.stdin === undefined ? 'ignore' : new Blob([options.stdin as string]),

@@ -3,9 +3,9 @@ import { afterAll } from 'bun:test';
 /** A child that answers each line with one, and has said that it is ready. */
 export type LineChild = { send: (line: string) => void; next: () => Promise<string | undefined> };
 
-/** Runs a file with a database's path as its argument, until the test file is done; it prints a first line once it is ready. */
-export async function startLineChild(file: string, databasePath: string): Promise<LineChild> {
-  const child = Bun.spawn([process.execPath, file, databasePath], { stdin: 'pipe', stdout: 'pipe', stderr: 'inherit' });
+/** Runs a file with these arguments, a database's path first, until the test file is done; it prints a first line once it is ready. */
+export async function startLineChild(file: string, ...words: string[]): Promise<LineChild> {
+  const child = Bun.spawn([process.execPath, file, ...words], { stdin: 'pipe', stdout: 'pipe', stderr: 'inherit' });
   afterAll(() => child.kill());
   const lines = linesOf(child.stdout);
   const next = async () => (await lines.next()).value as string | undefined;

@@ -75,6 +75,7 @@ export const apiKeys = sqliteTable(
       'api_keys_grant',
       sql`${t.state} NOT IN ('Active', 'suspended', 'revoked', 'expired') OR (${t.permissions} IS NOT NULL AND ${t.rateLimits} IS NOT NULL)`,
     ),
+    check('api_keys_form_hash', sql`length(${t.formHash}) = 32`),
     check('api_keys_decided', sql`(${t.state} = 'pending') = (${t.decidedAt} IS NULL)`),
     check('api_keys_attempt_number', sql`${t.attemptNumber} >= 0`),
   ],

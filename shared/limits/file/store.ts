@@ -3,7 +3,6 @@ import { openFile, type Sqlite } from '../../db/connect.ts';
 import { isDamage } from '../../db/faults.ts';
 import { realPath } from '../../db/real-path.ts';
 import { closeDisk, diskOf, syncDisk } from './disk.ts';
-import { convertFormerTables } from './former.ts';
 import { isIntact, type LogRow } from './row.ts';
 
 /**
@@ -40,12 +39,8 @@ export type QuotaStore = {
 /** The number of a row and its identifiers. */
 export type RowHead = { seq: number; identifiers: string };
 
-/**
- * The application id in the file's header: "PLQ3", or "PLQ2" in the former format, which is converted. A file with
- * another id is renamed.
- */
+/** The application id in the file's header, "PLQ3". A file with another id is renamed. */
 export const APPLICATION_ID = 0x504c5133;
-const FORMER_ID = 0x504c5132;
 
 const LOG_TABLE = `CREATE TABLE log (seq INTEGER PRIMARY KEY, time REAL NOT NULL, identifiers TEXT NOT NULL,
   numbers BLOB NOT NULL, stamps BLOB NOT NULL, checksum INTEGER NOT NULL) STRICT`;
@@ -154,11 +149,10 @@ function prepareTables(sqlite: Sqlite): void {
   const { application_id: id } = sqlite.prepare('PRAGMA application_id').get() as { application_id: number };
   const { tables } = sqlite.prepare('SELECT count(*) AS tables FROM sqlite_schema').get() as { tables: number };
   if (id === APPLICATION_ID) return;
-  if (id !== FORMER_ID && (id !== 0 || tables > 0)) throw new Error(NOT_OURS);
+  if (id !== 0 || tables > 0) throw new Error(NOT_OURS);
   sqlite.transaction(() => {
     sqlite.run(`PRAGMA application_id = ${APPLICATION_ID}`);
-    if (id === FORMER_ID) convertFormerTables(sqlite, LOG_TABLE, (rows) => insertRows(sqlite, rows));
-    else sqlite.run(LOG_TABLE);
+    sqlite.run(LOG_TABLE);
   })();
 }
 

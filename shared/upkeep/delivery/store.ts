@@ -1,7 +1,6 @@
 import { and, asc, eq, isNull, lt, lte, ne, not, type SQL, sql } from 'drizzle-orm';
 import { SERVICE } from '../../actor.ts';
 import type { Clock } from '../../clock.ts';
-import { hasColumn } from '../../db/catalog.ts';
 import type { Db, Tx } from '../../db/connect.ts';
 import type { NoticeKind } from '../../db/key-columns.ts';
 import { apiKeys } from '../../db/schema/keys.ts';
@@ -96,9 +95,6 @@ export function dropOldNotices(db: Db, { clock, config }: Keeping<'settledMs'>):
 
 /** Gives up whatever waits in a backup that is being restored: it may have been sent since. Returns what it was. */
 export function dropRestoredNotices(db: Db, clock: Pick<Clock, 'nowMs'>): Dropped[] {
-  // A backup of a schema before the notices has nothing to drop. One with them has the older profile_changes too, into
-  // which every write notes itself.
-  if (!hasColumn(db.$client, 'notices', 'id')) return [];
   const dropped = { result: 'dropped', fault: 'It waited in a backup that was restored.' } as const;
   return write(db, (tx) => giveUp(tx, IS_WAITING, dropped, clock.nowMs(), null));
 }
@@ -126,15 +122,13 @@ function giveUp(
     const event = { event: 'mail not delivered', fromState: state, toState: state, detail } as const;
     addEvent(tx, { identifier }, { by: SERVICE, atMs: nowMs }, event);
   }
-  // A backup may have an older schema, in which all notices are about keys.
-  const uid = hasColumn(tx.$client, 'notices', 'profile_id') ? notices.profileId : sql`NULL`;
   const dropped = tx
     .update(notices)
     .set({ result, fault, ...FORGOTTEN })
     .where(which)
     .returning({
       identifier: notices.identifier,
-      uid: sql<number | null>`${uid}`,
+      uid: notices.profileId,
       kind: notices.kind,
       to: notices.recipient,
     })

@@ -10,7 +10,7 @@ import { jsonLines } from '../../support/import.ts';
 import { DESCRIPTION } from '../../support/keys.ts';
 import { startServerProcess } from '../../support/machine/server-process.ts';
 import { KEY, openTerminal } from '../../support/machine/terminal.ts';
-import { makeOlderDatabase } from '../../support/machine/upgrade.ts';
+import { nextVersion } from '../../support/machine/upgrade.ts';
 import { tempFolder } from '../../support/world.ts';
 
 // What a restore does about profiles that were erased since the backup.
@@ -151,21 +151,16 @@ describe('the erasures since a backup', () => {
   );
 
   test('are carried out again in a backup of an older schema, which is upgraded for that', async () => {
-    const { folder, run, put, names, variables } = await world();
-    const old = join(folder, 'old.sqlite');
-    makeOlderDatabase(old, 5, [
-      `INSERT INTO profiles (id, username, display_name, badges, assets, customize, discord_clean, banned, views_count,
-         followers_count, show_followers_count, created_at)
-         VALUES (20, 'eve', 'eve', '[]', '{}', '{}', '{}', 0, 0, 0, 1, 0), (21, 'fay', 'fay', '[]', '{}', '{}', '{}', 0, 0, 0, 1, 0)`,
-      "INSERT INTO profile_names VALUES ('eve', 20, 0, 'eve'), ('fay', 21, 0, 'fay')",
-    ]);
-    await put({ id: 20, username: 'eve' }, { id: 20, deleted: true });
-    const done = await run('db', 'restore', old, '--yes', '--json', '--erase-again');
-    expect(JSON.parse(done.stdout)).toMatchObject({ undoneErasures: [{ uid: 20 }], erasedAgain: 1 });
+    const { file, variables } = await world();
+    const { words } = nextVersion();
+    const next = (...more: string[]) => profilectl(more, { variables, program: words });
+    const upgrading = await startServerProcess(variables, { words: [...words, 'serve'] });
+    expect(await upgrading.end()).toBe(0);
+    const done = await next('db', 'restore', file, '--yes', '--json', '--erase-again');
+    expect(JSON.parse(done.stdout)).toMatchObject({ undoneErasures: [{ uid: 3 }, { uid: 1 }], erasedAgain: 2 });
     expect(done.stderr).not.toContain('older schema');
-    expect(await names()).toEqual(['fay']);
-    const server = await startServerProcess(variables);
-    expect(await server.end()).toBe(0);
+    const exported = (await next('profiles', 'export')).stdout;
+    expect(exported.match(/"username":"[a-z]+"/g)).toEqual(['"username":"bob"', '"username":"dan"']);
   }, 30_000);
 
   test.each([

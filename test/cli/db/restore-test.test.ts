@@ -4,9 +4,10 @@ import { join } from 'node:path';
 import { openBare } from '../../../shared/db/connect.ts';
 import { MIGRATIONS } from '../../../shared/db/migrations.ts';
 import { readLastDone } from '../../../shared/upkeep/chore-times.ts';
-import { cleanEnvironment, PROJECT, profilectl, profilectlWords } from '../../support/cli.ts';
+import { cleanEnvironment, profilectl, profilectlWords } from '../../support/cli.ts';
 import { jsonLines } from '../../support/import.ts';
 import { startServerProcess } from '../../support/machine/server-process.ts';
+import { nextVersion } from '../../support/machine/upgrade.ts';
 import { tempFolder } from '../../support/world.ts';
 
 /** A database of one profile, a backup of it, and `db check --restore` with a temporary folder of its own. */
@@ -42,16 +43,16 @@ describe('db check --restore', () => {
     expect(await server.end()).toBe(0);
   });
 
-  test('a backup of the first schema is upgraded, in the temporary folder only', async () => {
-    const { folder, scratch, tryOut, noted } = await world();
-    const old = join(folder, 'old.db');
-    copyFileSync(join(PROJECT, 'test/fixtures/first-schema.db'), old);
-    const { code, stdout } = await tryOut(old);
-    expect([code, stdout]).toEqual([0, expect.stringContaining('(schema 1) restores 49 profiles')]);
-    expect(noted()?.file).toBe(old);
-    const same = openBare(old, 'read');
-    expect(same.query('SELECT count(*) AS n FROM migrations').get()).toEqual({ n: 1 });
-    same.close();
+  test('a backup of an older schema is upgraded, in the temporary folder only', async () => {
+    const { file, scratch, variables, noted } = await world();
+    const before = readFileSync(file);
+    const tried = await profilectl(['db', 'check', '--restore', file], { variables, program: nextVersion().words });
+    expect(tried).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining(`(schema ${MIGRATIONS.length}) restores 1 profile `),
+    });
+    expect(noted()?.file).toBe(file);
+    expect(readFileSync(file).equals(before)).toBe(true);
     expect(readdirSync(scratch)).toEqual([]);
   });
 

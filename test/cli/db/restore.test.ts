@@ -23,7 +23,7 @@ import { profilectl } from '../../support/cli.ts';
 import { jsonLines } from '../../support/import.ts';
 import { startServerProcess } from '../../support/machine/server-process.ts';
 import { KEY, openTerminal } from '../../support/machine/terminal.ts';
-import { makeOlderDatabase } from '../../support/machine/upgrade.ts';
+import { NEXT_MIGRATIONS, nextVersion } from '../../support/machine/upgrade.ts';
 import { refusal } from '../../support/refusal.ts';
 import { tempFolder } from '../../support/world.ts';
 
@@ -259,7 +259,7 @@ describe('db restore', () => {
     writeFileSync(torn, bytes);
     const newer = join(folder, 'newer');
     const made = openFile(newer, 0);
-    migrate(made, newer, [...MIGRATIONS, { name: '9999', sql: 'CREATE TABLE more (x INTEGER) STRICT' }]);
+    migrate(made, newer, NEXT_MIGRATIONS);
     made.close();
     writeFileSync(join(folder, 'empty'), '');
     const banned = join(folder, 'banned');
@@ -290,16 +290,20 @@ describe('db restore', () => {
   });
 
   test('an older backup is put in place as it is, and said to be older; serve upgrades it', async () => {
-    const { folder, db, run, names } = await world();
-    const old = join(folder, 'old.sqlite');
-    makeOlderDatabase(old);
-    const done = await run('db', 'restore', old, '--yes');
+    const { db, file } = await world();
+    const { words } = nextVersion();
+    const done = await profilectl(['db', 'restore', file, '--yes', '--db', db], { program: words });
     expect(done.stderr).toContain('older schema');
-    const found = openBare(db, 'read');
-    expect(found.query('SELECT count(*) AS n FROM migrations').get()).toEqual({ n: MIGRATIONS.length - 1 });
-    found.close();
-    expect(await (await startServerProcess({ DATABASE_PATH: db })).end()).toBe(0);
-    expect(await names()).toEqual([]);
+    const applied = () => {
+      const found = openBare(db, 'read');
+      const { n } = found.query('SELECT count(*) AS n FROM migrations').get() as { n: number };
+      found.close();
+      return n;
+    };
+    expect(applied()).toBe(MIGRATIONS.length);
+    const server = await startServerProcess({ DATABASE_PATH: db }, { words: [...words, 'serve'] });
+    expect(await server.end()).toBe(0);
+    expect(applied()).toBe(NEXT_MIGRATIONS.length);
   });
 
   test('a database that is too damaged to read is kept aside all the same', async () => {

@@ -8,7 +8,7 @@ import { profilectl } from '../../support/cli.ts';
 import { eraseProfile } from '../../support/erase.ts';
 import { jsonLines } from '../../support/import.ts';
 import { issue } from '../../support/keys.ts';
-import { makeOlderDatabase } from '../../support/machine/upgrade.ts';
+import { makeDatabase, nextVersion } from '../../support/machine/upgrade.ts';
 import { insertProfile } from '../../support/profiles.ts';
 import { tempFolder, testDeps } from '../../support/world.ts';
 
@@ -84,8 +84,8 @@ test('while another is at it: exit code 75, and nothing changed', async () => {
 test('a database that is not there, or of an older schema, is refused', async () => {
   const path = join(tempFolder(), 'profiles.db');
   expect((await profilectl(['db', 'vacuum', '--db', path])).stderr).toContain('There is no database');
-  makeOlderDatabase(path);
-  const older = await profilectl(['db', 'vacuum', '--db', path]);
+  makeDatabase(path);
+  const older = await profilectl(['db', 'vacuum', '--db', path], { program: nextVersion().words });
   expect([older.code, older.stderr.includes('older schema')]).toEqual([1, true]);
 });
 

@@ -10,7 +10,7 @@ import { profilectl } from '../../support/cli.ts';
 import { importLines } from '../../support/import.ts';
 import { issue, request } from '../../support/keys.ts';
 import { startServerProcess } from '../../support/machine/server-process.ts';
-import { makeOlderDatabase } from '../../support/machine/upgrade.ts';
+import { makeDatabase, nextVersion } from '../../support/machine/upgrade.ts';
 import { testCertificate } from '../../support/network/certificates.ts';
 import { insertProfile } from '../../support/profiles.ts';
 import { tempFolder, testClock, testDeps } from '../../support/world.ts';
@@ -161,8 +161,8 @@ describe('without a server', () => {
 
   test('a database of an older schema is one that waits for its upgrade', async () => {
     const path = join(tempFolder(), 'profiles.db');
-    makeOlderDatabase(path, 1);
-    const { code, stdout } = await profilectl(['status', '--db', path]);
+    makeDatabase(path);
+    const { code, stdout } = await profilectl(['status', '--db', path], { program: nextVersion().words });
     expect(code).toBe(0);
     expect(stdout).toMatch(/^Version .+, schema 1 \(this version has \d+\)$/m);
     expect(stdout).toContain('has an older schema');

@@ -1,5 +1,4 @@
 import { expect, test } from 'bun:test';
-import { copyFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { openBare } from '../../../shared/db/connect.ts';
 import { openDatabase } from '../../../shared/db-files/open.ts';
@@ -7,7 +6,7 @@ import { closeAccess, openAccess } from '../../../shared/sessions-file/open-acce
 import { importLines } from '../../support/import.ts';
 import { request } from '../../support/keys.ts';
 import { type ServerProcess, startServerProcess } from '../../support/machine/server-process.ts';
-import { makeOlderDatabase } from '../../support/machine/upgrade.ts';
+import { nextVersion } from '../../support/machine/upgrade.ts';
 import { ADA } from '../../support/portal/owner-pages.ts';
 import { fetchPage, sentAgain, signInOwner } from '../../support/portal/pages.ts';
 import { tempFolder, testConfig } from '../../support/world.ts';
@@ -25,7 +24,7 @@ async function prepare() {
   const headers = { cookie: signInOwner(access, ADA.id) };
   closeAccess(access);
   const path = `/developers/keys/${identifier}/rename`;
-  const start = (at = DATABASE_PATH) => startServerProcess({ DATABASE_PATH: at });
+  const start = (words?: readonly string[]) => startServerProcess({ DATABASE_PATH }, words && { words });
   const look = async (server: ServerProcess) => {
     const answer = await fetchPage(server, path, { headers });
     expect([answer.status, await answer.text()]).toEqual([200, expect.stringContaining(`action="${path}"`)]);
@@ -73,19 +72,9 @@ test('a page that was held open through a stop, a kill and a lock: what was type
 
 test('a page that was held open through an upgrade with a migration: its form is taken, by the same session', async () => {
   const { DATABASE_PATH, start, look, send, nameIn } = await prepare();
-  const older = join(tempFolder(), 'profiles.db');
-  makeOlderDatabase(older);
-  const sqlite = openBare(older, 'write');
-  sqlite.run('ATTACH ? AS now', [DATABASE_PATH]);
-  for (const table of ['profiles', 'profile_names', 'api_keys', 'key_events']) {
-    const columns = sqlite.query(`SELECT name FROM pragma_table_info('${table}')`).values().flat().join(', ');
-    sqlite.run(`INSERT INTO main.${table} (${columns}) SELECT ${columns} FROM now.${table}`);
-  }
-  sqlite.close();
-  copyFileSync(`${DATABASE_PATH}.sessions`, `${older}.sessions`);
-  const server = await start(older);
+  const server = await start([...nextVersion().words, 'serve']);
   expect(server.printed()).toMatch(/copied|migrated|upgraded/i);
   expect((await send(server, 'After an upgrade')).status).toBe(303);
   await look(server);
-  expect(nameIn(older)).toEqual({ name: 'After an upgrade' });
+  expect(nameIn(DATABASE_PATH)).toEqual({ name: 'After an upgrade' });
 }, 60_000);

@@ -3,30 +3,33 @@ import { randomUUID } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { openFile } from '../../../shared/db/connect.ts';
-import { cleanEnvironment, profilectl, profilectlWords } from '../../support/cli.ts';
+import { cleanEnvironment, profilectl } from '../../support/cli.ts';
 import { startServerProcess } from '../../support/machine/server-process.ts';
 import { HAS_STRACE } from '../../support/machine/strace.ts';
-import { makeOlderDatabase } from '../../support/machine/upgrade.ts';
+import { makeDatabase, nextVersion } from '../../support/machine/upgrade.ts';
 import { tempFolder } from '../../support/world.ts';
 
 // What a command leaves that ends while it copies the database. strace ends it, or holds it up, at the system call that gives
 // the copy, or in a restore the old database, its name. Skipped by name where strace is missing, or may not trace.
 
-/** A database of the schema before, so that `serve` upgrades it; a backup of it in another folder; and another TMPDIR. */
+/** The made-up next version, whose `serve` upgrades a database of this one. */
+const PROGRAM = nextVersion().words;
+
+/** A database of this version; a backup of it in another folder; and another TMPDIR. */
 async function world() {
   const [folder, elsewhere, temporary] = [tempFolder(), tempFolder(), tempFolder()];
   const db = join(folder, 'profiles.db');
   const good = join(elsewhere, 'good.sqlite');
-  makeOlderDatabase(db);
-  makeOlderDatabase(good);
+  makeDatabase(db);
+  makeDatabase(good);
   const variables = { DATABASE_PATH: db, TMPDIR: temporary, PORT: '0' };
-  const run = (...words: string[]) => profilectl(words, { variables });
+  const run = (...words: string[]) => profilectl(words, { variables, program: PROGRAM });
   /** Starts a command that gets a signal when its copy is whole. */
   const startUntil = (signal: string, words: readonly string[]) => {
     // -D: the command is the child of this process, and strace watches it from aside.
     const trace = join(tempFolder(), 'trace');
     const strace = ['strace', '-D', '-f', '-qq', '-o', trace];
-    const child = Bun.spawn([...strace, '-e', `inject=link,linkat:signal=${signal}`, ...profilectlWords(words)], {
+    const child = Bun.spawn([...strace, '-e', `inject=link,linkat:signal=${signal}`, ...PROGRAM, ...words], {
       env: cleanEnvironment(variables),
       stdio: ['ignore', 'ignore', 'ignore'],
     });
@@ -35,7 +38,8 @@ async function world() {
   const startNext = {
     backup: async () => expect((await run('db', 'backup', join(elsewhere, 'next.sqlite'))).code).toBe(0),
     restore: async () => expect((await run('db', 'restore', good, '--yes')).code).toBe(0),
-    serve: async () => expect(await (await startServerProcess(variables)).end()).toBe(0),
+    serve: async () =>
+      expect(await (await startServerProcess(variables, { words: [...PROGRAM, 'serve'] })).end()).toBe(0),
   };
   /** The files, and folders, of copies that are not finished. */
   const left = () =>

@@ -1,24 +1,53 @@
-import { describe, expect, test } from 'bun:test';
-import { copyFileSync, cpSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { expect, test } from 'bun:test';
+import { copyFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { openBare } from '../../../shared/db/connect.ts';
+import { openBare, type Sqlite } from '../../../shared/db/connect.ts';
+import { KEY_STATES } from '../../../shared/db/key-columns.ts';
 import { MIGRATIONS } from '../../../shared/db/migrations.ts';
-import { openDatabase } from '../../../shared/db-files/open.ts';
-import { checkDatabase } from '../../../shared/upkeep/check.ts';
-import { cleanEnvironment, type Finished, PROJECT, profilectl } from '../../support/cli.ts';
+import { effectsOnKeys } from '../../../shared/erasure/erase-profile.ts';
+import { importProfiles } from '../../../shared/profiles/import/import.ts';
+import { backupDatabase } from '../../../shared/upkeep/backup.ts';
+import { onBox } from '../../support/actors.ts';
+import { PROJECT, profilectl, profilectlWords } from '../../support/cli.ts';
 import { get } from '../../support/http.ts';
+import { issue, keyIn } from '../../support/keys.ts';
 import { startServerProcess } from '../../support/machine/server-process.ts';
 import { mountSmallDisk, NO_MOUNT } from '../../support/machine/small-disk.ts';
-import { makeOlderDatabase } from '../../support/machine/upgrade.ts';
+import { NEXT_MIGRATIONS, nextVersion } from '../../support/machine/upgrade.ts';
 import { rounds, seededRandom } from '../../support/rounds.ts';
-import { tempFolder } from '../../support/world.ts';
+import { tempFolder, testClock, testDeps } from '../../support/world.ts';
 
-// Upgrades that are killed or meet a full disk, and the way back to the version before.
+// Upgrades to a made-up next version, also those that are killed or meet a full disk, and the way back to this one.
 
-const FIXTURE = join(PROJECT, 'test/fixtures/first-schema.db');
+const NEXT = nextVersion();
+const { openDatabase } = (await import(
+  join(NEXT.folder, 'shared/db-files/open.ts')
+)) as typeof import('../../../shared/db-files/open.ts');
+const { checkDatabase } = (await import(
+  join(NEXT.folder, 'shared/upkeep/check.ts')
+)) as typeof import('../../../shared/upkeep/check.ts');
 
-/** The secret of the fixture's Active key, which is good for nothing else. */
-const SECRET = 'plk_ToxWbeC0_gmWx5kxMp5oj7EXXfhcMujb7ZGhPJKsS1JhBq0';
+/** A database of this version, with the sample's profiles and keys in every state; and the secret of an Active key. */
+const { database: DATABASE, secret: SECRET } = await makeSample();
+
+async function makeSample() {
+  const deps = { ...testDeps(), clock: testClock(Date.parse('2026-01-01T12:00:00Z')) };
+  await importProfiles(deps, join(PROJECT, 'shared/sample/profiles.jsonl'), {
+    merge: false,
+    strict: true,
+    by: onBox('operator'),
+    onKeys: effectsOnKeys(onBox('operator')),
+  });
+  const names = deps.db.$client
+    .query("SELECT username FROM profiles WHERE email IS NOT NULL AND banned = 0 AND username <> 'Ada' ORDER BY id")
+    .values()
+    .flat();
+  for (const [index, state] of KEY_STATES.entries()) await keyIn(state, deps, String(names[index]));
+  const { secret } = await issue(deps, { profile: 'Ada' });
+  const database = join(tempFolder(), 'profiles.db');
+  backupDatabase(deps.db, database);
+  return { database, secret };
+}
 
 function schemaOf(path: string): number {
   // To write, since what a killed process left half done is undone first.
@@ -36,15 +65,34 @@ function upgradeAndCheck(path: string) {
   return checked;
 }
 
-describe('from every schema since the first', () => {
-  for (let schema = 1; schema < MIGRATIONS.length; schema++) {
-    test(`schema ${schema} is upgraded to what a new database has, without a fault`, () => {
-      const path = join(tempFolder(), 'profiles.db');
-      makeOlderDatabase(path, schema);
-      expect(upgradeAndCheck(path).faults).toEqual([]);
-      expect(schemaOf(path)).toBe(MIGRATIONS.length);
-    });
-  }
+/** Every row of the tables that a database of this version has, in the columns of this version. */
+function rowsOf(sqlite: Sqlite): unknown[] {
+  const before = openBare(DATABASE, 'read');
+  const tables = before
+    .query<{ name: string }, []>(
+      "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT IN ('migrations', 'sqlite_sequence') ORDER BY name",
+    )
+    .all();
+  const rows = tables.map(({ name }) => {
+    const columns = before.query(`SELECT '"' || name || '"' FROM pragma_table_info('${name}')`).values().flat();
+    return [name, sqlite.query(`SELECT ${columns.join(', ')} FROM ${name}`).all()];
+  });
+  before.close();
+  return rows;
+}
+
+test('an upgraded database has the schema of a new one, and every row as it was', () => {
+  const path = join(tempFolder(), 'profiles.db');
+  copyFileSync(DATABASE, path);
+  expect(upgradeAndCheck(path)).toMatchObject({ faults: [], profiles: 50, keys: KEY_STATES.length + 1 });
+  expect(schemaOf(path)).toBe(NEXT_MIGRATIONS.length);
+  const [before, after] = [DATABASE, path].map((file) => {
+    const sqlite = openBare(file, 'read');
+    const rows = rowsOf(sqlite);
+    sqlite.close();
+    return rows;
+  });
+  expect(after).toEqual(before as unknown[]);
 });
 
 test('killed at any moment, an upgrade leaves the old schema or the new one, whole, and the next start finishes it', async () => {
@@ -52,13 +100,13 @@ test('killed at any moment, an upgrade leaves the old schema or the new one, who
   const script = join(folder, 'open.ts');
   writeFileSync(
     script,
-    `import { openDatabase } from ${JSON.stringify(join(PROJECT, 'shared/db-files/open.ts'))};
+    `import { openDatabase } from ${JSON.stringify(join(NEXT.folder, 'shared/db-files/open.ts'))};
      console.log('ready');
      openDatabase(process.argv[2], 'serve').$client.close();`,
   );
-  /** Upgrades a copy of the fixture in a process that is killed so many milliseconds after it began to. */
+  /** Upgrades a copy of the database in a process that is killed so many milliseconds after it began to. */
   const run = async (path: string, killAfterMs: number | null) => {
-    copyFileSync(FIXTURE, path);
+    copyFileSync(DATABASE, path);
     const child = Bun.spawn([process.execPath, script, path], { stdout: 'pipe', stderr: 'inherit' });
     await child.stdout.getReader().read();
     const beganAt = performance.now();
@@ -75,9 +123,9 @@ test('killed at any moment, an upgrade leaves the old schema or the new one, who
   for (let kill = 0; kill < kills; kill++) {
     const path = join(folder, `killed${kill}.db`);
     await run(path, (wholeMs * (kill + random())) / kills);
-    expect([1, MIGRATIONS.length]).toContain(schemaOf(path));
-    expect(upgradeAndCheck(path)).toMatchObject({ faults: [], profiles: 49 });
-    expect(schemaOf(path)).toBe(MIGRATIONS.length);
+    expect([MIGRATIONS.length, NEXT_MIGRATIONS.length]).toContain(schemaOf(path));
+    expect(upgradeAndCheck(path)).toMatchObject({ faults: [], profiles: 50 });
+    expect(schemaOf(path)).toBe(NEXT_MIGRATIONS.length);
   }
 }, 60_000);
 
@@ -86,66 +134,41 @@ test.skipIf(NO_MOUNT !== null)(
   async () => {
     const disk = mountSmallDisk(4_194_304);
     const path = join(disk.folder, 'profiles.db');
-    copyFileSync(FIXTURE, path);
+    copyFileSync(DATABASE, path);
     disk.fill(65_536);
-    const refused = await profilectl(['serve', '--db', path], { variables: { PORT: '0' } });
+    const refused = await profilectl(['serve', '--db', path], { variables: { PORT: '0' }, program: NEXT.words });
     expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining('no room left on the disk') });
-    expect(schemaOf(path)).toBe(1);
+    expect(schemaOf(path)).toBe(MIGRATIONS.length);
     expect(
       readdirSync(disk.folder).filter((name) => name.includes('before-schema') || name.includes('unfinished')),
     ).toEqual([]);
     disk.empty();
-    expect(upgradeAndCheck(path)).toMatchObject({ faults: [], profiles: 49 });
+    expect(upgradeAndCheck(path)).toMatchObject({ faults: [], profiles: 50 });
   },
 );
 
-/** Builds the binary that this one follows: the same program, but for the last migration, which it does not know. */
-async function buildFormerBinary(): Promise<string> {
-  const folder = tempFolder();
-  for (const name of ['cli', 'server', 'shared', 'drizzle', 'package.json', 'tsconfig.json']) {
-    cpSync(join(PROJECT, name), join(folder, name), { recursive: true });
-  }
-  symlinkSync(join(PROJECT, 'node_modules'), join(folder, 'node_modules'));
-  const list = join(folder, 'shared/db/migrations.ts');
-  const last = MIGRATIONS.at(-1)?.name as string;
-  const lines = readFileSync(list, 'utf8').split('\n');
-  writeFileSync(list, lines.filter((line) => !line.includes(`'${last}'`)).join('\n'));
-  mkdirSync(join(folder, 'dist'));
-  const binary = join(folder, 'dist/profilectl');
-  const words = [process.execPath, 'cli/build.ts', binary, 'former'];
-  expect(await Bun.spawn(words, { cwd: folder, stdout: 'ignore', stderr: 'inherit' }).exited).toBe(0);
-  return binary;
-}
-
-test('the version before refuses an upgraded database, names the copy and the command, and serves it after that command', async () => {
-  const former = await buildFormerBinary();
+test('this version refuses a database that the next one upgraded, names the copy and the command, and serves it after that command', async () => {
   const folder = tempFolder();
   const path = join(folder, 'profiles.db');
-  const run = async (...words: string[]): Promise<Finished> => {
-    const child = Bun.spawn(words, { cwd: folder, env: cleanEnvironment(), stdout: 'pipe', stderr: 'pipe' });
-    const [stdout, stderr] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()]);
-    return { stdout, stderr, code: await child.exited };
-  };
-  const environment = cleanEnvironment({ DATABASE_PATH: path, PORT: '0' });
-  const startFormer = () => startServerProcess({}, { words: [former, 'serve'], environment, cwd: folder });
+  const variables = { DATABASE_PATH: path };
+  const start = (words: readonly string[]) => startServerProcess(variables, { words: [...words, 'serve'] });
   const lookUp = async (server: { url: string }) => (await get(server, '/api/lookup/username/Ada', SECRET)).status;
-  copyFileSync(FIXTURE, path);
-  const old = await startFormer();
-  expect(await lookUp(old)).toBe(200);
-  expect(await old.end()).toBe(0);
-  const upgraded = await startServerProcess({ DATABASE_PATH: path });
-  expect(await lookUp(upgraded)).toBe(200);
-  expect(await upgraded.end()).toBe(0);
+  copyFileSync(DATABASE, path);
+  for (const words of [profilectlWords([]), NEXT.words]) {
+    const server = await start(words);
+    expect(await lookUp(server)).toBe(200);
+    expect(await server.end()).toBe(0);
+  }
 
-  const refused = await run(former, '--db', path, 'serve');
+  const refused = await profilectl(['serve'], { variables });
   expect(refused.code).toBe(1);
   expect(refused.stderr).toContain('made by a newer version');
   const [, command = ''] = /"profilectl ([^"]+)"/.exec(refused.stderr) ?? [];
-  expect(command).toMatch(new RegExp(`db restore ${path}\\.before-schema-${MIGRATIONS.length}-\\d{8}T`));
-  expect(await run(former, ...command.split(' '), '--yes')).toMatchObject({ code: 0 });
+  expect(command).toMatch(new RegExp(`db restore ${path}\\.before-schema-${NEXT_MIGRATIONS.length}-\\d{8}T`));
+  expect(await profilectl([...command.split(' '), '--yes'])).toMatchObject({ code: 0 });
 
-  const again = await startFormer();
+  const again = await start(profilectlWords([]));
   expect(await lookUp(again)).toBe(200);
   expect(await again.end()).toBe(0);
-  expect((await run(former, '--db', path, 'db', 'check')).code).toBe(0);
+  expect((await profilectl(['db', 'check'], { variables })).code).toBe(0);
 }, 60_000);

@@ -177,7 +177,7 @@ test('after an upgrade of the program under a running server the log says to res
   const w = await world();
   const { databasePath } = w.deps.config;
   const own = childrenOf(databasePath).vacuum?.words ?? [];
-  const upgraded = startAlone(w, [...nextVersion(), ...own.slice(own.indexOf('db'))]);
+  const upgraded = startAlone(w, [...nextVersion().words, ...own.slice(own.indexOf('db'))]);
   const change = `from ${thisProgram()} to 99.0.0, schema ${MIGRATIONS.length + 1}`;
   const sentence = `could not be vacuumed. The program was changed while the server runs, ${change}; restart the server.`;
   await until(() => upgraded.logged(new RegExp(RegExp.escape(sentence))) === 1);

@@ -6,12 +6,13 @@ import { migrate } from '../../../shared/db/migrate.ts';
 import { MIGRATIONS } from '../../../shared/db/migrations.ts';
 import { openDatabase } from '../../../shared/db-files/open.ts';
 import { copyBeforeMigration } from '../../../shared/db-files/snapshot.ts';
-import { PROJECT, profilectl } from '../../support/cli.ts';
+import { profilectl } from '../../support/cli.ts';
 import { startServerProcess } from '../../support/machine/server-process.ts';
-import { makeOlderDatabase } from '../../support/machine/upgrade.ts';
+import { makeDatabase, NEXT_MIGRATIONS, nextVersion } from '../../support/machine/upgrade.ts';
 import { tempFolder } from '../../support/world.ts';
 
-const OLD = MIGRATIONS.length - 1;
+const OLD = MIGRATIONS.length;
+const NEXT = nextVersion();
 const MARK = ['CREATE TABLE mark (text TEXT) STRICT', "INSERT INTO mark VALUES ('as it was')"];
 
 function copies(folder: string): string[] {
@@ -21,8 +22,8 @@ function copies(folder: string): string[] {
 test('before a server upgrades a database it copies it aside, for its owner only, and says where', async () => {
   const folder = tempFolder();
   const DATABASE_PATH = join(folder, 'profiles.db');
-  makeOlderDatabase(DATABASE_PATH, OLD, MARK);
-  const server = await startServerProcess({ DATABASE_PATH });
+  makeDatabase(DATABASE_PATH, MARK);
+  const server = await startServerProcess({ DATABASE_PATH }, { words: [...NEXT.words, 'serve'] });
   expect(await server.end()).toBe(0);
   const [copy = '', ...more] = copies(folder);
   expect(more).toEqual([]);
@@ -33,7 +34,7 @@ test('before a server upgrades a database it copies it aside, for its owner only
   expect(kept.query('SELECT text FROM mark').all()).toEqual([{ text: 'as it was' }]);
   expect(kept.query('SELECT count(*) AS n FROM migrations').get()).toEqual({ n: OLD });
   kept.close();
-  const again = await startServerProcess({ DATABASE_PATH });
+  const again = await startServerProcess({ DATABASE_PATH }, { words: [...NEXT.words, 'serve'] });
   expect(await again.end()).toBe(0);
   expect(copies(folder)).toHaveLength(1);
 });
@@ -47,11 +48,11 @@ test('a new database is not copied', () => {
 test('of eight that start at once on an older database one copies and upgrades it, and all find it upgraded', async () => {
   const folder = tempFolder();
   const path = join(folder, 'profiles.db');
-  makeOlderDatabase(path, OLD, MARK);
+  makeDatabase(path, MARK);
   const script = join(folder, 'open.ts');
   writeFileSync(
     script,
-    `import { openDatabase } from ${JSON.stringify(join(PROJECT, 'shared/db-files/open.ts'))};
+    `import { openDatabase } from ${JSON.stringify(join(NEXT.folder, 'shared/db-files/open.ts'))};
      const db = openDatabase(${JSON.stringify(path)}, 'serve');
      console.log(db.$client.query('SELECT count(*) AS n FROM migrations').get().n);`,
   );
@@ -60,70 +61,65 @@ test('of eight that start at once on an older database one copies and upgrades i
   );
   for (const run of runs) {
     expect(await new Response(run.stderr).text()).toBe('');
-    expect((await new Response(run.stdout).text()).trim()).toBe(String(MIGRATIONS.length));
+    expect((await new Response(run.stdout).text()).trim()).toBe(String(NEXT_MIGRATIONS.length));
   }
   expect(copies(folder)).toHaveLength(1);
 }, 30_000);
 
-test('reminders that were sent before expiries could be changed are about the one that the key has', () => {
+test('an older one is upgraded by serve only', async () => {
+  const { openDatabase: openByNext } = (await import(
+    join(NEXT.folder, 'shared/db-files/open.ts')
+  )) as typeof import('../../../shared/db-files/open.ts');
   const path = join(tempFolder(), 'profiles.db');
-  makeOlderDatabase(path, 5, [
-    `INSERT INTO profiles (id, username, display_name, badges, assets, customize, discord_clean, banned, views_count,
-       followers_count, show_followers_count, created_at) VALUES (1, 'a', 'a', '[]', '{}', '{}', '{}', 0, 0, 0, 1, 0)`,
-    `INSERT INTO api_keys (identifier, profile_id, name, description, state, requested_permissions, requested_at, expires_at)
-       VALUES ('k7Qm2XaB', 1, 'a', '${'x'.repeat(80)}', 'pending', '[]', 0, 86400000)`,
-    "INSERT INTO key_reminders (identifier, step_days, at, result) VALUES ('k7Qm2XaB', 7, 1, 'accepted')",
-  ]);
-  const { $client } = openDatabase(path, 'serve');
-  expect($client.query("SELECT about ->> 'expiresAt' AS expiresAt FROM notices").all()).toEqual([
-    { expiresAt: 86_400_000 },
-  ]);
-  $client.close();
+  makeDatabase(path);
+  for (const mode of ['use', 'fill', 'pages'] as const) expect(() => openByNext(path, mode)).toThrow('older schema');
+  openByNext(path, 'serve').$client.close();
+  openByNext(path, 'use').$client.close();
 });
 
-test('keys keep their order and what their table forbids where it is made anew for suspended ones', () => {
+test('keys keep their order and what their table forbids where it is made anew', () => {
   const path = join(tempFolder(), 'profiles.db');
-  const before = MIGRATIONS.findIndex(({ name }) => name === '0018_suspended');
   const insert = (identifier: string) =>
     `INSERT INTO api_keys (identifier, profile_id, name, description, state, requested_permissions, requested_at, form_hash)
        VALUES ('${identifier}', 1, 'a', '${'x'.repeat(80)}', 'pending', '[]', 0, zeroblob(32))`;
-  makeOlderDatabase(path, before, [
+  makeDatabase(path, [
     `INSERT INTO profiles (id, username, display_name, badges, assets, customize, discord_clean, banned, views_count,
        followers_count, show_followers_count, created_at) VALUES (1, 'a', 'a', '[]', '{}', '{}', '{}', 0, 0, 0, 1, 0)`,
     ...['zzzzzzzz', 'aaaaaaaa', 'mmmmmmmm'].map(insert),
     "UPDATE api_keys SET state = 'withdrawn', decided_at = 1",
   ]);
-  const { $client } = openDatabase(path, 'serve');
-  const rows = $client.query('SELECT identifier FROM api_keys ORDER BY requested_at, rowid').values().flat();
+  const sqlite = openFile(path, 1000);
+  migrate(sqlite, path, NEXT_MIGRATIONS);
+  const rows = sqlite.query('SELECT identifier FROM api_keys ORDER BY requested_at, rowid').values().flat();
   expect(rows).toEqual(['zzzzzzzz', 'aaaaaaaa', 'mmmmmmmm']);
   for (const [statement, fault] of [
     ['DELETE FROM api_keys', 'never deleted'],
     [insert('bbbbbbbb').replace("'pending'", "'Active'"), 'begins as pending'],
-    ["UPDATE api_keys SET state = 'suspended'", 'can not move so'],
+    ["UPDATE api_keys SET state = 'paused'", 'can not move so'],
     ["UPDATE api_keys SET successor_of = 'aaaaaaaa'", 'never changes'],
     ['UPDATE api_keys SET form_hash = zeroblob(3)', 'CHECK'],
     ['UPDATE api_keys SET secret_hash = zeroblob(32)', 'CHECK'],
   ] as const) {
-    expect(() => $client.run(statement)).toThrow(fault);
+    expect(() => sqlite.run(statement)).toThrow(fault);
   }
-  $client.close();
+  sqlite.close();
 });
 
 test('where it can’t be copied it is not upgraded', () => {
   const path = join(tempFolder(), 'profiles.db');
-  makeOlderDatabase(path, OLD);
+  makeDatabase(path);
   const sqlite = openFile(path, 1000);
   const noRoom = () => {
     throw new Error('no room');
   };
-  expect(() => migrate(sqlite, path, MIGRATIONS, noRoom)).toThrow('no room');
+  expect(() => migrate(sqlite, path, NEXT_MIGRATIONS, noRoom)).toThrow('no room');
   expect(sqlite.query('SELECT count(*) AS n FROM migrations').get()).toEqual({ n: OLD });
   sqlite.close();
 });
 
 test('the copy is made of what is committed, while the write lock is held by whoever upgrades', () => {
   const path = join(tempFolder(), 'profiles.db');
-  makeOlderDatabase(path, OLD, MARK);
+  makeDatabase(path, MARK);
   const sqlite = openFile(path, 1000);
   sqlite.run('BEGIN IMMEDIATE');
   sqlite.run("INSERT INTO mark VALUES ('not yet')");
@@ -136,9 +132,10 @@ test('the copy is made of what is committed, while the write lock is held by who
 test('commands refuse an older database, but a backup of it can be made and it can be checked', async () => {
   const folder = tempFolder();
   const db = join(folder, 'profiles.db');
-  makeOlderDatabase(db, OLD);
-  expect((await profilectl(['keys', 'list', '--db', db])).stderr).toContain('older schema');
-  expect((await profilectl(['db', 'backup', join(folder, 'copy.db'), '--db', db])).code).toBe(0);
+  makeDatabase(db);
+  const run = (...words: string[]) => profilectl([...words, '--db', db], { program: NEXT.words });
+  expect((await run('keys', 'list')).stderr).toContain('older schema');
+  expect((await run('db', 'backup', join(folder, 'copy.db'))).code).toBe(0);
   expect(existsSync(join(folder, 'copy.db'))).toBe(true);
-  expect((await profilectl(['db', 'check', '--db', db])).code).toBe(0);
+  expect((await run('db', 'check')).code).toBe(0);
 });

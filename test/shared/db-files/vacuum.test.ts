@@ -1,6 +1,4 @@
 import { describe, expect, spyOn, test } from 'bun:test';
-import { copyFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { beginAttempt } from '../../../shared/approval/attempt.ts';
 import { noteVacuum, readErasures } from '../../../shared/db/erasures.ts';
 import { lockForVacuum } from '../../../shared/db-files/import-lock.ts';
@@ -11,12 +9,11 @@ import { effectsOnKeys } from '../../../shared/erasure/erase-profile.ts';
 import { AppError } from '../../../shared/errors.ts';
 import { importProfiles } from '../../../shared/profiles/import/import.ts';
 import { onBox } from '../../support/actors.ts';
-import { PROJECT } from '../../support/cli.ts';
 import { eraseProfile } from '../../support/erase.ts';
 import { importLines, jsonLines } from '../../support/import.ts';
 import { request } from '../../support/keys.ts';
 import { insertProfile } from '../../support/profiles.ts';
-import { tempFolder, testClock, testDeps } from '../../support/world.ts';
+import { testClock, testDeps } from '../../support/world.ts';
 
 const DAY_MS = 86_400_000;
 
@@ -71,14 +68,6 @@ describe('that copies of erased texts may be left', () => {
     eraseProfile(deps, 'user2', onBox('operator'));
     noteVacuum(deps.db.$client, lastSeq, clock);
     expect(waiting()).toMatchObject({ lastSeq: 2, tracesSinceMs: clock.nowMs() });
-  });
-
-  test('is taken for granted of a database that an earlier version has filled', () => {
-    const path = join(tempFolder(), 'profiles.db');
-    copyFileSync(join(PROJECT, 'test/fixtures/first-schema.db'), path);
-    const db = openDatabase(path, 'serve');
-    expect(readErasures(db.$client).tracesSinceMs).toBeGreaterThan(0);
-    db.$client.close();
   });
 });
 

@@ -11,23 +11,17 @@ import { looseModes } from '../../../shared/db-files/loose-modes.ts';
 import { openDatabase } from '../../../shared/db-files/open.ts';
 import { isServed, lockForServing } from '../../../shared/db-files/serving.ts';
 import { PROJECT } from '../../support/cli.ts';
+import { NEXT_MIGRATIONS } from '../../support/machine/upgrade.ts';
 import { tempFolder } from '../../support/world.ts';
 
 const folder = tempFolder();
 const path = (name: string) => join(folder, name, 'profiles.db');
 
-const MORE: Migration[] = [
-  ...MIGRATIONS,
-  { name: '9999_more', sql: 'CREATE TABLE more (id INTEGER PRIMARY KEY) STRICT' },
-];
-
-test('the migrations that the program carries are the files of drizzle/, in order', () => {
-  const files = readdirSync(join(PROJECT, 'drizzle'))
-    .filter((name) => name.endsWith('.sql'))
-    .sort();
-  expect(MIGRATIONS.map((migration) => `${migration.name}.sql`)).toEqual(files);
+test('the migrations that the program carries are the files of drizzle/main, in order', () => {
+  const files = readdirSync(join(PROJECT, 'drizzle/main')).filter((name) => name.endsWith('.sql'));
+  expect(MIGRATIONS.map((migration) => `${migration.name}.sql`)).toEqual(files.sort());
   for (const { name, sql } of MIGRATIONS) {
-    expect(sql).toBe(readFileSync(join(PROJECT, 'drizzle', `${name}.sql`), 'utf8'));
+    expect(sql).toBe(readFileSync(join(PROJECT, 'drizzle/main', `${name}.sql`), 'utf8'));
   }
 });
 
@@ -42,14 +36,14 @@ test('the migrated schema is the one that drizzle-kit would make, and every tabl
 
 test('the migrations say what the schema says: drizzle-kit finds nothing to add', () => {
   const out = join(folder, 'drift');
-  cpSync(join(PROJECT, 'drizzle'), out, { recursive: true });
+  cpSync(join(PROJECT, 'drizzle/main'), out, { recursive: true });
   const words = ['x', 'drizzle-kit', 'generate', '--dialect=sqlite', '--schema=shared/db/schema/*.ts'];
   const run = Bun.spawnSync([process.execPath, ...words, `--out=${relative(PROJECT, out)}`], {
     cwd: PROJECT,
     env: { PATH: process.env.PATH ?? '', HOME: folder },
   });
   expect(run.exitCode).toBe(0);
-  expect(readdirSync(out).sort()).toEqual(readdirSync(join(PROJECT, 'drizzle')).sort());
+  expect(readdirSync(out).sort()).toEqual(readdirSync(join(PROJECT, 'drizzle/main')).sort());
 });
 
 test('ten processes that start at once on a new database all find it migrated', async () => {
@@ -76,19 +70,9 @@ describe('which databases are opened by whom', () => {
     expect(statSync(join(folder, 'missing'), { throwIfNoEntry: false })).toBeUndefined();
   });
 
-  test('an older one is migrated by serve only', () => {
-    const sqlite = openFile(path('older'), 1000);
-    migrate(sqlite, path('older'), []);
-    sqlite.close();
-    for (const mode of ['use', 'fill'] as const)
-      expect(() => openDatabase(path('older'), mode)).toThrow('older schema');
-    openDatabase(path('older'), 'serve').$client.close();
-    openDatabase(path('older'), 'use').$client.close();
-  });
-
   test('a newer one is refused with a clear sentence', () => {
     const sqlite = openFile(path('newer'), 1000);
-    migrate(sqlite, path('newer'), MORE);
+    migrate(sqlite, path('newer'), NEXT_MIGRATIONS);
     sqlite.close();
     for (const mode of ['use', 'fill', 'serve'] as const) {
       expect(() => openDatabase(path('newer'), mode)).toThrow('newer version');

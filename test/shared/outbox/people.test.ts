@@ -1,11 +1,8 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
-import { join } from 'node:path';
 import { performAndSend } from '../../../cli/keys/local-keys.ts';
 import type { Person } from '../../../shared/actor.ts';
 import { DAY_MS } from '../../../shared/clock.ts';
-import { MIGRATIONS } from '../../../shared/db/migrations.ts';
 import { write } from '../../../shared/db/write.ts';
-import { openDatabase } from '../../../shared/db-files/open.ts';
 import { OPERATIONS } from '../../../shared/operations.ts';
 import { addEnrolmentNotice, addSignInNotice } from '../../../shared/outbox/people.ts';
 import { dropRestoredNotices } from '../../../shared/upkeep/delivery/store.ts';
@@ -13,11 +10,10 @@ import { readStatus } from '../../../shared/upkeep/status.ts';
 import { onBox } from '../../support/actors.ts';
 import { eraseProfile } from '../../support/erase.ts';
 import { DESCRIPTION, issue, request } from '../../support/keys.ts';
-import { makeOlderDatabase } from '../../support/machine/upgrade.ts';
 import { sendDueNotices } from '../../support/mail/notices.ts';
 import { startSmtp } from '../../support/mail/smtp.ts';
 import { insertProfile } from '../../support/profiles.ts';
-import { tempFolder, testClock, testDeps } from '../../support/world.ts';
+import { testClock, testDeps } from '../../support/world.ts';
 
 const PUBLIC_URL = 'https://profiles.example.org';
 const OWNER = { kind: 'owner', name: 'owner', profileId: 1 } as const;
@@ -167,35 +163,4 @@ test('where the Developer Platform is off no mail names a page', async () => {
   const told = mailed();
   expect(told.length).toBeGreaterThanOrEqual(3);
   for (const { text } of told) expect(text).not.toContain('/developers');
-});
-
-test('notices that were stored before those about profiles were are carried over, with the count of their ids', () => {
-  const path = join(tempFolder(), 'profiles.db');
-  const before = MIGRATIONS.findIndex(({ name }) => name === '0009_more_notices');
-  const profile = `INSERT INTO profiles (id, username, display_name, badges, assets, customize, discord_clean, banned,
-    views_count, followers_count, show_followers_count, created_at)
-    VALUES (1, 'u', 'u', '[]', '{}', '{}', '{}', 0, 0, 0, 1, 0)`;
-  const key = `INSERT INTO api_keys (identifier, profile_id, name, description, state, requested_permissions, requested_at)
-    VALUES ('key00000', 1, 'Bot', '${DESCRIPTION}', 'pending', '["api.lookup"]', 0)`;
-  const notice = (
-    id: number,
-  ) => `INSERT INTO notices (id, identifier, kind, recipient, about, at, tries, next_try_at, fault)
-    VALUES (${id}, 'key00000', 'rejection', 'owner', '{"event":1}', 5, 2, 7, 'Down.')`;
-  const notices = [1, 2, 9].map(notice);
-  makeOlderDatabase(path, before, [profile, key, ...notices, 'DELETE FROM notices WHERE id = 9']);
-  const { $client: sqlite } = openDatabase(path, 'serve');
-  const row = {
-    identifier: 'key00000',
-    profile_id: null,
-    kind: 'rejection',
-    at: 5,
-    tries: 2,
-    next_try_at: 7,
-    fault: 'Down.',
-  };
-  expect(sqlite.query('SELECT * FROM notices').all()).toEqual(
-    [1, 2].map((id) => expect.objectContaining({ ...row, id, result: 'waiting', sent_at: null })),
-  );
-  expect(sqlite.query("SELECT seq FROM sqlite_sequence WHERE name = 'notices'").get()).toEqual({ seq: 9 });
-  sqlite.close();
 });

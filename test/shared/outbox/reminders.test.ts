@@ -1,22 +1,17 @@
 import { describe, expect, test } from 'bun:test';
-import { join } from 'node:path';
 import { performAndSend } from '../../../cli/keys/local-keys.ts';
 import { DAY_MS } from '../../../shared/clock.ts';
 import { openFile } from '../../../shared/db/connect.ts';
-import { MIGRATIONS } from '../../../shared/db/migrations.ts';
-import { withTables } from '../../../shared/db/tables.ts';
-import { openDatabase } from '../../../shared/db-files/open.ts';
 import { OPERATIONS } from '../../../shared/operations.ts';
-import { dueStep, storeReminders } from '../../../shared/outbox/reminders.ts';
+import { dueStep } from '../../../shared/outbox/reminders.ts';
 import { onBox } from '../../support/actors.ts';
 import { eraseProfile } from '../../support/erase.ts';
-import { DESCRIPTION, issue } from '../../support/keys.ts';
-import { makeOlderDatabase } from '../../support/machine/upgrade.ts';
+import { issue } from '../../support/keys.ts';
 import { sendDueNotices } from '../../support/mail/notices.ts';
 import { startSmtp } from '../../support/mail/smtp.ts';
 import { insertProfile } from '../../support/profiles.ts';
 import { refusal } from '../../support/refusal.ts';
-import { tempFolder, testClock, testDeps } from '../../support/world.ts';
+import { testClock, testDeps } from '../../support/world.ts';
 
 const HOUR_MS = 3_600_000;
 
@@ -255,34 +250,4 @@ test('while another process holds the lock nothing is sent, and it is tried agai
   importing.close();
   expect(await w.send()).toBe(false);
   expect(w.mailed()).toHaveLength(1);
-});
-
-test('what became of reminders before notices were stored is carried over, and none is sent a second time', () => {
-  const path = join(tempFolder(), 'profiles.db');
-  const before = MIGRATIONS.findIndex(({ name }) => name === '0006_notices');
-  const key = (identifier: string) =>
-    `INSERT INTO api_keys (identifier, profile_id, name, description, state, requested_permissions, requested_at) VALUES
-      ('${identifier}', 1, 'Bot', '${DESCRIPTION}', 'pending', '["api.lookup"]', 0)`;
-  const activate = `UPDATE api_keys SET state = 'Active', permissions = '[]', rate_limits = '[]', decided_at = 0,
-    secret_hash = randomblob(32), expires_at = ${40 * DAY_MS}`;
-  const profile = `INSERT INTO profiles VALUES (1, 'u', 'u', '[]', '{}', '{}', NULL, '{}', 0, 0, 0, 1, 0, NULL, 'u@example.org')`;
-  const results = ['accepted', 'refused', 'not confirmed', 'to be repeated'];
-  const reminder = (identifier: string, step: number, at: number, result: string, expiresAtMs: number) =>
-    `INSERT INTO key_reminders (identifier, step_days, at, result, expires_at)
-      VALUES ('${identifier}', ${step}, ${at}, '${result}', ${expiresAtMs})`;
-  const reminders = results.map((result, at) => reminder(`key0000${at % 2}`, at < 2 ? 30 : 7, at, result, 40 * DAY_MS));
-  const ofEarlierExpiry = reminder('key00002', 7, 0, 'accepted', 35 * DAY_MS);
-  const keys = ['key00000', 'key00001', 'key00002'].map(key);
-  makeOlderDatabase(path, before, [profile, ...keys, activate, ...reminders, ofEarlierExpiry]);
-  const { $client: sqlite } = openDatabase(path, 'serve');
-  const stored = () =>
-    sqlite
-      .query("SELECT identifier || ' ' || (about ->> 'stepDays') || ' ' || result AS row FROM notices ORDER BY row")
-      .values()
-      .flat();
-  const carriedOver = ['key00000 30 accepted', 'key00000 7 dropped', 'key00001 30 refused', 'key00002 7 accepted'];
-  expect(stored()).toEqual(carriedOver);
-  storeReminders(withTables({ $client: sqlite }), { settledMs: () => 39 * DAY_MS - 6 * DAY_MS });
-  expect(stored()).toEqual([...carriedOver, 'key00001 7 waiting', 'key00002 7 waiting'].sort());
-  sqlite.close();
 });

@@ -1,11 +1,16 @@
-import { closeSessionsFile, openSessionsFile } from '../../../shared/sessions-file/sessions-file.ts';
+import { join } from 'node:path';
 
-// Run by migrations.test.ts: opens the sessions file beside a database, and prints how many mails it has counted.
+// Run by migrations.test.ts: opens the sessions file beside a database by the program in a folder, and prints what it holds.
+
+const [, , databasePath = '', folder = ''] = process.argv;
+const { closeSessionsFile, openSessionsFile } = (await import(
+  join(folder, 'shared/sessions-file/sessions-file.ts')
+)) as typeof import('../../../shared/sessions-file/sessions-file.ts');
 
 process.stdout.write('ready\n');
 for await (const _line of console) {
-  const file = openSessionsFile(process.argv[2] ?? '');
-  const counted = file.sqlite.query<{ n: number }, []>('SELECT count(*) AS n FROM mail_counts').get();
-  process.stdout.write(`${counted?.n}\n`);
+  const file = openSessionsFile(databasePath);
+  const count = (table: string) => file.sqlite.query<{ n: number }, []>(`SELECT count(*) AS n FROM ${table}`).get()?.n;
+  process.stdout.write(`${count('mail_counts')} mail, ${count('migrations')} migrations\n`);
   closeSessionsFile(file);
 }

@@ -11,7 +11,6 @@ import {
   removeSessionsFile,
   sessionsPath,
 } from '../../../shared/sessions-file/sessions-file.ts';
-import type { Signed } from '../../../shared/sessions-file/whose.ts';
 import { askCode } from '../../../shared/sign-in/codes.ts';
 import { sweepSessions } from '../../../shared/sign-in/sweep.ts';
 import { ownerToSign } from '../../../shared/sign-ins/binding.ts';
@@ -69,27 +68,6 @@ test('a damaged file, and one of another program, are named with what to do, and
   foreign.close();
   const { code, message } = refusalOf(() => openSessionsFile(config.databasePath));
   expect([code, message]).toEqual(['refused', expect.stringContaining("another program's file")]);
-});
-
-test('the file of an earlier version is emptied: everybody signs in again, and no client address is left', async () => {
-  const { config } = testDeps();
-  const path = sessionsPath(config.databasePath);
-  const former = openBare(':memory:', 'write');
-  former.run('PRAGMA application_id = 0x504c5331');
-  former.run('CREATE TABLE sessions (id INTEGER PRIMARY KEY AUTOINCREMENT, client_address TEXT NOT NULL)');
-  former.run('CREATE TABLE settings (name TEXT PRIMARY KEY, value BLOB NOT NULL) STRICT, WITHOUT ROWID');
-  for (let row = 0; row < 1_000; row++) former.run("INSERT INTO sessions (client_address) VALUES ('192.0.2.99')");
-  writeFileSync(path, former.serialize());
-  former.close();
-  const access = { ...testDeps(), sessions: openSessionsFile(config.databasePath) };
-  await importLines(access, [ADA]);
-  const { token } = beginSignIn(access, ownerToSign(access, 1) as Signed, { client: CLIENT });
-  sweepSessions(access.db, access.clock, access.sessions);
-  expect([path, `${path}-wal`].map((file) => readFileSync(file, 'latin1')).join('')).not.toContain('192.0.2.99');
-  closeSessionsFile(access.sessions);
-  const again = { ...access, sessions: openSessionsFile(config.databasePath) };
-  expect(readSignIn(again, 'browser', token)).not.toBeNull();
-  closeSessionsFile(again.sessions);
 });
 
 test('a second name, and modes that let others in, are told of', () => {

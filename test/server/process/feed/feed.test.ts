@@ -331,7 +331,7 @@ test(
     const world = pageWorld();
     const token = tokenFor(world.access, { rights: ['profiles'] });
     const own = childrenOf(world.access.config.databasePath).feedWords ?? [];
-    const upgraded = [...nextVersion(), ...own.slice(own.indexOf('profiles'))];
+    const upgraded = [...nextVersion().words, ...own.slice(own.indexOf('profiles'))];
     const programs: [string[], RegExp][] = [
       [
         upgraded,

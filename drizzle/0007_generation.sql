@@ -1,1 +1,0 @@
-ALTER TABLE `profiles` ADD `generation` integer DEFAULT 0 NOT NULL;

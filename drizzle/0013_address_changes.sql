@@ -1,1 +1,0 @@
-ALTER TABLE `profiles` ADD `address_changes` integer DEFAULT 0 NOT NULL;

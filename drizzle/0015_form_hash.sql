@@ -1,1 +1,0 @@
-ALTER TABLE `api_keys` ADD `form_hash` blob CHECK (length(`form_hash`) = 32);

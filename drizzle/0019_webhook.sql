@@ -1,1 +1,0 @@
-CREATE INDEX `notices_webhook` ON `notices` (`result`,`next_try_at`) WHERE recipient = 'webhook';

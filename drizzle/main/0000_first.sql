@@ -1,0 +1,349 @@
+-- A column on the line of the one before it was added to its table before version 0.1.0. Databases of that time have this
+-- text in their schema, and `db check` compares it.
+CREATE TABLE `key_attempts` (
+	`identifier` text NOT NULL,
+	`number` integer NOT NULL,
+	`by` text NOT NULL,
+	`started_at` integer NOT NULL,
+	`lease_ends_at` integer NOT NULL,
+	`address` text,
+	`permissions` text NOT NULL,
+	`rate_limits` text NOT NULL,
+	`expires_at` integer,
+	`result` text NOT NULL, `by_kind` text DEFAULT 'operator' NOT NULL CONSTRAINT "key_attempts_by_kind" CHECK(`by_kind` IN ('operator', 'admin', 'owner', 'platform', 'service')), `retire_old_at` integer,
+	PRIMARY KEY(`identifier`, `number`),
+	FOREIGN KEY (`identifier`) REFERENCES `api_keys`(`identifier`) ON UPDATE no action ON DELETE no action,
+	CONSTRAINT "key_attempts_result" CHECK("key_attempts"."result" IN ('open', 'accepted', 'refused', 'not confirmed', 'voided')),
+	CONSTRAINT "key_attempts_number" CHECK("key_attempts"."number" >= 1)
+) STRICT, WITHOUT ROWID;
+--> statement-breakpoint
+CREATE UNIQUE INDEX `key_attempts_open` ON `key_attempts` (`identifier`) WHERE result = 'open';--> statement-breakpoint
+CREATE TABLE `key_events` (
+	`id` integer PRIMARY KEY AUTOINCREMENT NOT NULL,
+	`identifier` text NOT NULL,
+	`at` integer NOT NULL,
+	`by` text NOT NULL,
+	`event` text NOT NULL,
+	`from_state` text,
+	`to_state` text NOT NULL,
+	`detail` text, `by_kind` text DEFAULT 'operator' NOT NULL CONSTRAINT "key_events_by_kind" CHECK(`by_kind` IN ('operator', 'admin', 'owner', 'platform', 'service')),
+	FOREIGN KEY (`identifier`) REFERENCES `api_keys`(`identifier`) ON UPDATE no action ON DELETE no action
+) STRICT;
+--> statement-breakpoint
+CREATE INDEX `key_events_identifier` ON `key_events` (`identifier`,`id`);--> statement-breakpoint
+CREATE TABLE `links` (
+	`profile_id` integer NOT NULL,
+	`position` integer NOT NULL,
+	`id` text NOT NULL,
+	`name` text NOT NULL,
+	`link` text NOT NULL,
+	`title` text,
+	`image` text,
+	`clicks_count` integer,
+	`link_mode` text,
+	PRIMARY KEY(`profile_id`, `position`),
+	FOREIGN KEY (`profile_id`) REFERENCES `profiles`(`id`) ON UPDATE no action ON DELETE cascade,
+	CONSTRAINT "links_position" CHECK("links"."position" >= 0),
+	CONSTRAINT "links_clicks_count" CHECK("links"."clicks_count" >= 0)
+) STRICT, WITHOUT ROWID;
+--> statement-breakpoint
+CREATE TABLE `profile_names` (
+	`folded` text PRIMARY KEY NOT NULL,
+	`profile_id` integer NOT NULL,
+	`position` integer NOT NULL,
+	`name` text NOT NULL,
+	FOREIGN KEY (`profile_id`) REFERENCES `profiles`(`id`) ON UPDATE no action ON DELETE cascade,
+	CONSTRAINT "profile_names_folded" CHECK(length("profile_names"."folded") BETWEEN 1 AND 64),
+	CONSTRAINT "profile_names_name" CHECK(length("profile_names"."name") BETWEEN 1 AND 64),
+	CONSTRAINT "profile_names_position" CHECK("profile_names"."position" >= 0)
+) STRICT, WITHOUT ROWID;
+--> statement-breakpoint
+CREATE UNIQUE INDEX `profile_names_profile` ON `profile_names` (`profile_id`,`position`);--> statement-breakpoint
+CREATE TABLE `profiles` (
+	`id` integer PRIMARY KEY NOT NULL,
+	`username` text NOT NULL,
+	`display_name` text NOT NULL,
+	`badges` text NOT NULL,
+	`assets` text NOT NULL,
+	`customize` text NOT NULL,
+	`discord_id` text,
+	`discord_clean` text NOT NULL,
+	`banned` integer NOT NULL,
+	`views_count` integer NOT NULL,
+	`followers_count` integer NOT NULL,
+	`show_followers_count` integer NOT NULL,
+	`created_at` integer NOT NULL,
+	`auth_id` text,
+	`email` text, `generation` integer DEFAULT 0 NOT NULL, `address_changes` integer DEFAULT 0 NOT NULL, `written_at` integer DEFAULT 0 NOT NULL, `show_on_leaderboard` integer DEFAULT true NOT NULL CONSTRAINT "profiles_show_on_leaderboard" CHECK("show_on_leaderboard" IN (0, 1)),
+	CONSTRAINT "profiles_id" CHECK("profiles"."id" BETWEEN 1 AND 9007199254740991),
+	CONSTRAINT "profiles_banned" CHECK("profiles"."banned" IN (0, 1)),
+	CONSTRAINT "profiles_show_followers_count" CHECK("profiles"."show_followers_count" IN (0, 1)),
+	CONSTRAINT "profiles_views_count" CHECK("profiles"."views_count" BETWEEN 0 AND 9007199254740991),
+	CONSTRAINT "profiles_followers_count" CHECK("profiles"."followers_count" BETWEEN 0 AND 9007199254740991),
+	CONSTRAINT "profiles_badges" CHECK(json_type("profiles"."badges") = 'array'),
+	CONSTRAINT "profiles_assets" CHECK(json_type("profiles"."assets") = 'object'),
+	CONSTRAINT "profiles_customize" CHECK(json_type("profiles"."customize") = 'object'),
+	CONSTRAINT "profiles_discord_clean" CHECK(json_type("profiles"."discord_clean") = 'object')
+) STRICT;
+--> statement-breakpoint
+CREATE UNIQUE INDEX `profiles_auth_id` ON `profiles` (`auth_id`);--> statement-breakpoint
+CREATE TRIGGER `key_events_never_deleted` BEFORE DELETE ON `key_events`
+BEGIN
+	SELECT RAISE(ABORT, 'the history is append-only');
+END;
+--> statement-breakpoint
+CREATE TABLE `key_usage` (
+	`identifier` text NOT NULL,
+	`day` integer NOT NULL,
+	`ok` integer NOT NULL,
+	`not_found` integer NOT NULL,
+	`forbidden` integer NOT NULL,
+	`malformed` integer NOT NULL,
+	`limited` integer NOT NULL,
+	`failed` integer NOT NULL,
+	`last_used_at` integer NOT NULL,
+	PRIMARY KEY(`identifier`, `day`),
+	FOREIGN KEY (`identifier`) REFERENCES `api_keys`(`identifier`) ON UPDATE no action ON DELETE no action,
+	CONSTRAINT "key_usage_counts" CHECK(min("key_usage"."ok", "key_usage"."not_found", "key_usage"."forbidden", "key_usage"."malformed", "key_usage"."limited", "key_usage"."failed") >= 0)
+) STRICT, WITHOUT ROWID;
+--> statement-breakpoint
+CREATE INDEX `key_usage_day` ON `key_usage` (`day`);--> statement-breakpoint
+CREATE TABLE `profile_changes` (
+	`seq` integer PRIMARY KEY AUTOINCREMENT NOT NULL,
+	`profile_ids` text
+) STRICT;
+--> statement-breakpoint
+CREATE TABLE `erasures` (
+	`seq` integer PRIMARY KEY NOT NULL,
+	`at` integer NOT NULL,
+	`vacuumed_at` integer
+) STRICT;
+--> statement-breakpoint
+CREATE TRIGGER `key_events_never_changed` BEFORE UPDATE ON `key_events`
+WHEN NEW.`detail` IS NOT NULL OR NEW.`id` <> OLD.`id` OR NEW.`identifier` <> OLD.`identifier` OR NEW.`at` <> OLD.`at`
+	OR NEW.`by` <> OLD.`by` OR NEW.`by_kind` <> OLD.`by_kind` OR NEW.`event` <> OLD.`event`
+	OR NEW.`from_state` IS NOT OLD.`from_state` OR NEW.`to_state` <> OLD.`to_state`
+BEGIN
+	SELECT RAISE(ABORT, 'the history is append-only');
+END;
+--> statement-breakpoint
+CREATE TABLE `admins` (
+	`id` integer PRIMARY KEY AUTOINCREMENT NOT NULL,
+	`name` text NOT NULL,
+	`folded` text NOT NULL,
+	`generation` integer NOT NULL,
+	`user_handle` blob NOT NULL,
+	`added_at` integer NOT NULL,
+	CONSTRAINT "admins_name" CHECK(length("admins"."name") BETWEEN 1 AND 64),
+	CONSTRAINT "admins_user_handle" CHECK(length("admins"."user_handle") = 32)
+) STRICT;
+--> statement-breakpoint
+CREATE UNIQUE INDEX `admins_folded` ON `admins` (`folded`);--> statement-breakpoint
+CREATE TABLE `passkeys` (
+	`id` integer PRIMARY KEY AUTOINCREMENT NOT NULL,
+	`admin_id` integer NOT NULL,
+	`credential_id` blob NOT NULL,
+	`public_key` blob NOT NULL,
+	`sign_count` integer NOT NULL,
+	`is_backup_eligible` integer NOT NULL,
+	`name` text NOT NULL,
+	`registered_at` integer NOT NULL,
+	`registered_from` text NOT NULL,
+	`registered_by` text NOT NULL,
+	`confirmed_at` integer,
+	`last_used_at` integer,
+	FOREIGN KEY (`admin_id`) REFERENCES `admins`(`id`) ON UPDATE no action ON DELETE no action,
+	CONSTRAINT "passkeys_credential_id" CHECK(length("passkeys"."credential_id") BETWEEN 1 AND 1023),
+	CONSTRAINT "passkeys_sign_count" CHECK("passkeys"."sign_count" BETWEEN 0 AND 4294967295),
+	CONSTRAINT "passkeys_is_backup_eligible" CHECK("passkeys"."is_backup_eligible" IN (0, 1)),
+	CONSTRAINT "passkeys_name" CHECK(length("passkeys"."name") BETWEEN 1 AND 64)
+) STRICT;
+--> statement-breakpoint
+CREATE UNIQUE INDEX `passkeys_credential_id` ON `passkeys` (`credential_id`);--> statement-breakpoint
+CREATE INDEX `passkeys_admin` ON `passkeys` (`admin_id`);--> statement-breakpoint
+CREATE UNIQUE INDEX `passkeys_unconfirmed` ON `passkeys` (`admin_id`) WHERE confirmed_at IS NULL;--> statement-breakpoint
+CREATE TABLE `people_events` (
+	`id` integer PRIMARY KEY AUTOINCREMENT NOT NULL,
+	`at` integer NOT NULL,
+	`by` text NOT NULL,
+	`by_kind` text NOT NULL,
+	`event` text NOT NULL,
+	`kind` text NOT NULL,
+	`name` text NOT NULL,
+	`detail` text,
+	CONSTRAINT "people_events_by_kind" CHECK("people_events"."by_kind" IN ('operator', 'admin', 'owner', 'platform', 'service')),
+	CONSTRAINT "people_events_kind" CHECK("people_events"."kind" IN ('admin', 'platform'))
+) STRICT;
+--> statement-breakpoint
+CREATE TRIGGER `people_events_never_deleted` BEFORE DELETE ON `people_events`
+BEGIN
+	SELECT RAISE(ABORT, 'the log is append-only');
+END;
+--> statement-breakpoint
+CREATE TRIGGER `people_events_never_changed` BEFORE UPDATE ON `people_events`
+BEGIN
+	SELECT RAISE(ABORT, 'the log is append-only');
+END;
+--> statement-breakpoint
+CREATE TABLE "notices" (
+	`id` integer PRIMARY KEY AUTOINCREMENT NOT NULL,
+	`identifier` text,
+	`profile_id` integer,
+	`kind` text NOT NULL,
+	`recipient` text NOT NULL,
+	`about` text NOT NULL,
+	`at` integer NOT NULL,
+	`tries` integer DEFAULT 0 NOT NULL,
+	`next_try_at` integer NOT NULL,
+	`result` text DEFAULT 'waiting' NOT NULL,
+	`fault` text,
+	`sent_at` integer,
+	FOREIGN KEY (`identifier`) REFERENCES `api_keys`(`identifier`) ON UPDATE no action ON DELETE no action,
+	FOREIGN KEY (`profile_id`) REFERENCES `profiles`(`id`) ON UPDATE no action ON DELETE cascade,
+	CONSTRAINT "notices_tries" CHECK(`tries` >= 0),
+	CONSTRAINT "notices_result" CHECK(`result` IN ('waiting', 'accepted', 'refused', 'dropped', 'moot')),
+	CONSTRAINT "notices_subject" CHECK((`identifier` IS NOT NULL) + (`profile_id` IS NOT NULL) = (`kind` <> 'enrolment'))
+) STRICT;
+--> statement-breakpoint
+CREATE INDEX `notices_key` ON `notices` (`identifier`,`recipient`,`id`);--> statement-breakpoint
+CREATE INDEX `notices_profile` ON `notices` (`profile_id`,`recipient`,`id`);--> statement-breakpoint
+CREATE INDEX `notices_waiting` ON `notices` ((kind = 'address'),`next_try_at`) WHERE result = 'waiting';--> statement-breakpoint
+CREATE INDEX `notices_requests` ON `notices` (`recipient`,`sent_at`) WHERE kind = 'request';--> statement-breakpoint
+CREATE TABLE `last_import` (
+	`id` integer PRIMARY KEY NOT NULL,
+	`at` integer NOT NULL,
+	`by` text NOT NULL,
+	`by_kind` text NOT NULL,
+	`lines` integer NOT NULL,
+	`refused` integer NOT NULL,
+	CONSTRAINT "last_import_id" CHECK("last_import"."id" = 1),
+	CONSTRAINT "last_import_by_kind" CHECK("last_import"."by_kind" IN ('operator', 'admin', 'owner', 'platform', 'service')),
+	CONSTRAINT "last_import_lines" CHECK("last_import"."refused" BETWEEN 0 AND "last_import"."lines")
+) STRICT;
+--> statement-breakpoint
+CREATE TABLE `platform_erasures` (
+	`folded` text NOT NULL,
+	`day` integer NOT NULL,
+	`erased` integer NOT NULL,
+	PRIMARY KEY(`folded`, `day`),
+	CONSTRAINT "platform_erasures_erased" CHECK("platform_erasures"."erased" >= 0)
+) STRICT, WITHOUT ROWID;
+--> statement-breakpoint
+CREATE TABLE `platform_tokens` (
+	`identifier` text PRIMARY KEY NOT NULL,
+	`name` text NOT NULL,
+	`folded` text NOT NULL,
+	`token_hash` blob NOT NULL,
+	`rights` text NOT NULL,
+	`is_without_address` integer NOT NULL,
+	`erase_limit` integer NOT NULL,
+	`added_at` integer NOT NULL,
+	CONSTRAINT "platform_tokens_identifier" CHECK(length("platform_tokens"."identifier") = 8),
+	CONSTRAINT "platform_tokens_name" CHECK(length("platform_tokens"."name") BETWEEN 1 AND 64),
+	CONSTRAINT "platform_tokens_token_hash" CHECK(length("platform_tokens"."token_hash") = 32),
+	CONSTRAINT "platform_tokens_rights" CHECK(json_array_length("platform_tokens"."rights") > 0),
+	CONSTRAINT "platform_tokens_is_without_address" CHECK("platform_tokens"."is_without_address" IN (0, 1)),
+	CONSTRAINT "platform_tokens_erase_limit" CHECK("platform_tokens"."erase_limit" >= 0)
+) STRICT;
+--> statement-breakpoint
+CREATE INDEX `platform_tokens_folded` ON `platform_tokens` (`folded`);--> statement-breakpoint
+CREATE TABLE `last_feed` (
+	`id` integer PRIMARY KEY NOT NULL,
+	`at` integer NOT NULL,
+	`by` text NOT NULL,
+	`by_kind` text NOT NULL,
+	`lines` integer NOT NULL,
+	`refused` integer NOT NULL,
+	CONSTRAINT "last_feed_id" CHECK("last_feed"."id" = 1),
+	CONSTRAINT "last_feed_by_kind" CHECK("last_feed"."by_kind" IN ('operator', 'admin', 'owner', 'platform', 'service')),
+	CONSTRAINT "last_feed_lines" CHECK("last_feed"."refused" BETWEEN 0 AND "last_feed"."lines")
+) STRICT;
+--> statement-breakpoint
+CREATE TABLE `erased_profiles` (
+	`id` integer PRIMARY KEY NOT NULL,
+	`at` integer NOT NULL
+) STRICT;
+--> statement-breakpoint
+CREATE INDEX `erased_profiles_at` ON `erased_profiles` (`at`);--> statement-breakpoint
+CREATE INDEX `profiles_board` ON `profiles` (`views_count` DESC,`id`) WHERE banned = 0 AND show_on_leaderboard = 1;--> statement-breakpoint
+CREATE INDEX `profiles_banned` ON `profiles` (`id`) WHERE banned = 1;--> statement-breakpoint
+CREATE TABLE "api_keys" (
+	`identifier` text PRIMARY KEY NOT NULL,
+	`profile_id` integer,
+	`name` text NOT NULL,
+	`description` text NOT NULL,
+	`project_url` text,
+	`expected_usage` text,
+	`state` text NOT NULL,
+	`requested_permissions` text NOT NULL,
+	`permissions` text,
+	`rate_limits` text,
+	`requested_at` integer NOT NULL,
+	`decided_at` integer,
+	`expires_at` integer,
+	`secret_hash` blob,
+	`attempt_number` integer DEFAULT 0 NOT NULL,
+	`successor_of` text,
+	`form_hash` blob,
+	FOREIGN KEY (`profile_id`) REFERENCES `profiles`(`id`) ON UPDATE no action ON DELETE set null,
+	FOREIGN KEY (`successor_of`) REFERENCES `api_keys`(`identifier`) ON UPDATE no action ON DELETE no action,
+	CONSTRAINT "api_keys_identifier" CHECK(length(`identifier`) = 8 AND `identifier` NOT GLOB '*[^0-9A-Za-z]*'),
+	CONSTRAINT "api_keys_state" CHECK(`state` IN ('pending', 'Active', 'suspended', 'rejected', 'withdrawn', 'revoked', 'expired')),
+	CONSTRAINT "api_keys_owner" CHECK(`profile_id` IS NOT NULL OR `state` NOT IN ('pending', 'Active', 'suspended')),
+	CONSTRAINT "api_keys_name" CHECK(length(`name`) BETWEEN 1 AND 255 OR (`name` = '' AND `profile_id` IS NULL)),
+	CONSTRAINT "api_keys_description" CHECK(length(`description`) BETWEEN 80 AND 2000 OR (`description` = '' AND `profile_id` IS NULL)),
+	CONSTRAINT "api_keys_project_url" CHECK(length(`project_url`) <= 2048),
+	CONSTRAINT "api_keys_expected_usage" CHECK(length(`expected_usage`) <= 1000),
+	CONSTRAINT "api_keys_secret" CHECK((`state` IN ('Active', 'suspended')) = (`secret_hash` IS NOT NULL)),
+	CONSTRAINT "api_keys_secret_hash" CHECK(length(`secret_hash`) = 32),
+	CONSTRAINT "api_keys_grant" CHECK(`state` NOT IN ('Active', 'suspended', 'revoked', 'expired') OR (`permissions` IS NOT NULL AND `rate_limits` IS NOT NULL)),
+	CONSTRAINT "api_keys_form_hash" CHECK(length(`form_hash`) = 32),
+	CONSTRAINT "api_keys_decided" CHECK((`state` = 'pending') = (`decided_at` IS NULL)),
+	CONSTRAINT "api_keys_attempt_number" CHECK(`attempt_number` >= 0)
+) STRICT;
+--> statement-breakpoint
+CREATE INDEX `api_keys_profile` ON `api_keys` (`profile_id`);--> statement-breakpoint
+CREATE INDEX `api_keys_state` ON `api_keys` (`state`,`requested_at`);--> statement-breakpoint
+CREATE INDEX `api_keys_expires` ON `api_keys` (`state`,`expires_at`) WHERE expires_at IS NOT NULL;--> statement-breakpoint
+CREATE TRIGGER `api_keys_never_deleted` BEFORE DELETE ON `api_keys`
+BEGIN
+	SELECT RAISE(ABORT, 'keys are never deleted');
+END;
+--> statement-breakpoint
+CREATE TRIGGER `api_keys_born_pending` BEFORE INSERT ON `api_keys` WHEN NEW.`state` <> 'pending'
+BEGIN
+	SELECT RAISE(ABORT, 'a key begins as pending');
+END;
+--> statement-breakpoint
+CREATE TRIGGER `api_keys_three_places` BEFORE INSERT ON `api_keys`
+WHEN (SELECT count(*) FROM `api_keys` WHERE `profile_id` = NEW.`profile_id` AND `state` IN ('pending', 'Active', 'suspended')
+	AND (`expires_at` IS NULL OR `expires_at` > NEW.`requested_at`)) >= 3
+BEGIN
+	SELECT RAISE(ABORT, 'a profile has at most 3 keys');
+END;
+--> statement-breakpoint
+CREATE TRIGGER `api_keys_legal_moves` BEFORE UPDATE OF `state` ON `api_keys`
+WHEN OLD.`state` <> NEW.`state`
+	AND NOT (OLD.`state` = 'pending' AND NEW.`state` IN ('Active', 'rejected', 'withdrawn'))
+	AND NOT (OLD.`state` = 'Active' AND NEW.`state` IN ('suspended', 'revoked', 'expired'))
+	AND NOT (OLD.`state` = 'suspended' AND NEW.`state` IN ('Active', 'revoked', 'expired'))
+BEGIN
+	SELECT RAISE(ABORT, 'a key can not move so');
+END;
+--> statement-breakpoint
+CREATE TRIGGER `api_keys_successor` BEFORE INSERT ON `api_keys`
+WHEN NEW.`successor_of` IS NOT NULL AND NOT EXISTS (
+	SELECT 1 FROM `api_keys`
+	WHERE `identifier` = NEW.`successor_of` AND `profile_id` = NEW.`profile_id` AND `state` = 'Active')
+BEGIN
+	SELECT RAISE(ABORT, 'a successor is requested for an Active key of the same profile');
+END;
+--> statement-breakpoint
+CREATE TRIGGER `api_keys_successor_never_changed` BEFORE UPDATE OF `successor_of` ON `api_keys`
+WHEN NEW.`successor_of` IS NOT OLD.`successor_of`
+BEGIN
+	SELECT RAISE(ABORT, 'what a key succeeds never changes');
+END;
+--> statement-breakpoint
+CREATE INDEX `notices_webhook` ON `notices` (`result`,`next_try_at`) WHERE recipient = 'webhook';--> statement-breakpoint
+INSERT INTO `profile_changes` DEFAULT VALUES;

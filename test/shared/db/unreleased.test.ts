@@ -1,0 +1,164 @@
+import { describe, expect, test } from 'bun:test';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { readSchema } from '../../../shared/db/catalog.ts';
+import { openBare, type Sqlite } from '../../../shared/db/connect.ts';
+import { LAST_UNRELEASED_COMMIT, MIGRATIONS } from '../../../shared/db/migrations.ts';
+import { openDatabase } from '../../../shared/db-files/open.ts';
+import { SESSIONS_MIGRATIONS } from '../../../shared/sessions-file/migrations.ts';
+import { closeSessionsFile, fileKey, openSessionsFile } from '../../../shared/sessions-file/sessions-file.ts';
+import { PROJECT, profilectl } from '../../support/cli.ts';
+import { startServerProcess } from '../../support/machine/server-process.ts';
+import { makeDatabase, NEXT_MIGRATIONS, nextVersion } from '../../support/machine/upgrade.ts';
+import { tempFolder, testDeps } from '../../support/world.ts';
+
+// Files of commits before version 0.1.0. Those of the last of these commits have the schema of 0.1.0, and lists of
+// migrations that stand in test/fixtures/unreleased-*.txt, a line `<name> <SHA-256>` each.
+
+/** Gives a file the first so many migrations of such a list, all by default. */
+function setList(sqlite: Sqlite, file: 'main' | 'sessions', length?: number): void {
+  const lines = readFileSync(join(PROJECT, `test/fixtures/unreleased-${file}.txt`), 'utf8')
+    .trimEnd()
+    .split('\n');
+  sqlite.run('DELETE FROM migrations');
+  for (const line of lines.slice(0, length)) {
+    sqlite.run('INSERT INTO migrations (name, sha256, applied_at) VALUES (?, ?, 1)', line.split(' '));
+  }
+}
+
+const listOf = (sqlite: Sqlite) => sqlite.query('SELECT number, name, sha256 FROM migrations').all();
+
+/** The list of the first version of the same file. */
+const firstOf = ([first]: typeof MIGRATIONS) => [
+  { number: 1, name: '0000_first', sha256: new Bun.CryptoHasher('sha256').update(first?.sql ?? '').digest('hex') },
+];
+
+/** Everything that a database holds but its list of migrations. */
+function contentOf(sqlite: Sqlite): unknown[] {
+  const schema = readSchema(sqlite);
+  const tables = schema.filter(({ type, name }) => type === 'table' && name !== 'migrations');
+  return [schema, tables.map(({ name }) => [name, sqlite.query(`SELECT * FROM ${name}`).all()])];
+}
+
+/** A database with a profile and the list of an unreleased commit, which nobody has open. */
+function makeUnreleased(length?: number) {
+  const folder = tempFolder();
+  const path = join(folder, 'profiles.db');
+  makeDatabase(path, [
+    `INSERT INTO profiles (id, username, display_name, badges, assets, customize, discord_clean, banned, views_count,
+       followers_count, show_followers_count, created_at) VALUES (1, 'a', 'a', '[]', '{}', '{}', '{}', 0, 0, 0, 1, 0)`,
+    "INSERT INTO profile_names VALUES ('a', 1, 0, 'a')",
+  ]);
+  const sqlite = openBare(path, 'write');
+  setList(sqlite, 'main', length);
+  const content = contentOf(sqlite);
+  sqlite.close();
+  return { folder, path, content };
+}
+
+describe('a database of the last unreleased commit', () => {
+  test('is taken over by serve: nothing but its list of migrations changes, and nothing is copied', () => {
+    const { folder, path, content } = makeUnreleased();
+    for (const mode of ['use', 'fill', 'pages'] as const) {
+      expect(() => openDatabase(path, mode)).toThrow('"profilectl serve" migrates it');
+    }
+    const { $client } = openDatabase(path, 'serve');
+    expect(listOf($client)).toEqual(firstOf(MIGRATIONS));
+    expect(contentOf($client)).toEqual(content);
+    $client.close();
+    openDatabase(path, 'use').$client.close();
+    expect(readdirSync(folder).sort()).toEqual(['profiles.db', 'profiles.db.reserve']);
+  });
+
+  test('is taken over once by eight that start at once', async () => {
+    const { folder, path, content } = makeUnreleased();
+    const script = join(folder, 'open.ts');
+    writeFileSync(
+      script,
+      `import { openDatabase } from ${JSON.stringify(join(PROJECT, 'shared/db-files/open.ts'))};
+       console.log(openDatabase(${JSON.stringify(path)}, 'serve').$client.query('SELECT name FROM migrations').values().join());`,
+    );
+    const runs = Array.from({ length: 8 }, () =>
+      Bun.spawn([process.execPath, script], { stdout: 'pipe', stderr: 'pipe' }),
+    );
+    for (const run of runs) {
+      expect(await new Response(run.stderr).text()).toBe('');
+      expect((await new Response(run.stdout).text()).trim()).toBe('0000_first');
+    }
+    const sqlite = openBare(path, 'read');
+    expect(contentOf(sqlite)).toEqual(content);
+    sqlite.close();
+  });
+
+  test('can be checked and backed up before, and a backup of it is tested, restored and served', async () => {
+    const { folder, path } = makeUnreleased();
+    const run = (...words: string[]) => profilectl([...words, '--db', path]);
+    const backup = join(folder, 'backup.db');
+    expect((await run('db', 'check')).code).toBe(0);
+    expect((await run('status')).stdout).toContain('has an older schema');
+    expect((await run('db', 'backup', backup)).code).toBe(0);
+    expect((await run('db', 'check', '--restore', backup)).stdout).toContain('restores 1 profile and 0 keys');
+    expect((await run('db', 'restore', backup, '--yes')).stderr).toContain('"profilectl serve" upgrades it');
+    const server = await startServerProcess({ DATABASE_PATH: path });
+    expect(await server.end()).toBe(0);
+    expect((await run('profiles', 'export')).stdout).toContain('"username":"a"');
+    expect((await run('db', 'check')).stdout).toStartWith('No faults: 1 profile');
+  }, 30_000);
+
+  test('is taken over and upgraded at once by a later version, which copies it before', async () => {
+    const { folder, path } = makeUnreleased();
+    const { openDatabase: openByNext } = (await import(
+      join(nextVersion().folder, 'shared/db-files/open.ts')
+    )) as typeof import('../../../shared/db-files/open.ts');
+    const { $client } = openByNext(path, 'serve');
+    expect($client.query('SELECT name FROM migrations').values().flat()).toEqual(
+      NEXT_MIGRATIONS.map(({ name }) => name),
+    );
+    $client.close();
+    const copies = readdirSync(folder).filter((name) => name.includes('.before-schema-2-'));
+    expect(copies).toHaveLength(1);
+    openDatabase(join(folder, copies[0] as string), 'serve').$client.close();
+  });
+});
+
+test('a database of an earlier commit, or a backup of one, is refused and left as it is; the sentence names the last commit', async () => {
+  for (const length of [1, 19]) {
+    const { folder, path } = makeUnreleased(length);
+    const before = readFileSync(path);
+    for (const mode of ['serve', 'fill', 'use', 'look'] as const) {
+      expect(() => openDatabase(path, mode)).toThrow(
+        `The database ${path} was made before version 0.1.0, and too early to be upgraded: run "profilectl serve" of commit ${LAST_UNRELEASED_COMMIT} on it once, and then this version.`,
+      );
+    }
+    expect(readFileSync(path).equals(before)).toBe(true);
+    const backup = openBare(path, 'write');
+    backup.run('PRAGMA journal_mode = DELETE');
+    backup.close();
+    const restored = await profilectl(['db', 'restore', path, '--yes', '--db', join(tempFolder(), 'other.db')]);
+    expect(restored).toMatchObject({ code: 1, stderr: expect.stringContaining(LAST_UNRELEASED_COMMIT) });
+    expect(readdirSync(folder)).toEqual(['profiles.db']);
+  }
+});
+
+test('the sessions file of the last unreleased commit is taken over, and one of an earlier commit is left as it is', () => {
+  for (const length of [2, 1]) {
+    const { config } = testDeps();
+    const file = openSessionsFile(config.databasePath);
+    const key = fileKey(file);
+    setList(file.sqlite, 'sessions', length);
+    const content = contentOf(file.sqlite);
+    file.sqlite.run('PRAGMA wal_checkpoint(TRUNCATE)');
+    closeSessionsFile(file);
+    if (length === 2) {
+      const taken = openSessionsFile(config.databasePath);
+      expect(listOf(taken.sqlite)).toEqual(firstOf(SESSIONS_MIGRATIONS));
+      expect(contentOf(taken.sqlite)).toEqual(content);
+      expect(fileKey(taken)).toEqual(key);
+      closeSessionsFile(taken);
+    } else {
+      const before = readFileSync(file.path);
+      expect(() => openSessionsFile(config.databasePath)).toThrow('Move it away while the server is stopped');
+      expect(readFileSync(file.path).equals(before)).toBe(true);
+    }
+  }
+});
