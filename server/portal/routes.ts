@@ -31,7 +31,7 @@ export const SIGN_OUT_PATH = '/developers/sign-out';
 /** What owners do with their keys. */
 const OWNERS_PAGES: readonly PageRoute[] = [
   { method: 'GET', path: '/developers/keys', who: 'owner', act: keys },
-  { method: 'GET', path: '/developers/keys/new', who: 'owner', query: ['successor-of'], act: newKeyPage },
+  { method: 'GET', path: '/developers/keys/new', who: 'owner', query: ['successor-of', 'like'], act: newKeyPage },
   { method: 'POST', path: '/developers/keys/new', who: 'owner', fields: REQUEST_FIELDS, act: sendRequest },
   { method: 'GET', path: '/developers/keys/:identifier', who: 'owner', act: keyPage },
   ...OWNER_ACTION_PAGES,

@@ -1,5 +1,5 @@
 import type { KeyEventName } from '../db/key-columns.ts';
-import type { KeyChanges } from '../db/schema/keys.ts';
+import type { KeyChanges, KeyEventDetail } from '../db/schema/keys.ts';
 import { formatRateLimit, type RateLimit } from '../limits/rate-limit.ts';
 import type { HistoryView } from './view.ts';
 
@@ -10,10 +10,8 @@ import type { HistoryView } from './view.ts';
 export function detailText({ detail, event }: Pick<HistoryView, 'detail' | 'event'>): string {
   if (detail === null) return '';
   if (detail.changes !== undefined) return changesText(detail.changes, detail.successor);
-  if (detail.successorOf !== undefined) return `successor of ${detail.successorOf}`;
-  if (detail.retiresOldAt !== undefined) return `attempt ${detail.attempt}; the old key ends at ${detail.retiresOldAt}`;
-  if (detail.attempt !== undefined && VOIDING.includes(event)) return `attempt ${detail.attempt} voided`;
-  if (detail.attempt !== undefined) return attemptText(detail.attempt, detail.reason);
+  if (detail.successorOf !== undefined) return `replaces ${detail.successorOf}`;
+  if (detail.attempt !== undefined) return attemptText(event, detail.attempt, detail);
   if (detail.mail !== undefined) return mailText(detail.mail, detail.to, detail.reason);
   if (detail.nameAfter !== undefined) return `"${detail.nameBefore}" → "${detail.nameAfter}"`;
   return detail.reason ?? '';
@@ -22,9 +20,15 @@ export function detailText({ detail, event }: Pick<HistoryView, 'detail' | 'even
 /** The events that make an attempt void which is under way; their detail names it. */
 const VOIDING: readonly HistoryView['event'][] = ['address changed', 'profile banned'];
 
-/** Without a reason where an owner looks, who is not told what the mail server said. */
-function attemptText(attempt: number, reason: string | undefined): string {
-  return reason === undefined ? `attempt ${attempt}` : `attempt ${attempt}: ${reason}`;
+/**
+ * Only from the second attempt on its number says anything. Without a reason where an owner looks, who is not told what the
+ * mail server said.
+ */
+function attemptText(event: HistoryView['event'], attempt: number, { retiresOldAt, reason }: KeyEventDetail): string {
+  const number = attempt === 1 ? [] : [`attempt ${attempt}`];
+  if (VOIDING.includes(event)) return `${number[0] ?? 'the approval under way'} voided`;
+  if (retiresOldAt !== undefined) return [...number, `the old key ends at ${retiresOldAt}`].join('; ');
+  return [...number, ...(reason === undefined ? [] : [reason])].join(': ');
 }
 
 /** Without recipient and reason where an owner looks, who is told only which mail it was. */
@@ -38,7 +42,7 @@ function changesText({ permissions, rateLimits, expiresAt }: KeyChanges, success
     permissions && `${permissions.from.join(', ')} → ${permissions.to.join(', ')}`,
     rateLimits && `${limits(rateLimits.from)} → ${limits(rateLimits.to)}`,
     expiresAt && `expires ${expiresAt.from ?? 'never'} → ${expiresAt.to ?? 'never'}`,
-    successor && `for its successor ${successor}`,
+    successor && `for its replacement ${successor}`,
   ];
   return parts.filter(Boolean).join('; ');
 }

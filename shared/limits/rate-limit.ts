@@ -60,10 +60,15 @@ export function formatRateLimit(limit: RateLimit): string {
 
 /** A rate limit in words: `60 requests per minute`, or with another preposition `60 requests in any minute`. */
 export function rateLimitWords({ quota, windowSeconds }: RateLimit, preposition = 'per'): string {
+  const requests = quota === 1 ? '1 request' : `${quota} requests`;
+  return `${requests} ${preposition} ${windowWords(windowSeconds)}`;
+}
+
+/** The length of a window after "per": `minute`, `7 days`. */
+export function windowWords(windowSeconds: number): string {
   const window = formatWindow(windowSeconds);
   const [count, unit] = [window.slice(0, -1), UNIT_NAMES[window.slice(-1) as keyof typeof UNITS]];
-  const requests = quota === 1 ? '1 request' : `${quota} requests`;
-  return `${requests} ${preposition} ${count === '1' ? unit : `${count} ${unit}s`}`;
+  return count === '1' ? unit : `${count} ${unit}s`;
 }
 
 /** The constant parts of the response headers about rate limits (draft-ietf-httpapi-ratelimit-headers-11). */

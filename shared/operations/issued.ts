@@ -115,7 +115,7 @@ export const revoke = operation({
     ownerPage: {
       path: 'revoke',
       consequence:
-        'Every request with its secret is refused from then on. This can’t be undone. If a program still needs access, request a successor first, and revoke this key once the program has the new secret.',
+        'This can’t be undone. Still needed? Replace it first, and revoke this key once your program has the new secret.',
     },
     json: {
       ...{ method: 'POST', path: '/:identifier/revoke', operationId: 'revokeKey', body: ['reason'], answers: 'key' },
@@ -127,7 +127,7 @@ export const revoke = operation({
     ...{ title: 'Revoke key', button: 'Revoke', what: 'revoke a key' },
     consequence:
       'Every request with its secret is refused from then on. This can’t be undone. The owner gets the reason by mail.',
-    done: 'The key is revoked. It works no more.',
+    done: 'Key revoked. It no longer works.',
     interrupted: asEver,
   },
   ...{ isDangerous: true, isMailed: true },

@@ -46,7 +46,7 @@ work until an admin, or the expiry, ends the old one. At a server where you are 
   texts: {
     ...{ title: 'Request a key', button: 'Send the request', what: 'request a key' },
     consequence: 'An admin reads this and decides. You get a mail either way.',
-    done: 'The key is requested.',
+    done: 'Request sent.',
     interrupted: () => null,
   },
   isMailed: true,
@@ -69,8 +69,8 @@ export const edit = operation({
   },
   texts: {
     ...{ title: 'Rename key', button: 'Rename', what: 'rename a key' },
-    consequence: 'Its secret and its history stay; the history tells of both names.',
-    done: 'The key is renamed.',
+    consequence: 'Only the name changes; the secret keeps working.',
+    done: 'Key renamed.',
     interrupted: ({ identifier: key, state }) =>
       `Interrupted; key ${key} is ${state}. "profilectl keys show ${key}" tells whether it was changed.`,
   },
@@ -96,8 +96,8 @@ export const withdraw = operation({
   texts: {
     ...{ title: 'Withdraw the request of key', button: 'Withdraw the request', what: 'withdraw a request' },
     consequence:
-      'Nobody decides on it any more, and its place is free. This can’t be undone, but you can request another key.',
-    done: 'The request is withdrawn.',
+      'No admin will decide on it, and it no longer counts towards the limit. This can’t be undone, but you can request it again.',
+    done: 'Request withdrawn.',
     interrupted: () => null,
   },
   isDangerous: true,

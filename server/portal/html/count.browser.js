@@ -1,12 +1,16 @@
-// Says below each text that has a most of characters how many it has, counted as the server counts: in code points, without
+// Says below each text that has bounds what is missing or too much, counted as the server counts: in code points, without
 // white space at the ends. Without scripts the server says so once the form was sent.
 for (const field of document.querySelectorAll('[data-most]')) {
   const line = document.createElement('p');
   line.className = 'hint count';
   field.after(line);
+  const { least, most } = field.dataset;
+  const sentence = (count, what) => `${count} ${what.replace('characters', count === 1 ? 'character' : 'characters')}`;
   const count = () => {
     const length = [...field.value.replaceAll('\r\n', '\n').trim()].length;
-    line.textContent = `${length} of ${field.dataset.most} characters`;
+    if (length > most) line.textContent = sentence(length - most, 'characters too many');
+    else if (length > 0 && length < least) line.textContent = sentence(least - length, 'more characters needed');
+    else line.textContent = length > most * 0.9 ? sentence(most - length, 'characters left') : '';
   };
   field.addEventListener('input', count);
   count();

@@ -11,7 +11,7 @@ export type Faults = ReadonlyMap<string, string>;
 export const NO_FAULTS: Faults = new Map();
 
 /** What every field has; `id` where its name is not the only one of the page. */
-type FieldParts = { name: string; id?: string; label: string; hint?: string | Html; faults: Faults };
+type FieldParts = { name: string; id?: string; label: string; hint?: string | Html; more?: Html; faults: Faults };
 
 /** A field of one line. */
 export type TextField = FieldParts & {
@@ -99,21 +99,24 @@ function around(field: FieldParts & { value: string; bounds?: Bounds }, input: H
 }
 
 /** The hint and the fault, between label and input, so that both are read and seen before typing. */
-function notes({ name, id = name, hint, faults, bounds }: FieldParts & { bounds?: Bounds }): Html {
+function notes({ name, id = name, hint, more, faults, bounds }: FieldParts & { bounds?: Bounds }): Html {
   const fault = faults.get(name);
-  const text =
-    hint === undefined && bounds === undefined
-      ? ''
-      : html`<p class="hint" id="${id}-hint">${hint ?? ''} ${bounds === undefined ? '' : boundsInWords(bounds)}</p>`;
-  return html`${text}${fault === undefined ? '' : html`<p class="fault" id="${id}-fault"><span class="unseen">Error: </span>${fault}</p>`}`;
+  const said = [...(hint === undefined ? [] : [hint]), ...(isToldFirst(bounds) ? [boundsInWords(bounds)] : [])];
+  const text = said.length === 0 ? '' : html`<p class="hint" id="${id}-hint">${said.map((one) => html`${one} `)}</p>`;
+  return html`${text}${more ?? ''}${fault === undefined ? '' : html`<p class="fault" id="${id}-fault"><span class="unseen">Error: </span>${fault}</p>`}`;
+}
+
+/** Whether the length of a text matters to everybody. That few texts are too long is told to those who type one. */
+function isToldFirst(bounds: Bounds | undefined): bounds is Bounds {
+  return bounds !== undefined && bounds.least > 1;
 }
 
 function described({ name, id = name, hint, faults, bounds }: FieldParts & { bounds?: Bounds }): Html {
   const ids = [
-    ...(hint === undefined && bounds === undefined ? [] : [`${id}-hint`]),
+    ...(hint === undefined && !isToldFirst(bounds) ? [] : [`${id}-hint`]),
     ...(faults.has(name) ? [`${id}-fault`] : []),
   ];
   const wrong = faults.has(name) ? ' aria-invalid="true"' : '';
-  const counts = bounds === undefined ? '' : ` data-most="${bounds.most}"`;
+  const counts = bounds === undefined ? '' : ` data-least="${bounds.least}" data-most="${bounds.most}"`;
   return raw(`${counts}${wrong}${ids.length === 0 ? '' : ` aria-describedby="${ids.join(' ')}"`}`);
 }

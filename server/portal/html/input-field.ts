@@ -10,7 +10,10 @@ export type FieldState = {
   texts: readonly string[];
   id?: string;
   title?: string;
-  hint?: string | Html;
+  /** Null for none. */
+  hint?: string | Html | null;
+  /** What stands below the hint, such as a fold. */
+  more?: Html;
   faults: Faults;
 };
 
@@ -22,7 +25,7 @@ export function inputField(input: string, schema: z.ZodType, state: FieldState):
   const isOptionalText = bounds !== undefined && schema.safeParse(null).success;
   const name = formNameOf(input, schema);
   const label = state.title ?? `${facts.title}${isOptionalText ? ' (optional)' : ''}`;
-  const hint = state.hint ?? facts.hint;
+  const hint = state.hint === undefined ? facts.hint : (state.hint ?? undefined);
   const value = texts[0] ?? '';
   const parts = {
     name,
@@ -30,6 +33,7 @@ export function inputField(input: string, schema: z.ZodType, state: FieldState):
     label,
     ...(hint !== undefined && { hint }),
     ...(bounds && { bounds }),
+    ...(state.more && { more: state.more }),
     value,
     faults,
   };
@@ -43,4 +47,4 @@ export function inputField(input: string, schema: z.ZodType, state: FieldState):
   });
 }
 
-const PERMISSION_OPTIONS = PERMISSIONS.map((value) => ({ value, label: value, hint: PERMISSION_WORDS[value] }));
+const PERMISSION_OPTIONS = PERMISSIONS.map((value) => ({ value, label: PERMISSION_WORDS[value], hint: value }));

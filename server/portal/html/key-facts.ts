@@ -41,7 +41,7 @@ export function requestFacts(key: KeyView, linkTo: (identifier: string) => strin
     successorOf,
     addressChangedAt,
   } = key;
-  const successor = successorOf === null ? [] : [['Successor of', keyLink(successorOf, linkTo)] as const];
+  const successor = successorOf === null ? [] : [['Replaces', keyLink(successorOf, linkTo)] as const];
   const changed =
     addressChangedAt === null
       ? []

@@ -1,8 +1,7 @@
 import { USAGE_OUTCOMES, type UsageOutcome } from '../../../shared/keys/usage-outcomes.ts';
 import { countText, numberText } from '../../../shared/text.ts';
 import type { UsageView } from '../../../shared/usage/usage-view.ts';
-import { type Html, html } from '../../html.ts';
-import { timeText } from './time.ts';
+import { type Html, html, raw } from '../../html.ts';
 
 /** So many days of usage are shown of a key. */
 export const USAGE_DAYS = 30;
@@ -17,39 +16,70 @@ const WORDS: Readonly<Record<UsageOutcome, string>> = {
   failed: 'Failed',
 };
 
-type Day = UsageView['days'][number] & { total: number };
+type Day = UsageView['days'][number] & { total: number; answered: number };
 
 /** Height of the picture, and width of a day with its gap, in the units of the picture. */
 const SIZE = { height: 60, day: 10, gap: 2 } as const;
 
 /** What a key was used for, by day: a sentence, bars (of which a screen reader is told the sentence), and a table. */
-export function usageChart({ days, lastUsedAt }: UsageView): Html {
-  const all = days.map((day): Day => ({ ...day, total: USAGE_OUTCOMES.reduce((sum, one) => sum + day[one], 0) }));
+export function usageChart({ days }: UsageView): Html {
+  const all = days.map((day): Day => {
+    const total = USAGE_OUTCOMES.reduce((sum, one) => sum + day[one], 0);
+    return { ...day, total, answered: day.ok + day.notFound };
+  });
   const sum = all.reduce((sum, { total }) => sum + total, 0);
-  const last = lastUsedAt === null ? 'It was not used yet.' : html`Last used ${timeText(Date.parse(lastUsedAt))}.`;
-  const head = html`<p>${countText(sum, 'request')} in the last ${countText(days.length, 'day')} (UTC). ${last}</p>`;
-  return sum === 0 ? head : html`${head}${bars(all)}${table(all)}`;
+  if (sum === 0) return html`<p>No requests in the last ${countText(days.length, 'day')}.</p>`;
+  const answered = all.reduce((sum, day) => sum + day.answered, 0);
+  const limited = all.reduce((sum, day) => sum + day.limited, 0);
+  const over = limited === 0 ? '' : ` · ${numberText(limited)} over a limit`;
+  return html`<p>${countText(sum, 'request')} · ${percentText(answered, sum)} answered${over}</p>${bars(all)}${table(all)}`;
+}
+
+/** A share in whole percent; neither all nor nothing is said of what is only nearly that. */
+function percentText(part: number, whole: number): string {
+  const percent = Math.round((part / whole) * 100);
+  if (percent === 100 && part < whole) return 'over 99 %';
+  return percent === 0 && part > 0 ? 'under 1 %' : `${percent} %`;
 }
 
 function bars(days: readonly Day[]): Html {
-  const most = Math.max(...days.map(({ total }) => total));
+  const busiest = Math.max(...days.map(({ total }) => total));
+  const top = roundUp(busiest);
   const { height, day: width, gap } = SIZE;
-  const heightOf = (count: number) => (count === 0 ? 0 : Math.max(1, Math.round((count / most) * height)));
-  const shapes = days.map(({ day, ok, total }, at) => {
+  const heightOf = (count: number) => (count === 0 ? 0 : Math.max(1, Math.round((count / top) * height)));
+  const shapes = days.map(({ day, answered, total }, at) => {
     if (total === 0) return '';
-    const [whole, answered] = [heightOf(total), heightOf(ok)];
     const rect = (kind: string, tall: number, bottom: number) =>
       tall <= 0
         ? ''
         : html`<rect class="${kind}" x="${at * width}" y="${height - bottom - tall}" width="${width - gap}" height="${tall}"/>`;
+    const whole = heightOf(total);
     // Whatever was refused is seen, however little it was.
-    const refused = ok === total ? 0 : Math.max(1, whole - answered);
-    return html`<g><title>${day}: ${countText(total, 'request')}</title>${rect('ok', whole - refused, 0)}${rect('other', refused, whole - refused)}</g>`;
+    const refused = answered === total ? 0 : Math.max(1, whole - heightOf(answered));
+    const isToday = at === days.length - 1;
+    return html`<g${raw(isToday ? ' class="today"' : '')}><title>${dayText(day)}: ${countText(total, 'request')}</title>${rect('ok', whole - refused, 0)}${rect('other', refused, whole - refused)}</g>`;
   });
-  const [first, last] = [days[0], days.at(-1)] as [Day, Day];
-  return html`<figure class="usage"><svg viewBox="0 0 ${days.length * width} ${height}" preserveAspectRatio="none" aria-hidden="true">${shapes}</svg>
-<figcaption><span>${first.day}</span><span><span class="swatch ok"></span> answered <span class="swatch other"></span> anything else; at most ${numberText(most)} a day</span><span>${last.day}</span></figcaption></figure>`;
+  const lines = [0, height / 2].map((y) => html`<line x2="${days.length * width}" y1="${y}" y2="${y}"/>`);
+  const first = days[0] as Day;
+  return html`<figure class="usage"><div class="scale" aria-hidden="true"><span>${numberText(top)}</span> <span>${numberText(top / 2)}</span> <span>0</span></div>
+<svg viewBox="0 0 ${days.length * width} ${height}" preserveAspectRatio="none" aria-hidden="true">${lines}${shapes}</svg>
+<div class="dates" aria-hidden="true"><span>${dayText(first.day)}</span> <span>today so far</span></div>
+<figcaption><span><span class="swatch ok"></span> answered</span> <span><span class="swatch other"></span> refused</span> <span>busiest day ${numberText(busiest)}</span></figcaption></figure>`;
 }
+
+/** The end of the scale: the next even number with one or two leading digits, so that half of it is whole. */
+function roundUp(most: number): number {
+  const unit = 10 ** Math.floor(Math.log10(most));
+  const step = [1, 2, 3, 4, 6, 8, 10].find((one) => one * unit >= most) as number;
+  return Math.max(2, step * unit);
+}
+
+/** A day of the scale, such as `25 Oct`, of the text `2026-10-25`. */
+function dayText(day: string): string {
+  return `${Number(day.slice(8))} ${MONTHS[Number(day.slice(5, 7)) - 1]}`;
+}
+
+const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
 
 /** The days with requests, the latest first, with those outcomes that there were. */
 function table(days: readonly Day[]): Html {
@@ -60,5 +90,5 @@ function table(days: readonly Day[]): Html {
     (day) =>
       html`<tr><th scope="row">${day.day}</th>${outcomes.map((outcome) => html`<td class="number" data-label="${WORDS[outcome]}">${numberText(day[outcome])}</td>`)}</tr>`,
   );
-  return html`<details><summary>The same as a table</summary><table class="stack"><caption>Requests by day; a day without requests is left out</caption><thead><tr><th scope="col">Day</th>${head}</tr></thead><tbody>${rows}</tbody></table></details>`;
+  return html`<details><summary>Days as a table</summary><table class="stack"><caption>Requests by day (UTC), without days that had none</caption><thead><tr><th scope="col">Day</th>${head}</tr></thead><tbody>${rows}</tbody></table></details>`;
 }

@@ -3,40 +3,44 @@ import { type Html, html } from '../../html.ts';
 import { timeText } from '../html/time.ts';
 import { written } from '../html/user-text.ts';
 
-/** The state of a key in its owner's words: what it means, and what happens next. */
-export function stateInWords(key: KeyView, history: readonly HistoryView[]): Html {
+/**
+ * The state of a key in its owner's words: what it means, and what happens next. `replace` is the link to a request that
+ * replaces it, where that can be made.
+ */
+export function stateInWords(key: KeyView, history: readonly HistoryView[], replace: Html | null): Html {
   const { state, expiresAt, refusedFor } = key;
   if (state === 'pending') return html`<p>${pendingWords(key)}</p>`;
   if (refusedFor === 'ban') {
-    return html`<p>It is refused, because the profile is banned. It works again with the same secret when the ban is lifted.</p>`;
+    return html`<p>It is refused while the profile is banned, and works again with the same secret when the ban is lifted.</p>`;
   }
-  if (state === 'Active') {
-    return expiresAt === null
-      ? html`<p>It works. ${SECRET_WORDS}</p>`
-      : html`<p>It works until ${timeText(Date.parse(expiresAt))}. ${SECRET_WORDS} Request a successor in time: an admin has to decide on it.</p>`;
-  }
+  if (state === 'Active') return html`<p>${activeWords(key, replace)}</p>`;
   return state === 'suspended' ? suspendedWords(expiresAt, history) : endWords(state, history);
 }
 
-const SECRET_WORDS = 'The mail of the approval has its secret, which nobody can look up again.';
+function activeWords({ decidedAt, expiresAt }: KeyView, replace: Html | null): Html {
+  const secret = html`The secret is only in the mail of ${timeText(Date.parse(decidedAt as string))}.`;
+  const lost = replace === null ? '' : html` Lost it? ${replace}.`;
+  if (expiresAt === null) return html`${secret}${lost}`;
+  return html`It works until ${timeText(Date.parse(expiresAt))}; replace it in time if you still need it then. ${secret}${lost}`;
+}
 
 function pendingWords({ attempt }: KeyView): string {
   const result = attempt?.result;
-  if (result === 'open') return 'An admin has approved it just now: the mail with the secret is being sent to you.';
+  if (result === 'open') return 'An admin has just approved it: the mail with the secret is on its way to you.';
   if (result === 'refused') {
-    return 'An admin wanted to approve it, but the mail with the secret was not accepted for your address. An admin has to approve it again; if your mailbox is in order, ask whoever runs this service.';
+    return 'An admin approved it, but your mail server refused the mail with the secret. An admin has to approve it again; if your mailbox is in order, ask whoever runs this service.';
   }
   if (result === 'not confirmed') {
-    return 'An admin wanted to approve it, but nobody knows whether the mail with the secret was delivered. If you have got one, that secret does not work: an admin has to approve it again, which sends a new one.';
+    return 'An admin approved it, but it is not known whether the mail with the secret was delivered. If you got one, that secret does not work: an admin has to approve it again, which sends a new one.';
   }
-  return 'It waits for the decision of an admin. You get a mail either way: with the secret, or with the reason why not. Until then you can withdraw it.';
+  return 'Waiting for an admin. You get a mail either way: with the secret, or with the reason why not. Until then you can withdraw it.';
 }
 
 /** Since when a key is suspended, by whom, and why, as its history says. */
 function suspendedWords(expiresAt: string | null, history: readonly HistoryView[]): Html {
   const begin = lastMoveTo('suspended', history);
   const until = expiresAt === null ? '' : html` until ${timeText(Date.parse(expiresAt))}, when it expires`;
-  return html`<p>It was suspended${whenAndBy(begin)}, and is refused. An admin can resume it${until}: then the same secret works again. It keeps its place meanwhile.</p>${reasonOf(begin)}`;
+  return html`<p>Suspended${whenAndBy(begin)}: its requests are refused. An admin can resume it${until}; then the same secret works again. It still counts as one of your keys.</p>${reasonOf(begin)}`;
 }
 
 /** How a key ended: when, by whom, and why, as its history says. */
@@ -65,15 +69,15 @@ function reasonOf(move: HistoryView | undefined): Html {
 }
 
 const END_WORDS = {
-  rejected: 'The request was rejected',
-  withdrawn: 'The request was withdrawn',
-  revoked: 'It was revoked',
-  expired: 'Its time was over',
+  rejected: 'Rejected',
+  withdrawn: 'Withdrawn',
+  revoked: 'Revoked',
+  expired: 'Expired',
 } as const;
 
 const AFTER_WORDS = {
-  rejected: 'You can request another key.',
-  withdrawn: 'It takes no place any more.',
-  revoked: 'Its secret works no more, and never will again.',
-  expired: 'Its secret works no more, and never will again.',
+  rejected: 'You can change the request and send it again.',
+  withdrawn: 'It no longer counts towards the limit.',
+  revoked: 'Its secret no longer works.',
+  expired: 'Its secret no longer works, and it no longer counts towards the limit.',
 } as const;

@@ -1,16 +1,22 @@
-import type { KeyView } from '../../../shared/keys/view.ts';
+import { hasSecret } from '../../../shared/keys/key.ts';
+import type { HistoryView, KeyView } from '../../../shared/keys/view.ts';
+import { curlLine } from '../../../shared/mail-texts/mail-wording.ts';
 import type { AnyOperation } from '../../../shared/operations/entry.ts';
 import { OPERATIONS, OWNERS_ACTIONS } from '../../../shared/operations.ts';
+import type { UsageView } from '../../../shared/usage/usage-view.ts';
 import { type Html, html, raw } from '../../html.ts';
 import { publicPath } from '../../http/public-path.ts';
 import { performHere } from '../../thread/perform.ts';
+import copyScript from '../html/copy.browser.js' with { type: 'text' };
 import { factList, grantFacts, requestFacts, stateTag } from '../html/key-facts.ts';
 import { historyTable } from '../html/key-history.ts';
+import { levelList, levelsOf } from '../html/limit-levels.ts';
 import { USAGE_DAYS, usageChart } from '../html/usage-chart.ts';
 import { written } from '../html/user-text.ts';
 import type { Page, Visit } from '../requests/request-context.ts';
+import { joined, keyMeta } from './key-meta.ts';
 import { stateInWords } from './key-state.ts';
-import { bannedNote, ownKeyPath, ownProfile } from './own-profile.ts';
+import { bannedNote, crumbs, holderList, isFull, keysInUse, ownKeyPath, ownProfile } from './own-profile.ts';
 
 /** `GET /developers/keys/:identifier`: everything about one of one's own keys, and what can be done with it. */
 export async function keyPage(visit: Visit): Promise<Page> {
@@ -18,22 +24,43 @@ export async function keyPage(visit: Visit): Promise<Page> {
   const { key, history } = await performHere(visit, OPERATIONS.show, { identifier });
   const isGranted = key.permissions.length > 0;
   const usage = isGranted ? await performHere(visit, OPERATIONS.usage, { identifier, days: USAGE_DAYS }) : null;
+  const usedAtMs = usage?.lastUsedAt ? Date.parse(usage.lastUsedAt) : null;
   const owner = ownProfile(visit);
-  const linkTo = ownKeyPath(visit);
+  const request = await requestOffered(visit, key, owner.banned);
   return {
-    title: `Key ${identifier}`,
-    body: html`<h1>${written(key.name)}</h1>
-<p>Key <code>${identifier}</code> ${stateTag(key)}</p>
+    title: `${key.name} – API keys`,
+    scripts: hasSecret(key.state) ? [copyScript] : [],
+    body: html`${crumbs(visit)}<div class="headline"><h1>${written(key.name)}</h1>${actions(visit, key, request, owner.banned)}</div>
+<p class="meta">${joined([html`${stateTag(key)} <code>${identifier}</code>`, ...keyMeta(visit, key, usedAtMs)])}</p>
 ${bannedNote(owner)}
-${stateInWords(key, history)}
-${actions(visit, key, owner.banned)}
-${isGranted ? html`<h2>What was granted</h2>${factList(grantFacts(key))}` : ''}
-${usage === null ? '' : html`<h2>Usage</h2>${usageChart(usage)}`}
-<h2>What was asked for</h2>
-${factList(requestFacts(key, linkTo))}
-<h2>History</h2>
-${historyTable(history)}`,
+${stateInWords(key, history, request?.link ?? null)}
+${request?.hindrance ?? ''}
+${usage === null ? '' : working(visit, key, usage)}
+${folds(visit, key, history, isGranted)}`,
   };
+}
+
+/** How one more key like this one is requested: the link to it, or, where there is no place for it, what holds them all. */
+type Request = { href: string; text: string; link: Html; hindrance: null } | { link: null; hindrance: Html };
+
+/** Null where that is not for this key in this state, or the profile is banned. */
+async function requestOffered(
+  visit: Visit,
+  { identifier, state }: KeyView,
+  isBanned: boolean,
+): Promise<Request | null> {
+  if (isBanned || state === 'pending' || state === 'suspended') return null;
+  const isReplaced = state === 'Active';
+  const inUse = keysInUse((await performHere(visit, OPERATIONS.list, {})).keys);
+  if (isFull(inUse)) {
+    const what = isReplaced ? 'To replace this key' : 'To request a key like this one again';
+    const hindrance = html`<p>${what}, you need a free place: all ${inUse.length} are used.</p>${holderList(visit, inUse)}`;
+    return { link: null, hindrance };
+  }
+  const query = isReplaced ? `successor-of=${identifier}` : `like=${identifier}`;
+  const href = publicPath(visit.access.config, `/developers/keys/new?${query}`);
+  const text = isReplaced ? 'Replace this key' : 'Request again';
+  return { href, text, link: html`<a href="${href}">${text}</a>`, hindrance: null };
 }
 
 /** Whether an owner may do something with a key in this state. */
@@ -42,15 +69,42 @@ function isOffered({ from, who }: AnyOperation, state: KeyView['state'], isBanne
 }
 
 /** Links to what can be done in this state; each page asks once more. */
-function actions({ access: { config } }: Visit, { identifier, state }: KeyView, isBanned: boolean): Html {
-  const successor = `/developers/keys/new?successor-of=${identifier}`;
-  const toSuccessor =
-    state === 'Active' && !isBanned
-      ? html`<li><a href="${publicPath(config, successor)}">Request a successor</a></li>`
-      : '';
+function actions(visit: Visit, { identifier, state }: KeyView, request: Request | null, isBanned: boolean): Html {
+  const first = request?.link
+    ? html`<li><a href="${request.href}">${state === 'Active' ? 'Replace' : request.text}</a></li>`
+    : '';
   const links = OWNERS_ACTIONS.filter(([operation]) => isOffered(operation, state, isBanned)).map(
     ([{ texts, isDangerous }, { path }]) =>
-      html`<li><a${raw(isDangerous ? ' class="danger"' : '')} href="${publicPath(config, `/developers/keys/${identifier}/${path}`)}">${texts?.button ?? path}</a></li>`,
+      html`<li><a${raw(isDangerous ? ' class="danger"' : '')} href="${ownKeyPath(visit)(identifier)}/${path}">${texts?.button ?? path}</a></li>`,
   );
-  return html`<ul class="actions">${toSuccessor}${links}</ul>`;
+  return html`<ul class="actions">${first}${links}</ul>`;
+}
+
+/** What a key that was granted is used for; as long as it has a secret also what is left of its limits, and how to call it. */
+function working(visit: Visit, key: KeyView, usage: UsageView): Html {
+  const chart = html`<section><h2>Last ${usage.days.length} days</h2>${usageChart(usage)}</section>`;
+  if (!hasSecret(key.state)) return chart;
+  const { access } = visit;
+  const levels = levelsOf(access, [key])?.get(key.identifier) ?? null;
+  return html`<div class="columns"><div>
+<section><h2>What is left now</h2>${levelList(key.rateLimits, levels, access.clock.nowMs())}</section>
+${chart}</div>
+<section><h2>Use it</h2>${howTo(access.config)}</section></div>`;
+}
+
+function howTo(config: Visit['access']['config']): Html {
+  const { publicUrl } = config;
+  return html`<p>Base URL</p><pre><code data-copy="the base URL">${publicUrl}/api</code></pre>
+<p>Try it: paste this line into a terminal, then paste the secret. It shows what the key may do, and spends nothing.</p>
+<pre><code data-copy="the line">${curlLine(publicUrl)}</code></pre>
+<p><a href="${publicPath(config, '/docs')}">API documentation</a></p>`;
+}
+
+function folds(visit: Visit, key: KeyView, history: readonly HistoryView[], isGranted: boolean): Html {
+  // The name is the heading of the page.
+  const [, ...asked] = requestFacts(key, ownKeyPath(visit));
+  const open = key.state === 'pending' ? raw(' open') : '';
+  return html`${isGranted ? html`<details><summary>What was granted</summary>${factList(grantFacts(key))}</details>` : ''}
+<details${open}><summary>What you asked for</summary>${factList(asked)}</details>
+<details><summary>History (${history.length})</summary>${historyTable(history)}</details>`;
 }

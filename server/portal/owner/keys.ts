@@ -1,31 +1,55 @@
-import { KEYS_PER_PROFILE, PLACE_HOLDERS } from '../../../shared/keys/key.ts';
+import { hasSecret } from '../../../shared/keys/key.ts';
+import type { KeyView } from '../../../shared/keys/view.ts';
+import { usualWaitDays, usualWaitText } from '../../../shared/keys/waiting.ts';
+import type { Level } from '../../../shared/limits/levels.ts';
 import { OPERATIONS } from '../../../shared/operations.ts';
-import { html } from '../../html.ts';
+import { countText } from '../../../shared/text.ts';
+import { type Html, html } from '../../html.ts';
 import { publicPath } from '../../http/public-path.ts';
 import { performHere } from '../../thread/perform.ts';
-import { keyTable } from '../html/key-table.ts';
+import { stateTag } from '../html/key-facts.ts';
+import { levelsOf, levelText, scarcest } from '../html/limit-levels.ts';
+import { written } from '../html/user-text.ts';
 import type { Page, Visit } from '../requests/request-context.ts';
-import { bannedNote, ownKeyPath, ownProfile } from './own-profile.ts';
+import { joined, keyMeta } from './key-meta.ts';
+import { bannedNote, isFull, keysInUse, ownKeyPath, ownProfile, usedText } from './own-profile.ts';
 
-/** `GET /developers/keys`: the keys of one's own profile, and how many places are taken. */
+/** `GET /developers/keys`: the keys of one's own profile, and how many of its three are used. */
 export async function keys(visit: Visit): Promise<Page> {
   const owner = ownProfile(visit);
   const { keys: all, lastUses } = await performHere(visit, OPERATIONS.list, {});
-  const nowMs = visit.access.clock.nowMs();
-  const linkTo = ownKeyPath(visit);
-  const held = all.filter(({ state }) => PLACE_HOLDERS.some((holder) => holder === state));
-  const ended = all.filter((key) => !held.includes(key)).toReversed();
-  const isFull = held.length >= KEYS_PER_PROFILE;
-  const request = html`<p><a class="button" href="${publicPath(visit.access.config, '/developers/keys/new')}">Request a key</a></p>`;
-  const full = html`<p>To request another one, withdraw or revoke one first.</p>`;
-  const next = isFull ? full : request;
+  const inUse = keysInUse(all);
+  const ended = all.filter((key) => !inUse.includes(key)).toReversed();
+  const levels = levelsOf(
+    visit.access,
+    inUse.filter(({ state }) => hasSecret(state)),
+  );
+  const rowOf = (key: KeyView) =>
+    keyRow(visit, key, { usedAtMs: lastUses.get(key.identifier) ?? null, levels: levels?.get(key.identifier) ?? [] });
+  const request = html`<a class="button" href="${publicPath(visit.access.config, '/developers/keys/new')}">Request a key</a>`;
+  const mayRequest = !owner.banned && !isFull(inUse);
   return {
-    title: 'Your keys',
-    body: html`<h1>Keys of <bdi>${owner.username}</bdi></h1>
+    title: 'API keys',
+    body: html`<div class="headline"><h1>API keys</h1>${mayRequest && all.length > 0 ? request : ''}</div>
 ${bannedNote(owner)}
-<p>${held.length} of ${KEYS_PER_PROFILE} places are taken: a profile can hold so many keys that are pending, Active or suspended.</p>
-${owner.banned ? '' : next}
-${held.length === 0 ? '' : keyTable({ keys: held, lastUses, caption: 'Pending, Active and suspended keys', linkTo, nowMs })}
-${ended.length === 0 ? '' : html`<h2>Ended</h2>${keyTable({ keys: ended, lastUses, caption: 'Keys that work no more, and requests that came to nothing; the latest first', linkTo, nowMs })}`}`,
+${all.length > 0 ? html`<p>${usedText(inUse)}${isFull(inUse) ? ', requests included. Revoke or withdraw one to ask for another.' : ''}</p>` : noKeys(visit, mayRequest ? request : html``)}
+${inUse.length === 0 ? '' : html`<ul class="keys">${inUse.map(rowOf)}</ul>`}
+${ended.length === 0 ? '' : html`<details><summary>${countText(ended.length, 'ended key')}</summary><ul class="keys">${ended.map(rowOf)}</ul></details>`}`,
   };
+}
+
+/** What a key is for and what comes next, for who has none. */
+function noKeys({ access }: Visit, request: Html): Html {
+  const days = usualWaitDays(access);
+  const usually = days === null ? '' : ` (usually ${usualWaitText(days)})`;
+  return html`<p>No keys yet. A key lets your program look up profiles: describe it (2 minutes), an admin answers${usually}, the secret comes by mail.</p>
+<p>${request} <a class="cancel" href="${publicPath(access.config, '/docs')}">API documentation</a></p>`;
+}
+
+/** A key as a row: its name, which is the link, its state, and what its owner wants to know of it first. */
+function keyRow(visit: Visit, key: KeyView, known: { usedAtMs: number | null; levels: readonly Level[] }): Html {
+  const level = key.state === 'Active' ? scarcest(known.levels) : undefined;
+  const left = level === undefined ? [] : [levelText(level)];
+  return html`<li><a href="${ownKeyPath(visit)(key.identifier)}">${written(key.name)}</a> ${stateTag(key)}
+<p>${joined([...left, ...keyMeta(visit, key, known.usedAtMs), html`<code>${key.identifier}</code>`])}</p></li>`;
 }

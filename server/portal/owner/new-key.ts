@@ -1,11 +1,12 @@
-import type { z } from 'zod';
 import { AppError } from '../../../shared/errors.ts';
 import { factsOf } from '../../../shared/keys/fields/input-facts.ts';
 import { KEY_REQUEST } from '../../../shared/keys/fields/input-groups.ts';
 import { readAnswer, typedText } from '../../../shared/keys/fields/input-text.ts';
 import { FIELDS } from '../../../shared/keys/fields/inputs.ts';
 import { checkProfile } from '../../../shared/keys/life/lifecycle.ts';
-import { prefillFrom } from '../../../shared/keys/life/successor.ts';
+import { prefillAgain, prefillFrom } from '../../../shared/keys/life/successor.ts';
+import type { KeyView } from '../../../shared/keys/view.ts';
+import { usualWaitDays, usualWaitText } from '../../../shared/keys/waiting.ts';
 import type { Texts } from '../../../shared/operations/entry.ts';
 import { OPERATIONS } from '../../../shared/operations.ts';
 import { newToken } from '../../../shared/sessions-file/tokens.ts';
@@ -14,15 +15,16 @@ import { publicPath } from '../../http/public-path.ts';
 import { performHere } from '../../thread/perform.ts';
 import script from '../html/count.browser.js' with { type: 'text' };
 import { errorSummary, type Faults, formTo, NO_FAULTS } from '../html/fields.ts';
-import { inputField } from '../html/input-field.ts';
+import { type FieldState, inputField } from '../html/input-field.ts';
 import { keyLink } from '../html/key-facts.ts';
+import { limitText } from '../html/limit-levels.ts';
 import { notePage } from '../html/note-page.ts';
 import { doneAt } from '../requests/flash.ts';
 import { allValues, type FieldKinds } from '../requests/form.ts';
 import { performForm } from '../requests/form-errors.ts';
 import { fieldKindsOf } from '../requests/operation-form.ts';
 import type { Outcome, Page, Visit } from '../requests/request-context.ts';
-import { ownKeyPath, ownProfile } from './own-profile.ts';
+import { crumbs, holderList, isFull, keysInUse, ownKeyPath, ownProfile, usedText } from './own-profile.ts';
 
 /** The inputs of the operation that the form sends, and their schemas: `formId` stands for the form that was shown. */
 const INPUTS = Object.entries({ ...KEY_REQUEST.shape, successorOf: FIELDS.successorOf, formId: FIELDS.formId });
@@ -34,20 +36,36 @@ export const REQUEST_FIELDS: FieldKinds = { ...fieldKindsOf(INPUTS), formId: 'un
 type Typed = Readonly<Record<string, unknown>>;
 
 /**
- * `GET /developers/keys/new`: asks for everything about a new key. `?successor-of=` fills it with what that key has. Throws
- * `not_found`, and `refused` where it is not Active.
+ * `GET /developers/keys/new`: asks for everything about a new key. `?successor-of=` fills it with what the key has that it is
+ * to replace, `?like=` with what an ended one has. Where the profile has all its keys, says which these are. Throws
+ * `not_found`, and `refused` where that key is not Active, or has not ended.
  */
 export async function newKeyPage(visit: Visit): Promise<Page> {
+  const inUse = await ownInUse(visit);
+  if (isFull(inUse)) return fullPage(visit, inUse);
   const hindrance = hindranceOf(visit);
-  if (hindrance !== null) {
-    return notePage('Request a key', hindrance);
-  }
-  const successorOf = visit.query.get('successor-of') ?? '';
+  if (hindrance !== null) return notePage('Request a key', hindrance);
   const formId = newToken(visit.access.random);
-  if (successorOf === '') return show(visit, { permissions: ['api.lookup'], formId }, NO_FAULTS);
-  const { key } = await performHere(visit, OPERATIONS.show, { identifier: successorOf });
-  const { profile: _, ...old } = prefillFrom(key);
-  return show(visit, { ...old, successorOf, formId }, NO_FAULTS);
+  const [successorOf, like] = [visit.query.get('successor-of') ?? '', visit.query.get('like') ?? ''];
+  const identifier = successorOf === '' ? like : successorOf;
+  if (identifier === '') return show(visit, { permissions: ['api.lookup'], formId }, NO_FAULTS);
+  const { key } = await performHere(visit, OPERATIONS.show, { identifier });
+  const { profile: _, ...old } = successorOf === '' ? prefillAgain(key) : prefillFrom(key);
+  return show(visit, { ...old, ...(successorOf !== '' && { successorOf }), formId }, NO_FAULTS);
+}
+
+async function ownInUse(visit: Visit): Promise<KeyView[]> {
+  return keysInUse((await performHere(visit, OPERATIONS.list, {})).keys);
+}
+
+function fullPage(visit: Visit, inUse: readonly KeyView[]): Page {
+  const title = 'Request a key';
+  return {
+    title: `${title} – API keys`,
+    body: html`${crumbs(visit)}<h1>${title}</h1>
+<p>${usedText(inUse)}, requests included. Revoke or withdraw one to ask for another:</p>
+${holderList(visit, inUse)}`,
+  };
 }
 
 /** Why this profile can't have one more key just now, as a sentence; null where it can. */
@@ -74,24 +92,52 @@ export function sendRequest(visit: Visit): Promise<Outcome> {
   });
 }
 
-function show(visit: Visit, typed: Typed, faults: Faults): Page {
+async function show(visit: Visit, typed: Typed, faults: Faults): Promise<Page> {
   const successorOf = String(typed.successorOf ?? '');
-  const title = successorOf === '' ? 'Request a key' : 'Request a successor';
-  const action = publicPath(visit.access.config, '/developers/keys/new');
-  const { button, consequence } = OPERATIONS.request.texts as Texts;
+  const title = successorOf === '' ? 'Request a key' : 'Replace a key';
+  const path = (rest: string) => publicPath(visit.access.config, `/developers/keys${rest}`);
+  const { button } = OPERATIONS.request.texts as Texts;
+  const cancel = path(successorOf === '' ? '' : `/${successorOf}`);
+  const usual = visit.access.config.defaultRateLimits.map(limitText).join(', ');
+  const asked: Asked = {
+    ...ASKED,
+    expectedUsage: { ...ASKED.expectedUsage, hint: `Usual: ${usual}. Say why if it is more.` },
+  };
+  const fields = INPUTS.map(([name, schema]) => {
+    const texts = typedText(factsOf(schema).kind, typed[name]);
+    return inputField(name, schema, { texts, faults, ...asked[name] });
+  });
   return {
-    title,
+    title: `${title} – API keys`,
     scripts: [script],
-    body: html`${errorSummary(faults)}<h1>${title}</h1>
-${successorOf === '' ? html`<p>${consequence}</p>` : successorWords(visit, successorOf)}
-${formTo(action, button, ...INPUTS.map(([name, schema]) => fieldOf(name, schema, typed[name], faults)))}`,
+    body: html`${errorSummary(faults)}${crumbs(visit)}<h1>${title}</h1>
+<p>${await introduction(visit)}</p>
+${successorOf === '' ? '' : replacing(visit, successorOf)}
+${formTo(path('/new'), { text: button, cancel }, ...fields)}`,
   };
 }
 
-function successorWords(visit: Visit, identifier: string): Html {
-  return html`<p>This key is to take the place of ${keyLink(identifier, ownKeyPath(visit))}. Both work until the old one ends, so that your program can be moved from one secret to the other. It is filled in as that key was requested; change what is different now.</p>`;
+async function introduction(visit: Visit): Promise<string> {
+  const days = usualWaitDays(visit.access);
+  const when = days === null ? '' : `, usually ${usualWaitText(days)}`;
+  return `A person reads this and answers by mail${when}. ${usedText(await ownInUse(visit))}.`;
 }
 
-function fieldOf(name: string, schema: z.ZodType, value: unknown, faults: Faults): Html {
-  return inputField(name, schema, { texts: typedText(factsOf(schema).kind, value), faults });
+function replacing(visit: Visit, identifier: string): Html {
+  return html`<p>The new key will replace ${keyLink(identifier, ownKeyPath(visit))}. Both work until the old one ends, so you can move your program from one secret to the other. Change what is different now.</p>`;
 }
+
+/** What the form says of each field. */
+type Asked = Readonly<Record<string, Pick<FieldState, 'title' | 'hint' | 'more'>>>;
+
+const ASKED: Asked = {
+  name: { title: 'Name', hint: 'Only you and the admins see it.' },
+  description: {
+    title: 'What does it do, for whom, and what does it keep?',
+    hint: 'Two sentences or more. Admins decide by this.',
+    more: html`<details><summary>A good example</summary><p class="hint">“A Discord bot for our guild of 4 200 members. When somebody types /badges, it looks up that one profile and shows its badges in the chat. It keeps the answer for ten minutes and stores nothing else.”</p></details>`,
+  },
+  permissions: { title: 'It needs to', hint: null },
+  projectUrl: { title: 'Project address (optional)', hint: null },
+  expectedUsage: { title: 'How many requests a day? (optional)' },
+};

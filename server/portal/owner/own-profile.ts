@@ -1,7 +1,10 @@
 import type { Person } from '../../../shared/actor.ts';
+import { KEYS_PER_PROFILE, PLACE_HOLDERS } from '../../../shared/keys/key.ts';
 import { type Owner, readOwnerById } from '../../../shared/keys/record.ts';
+import type { KeyView } from '../../../shared/keys/view.ts';
 import { type Html, html } from '../../html.ts';
 import { publicPath } from '../../http/public-path.ts';
+import { written } from '../html/user-text.ts';
 import type { Visit } from '../requests/request-context.ts';
 
 /** The profile of the owner who is signed in. Throws `not_found` where it has just been erased. */
@@ -18,4 +21,36 @@ export function bannedNote({ username, banned }: Owner): Html {
 /** The addresses of the owner's pages about keys, as a browser needs them. */
 export function ownKeyPath({ access: { config } }: Pick<Visit, 'access'>): (identifier: string) => string {
   return (identifier) => publicPath(config, `/developers/keys/${identifier}`);
+}
+
+/** The way back from a page about one key: to all of them, or to the key itself. */
+export function crumbs(visit: Visit, key?: Pick<KeyView, 'identifier' | 'name'>): Html {
+  const keys = html`<a href="${publicPath(visit.access.config, '/developers/keys')}">API keys</a> /`;
+  const one = key === undefined ? '' : html` <a href="${ownKeyPath(visit)(key.identifier)}">${written(key.name)}</a> /`;
+  return html`<nav class="crumbs" aria-label="Breadcrumb">${keys}${one}</nav>`;
+}
+
+/** Those of a profile's keys that count towards the three that it can have. */
+export function keysInUse(keys: readonly KeyView[]): KeyView[] {
+  return keys.filter(({ state }) => PLACE_HOLDERS.some((holder) => holder === state));
+}
+
+/** How many of the three keys of a profile are used: `1 of 3 keys used`. */
+export function usedText(inUse: readonly KeyView[]): string {
+  return `${inUse.length} of ${KEYS_PER_PROFILE} keys used`;
+}
+
+/** Whether a profile has all the keys that it can have, so that none can be requested. */
+export function isFull(inUse: readonly KeyView[]): boolean {
+  return inUse.length >= KEYS_PER_PROFILE;
+}
+
+/** The keys that leave no place for another one, each with the link to its page, where it can be ended. */
+export function holderList(visit: Visit, inUse: readonly KeyView[]): Html {
+  const linkTo = ownKeyPath(visit);
+  const items = inUse.map(
+    ({ identifier, name, state }) =>
+      html`<li><a href="${linkTo(identifier)}">${written(name)}</a> (${state}): ${state === 'pending' ? 'withdraw the request' : 'revoke it'} there</li>`,
+  );
+  return html`<ul>${items}</ul>`;
 }

@@ -3,21 +3,23 @@ import { factsOf, formNameOf } from '../../../shared/keys/fields/input-facts.ts'
 import { typedText } from '../../../shared/keys/fields/input-text.ts';
 import { shownKey } from '../../../shared/keys/key-version.ts';
 import { refuseState } from '../../../shared/keys/record.ts';
+import type { KeyView } from '../../../shared/keys/view.ts';
 import type { AnyOperation, OwnerPage, Texts } from '../../../shared/operations/entry.ts';
 import { checkReach, OPERATIONS, OWNERS_ACTIONS } from '../../../shared/operations.ts';
-import { html } from '../../html.ts';
+import { countText } from '../../../shared/text.ts';
+import { type Html, html } from '../../html.ts';
 import { performHere } from '../../thread/perform.ts';
 import script from '../html/count.browser.js' with { type: 'text' };
 import { errorSummary, type Faults, formTo, hiddenField, NO_FAULTS } from '../html/fields.ts';
 import { inputField } from '../html/input-field.ts';
-import { keyLink, stateTag } from '../html/key-facts.ts';
+import { stateTag } from '../html/key-facts.ts';
 import { written } from '../html/user-text.ts';
 import { doneAt } from '../requests/flash.ts';
 import { allValues, type Form, oneValue } from '../requests/form.ts';
 import { performForm } from '../requests/form-errors.ts';
 import { fieldKindsOf, formFields, readFields } from '../requests/operation-form.ts';
 import type { Outcome, Page, PageRoute, Visit } from '../requests/request-context.ts';
-import { bannedNote, ownKeyPath, ownProfile } from './own-profile.ts';
+import { bannedNote, crumbs, ownKeyPath, ownProfile } from './own-profile.ts';
 
 // What owners do from the page of a key of theirs: each operation has a page that says what it brings about and asks for its
 // input, all of it by its entry of the table.
@@ -74,15 +76,23 @@ async function show(
       typed === null ? typedText(factsOf(schema).kind, usual[input]) : allValues(typed, formNameOf(input, schema));
     return inputField(input, schema, { texts, faults });
   });
-  const linkTo = ownKeyPath(visit);
-  const path = linkTo(key.identifier);
+  const path = ownKeyPath(visit)(key.identifier);
   return {
-    title: `${title} ${key.identifier}`,
+    title: `${title} “${key.name}” – API keys`,
     scripts: [script],
-    body: html`${errorSummary(faults)}<h1>${title} “${written(key.name)}”${isDangerous ? '?' : ''}</h1>
+    body: html`${errorSummary(faults)}${crumbs(visit, key)}<h1>${title} “${written(key.name)}”${isDangerous ? '?' : ''}</h1>
+<p class="meta">${stateTag(key)} <code>${key.identifier}</code></p>
 ${bannedNote(ownProfile(visit))}
-<p>Key ${keyLink(key.identifier, linkTo)} ${stateTag(key)}</p>
-<p>${door.consequence ?? consequence}</p>
+<p>${isDangerous ? await whatStops(visit, key) : ''}${door.consequence ?? consequence}</p>
 ${formTo(`${path}/${door.path}`, { text: button, isDangerous, cancel: path }, hiddenField('shown', shown), ...fields)}`,
   };
+}
+
+/** What ends with an Active key: the programs that use it, and how much they did today. */
+async function whatStops(visit: Visit, { identifier, name, state }: KeyView): Promise<Html> {
+  if (state !== 'Active') return html``;
+  const { days } = await performHere(visit, OPERATIONS.usage, { identifier, days: 1 });
+  const today = days.at(-1)?.ok ?? 0;
+  const used = today === 0 ? '' : `; it answered ${countText(today, 'request')} today`;
+  return html`Programs that use “${written(name)}” stop at once${used}. `;
 }

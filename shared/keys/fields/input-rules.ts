@@ -1,16 +1,20 @@
 import { z } from 'zod';
-import { CONTROL, CONTROL_BUT_LINE_FEED, codePoints, normaliseText } from '../../text.ts';
+import { CONTROL, CONTROL_BUT_LINE_FEED, codePoints, countText, normaliseText } from '../../text.ts';
 
 // What the schemas of fields are made of: types and rules with their sentences. Texts are trimmed here, and nowhere else.
 
-/** A kind of text and its bounds in code points once it is trimmed (specification 8); `lines` allows line feeds. */
-type TextRule = { label: string; least: number; most: number; lines: boolean };
+/**
+ * A kind of text and its bounds in code points once it is trimmed (specification 8); `lines` allows line feeds. `short` is the
+ * sentence for a text that lacks so many, where it is another than for one that is too long.
+ */
+type TextRule = { label: string; least: number; most: number; lines: boolean; short?: (missing: string) => string };
 
 /** The schema of a text, which may be empty too where it need not be there: CRLF and CR become LF, white space at its ends goes, and then its rule must hold. */
-export function textInput({ label, least, most, lines }: TextRule, mayBeEmpty = least === 0) {
+export function textInput({ label, least, most, lines, short }: TextRule, mayBeEmpty = least === 0) {
   return trimmed(label, (text) => {
     const length = codePoints(text);
     if (length === 0 && mayBeEmpty) return null;
+    if (length < least && short) return short(countText(least - length, 'more character'));
     if (length < least || length > most) {
       return `The ${label} must have ${least === 0 ? 'at most' : `${least} to`} ${most} characters; it has ${length}.`;
     }

@@ -44,7 +44,10 @@ const NO_PERMISSION = { error: 'At least one permission is needed: api.lookup, a
 
 const { maxQuota, maxWindowSeconds } = RATE_LIMIT_BOUNDS;
 const NAME = { label: 'name', least: 1, most: 255, lines: false };
-const DESCRIPTION = { label: 'description', least: 80, most: 2000, lines: true };
+const DESCRIPTION = {
+  ...{ label: 'description', least: 80, most: 2000, lines: true },
+  short: (missing: string) => `Describe it in ${missing}: what it does, for whom, what it keeps.`,
+};
 const EXPECTED_USAGE = { label: 'expected usage', least: 0, most: 1000, lines: true };
 const NAME_PART = { label: 'part of a name', least: 1, most: 255, lines: false };
 const REASON = { label: 'reason', least: 1, most: 2000, lines: true };

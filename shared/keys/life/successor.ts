@@ -3,7 +3,7 @@ import type { KeyState, Permission } from '../../db/key-columns.ts';
 import type { Deps } from '../../deps.ts';
 import { AppError } from '../../errors.ts';
 import type { RateLimit } from '../../limits/rate-limit.ts';
-import { hasSecret, stateAt } from '../key.ts';
+import { hasSecret, PLACE_HOLDERS, stateAt } from '../key.ts';
 import { type Act, type ApiKey, type Owner, readKey } from '../record.ts';
 import type { KeyView } from '../view.ts';
 import { setGrant } from './grant.ts';
@@ -22,7 +22,7 @@ export type Predecessor = {
   isSuspended: boolean;
 };
 
-/** The fields that a request for a successor takes from the key before it. What that key does not have is absent. */
+/** The fields that a request takes from the key before it. What that key does not have is absent. */
 export type Prefill = {
   profile?: string;
   name: string;
@@ -35,12 +35,22 @@ export type Prefill = {
 /** What is taken from a key where a request for its successor does not say it. Throws `refused` unless it is Active. */
 export function prefillFrom(key: KeyView): Prefill {
   requireActive(key.identifier, key.state);
-  const { profile, name, description, permissions, projectUrl, expectedUsage } = key;
+  return { ...textsOf(key), permissions: key.permissions };
+}
+
+/** What a request takes from an ended key that is asked for again. Throws `refused` where the key has not ended. */
+export function prefillAgain(key: KeyView): Prefill {
+  if (PLACE_HOLDERS.some((state) => state === key.state)) {
+    throw new AppError('refused', `Key ${key.identifier} is ${key.state}; only an ended one can be requested again.`);
+  }
+  return { ...textsOf(key), permissions: key.requestedPermissions };
+}
+
+function textsOf({ profile, name, description, projectUrl, expectedUsage }: KeyView): Omit<Prefill, 'permissions'> {
   return {
     ...(profile !== null && { profile }),
     name,
     description,
-    permissions,
     ...(projectUrl !== null && { projectUrl }),
     ...(expectedUsage !== null && { expectedUsage }),
   };
@@ -71,7 +81,7 @@ function requireActive(identifier: string, state: KeyState): void {
   if (state === 'Active') return;
   throw new AppError(
     'refused',
-    `Key ${identifier} is ${state}; only an Active key can have a successor. Request a key that succeeds none.`,
+    `Key ${identifier} is ${state}; only an Active key can be replaced. Request a new key instead.`,
   );
 }
 

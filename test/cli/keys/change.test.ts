@@ -122,9 +122,9 @@ describe('a successor', () => {
     expect(showKey(deps, identifier).expiresAt).toBe('2126-01-31T00:00:00.000Z');
     const { stdout } = await run('keys', 'show', successor.identifier);
     expect(stdout).toMatch(new RegExp(`^Successor of +${identifier}$`, 'm'));
-    expect(stdout).toContain('attempt 1; the old key ends at 2126-01-31T00:00:00.000Z');
+    expect(stdout).toContain('the old key ends at 2126-01-31T00:00:00.000Z');
     const old = (await run('keys', 'show', identifier)).stdout;
-    expect(old).toContain(`expires never → 2126-01-31T00:00:00.000Z; for its successor ${successor.identifier}`);
+    expect(old).toContain(`expires never → 2126-01-31T00:00:00.000Z; for its replacement ${successor.identifier}`);
   });
 
   test('is shown whole on a terminal before it is sent, and its approval asks when the old key ends', async () => {

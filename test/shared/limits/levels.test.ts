@@ -1,8 +1,8 @@
 import { expect, test } from 'bun:test';
 import { readdirSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { readLevels } from '../../../shared/limits/file/levels.ts';
 import { quotaPath } from '../../../shared/limits/file/store.ts';
+import { readLevels } from '../../../shared/limits/levels.ts';
 import type { Limits } from '../../../shared/limits/limits.ts';
 import { openLimits } from '../../../shared/limits/one-thread.ts';
 import { use as useOf } from '../../support/storage/limits.ts';

@@ -99,7 +99,7 @@ describe.skipIf(!hasChromium)('an owner', () => {
       await click();
       await first.promise;
       await click();
-      await isLoaded(page, 'It waits for the decision of an admin.');
+      await isLoaded(page, 'Waiting for an admin.');
       expect([posts, (await keysListed(world.access, {})).length]).toEqual([2, 1]);
       expect(troubles.filter((text) => !text.startsWith('failed: '))).toEqual([]);
     }, 60_000);
@@ -121,7 +121,7 @@ describe.skipIf(!hasChromium)('an owner', () => {
     const code = /^ *([0-9A-Z]{4}-[0-9A-Z]{4})\r?$/m.exec(mails(world.access).at(-1) ?? '')?.[1] as string;
     await type(page, 'code', code);
     await page.keyboard.press('Enter');
-    await heading(page, 'Keys of ada');
+    await heading(page, 'API keys');
     await isLoaded(page, 'You are signed in.');
     await press(page, 'Request a key');
     await heading(page, 'Request a key');
@@ -133,7 +133,7 @@ describe.skipIf(!hasChromium)('an owner', () => {
     await type(page, 'expectedUsage', 'Now and then\n');
     await press(page, 'Send the request');
     await page.getByRole('alert').waitFor();
-    expect(await page.title()).toBe('Error: Request a key – Profile Lookup');
+    expect(await page.title()).toBe('Error: Request a key – API keys – Profile Lookup');
     expect(await page.getByRole('alert').getByRole('link').count()).toBe(3);
     expect(await page.locator('#description').inputValue()).toBe(tooShort);
     expect(await page.locator('#projectUrl').inputValue()).toBe('example.org');
@@ -147,21 +147,21 @@ describe.skipIf(!hasChromium)('an owner', () => {
     await type(page, 'description', DESCRIPTION);
     await type(page, 'projectUrl', 'https://example.org/');
     await press(page, 'Send the request');
-    await isLoaded(page, 'The key is requested.');
-    await isLoaded(page, 'It waits for the decision of an admin.');
+    await isLoaded(page, 'Request sent.');
+    await isLoaded(page, 'Waiting for an admin.');
     const [key] = await keysListed(world.access, {});
     expect(key).toMatchObject({ state: 'pending', name: 'Badge bot', expectedUsage: 'Now and then' });
     await press(page, 'Rename');
     await heading(page, 'Rename key “Badge bot”');
     await type(page, 'name', 'Böt');
     await page.keyboard.press('Enter');
-    await isLoaded(page, 'The key is renamed.');
+    await isLoaded(page, 'Key renamed.');
     await press(page, 'Withdraw the request');
     await heading(page, 'Withdraw the request of key “Böt”?');
     await press(page, 'Withdraw the request');
-    await isLoaded(page, 'The request is withdrawn.');
+    await isLoaded(page, 'Request withdrawn.');
     await press(page, 'API keys');
-    await isLoaded(page, '0 of 3 places are taken');
+    await isLoaded(page, '0 of 3 keys used');
     expect(troubles.filter((text) => !text.includes('422'))).toEqual([]);
   }, 60_000);
 
@@ -171,33 +171,41 @@ describe.skipIf(!hasChromium)('an owner', () => {
     const { identifier } = await issue(access, { profile: 'ada', name: 'Badge bot' });
     useKey(access, identifier, 5, 90);
     await page.getByRole('link', { name: 'Your API keys' }).click();
-    await page.getByRole('link', { name: identifier }).click();
-    await isLoaded(page, 'It works.');
+    await page.getByRole('link', { name: 'Badge bot' }).click();
+    await isLoaded(page, 'The secret is only in the mail of');
     expect(await page.locator('svg rect.ok').count()).toBe(5);
     expect(await page.getByRole('row', { name: /^2025-12-30/ }).count()).toBe(0);
-    await page.getByText('The same as a table').click();
+    await page.getByText('Days as a table').click();
     expect(await page.getByRole('row', { name: /^2025-12-30/ }).textContent()).toBe('2025-12-3030315');
-    await page.getByRole('link', { name: 'Request a successor' }).click();
-    await heading(page, 'Request a successor');
+    await page.getByRole('link', { name: 'Replace', exact: true }).click();
+    await heading(page, 'Replace a key');
     // The count below a text is that of the server: code points, without white space at the ends.
-    await page.getByLabel('Name of the key').fill('  Badge bot 😀 ');
-    await isLoaded(page, '11 of 255 characters');
+    await page.getByLabel('Name', { exact: true }).fill('  Badge bot 😀 ');
+    await page.getByLabel('What does it do').fill(`  ${'😀'.repeat(20)} `);
+    await isLoaded(page, '60 more characters needed');
+    await page.getByLabel('What does it do').fill('😀'.repeat(1_990));
+    await isLoaded(page, '10 characters left');
+    await page.getByLabel('What does it do').fill('😀'.repeat(2_001));
+    await isLoaded(page, '1 character too many');
+    await page.getByLabel('What does it do').fill(DESCRIPTION);
+    expect(await page.locator('.count').allTextContents()).toEqual(['', '', '', '']);
     await page.getByRole('button', { name: 'Send the request' }).click();
-    await isLoaded(page, 'The key is requested.');
+    await isLoaded(page, 'Request sent.');
     const [successor] = await keysListed(access, { states: ['pending'] });
     expect(successor).toMatchObject({ name: 'Badge bot 😀', successorOf: identifier });
     await approveKey(access, { identifier: successor?.identifier as string, grant: {}, by: onBox('root') });
     expect(mailedSecrets(access, successor?.identifier as string)).toHaveLength(1);
     await page.reload();
-    await isLoaded(page, 'It works.');
+    await isLoaded(page, 'The secret is only in the mail of');
+    await page.getByText('What you asked for').click();
     await page.locator('main').getByRole('link', { name: identifier }).click();
     await page.getByRole('link', { name: 'Revoke' }).click();
     await page.getByLabel('Reason (optional)').fill('Replaced.');
     await page.getByRole('button', { name: 'Revoke' }).click();
-    await isLoaded(page, 'The key is revoked. It works no more.');
+    await isLoaded(page, 'Key revoked. It no longer works.');
     await isLoaded(page, 'by you');
     await go('/developers/keys');
-    await isLoaded(page, '1 of 3 places are taken');
+    await isLoaded(page, '1 of 3 keys used');
     expect(troubles).toEqual([]);
   }, 60_000);
 });
@@ -249,8 +257,8 @@ describe.skipIf(!hasChromium)('every page of an owner', () => {
       await go(path);
       await look();
       if ([active, pending].some((identifier) => path === `/developers/keys/${identifier}`)) {
-        // Name, description, project URL and expected usage, and the name in the heading.
-        expect(((await page.locator('main').textContent()) ?? '').split('<script>mark()</script>')).toHaveLength(6);
+        // The name in the heading, description, project URL and expected usage.
+        expect(((await page.locator('main').textContent()) ?? '').split('<script>mark()</script>')).toHaveLength(5);
       }
     }
     // And in forms that come back: each field of each form, with control characters too.
@@ -278,6 +286,7 @@ describe.skipIf(!hasChromium)('every page of an owner', () => {
         await page.locator('main button').click();
         await page.getByRole('alert').waitFor();
       }
+      await page.evaluate("for (const fold of document.querySelectorAll('main details')) fold.open = true");
       await expectUsable(page);
     }
     await importLines(world.access, [{ ...ADA, banned: true }]);

@@ -3,7 +3,9 @@ import { stateInWords } from '../../../../server/portal/owner/key-state.ts';
 import { approveKey } from '../../../../shared/approval/approve.ts';
 import { DAY_MS } from '../../../../shared/clock.ts';
 import { changeKey } from '../../../../shared/keys/life/change.ts';
+import { rejectKey } from '../../../../shared/keys/life/lifecycle.ts';
 import { keyHistory } from '../../../../shared/keys/view.ts';
+import { openLimits } from '../../../../shared/limits/one-thread.ts';
 import { OPERATIONS, perform } from '../../../../shared/operations.ts';
 import { onBox } from '../../../support/actors.ts';
 import { eraseProfile } from '../../../support/erase.ts';
@@ -54,11 +56,11 @@ describe('a request', () => {
     expect([sent.status, valuesOf(sent, 'location')]).toEqual([303, [path]]);
     const page = await visit(world, path, { cookie: `flash=key-requested; ${world.cookie}` });
     const text = textOf(page.body);
-    for (const part of ['The key is requested.', 'It waits for the decision of an admin.', ...Object.values(FORM)]) {
+    for (const part of ['Request sent.', 'Waiting for an admin.', ...Object.values(FORM)]) {
       expect(text).toContain(part);
     }
     expect(text).toContain('you Requested');
-    expect(textOf((await at(world, '')).body)).toContain('1 of 3 places are taken');
+    expect(textOf((await at(world, '')).body)).toContain('1 of 3 keys used');
   });
 
   test('that breaks rules comes back with everything that was typed, and tells each rule at its field', async () => {
@@ -76,7 +78,7 @@ describe('a request', () => {
     const summary = answer.body.slice(answer.body.indexOf('role="alert"'), answer.body.indexOf('<h1>'));
     expect([...summary.matchAll(/<a href="#(\w+)">([^<]*)/g)].map(([, field, sentence]) => [field, sentence])).toEqual([
       ['name', 'The name must have 1 to 255 characters; it has 0.'],
-      ['description', 'The description must have 80 to 2000 characters; it has 79.'],
+      ['description', 'Describe it in 1 more character: what it does, for whom, what it keeps.'],
       ['permissions', 'At least one permission is needed: api.lookup, api.leaderboard, or both.'],
       ['projectUrl', 'The project URL must be an http or https address of at most 2048 characters.'],
       ['expectedUsage', 'The expected usage must have at most 1000 characters; it has 1004.'],
@@ -107,15 +109,32 @@ describe('a request', () => {
     expect((await keysListed(world.access, {}))[0]).toMatchObject(stored);
   });
 
-  test('is refused where three places are taken, and the page says so before anything is typed', async () => {
+  test('is refused where three keys are used; no link leads there, and the pages name what holds the places, with links', async () => {
     const world = await ownerWorld();
-    for (let n = 0; n < 3; n++) await request(world.access, { profile: 'ada', name: `Bot ${n}` });
-    for (const answer of [await at(world, '/new'), await at(world, '/new', FORM)]) {
-      expect(textOf(answer.body)).toContain('The profile ada has 3 keys already');
+    const { identifier: active } = await issue(world.access, { profile: 'ada', name: 'Bot 0' });
+    const rejected = await keyIn('rejected', { ...world.access, clock: world.clock }, 'ada');
+    const pending = await request(world.access, { profile: 'ada', name: 'Bot 1' });
+    expect((await at(world, `/${active}`)).body).toContain(`href="/developers/keys/new?successor-of=${active}"`);
+    expect((await at(world, `/${rejected}`)).body).toContain(`href="/developers/keys/new?like=${rejected}"`);
+    const last = await request(world.access, { profile: 'ada', name: 'Bot 2' });
+    const list = await at(world, '');
+    expect(textOf(list.body)).toContain(
+      '3 of 3 keys used, requests included. Revoke or withdraw one to ask for another.',
+    );
+    const paths = ['/new', `/new?successor-of=${active}`, `/${active}`, `/${rejected}`];
+    const pages = await Promise.all(paths.map((path) => at(world, path)));
+    for (const [index, page] of pages.entries()) {
+      expect([paths[index], page.status]).toEqual([paths[index] as string, 200]);
+      for (const [identifier, name] of [active, pending, last].map((one, n) => [one, `Bot ${n}`])) {
+        expect(page.body).toContain(`<a href="/developers/keys/${identifier}"><bdi>${name}</bdi></a>`);
+      }
     }
+    for (const page of [list, ...pages]) expect(page.body).not.toContain('/developers/keys/new?');
+    expect(textOf(pages[2]?.body ?? '')).toContain('To replace this key, you need a free place: all 3 are used.');
     const refused = await at(world, '/new', FORM);
+    expect(textOf(refused.body)).toContain('The profile ada has 3 keys already');
     expect([refused.status, refused.body.includes(`>\n${DESCRIPTION}</textarea>`)]).toEqual([422, true]);
-    expect((await at(world, '')).body).not.toContain('href="/developers/keys/new"');
+    expect(list.body).not.toContain('href="/developers/keys/new"');
   });
 
   test('is the fifth of a day at most; the sixth keeps what was typed and says when to ask again', async () => {
@@ -203,11 +222,90 @@ describe('a request', () => {
       await at(world, '/new', { ...FORM, successorOf: identifier }),
     ];
     for (const answer of late)
-      expect([answer.status, textOf(answer.body).includes('only an Active key can have a successor')]).toEqual([
-        422,
-        true,
-      ]);
+      expect([answer.status, textOf(answer.body).includes('only an Active key can be replaced')]).toEqual([422, true]);
   });
+});
+
+describe('a request like an ended key', () => {
+  test('is filled in with what that one had, and replaces none', async () => {
+    const world = await ownerWorld();
+    const deps = { ...world.access, clock: world.clock };
+    for (const state of ['rejected', 'withdrawn', 'revoked', 'expired'] as const) {
+      const identifier = await keyIn(state, deps, 'ada');
+      expect((await at(world, `/${identifier}`)).body).toContain(
+        `<a href="/developers/keys/new?like=${identifier}">Request again</a>`,
+      );
+      const { body } = await at(world, `/new?like=${identifier}`);
+      for (const part of ['value="Bot"', `>\n${DESCRIPTION}</textarea>`, 'name="successorOf" value=""']) {
+        expect([state, body.includes(part)]).toEqual([state, true]);
+      }
+    }
+  });
+
+  test('is none of a key that has not ended', async () => {
+    const world = await ownerWorld();
+    const identifier = await request(world.access, { profile: 'ada' });
+    const answer = await at(world, `/new?like=${identifier}`);
+    expect([answer.status, textOf(answer.body).includes('only an ended one can be requested again')]).toEqual([
+      422,
+      true,
+    ]);
+  });
+});
+
+test('an owner without keys reads what a key is for, how long it takes and what comes next', async () => {
+  const world = await ownerWorld();
+  const empty = await at(world, '');
+  expect(textOf(empty.body)).toContain('No keys yet. A key lets your program look up profiles');
+  expect(textOf(empty.body)).not.toContain('usually');
+  expect(empty.body).toContain('<a class="button" href="/developers/keys/new">Request a key</a>');
+  for (let n = 0; n < 5; n++) {
+    const identifier = await request(world.access, { profile: 'bea' });
+    world.clock.advance(2 * DAY_MS);
+    rejectKey(world.access, { identifier, reason: 'No.', by: onBox('root') });
+  }
+  world.cookie = signInOwner(world.access, ADA.id);
+  expect(textOf((await at(world, '')).body)).toContain(
+    'an admin answers (usually in 2 days), the secret comes by mail.',
+  );
+  expect(textOf((await at(world, '/new')).body)).toContain(
+    'A person reads this and answers by mail, usually in 2 days. 0 of 3 keys used.',
+  );
+});
+
+test('a pending key says how many requests are older, and how long an answer usually takes', async () => {
+  const world = await ownerWorld();
+  await request(world.access, { profile: 'bea' });
+  world.clock.advance(3_600_000);
+  const identifier = await request(world.access, { profile: 'ada' });
+  world.clock.advance(3_600_000);
+  const words = 'asked 1 hour ago · 1 request is older';
+  for (const path of ['', `/${identifier}`]) {
+    const text = textOf((await at(world, path)).body);
+    expect(text).toContain(words);
+    expect(text).not.toContain('usually');
+  }
+});
+
+test('an Active key says what is left of each limit and when there is more, as the quota file has it', async () => {
+  const world = await ownerWorld();
+  const { access, clock } = world;
+  const rateLimits = [
+    { quota: 60, windowSeconds: 60 },
+    { quota: 5_000, windowSeconds: 86_400 },
+  ];
+  const { identifier } = await issue(access, { profile: 'ada' }, { rateLimits });
+  // No server has ever counted: only the limits are known.
+  expect(textOf((await at(world, `/${identifier}`)).body)).toContain('What is left now 60 per minute 5 000 per day');
+  const limits = openLimits(access.config.databasePath, clock, () => undefined);
+  expect(limits.spend(limits.accountOf({ identifier, rateLimits }), 60)).toBeNull();
+  await limits.save();
+  clock.advance(19_000);
+  const text = textOf((await at(world, `/${identifier}`)).body);
+  expect(text).toContain('0 of 60 left per minute used up, so requests get 429 · full in 42 s');
+  expect(text).toContain('4 940 of 5 000 left per day full in 23 hours');
+  expect(textOf((await at(world, '')).body)).toContain('0 of 60 left per minute · until revoked · never used');
+  limits.close();
 });
 
 describe('a key’s page says in words', () => {
@@ -216,26 +314,25 @@ describe('a key’s page says in words', () => {
     const { access, clock } = world;
     const deps = { ...access, clock };
     const words = {
-      pending: 'It waits for the decision of an admin.',
+      pending: 'Waiting for an admin. You get a mail either way',
       suspended:
-        'It was suspended 2026-01-01 00:00 UTC by the operator, and is refused. An admin can resume it: then the same secret works again. It keeps its place meanwhile. The reason: Too fast.',
-      Active: 'It works. The mail of the approval has its secret',
+        'Suspended 2026-01-01 00:00 UTC by the operator: its requests are refused. An admin can resume it; then the same secret works again. It still counts as one of your keys. The reason: Too fast.',
+      Active: 'The secret is only in the mail of 2026-01-01 00:00 UTC. Lost it? Replace this key .',
       rejected:
-        'The request was rejected 2026-01-01 00:00 UTC by the operator. You can request another key. The reason: No.',
-      withdrawn: 'The request was withdrawn 2026-01-01 00:00 UTC by the operator.',
-      revoked:
-        'It was revoked 2026-01-01 00:00 UTC by the operator. Its secret works no more, and never will again. The reason: Leaked.',
-      expired: 'Its time was over 2026-01-01 00:00 UTC. Its secret works no more',
+        'Rejected 2026-01-01 00:00 UTC by the operator. You can change the request and send it again. The reason: No.',
+      withdrawn: 'Withdrawn 2026-01-01 00:00 UTC by the operator. It no longer counts towards the limit.',
+      revoked: 'Revoked 2026-01-01 00:00 UTC by the operator. Its secret no longer works. The reason: Leaked.',
+      expired: 'Expired 2026-01-01 00:00 UTC. Its secret no longer works',
     } as const;
     for (const [state, sentence] of Object.entries(words)) {
       const identifier = await keyIn(state as keyof typeof words, deps, 'ada');
       const text = textOf((await at(world, `/${identifier}`)).body);
       expect([state, text.includes(` ${state} `), text.includes(sentence)]).toEqual([state, true, true]);
       if (state === 'pending') await at(world, `/${identifier}/withdraw`, {});
-      if (state === 'suspended') expect(text).not.toContain('Request a successor');
+      expect([state, text.includes('Replace')]).toEqual([state, state === 'Active']);
       if (state === 'Active' || state === 'suspended') await at(world, `/${identifier}/revoke`, { reason: '' });
     }
-    expect(textOf((await at(world, '')).body)).toContain('0 of 3 places are taken');
+    expect(textOf((await at(world, '')).body)).toContain('0 of 3 keys used');
   });
 
   test('how an approval went whose mail is on its way, was refused or lost, and nothing of what the mail server said', async () => {
@@ -247,23 +344,22 @@ describe('a key’s page says in words', () => {
     smtp.failures.rcpt = '550 5.1.1 mailbox-word unknown';
     await approve(identifier);
     const page = await at(world, `/${identifier}`);
-    expect(textOf(page.body)).toContain('the mail with the secret was not accepted for your address');
+    expect(textOf(page.body)).toContain('your mail server refused the mail with the secret');
     expect(page.body).not.toMatch(/mailbox-word|550/);
     const { key, history } = await perform(world.access, onBox('root'), OPERATIONS.show, { identifier });
     const words = (result: string) =>
-      stateInWords({ ...key, attempt: { number: 2, by: 'root', startedAt: key.requestedAt, result } }, history).html;
-    expect(words('open')).toContain('the mail with the secret is being sent to you');
-    expect(words('not confirmed')).toContain('If you have got one, that secret does not work');
-    expect(words('voided')).toContain('It waits for the decision of an admin.');
+      stateInWords({ ...key, attempt: { number: 2, by: 'root', startedAt: key.requestedAt, result } }, history, null)
+        .html;
+    expect(words('open')).toContain('the mail with the secret is on its way to you');
+    expect(words('not confirmed')).toContain('If you got one, that secret does not work');
+    expect(words('voided')).toContain('Waiting for an admin.');
   });
 
   test('what was granted and changed, and what it was used for, as bars and as a table', async () => {
     const world = await ownerWorld();
     const { access, clock } = world;
     const { identifier } = await issue(access, { profile: 'ada' }, { expiresAtMs: clock.nowMs() + 90 * DAY_MS });
-    expect(textOf((await at(world, `/${identifier}`)).body)).toContain(
-      '0 requests in the last 30 days (UTC). It was not used yet.',
-    );
+    expect(textOf((await at(world, `/${identifier}`)).body)).toContain('No requests in the last 30 days.');
     await changeKey(access, {
       identifier,
       change: { rateLimits: [{ quota: 7, windowSeconds: 60 }] },
@@ -272,11 +368,14 @@ describe('a key’s page says in words', () => {
     useKey(access, identifier, 3, 100);
     const { body } = await at(world, `/${identifier}`);
     const text = textOf(body);
-    expect(text).toContain('It works until 2026-04-01 00:00 UTC.');
+    expect(text).toContain('It works until 2026-04-01 00:00 UTC; replace it in time');
+    expect(text).toContain('ends in 3 months · last used just now');
     expect(text).toContain('7/1m (at most 7 requests in any minute)');
     expect(text).toContain('the operator Changed: 60/1m, 5000/1d → 7/1m');
     // 100 + 50 + 33 answered, half of each over a limit, and 3 a day not found.
-    expect(text).toContain('284 requests in the last 30 days (UTC). Last used 2026-01-01 00:00 UTC.');
+    expect(text).toContain('284 requests · 68 % answered · 92 over a limit');
+    expect(text).toContain('3 Dec today so far answered refused busiest day 153');
+    expect(text).toContain('200 100 0 ');
     expect(body.match(/<rect class="ok"/g)).toHaveLength(3);
     const rows = [...body.matchAll(/<th scope="row">(\d[\d-]+)<\/th>(.*?)<\/tr>/g)];
     expect(
@@ -286,7 +385,7 @@ describe('a key’s page says in words', () => {
       ['2025-12-31', '50', '3', '25'],
       ['2025-12-30', '33', '3', '17'],
     ]);
-    expect(textOf((await at(world, '')).body)).toContain('7/1m just now');
+    expect(textOf((await at(world, '')).body)).toContain('Bot Active ends in 3 months · last used just now');
   });
 });
 

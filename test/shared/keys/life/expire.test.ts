@@ -113,7 +113,7 @@ test('a command, which never runs for ten minutes, stores nothing, and everybody
   const revoking = await refusal(() => revokeKey(deps, { identifier, reason: 'Leaked.', by: onBox('admin') }));
   expect(revoking.message).toContain(`Key ${identifier} is expired`);
   const succeeding = await refusal(request(deps, { successorOf: identifier }));
-  expect(succeeding.message).toContain('is expired; only an Active key can have a successor');
+  expect(succeeding.message).toContain('is expired; only an Active key can be replaced');
   for (let at = 0; at < 3; at++) await request(deps);
   expect((await refusal(request(deps))).message).toContain('3 keys already');
   expect(keys.map((key) => stored(key.identifier))).toEqual(['Active', 'Active', 'Active']);

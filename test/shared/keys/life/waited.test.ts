@@ -60,7 +60,7 @@ test('a key that expires while the request for its successor waits for the lock 
   const { identifier: old } = await expiring();
   const asked = { ...newRequest(), permissions: ['api.lookup' as const], successorOf: old };
   const error = await refusal(() => requestKey(late, asked));
-  expect(error.message).toContain(`Key ${old} is expired; only an Active key can have a successor.`);
+  expect(error.message).toContain(`Key ${old} is expired; only an Active key can be replaced.`);
 });
 
 test('an expiry that may come before the secret does is refused, and no mail is sent', async () => {

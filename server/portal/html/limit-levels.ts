@@ -1,0 +1,62 @@
+import { type Level, readLevels } from '../../../shared/limits/levels.ts';
+import { type RateLimit, windowWords } from '../../../shared/limits/rate-limit.ts';
+import type { Access } from '../../../shared/sessions-file/access.ts';
+import { numberText } from '../../../shared/text.ts';
+import { type Html, html } from '../../html.ts';
+import { relativeTime } from './time.ts';
+
+/** What is left of the rate limits of keys, by identifier; null where only the server that answers lookups knows. */
+export function levelsOf(
+  { config, clock }: Pick<Access, 'config' | 'clock'>,
+  keys: readonly { identifier: string; rateLimits: readonly RateLimit[] }[],
+): ReadonlyMap<string, readonly Level[]> | null {
+  return readLevels(config.databasePath, keys, clock.nowMs());
+}
+
+/** What is left of each rate limit, with a bar, and when there is more. Without levels only what the limits are. */
+export function levelList(limits: readonly RateLimit[], levels: readonly Level[] | null, nowMs: number): Html {
+  const items =
+    levels?.map((level) => levelItem(level, nowMs)) ?? limits.map((limit) => html`<li>${limitText(limit)}</li>`);
+  return html`<ul class="levels">${items}</ul>`;
+}
+
+function levelItem(level: Level, nowMs: number): Html {
+  const { quota, remaining } = level;
+  const bar = html`<svg viewBox="0 0 ${quota} 1" preserveAspectRatio="none" aria-hidden="true"><rect width="${remaining}" height="1"/></svg>`;
+  return html`<li${remaining === 0 ? EMPTY : ''}><span><strong>${levelText(level)}</strong> <span>${refillText(level, nowMs)}</span></span>${bar}</li>`;
+}
+
+const EMPTY = html` class="empty"`;
+
+/** What is left of one limit: `2 447 of 5 000 left per day`. */
+export function levelText({ quota, remaining, windowSeconds }: Level): string {
+  return `${numberText(remaining)} of ${numberText(quota)} left per ${windowWords(windowSeconds)}`;
+}
+
+/** A limit by itself: `5 000 per day`. */
+export function limitText({ quota, windowSeconds }: RateLimit): string {
+  return `${numberText(quota)} per ${windowWords(windowSeconds)}`;
+}
+
+/** When there is more of a limit, and when all of it is there again. */
+function refillText({ remaining, moreAtMs, fullAtMs }: Level, nowMs: number): Html {
+  if (moreAtMs === null || fullAtMs === null) return html`none used`;
+  const full = html`full ${soonText(fullAtMs, nowMs)}`;
+  const more = moreAtMs === fullAtMs ? '' : html`${remaining === 0 ? 'next' : 'more'} ${soonText(moreAtMs, nowMs)} · `;
+  return remaining === 0 ? html`used up, so requests get 429 · ${more}${full}` : html`${more}${full}`;
+}
+
+/** In how long something is: in seconds where it is less than a minute, and otherwise in its largest unit. */
+function soonText(ms: number, nowMs: number): Html {
+  const seconds = Math.ceil((ms - nowMs) / 1000);
+  return seconds < 60 ? html`in ${Math.max(1, seconds)} s` : relativeTime(ms, nowMs);
+}
+
+/** The level of which least is left, for a line: of two that are as full, that of the longer window. */
+export function scarcest(levels: readonly Level[]): Level | undefined {
+  const [first] = [...levels].sort(
+    (one, other) =>
+      one.remaining / one.quota - other.remaining / other.quota || other.windowSeconds - one.windowSeconds,
+  );
+  return first;
+}

@@ -1,0 +1,40 @@
+import { DAY_MS } from '../../../shared/clock.ts';
+import { hasSecret } from '../../../shared/keys/key.ts';
+import type { KeyView } from '../../../shared/keys/view.ts';
+import { countOlder, usualWaitDays, usualWaitText } from '../../../shared/keys/waiting.ts';
+import { countText } from '../../../shared/text.ts';
+import { type Html, html } from '../../html.ts';
+import { relativeTime } from '../html/time.ts';
+import type { Visit } from '../requests/request-context.ts';
+
+/** From so many days before its end on, the expiry of a key stands out. */
+const SOON_MS = 30 * DAY_MS;
+
+/** What is said of a key in one line, in its list and under its name: how long it goes on, and since when it waits. */
+export function keyMeta({ access }: Visit, key: KeyView, usedAtMs: number | null): (Html | string)[] {
+  const { state, requestedAt, expiresAt } = key;
+  const nowMs = access.clock.nowMs();
+  const asked = html`asked ${relativeTime(Date.parse(requestedAt), nowMs)}`;
+  if (state === 'pending') return [asked, ...waiting(access, key)];
+  const used = usedAtMs === null ? null : html`last used ${relativeTime(usedAtMs, nowMs)}`;
+  if (!hasSecret(state)) return [asked, ...(used === null ? [] : [used])];
+  return [expiresAt === null ? 'until revoked' : endText(Date.parse(expiresAt), nowMs), used ?? 'never used'];
+}
+
+function waiting(access: Visit['access'], { identifier }: KeyView): string[] {
+  const older = countOlder(access, identifier);
+  const before =
+    older === 0 ? 'next to be answered' : `${countText(older, 'request')} ${older === 1 ? 'is' : 'are'} older`;
+  const days = usualWaitDays(access);
+  return [before, ...(days === null ? [] : [`usually answered ${usualWaitText(days)}`])];
+}
+
+function endText(expiresAtMs: number, nowMs: number): Html {
+  const text = html`ends ${relativeTime(expiresAtMs, nowMs)}`;
+  return expiresAtMs - nowMs < SOON_MS ? html`<span class="soon">${text}</span>` : text;
+}
+
+/** Parts of a line, with a point between any two. */
+export function joined(parts: readonly (Html | string)[]): Html {
+  return html`${parts.map((part, at) => (at === 0 ? html`${part}` : html` · ${part}`))}`;
+}

@@ -1,0 +1,40 @@
+import { openBare, type Sqlite } from '../../db/connect.ts';
+import { type LogRow, readRow, type SavedAccount } from './row.ts';
+import { APPLICATION_ID, quotaPath } from './store.ts';
+
+/** What the quota file has of some keys: their accounts, without those of keys that have spent nothing, and its latest time. */
+export type Looked = { accounts: ReadonlyMap<string, SavedAccount>; lastTime: number };
+
+/** How long a look waits for a lock of the file, which no reader needs as a rule. */
+const BUSY_TIMEOUT_MS = 50;
+
+/**
+ * Reads what the quota file of a main database has of these keys, while a server writes it or none does. Null where the file
+ * is not there or can't be read.
+ */
+export function lookInFile(databasePath: string, identifiers: readonly string[]): Looked | null {
+  try {
+    const sqlite = openBare(quotaPath(databasePath), 'read');
+    try {
+      return look(sqlite, identifiers);
+    } finally {
+      sqlite.close();
+    }
+  } catch {
+    return null;
+  }
+}
+
+function look(sqlite: Sqlite, identifiers: readonly string[]): Looked | null {
+  sqlite.run(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
+  const id = sqlite.prepare('PRAGMA application_id').get() as { application_id: number };
+  if (id.application_id !== APPLICATION_ID) return null;
+  const newest = sqlite.prepare<{ time: number | null }, []>('SELECT max(time) AS time FROM log').get();
+  // Most rows are about others; their stamps are not even read.
+  const rows = sqlite.prepare<LogRow, [string]>('SELECT * FROM log WHERE instr(identifiers, ?) > 0 ORDER BY seq');
+  const accounts = new Map<string, SavedAccount>();
+  for (const identifier of identifiers) {
+    for (const row of rows.iterate(identifier)) readRow(row, accounts, identifier);
+  }
+  return { accounts, lastTime: newest?.time ?? 0 };
+}
