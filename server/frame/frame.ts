@@ -3,6 +3,7 @@ import { type Html, html, raw } from '../html.ts';
 import { publicPath } from '../http/public-path.ts';
 import { accentsOf, colourOf } from './accent.ts';
 import base from './base.css' with { type: 'text' };
+import script from './page.browser.js' with { type: 'text' };
 
 // What all pages have in common, those of /docs and those of /developers: the document around them, its style and policy,
 // and the bar at its top.
@@ -30,7 +31,8 @@ export type Framed = {
 
 /** Makes the document of a page. */
 export function framePage(config: Config, framed: Framed): FramedPage {
-  const { title, description, head, body, style, scripts, ...may } = framed;
+  const { title, description, head, body, style, ...may } = framed;
+  const scripts = [script, ...framed.scripts];
   const { publicName } = config;
   const { rule, meta } = lookOf(config);
   const styles = base + rule + style;
@@ -87,10 +89,9 @@ function policyOf(
   scripts: readonly string[],
   { hasForms, asks }: Pick<Framed, 'hasForms' | 'asks'>,
 ): string {
-  const forScripts = scripts.length === 0 ? '' : `script-src ${scripts.map(hashOf).join(' ')}; `;
   const forAsking = asks ? "connect-src 'self'; " : '';
   const forForms = hasForms ? "'self'" : "'none'";
-  return `default-src 'none'; style-src ${hashOf(style)}; ${forScripts}${forAsking}img-src data:; base-uri 'none'; form-action ${forForms}; frame-ancestors 'none'`;
+  return `default-src 'none'; style-src ${hashOf(style)}; script-src ${scripts.map(hashOf).join(' ')}; ${forAsking}img-src data:; base-uri 'none'; form-action ${forForms}; frame-ancestors 'none'`;
 }
 
 /** The hashes of the styles and scripts, which are few and stay the same. */

@@ -1,26 +1,4 @@
-// Gives each block of code a button that copies it, and marks in the contents where the reader is.
-
-for (const figure of document.querySelectorAll('figure.code')) {
-  const button = document.createElement('button');
-  button.type = 'button';
-  button.textContent = 'Copy';
-  button.setAttribute('aria-live', 'polite');
-  button.addEventListener('click', async () => {
-    const code = figure.querySelector('code');
-    try {
-      await navigator.clipboard.writeText(code.textContent);
-      button.textContent = 'Copied';
-    } catch {
-      // Without leave to write the clipboard, selecting is the next best.
-      getSelection().selectAllChildren(code);
-      button.textContent = 'Selected';
-    }
-    setTimeout(() => {
-      button.textContent = 'Copy';
-    }, 1500);
-  });
-  figure.querySelector('figcaption').append(button);
-}
+// Marks in the contents where the reader is.
 
 const contents = document.querySelector('.contents details');
 const wide = matchMedia('(min-width: 60rem)');
@@ -44,7 +22,8 @@ const mark = () => {
   if (link === current) return;
   current?.removeAttribute('aria-current');
   link?.setAttribute('aria-current', 'true');
-  if (wide.matches) link?.scrollIntoView({ block: 'nearest' });
+  // Whoever goes through the contents by keyboard keeps seeing where they are.
+  if (wide.matches && !contents.contains(document.activeElement)) link?.scrollIntoView({ block: 'nearest' });
   current = link;
 };
 addEventListener('scroll', mark, { passive: true });

@@ -57,7 +57,7 @@ export async function showAdminKey(visit: Visit, typed: Form | null, faults: Fau
     title: `Key ${identifier}`,
     scripts: [...new Set([countScript, ...attempt.scripts, ...decided.scripts])],
     body: html`${errorSummary(allFaults)}${decided.body}<h1>${key.name === '' ? 'An erased key' : written(key.name)}</h1>
-<p>Key <code>${identifier}</code> ${stateTag(key)}</p>
+<p>Key <code data-copy="the identifier">${identifier}</code> ${stateTag(key)}</p>
 ${attempt.body}
 <div id="rest">
 ${linkNote(link)}

@@ -24,13 +24,13 @@ export type TextField = FieldParts & {
   size?: 'short';
 };
 
-/** The list of what is wrong, first in `<main>`: read out at once, with a link to each field. Nothing without faults. */
+/** The list of what is wrong, first in `<main>`, where the focus is: with a link to each field. Nothing without faults. */
 export function errorSummary(faults: Faults): Html {
   if (faults.size === 0) return html``;
   const items = [...faults].map(([name, sentence]) =>
     name === '' ? html`<li>${sentence}</li>` : html`<li><a href="#${name}">${sentence}</a></li>`,
   );
-  return html`<div class="summary" role="alert"><h2>There is a problem</h2><ul>${items}</ul></div>`;
+  return html`<div class="summary" role="alert" tabindex="-1" autofocus><h2>There is a problem</h2><ul>${items}</ul></div>`;
 }
 
 /** The button that sends a form. `cancel` is where a link beside it leads that leaves everything as it is. */

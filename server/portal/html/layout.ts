@@ -5,6 +5,7 @@ import { publicPath } from '../../http/public-path.ts';
 import type { Page } from '../requests/request-context.ts';
 import localTime from './local-time.browser.js' with { type: 'text' };
 import style from './page.css' with { type: 'text' };
+import sending from './sending.browser.js' with { type: 'text' };
 
 /** Who sees a page, as far as its head shows. */
 export type Visitor = {
@@ -36,7 +37,7 @@ export function layPage(config: Config, visitor: Visitor | null, page: Page): Fr
   return framePage(config, {
     title: [`${refusal === undefined ? '' : 'Error: '}${title}`, ...(where === undefined ? [] : [where])].join(' – '),
     style,
-    scripts: [localTime, ...scripts],
+    scripts: [localTime, sending, ...scripts],
     hasForms: true,
     asks: scripts.length > 0,
     head: goOn === undefined ? html`` : html`<meta http-equiv="refresh" content="0; url=${goOn}">\n`,

@@ -7,7 +7,6 @@ import type { UsageView } from '../../../shared/usage/usage-view.ts';
 import { type Html, html, raw } from '../../html.ts';
 import { publicPath } from '../../http/public-path.ts';
 import { performHere } from '../../thread/perform.ts';
-import copyScript from '../html/copy.browser.js' with { type: 'text' };
 import { factList, grantFacts, requestFacts, stateTag } from '../html/key-facts.ts';
 import { historyTable } from '../html/key-history.ts';
 import { levelList, levelsOf } from '../html/limit-levels.ts';
@@ -29,9 +28,8 @@ export async function keyPage(visit: Visit): Promise<Page> {
   const request = await requestOffered(visit, key, owner.banned);
   return {
     title: `${key.name} – API keys`,
-    scripts: hasSecret(key.state) ? [copyScript] : [],
     body: html`${crumbs(visit)}<div class="headline"><h1>${written(key.name)}</h1>${actions(visit, key, request, owner.banned)}</div>
-<p class="meta">${joined([html`${stateTag(key)} <code>${identifier}</code>`, ...keyMeta(visit, key, usedAtMs)])}</p>
+<p class="meta">${joined([html`${stateTag(key)} <code data-copy="the identifier">${identifier}</code>`, ...keyMeta(visit, key, usedAtMs)])}</p>
 ${bannedNote(owner)}
 ${stateInWords(key, history, request?.link ?? null)}
 ${request?.hindrance ?? ''}

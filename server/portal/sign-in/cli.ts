@@ -85,7 +85,7 @@ function codeToType(code: string, { machine }: CliRequest): Page {
   return {
     title: 'Type this code',
     body: html`<h1>Type this code</h1>
-<p><code class="whole">${showCode(code)}</code></p>
+<p><code data-copy="the code">${showCode(code)}</code></p>
 <p>Type it into the terminal in which <code>profilectl login</code> waits on ${written(machine)}. <strong>Only if you typed that command yourself; nobody will ask you for it.</strong></p>
 <p>It works once, for ${PURPOSES['sign-in code'].lifetimeMs / 60_000} minutes and ${PURPOSES['sign-in code'].tries} tries, and only there.</p>`,
   };

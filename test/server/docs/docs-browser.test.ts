@@ -15,12 +15,12 @@ describe('the page as it is sent', () => {
     const answer = await get(server, '/docs');
     expect([answer.status, answer.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8']);
     expect(answer.headers.get('content-security-policy')).toMatch(
-      /^default-src 'none'; style-src 'sha256-[\w+/]{43}='; script-src 'sha256-[\w+/]{43}='; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'$/,
+      /^default-src 'none'; style-src 'sha256-[\w+/]{43}='; script-src( 'sha256-[\w+/]{43}='){2}; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'$/,
     );
     expect(answer.headers.get('referrer-policy')).toBe('no-referrer');
     expect(answer.headers.get('x-content-type-options')).toBe('nosniff');
     const text = await answer.text();
-    expect(text.match(/<(script|style)\b/g)).toEqual(['<style', '<script']);
+    expect(text.match(/<(script|style)\b/g)).toEqual(['<style', '<script', '<script']);
     expect(text).not.toMatch(/\ssrc=|@import|url\(|<link(?! rel="icon" href="data:)|\sstyle=|\son\w+=/);
     const links = ['/developers', '/developers/keys', '/docs', `${server.deps.config.publicUrl}/docs/try`];
     expect([...text.matchAll(/href="(?!#|data:|\/openapi\.json|\/docs\.md)([^"]*)"/g)].map(([, to]) => to)).toEqual(

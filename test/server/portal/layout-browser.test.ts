@@ -55,3 +55,103 @@ describe.skipIf(!hasChromium)('times', () => {
     ]);
   }, 30_000);
 });
+
+describe.skipIf(!hasChromium)('a page', () => {
+  test('copies what is worth copying, by a button that only scripts make', async () => {
+    const { page, troubles } = await windowOn(KEY, WIDE);
+    await page.getByRole('button', { name: 'Copy the identifier' }).click();
+    await page.getByRole('button', { name: 'Copied the identifier' }).waitFor();
+    expect(await page.evaluate<string>('navigator.clipboard.readText()')).toBe(identifier);
+    expect(troubles).toEqual([]);
+    const plain = await windowOn(KEY, { ...WIDE, isWithoutScripts: true });
+    expect(await plain.page.getByRole('button', { name: 'Copy' }).count()).toBe(0);
+  }, 30_000);
+
+  test('says on the pressed button that the form is sent, and is as it was to whoever comes back', async () => {
+    const { page } = await windowOn(`${KEY}/rename`, WIDE);
+    const said = await page.evaluate<string>(
+      "(() => { const button = document.querySelector('main button'); button.click(); return button.textContent; })()",
+    );
+    expect(said).toBe('Sending…');
+    await page.waitForURL(server.url + KEY);
+    await page.goBack();
+    expect(await page.locator('main button').textContent()).toBe('Rename');
+  }, 30_000);
+
+  test('that refuses a form has the focus on what is wrong, without scripts too', async () => {
+    for (const how of [WIDE, { ...WIDE, isWithoutScripts: true } as const]) {
+      const { page } = await windowOn(`${KEY}/rename`, how);
+      await page.fill('#name', '');
+      await page.locator('main button').click();
+      await page.getByRole('alert').waitFor();
+      expect(await page.locator(':focus').getAttribute('role')).toBe('alert');
+      await page.keyboard.press('Tab');
+      await page.keyboard.press('Enter');
+      expect(await page.locator(':focus').getAttribute('id')).toBe('name');
+    }
+  }, 30_000);
+
+  test('has a menu under the name of who is signed in, which Escape, a click elsewhere or the next link close', async () => {
+    const { page } = await windowOn(KEY, WIDE);
+    const [menu, link] = [page.locator('summary', { hasText: 'ada' }), page.getByRole('link', { name: 'Sessions' })];
+    for (const leave of [
+      () => page.keyboard.press('Escape'),
+      () => page.locator('h1').click(),
+      () => page.locator('footer a').first().focus(),
+    ]) {
+      await menu.click();
+      expect(await link.isVisible()).toBe(true);
+      await leave();
+      expect(await link.isVisible()).toBe(false);
+    }
+    // Without scripts it makes room for what has the focus.
+    const plain = await windowOn(KEY, { ...WIDE, isWithoutScripts: true });
+    await plain.page.locator('summary', { hasText: 'ada' }).press('Enter');
+    expect(await plain.page.getByRole('link', { name: 'Sessions' }).isVisible()).toBe(true);
+    for (let presses = 0; presses < 3; presses++) await plain.page.keyboard.press('Tab');
+    expect(await plain.page.getByRole('link', { name: 'Sessions' }).isVisible()).toBe(false);
+  }, 30_000);
+});
+
+/** In the page: whether any part of what has the focus can be seen, and what it is. */
+const SEEN = `(() => {
+  const one = document.activeElement;
+  const { left, top, right, bottom } = one.getBoundingClientRect();
+  const points = [0.02, 0.5, 0.98].flatMap((x) => [0.05, 0.5, 0.95].map((y) => [left + (right - left) * x, top + (bottom - top) * y]));
+  const isSeen = points.some(([x, y]) => {
+    const at = document.elementFromPoint(x, y);
+    return at !== null && (one.contains(at) || at.contains(one));
+  });
+  return { isSeen, what: one.outerHTML.slice(0, 120), isBody: one === document.body };
+})()`;
+
+describe.skipIf(!hasChromium)('nothing that has the focus is hidden by what sticks', () => {
+  for (const size of [
+    { ...WIDE, height: 800 },
+    { width: 320, height: 200, colorScheme: 'dark' },
+    { width: 390, height: 844, colorScheme: 'light' },
+  ] satisfies Size[]) {
+    test(`at ${size.width} × ${size.height}, forwards and backwards`, async () => {
+      const { page } = await windowOn(KEY, size);
+      // Otherwise /docs scrolls smoothly to what has the focus.
+      await page.emulateMedia({ reducedMotion: 'reduce' });
+      for (const path of [KEY, '/developers/keys/new', '/developers/sessions', '/docs']) {
+        await page.goto(server.url + path);
+        const hidden: string[] = [];
+        for (const key of ['Tab', 'Shift+Tab']) {
+          for (let presses = 0; presses < 60; presses++) {
+            await page.keyboard.press(key);
+            const { isSeen, what, isBody } = (await page.evaluate(SEEN)) as {
+              isSeen: boolean;
+              what: string;
+              isBody: boolean;
+            };
+            if (isBody) break;
+            if (!isSeen) hidden.push(`${key}: ${what}`);
+          }
+        }
+        expect([path, hidden]).toEqual([path, []]);
+      }
+    }, 60_000);
+  }
+});

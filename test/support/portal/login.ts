@@ -40,7 +40,9 @@ export function goOnIn(body: string): URL | null {
 
 /** The code on a page that lets a `profilectl` in: in the address to which it leads, or to be typed. Null on other pages. */
 export function codeIn(body: string): string | null {
-  return goOnIn(body)?.searchParams.get('code') ?? /<code class="whole">(\w{4}-\w{4})<\/code>/.exec(body)?.[1] ?? null;
+  return (
+    goOnIn(body)?.searchParams.get('code') ?? /<code data-copy="the code">(\w{4}-\w{4})<\/code>/.exec(body)?.[1] ?? null
+  );
 }
 
 /** Lets a `profilectl` in as the page's form does; returns the code. */

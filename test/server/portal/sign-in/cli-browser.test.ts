@@ -126,7 +126,7 @@ describe.skipIf(!hasChromium)('profilectl login', () => {
     }
     await page.getByRole('button', { name: 'Let it in' }).click();
     await heading(page, 'Type this code');
-    noteMail((await page.locator('code.whole').textContent()) ?? '');
+    noteMail((await page.locator('code[data-copy]').textContent()) ?? '');
     for (const width of [320, 1280]) {
       await page.setViewportSize({ width, height: 844 });
       await look(page, width);
@@ -175,7 +175,7 @@ describe.skipIf(!hasChromium)('profilectl login', () => {
     await page.goto(OWN + cliPath({ redirect_uri: null }));
     await page.getByRole('button', { name: 'Let it in' }).click();
     await heading(page, 'Type this code');
-    noteMail((await page.locator('code.whole').textContent()) ?? '');
+    noteMail((await page.locator('code[data-copy]').textContent()) ?? '');
     expect(codes()).not.toEqual(before);
   }, 60_000);
 });

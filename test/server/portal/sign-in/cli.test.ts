@@ -70,7 +70,7 @@ test('looking changes nothing, letting in makes a code, and not letting in makes
 test('without an address to go back to it shows the code, and leads nowhere', async () => {
   const typed = { redirect_uri: null, state: null };
   const { body } = await decide('let in', typed);
-  expect(body).toMatch(/<code class="whole">[0-9A-HJKMNP-TV-Z]{4}-[0-9A-HJKMNP-TV-Z]{4}<\/code>/);
+  expect(body).toMatch(/<code data-copy="the code">[0-9A-HJKMNP-TV-Z]{4}-[0-9A-HJKMNP-TV-Z]{4}<\/code>/);
   expect(body).toContain('Only if you typed that command yourself; nobody will ask you for it.');
   expect([goOnIn(body), goOnIn((await decide('refuse', typed)).body)]).toEqual([null, null]);
 });

@@ -106,7 +106,7 @@ test('a refused form comes back with what was typed, says what is wrong first, a
   expect([answer.status, answer.refusal]).toEqual([422, 'refused_form']);
   expect(answer.body).toContain('<title>Error: Sign in – Profile Lookup</title>');
   expect(answer.body).toContain(
-    '<div class="summary" role="alert"><h2>There is a problem</h2><ul><li><a href="#name">',
+    '<div class="summary" role="alert" tabindex="-1" autofocus><h2>There is a problem</h2><ul><li><a href="#name">',
   );
   expect(answer.body).toContain('<li><a href="#address">');
   expect(answer.body).toContain('value="&quot;&gt;&lt;b&gt;x"');
