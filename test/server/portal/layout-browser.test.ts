@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { issue } from '../../support/keys.ts';
 import { type OpenPage, type Size, startBrowser } from '../../support/portal/browser.ts';
 import { hasChromium } from '../../support/portal/chromium.ts';
-import { ownerWorld } from '../../support/portal/owner-pages.ts';
+import { ownerWorld, useKey } from '../../support/portal/owner-pages.ts';
 import { serverOfPages } from '../../support/portal/pages.ts';
 
 // What all pages have in common, in a real Chromium.
@@ -12,6 +12,7 @@ const openPage = (hasChromium ? await startBrowser() : null) as OpenPage;
 const world = await ownerWorld();
 const server = await serverOfPages(world);
 const { identifier } = await issue(world.access, { profile: 'ada', name: 'Badge bot' });
+useKey(world.access, identifier, 3);
 const KEY = `/developers/keys/${identifier}`;
 
 const WIDE: Size = { width: 1280, colorScheme: 'light' };
