@@ -13,13 +13,13 @@ import {
   type Who,
 } from './operations/entry.ts';
 import { change, resume, revoke, suspend } from './operations/issued.ts';
-import { countPending, list, nextPending, show, usage } from './operations/looks.ts';
+import { list, nextPending, queue, show, usage } from './operations/looks.ts';
 import { edit, request, withdraw } from './operations/owners.ts';
 import { approve, reject } from './operations/requests.ts';
 
 /** The table: every operation on keys, who may do it, what it needs, what is said of it and what it does. */
 export const OPERATIONS = {
-  ...{ request, list, countPending, nextPending, show, usage, edit, withdraw },
+  ...{ request, list, queue, nextPending, show, usage, edit, withdraw },
   ...{ approve, reject, change, suspend, resume, revoke },
 };
 
@@ -28,6 +28,9 @@ export const ALL_OPERATIONS: readonly AnyOperation[] = Object.values<AnyOperatio
 
 /** Those that admins decide on the page of the key, each by an assertion. */
 export const DECISIONS: readonly AnyOperation[] = ALL_OPERATIONS.filter(({ doors }) => doors.page === 'decision');
+
+/** Those of them that are about requests, which the queue offers too. */
+export const REQUEST_DECISIONS: readonly AnyOperation[] = DECISIONS.filter(({ from }) => from?.includes('pending'));
 
 /** Those that owners do from the page of a key of theirs, each with its page. */
 export const OWNERS_ACTIONS: readonly (readonly [AnyOperation, OwnerPage])[] = ALL_OPERATIONS.flatMap((operation) =>

@@ -1,7 +1,9 @@
 import { decide } from './admin/confirm-decision.ts';
+import { CHOICE_FIELDS, decideSeveral } from './admin/decide-several.ts';
 import { enrol, enrolPage, registeredPage } from './admin/enrol.ts';
 import { adminKeyPage } from './admin/key.ts';
 import { log } from './admin/log.ts';
+import { outcomes } from './admin/outcomes.ts';
 import { people } from './admin/people.ts';
 import { queue } from './admin/queue.ts';
 import { removeOwnPasskey } from './admin/remove-passkey.ts';
@@ -60,7 +62,7 @@ const ADMINS_PAGES: readonly PageRoute[] = [
     method: 'GET',
     path: '/developers/admin',
     who: 'admin',
-    query: ['state', 'profile', 'after', 'decided'],
+    query: ['state', 'find', 'after', 'choose', 'decided'],
     act: queue,
   },
   {
@@ -77,6 +79,8 @@ const ADMINS_PAGES: readonly PageRoute[] = [
     fields: DECISION_FIELDS,
     act: decide,
   },
+  { method: 'POST', path: '/developers/admin/decide', who: 'admin', fields: CHOICE_FIELDS, act: decideSeveral },
+  { method: 'GET', path: '/developers/admin/decided/:id', who: 'admin', act: outcomes },
   { method: 'GET', path: '/developers/admin/people', who: 'admin', act: people },
   {
     method: 'POST',

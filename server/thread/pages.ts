@@ -15,6 +15,8 @@ export type Pages = {
   readonly foundTexts: Throttle;
   /** How often each address has asked for a person's token, or to end one. */
   readonly loginTries: Throttle;
+  /** The ids of assertions whose decisions are being carried out. */
+  readonly underWay: Set<number>;
   /** True from the first sign that the server stops: no approval may begin any more. */
   isStopping: boolean;
 };

@@ -1,4 +1,6 @@
 import { and, asc, eq, gt, ne, notExists, sql } from 'drizzle-orm';
+import type { Db, Tx } from '../db/connect.ts';
+import { keepQuery } from '../db/prepared-query.ts';
 import { apiKeys, keyAttempts } from '../db/schema/keys.ts';
 import type { Reader } from './view.ts';
 
@@ -10,6 +12,24 @@ const IS_PENDING = eq(apiKeys.state, 'pending');
 export function countPending({ db }: Pick<Reader, 'db'>): number {
   const row = db.select({ count: sql<number>`count(*)` }).from(apiKeys).where(IS_PENDING).get();
   return row?.count ?? 0;
+}
+
+const besides = keepQuery((db) => {
+  const { identifier, profileId } = apiKeys;
+  const ofSame = db
+    .select({ profileId })
+    .from(apiKeys)
+    .where(eq(identifier, sql.placeholder('identifier')));
+  return db
+    .select({ count: sql<number>`count(*)` })
+    .from(apiKeys)
+    .where(and(eq(profileId, ofSame), ne(identifier, sql.placeholder('identifier'))))
+    .prepare();
+});
+
+/** How many other keys the profile of a key has or had. */
+export function countKeysBeside(db: Db | Tx, identifier: string): number {
+  return besides(db).get({ identifier })?.count ?? 0;
 }
 
 /**

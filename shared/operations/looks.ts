@@ -1,8 +1,9 @@
 import { z } from 'zod';
+import { listQueue } from '../approval/queue.ts';
 import { KEY_STATES } from '../db/key-columns.ts';
 import { LIST_FILTER } from '../keys/fields/input-groups.ts';
 import { FIELDS } from '../keys/fields/inputs.ts';
-import { countPending as count, nextPending as next } from '../keys/queue.ts';
+import { nextPending as next } from '../keys/queue.ts';
 import { USAGE_DAYS } from '../keys/usage-outcomes.ts';
 import { keyHistory, showKey } from '../keys/view.ts';
 import { listForPerson } from '../usage/key-list.ts';
@@ -51,10 +52,11 @@ approval. The server writes down what was used every ten seconds.`,
   act: listForPerson,
 });
 
-/** How many requests wait. */
-export const countPending = operation({
-  ...{ name: 'countPending', who: ADMINS_LOOK, input: z.object({}), summary: 'Count the requests that wait.' },
-  act: (deps) => count(deps),
+/** A page of the requests that are waiting, with what an admin decides by. */
+export const queue = operation({
+  ...{ name: 'queue', who: ADMINS_LOOK, summary: 'List the requests that are waiting, oldest first.' },
+  input: z.object({ limit: FIELDS.limit, after: FIELDS.after.nullish() }),
+  act: listQueue,
 });
 
 /** The request to decide on after this one, by its identifier. */

@@ -86,7 +86,7 @@ export const reject = operation({
   texts: {
     ...{ title: 'Reject the request of key', button: 'Reject', what: 'reject a request' },
     consequence: 'The owner gets the reason by mail. This can’t be undone; the owner can ask again.',
-    done: 'The request is rejected, and its owner gets the reason by mail.',
+    done: null,
     interrupted: asEver,
   },
   ...{ isDangerous: true, isMailed: true },

@@ -9,13 +9,13 @@ import { readAdminGeneration } from '../sign-ins/admin-binding.ts';
 import type { SignIn } from '../sign-ins/row.ts';
 import { beginSignIn } from '../sign-ins/sign-ins.ts';
 import { consumeChallenge, makeChallenge } from './challenges.ts';
-import { type Decision, decisionText } from './decision.ts';
+import { type Decision, decisionsText, refuseWhereAll } from './decision.ts';
 import { type Answer, type Assertion, readAssertion } from './passkey-json.ts';
 import { type Admin, findPasskey, listPasskeys, notePasskeyUse } from './passkeys.ts';
 import { type RelyingParty, relyingPartyOf } from './relying-party.ts';
 import { checkSignInChallenge, makeSignInChallenge, useSignInChallenge } from './sign-in-challenges.ts';
 
-// What admins do with a passkey: they sign in, and they let exactly one decision through. Functions throw `busy` where a lock
+// What admins do with a passkey: they sign in, and they authorise exactly the decisions that a page showed. Functions throw `busy` where a lock
 // is held for too long, and `refused` where PUBLIC_URL can't have passkeys.
 
 /** What a browser needs to ask for a passkey. `credentialIds` (base64url) are those that may answer; any may where it is empty. */
@@ -47,41 +47,53 @@ export async function signInByPasskey(
 }
 
 /**
- * Begins a decision of an admin who is signed in: stores what he is about to decide. Throws `forbidden` where he is no admin
- * any more, `changed_since` where the key is not as the page showed it, and what {@link makeChallenge} throws.
+ * Begins decisions of an admin who is signed in, which one assertion is to cover: stores what they are about to decide.
+ * Throws `forbidden` where they are no admin any more, `changed_since` where a key is not as the page showed it, and what
+ * {@link makeChallenge} throws.
  */
-export function beginDecision(access: Access, admin: SignedAdmin, decision: Decision): AssertionOptions {
+export function beginDecisions(access: Access, admin: SignedAdmin, decisions: readonly Decision[]): AssertionOptions {
   const party = relyingPartyOf(access.config.publicUrl);
   const credentialIds = confirmedIds(access, admin);
-  refuseChanged(access, decision);
-  const challenge = makeChallenge(access, { purpose: 'decision', admin, about: decisionText(decision) });
+  for (const decision of decisions) refuseChanged(access, decision);
+  const challenge = makeChallenge(access, { purpose: 'decision', admin, about: decisionsText(decisions) });
   return { challenge, party, credentialIds };
 }
 
+/** What an assertion has authorised: the id under which it is remembered, and the admin as the person who may take each decision. */
+export type Asserted = { id: number; people: readonly Person[] };
+
 /**
- * Uses an assertion, which is the JSON of a credential, up for exactly this decision, and returns the admin as the person that may take it: the only place
- * where `hasAsserted` becomes true. Throws `forbidden`
- * for an assertion that is old, used, another's, changed or for anything else than this decision, and `changed_since` where
- * the key is not as the page showed it any more; whatever stores the decision looks again.
+ * Uses an assertion, which is the JSON of a credential, up for exactly these decisions, and returns the admin as the person
+ * who may take each of them: the only place where `hasAsserted` becomes true. Throws `forbidden` for an assertion that is
+ * old, used, another's, changed or for anything else, and `changed_since` where no key is as the page showed it any more.
+ * Where only some have changed, whatever stores the decisions refuses these by themselves.
  */
 export async function consumeAssertion(
   access: Access,
   admin: SignedAdmin,
   text: string,
-  decision: Decision,
-): Promise<Person> {
+  decisions: readonly Decision[],
+): Promise<Asserted> {
   const answer = readAssertion(text);
   // What follows is written there too: a lock that lasts uses no challenge up.
   await whenUnlocked(access.db.$client);
   await whenUnlocked(access.sessions.sqlite);
-  consumeChallenge(access, answer.challenge, { purpose: 'decision', admin, about: decisionText(decision) });
+  const about = decisionsText(decisions);
+  const id = consumeChallenge(access, answer.challenge, { purpose: 'decision', admin, about });
   const by = await checkPasskey(access, answer);
   if (by.name !== admin.name || by.generation !== admin.generation) {
     throw new AppError('forbidden', 'This passkey is not yours; nothing was done.');
   }
-  refuseChanged(access, decision);
-  const { operation, shown } = decision;
-  return { kind: 'admin', name: admin.name, hasAsserted: true, ...(operation !== 'remove passkey' && { shown }) };
+  await refuseWhereAll(decisions, (decision) => refuseChanged(access, decision));
+  const people = decisions.map(
+    ({ operation, shown }): Person => ({
+      kind: 'admin',
+      name: admin.name,
+      hasAsserted: true,
+      ...(operation !== 'remove passkey' && { shown }),
+    }),
+  );
+  return { id, people };
 }
 
 function refuseChanged(access: Access, { operation, identifier, shown }: Decision): void {

@@ -32,9 +32,9 @@ export function makeChallenge(access: Access, { purpose, admin, about }: Challen
 
 /**
  * Uses a challenge up. Throws `forbidden` where there is none for this purpose, it was used or its time is over, and where it was
- * made for anything else than this.
+ * made for anything else than this. Returns the id of its row.
  */
-export function consumeChallenge(access: Access, challenge: string, { purpose, admin, about }: ChallengeFor): void {
+export function consumeChallenge(access: Access, challenge: string, { purpose, admin, about }: ChallengeFor): number {
   const ticket = writeSessions(access.sessions, (tables) =>
     useTicket(tables, { purpose, foundBy: hashOf(challenge) }, access.clock.nowMs()),
   );
@@ -44,6 +44,7 @@ export function consumeChallenge(access: Access, challenge: string, { purpose, a
   if (!isTheirs || ticket.about !== about) {
     throw new AppError('forbidden', 'The passkey confirmed something else than this; nothing was done.');
   }
+  return ticket.id;
 }
 
 /** The error for a challenge that is not open: unknown, old or used. */

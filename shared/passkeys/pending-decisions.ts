@@ -1,9 +1,10 @@
-import { and, eq, isNull, max, ne, sql } from 'drizzle-orm';
+import { and, eq, gt, isNotNull, isNull, max, ne, sql } from 'drizzle-orm';
 import type { Access } from '../sessions-file/access.ts';
 import { isLive } from '../sessions-file/live.ts';
 import { tickets } from '../sessions-file/schema.ts';
 import { readSessions } from '../sessions-file/sessions-file.ts';
-import type { Decision } from './decision.ts';
+import type { SignedAdmin } from '../sessions-file/whose.ts';
+import { type Decision, readDecisions } from './decision.ts';
 
 /** Somebody who is about to decide on a key, since when (milliseconds since 1970), and what. */
 export type Deciding = { name: string; operation: Decision['operation']; sinceMs: number };
@@ -13,7 +14,9 @@ export type Deciding = { name: string; operation: Decision['operation']; sinceMs
  * five minutes, and has not done it yet. Throws `busy`.
  */
 export function othersDeciding(access: Access, identifier: string, admin: string): Deciding[] {
-  const said = (member: keyof Decision) => sql<string>`json_extract(${tickets.about}, ${`$.${member}`})`;
+  // Each challenge is about a list of decisions; one of an earlier version, which is no list, is about none.
+  const said = (member: keyof Decision) => sql<string>`json_extract(decision.value, ${`$.${member}`})`;
+  const decisions = sql`json_each(iif(json_type(${tickets.about}) = 'array', ${tickets.about}, '[]')) AS decision`;
   const isOpen = and(
     isNull(tickets.usedAt),
     isLive({ begunAt: tickets.madeAt, until: tickets.until }, access.clock.nowMs()),
@@ -23,6 +26,7 @@ export function othersDeciding(access: Access, identifier: string, admin: string
     tables
       .select({ name: tickets.admin, operation: said('operation'), sinceMs: max(tickets.madeAt) })
       .from(tickets)
+      .innerJoin(decisions, sql`true`)
       .where(and(eq(tickets.purpose, 'decision'), ne(tickets.admin, admin), isOpen, isOnKey))
       .groupBy(tickets.admin)
       .orderBy(max(tickets.madeAt))
@@ -31,4 +35,24 @@ export function othersDeciding(access: Access, identifier: string, admin: string
   return rows.flatMap(({ name, operation, sinceMs }) =>
     name === null || sinceMs === null ? [] : [{ name, operation, sinceMs }],
   );
+}
+
+/** Decisions that one assertion has authorised, and when that was (milliseconds since 1970). */
+export type Authorised = { decisions: readonly Decision[]; atMs: number };
+
+/**
+ * What an admin's assertion with this id has authorised; null where there is none, it was another admin's, or it was so long
+ * ago that nobody remembers it. Throws `busy`.
+ */
+export function readAuthorised(access: Access, { name, generation }: SignedAdmin, id: number): Authorised | null {
+  const isTheirs = and(eq(tickets.admin, name), eq(tickets.generation, generation));
+  const isKept = and(isNotNull(tickets.usedAt), gt(tickets.keptUntil, access.clock.nowMs()));
+  const row = readSessions(access.sessions, (tables) =>
+    tables
+      .select({ about: tickets.about, usedAt: tickets.usedAt })
+      .from(tickets)
+      .where(and(eq(tickets.id, id), eq(tickets.purpose, 'decision'), isTheirs, isKept))
+      .get(),
+  );
+  return row?.usedAt ? { decisions: readDecisions(row.about), atMs: row.usedAt } : null;
 }

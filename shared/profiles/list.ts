@@ -37,6 +37,12 @@ export type ProfileList = { profiles: ListedProfile[]; next: number | null };
 // No name has more code points than this, so that no name with the same beginning comes after it.
 const LAST_CHARACTERS = '\u{10FFFF}'.repeat(NAME_MAX_CODE_POINTS);
 
+/** The first and the last folded name that can begin with a text. */
+export function firstNames(begins: string): [first: string, last: string] {
+  const folded = foldName(begins);
+  return [folded, folded + LAST_CHARACTERS];
+}
+
 /** The time in ISO 8601; NULL where it is outside the years that SQLite knows. */
 const CREATED_AT = sql<string | null>`strftime('%FT%H:%M:%fZ', ${profiles.createdAt} / 1000.0, 'unixepoch')`;
 
@@ -78,7 +84,6 @@ export function countProfiles(opened: Opened, filter: ProfileFilter, nowMs: numb
 /** The condition that a profile meets everything that the filter has. */
 function matching(db: Db, filter: ProfileFilter, nowMs: number): SQL | undefined {
   const { nameBegins, isBanned, lacksEmail, hasKeys, showsMoreThanBytes } = filter;
-  const folded = foldName(nameBegins ?? '');
   const { profileId, state, expiresAt } = apiKeys;
   // An Active or suspended key whose time is over has expired, whether that is stored yet or not.
   const isHolding = or(
@@ -88,7 +93,7 @@ function matching(db: Db, filter: ProfileFilter, nowMs: number): SQL | undefined
   const named = db
     .select({ id: profileNames.profileId })
     .from(profileNames)
-    .where(between(profileNames.folded, folded, folded + LAST_CHARACTERS));
+    .where(between(profileNames.folded, ...firstNames(nameBegins ?? '')));
   return and(
     nameBegins === undefined ? undefined : inArray(profiles.id, named),
     // The index of banned profiles has this in its condition.

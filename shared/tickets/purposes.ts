@@ -94,8 +94,8 @@ export const PURPOSES = {
   enrolment: { lifetimeMs: 15 * MINUTE_MS, tries: null },
   /** The challenge that a new passkey signs. `about` is the hash of the address's secret. */
   registration: CHALLENGE,
-  /** The challenge that a passkey signs for one decision, which is `about`. */
-  decision: CHALLENGE,
+  /** The challenge that a passkey signs for decisions, which are `about`; kept so that a page can say what became of them. */
+  decision: { ...CHALLENGE, keptMs: 60 * MINUTE_MS },
   /** A challenge with which an admin has signed in, for a day: longer than it lives, so that a clock set back revives none. */
   'used challenge': { lifetimeMs: DAY_MS, tries: null },
 } as const satisfies Record<Purpose, Rules>;

@@ -1,7 +1,10 @@
 import type { Person } from '../actor.ts';
 import type { Deps } from '../deps.ts';
+
 import type { ListInput } from '../keys/fields/input-groups.ts';
+import { isFoundBy } from '../keys/find.ts';
 import { type Place, placeOf, readPlace } from '../keys/list-cursor.ts';
+
 import { readKey, readOwnerByName } from '../keys/record.ts';
 import { type KeyView, listKeys, showKey } from '../keys/view.ts';
 import { lastUses, unusedKeys } from './usage-view.ts';
@@ -22,7 +25,8 @@ export function listForPerson(deps: Deps, actor: Person, input: ListInput): List
   // One more than is asked for tells whether the list goes on.
   const after = input.after ? placeAfter(deps, actor, input.after) : undefined;
   const part = limit === undefined ? undefined : { limit: limit + 1, after };
-  const filter = { profileId, namePart: input.namePart ?? undefined };
+  const also = input.find ? isFoundBy(deps.db, input.find) : undefined;
+  const filter = { profileId, namePart: input.namePart ?? undefined, also };
   const found =
     unusedForMs === undefined || unusedForMs === null
       ? listKeys(deps, { ...filter, states: states ?? undefined }, actor.kind, part)

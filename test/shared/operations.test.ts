@@ -38,7 +38,7 @@ const ALLOWED: Record<Name, { own: Kind[]; others: Kind[] }> = {
     own: ['operator', 'admin', 'admin without an assertion', 'owner'],
     others: ['operator', 'admin', 'admin without an assertion'],
   },
-  countPending: {
+  queue: {
     own: ['operator', 'admin', 'admin without an assertion'],
     others: ['operator', 'admin', 'admin without an assertion'],
   },
@@ -76,7 +76,8 @@ async function world() {
   const inputFor = async (name: Name, profileId: number): Promise<Record<string, unknown>> => {
     const profile = `user${profileId}`;
     if (name === 'request') return { profile, name: 'Bot', description: DESCRIPTION, permissions: ['api.lookup'] };
-    if (name === 'list' || name === 'countPending') return { profile };
+    if (name === 'list') return { profile };
+    if (name === 'queue') return { limit: 1 };
     const identifier = await keyIn(OPERATIONS[name].from?.[0] ?? 'pending', deps, profile);
     return { identifier, name: 'Renamed', reason: 'Leaked.', days: 1, rateLimits: [{ quota: 7, windowSeconds: 60 }] };
   };

@@ -6,6 +6,11 @@ import type { Visit } from '../requests/request-context.ts';
 /** The path of the requests that wait. */
 export const QUEUE_PATH = '/developers/admin';
 
+/** The path of what became of several decisions, by the id of the assertion that has authorised them. */
+export function outcomesPath(id: number): string {
+  return `/developers/admin/decided/${id}`;
+}
+
 /** The addresses of the admins' pages about keys, as a browser needs them. */
 export function adminKeyPath({ access: { config } }: Pick<Visit, 'access'>): (identifier: string) => string {
   return (identifier) => publicPath(config, `/developers/admin/keys/${encodeURIComponent(identifier)}`);

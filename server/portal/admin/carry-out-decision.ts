@@ -1,12 +1,20 @@
 import type { Person } from '../../../shared/actor.ts';
 import { AppError } from '../../../shared/errors.ts';
 import { isUnfinished } from '../../../shared/operations.ts';
+import type { SignedAdmin } from '../../../shared/sessions-file/whose.ts';
+import { readAdminGeneration } from '../../../shared/sign-ins/admin-binding.ts';
 import { runInBackground } from '../../thread/background.ts';
 import type { Pages } from '../../thread/pages.ts';
 import { performHere } from '../../thread/perform.ts';
 import { type KeyDecision, operationOf } from '../passkeys/decision-form.ts';
 
-// What admins decide on a page, once a passkey has let it through.
+// What admins decide on a page, once a passkey has authorised it.
+
+/** How many of several decisions are carried out at the same time. */
+const AT_A_TIME = 4;
+
+/** A decision, and the admin as the person whose passkey has authorised it. */
+export type AuthorisedDecision = { person: Person; decision: KeyDecision };
 
 /** Throws what would refuse a decision just now, before anybody is asked for a passkey. */
 export async function refuseImpossible({ access, isStopping }: Pages, decision: KeyDecision): Promise<void> {
@@ -18,23 +26,67 @@ export async function refuseImpossible({ access, isStopping }: Pages, decision: 
 }
 
 /**
- * Carries a decision out as the person whose passkey has let it through. What goes on afterwards, as the mail of an approval
- * does, is done in the background, and the key tells how that goes. Throws what `perform` throws.
+ * Carries a decision out as the person whose passkey has authorised it. Returns what is left to do in the background, such as
+ * the mail of an approval; the key's history and the log tell how that goes. Throws what `perform` throws.
  */
 export async function carryOut(
-  { access, background, report }: Pages,
+  { access, report }: Pages,
   person: Person,
   decision: KeyDecision,
-): Promise<void> {
+): Promise<(signal: AbortSignal) => Promise<void>> {
   const operation = operationOf(decision);
   const output = await performHere({ access, person }, operation, decision);
-  if (!isUnfinished(output) || operation.goesOn === null) return;
+  if (!isUnfinished(output) || operation.goesOn === null) return async () => {};
   const { refused, failed } = operation.goesOn;
   const key = `Key ${decision.identifier}`;
-  runInBackground(background, output.finish, (cause) => {
-    // What came of the mail is in the key's history, which the log does not repeat.
-    const isTold = cause instanceof AppError && (cause.code === 'refused' || cause.code === 'try_later');
-    if (isTold) report('warn', `${key} ${refused}`);
-    else report('error', `${key} ${failed}`, cause);
-  });
+  return async (signal) => {
+    try {
+      await output.finish(signal);
+    } catch (cause) {
+      // What came of the mail is in the key's history, which the log does not repeat.
+      const isTold = cause instanceof AppError && (cause.code === 'refused' || cause.code === 'try_later');
+      if (isTold) report('warn', `${key} ${refused}`);
+      else report('error', `${key} ${failed}`, cause);
+    }
+  };
+}
+
+/**
+ * Carries several decisions out in the background, each by itself, four at a time. Once the server stops, or the admin is
+ * none any more, no further one begins: their keys stay as they are, and the page of the outcomes says so. `id` is that of
+ * the assertion.
+ */
+export function carryOutAll(
+  pages: Pages,
+  { name, generation }: SignedAdmin,
+  id: number,
+  authorised: readonly AuthorisedDecision[],
+): void {
+  const { access, background, report, underWay } = pages;
+  const waiting = [...authorised];
+  const mayBegin = () => !pages.isStopping && readAdminGeneration(access.db, name) === generation;
+  const work = async (signal: AbortSignal) => {
+    for (let next = waiting.shift(); next !== undefined && mayBegin(); next = waiting.shift()) {
+      const { person, decision } = next;
+      try {
+        await (await carryOut(pages, person, decision))(signal);
+      } catch (cause) {
+        const key = `Key ${decision.identifier}`;
+        if (cause instanceof AppError) report('info', `${key} was not decided on with others: ${cause.code}.`);
+        else report('error', `${key} could not be decided on.`, cause);
+      }
+    }
+  };
+  underWay.add(id);
+  runInBackground(
+    background,
+    async (signal) => {
+      try {
+        await Promise.all(Array.from({ length: AT_A_TIME }, () => work(signal)));
+      } finally {
+        underWay.delete(id);
+      }
+    },
+    (cause) => report('error', 'Several decisions could not be carried out.', cause),
+  );
 }

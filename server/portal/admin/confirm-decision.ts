@@ -1,8 +1,10 @@
 import { AppError, type ErrorCode } from '../../../shared/errors.ts';
 import { readKey } from '../../../shared/keys/record.ts';
 import { OPERATIONS } from '../../../shared/operations.ts';
-import { beginDecision, consumeAssertion } from '../../../shared/passkeys/assertions.ts';
-import { html } from '../../html.ts';
+import { beginDecisions, consumeAssertion } from '../../../shared/passkeys/assertions.ts';
+import { refuseWhereAll } from '../../../shared/passkeys/decision.ts';
+import { type Html, html } from '../../html.ts';
+import { runInBackground } from '../../thread/background.ts';
 import { performHere } from '../../thread/perform.ts';
 import { errorSummary, hiddenField } from '../html/fields.ts';
 import { fieldsOf, type KeyDecision, operationOf, readDecision } from '../passkeys/decision-form.ts';
@@ -11,31 +13,59 @@ import { doneAt } from '../requests/flash.ts';
 import { ruleSentence } from '../requests/form-errors.ts';
 import type { Outcome, Page, Visit } from '../requests/request-context.ts';
 import { signedAdmin } from '../sign-in/signed-in.ts';
-import { adminKeyPath, nextRequest } from './admin-path.ts';
-import { carryOut, refuseImpossible } from './carry-out-decision.ts';
-import { decisionInWords } from './decision-words.ts';
+import { adminKeyPath, nextRequest, outcomesPath } from './admin-path.ts';
+import { carryOut, carryOutAll, refuseImpossible } from './carry-out-decision.ts';
+import { type DecidedKey, decisionsInWords } from './decision-words.ts';
 import { showAdminKey } from './key.ts';
 
-/**
- * `POST /developers/admin/keys/:identifier/decide`: without a passkey's answer, shows what is decided and asks for it; with
- * one that is for exactly this, carries it out. Throws `not_found`.
- */
+/** What a form asks to decide, and how the page is made that asks for the passkey: one decision, or several of one kind. */
+export type Asked = {
+  decisions: readonly KeyDecision[];
+  /** Where the form is sent, and the hidden fields that say exactly this again. */
+  action: string;
+  fields: readonly (readonly [name: string, value: string])[];
+  /** Where *Cancel* leads. */
+  cancel: string;
+  /** What is said above all of it. */
+  note?: Html;
+  /** Whether the passkey is asked for without another click: where all of it was confirmed on the page before. */
+  isAtOnce?: boolean;
+};
+
+/** `POST /developers/admin/keys/:identifier/decide`: decides on one key as {@link decideByPasskey} says. Throws `not_found`. */
 export async function decide(visit: Visit): Promise<Outcome> {
   const { access, form, params } = visit;
   const { identifier } = readKey(access.db, params.identifier as string);
   const { decision, faults } = readDecision(form, identifier, access.clock.nowMs());
   if (faults.size > 0) return { ...(await showAdminKey(visit, form, faults)), refusal: 'refused_form' };
-  const credential = credentialIn(form);
+  const path = adminKeyPath(visit)(identifier);
+  const asked = { decisions: [decision], action: `${path}/decide`, fields: fieldsOf(decision), cancel: path };
+  return decideByPasskey(visit, asked, (code, sentence) =>
+    code === 'forbidden' && credentialIn(form) !== null
+      ? askForPasskey(visit, asked, sentence)
+      : showAdminKey(visit, form, new Map([['', sentence]])),
+  );
+}
+
+/**
+ * Without a passkey's answer, shows what is decided and asks for it; with one that is for exactly this, carries it out. What
+ * is refused is shown `again`. Several decisions are refused here only where each of them is.
+ */
+export async function decideByPasskey(
+  visit: Visit,
+  asked: Asked,
+  again: (code: ErrorCode, sentence: string) => Promise<Page>,
+): Promise<Outcome> {
+  const credential = credentialIn(visit.form);
   try {
-    await refuseImpossible(visit.pages, decision);
-    return credential === null ? await ask(visit, decision, null) : await decideNow(visit, decision, credential);
+    await refuseWhereAll(asked.decisions, (decision) => refuseImpossible(visit.pages, decision));
+    return credential === null
+      ? await askForPasskey(visit, asked, null)
+      : await decideNow(visit, asked.decisions, credential);
   } catch (error) {
     const refusal = refusalFor(error);
     if (refusal === null) throw error;
-    const { code, sentence } = refusal;
-    if (code === 'forbidden' && credential !== null)
-      return { ...(await ask(visit, decision, sentence)), refusal: code };
-    return { ...(await showAdminKey(visit, form, new Map([['', sentence]]))), refusal: code };
+    return { ...(await again(refusal.code, refusal.sentence)), refusal: refusal.code };
   }
 }
 
@@ -49,40 +79,59 @@ function refusalFor(error: unknown): { code: ErrorCode; sentence: string } | nul
   return code === 'forbidden' || code === 'changed_since' ? { code, sentence } : null;
 }
 
-/** The page that shows a decision as it will be carried out, with a challenge for exactly this. */
-async function ask(visit: Visit, decision: KeyDecision, fault: string | null): Promise<Page> {
-  const { access } = visit;
-  const options = beginDecision(access, signedAdmin(visit), decision);
-  const { key } = await performHere(visit, OPERATIONS.show, { identifier: decision.identifier });
-  const path = adminKeyPath(visit)(decision.identifier);
-  const { title, facts, button } = decisionInWords(visit, key, decision);
+/** The page that shows decisions as they will be carried out, each whole, with a challenge for exactly these. */
+export async function askForPasskey(visit: Visit, asked: Asked, fault: string | null): Promise<Page> {
+  const { decisions, action, fields, cancel, note = html``, isAtOnce = false } = asked;
+  const options = beginDecisions(visit.access, signedAdmin(visit), decisions);
+  const { title, body, button } = decisionsInWords(visit, await keysOf(visit, decisions));
   return {
     title,
     scripts: PASSKEY_SCRIPTS,
     body: html`${fault === null ? '' : errorSummary(new Map([['', fault]]))}<h1>${title}</h1>
-${facts}
+${note}${body}
 ${passkeyForm({
-  action: `${path}/decide`,
-  button: { ...button, cancel: path },
-  parts: fieldsOf(decision).map(([name, value]) => hiddenField(name, value)),
+  action,
+  button: { ...button, cancel },
+  parts: fields.map(([name, value]) => hiddenField(name, value)),
   passkey: 'get',
   options,
+  isAtOnce,
 })}`,
   };
 }
 
+/** Each decision with its key. */
+export function keysOf(visit: Visit, decisions: readonly KeyDecision[]): Promise<DecidedKey[]> {
+  return Promise.all(
+    decisions.map(async (decision) => {
+      const { key } = await performHere(visit, OPERATIONS.show, { identifier: decision.identifier });
+      return { key, decision };
+    }),
+  );
+}
+
 /**
- * Uses the passkey's answer up for this decision and does what it says. A decision on a request leads to the next one, where
- * the outcome is told; any other back to its key.
+ * Uses the passkey's answer up for these decisions and does what they say. One on a request leads to the next request, where
+ * its outcome is told; one on another key back to that key; several to the page of their outcomes.
  */
-async function decideNow(visit: Visit, decision: KeyDecision, credential: string): Promise<Outcome> {
-  const person = await consumeAssertion(visit.access, signedAdmin(visit), credential, decision);
-  await carryOut(visit.pages, person, decision);
-  const { identifier } = decision;
-  const operation = operationOf(decision);
-  const isOnRequest = operation.from?.includes('pending') === true;
-  const next = isOnRequest
-    ? `${await nextRequest(visit, identifier)}?decided=${identifier}`
-    : `/developers/admin/keys/${identifier}`;
-  return doneAt(next, operation);
+async function decideNow(visit: Visit, decisions: readonly KeyDecision[], credential: string): Promise<Outcome> {
+  const { pages } = visit;
+  const { id, people } = await consumeAssertion(visit.access, signedAdmin(visit), credential, decisions);
+  const authorised = decisions.flatMap((decision, at) =>
+    people.slice(at, at + 1).map((person) => ({ person, decision })),
+  );
+  const [only, ...others] = authorised;
+  if (only === undefined || others.length > 0) {
+    carryOutAll(pages, signedAdmin(visit), id, authorised);
+    return { seeOther: outcomesPath(id) };
+  }
+  const { identifier } = only.decision;
+  const finish = await carryOut(pages, only.person, only.decision);
+  runInBackground(pages.background, finish, (cause) =>
+    pages.report('error', 'A decision could not be finished.', cause),
+  );
+  const operation = operationOf(only.decision);
+  return operation.from?.includes('pending') === true
+    ? { seeOther: `${await nextRequest(visit, identifier)}?decided=${identifier}` }
+    : doneAt(`/developers/admin/keys/${identifier}`, operation);
 }

@@ -1,56 +1,76 @@
 import { PERMISSIONS } from '../../../shared/db/key-columns.ts';
-import { typedText } from '../../../shared/keys/fields/input-text.ts';
 import type { KeyView } from '../../../shared/keys/view.ts';
 import { rateLimitInWords } from '../../../shared/mail-texts/mail-wording.ts';
-import type { Texts } from '../../../shared/operations/entry.ts';
+import type { AnyOperation, Texts } from '../../../shared/operations/entry.ts';
 import { type Html, html } from '../../html.ts';
-import { factList, type ShownFact } from '../html/key-facts.ts';
+import { factList, requestFacts, type ShownFact } from '../html/key-facts.ts';
 import { timeText } from '../html/time.ts';
 import { written } from '../html/user-text.ts';
 import { type KeyDecision, operationOf } from '../passkeys/decision-form.ts';
 import type { Visit } from '../requests/request-context.ts';
+import { adminKeyPath } from './admin-path.ts';
 
-/** A decision as an admin confirms it: what it is called, everything about it, and its button. */
-export type DecisionWords = { title: string; facts: Html; button: { text: string; isDangerous: boolean } };
+/** A decision with the key that it is about. */
+export type DecidedKey = { key: KeyView; decision: KeyDecision };
 
-/** Says a decision on a key in words. Throws `refused` where the owner of a key to approve can't be mailed any more. */
-export function decisionInWords({ access }: Visit, key: KeyView, decision: KeyDecision): DecisionWords {
-  const { identifier } = decision;
+/** Decisions as an admin confirms them: what they are called, everything about each, and their button. */
+export type DecisionWords = { title: string; body: Html; button: { text: string; isDangerous: boolean } };
+
+/**
+ * Says decisions of one kind in words, each whole. Throws `refused` where the owner of a key to approve can't be mailed any
+ * more.
+ */
+export function decisionsInWords(visit: Visit, decided: readonly DecidedKey[]): DecisionWords {
+  const [{ decision }] = decided as [DecidedKey];
   const operation = operationOf(decision);
-  const usual = operation.usual(access, key);
-  const facts: ShownFact[] = [
-    ['Key', html`<code>${identifier}</code> ${written(key.name)}`],
-    ['Profile', key.profile === null ? 'erased' : written(key.profile)],
-    ...operation.alsoConfirmed(access, key).map(([name, value]): ShownFact => [name, written(value)]),
-    ...grantedFacts(decision, key, usual),
-    ...reasonFacts(decision),
-  ];
-  const { title, button, consequence } = operation.texts as Texts;
+  const { button, consequence } = operation.texts as Texts;
+  const parts = wholeKeys(
+    visit,
+    decided.map(({ key, decision: own }) => ({ key, facts: decidedFacts(visit, operation, key, own) })),
+  );
   return {
-    title: `${title} ${identifier}?`,
-    facts: html`${factList(facts)}<p>${consequence}</p>`,
+    title: titleOf(
+      operation,
+      decided.map(({ key }) => key),
+    ),
+    body: html`${parts}${factList(reasonFacts(decision))}<p>${consequence}</p>`,
     button: { text: `${button} with my passkey`, isDangerous: operation.isDangerous },
   };
 }
 
-function grantedFacts(
-  { permissions, rateLimits, expiresAtMs, retireOldAtMs }: KeyDecision,
-  key: KeyView,
-  usual: Readonly<Record<string, unknown>>,
-) {
-  const facts: ShownFact[] = [];
-  if (permissions !== undefined) {
-    const listed = PERMISSIONS.filter((permission) => permissions.includes(permission)).join(', ');
-    facts.push(['Permissions', differs(listed, typedText('permissions', usual.permissions).join(', '))]);
-  }
+/** What is asked: to do this with that key, or with so many. */
+export function titleOf({ texts, name }: AnyOperation, [first, ...others]: readonly KeyView[]): string {
+  const what = texts?.button ?? name;
+  if (first === undefined || others.length > 0) return `${what} ${others.length + 1} requests?`;
+  return `${what} ${first.name === '' ? 'an erased key' : `“${first.name}”`}?`;
+}
+
+/** Keys with all that is decided by, and more facts of each; under a heading of its own where there are several. */
+export function wholeKeys(visit: Visit, keys: readonly { key: KeyView; facts: readonly ShownFact[] }[]): Html {
+  return html`${keys.map(({ key, facts }) => {
+    const heading = keys.length > 1 ? html`<h2>${written(key.name)}</h2>` : '';
+    const asked = key.state === 'pending' ? requestFacts(key, adminKeyPath(visit)).slice(1) : [];
+    const whose: ShownFact[] = [
+      ['Profile', key.profile === null ? 'erased' : written(key.profile)],
+      ['Key', html`<code>${key.identifier}</code>`],
+    ];
+    return html`${heading}${factList([...whose, ...asked, ...facts])}`;
+  })}`;
+}
+
+function decidedFacts({ access }: Visit, operation: AnyOperation, key: KeyView, decision: KeyDecision): ShownFact[] {
+  const { rateLimits, expiresAtMs, retireOldAtMs } = decision;
+  const usual = operation.usual(access, key);
+  const isChange = operation.keepsRest;
+  const facts: ShownFact[] = operation.alsoConfirmed(access, key).map(([name, value]) => [name, written(value)]);
+  if (decision.permissions !== undefined) facts.push(permissionFact(decision.permissions, key, isChange));
   if (rateLimits !== undefined) {
-    facts.push([
-      'Rate limits',
-      html`<ul class="plain tight">${rateLimits.map((limit) => html`<li>${rateLimitInWords(limit)}</li>`)}</ul>`,
-    ]);
+    const before = isChange ? key.rateLimits : rateLimits;
+    facts.push(['Rate limits', oldToNew(before.map(rateLimitInWords), rateLimits.map(rateLimitInWords), OF_CHANGE)]);
   }
   if (expiresAtMs !== undefined) {
-    facts.push(['Expires', expiresAtMs === null ? 'never, unless it is revoked' : timeText(expiresAtMs)]);
+    const before = isChange ? key.expiresAt : textOf(expiresAtMs);
+    facts.push(['Expires', oldToNew([expiryInWords(before)], [expiryInWords(textOf(expiresAtMs))], OF_CHANGE)]);
   }
   if ('retireOldAtMs' in usual) {
     const end = retireOldAtMs === null || retireOldAtMs === undefined ? 'stays as it is' : timeText(retireOldAtMs);
@@ -59,9 +79,35 @@ function grantedFacts(
   return facts;
 }
 
-/** A value, and what was asked for or is granted now where that is another. */
-function differs(value: string, before: string): Html {
-  return value === before ? html`${value}` : html`${value} <span class="soft">(so far: ${before})</span>`;
+/** The permissions of a decision: of a change beside those until now, of an approval beside those that were asked for. */
+function permissionFact(permissions: readonly string[], key: KeyView, isChange: boolean): ShownFact {
+  const before: readonly string[] = isChange ? key.permissions : key.requestedPermissions;
+  const after = PERMISSIONS.filter((permission) => permissions.includes(permission));
+  return [isChange ? 'Permissions' : 'Permissions granted', oldToNew(before, after, isChange ? OF_CHANGE : OF_REQUEST)];
+}
+
+const OF_CHANGE = { gone: 'falls away', added: 'new' };
+const OF_REQUEST = { gone: 'asked for, not granted', added: 'not asked for' };
+
+/** A list from old to new: what falls away and what is added are marked, in words too. */
+function oldToNew(before: readonly string[], after: readonly string[], words: typeof OF_CHANGE): Html {
+  const items = [
+    ...before
+      .filter((one) => !after.includes(one))
+      .map((one) => html`<li><del>${one}</del> <em>(${words.gone})</em></li>`),
+    ...after.map((one) =>
+      before.includes(one) ? html`<li>${one}</li>` : html`<li><ins>${one}</ins> <em>(${words.added})</em></li>`,
+    ),
+  ];
+  return html`<ul class="plain tight">${items}</ul>`;
+}
+
+function textOf(ms: number | null): string | null {
+  return ms === null ? null : new Date(ms).toISOString();
+}
+
+function expiryInWords(at: string | null): string {
+  return at === null ? 'never, unless it is revoked' : `${at.slice(0, 10)} ${at.slice(11, 16)} UTC`;
 }
 
 function reasonFacts({ reason }: KeyDecision): ShownFact[] {

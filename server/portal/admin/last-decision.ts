@@ -1,35 +1,48 @@
 import { AppError } from '../../../shared/errors.ts';
-import type { KeyView } from '../../../shared/keys/view.ts';
+import type { HistoryView, KeyView } from '../../../shared/keys/view.ts';
 import { OPERATIONS } from '../../../shared/operations.ts';
-import { html } from '../../html.ts';
+import { type Html, html } from '../../html.ts';
 import { performHere } from '../../thread/perform.ts';
-import { attemptStatus, type ShownAttempt } from '../html/attempt.ts';
-import { keyLink, stateTag } from '../html/key-facts.ts';
+import { attemptInWords, LOOK_SCRIPTS, type ShownAttempt } from '../html/attempt.ts';
 import { written } from '../html/user-text.ts';
 import type { Visit } from '../requests/request-context.ts';
 import { adminKeyPath } from './admin-path.ts';
 
+/** What became of a decision on a request: in one word, and what is to be said of it after the name of the key. */
+export type Fate = { kind: 'mailing' | 'Active' | 'rejected' | 'refused'; words: Html };
+
 /**
- * What became of the key that the admin has decided on just before, which the page's parameter `decided` names, so that he can
- * go on to the next request while a mail is on its way. Nothing where no key is named.
+ * What became of the request that was decided on just before, which the page's parameter `decided` names, so that an admin
+ * can continue with the next request while a mail is on its way. Nothing where no key is named.
  */
 export async function decidedNote(visit: Visit): Promise<ShownAttempt> {
   const identifier = visit.query.get('decided') ?? '';
   const shown = identifier === '' ? null : await showIfThere(visit, identifier);
-  if (shown === null) return { body: html``, scripts: [] };
-  const { key, history } = shown;
-  const linkTo = adminKeyPath(visit);
-  const isApproval = key.state === 'pending' || history.at(-1)?.event === 'approved';
-  const attempt = isApproval ? attemptStatus(key, history, linkTo(identifier), 'decided') : null;
+  const fate = shown === null ? null : fateOf(shown.key, shown.history);
+  if (shown === null || fate === null) return { body: html``, scripts: [] };
+  const isOpen = fate.kind === 'mailing';
+  const path = adminKeyPath(visit)(identifier);
+  const verb = shown.key.state === 'rejected' ? 'Rejected' : 'Approved';
+  const look = fate.kind === 'refused' ? 'summary' : 'flash';
   return {
-    body: html`<p>You decided on key ${keyLink(identifier, linkTo)} ${written(key.name)}${ofProfile(key)}. ${stateTag(key)}</p>
-${attempt?.body ?? ''}`,
-    scripts: attempt?.scripts ?? [],
+    body: html`<div id="decided" role="status" data-result="${isOpen ? 'open' : 'over'}"><p class="${look}">${verb}: <a href="${path}">${written(shown.key.name)}</a>${ofProfile(shown.key)}. ${fate.words}</p></div>`,
+    scripts: isOpen ? LOOK_SCRIPTS : [],
   };
 }
 
-function ofProfile({ profile }: KeyView) {
-  return profile === null ? '' : html` of ${written(profile)}`;
+/** The fate of a request as its key and history tell it, once somebody has decided on it; null where nobody has. */
+export function fateOf(key: KeyView, history: readonly HistoryView[]): Fate | null {
+  const { attempt, state } = key;
+  if (state === 'rejected') return { kind: 'rejected', words: html`The owner gets the reason by mail.` };
+  if (attempt?.result === 'open') return { kind: 'mailing', words: html`The mail is on its way.` };
+  if (attempt?.result === 'accepted') return { kind: 'Active', words: html`The key is ${state}.` };
+  const words = attempt === null ? null : attemptInWords(key, attempt, history);
+  return words === null ? null : { kind: 'refused', words };
+}
+
+/** Whose a key is, in brackets after its name. */
+export function ofProfile({ profile }: KeyView): Html {
+  return profile === null ? html`` : html` (${written(profile)})`;
 }
 
 async function showIfThere(visit: Visit, identifier: string) {

@@ -1,6 +1,7 @@
+import type { Person } from '../../../shared/actor.ts';
 import { findAdmin, viewOf } from '../../../shared/admins/admins.ts';
 import { AppError } from '../../../shared/errors.ts';
-import { beginDecision, consumeAssertion } from '../../../shared/passkeys/assertions.ts';
+import { beginDecisions, consumeAssertion } from '../../../shared/passkeys/assertions.ts';
 import type { Decision } from '../../../shared/passkeys/decision.ts';
 import { listPasskeys, removePasskey } from '../../../shared/passkeys/passkeys.ts';
 import type { SignedAdmin } from '../../../shared/sessions-file/whose.ts';
@@ -29,7 +30,8 @@ export async function removeOwnPasskey(visit: Visit): Promise<Outcome> {
   const credential = credentialIn(form);
   if (credential === null) return show(NO_FAULTS);
   try {
-    removePasskey(access, await consumeAssertion(access, signed, credential, decision), passkey.id);
+    const { people } = await consumeAssertion(access, signed, credential, [decision]);
+    removePasskey(access, people[0] as Person, passkey.id);
   } catch (error) {
     if (!(error instanceof AppError) || error.code !== 'forbidden') throw error;
     return { ...show(new Map([['', error.message]])), refusal: 'forbidden' };
@@ -62,7 +64,7 @@ ${passkeyForm({
   button: 'Remove it with a passkey of mine',
   parts: [],
   passkey: 'get',
-  options: beginDecision(access, signed, decision),
+  options: beginDecisions(access, signed, [decision]),
 })}
 <p><a href="${people}">Back, without removing it</a></p>`,
   };

@@ -1,6 +1,6 @@
-// Asks every two seconds how approvals go that are under way, until the outcome of each is known, and shows that in the place
-// of what stood there. On the page of the key itself the rest of the page changes with it; where another key's approval is
-// told of, nothing else does, since somebody may be typing.
+// Asks every two seconds how decisions go that are under way, until the outcome of each is known, and shows what has changed
+// in the place of what was there. On the page of the key itself the rest of the page changes with it; where another key's
+// approval is told of, nothing else does, since somebody may be typing.
 const rest = document.getElementById('rest');
 
 async function look() {
@@ -12,7 +12,7 @@ async function look() {
     const page = new DOMParser().parseFromString(await answer.text(), 'text/html');
     for (const status of open) {
       const found = page.getElementById(status.id);
-      if (found !== null && found.dataset.result !== 'open') show(status, found, page);
+      if (found !== null && hasChanged(status, found)) show(status, found, page);
     }
   } catch {
     // The server is being restarted, perhaps.
@@ -24,10 +24,14 @@ function isOwn(status) {
   return status.id === 'attempt';
 }
 
+function hasChanged({ dataset: before }, { dataset: after }) {
+  return Object.keys(after).some((name) => after[name] !== before[name]);
+}
+
 function show(status, found, page) {
   const changed = isOwn(status) ? [status, rest] : [status];
   const hadFocus = changed.some((part) => part.contains(document.activeElement));
-  status.dataset.result = found.dataset.result;
+  Object.assign(status.dataset, found.dataset);
   status.replaceChildren(...found.childNodes);
   if (isOwn(status)) rest.replaceChildren(...page.getElementById('rest').childNodes);
   if (hadFocus) document.getElementById('main').focus();

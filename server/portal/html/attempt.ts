@@ -7,51 +7,51 @@ import { written } from './user-text.ts';
 /** What admins are shown of the latest try to approve a key, and the scripts that keep it up to date. */
 export type ShownAttempt = { body: Html; scripts: readonly string[] };
 
+/** Keeps up to date whatever has `data-result="open"`, until it is open no more. */
+export const LOOK_SCRIPTS: readonly string[] = [script];
+
 /**
- * How the latest try to approve a key goes or went, from the database alone. `path` is that of the key's page, to look again;
- * `id` is that of the element. What changes while it is shown is read out.
+ * How the latest try to approve a key goes or went, from the database alone. `path` is that of the key's page, to look again.
+ * What changes while it is shown is read out; of a key that works nothing more is to be seen than its state.
  */
-export function attemptStatus(
-  key: KeyView,
-  history: readonly HistoryView[],
-  path: string,
-  id: 'attempt' | 'decided' = 'attempt',
-): ShownAttempt {
+export function attemptStatus(key: KeyView, history: readonly HistoryView[], path: string): ShownAttempt {
   const { attempt } = key;
-  const isOpen = attempt?.result === 'open';
-  const text = attempt === null ? html`` : wordsOf(key, attempt, history, path);
+  const result = attempt?.result ?? 'none';
+  const words = attempt === null ? null : attemptInWords(key, attempt, history);
+  const again = result === 'open' ? html` <a href="${path}">Look again</a>` : '';
+  const text = words === null ? '' : html`<p class="${LOOKS[result] ?? 'summary'}">${words}${again}</p>`;
   return {
-    body: html`<div id="${id}" role="status" data-result="${attempt?.result ?? 'none'}">${text}</div>`,
-    scripts: isOpen ? [script] : [],
+    body: html`<div id="attempt" role="status" data-result="${result}">${text}</div>`,
+    scripts: result === 'open' ? LOOK_SCRIPTS : [],
   };
 }
 
-function wordsOf(
+const LOOKS: Readonly<Record<string, string>> = { open: 'note', accepted: 'unseen' };
+
+/** What came of a key's latest try to approve it, as sentences; null where there is nothing to say any more. */
+export function attemptInWords(
   key: KeyView,
   { number, by, startedAt, result }: NonNullable<KeyView['attempt']>,
   history: readonly HistoryView[],
-  path: string,
-): Html {
+): Html | null {
   const isPending = key.state === 'pending';
   const begun = html`On ${timeText(Date.parse(startedAt))} ${by} approved it`;
   const reason = history.find(({ event, detail }) => CLOSINGS.includes(event) && detail?.attempt === number)?.detail
     ?.reason;
   const because = reason === undefined ? '' : html` ${written(reason)}`;
   if (result === 'open') {
-    return html`<p class="note">${begun}. The mail with the secret is being sent, which may take a minute. <a href="${path}">Look again</a></p>`;
+    return html`${begun}. The mail with the secret is being sent, which may take a minute.`;
   }
   if (result === 'accepted') {
-    return key.state === 'Active'
-      ? html`<p class="flash">${begun}, and the mail with the secret was accepted: the key works.</p>`
-      : html``;
+    return key.state === 'Active' ? html`${begun}, and the mail with the secret was accepted: the key works.` : null;
   }
   if (result === 'refused') {
-    return html`<p class="summary">${begun}, but the mail with the secret was not accepted.${because}${isPending ? ' The key is pending as before.' : ''}</p>`;
+    return html`${begun}, but the mail with the secret was not accepted.${because}${isPending ? ' The key is pending as before.' : ''}`;
   }
   if (result === 'not confirmed') {
-    return html`<p class="summary">${begun}, but nobody knows whether the mail with the secret was delivered.${because} If it arrives, the secret in it will never work.${isPending ? ' Approve it again to send a new one.' : ''}</p>`;
+    return html`${begun}, but nobody knows whether the mail with the secret was delivered.${because} If it arrives, the secret in it will never work.${isPending ? ' Approve it again to send a new one.' : ''}`;
   }
-  return html`<p class="summary">${begun}. While the mail with the secret was on its way, ${otherwise(history, number)}. If that mail arrives, the secret in it will never work.</p>`;
+  return html`${begun}. While the mail with the secret was on its way, ${otherwise(history, number)}. If that mail arrives, the secret in it will never work.`;
 }
 
 const CLOSINGS: readonly string[] = ['approval refused', 'approval not confirmed'];

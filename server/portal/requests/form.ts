@@ -4,9 +4,9 @@ import { decodePart, readPairs } from '../../http/form-pairs.ts';
 /**
  * How often each field of a form may come: `many` any number of times, as check boxes do, all others once. A `secret` one is
  * never shown again; one that is `used up` by being sent neither, and a form is worth sending again without it. An `unseen`
- * one nobody has typed: it is sent again with the others, and not listed among them.
+ * one nobody has typed: it is sent again with the others, and not listed among them; `many unseen` any number of times.
  */
-export type FieldKinds = Readonly<Record<string, 'one' | 'many' | 'secret' | 'used up' | 'unseen'>>;
+export type FieldKinds = Readonly<Record<string, 'one' | 'many' | 'secret' | 'used up' | 'unseen' | 'many unseen'>>;
 
 /** The fields that were sent: the values of each, in order. */
 export type Form = ReadonlyMap<string, readonly string[]>;
@@ -30,7 +30,7 @@ export function readForm(body: string, kinds: FieldKinds): Form {
   for (const { name, value } of readPairs(body)) {
     const kind = Object.hasOwn(kinds, name) ? kinds[name] : undefined;
     const values = form.get(name) ?? [];
-    if (kind === undefined || (kind !== 'many' && values.length > 0)) throw new AppError('bad_form');
+    if (kind === undefined || (!kind.startsWith('many') && values.length > 0)) throw new AppError('bad_form');
     form.set(name, [...values, value]);
   }
   return form;

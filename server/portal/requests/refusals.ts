@@ -61,7 +61,7 @@ function shownOfState(at: PageState): Shown {
   const fields = route?.fields ?? {};
   const sent = [...(at.form ?? [])];
   const form = new Map(sent.filter(([name]) => fields[name] !== 'secret' && fields[name] !== 'used up'));
-  const unseen = Object.keys(fields).filter((name) => fields[name] === 'unseen');
+  const unseen = Object.keys(fields).filter((name) => fields[name]?.endsWith('unseen'));
   const isWhole = sent.every(([name]) => fields[name] !== 'secret');
   return {
     template,

@@ -30,6 +30,7 @@ export const LIST_FILTER = z.object({
   states: FIELDS.states.nullish(),
   profile: FIELDS.profile.nullish(),
   namePart: FIELDS.namePart.nullish(),
+  find: FIELDS.find.nullish(),
   unusedForMs: FIELDS.unusedForMs.nullish(),
   limit: FIELDS.limit.nullish(),
   after: FIELDS.after.nullish(),

@@ -76,6 +76,9 @@ export const FIELDS = {
     ...{ label: NAME_PART.label, title: 'Part of the name', kind: 'line', formName: 'name', bounds: NAME_PART },
     flag: ['--name <part>', 'only keys whose name contains this, in upper or lower case'],
   }),
+  find: textInput({ label: 'text to find', least: 1, most: 255, lines: false }).register(INPUT_FACTS, {
+    ...{ label: 'text to find', title: 'Key, profile or address', kind: 'line', flag: null },
+  }),
   description: textInput(DESCRIPTION).register(INPUT_FACTS, {
     ...{ label: DESCRIPTION.label, title: 'Description', hint: 'What is it for? The admin decides by this.' },
     ...{ kind: 'lines', bounds: DESCRIPTION, rows: 8 },

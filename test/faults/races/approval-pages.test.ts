@@ -8,7 +8,7 @@ import { systemClock } from '../../../shared/clock.ts';
 import { openDatabase } from '../../../shared/db-files/open.ts';
 import { shownKey } from '../../../shared/keys/key-version.ts';
 import { keyHistory, showKey } from '../../../shared/keys/view.ts';
-import { beginDecision } from '../../../shared/passkeys/assertions.ts';
+import { beginDecisions } from '../../../shared/passkeys/assertions.ts';
 import { closeAccess, openAccess } from '../../../shared/sessions-file/open-access.ts';
 import type { SignedAdmin } from '../../../shared/sessions-file/whose.ts';
 import { onBox } from '../../support/actors.ts';
@@ -65,7 +65,7 @@ async function prepare(variables: Record<string, string>) {
       retireOldAtMs: null,
       shown,
     } as const;
-    const { challenge } = beginDecision(access, signed as SignedAdmin, decision);
+    const { challenge } = beginDecisions(access, signed as SignedAdmin, [decision]);
     const body = new URLSearchParams({ ...fields, shown, credential: authenticator.assert(challenge) });
     return fetchPage(at, `${path}/decide`, { method: 'POST', body, headers: { cookie: `session=${token}` } });
   };

@@ -23,7 +23,7 @@ for await (const _ of console) {
     if (decision === undefined) {
       const { person } = (await signInByPasskey(access, sent, { address: '192.0.2.7', agent: 'A browser' })).session;
       say(person.name);
-    } else say(JSON.stringify(await consumeAssertion(access, admin, sent, decision)));
+    } else say(JSON.stringify((await consumeAssertion(access, admin, sent, [decision])).people[0]));
   } catch (error) {
     say(error instanceof AppError ? error.code : String(error));
   }

@@ -1,17 +1,19 @@
 import { describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import fc from 'fast-check';
+import type { Person } from '../../../shared/actor.ts';
 import { addAdmin, inviteAdmin, removeAdmin } from '../../../shared/admins/admins.ts';
 import { shownKey } from '../../../shared/keys/key-version.ts';
 import { OPERATIONS, perform } from '../../../shared/operations.ts';
 import {
-  beginDecision,
+  beginDecisions,
   beginPasskeySignIn,
-  consumeAssertion,
+  consumeAssertion as consumeAssertions,
   signInByPasskey,
 } from '../../../shared/passkeys/assertions.ts';
-import { type Decision, decisionText } from '../../../shared/passkeys/decision.ts';
+import { type Decision, decisionsText } from '../../../shared/passkeys/decision.ts';
 import { beginRegistration } from '../../../shared/passkeys/registration.ts';
+import type { Access } from '../../../shared/sessions-file/access.ts';
 import { openSessionsFile, removeSessionsFile } from '../../../shared/sessions-file/sessions-file.ts';
 import type { SignedAdmin } from '../../../shared/sessions-file/whose.ts';
 import { sweepSessions } from '../../../shared/sign-in/sweep.ts';
@@ -47,6 +49,14 @@ const decisionOn = (changes: Partial<Decision> = {}): Decision => ({
   shown: shownKey(access, identifier),
   ...changes,
 });
+
+/** The same for the list of one decision. */
+const beginDecision = (at: Access, admin: SignedAdmin, decision: Decision) => beginDecisions(at, admin, [decision]);
+
+const consumeAssertion = async (at: Access, admin: SignedAdmin, sent: string, decision: Decision): Promise<Person> =>
+  (await consumeAssertions(at, admin, sent, [decision])).people[0] as Person;
+
+const decisionText = (decision: Decision) => decisionsText([decision]);
 
 /** Whoever is signed in with this passkey now; the next minute, so that no limit on challenges is met. */
 const signedIn = async (authenticator = grace): Promise<SignedAdmin> => {

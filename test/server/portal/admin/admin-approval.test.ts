@@ -80,8 +80,7 @@ describe('how an approval went is on the key’s page', () => {
     expect(done.body).toContain('data-result="accepted"');
     expect(textOf(done)).toContain('the mail with the secret was accepted: the key works.');
     expect(showKey(world.access, identifier).state).toBe('Active');
-    expect(textOf(await nextPage())).toContain(`You decided on key ${identifier} Bot of ada. Active`);
-    expect(textOf(await nextPage())).toContain('the mail with the secret was accepted: the key works.');
+    expect(textOf(await nextPage())).toContain('Approved: Bot (ada). The key is Active.');
     expect(smtp.received.length).toBe(1);
     expect(world.events).toEqual([]);
   });

@@ -49,9 +49,9 @@ test('an approval is shown as it will be, then carried out, and the key works wi
   ]);
   expect([page.status, page.refusal]).toEqual([200, null]);
   for (const part of [
-    `Approve key ${identifier}?`,
+    'Approve “Bot”?',
     'ada@example.org',
-    'api.leaderboard (so far: api.lookup, api.leaderboard)',
+    'Permissions granted api.lookup (asked for, not granted) api.leaderboard Rate limits',
     '7/1m (at most 7 requests in any minute)',
     '2026-04-01 00:00 UTC',
   ]) {
@@ -132,7 +132,7 @@ test('a decision on a request leads to the next one, the oldest first, or to the
   for (const decided of ['00000000', '<b>']) {
     const path = `/developers/admin/keys/${waiting}?decided=${encodeURIComponent(decided)}`;
     const shown = await visit(world, path, { cookie: grace.cookie });
-    expect([shown.status, textOf(shown).includes('You decided')]).toEqual([200, false]);
+    expect([shown.status, textOf(shown).includes('Approved:')]).toEqual([200, false]);
   }
 });
 

@@ -139,7 +139,7 @@ describe('the queue', () => {
     const world = await adminWorld();
     const { access, clock } = world;
     const { cookie } = await signInAdmin(world, 'Grace');
-    expect(textOf(await visit(world, '/developers/admin', { cookie }))).toContain('No request waits.');
+    expect(textOf(await visit(world, '/developers/admin', { cookie }))).toContain('No requests are waiting.');
     const profiles = Array.from({ length: 26 }, (_, at) => ({
       id: 100 + at,
       username: `user${at}`,
@@ -157,24 +157,30 @@ describe('the queue', () => {
     const signedIn = (await signInAdmin(world, 'Hopper')).cookie;
     const listed = async (query: string) => {
       const { body } = await visit(world, `/developers/admin${query}`, { cookie: signedIn });
-      return [...body.matchAll(/class="mono" href="\/developers\/admin\/keys\/(\w{8})"/g)].map(([, one]) => one);
+      return [...body.matchAll(/<(?:h2|br)><a [^>]*href="\/developers\/admin\/keys\/(\w{8})"/g)].map(([, one]) => one);
     };
     const first = await visit(world, '/developers/admin', { cookie: signedIn });
-    expect(textOf(first)).toContain('52 requests wait, the oldest for 2 days.');
+    expect(textOf(first)).toContain('52 requests are waiting, the oldest for 2 days');
     expect(textOf(first)).toContain('2 days ago');
     const next = unescaped(/href="\/developers\/admin(\?[^"]*after=[^"]*)">Next page</.exec(first.body)?.[1] ?? '');
     expect(first.body).not.toContain('First page');
     expect(await listed('')).toEqual(identifiers.slice(0, 50));
     expect(await listed(next)).toEqual(identifiers.slice(50));
     const second = await visit(world, `/developers/admin${next}`, { cookie: signedIn });
-    expect(second.body).toContain('<a href="/developers/admin?state=pending&amp;profile=">First page</a>');
-    expect([textOf(second).includes('52 requests wait.'), second.body.includes('Next page')]).toEqual([true, false]);
-    expect(await listed('?state=pending&profile=User1')).toEqual(identifiers.slice(2, 4));
-    rejectKey(access, { identifier: identifiers[2] as string, reason: 'No.', by: onBox('root') });
-    expect(await listed('?state=rejected&profile=')).toEqual([identifiers[2] as string]);
-    expect(await listed('?state=all&profile=user1')).toEqual([identifiers[3] as string, identifiers[2] as string]);
-    const nobody = await visit(world, '/developers/admin?profile=nobody', { cookie: signedIn });
-    expect([nobody.status, nobody.body.includes('value="nobody"')]).toEqual([404, true]);
+    expect(second.body).toContain('<a href="/developers/admin?state=pending">First page</a>');
+    expect([textOf(second).includes('52 requests are waiting'), second.body.includes('Next page')]).toEqual([
+      true,
+      false,
+    ]);
+    expect(await listed('?state=pending&find=User25')).toEqual(identifiers.slice(50));
+    rejectKey(access, { identifier: identifiers[50] as string, reason: 'No.', by: onBox('root') });
+    expect(await listed('?state=rejected&find=')).toEqual([identifiers[50] as string]);
+    expect(await listed('?state=all&find=user25')).toEqual([identifiers[51] as string, identifiers[50] as string]);
+    const nobody = await visit(world, '/developers/admin?find=nobody', { cookie: signedIn });
+    expect([nobody.body.includes('value="nobody"'), textOf(nobody).includes('No key is found by “nobody”')]).toEqual([
+      true,
+      true,
+    ]);
     for (const query of ['?after=0', '?after=1-x', '?state=lost']) {
       expect((await visit(world, `/developers/admin${query}`, { cookie: signedIn })).status).toBe(400);
     }

@@ -1,0 +1,196 @@
+import { choiceFault, readQueued } from '../../../shared/approval/queue.ts';
+import { AppError, type ErrorCode, faultOf } from '../../../shared/errors.ts';
+import { shownKey } from '../../../shared/keys/key-version.ts';
+import { isIdentifier } from '../../../shared/keys/list-cursor.ts';
+import type { KeyView } from '../../../shared/keys/view.ts';
+import type { AnyOperation } from '../../../shared/operations/entry.ts';
+import { REQUEST_DECISIONS } from '../../../shared/operations.ts';
+import { MOST_DECISIONS } from '../../../shared/passkeys/decision.ts';
+import { type Html, html } from '../../html.ts';
+import { publicPath } from '../../http/public-path.ts';
+import countScript from '../html/count.browser.js' with { type: 'text' };
+import { errorSummary, type Faults, formTo, hiddenField, NO_FAULTS } from '../html/fields.ts';
+import { inputField } from '../html/input-field.ts';
+import { DECISION_FIELDS, decidedFields, fieldsOf, type KeyDecision, readDecision } from '../passkeys/decision-form.ts';
+import { credentialIn, PASSKEY_FIELD } from '../passkeys/passkey-form.ts';
+import { allValues, type FieldKinds, type Form, oneValue, readForm } from '../requests/form.ts';
+import type { Outcome, Page, Visit } from '../requests/request-context.ts';
+import { QUEUE_PATH } from './admin-path.ts';
+import { refuseImpossible } from './carry-out-decision.ts';
+import { type Asked, askForPasskey, decideByPasskey } from './confirm-decision.ts';
+import { titleOf, wholeKeys } from './decision-words.ts';
+import { showQueue } from './queue.ts';
+
+// Decisions on requests that are chosen from the queue, one or several: approved as they were asked for with the usual limits,
+// or rejected with one reason. Each decision is sent from page to page as the form that would send it by itself.
+
+/**
+ * What the queue and the pages after it send. The button of a row has the identifier of its request; that for all that are
+ * chosen has none. `decision` is the form of one decision, encoded as a form.
+ */
+export const CHOICE_FIELDS: FieldKinds = {
+  ...Object.fromEntries(REQUEST_DECISIONS.map(({ name }) => [name, 'one'])),
+  ...{ chosen: 'many', decision: 'many unseen', reason: 'one' },
+  ...PASSKEY_FIELD,
+};
+
+const { credential: _, ...ONE_DECISION } = DECISION_FIELDS;
+
+/** What was chosen: the operation, the keys, and their decisions as the page before showed them; none on the way from the queue. */
+type Choice = {
+  operation: AnyOperation;
+  identifiers: readonly string[];
+  forms: ReadonlyMap<string, Form>;
+  reason: string;
+};
+
+/** `POST /developers/admin/decide`. */
+export async function decideSeveral(visit: Visit): Promise<Outcome> {
+  const choice = readChoice(visit.form);
+  const { operation, identifiers, forms } = choice;
+  const most = `At most ${MOST_DECISIONS} requests can be decided on at once; you chose ${identifiers.length}.`;
+  if (identifiers.length > MOST_DECISIONS) return refusedQueue(visit, identifiers, [most]);
+  if (identifiers.length === 0) return refusedQueue(visit, [], ['Choose at least one request.']);
+  // An approval is as it was asked for, so that it is read from a form only together with the passkey's answer to it.
+  const isConfirmed = forms.size > 0 && (credentialIn(visit.form) !== null || needsReason(operation));
+  if (!isConfirmed) return layOut(visit, choice, NO_FAULTS);
+  const nowMs = visit.access.clock.nowMs();
+  const read = [...forms].map(([identifier, form]) => readDecision(form, identifier, nowMs));
+  const faults = new Map(read.flatMap((one) => [...one.faults]));
+  if (faults.size > 0) return { ...(await layOut(visit, choice, faults)), refusal: 'refused_form' };
+  const decisions = read.map(({ decision }) => decision);
+  return decideByPasskey(visit, askedOf(visit, choice, decisions), (_code: ErrorCode, sentence) =>
+    layOut(visit, choice, new Map([['', sentence]])),
+  );
+}
+
+function readChoice(form: Form): Choice {
+  const [operation, ...others] = REQUEST_DECISIONS.filter(({ name }) => form.has(name));
+  if (operation === undefined || others.length > 0) throw new AppError('bad_form');
+  const { name } = operation;
+  const reason = oneValue(form, 'reason');
+  const sent = allValues(form, 'decision').map((text) => readForm(text, { identifier: 'one', ...ONE_DECISION }));
+  const forms = new Map(
+    sent.map((one) => [
+      oneValue(one, 'identifier'),
+      new Map([...one, ['operation', [name]], ...(needsReason(operation) ? [['reason', [reason]] as const] : [])]),
+    ]),
+  );
+  const own = oneValue(form, name);
+  const chosen = own === '' ? [...new Set(allValues(form, 'chosen'))] : [own];
+  const identifiers = sent.length > 0 ? [...forms.keys()] : chosen;
+  if (forms.size !== sent.length || !identifiers.every(isIdentifier)) throw new AppError('bad_form');
+  return { operation, identifiers, forms, reason };
+}
+
+function needsReason(operation: AnyOperation): boolean {
+  return decidedFields(operation).some(([input]) => input === 'reason');
+}
+
+/**
+ * The page that comes next: it asks for the reason, or for the passkey, and shows each request whole as it is just now. Those
+ * that can't be decided on are left out and named; the queue again where none is left.
+ */
+async function layOut(visit: Visit, choice: Choice, faults: Faults): Promise<Outcome & Page> {
+  const { operation, identifiers } = choice;
+  const { decisions, keys, leftOut } = await gather(visit, operation, identifiers);
+  if (decisions.length === 0) return refusedQueue(visit, identifiers, [...faults.values(), ...leftOut]);
+  const note =
+    leftOut.length === 0
+      ? html``
+      : html`<div class="note"><p>Left out:</p><ul>${leftOut.map((one) => html`<li>${one}</li>`)}</ul></div>`;
+  if (needsReason(operation)) return askForReason(visit, choice, { decisions, keys, note }, faults);
+  return askForPasskey(visit, { ...askedOf(visit, choice, decisions), note }, faults.get('') ?? null);
+}
+
+/** The decisions on those requests that can be decided on, and a sentence for each other one. */
+async function gather(visit: Visit, operation: AnyOperation, identifiers: readonly string[]) {
+  const decisions: KeyDecision[] = [];
+  const keys: KeyView[] = [];
+  const leftOut: string[] = [];
+  for (const identifier of identifiers) {
+    try {
+      const shown = shownKey(visit.access, identifier);
+      const queued = readQueued(visit.access, identifier);
+      const fault = identifiers.length > 1 ? choiceFault(queued) : null;
+      if (fault !== null) throw new AppError('refused', fault);
+      const decision = asAsked(visit, operation, queued.key, shown);
+      await refuseImpossible(visit.pages, decision);
+      decisions.push(decision);
+      keys.push(queued.key);
+    } catch (error) {
+      leftOut.push(sentenceOf(error));
+    }
+  }
+  return { decisions, keys, leftOut };
+}
+
+/** The sentence of a refusal; throws every other error. */
+function sentenceOf(error: unknown): string {
+  return faultOf(() => {
+    throw error;
+  }) as string;
+}
+
+/** The decision on a request as it was asked for, with the usual limits. */
+function asAsked({ access }: Visit, operation: AnyOperation, key: KeyView, shown: string): KeyDecision {
+  const usual = operation.usual(access, key);
+  const values = decidedFields(operation).map(([input]) => [input, usual[input] ?? null]);
+  return { operation: operation.name, identifier: key.identifier, ...Object.fromEntries(values), shown };
+}
+
+/** The form that sends these decisions once more, with what the passkey says to them. */
+function askedOf(visit: Visit, { operation, reason }: Choice, decisions: readonly KeyDecision[]): Asked {
+  const queue = publicPath(visit.access.config, QUEUE_PATH);
+  const fields: [string, string][] = [
+    [operation.name, ''],
+    ...decisions.map((decision): [string, string] => ['decision', encoded(decision)]),
+    ...(needsReason(operation) ? [['reason', reason] as [string, string]] : []),
+  ];
+  return { decisions, action: `${queue}/decide`, fields, cancel: queue, isAtOnce: needsReason(operation) };
+}
+
+/** The form of a decision without what all of them have in common. */
+function encoded(decision: KeyDecision): string {
+  const own = fieldsOf(decision).filter(([name]) => name !== 'operation' && name !== 'reason');
+  return new URLSearchParams([['identifier', decision.identifier], ...own]).toString();
+}
+
+/** The page that asks why, below the requests that it is about. */
+function askForReason(
+  visit: Visit,
+  choice: Choice,
+  { decisions, keys, note }: { decisions: readonly KeyDecision[]; keys: readonly KeyView[]; note: Html },
+  faults: Faults,
+): Page {
+  const { operation, reason } = choice;
+  const { action, fields, cancel } = askedOf(visit, choice, decisions);
+  const title = titleOf(operation, keys);
+  const { texts, isDangerous } = operation;
+  const inputs = decidedFields(operation).map(([input, schema]) =>
+    inputField(input, schema, { texts: [reason], faults }),
+  );
+  const hidden = fields.filter(([name]) => name !== 'reason').map(([name, value]) => hiddenField(name, value));
+  return {
+    title,
+    scripts: [countScript],
+    body: html`${errorSummary(faults)}<h1>${title}</h1>
+${note}${wholeKeys(
+  visit,
+  keys.map((key) => ({ key, facts: [] })),
+)}
+<p>${texts?.consequence ?? ''}</p>
+${formTo(action, { text: `${texts?.button ?? operation.name} with my passkey`, isDangerous, cancel }, ...hidden, ...inputs)}`,
+  };
+}
+
+async function refusedQueue(
+  visit: Visit,
+  chosen: readonly string[],
+  sentences: readonly string[],
+): Promise<Outcome & Page> {
+  return {
+    ...(await showQueue(visit, { chosen, faults: new Map([['', sentences.join(' ')]]) })),
+    refusal: 'refused_form',
+  };
+}

@@ -1,0 +1,104 @@
+import { AppError, faultOf } from '../../../shared/errors.ts';
+import { refuseChangedKey } from '../../../shared/keys/key-version.ts';
+import type { KeyView } from '../../../shared/keys/view.ts';
+import { OPERATIONS } from '../../../shared/operations.ts';
+import type { Decision } from '../../../shared/passkeys/decision.ts';
+import { type Authorised, readAuthorised } from '../../../shared/passkeys/pending-decisions.ts';
+import { type Html, html } from '../../html.ts';
+import { publicPath } from '../../http/public-path.ts';
+import { performHere } from '../../thread/perform.ts';
+import { LOOK_SCRIPTS } from '../html/attempt.ts';
+import { written } from '../html/user-text.ts';
+import { operationOf } from '../passkeys/decision-form.ts';
+import type { Page, Visit } from '../requests/request-context.ts';
+import { signedAdmin } from '../sign-in/signed-in.ts';
+import { adminKeyPath, outcomesPath, QUEUE_PATH } from './admin-path.ts';
+import { type Fate, fateOf, ofProfile } from './last-decision.ts';
+
+/** What became of one of several decisions. */
+type Line = { key: KeyView; kind: Fate['kind'] | 'not begun' | 'waiting'; words: Html };
+
+/**
+ * `GET /developers/admin/decided/:id`: what became of several decisions that one assertion has authorised, a line each, from
+ * the database alone, so that it can be loaded again at any time, after a crash too. Throws `not_found`.
+ */
+export async function outcomes(visit: Visit): Promise<Page> {
+  const { access, params, pages } = visit;
+  const id = /^[1-9]\d{0,15}$/.test(params.id as string) ? Number(params.id) : 0;
+  const authorised = readAuthorised(access, signedAdmin(visit), id);
+  if (authorised === null) {
+    throw new AppError(
+      'not_found',
+      'No decisions of yours are remembered here. They are for an hour; the log has all.',
+    );
+  }
+  const lines: Line[] = [];
+  for (const decision of authorised.decisions)
+    lines.push(await lineOf(visit, authorised, decision, pages.underWay.has(id)));
+  const isOpen = lines.some(({ kind }) => kind === 'mailing' || kind === 'waiting');
+  const sum = sumOf(authorised.decisions[0] as Decision, lines);
+  const data = html`data-result="${isOpen ? 'open' : 'over'}" data-kinds="${lines.map(({ kind }) => kind).join()}"`;
+  const linkTo = adminKeyPath(visit);
+  const items = lines.map(
+    ({ key, kind, words }) =>
+      html`<li><a href="${linkTo(key.identifier)}">${written(key.name)}</a>${ofProfile(key)} <span class="state ${kind === 'mailing' ? 'pending' : kind}">${kind === 'Active' ? key.state : kind}</span><br>${words}</li>`,
+  );
+  const again = isOpen ? html`<p><a href="${publicPath(access.config, outcomesPath(id))}">Look again</a></p>` : '';
+  return {
+    title: sum,
+    scripts: isOpen ? LOOK_SCRIPTS : [],
+    body: html`<h1>What became of them</h1>
+<p id="sum" role="status" ${data}>${sum}</p>
+<div id="outcomes" ${data}><ol class="plain">${items}</ol>${again}</div>
+<ul class="actions"><li><a href="${publicPath(access.config, QUEUE_PATH)}">Requests</a></li></ul>`,
+  };
+}
+
+async function lineOf(visit: Visit, { atMs }: Authorised, decision: Decision, isUnderWay: boolean): Promise<Line> {
+  const { identifier, shown } = decision;
+  const { version, event } = operationOf(decision);
+  const { key, history } = await performHere(visit, OPERATIONS.show, { identifier });
+  const own = history.findLast(
+    ({ event: one, by, at }) => BEGUN.includes(one) && isOwn(visit, by) && Date.parse(at) >= atMs,
+  );
+  const fate = own === undefined || (own.event === 'rejected') !== (event === 'rejected') ? null : fateOf(key, history);
+  if (fate !== null) return { key, ...fate };
+  const changed = faultOf(() => refuseChangedKey(visit.access, identifier, shown, version));
+  if (changed !== null) return { key, kind: 'refused', words: html`${changed}` };
+  if (isUnderWay) return { key, kind: 'waiting', words: html`Its turn comes.` };
+  const fault = await faultNow(visit, decision);
+  return {
+    key,
+    kind: fault === null ? 'not begun' : 'refused',
+    words: html`${fault ?? 'Still pending: choose it again.'}`,
+  };
+}
+
+/** The entries of a history with which a decision on a request begins. */
+const BEGUN: readonly string[] = ['approval started', 'rejected'];
+
+function isOwn(visit: Visit, by: string): boolean {
+  return by === `admin ${signedAdmin(visit).name}`;
+}
+
+/** Why a decision would be refused just now; null where it would not. */
+async function faultNow({ access }: Visit, decision: Decision): Promise<string | null> {
+  try {
+    await operationOf(decision).check(access, decision);
+    return null;
+  } catch (error) {
+    if (error instanceof AppError) return error.message;
+    throw error;
+  }
+}
+
+/** How many are done, and how many of the others are refused or were not begun: "8 of 12 mailed, 1 refused". */
+function sumOf({ operation }: Decision, lines: readonly Line[]): string {
+  const count = (kind: Line['kind']) => lines.filter((line) => line.kind === kind).length;
+  const isMailed = operationOf({ operation }).goesOn !== null;
+  const [done, word] = isMailed ? [count('Active'), 'mailed'] : [count('rejected'), 'rejected'];
+  const others = (['refused', 'not begun'] as const).flatMap((kind) =>
+    count(kind) === 0 ? [] : [`${count(kind)} ${kind}`],
+  );
+  return [`${done} of ${lines.length} ${word}`, ...others].join(', ');
+}

@@ -1,0 +1,71 @@
+import { choiceFault, type Queued } from '../../../shared/approval/queue.ts';
+import type { KeyView } from '../../../shared/keys/view.ts';
+import type { AnyOperation } from '../../../shared/operations/entry.ts';
+import { REQUEST_DECISIONS } from '../../../shared/operations.ts';
+import { type Html, html, raw } from '../../html.ts';
+import { factList, requestFacts } from '../html/key-facts.ts';
+import { relativeTime } from '../html/time.ts';
+import { written } from '../html/user-text.ts';
+
+/** What the rows of the queue need: which are chosen, the address of a key's page, and the present (milliseconds since 1970). */
+export type Rows = { chosen: ReadonlySet<string>; linkTo: (identifier: string) => string; nowMs: number };
+
+/** The requests of the queue as rows of one form, each with what it is decided by, and with buttons of its own. */
+export function queueRows(requests: readonly Queued[], rows: Rows): Html {
+  return html`<ol class="rows plain">${requests.map((queued) => rowOf(queued, rows))}</ol>`;
+}
+
+function rowOf(queued: Queued, { chosen, linkTo, nowMs }: Rows): Html {
+  const { key } = queued;
+  const { identifier, name } = key;
+  const fault = choiceFault(queued);
+  const isChosen = chosen.has(identifier) && fault === null;
+  const box =
+    fault === null
+      ? html`<input type="checkbox" name="chosen" value="${identifier}" aria-label="Choose ${name}"${raw(isChosen ? ' checked' : '')}>`
+      : '';
+  return html`<li class="row" tabindex="-1" data-row>
+<div class="choose">${box}</div>
+<h2><a href="${linkTo(identifier)}">${written(name)}</a></h2>
+<p class="buttons">${REQUEST_DECISIONS.map((operation) => buttonOf(operation, queued, linkTo))}</p>
+<details><summary><span class="facts">${factsInWords(queued, nowMs)}</span><span class="begin"><bdi>${beginningOf(key.description)}</bdi></span></summary>${factList(requestFacts(key, linkTo).slice(1))}</details>
+${fault === null ? '' : html`<p class="fault">${fault}</p>`}
+</li>`;
+}
+
+/**
+ * What leads to one decision on a request; nothing where that is not possible just now. A secret that might go to somebody
+ * else than the owner who asked is decided on where all is shown that there is to know of it.
+ */
+function buttonOf({ name, texts, goesOn }: AnyOperation, queued: Queued, linkTo: Rows['linkTo']): Html {
+  const { identifier, name: ofKey } = queued.key;
+  const text = html`${texts?.button ?? name}…<span class="unseen"> ${ofKey}</span>`;
+  if (goesOn === null || choiceFault(queued) === null)
+    return html`<button class="second" name="${name}" value="${identifier}">${text}</button>`;
+  return queued.cantApprove === null ? html`<a class="button second" href="${linkTo(identifier)}">${text}</a>` : html``;
+}
+
+/** What a request is decided by, on one line. */
+function factsInWords({ key, keysBeside }: Queued, nowMs: number): Html {
+  const facts = [
+    key.profile === null ? 'erased' : written(key.profile),
+    keysBeside === 0 ? 'first key' : `${keysBeside} other ${keysBeside === 1 ? 'key' : 'keys'}`,
+    relativeTime(Date.parse(key.requestedAt), nowMs),
+    key.requestedPermissions.map((permission) => permission.replace('api.', '')).join(' + '),
+    key.expectedUsage === null
+      ? html`<em class="missing">no usage given</em>`
+      : html`<bdi>${beginningOf(key.expectedUsage, 80)}</bdi>`,
+    ...(key.projectUrl === null ? [] : [html`<bdi>${hostOf(key)}</bdi>`]),
+  ];
+  return html`${facts.map((fact, at) => (at === 0 ? fact : html` · ${fact}`))}`;
+}
+
+/** The beginning of a text, as far as a row shows it. */
+function beginningOf(text: string, most = 300): string {
+  const letters = [...text.replace(/\s+/g, ' ')];
+  return letters.length <= most ? letters.join('') : `${letters.slice(0, most).join('').trimEnd()}…`;
+}
+
+function hostOf({ projectUrl }: KeyView): string {
+  return projectUrl !== null && URL.canParse(projectUrl) ? new URL(projectUrl).host : '';
+}

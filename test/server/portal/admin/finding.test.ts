@@ -1,0 +1,56 @@
+import { expect, test } from 'bun:test';
+import { importLines } from '../../../support/import.ts';
+import { issue, request } from '../../../support/keys.ts';
+import { adminWorld, signInAdmin, textOf } from '../../../support/portal/admin-pages.ts';
+import { visit } from '../../../support/portal/pages.ts';
+
+// What an admin finds by the one field above the list.
+
+const world = await adminWorld();
+const { access } = world;
+const { cookie } = await signInAdmin(world, 'Grace');
+await importLines(access, [
+  { id: 20, username: 'Łukasz', aliases: ['wanda'], email: 'Lukasz@Example.org' },
+  { id: 21, username: 'lukas', email: 'other@example.org' },
+]);
+const { identifier: active } = await issue(access, { profile: 'wanda', name: 'Discord role sync' });
+const pending = await request(access, { profile: 'lukas', name: '100%_sure' });
+
+/** The identifiers of the keys that are found, in their order. */
+async function found(text: string, more = ''): Promise<string[]> {
+  const { body } = await visit(world, `/developers/admin?find=${encodeURIComponent(text)}${more}`, { cookie });
+  return [...body.matchAll(/<br><a [^>]*href="\/developers\/admin\/keys\/(\w{8})"/g)].map(([, one = '']) => one);
+}
+
+test.each([
+  ['its identifier, in any case', () => active.toLowerCase(), [active]],
+  ['a part of its name', () => 'ROLE', [active]],
+  ['the beginning of its profile’s username, folded', () => 'łUK', [active]],
+  ['the beginning of an alias', () => 'wan', [active]],
+  ['the beginning of one username and not of another', () => 'luk', [pending]],
+  ['the profile’s address, in any case', () => 'lukasz@example.ORG', [active]],
+  ['white space around it', () => '  role ', [active]],
+  ['no wildcard', () => '%_', [pending]],
+])('a key is found by %s', async (_, text, keys) => {
+  expect(await found(text())).toEqual(keys);
+});
+
+test.each(['asz', 'example.org', 'lukasz@example', '%', "' OR 1=1 --", '\u0000'.repeat(2), 'x'.repeat(300)])(
+  'nothing is found by %j, which is a part of none of these',
+  async (text) => {
+    expect(await found(text === '%' ? '%%' : text)).toEqual([]);
+  },
+);
+
+test('what was looked for stays in the field, as text, and can be narrowed to a state', async () => {
+  expect(await found('luk', '&state=pending')).toEqual([pending]);
+  expect(await found('luk', '&state=Active')).toEqual([]);
+  const { body } = await visit(world, `/developers/admin?find=${encodeURIComponent('"><b>mark')}`, { cookie });
+  expect(body).toContain('value="&quot;&gt;&lt;b&gt;mark"');
+  expect(body).not.toContain('<b>mark');
+});
+
+test('nobody but admins is asked for it', async () => {
+  const answer = await visit(world, '/developers/admin?find=lukasz');
+  expect([answer.status, textOf(answer).includes('Discord')]).toEqual([303, false]);
+});

@@ -1,0 +1,475 @@
+import { describe, expect, test } from 'bun:test';
+import { createPages } from '../../../../server/portal/pages.ts';
+import { settleBackground, stopBackground } from '../../../../server/thread/background.ts';
+import { removeAdmin } from '../../../../shared/admins/admins.ts';
+import { rejectKey } from '../../../../shared/keys/life/lifecycle.ts';
+import { keyHistory, showKey } from '../../../../shared/keys/view.ts';
+import { OPERATIONS, perform } from '../../../../shared/operations.ts';
+import { onBox } from '../../../support/actors.ts';
+import { eraseProfile } from '../../../support/erase.ts';
+import { changeByHand, importLines } from '../../../support/import.ts';
+import { issue, mailedSecrets, request } from '../../../support/keys.ts';
+import { startSmtp } from '../../../support/mail/smtp.ts';
+import {
+  adminWorld,
+  decideAs,
+  hiddenIn,
+  type SignedInAdmin,
+  signInAdmin,
+  textOf,
+  withPasskey,
+} from '../../../support/portal/admin-pages.ts';
+import { ask, type PageAnswer, type PageWorld, valuesOf, visit } from '../../../support/portal/pages.ts';
+
+// Requests that are decided together: by one assertion, which covers exactly what the page showed of each, and each carried
+// out by itself.
+
+const QUEUE = '/developers/admin';
+
+/** Pages, an admin, and requests of profiles of their own, oldest first. */
+async function queueOf(count: number, variables: Record<string, string> = {}) {
+  const world = await adminWorld(variables);
+  const grace = await signInAdmin(world, 'Grace');
+  const keys: string[] = [];
+  for (let n = 0; n < count; n++) {
+    const id = 100 + n;
+    await importLines(world.access, [{ id, username: `user${id}`, email: `user${id}@example.org` }]);
+    keys.push(await request(world.access, { profile: `user${id}`, name: `Bot ${n}` }));
+    world.clock.advance(1);
+  }
+  return { world, grace, keys };
+}
+
+type World = Pick<PageWorld, 'pages'>;
+
+/** Sends the form of the queue, or of the pages after it. */
+const send = (world: World, { cookie }: SignedInAdmin, form: [string, string][]) =>
+  ask(world, `${QUEUE}/decide`, { cookie, form });
+
+const chosen = (keys: readonly string[]) => keys.map((key): [string, string] => ['chosen', key]);
+
+/** Chooses requests and presses the button for all of them; returns the page that comes then. */
+const choose = (world: World, admin: SignedInAdmin, keys: readonly string[], name = 'approve') =>
+  send(world, admin, [...chosen(keys), [name, '']]);
+
+/** The page of the outcomes to which an answer leads. */
+async function outcomesOf(world: World, { cookie }: SignedInAdmin, answer: PageAnswer): Promise<PageAnswer> {
+  const [path = ''] = valuesOf(answer, 'location');
+  expect([answer.status, path]).toEqual([303, expect.stringMatching(/^\/developers\/admin\/decided\/\d+$/)]);
+  return ask(world, path, { cookie });
+}
+
+/** Everything that decisions could have changed. */
+const traces = ({ access }: PageWorld) =>
+  JSON.stringify(
+    ['api_keys', 'key_events', 'key_attempts', 'notices'].map((table) =>
+      access.db.$client.query(`SELECT * FROM ${table}`).all(),
+    ),
+  );
+
+test('several are approved as they were asked for, each shown whole, by one assertion; the page says what became of each', async () => {
+  const { world, grace, keys } = await queueOf(6);
+  const { access } = world;
+  const { identifier: old } = await issue(
+    access,
+    { profile: 'ada', permissions: ['api.leaderboard'] },
+    { rateLimits: [{ quota: 7, windowSeconds: 60 }] },
+  );
+  const successor = await request(access, { profile: 'ada', name: 'Next', successorOf: old });
+  const all = [...keys, successor];
+  const page = await choose(world, grace, all);
+  expect([page.status, page.refusal]).toEqual([200, null]);
+  const text = textOf(page);
+  expect(text).toContain('Approve 7 requests?');
+  for (const [at] of keys.entries()) {
+    for (const part of [`Bot ${at}`, `user${100 + at}@example.org`]) expect(text).toContain(part);
+  }
+  // A successor may go on as fast as before, and the key before it stays as it is.
+  for (const part of ['7/1m (at most 7 requests in any minute)', `End of key ${old} stays as it is`]) {
+    expect(text).toContain(part);
+  }
+  const before = traces(world);
+  expect(keys.every((key) => showKey(access, key).state === 'pending')).toBe(true);
+  expect(traces(world)).toBe(before);
+  const answer = await send(world, grace, withPasskey(page, grace.authenticator));
+  await settleBackground(world.pages.background);
+  const outcomes = await outcomesOf(world, grace, answer);
+  expect(textOf(outcomes)).toContain('7 of 7 mailed');
+  for (const key of all) {
+    expect([showKey(access, key).state, mailedSecrets(access, key).length]).toEqual(['Active', 1]);
+    expect(keyHistory(access, key).at(-1)?.by).toBe('admin Grace');
+  }
+  expect(showKey(access, keys[0] as string)).toMatchObject({
+    permissions: ['api.lookup'],
+    rateLimits: [
+      { quota: 60, windowSeconds: 60 },
+      { quota: 5000, windowSeconds: 86_400 },
+    ],
+    expiresAt: null,
+  });
+  expect(showKey(access, successor).rateLimits).toEqual([{ quota: 7, windowSeconds: 60 }]);
+  expect(world.events).toEqual([]);
+});
+
+test('several are rejected with one reason, which is asked for first; so is one, by the button of its row', async () => {
+  const { world, grace, keys } = await queueOf(4);
+  const { access } = world;
+  const [own = '', ...others] = keys;
+  const asked = await choose(world, grace, others, 'reject');
+  expect([asked.status, textOf(asked).includes('Reject 3 requests?'), asked.body.includes('data-passkey')]).toEqual([
+    200,
+    true,
+    false,
+  ]);
+  const empty = await send(world, grace, [...hiddenIn(asked), ['reason', ' ']]);
+  expect([empty.status, empty.refusal, empty.body.includes('<a href="#reason">')]).toEqual([422, 'refused_form', true]);
+  const page = await send(world, grace, [...hiddenIn(asked), ['reason', 'Say more.']]);
+  expect(textOf(page).match(/Reason Say more\./g)?.length).toBe(1);
+  const outcomes = await outcomesOf(
+    world,
+    grace,
+    await send(world, grace, withPasskey(page, grace.authenticator)).then(async (answer) => {
+      await settleBackground(world.pages.background);
+      return answer;
+    }),
+  );
+  expect(textOf(outcomes)).toContain('3 of 3 rejected');
+  for (const key of others) {
+    expect(keyHistory(access, key).at(-1)).toMatchObject({ event: 'rejected', detail: { reason: 'Say more.' } });
+  }
+  // The row's button is for its request alone, whatever else is chosen.
+  const one = await send(world, grace, [...chosen(others), ['reject', own]]);
+  expect(textOf(one)).toContain('Reject “Bot 0”?');
+  const confirmed = await send(world, grace, [...hiddenIn(one), ['reason', 'No.']]);
+  const done = await send(world, grace, withPasskey(confirmed, grace.authenticator));
+  expect(valuesOf(done, 'location')).toEqual([`${QUEUE}?decided=${own}`]);
+  expect(textOf(await ask(world, `${QUEUE}?decided=${own}`, grace))).toContain(
+    'Rejected: Bot 0 (user100). The owner gets the reason by mail.',
+  );
+});
+
+test('one is approved from its row, and leads to the next request as from its own page', async () => {
+  const { world, grace, keys } = await queueOf(2);
+  const [first = '', second = ''] = keys;
+  const page = await send(world, grace, [['approve', second]]);
+  expect(textOf(page)).toContain('Approve “Bot 1”?');
+  const done = await send(world, grace, withPasskey(page, grace.authenticator));
+  expect(valuesOf(done, 'location')).toEqual([`${QUEUE}/keys/${first}?decided=${second}`]);
+  await settleBackground(world.pages.background);
+  const next = await ask(world, `${QUEUE}/keys/${first}?decided=${second}`, grace);
+  expect(textOf(next)).toContain('Approved: Bot 1 (user101). The key is Active.');
+});
+
+describe('an assertion covers exactly the list that the page showed', () => {
+  /** The hidden fields with the decisions changed. */
+  const changed = (form: [string, string][], change: (decisions: string[]) => string[]): [string, string][] => [
+    ...form.filter(([name]) => name !== 'decision'),
+    ...change(form.filter(([name]) => name === 'decision').map(([, value]) => value)).map((value): [string, string] => [
+      'decision',
+      value,
+    ]),
+  ];
+
+  test('another list, one less, one more, another order, another grant or reason: nothing is done', async () => {
+    const { world, grace, keys } = await queueOf(5);
+    const list = keys.slice(0, 4);
+    const other = await choose(world, grace, [keys[3] as string, keys[4] as string]);
+    const [, foreign = ''] = hiddenIn(other).flatMap(([name, value]) => (name === 'decision' ? [value] : []));
+    const changes: Record<string, (decisions: string[]) => string[]> = {
+      'one less': (decisions) => decisions.slice(1),
+      'one more': (decisions) => [...decisions, foreign],
+      another: (decisions) => [foreign, ...decisions.slice(1)],
+      order: (decisions) => decisions.toReversed(),
+      grant: ([first = '', ...others]) => [first.replace('api.lookup', 'api.leaderboard'), ...others],
+      limits: ([first = '', ...others]) => [first.replace('60%2F1m', '61%2F1m'), ...others],
+      expiry: ([first = '', ...others]) => [first.replace('expires=', 'expires=90d'), ...others],
+    };
+    const before = traces(world);
+    for (const [what, change] of Object.entries(changes)) {
+      const page = await choose(world, grace, list);
+      const form = withPasskey(page, grace.authenticator);
+      const sent = changed(form, change);
+      expect([what, JSON.stringify(sent) === JSON.stringify(form)]).toEqual([what, false]);
+      const answer = await send(world, grace, sent);
+      expect([what, answer.status, answer.refusal]).toEqual([what, 403, 'forbidden']);
+      expect(textOf(answer)).toContain('The passkey confirmed something else than this; nothing was done.');
+      await settleBackground(world.pages.background);
+      expect(traces(world)).toBe(before);
+    }
+    // Rejecting what was to be approved, and with another reason than was shown.
+    const approving = withPasskey(await choose(world, grace, list), grace.authenticator);
+    const turned = approving.map(([name, value]): [string, string] => [name === 'approve' ? 'reject' : name, value]);
+    expect((await send(world, grace, [...turned, ['reason', 'No.']])).status).toBe(403);
+    const asked = await choose(world, grace, list, 'reject');
+    const page = await send(world, grace, [...hiddenIn(asked), ['reason', 'No.']]);
+    const form = withPasskey(page, grace.authenticator).map(([name, value]): [string, string] => [
+      name,
+      name === 'reason' ? 'Never.' : value,
+    ]);
+    expect((await send(world, grace, form)).status).toBe(403);
+    expect(traces(world)).toBe(before);
+  });
+
+  test('an answer that was used, is another admin’s, or for the decision on one of them: nothing is done', async () => {
+    const { world, grace, keys } = await queueOf(3);
+    const hopper = await signInAdmin(world, 'Hopper');
+    const before = traces(world);
+    const foreign = withPasskey(await choose(world, grace, keys), hopper.authenticator);
+    expect((await send(world, grace, foreign)).status).toBe(403);
+    const graces = withPasskey(await choose(world, grace, keys), grace.authenticator);
+    expect((await send(world, hopper, graces)).status).toBe(403);
+    const one = withPasskey(await send(world, grace, [['approve', keys[0] as string]]), grace.authenticator);
+    const [, credential = ''] = one.find(([name]) => name === 'credential') ?? [];
+    const list = hiddenIn(await choose(world, grace, keys)).filter(([name]) => name !== 'credential');
+    expect((await send(world, grace, [...list, ['credential', credential]])).status).toBe(403);
+    expect(traces(world)).toBe(before);
+    const good = withPasskey(await choose(world, grace, keys), grace.authenticator);
+    expect((await send(world, grace, good)).status).toBe(303);
+    await settleBackground(world.pages.background);
+    const after = traces(world);
+    expect((await send(world, grace, good)).status).not.toBe(303);
+    expect(traces(world)).toBe(after);
+  });
+
+  test('an approval on other terms than asked for is shown as it was asked for, before anybody is asked for a passkey', async () => {
+    const { world, grace, keys } = await queueOf(2);
+    const page = await choose(world, grace, keys);
+    const form = changed(hiddenIn(page), (all) => all.map((one) => one.replace('60%2F1m', '999%2F1m')));
+    const again = await send(
+      world,
+      grace,
+      form.filter(([name]) => name !== 'credential'),
+    );
+    expect([again.status, again.body.includes('999/1m'), again.body.includes('60/1m')]).toEqual([200, false, true]);
+  });
+});
+
+describe('what was chosen', () => {
+  test('21 of them, none, one twice, no identifier, or two buttons', async () => {
+    const { world, grace, keys } = await queueOf(2);
+    const many = Array.from({ length: 21 }, (_, n) => `AAAAAA${10 + n}`);
+    const tooMany = await choose(world, grace, many);
+    expect([
+      tooMany.status,
+      textOf(tooMany).includes('At most 20 requests can be decided on at once; you chose 21.'),
+    ]).toEqual([422, true]);
+    const none = await choose(world, grace, []);
+    expect([none.status, textOf(none).includes('Choose at least one request.')]).toEqual([422, true]);
+    const twice = await choose(world, grace, [...keys, ...keys]);
+    expect(textOf(twice)).toContain('Approve 2 requests?');
+    for (const form of [
+      [...chosen(['<b>']), ['approve', '']],
+      [...chosen(keys), ['approve', ''], ['reject', '']],
+      chosen(keys),
+      [...hiddenIn(twice), ...hiddenIn(twice).filter(([name]) => name === 'decision')],
+    ] as [string, string][][]) {
+      expect((await send(world, grace, form)).refusal).toBe('bad_form');
+    }
+  });
+
+  test('those that can’t be decided on together are left out and named; the queue is shown again where none is left', async () => {
+    const { world, grace, keys } = await queueOf(6);
+    const { access } = world;
+    const [fine = '', rejected = '', banned = '', moved = '', erased = ''] = keys;
+    rejectKey(access, { identifier: rejected, reason: 'No.', by: onBox('root') });
+    changeByHand(access, 'user102', () => ({ banned: true }));
+    await importLines(access, [{ id: 103, username: 'user103', email: 'new@example.org' }]);
+    eraseProfile(access, 'user104', onBox('root'));
+    const { identifier: active } = await issue(access, { profile: 'ada' });
+    const page = await choose(world, grace, [...keys, active, '00000000']);
+    const text = textOf(page);
+    expect([page.status, text.includes('Approve 2 requests?')]).toEqual([200, true]);
+    for (const part of [
+      `Key ${rejected} is rejected; only pending keys can be approved.`,
+      `The profile user102 is banned`,
+      `The e-mail address of its profile was changed since key ${moved} was requested`,
+      `Key ${erased} is withdrawn`,
+      `Key ${active} is Active`,
+      'There is no key with this identifier',
+    ]) {
+      expect(text).toContain(part);
+    }
+    expect(text).toContain(fine);
+    const queue = await ask(world, QUEUE, grace);
+    for (const [key, isThere] of [
+      [fine, true],
+      [banned, false],
+      [moved, false],
+    ] as const) {
+      expect([key, queue.body.includes(`name="chosen" value="${key}"`)]).toEqual([key, isThere]);
+    }
+    const none = await choose(world, grace, [rejected, active]);
+    expect([none.status, none.refusal, none.body.includes('data-passkey')]).toEqual([422, 'refused_form', false]);
+  });
+});
+
+test('one that was renamed, decided on, banned or erased since is refused by itself, and the others are approved', async () => {
+  const { world, grace, keys } = await queueOf(6);
+  const { access } = world;
+  const hopper = await signInAdmin(world, 'Hopper');
+  const page = await choose(world, grace, keys);
+  const [renamed = '', rejected = '', banned = '', erased = '', ...fine] = keys;
+  await perform(access, onBox('owner'), OPERATIONS.edit, { identifier: renamed, name: 'Another name' });
+  await decideAs(world, hopper, rejected, [['operation', 'reject']]).then(async () => {
+    rejectKey(access, { identifier: rejected, reason: 'No.', by: onBox('root') });
+  });
+  changeByHand(access, 'user102', () => ({ banned: true }));
+  eraseProfile(access, 'user103', onBox('root'));
+  const answer = await send(world, grace, withPasskey(page, grace.authenticator));
+  await settleBackground(world.pages.background);
+  const text = textOf(await outcomesOf(world, grace, answer));
+  expect(text).toContain('2 of 6 mailed, 4 refused');
+  expect(text).toContain(`Key ${renamed} has changed meanwhile: it was renamed. Nothing was done.`);
+  expect(text).toContain(`Key ${rejected} has changed meanwhile: it is rejected now`);
+  expect(text).toContain('The profile user102 is banned; it can’t hold keys.'.replace('’', "'"));
+  expect(text).toContain(`Key ${erased} has changed meanwhile`);
+  expect(fine.map((key) => showKey(access, key).state)).toEqual(['Active', 'Active']);
+  expect([renamed, banned].map((key) => showKey(access, key).state)).toEqual(['pending', 'pending']);
+  expect(mailedSecrets(access, renamed).length + mailedSecrets(access, banned).length).toBe(0);
+});
+
+test('where every one of them has changed, nothing is used for it and the page shows them anew', async () => {
+  const { world, grace, keys } = await queueOf(2);
+  const page = await choose(world, grace, keys);
+  for (const identifier of keys) {
+    await perform(world.access, onBox('owner'), OPERATIONS.edit, { identifier, name: 'Another name' });
+  }
+  const answer = await send(world, grace, withPasskey(page, grace.authenticator));
+  expect([answer.status, answer.refusal, textOf(answer).includes('Another name')]).toEqual([
+    409,
+    'changed_since',
+    true,
+  ]);
+  expect(keys.map((key) => showKey(world.access, key).state)).toEqual(['pending', 'pending']);
+});
+
+test('two admins at once on the same list: each key is approved once, and each is told what became of theirs', async () => {
+  const { world, grace, keys } = await queueOf(5);
+  const hopper = await signInAdmin(world, 'Hopper');
+  const [ofGrace, ofHopper] = [await choose(world, grace, keys), await choose(world, hopper, keys)];
+  expect(textOf(await ask(world, `${QUEUE}/keys/${keys[2]}`, grace))).toContain('Admin Hopper is at it');
+  const answers = await Promise.all([
+    send(world, grace, withPasskey(ofGrace, grace.authenticator)),
+    send(world, hopper, withPasskey(ofHopper, hopper.authenticator)),
+  ]);
+  await settleBackground(world.pages.background);
+  const texts: string[] = [];
+  for (const [at, admin] of [grace, hopper].entries()) {
+    const answer = answers[at] as PageAnswer;
+    if (answer.status === 303) texts.push(textOf(await outcomesOf(world, admin, answer)));
+  }
+  const mailed = texts.map((text) => Number(/(\d) of 5 mailed/.exec(text)?.[1]));
+  expect(mailed.reduce((sum, one) => sum + one, 0)).toBe(5);
+  for (const key of keys) {
+    expect([showKey(world.access, key).state, mailedSecrets(world.access, key).length]).toEqual(['Active', 1]);
+    expect(keyHistory(world.access, key).filter(({ event }) => event === 'approval started').length).toBe(1);
+  }
+});
+
+describe('while the mails are on their way', () => {
+  /** A mail server that takes as many messages as it is told to. */
+  async function slow(count: number) {
+    let open = Promise.withResolvers<void>();
+    let begun = 0;
+    const smtp = await startSmtp({
+      onMessage: () => {
+        begun++;
+        return open.promise;
+      },
+    });
+    const made = await queueOf(count, { MAIL_URL: `smtp://127.0.0.1:${smtp.port}`, MAIL_FROM: 'keys@example.net' });
+    const page = await choose(made.world, made.grace, made.keys);
+    const answer = await send(made.world, made.grace, withPasskey(page, made.grace.authenticator));
+    const arrived = async (wanted: number) => {
+      while (begun < wanted) await Bun.sleep(5);
+      // So that one too many would have come.
+      await Bun.sleep(50);
+    };
+    const release = () => {
+      open.resolve();
+      open = Promise.withResolvers();
+    };
+    const attempts = () => made.keys.filter((key) => showKey(made.world.access, key).attempt !== null).length;
+    return { ...made, begun: () => begun, answer, arrived, release, attempts };
+  }
+
+  test('four at a time; the page tells of each, and is kept up to date', async () => {
+    const { world, grace, answer, arrived, release, attempts, begun } = await slow(6);
+    await arrived(4);
+    expect([begun(), attempts()]).toEqual([4, 4]);
+    const during = await outcomesOf(world, grace, answer);
+    expect(textOf(during)).toContain('0 of 6 mailed');
+    expect(during.body.match(/>mailing</g)?.length).toBe(4);
+    expect(during.body.match(/>waiting</g)?.length).toBe(2);
+    expect(during.body).toContain('data-result="open"');
+    expect(textOf(during)).toContain('Look again');
+    release();
+    await arrived(6);
+    expect(textOf(await outcomesOf(world, grace, answer))).toContain('4 of 6 mailed');
+    release();
+    await settleBackground(world.pages.background);
+    const after = await outcomesOf(world, grace, answer);
+    expect([textOf(after).includes('6 of 6 mailed'), after.body.includes('data-result="open"')]).toEqual([true, false]);
+  });
+
+  test('a stop begins no further one: those are named as not begun, and stay as they are', async () => {
+    const { world, grace, keys, answer, arrived, attempts } = await slow(7);
+    await arrived(4);
+    world.pages.isStopping = true;
+    await stopBackground(world.pages.background, 10);
+    expect(attempts()).toBe(4);
+    const restarted = { pages: createPages(world.access, () => {}) };
+    const text = textOf(await outcomesOf(restarted, grace, answer));
+    expect(text).toContain('0 of 7 mailed, 4 refused, 3 not begun');
+    expect(text).toContain('Still pending: choose it again.');
+    expect(keys.map((key) => showKey(world.access, key).state)).toEqual(keys.map(() => 'pending'));
+  });
+
+  test('the death of the thread half-way: the page tells of each from the database alone', async () => {
+    const { world, grace, answer, arrived, release } = await slow(6);
+    await arrived(4);
+    release();
+    await arrived(6);
+    // Whatever the thread knew is gone; the two that were under way are known to be so until their lease ends.
+    const restarted = { pages: createPages(world.access, () => {}) };
+    const during = await outcomesOf(restarted, grace, answer);
+    expect(textOf(during)).toContain('4 of 6 mailed');
+    expect(during.body.match(/>mailing</g)?.length).toBe(2);
+    world.clock.advance(world.access.approvalLeaseMs);
+    const after = textOf(await outcomesOf(restarted, grace, answer));
+    expect(after).toContain('4 of 6 mailed, 2 refused');
+    expect(after).toContain('nobody knows whether the mail with the secret was delivered');
+    release();
+    await settleBackground(world.pages.background);
+  });
+
+  test('an admin who is removed meanwhile begins no further one', async () => {
+    const { world, grace, answer, arrived, release, attempts } = await slow(7);
+    await arrived(4);
+    removeAdmin(world.access, 'Grace', onBox('root'));
+    release();
+    await settleBackground(world.pages.background);
+    expect(attempts()).toBe(4);
+    const [path = ''] = valuesOf(answer, 'location');
+    expect((await ask(world, path, grace)).status).toBe(303);
+  });
+});
+
+test('the outcomes are told to whoever decided, for an hour, and to nobody else', async () => {
+  const { world, grace, keys } = await queueOf(2);
+  const hopper = await signInAdmin(world, 'Hopper');
+  const page = await choose(world, grace, keys);
+  const answer = await send(world, grace, withPasskey(page, grace.authenticator));
+  await settleBackground(world.pages.background);
+  const [path = ''] = valuesOf(answer, 'location');
+  expect((await visit(world, path, grace)).status).toBe(200);
+  for (const other of [path.replace(/\d+$/, '0'), path.replace(/\d+$/, '999999'), path.replace(/\d+$/, '1x')]) {
+    expect((await visit(world, other, grace)).status).toBe(404);
+  }
+  expect((await visit(world, path, hopper)).status).toBe(404);
+  for (let minutes = 0; minutes < 60; minutes += 20) {
+    expect((await visit(world, path, grace)).status).toBe(200);
+    world.clock.advance(20 * 60_000);
+  }
+  expect((await visit(world, path, grace)).status).toBe(404);
+});
