@@ -6,6 +6,7 @@ import { MIGRATIONS } from '../db/migrations.ts';
 import { foreignOwner } from '../db/owner.ts';
 import { type AppError, fileRefusal } from '../errors.ts';
 import { makeReserve, refillReserve, refuseSecondName, spendReserve } from './disk.ts';
+import { refuseServed } from './serving.ts';
 import { copyBeforeMigration } from './snapshot.ts';
 
 /**
@@ -29,9 +30,9 @@ const MIGRATION_TIMEOUT_MS = 600_000;
 
 /**
  * Opens the main database. Throws `refused`, naming the path, if it is missing, too old, too new or another program's,
- * and `busy` if it stays locked. New files get mode 0600, a new folder 0700. Before an existing database is migrated it
- * is copied, and `onCopied` is called with the copy's path. With `mustExist` a missing or empty file is refused in
- * every mode.
+ * and `busy` if it stays locked. An older one is refused too while a server runs on it. New files get mode 0600, a new
+ * folder 0700. Before the tables of an existing database change it is copied, and `onCopied` is called with the copy's
+ * path. With `mustExist` a missing or empty file is refused in every mode.
  */
 export function openDatabase(
   path: string,
@@ -53,8 +54,11 @@ export function openDatabase(
       sqlite.run('PRAGMA secure_delete = ON');
       const state = schemaState(sqlite, path);
       if (isNeeded && state === 'new') throw missingDatabase(path, mode);
-      if (mayMigrate(mode, state)) migrateAsOne(sqlite, path, BUSY_TIMEOUT_MS[mode], onCopied);
-      else if (state === 'older' && mode !== 'look') {
+      if (mayMigrate(mode, state)) {
+        // A server of the version before has it open, and would answer every request with an error.
+        if (state === 'older') refuseServed(path);
+        migrateAsOne(sqlite, path, BUSY_TIMEOUT_MS[mode], onCopied);
+      } else if (state === 'older' && mode !== 'look') {
         const sentence = `The database ${path} has an older schema; "profilectl serve" migrates it when it starts.`;
         throw fileRefusal(sentence);
       }

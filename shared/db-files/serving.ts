@@ -21,7 +21,7 @@ export type ServingLock = { close: () => void };
 export function lockForServing(databasePath: string): ServingLock {
   const path = lockPathOf(databasePath);
   if (isOnReadOnlyDisk(databasePath)) {
-    if (isServed(databasePath) === true) throw isServedAlready(databasePath);
+    refuseServed(databasePath);
     return { close: () => {} };
   }
   let lock: Sqlite | null = null;
@@ -41,6 +41,11 @@ export function lockForServing(databasePath: string): ServingLock {
     if (fault?.code !== 'busy') throw fault ?? error;
     throw isServedAlready(databasePath);
   }
+}
+
+/** Throws `refused` while a server runs on this database. */
+export function refuseServed(databasePath: string): void {
+  if (isServed(databasePath) === true) throw isServedAlready(databasePath);
 }
 
 function isServedAlready(databasePath: string): AppError {

@@ -77,6 +77,16 @@ test('an older one is upgraded by serve only', async () => {
   openByNext(path, 'use').$client.close();
 });
 
+test('while a server of the version before runs, its database is not upgraded, and it goes on', async () => {
+  const DATABASE_PATH = join(tempFolder(), 'profiles.db');
+  const server = await startServerProcess({ DATABASE_PATH });
+  const refused = await profilectl(['serve', '--db', DATABASE_PATH], { program: NEXT.words });
+  expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining('A server is running on') });
+  expect((await fetch(`${server.url}/readyz`)).status).toBe(200);
+  expect(await server.end()).toBe(0);
+  expect(copies(join(DATABASE_PATH, '..'))).toEqual([]);
+});
+
 test('keys keep their order and what their table forbids where it is made anew', () => {
   const path = join(tempFolder(), 'profiles.db');
   const insert = (identifier: string) =>
