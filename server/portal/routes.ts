@@ -13,7 +13,7 @@ import { keyPage } from './owner/key.ts';
 import { keys } from './owner/keys.ts';
 import { newKeyPage, REQUEST_FIELDS, sendRequest } from './owner/new-key.ts';
 import { OWNER_ACTION_PAGES } from './owner/owner-action.ts';
-import { foundPage, giveBack } from './owner/report-leaked.ts';
+import { foundPage, reportLeaked } from './owner/report-leaked.ts';
 import { DECISION_FIELDS } from './passkeys/decision-form.ts';
 import { LINKED_FIELDS } from './passkeys/decision-link.ts';
 import { PASSKEY_FIELD } from './passkeys/passkey-form.ts';
@@ -134,7 +134,7 @@ export const PAGE_ROUTES: readonly PageRoute[] = [
     who: 'anyone',
     fields: { secret: 'secret' },
     writesMain: true,
-    act: giveBack,
+    act: reportLeaked,
   },
   ...OWNERS_PAGES,
   ...ADMINS_PAGES,

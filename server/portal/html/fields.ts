@@ -22,6 +22,8 @@ export type TextField = FieldParts & {
   type?: 'text' | 'email' | 'url' | 'number' | 'datetime-local' | 'date';
   bounds?: Bounds;
   size?: 'short';
+  /** Whether the cursor stands in it from the start: for the only field of a page. */
+  isFirst?: boolean;
 };
 
 /** The list of what is wrong, first in `<main>`, where the focus is: with a link to each field. Nothing without faults. */
@@ -61,8 +63,8 @@ export function hiddenField(name: string, value: string): Html {
 
 /** A field of one line, with its label, hint and fault. */
 export function textField(field: TextField): Html {
-  const { name, id = name, value, type = 'text', autocomplete = 'off', inputmode, size } = field;
-  const more = `${inputmode ? ` inputmode="${inputmode}"` : ''}${size ? ` class="${size}"` : ''}`;
+  const { name, id = name, value, type = 'text', autocomplete = 'off', inputmode, size, isFirst } = field;
+  const more = `${isFirst ? ' autofocus' : ''}${inputmode ? ` inputmode="${inputmode}"` : ''}${size ? ` class="${size}"` : ''}`;
   return around(
     field,
     html`<input id="${id}" name="${name}" type="${type}" value="${value}" autocomplete="${autocomplete}" autocapitalize="none" spellcheck="false"${raw(more)}${described(field)}>`,

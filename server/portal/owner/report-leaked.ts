@@ -8,12 +8,12 @@ import { formTo, NO_FAULTS, textArea } from '../html/fields.ts';
 import { oneValue } from '../requests/form.ts';
 import type { Outcome, Page, Visit } from '../requests/request-context.ts';
 
-/** `GET /developers/found`: where somebody who found a secret gives it back, without signing in. */
+/** `GET /developers/found`: where somebody who found a secret reports it, without signing in. */
 export function foundPage({ access: { config } }: Visit): Page {
   const field = textArea({
     name: 'secret',
-    label: 'The secret, or a text that has it',
-    hint: 'A secret begins with plk_. Up to ten in one text are looked for.',
+    label: 'The secret, or a text that contains it',
+    hint: 'A secret begins with plk_. Up to ten at once.',
     value: '',
     rows: 4,
     faults: NO_FAULTS,
@@ -21,8 +21,8 @@ export function foundPage({ access: { config } }: Visit): Page {
   return {
     title: 'Found a secret?',
     body: html`<h1>Found a secret?</h1>
-<p>If you have found the secret of an API key, in a public repository, a log or a screenshot, paste it here. An Active or suspended key that has it is revoked at once, and its owner and the admins are told. Nothing is kept of what you paste, and you are not asked who you are.</p>
-${formTo(publicPath(config, '/developers/found'), 'Give it back', field)}`,
+<p>Paste the secret of an API key that you found in a repository, a log or a screenshot. An Active or suspended key with it is revoked at once, and its owner and the admins are told. Nothing you paste is stored, and nobody asks who you are.</p>
+${formTo(publicPath(config, '/developers/found'), { text: 'Revoke it', isDangerous: true, cancel: publicPath(config, '/developers') }, field)}`,
   };
 }
 
@@ -30,7 +30,7 @@ ${formTo(publicPath(config, '/developers/found'), 'Give it back', field)}`,
  * `POST /developers/found`: revokes the Active and suspended keys whose secrets stand in the text, and says the same whatever was in it.
  * Throws `too_many_failures` where an address has sent 30 texts within a minute.
  */
-export function giveBack({ access, pages, form, client }: Visit): Outcome {
+export function reportLeaked({ access, pages, form, client }: Visit): Outcome {
   refuseMany(pages.foundTexts, client.address);
   endFoundKey(access, oneValue(form, 'secret'));
   return { seeOther: '/developers/found', flash: 'found' };
@@ -43,7 +43,7 @@ function refuseMany(foundTexts: Throttle, address: string): void {
   } catch (error) {
     if (!(error instanceof AppError)) throw error;
     const sentence =
-      'Too many texts came from this address within a minute; nothing was done with this one. Wait a little, then paste it again.';
+      'Too many texts came from this address within a minute, so nothing was done with this one. Wait a little, then paste it again.';
     throw new AppError('too_many_failures', sentence, error.details);
   }
 }

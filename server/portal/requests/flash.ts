@@ -7,13 +7,13 @@ const FLASHES = {
   'signed-in': 'You are signed in.',
   'signed-out': 'You are signed out.',
   'signed-out-here':
-    'This browser is signed out. The server could not store that the session is over: if somebody else may have its cookie, sign in again later, and end it under Sessions.',
-  'session-ended': 'That session is ended.',
-  'cli-ended': 'That profilectl is not let in any more.',
-  'sessions-ended': 'All your sessions are ended, and no profilectl is let in any more.',
-  'passkey-removed': 'The passkey is removed, and all your sessions are ended.',
+    'This browser is signed out, but the server could not store that the session has ended. If somebody else may have its cookie, sign in again later and end it under Sessions.',
+  'session-ended': 'Session ended.',
+  'cli-ended': 'That profilectl no longer has access.',
+  'sessions-ended': 'All your sessions have ended, and no profilectl has access any longer.',
+  'passkey-removed': 'Passkey removed. All your sessions have ended.',
   found:
-    'Thank you. If an Active or suspended key has a secret that stood in your text, it is revoked now, and its owner and the admins are told.',
+    'Thank you. Any Active or suspended key whose secret was in your text is revoked now, and its owner and the admins are told.',
 } as const;
 
 /** Which line: one of these, or that of an operation on keys, by the event that tells of it. */

@@ -43,7 +43,7 @@ export function refuseVisit(config: Config, report: Pages['report'], error: unkn
   const { html: text, contentSecurityPolicy } = layPage(config, visitor, {
     title: titleOf(status),
     refusal: code,
-    body: html`<h1>${titleOf(status)}</h1><p>${body.error}</p>${signsOut ? FORGOTTEN : ''}${hint(config, code, template)}${again ? sendAgain(config, again) : ''}`,
+    body: html`<h1>${titleOf(status)}</h1><p>${body.error}</p>${signsOut ? FORGOTTEN : ''}${hint(config, code, template, visitor)}${again ? sendAgain(config, again) : ''}`,
   });
   const answer = new Response(text, { status, headers: pageHeaders(contentSecurityPolicy) });
   answer.headers.set('X-Error-Code', code);
@@ -95,12 +95,19 @@ const TITLES: readonly [leastStatus: number, title: string][] = [
   [0, 'This can’t be done'],
 ];
 
-function hint(config: Config, code: ErrorCode, template: string): Html {
-  const home = html`<p><a href="${publicPath(config, '/developers')}">Go to the first page</a></p>`;
-  if (code !== 'signed_out') return home;
+function hint(config: Config, code: ErrorCode, template: string, visitor: Visitor | null): Html {
+  const [path, text] = WAYS_ON[visitor?.kind ?? 'nobody'];
+  if (code !== 'signed_out') return html`<p><a href="${publicPath(config, path)}">${text}</a></p>`;
   const signIn = template.startsWith('/developers/admin') ? '/developers/admin/sign-in' : '/developers/sign-in';
   return html`<p><a href="${publicPath(config, signIn)}" target="_blank">Sign in (in a new tab)</a></p>`;
 }
+
+/** Where each kind of visitor goes on. */
+const WAYS_ON = {
+  owner: ['/developers/keys', 'Go to your keys'],
+  admin: ['/developers/admin', 'Go to the requests'],
+  nobody: ['/developers', 'Go to the start page'],
+} as const;
 
 /** What was typed, and a button that sends it once more: nothing is lost while somebody signs in or waits. */
 function sendAgain(config: Config, again: NonNullable<Shown['again']>): Html {
@@ -108,7 +115,7 @@ function sendAgain(config: Config, again: NonNullable<Shown['again']>): Html {
   const { path, form, unseen } = again;
   const pairs = [...form].flatMap(([name, values]) => values.map((value) => ({ name, value })));
   const typed = pairs.filter(({ name }) => !unseen.includes(name));
-  return html`<p>What you typed is still here. When the trouble is over, send it again.</p>
+  return html`<p>What you typed is still here. Send it again once the problem is solved.</p>
 <form method="post" action="${publicPath(config, path)}">
 ${pairs.map(({ name, value }) => html`<textarea name="${name}" hidden>\n${value}</textarea>`)}
 <button>Send again</button>
@@ -116,6 +123,6 @@ ${pairs.map(({ name, value }) => html`<textarea name="${name}" hidden>\n${value}
 <dl class="typed">${typed.map(({ name, value }) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>`;
 }
 
-const GO_BACK = html`<p>What you sent is not repeated here. When the trouble is over, go back to the page before this one, and send it again.</p>`;
+const GO_BACK = html`<p>What you sent is not repeated here. Once the problem is solved, go back to the previous page and send it again.</p>`;
 
-const FORGOTTEN = html`<p>This browser is signed out all the same: it has forgotten its session.</p>`;
+const FORGOTTEN = html`<p>This browser is signed out all the same.</p>`;

@@ -12,7 +12,7 @@ import { oneValue } from '../requests/form.ts';
 import type { Outcome, Page, Visit } from '../requests/request-context.ts';
 import { type CliRequest, cliAnswer, cliParameters, readCliRequest } from './cli-request.ts';
 
-/** `GET /developers/cli`: asks whether a `profilectl` on another machine is to be let in. Throws `bad_parameter`. */
+/** `GET /developers/cli`: asks whether to allow a `profilectl` on another machine. Throws `bad_parameter`. */
 export function cliPage(visit: Visit): Page {
   return show(
     visit,
@@ -49,9 +49,9 @@ function show(visit: Visit, request: CliRequest): Page {
     : html`the owner of ${written(ownProfile(visit).username)}`;
   const fields = cliParameters(request).map(([name, value]) => hiddenField(name, value));
   return {
-    title: 'Let profilectl in?',
-    body: html`<h1>Let profilectl in?</h1>
-<p><strong>Only if you have just run <code>profilectl login</code> yourself.</strong> Whoever is let in acts as you.</p>
+    title: 'Allow profilectl to access your account?',
+    body: html`<h1>Allow profilectl to access your account?</h1>
+<p><strong>Only if you have just run <code>profilectl login</code> yourself.</strong> It will act as you.</p>
 ${factList([
   ['Machine', html`${written(request.machine)} (as it calls itself)`],
   ['This browser’s address', client.address],
@@ -59,13 +59,13 @@ ${factList([
   ['It may', isAdmin ? FOR_ADMINS : FOR_OWNERS],
 ])}
 <form method="post" action="${publicPath(access.config, '/developers/cli')}">${fields}${hiddenField('shown', shownAs(visit))}
-<p><button name="decision" value="let in">Let it in</button> <button name="decision" value="refuse" class="second">Don’t</button></p></form>
+<p class="buttons"><button name="decision" value="let in">Allow</button> <button name="decision" value="refuse" class="second">Cancel</button></p></form>
 <p>You can end it at any time under <a href="${publicPath(access.config, '/developers/sessions')}">Sessions</a>.</p>`,
   };
 }
 
 const FOR_OWNERS =
-  'see the keys of your profile, request, rename, withdraw and revoke them, for 90 days at most, and until it was not used for 30 days';
+  'see the keys of your profile, request, rename, withdraw and revoke them, for 90 days at most, or until unused for 30 days';
 
 const FOR_ADMINS =
   'read requests and keys, for 12 hours; each decision still asks for your passkey in a browser, where you see what is decided';
@@ -74,10 +74,10 @@ const FOR_ADMINS =
 function letIn(visit: Visit, request: CliRequest, code: string): Page {
   const goOn = answerTo(visit, request, { code });
   return {
-    title: 'profilectl is let in',
+    title: 'profilectl has access',
     goOn,
-    body: html`<h1>profilectl is let in</h1>
-<p>Your browser goes back to profilectl on ${written(request.machine)} now. <a href="${goOn}">Go there</a> where it does not by itself. If nothing is there any more, run <code>profilectl login</code> again.</p>`,
+    body: html`<h1>profilectl has access</h1>
+<p>Your browser goes back to profilectl on ${written(request.machine)} now. If it doesn’t, <a href="${goOn}">go there</a>. If nothing answers there, run <code>profilectl login</code> again.</p>`,
   };
 }
 
@@ -86,21 +86,21 @@ function codeToType(code: string, { machine }: CliRequest): Page {
     title: 'Type this code',
     body: html`<h1>Type this code</h1>
 <p><code data-copy="the code">${showCode(code)}</code></p>
-<p>Type it into the terminal in which <code>profilectl login</code> waits on ${written(machine)}. <strong>Only if you typed that command yourself; nobody will ask you for it.</strong></p>
-<p>It works once, for ${PURPOSES['sign-in code'].lifetimeMs / 60_000} minutes and ${PURPOSES['sign-in code'].tries} tries, and only there.</p>`,
+<p>Type it into the terminal where <code>profilectl login</code> is waiting on ${written(machine)}. <strong>Only if you typed that command yourself; nobody will ask you for it.</strong></p>
+<p>It works once, for ${PURPOSES['sign-in code'].lifetimeMs / 60_000} minutes and ${PURPOSES['sign-in code'].tries} tries.</p>`,
   };
 }
 
 function refused(visit: Visit, request: CliRequest): Page {
-  const body: Html = html`<h1>profilectl is not let in</h1>`;
+  const body: Html = html`<h1>profilectl has no access</h1>`;
   if (request.redirectUri === null) {
-    return { title: 'Not let in', body: html`${body}<p>Nothing was done. You can close this page.</p>` };
+    return { title: 'Cancelled', body: html`${body}<p>Nothing was done. You can close this page.</p>` };
   }
   const goOn = answerTo(visit, request, { error: 'access_denied' });
   return {
-    title: 'Not let in',
+    title: 'Cancelled',
     goOn,
-    body: html`${body}<p>Nothing was done. Your browser tells profilectl so now. <a href="${goOn}">Go there</a> where it does not by itself.</p>`,
+    body: html`${body}<p>Nothing was done. Your browser tells profilectl now. If it doesn’t, <a href="${goOn}">go there</a>.</p>`,
   };
 }
 

@@ -22,16 +22,16 @@ export function enterPage(visit: Visit): Page {
   const ends =
     session === null || isSame
       ? ''
-      : html`<p class="note">Somebody else is signed in with this browser. To continue ends that.</p>`;
+      : html`<p class="note">Somebody else is signed in with this browser. Continuing signs them out.</p>`;
   const form = formTo(
     publicPath(config, '/developers/enter'),
-    `Continue as ${username}`,
+    { text: `Continue as ${username}`, cancel: publicPath(config, '/developers') },
     hiddenField('ticket', ticket),
   );
   return {
     title: 'Continue',
     body: html`<h1>Continue as ${username}</h1>
-<p>You come from the platform, where you are signed in with this profile. Continue to request its API keys and to see them.</p>
+<p>You are signed in on the platform with this profile. Continue to request and see its API keys.</p>
 ${ends}${fault === null ? form : html`<p class="note">${fault}</p>`}`,
   };
 }

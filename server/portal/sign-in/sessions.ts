@@ -1,10 +1,11 @@
 import { AppError } from '../../../shared/errors.ts';
+import { browserName } from '../../../shared/mail-texts/browser-name.ts';
 import { endAllSignIns } from '../../../shared/sign-in/end-all.ts';
 import type { Listed, Session } from '../../../shared/sign-ins/row.ts';
 import { endSignIn, listSignIns, MOST_LISTED } from '../../../shared/sign-ins/sign-ins.ts';
 import { type Html, html } from '../../html.ts';
 import { publicPath } from '../../http/public-path.ts';
-import { timeText } from '../html/time.ts';
+import { relativeTime, timeText } from '../html/time.ts';
 import { written } from '../html/user-text.ts';
 import { readCookie, removeCookie } from '../requests/cookies.ts';
 import type { Outcome, Page, Visit } from '../requests/request-context.ts';
@@ -12,6 +13,7 @@ import type { Outcome, Page, Visit } from '../requests/request-context.ts';
 /** `GET /developers/sessions`: where this person is signed in, and was in the last 30 days; ends one or all. */
 export function sessions({ access, session }: Visit): Page {
   const own = session as Session;
+  const nowMs = access.clock.nowMs();
   const all = listSignIns(access, own.signed, 'browser');
   const logins = listSignIns(access, own.signed, 'profilectl');
   const path = (rest: string) => publicPath(access.config, `/developers/sessions/${rest}`);
@@ -19,27 +21,31 @@ export function sessions({ access, session }: Visit): Page {
     .filter(isAlive)
     .map(
       (one) =>
-        html`<li>${describe(one)}${one.id === own.id ? html` <strong>This browser.</strong>` : ''}${endForm(path(`${one.id}/end`), html`the session from ${timeText(one.startedAtMs)}`)}</li>`,
+        html`<li>${describe(one, nowMs)}${one.id === own.id ? html` <strong>This browser.</strong>` : ''}${endForm(path(`${one.id}/end`), html`the session from ${timeText(one.startedAtMs)}`)}</li>`,
     );
   const livingLogins = logins
     .filter(isAlive)
     .map(
       (one) =>
-        html`<li>${describeLogin(one)}${endForm(path(`cli/${one.identifier}/end`), html`profilectl on ${written(one.machine)} from ${timeText(one.startedAtMs)}`)}</li>`,
+        html`<li>${describeLogin(one, nowMs)}${endForm(path(`cli/${one.identifier}/end`), html`profilectl on ${written(one.machine)} from ${timeText(one.startedAtMs)}`)}</li>`,
     );
   const ended = [
-    ...all.filter(isOver).map((one) => html`<li>${describe(one)} Ended ${timeText(one.endedAtMs)}.</li>`),
-    ...logins.filter(isOver).map((one) => html`<li>${describeLogin(one)} Ended ${timeText(one.endedAtMs)}.</li>`),
+    ...all
+      .filter(isOver)
+      .map((one) => html`<li>${describe(one, nowMs)} Ended ${relativeTime(one.endedAtMs, nowMs)}.</li>`),
+    ...logins
+      .filter(isOver)
+      .map((one) => html`<li>${describeLogin(one, nowMs)} Ended ${relativeTime(one.endedAtMs, nowMs)}.</li>`),
   ];
   const isCut = Math.max(all.length, logins.length) >= MOST_LISTED;
   return {
     title: 'Sessions',
     body: html`<h1>Sessions</h1>
-<p>Where you are signed in. If you don’t know one of these, end them all, and tell whoever runs this service.</p>
+<p>Where you are signed in. Don’t recognise one? End all, and tell whoever runs this service.</p>
 <ul class="plain">${living}</ul>
 ${livingLogins.length === 0 ? '' : html`<h2>profilectl on other machines</h2><ul class="plain">${livingLogins}</ul>`}
-${isCut ? html`<p>These are the newest ${MOST_LISTED}. Ending all ends the others too.</p>` : ''}
-<form method="post" action="${path('end-all')}"><button class="danger">End all, and sign out here too</button></form>
+${isCut ? html`<p>These are the latest ${MOST_LISTED}. “End all” ends the others too.</p>` : ''}
+<form method="post" action="${path('end-all')}"><button class="danger">End all, this browser too</button></form>
 ${ended.length === 0 ? '' : html`<h2>Ended in the last 30 days</h2><ul>${ended}</ul>`}`,
   };
 }
@@ -57,18 +63,13 @@ function endForm(action: string, what: Html): Html {
 <form method="post" action="${action}"><button class="second">End<span class="unseen"> ${what}</span></button></form>`;
 }
 
-function describe({ startedAtMs, lastUsedAtMs, client: { address, agent } }: Listed<'browser'>): Html {
-  return html`Signed in ${timeText(startedAtMs)} from ${address}, last used ${timeText(lastUsedAtMs)}${agent === '' ? '' : html`, with <q>${agent}</q>`}.`;
+function describe({ startedAtMs, lastUsedAtMs, client: { address, agent } }: Listed<'browser'>, nowMs: number): Html {
+  return html`<strong>${browserName(agent)}</strong>, signed in ${relativeTime(startedAtMs, nowMs)} from ${address}, last used ${relativeTime(lastUsedAtMs, nowMs)}.`;
 }
 
-function describeLogin({
-  identifier,
-  machine,
-  startedAtMs,
-  lastUsedAtMs,
-  client: { address },
-}: Listed<'profilectl'>): Html {
-  return html`profilectl on ${written(machine)}, let in ${timeText(startedAtMs)} from ${address}, last used ${timeText(lastUsedAtMs)}, token <code>${identifier}</code>.`;
+function describeLogin(login: Listed<'profilectl'>, nowMs: number): Html {
+  const { identifier, machine, startedAtMs, lastUsedAtMs, client } = login;
+  return html`<strong>profilectl on ${written(machine)}</strong>, allowed ${relativeTime(startedAtMs, nowMs)} from ${client.address}, last used ${relativeTime(lastUsedAtMs, nowMs)}, token <code>${identifier}</code>.`;
 }
 
 /** `POST /developers/sessions/:id/end`. Throws `not_found` where this person has no living session of this number. */

@@ -34,9 +34,9 @@ export function signIn(visit: Visit): Outcome {
 }
 
 const SENTENCES = {
-  malformed: 'Enter the code of the mail: eight letters and digits, like 7Q2M-X0A1.',
+  malformed: 'Enter the code from the mail: eight letters and digits, such as 7Q2M-X0A1.',
   wrong:
-    'This code does not work: it is mistyped, was used already, is older than 10 minutes, or was asked for in another browser. After five tries you need a new one.',
+    'This code does not work: it is mistyped, already used, older than 10 minutes, or was requested in another browser. After five tries you need a new one.',
 } as const;
 
 function show(visit: Visit, typed: string, faults: Faults): Page {
@@ -46,22 +46,23 @@ function show(visit: Visit, typed: string, faults: Faults): Page {
   return {
     title,
     body: html`${errorSummary(faults)}<h1>${title}</h1>
-<p>If that username and that address belong together, a mail with a code is on its way. The code works for 10 minutes, once, and only in this browser.</p>
+<p>If username and address belong together, a mail with a code is on its way. It works once, for 10 minutes, in this browser.</p>
 ${formTo(
   publicPath(config, '/developers/sign-in/code'),
   'Sign in',
   textField({
     name: 'code',
     label: 'Code',
-    hint: 'Eight letters and digits. Capitals, hyphens and spaces don’t matter.',
+    hint: 'Eight letters and digits, such as 7Q2M-X0A1.',
     value: typed,
     autocomplete: 'one-time-code',
+    isFirst: true,
     size: 'short',
     faults,
   }),
   hiddenField('next', nextOf(visit)),
 )}
 <h2>No mail?</h2>
-<p>Look among unwanted mail, and whether you typed both rightly: <a href="${again}">ask again</a>. For one username and address a mail is sent at most once a minute, 5 times an hour and 10 times a day; from one network 10 times an hour. Beyond that nothing is sent, and an earlier code for the same username and address still works in the browser that asked for it.</p>`,
+<p>Nothing after a minute? Check your spam folder, or <a href="${again}">start again</a> and check both fields. We send at most 5 codes an hour; an earlier one still works in this browser.</p>`,
   };
 }

@@ -24,7 +24,7 @@ export function askForCode(visit: Visit): Outcome {
   const typed = { name: oneValue(form, 'name').trim(), address: oneValue(form, 'address').trim() };
   if (faultOf(visit) !== null) return { ...show(visit, typed, NO_FAULTS), refusal: 'no_sign_in' };
   const faults = new Map<string, string>();
-  if (typed.name === '') faults.set('name', 'Enter your username, or an alias of it.');
+  if (typed.name === '') faults.set('name', 'Enter your username or an alias.');
   if (!typed.address.includes('@')) faults.set('address', 'Enter your e-mail address, like name@example.org.');
   if (faults.size > 0) return { ...show(visit, typed, faults), refusal: 'refused_form' };
   const browser = {
@@ -59,7 +59,7 @@ function show(visit: Visit, typed: { name: string; address: string }, faults: Fa
     textField({
       name: 'name',
       label: 'Username',
-      hint: 'Or an alias of it.',
+      hint: 'Or an alias.',
       value: typed.name,
       autocomplete: 'username',
       faults,
@@ -67,7 +67,7 @@ function show(visit: Visit, typed: { name: string; address: string }, faults: Fa
     textField({
       name: 'address',
       label: 'E-mail address',
-      hint: 'The one that this platform knows of you.',
+      hint: 'The one on file for your profile.',
       value: typed.address,
       type: 'email',
       autocomplete: 'email',
@@ -78,7 +78,7 @@ function show(visit: Visit, typed: { name: string; address: string }, faults: Fa
   return {
     title,
     body: html`${errorSummary(faults)}<h1>${title}</h1>
-<p>Where both belong to the same profile, a mail with a code goes to that address.</p>
+<p>Enter your username and the e-mail address of that profile. If they belong together, we mail you a code.</p>
 ${formTo(publicPath(config, '/developers/sign-in'), 'Send me a code', ...fields)}
 ${admins}`,
   };

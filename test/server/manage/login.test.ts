@@ -128,7 +128,9 @@ describe('POST /manage/v1/token', () => {
       person: { kind: 'owner', profileId: 7 },
     });
     const { body } = await visit(world, '/developers/sessions', { cookie });
-    expect(body).toMatch(/profilectl on <bdi>laptop<\/bdi>, let in <time[^>]+>[^<]+<\/time> from 127\.0\.0\.1/);
+    expect(body).toMatch(
+      /profilectl on <bdi>laptop<\/bdi><\/strong>, allowed <time[^>]+>[^<]+<\/time> from 127\.0\.0\.1/,
+    );
     await settleBackground(world.pages.background);
     const told = access.db.$client.query("SELECT about FROM notices WHERE kind = 'new-sign-in'").values();
     expect(JSON.parse(told.at(-1)?.[0] as string)).toEqual({ address: '127.0.0.1', agent: 'profilectl on laptop' });

@@ -28,8 +28,8 @@ test('a key whose time is over is shown as expired, though nobody has stored tha
       await visit(world, `/developers/keys/${identifier}`, { cookie }),
     ];
     expect([list.status, page.status]).toEqual([200, 200]);
-    expect(list.body).toContain('0 of 3 places are taken');
-    expect(page.body).toContain('Its time was over <time datetime="2026-01-01T00:01:30.000Z">');
+    expect(list.body).toContain('0 of 3 keys used');
+    expect(page.body).toContain('Expired <time datetime="2026-01-01T00:01:30.000Z">');
     return page.body;
   };
   const unstored = await looks();

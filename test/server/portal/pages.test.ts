@@ -251,7 +251,7 @@ test('of ever so many sessions the newest are listed, and all can be ended', asy
   for (let times = 0; times < MOST_LISTED + 20; times++) signInOwner(at.access, 7);
   const cookie = signInOwner(at.access, 7);
   const { body } = await visit(at, '/developers/sessions', { cookie });
-  expect([body.split('Signed in <time').length - 1, body.includes(`the newest ${MOST_LISTED}`)]).toEqual([200, true]);
+  expect([body.split(', signed in <time').length - 1, body.includes(`the latest ${MOST_LISTED}`)]).toEqual([200, true]);
   expect(body).toContain('This browser.');
   await visit(at, '/developers/sessions/end-all', { form: {}, cookie });
   expect(countUnended(at.access.sessions, 'browser')).toBe(0);

@@ -97,9 +97,9 @@ describe.skipIf(!hasChromium)('profilectl login', () => {
     const state = 'a state & more';
     const { page, troubles } = await openPage(OWN + cliPath({ redirect_uri: redirectUri, state }), NARROW);
     await signIn(page);
-    await heading(page, 'Let profilectl in?');
+    await heading(page, 'Allow profilectl to access your account?');
     expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(320);
-    await tabTo(page, 'Let it in');
+    await tabTo(page, 'Allow');
     await page.keyboard.press('Enter');
     const { code = '', ...rest } = await told;
     noteToken(code);
@@ -111,12 +111,12 @@ describe.skipIf(!hasChromium)('profilectl login', () => {
     expect(readSignIn(world.access, 'profilectl', token)?.person).toMatchObject({ kind: 'owner', profileId: ADA.id });
   }, 60_000);
 
-  test('tells profilectl that it is not let in, shows a code to type, and has nothing that axe finds', async () => {
+  test('tells profilectl that it was not allowed, shows a code to type, and has nothing that axe finds', async () => {
     const { told, redirectUri } = listen();
     const { page, troubles } = await openPage(`${OWN}/developers/found`, WIDE);
     await keepCookie(page);
     await page.goto(OWN + cliPath({ redirect_uri: redirectUri }));
-    await page.getByRole('button', { name: 'Don’t' }).click();
+    await page.getByRole('button', { name: 'Cancel' }).click();
     expect(await told).toEqual({ error: 'access_denied', state: 'a state', iss: OWN });
     await heading(page, 'Done');
     await page.goto(OWN + cliPath({ redirect_uri: null, state: null, machine: 'm'.repeat(64) }));
@@ -124,7 +124,7 @@ describe.skipIf(!hasChromium)('profilectl login', () => {
       await page.setViewportSize({ width, height: 844 });
       await look(page, width);
     }
-    await page.getByRole('button', { name: 'Let it in' }).click();
+    await page.getByRole('button', { name: 'Allow', exact: true }).click();
     await heading(page, 'Type this code');
     noteMail((await page.locator('code[data-copy]').textContent()) ?? '');
     for (const width of [320, 1280]) {
@@ -135,8 +135,8 @@ describe.skipIf(!hasChromium)('profilectl login', () => {
     // Where nobody listens any more, the page stays with its link.
     await page.route('http://127.0.0.1:4711/**', (route) => route.abort('aborted'));
     await page.goto(OWN + cliPath());
-    await page.getByRole('button', { name: 'Let it in' }).click();
-    await heading(page, 'profilectl is let in');
+    await page.getByRole('button', { name: 'Allow', exact: true }).click();
+    await heading(page, 'profilectl has access');
     await look(page, 1280);
     const link = await page.getByRole('link', { name: 'Go there' }).getAttribute('href');
     noteToken(new URL(link ?? '').searchParams.get('code') ?? '');
@@ -173,7 +173,7 @@ describe.skipIf(!hasChromium)('profilectl login', () => {
     expect(page.frames().map((frame) => frame.url())).toEqual([`${SIBLING}/`, 'chrome-error://chromewebdata/']);
     // The same form of the page itself lets it in.
     await page.goto(OWN + cliPath({ redirect_uri: null }));
-    await page.getByRole('button', { name: 'Let it in' }).click();
+    await page.getByRole('button', { name: 'Allow', exact: true }).click();
     await heading(page, 'Type this code');
     noteMail((await page.locator('code[data-copy]').textContent()) ?? '');
     expect(codes()).not.toEqual(before);

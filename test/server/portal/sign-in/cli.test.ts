@@ -63,7 +63,7 @@ test('looking changes nothing, letting in makes a code, and not letting in makes
     iss: access.config.publicUrl,
   });
   // The link for browsers that don't go on by themselves.
-  expect(let_in.body).toContain(`<a href="${Bun.escapeHTML(there.href)}">Go there</a>`);
+  expect(let_in.body).toContain(`<a href="${Bun.escapeHTML(there.href)}">go there</a>`);
   expect(valuesOf(let_in, 'location')).toEqual([]);
 });
 
@@ -85,7 +85,11 @@ test('a form without a decision, or shown to somebody else, asks again and makes
     [[...fields, ['decision', 'let in']], bea],
   ] as [[string, string][], string][]) {
     const { status, body } = await visit(world, '/developers/cli', { form, cookie: as });
-    expect([status, body.includes('<h1>Let profilectl in?</h1>'), goOnIn(body)]).toEqual([200, true, null]);
+    expect([status, body.includes('<h1>Allow profilectl to access your account?</h1>'), goOnIn(body)]).toEqual([
+      200,
+      true,
+      null,
+    ]);
   }
   // Whoever is signed out meanwhile is offered to send it again, which asks again.
   const out = await visit(world, '/developers/cli', { form: [...fields, ['decision', 'let in']] });
