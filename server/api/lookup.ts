@@ -1,4 +1,5 @@
 import { Elysia } from 'elysia';
+import { tagOf } from '../../shared/profiles/lookup/cache.ts';
 import type { Found, Way } from '../../shared/profiles/lookup/lookup.ts';
 import { pathParameter, queryParameters } from '../http/parameters.ts';
 import { publicPath } from '../http/public-path.ts';
@@ -15,13 +16,13 @@ export function lookup(serving: Serving) {
     (way: Way) =>
     ({ request, path, route }: Asked) => {
       const found = serving.lookup.profile(way, readName(request, path, route));
-      return { body: found.text.body, headers: locationOf(serving, found, '') };
+      return { body: found.text.body, etag: tagOf(found.text), headers: locationOf(serving, found, '') };
     };
   const linksBy =
     (way: Way) =>
     ({ request, path, route }: Asked) => {
       const found = serving.lookup.links(way, readName(request, path, route));
-      return { body: found.text.body, headers: locationOf(serving, found, '/links') };
+      return { body: found.text.body, etag: tagOf(found.text), headers: locationOf(serving, found, '/links') };
     };
   return new Elysia({ name: 'lookup' })
     .use(withPermission(serving, 'api.lookup'))

@@ -6,10 +6,13 @@ import { rateLimit, rateLimitPolicy } from './quota.ts';
 import type { RequestState } from './request-state.ts';
 import { bufferedBody, type SendBuffers } from './send-buffer-limit.ts';
 
-/** What a route returns: the body of a 200, or an empty body and a Location; and the headers that only this answer has. */
+/**
+ * What a route returns: the body of a 200, or an empty body and a Location; and the headers that only this answer has. `etag`
+ * is the body's tag, where that is known already.
+ */
 export type Answer = {
   readonly body: string | Body;
-  readonly etag?: undefined;
+  readonly etag?: string;
   readonly headers?: Record<string, string> | undefined;
   readonly status?: 302;
 };
@@ -77,15 +80,14 @@ export function answerTo(
   state: RequestState,
   answer: Answer | KeptAnswer,
 ): Response {
-  if (state.key === null || answer.etag !== undefined) return answerAnyone(sending.answers, request, state, answer);
+  if (state.key === null || 'gzip' in answer) return answerAnyone(sending.answers, request, state, answer);
   return answerKey(sending, request, state, answer);
 }
 
 /** With an ETag, or a 304 where the client has this body already. Throws `busy` where {@link bufferedBody} does. */
 function answerKey(sending: Sending, { headers }: Request, state: RequestState, answer: Answer): Response {
   const { found, unchanged } = sending.answers;
-  const { body, headers: more } = answer;
-  const etag = etagOf(body);
+  const { body, etag = etagOf(body), headers: more } = answer;
   if (body.length > LARGE_BYTES) collectAfterLargeText(sending.collector, body.length);
   const isUnchanged = matches(headers.get('if-none-match'), etag);
   const init = isUnchanged ? unchanged : found;

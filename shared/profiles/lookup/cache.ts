@@ -2,12 +2,13 @@ import { prepareChanges } from '../../db/changes.ts';
 import type { Sqlite } from '../../db/connect.ts';
 import { onView, type Reader } from '../../db/reader.ts';
 import { AppError } from '../../errors.ts';
+import { etagOf } from '../../etag.ts';
 import { foldName } from '../name.ts';
 import { type BoundedCache, createAdmissionFilter, createBoundedCache } from './bounded-cache.ts';
 import { linksBodyOf, PROFILE_BODY } from './public.ts';
 
-/** A response body as JSON text. */
-export type Text = { readonly body: string };
+/** A response body as JSON text, and its entity tag once {@link tagOf} has made that. */
+export type Text = { readonly body: string; etag: string | null };
 
 /** The public JSON of a profile (the SimplifiedProfile, or its links) as it was read from the database once. */
 export type CachedProfile = Text & {
@@ -49,8 +50,8 @@ type NameEntry = { id: number; stamp: number };
 /** The limits of both caches in bytes. The entries for names and auth IDs take half as much again. */
 const MAX_BYTES = { profiles: 8 * 1024 * 1024, links: 4 * 1024 * 1024 };
 
-/** The size of a cached profile besides its texts: an object, the headers of two strings, a slot in the map. */
-const PROFILE_BYTES = 300;
+/** The size of a cached profile besides its texts: an object, the headers of two strings, the tag, a slot in the map. */
+const PROFILE_BYTES = 350;
 
 /** The size of the entry for a name or an auth ID besides its text. */
 const NAME_BYTES = 100;
@@ -115,6 +116,12 @@ export function prepareProfiles(reader: Reader, maxBytes = MAX_BYTES): Sources {
   return { profiles, profileOnce: profiles.once, links, onChange: (act) => void listeners.push(act) };
 }
 
+/** The entity tag of a text. It is made once, because hashing a cached text would be a tenth of the work of its answer. */
+export function tagOf(text: Text): string {
+  text.etag ??= etagOf(text.body);
+  return text.etag;
+}
+
 /** Makes a cache entry of a row. Throws `internal` if the row has no body. */
 function cachedProfileOf({ id, username, body }: Row, stamp: number): CachedProfile {
   if (body === null) {
@@ -122,7 +129,7 @@ function cachedProfileOf({ id, username, body }: Row, stamp: number): CachedProf
   }
   const folded = foldName(username);
   // If both are equal, the entry holds the same string twice, which takes the memory of one.
-  return { id, stamp, username: folded === username ? folded : username, folded, body };
+  return { id, stamp, username: folded === username ? folded : username, folded, body, etag: null };
 }
 
 /**
