@@ -40,7 +40,7 @@ test('it is accepted as it is, and with every line in force that can be, in whic
   expect(parseEnv(TEXT)).toEqual(Object.fromEntries(set.map(({ name, value }) => [name, value])));
   expect(set.map(({ name }) => name)).toEqual(['DATABASE_PATH', 'TRUSTED_PROXIES']);
   expect(() => readConfig(parseEnv(TEXT))).not.toThrow();
-  const others = ENTRIES.filter(({ name }) => !/_FILE$|^METRICS_TOKEN$/.test(name));
+  const others = ENTRIES.filter(({ name }) => !/_FILE$|^METRICS_TOKEN$|^PUBLIC_LOGO$/.test(name));
   const config = readConfig(Object.fromEntries(others.map(({ name, value }) => [name, value])));
   expect(config).toMatchObject({ publicUrl: 'https://api.example.org', contact: 'support@example.org', workers: 1 });
 });
