@@ -14,9 +14,9 @@ export type Deciding = { name: string; operation: Decision['operation']; sinceMs
  * five minutes, and has not done it yet. Throws `busy`.
  */
 export function othersDeciding(access: Access, identifier: string, admin: string): Deciding[] {
-  // Each challenge is about a list of decisions; one of an earlier version, which is no list, is about none.
+  // Each challenge is about a list of decisions.
   const said = (member: keyof Decision) => sql<string>`json_extract(decision.value, ${`$.${member}`})`;
-  const decisions = sql`json_each(iif(json_type(${tickets.about}) = 'array', ${tickets.about}, '[]')) AS decision`;
+  const decisions = sql`json_each(${tickets.about}) AS decision`;
   const isOpen = and(
     isNull(tickets.usedAt),
     isLive({ begunAt: tickets.madeAt, until: tickets.until }, access.clock.nowMs()),

@@ -31,7 +31,7 @@ export const profiles = sqliteTable(
     email: text(),
     /**
      * Tells an inserted row from an earlier one with the same id: a random number of 53 bits that INSERT draws and no UPDATE
-     * changes; 0 in rows that are older than this column. Sign-ins are bound to it.
+     * changes; 0 in rows of some commits before version 0.1.0. Sign-ins are bound to it.
      */
     generation: integer().notNull().default(0),
     /**
@@ -41,7 +41,8 @@ export const profiles = sqliteTable(
     addressChanges: integer('address_changes').notNull().default(0),
     /**
      * When the row, its names or its links were last written, or confirmed by a platform or a command: lines of a file that
-     * was read before are left out (`shared/profiles/edit/newer.ts`). 0 in rows that are older than this column.
+     * was read before are left out (`shared/profiles/edit/newer.ts`). 0 in rows of some commits before
+     * version 0.1.0.
      */
     writtenAt: integer('written_at').notNull().default(0),
   },

@@ -306,6 +306,26 @@ describe('db restore', () => {
     expect(applied()).toBe(NEXT_MIGRATIONS.length);
   });
 
+  test.each([
+    ['an empty file', (db: string) => writeFileSync(db, '')],
+    [
+      'a database of a commit before version 0.1.0 without some tables',
+      (db: string) => {
+        const sqlite = openBare(db, 'write');
+        for (const table of ['erased_profiles', 'platform_tokens', 'passkeys', 'admins'])
+          sqlite.run(`DROP TABLE ${table}`);
+        sqlite.close();
+      },
+    ],
+  ])('%s is replaced like any other database, and not called damaged', async (_what, make) => {
+    const { db, file, run, names, aside } = await world();
+    make(db);
+    const done = await run('db', 'restore', file, '--yes');
+    expect(done).toMatchObject({ code: 0, stderr: expect.not.stringContaining('damaged') });
+    expect(await names()).toEqual(['ada']);
+    expect(aside()).not.toEqual([]);
+  });
+
   test('a database that is too damaged to read is kept aside all the same', async () => {
     const { folder, db, file, run, names, aside } = await world();
     writeFileSync(db, 'the disk has eaten it '.repeat(1000));
