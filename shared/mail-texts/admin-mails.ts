@@ -25,10 +25,10 @@ export type RequestNews = WaitingRequest & { to: string } & Asked & Paged;
 /** Tells the admin that a request waits, with all that its owner wrote. */
 export function requestMail(news: RequestNews): Mail {
   const { identifier } = news;
-  return compose('request', news, `API key request ${identifier} waits for a decision`, [
+  return compose('request', news, `API key request ${identifier} is waiting for a decision`, [
     {
       kind: 'paragraph',
-      text: `Somebody asks for a key to the ${news.publicName} API. What follows is as they wrote it.`,
+      text: `Somebody requested a key to the ${news.publicName} API. What follows is as they wrote it.`,
     },
     { kind: 'facts', facts: factsOf(news) },
     { kind: 'paragraph', text: 'Description:' },
@@ -49,15 +49,20 @@ const MOST_LISTED = 50;
 export function requestsMail(news: { to: string; requests: readonly WaitingRequest[] } & Asked & Paged): Mail {
   const { requests, pages } = news;
   const more = requests.length - MOST_LISTED;
-  return compose('request', { ...news, identifier: '' }, `${requests.length} API key requests wait for a decision`, [
-    {
-      kind: 'paragraph',
-      text: `These requests for keys to the ${news.publicName} API have come since the last mail about requests. What follows is as their owners wrote it.`,
-    },
-    ...requests.slice(0, MOST_LISTED).map((one): Block => ({ kind: 'facts', facts: factsOf(one) })),
-    ...(more > 0 ? [{ kind: 'paragraph' as const, text: `${more} more are not listed here.` }] : []),
-    ...deciding(pages, '', ['approve', 'show <identifier>']),
-  ]);
+  return compose(
+    'request',
+    { ...news, identifier: '' },
+    `${requests.length} API key requests are waiting for a decision`,
+    [
+      {
+        kind: 'paragraph',
+        text: `These requests for keys to the ${news.publicName} API have come since the last mail about requests. What follows is as their owners wrote it.`,
+      },
+      ...requests.slice(0, MOST_LISTED).map((one): Block => ({ kind: 'facts', facts: factsOf(one) })),
+      ...(more > 0 ? [{ kind: 'paragraph' as const, text: `${more} more are not listed here.` }] : []),
+      ...deciding(pages, '', ['approve', 'show <identifier>']),
+    ],
+  );
 }
 
 /** Tells the admin that somebody found the secret of a key, which was revoked for that. */
@@ -79,7 +84,7 @@ export function exposureMail(
         fact('When', timeInWords(news.atMs)),
       ],
     },
-    { kind: 'paragraph', text: 'Its history and its usage may tell whether somebody else used it:' },
+    { kind: 'paragraph', text: 'Its history and usage may show whether somebody else used it:' },
     { kind: 'code', text: commands([`show ${identifier}`, `usage ${identifier}`]) },
     ...pageLink(news.pages, 'Or on its page', `/keys/${identifier}`),
   ]);
@@ -88,7 +93,7 @@ export function exposureMail(
 function factsOf(request: WaitingRequest): Fact[] {
   return [
     fact('Identifier', request.identifier),
-    ...(request.successorOf === null ? [] : [fact('Successor of', request.successorOf)]),
+    ...(request.successorOf === null ? [] : [fact('Replaces', request.successorOf)]),
     fact('Profile', foreign(request.profile)),
     fact('Name', foreign(request.keyName)),
     fact('Permissions', ...request.requestedPermissions),

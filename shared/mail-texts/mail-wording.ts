@@ -22,7 +22,7 @@ export function expiryInWords(ms: number | null): string {
 /** Says what becomes of the key that this one succeeds, and what its owner is to do; nothing where it succeeds none. */
 export function successionBlocks(identifier: string, predecessor: Predecessor | null): Block[] {
   if (predecessor === null) return [];
-  const text = `This key is the successor of your key ${predecessor.identifier}. ${predecessorText(identifier, predecessor)}`;
+  const text = `This key replaces your key ${predecessor.identifier}. ${predecessorText(identifier, predecessor)}`;
   return [{ kind: 'paragraph', text }];
 }
 
@@ -31,7 +31,7 @@ function predecessorText(identifier: string, { identifier: old, endsAtMs, isOver
   const end = endsAtMs === null ? null : timeInWords(endsAtMs);
   if (isSuspended) return `Key ${old} is suspended and refused${end === null ? '' : `; it ends at ${end}`}.`;
   const until = end === null ? '' : ` until ${end}, when ${old} ends`;
-  return `Both keys work${until}. Put the secret of ${identifier} in the place of the old one before you stop using ${old}.`;
+  return `Both keys work${until}. Give your program the secret of ${identifier} before you stop using ${old}.`;
 }
 
 /**

@@ -47,14 +47,14 @@ export function approvalMail(news: ApprovalNews): Mail {
     { kind: 'code', text: news.secret },
     {
       kind: 'paragraph',
-      text: 'The service keeps no copy and will not send it again, so store it now. It voids every secret that an earlier mail gave for this key.',
+      text: 'The service keeps no copy and will not send it again, so store it now. A secret in an earlier mail about this key no longer works.',
     },
     { kind: 'facts', facts: grantFacts(news) },
     ...successionBlocks(identifier, news.predecessor),
     { kind: 'heading', text: 'Try it' },
     {
       kind: 'paragraph',
-      text: 'Paste this line into a terminal, then paste the secret and press Enter. The secret is not shown and does not enter the history. The answer lists what the key may do and costs none of its requests. If it says that the key is not valid, look for a newer mail about this key: only the latest secret works.',
+      text: 'Paste this line into a terminal, then paste the secret and press Enter. The secret is not shown and does not enter the history of the shell. The answer lists what the key may do, and spends none of its requests. If it says that the key is not valid, look for a newer mail about this key: only the latest secret works.',
     },
     { kind: 'code', text: curlLine(publicUrl) },
     { kind: 'link', label: 'How to use the API', url: `${publicUrl}/docs` },
@@ -63,7 +63,7 @@ export function approvalMail(news: ApprovalNews): Mail {
     { kind: 'heading', text: 'If you lose it' },
     {
       kind: 'paragraph',
-      text: 'A lost secret cannot be retrieved. Request a new key, the way you requested this one. A profile can hold three keys at a time; if all places are taken, have the lost key revoked first.',
+      text: 'A lost secret cannot be sent again. Replace the key: request a new one, the way you requested this one. A profile can have three keys at a time; if all are used, revoke the lost one first.',
     },
     {
       kind: 'paragraph',
@@ -80,8 +80,11 @@ export function rejectionMail(news: DecisionNews): Mail {
     { kind: 'paragraph', text: `Your request for a key to the ${news.publicName} API at ${publicUrl} was rejected.` },
     { kind: 'facts', facts: [fact('Request', identifier), fact('Name', foreign(news.keyName))] },
     ...quoted('The reason that was given:', news.reason),
-    { kind: 'paragraph', text: 'You can make a new request once that is settled. This one no longer takes a place.' },
-    ...pageLink(pages, 'Make a new request', '/keys/new'),
+    {
+      kind: 'paragraph',
+      text: 'You can change the request and send it again. This one no longer counts towards the limit of three keys.',
+    },
+    ...pageLink(pages, 'Request again', `/keys/new?like=${identifier}`),
   ]);
 }
 
@@ -98,9 +101,9 @@ export function revocationMail(news: DecisionNews & { isOwnDoing: boolean }): Ma
     ...quoted('The reason that was given:', news.reason),
     {
       kind: 'paragraph',
-      text: 'Remove its secret from wherever you keep it. If you still need access, request a new key; this one no longer takes a place.',
+      text: 'Remove its secret from wherever you keep it. If you still need access, request a key again; this one no longer counts towards the limit of three keys.',
     },
-    ...pageLink(pages, 'Request a new key', '/keys/new'),
+    ...pageLink(pages, 'Request again', `/keys/new?like=${identifier}`),
     ...(isOwnDoing ? notYou(pages) : []),
   ]);
 }
@@ -110,7 +113,7 @@ export function testMail(news: { to: string; sentAt: string; publicUrl: string }
   return compose('test', { ...news, identifier: '' }, `A test mail of ${news.publicName}`, [
     {
       kind: 'paragraph',
-      text: `Somebody who runs the ${news.publicName} API at ${news.publicUrl} wanted to see whether its mails arrive. This one did: it was sent at ${news.sentAt}. There is nothing to do.`,
+      text: `Somebody who runs the ${news.publicName} API at ${news.publicUrl} is testing whether its mails arrive. This one did: it was sent at ${news.sentAt}. There is nothing to do.`,
     },
   ]);
 }

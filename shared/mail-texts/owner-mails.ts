@@ -22,7 +22,7 @@ export function submissionMail(news: OwnNews): Mail {
   return compose('submission', news, `API key ${identifier} was requested in your name`, [
     {
       kind: 'paragraph',
-      text: `Somebody who was signed in as you requested a key to the ${news.publicName} API at ${publicUrl}. If that was you, there is nothing to do: a mail will tell you of the decision.`,
+      text: `Somebody who was signed in as you requested a key to the ${news.publicName} API at ${publicUrl}. If that was you, there is nothing to do: a mail will bring the decision.`,
     },
     { kind: 'facts', facts: factsOf(news) },
     ...pageLink(pages, 'Look at the request, or withdraw it', `/keys/${identifier}`),
@@ -54,7 +54,7 @@ export function notYou(pages: string | null): Block[] {
   return [
     {
       kind: 'paragraph',
-      text: 'If that was not you, somebody else is signed in for your profile, and may be able to read your mail. Secure your mailbox, then end every sign-in that you do not know on this page.',
+      text: 'If that was not you, somebody else is signed in as you, and may be able to read your mail. Secure your mailbox, then end every sign-in that you do not recognise on this page.',
     },
     ...pageLink(pages, 'Who is signed in', '/sessions'),
   ];

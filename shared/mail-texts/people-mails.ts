@@ -1,4 +1,5 @@
 import type { Mail } from '../mail/mail.ts';
+import { browserName } from './browser-name.ts';
 import { type Asked, compose, fact, type Paged, pageLink } from './compose.ts';
 import { foreign, timeInWords } from './mail-wording.ts';
 import { notYou } from './owner-mails.ts';
@@ -13,7 +14,7 @@ export function signInMail(
   return compose('new-sign-in', { ...news, identifier: '' }, 'Somebody signed in for your profile', [
     {
       kind: 'paragraph',
-      text: `A browser or program that was not known before has signed in at ${news.publicUrl} for your profile. It can request keys to the ${news.publicName} API in your name, and end those that you have. If that was you, there is nothing to do.`,
+      text: `A browser or program that was not used for your profile before has signed in at ${news.publicUrl} for your profile. It can request keys to the ${news.publicName} API in your name, and end those that you have. If that was you, there is nothing to do.`,
     },
     {
       kind: 'facts',
@@ -21,7 +22,7 @@ export function signInMail(
         fact('Profile', foreign(news.profile)),
         fact('When', timeInWords(news.atMs)),
         fact('From', foreign(news.address)),
-        fact('With', foreign(news.agent) || 'an unnamed program'),
+        fact('With', /^profilectl on /.test(news.agent) ? foreign(news.agent) : browserName(news.agent)),
       ],
     },
     ...notYou(news.pages),
@@ -31,7 +32,7 @@ export function signInMail(
 /** Tells the address that a profile had before that it has another one now; the new address is not said. */
 export function addressMail(news: { to: string; profile: string; atMs: number; publicUrl: string } & Asked): Mail {
   const { publicUrl } = news;
-  return compose('address', { ...news, identifier: '' }, 'Your profile has another e-mail address now', [
+  return compose('address', { ...news, identifier: '' }, 'The e-mail address of your profile was changed', [
     {
       kind: 'paragraph',
       text: `The e-mail address of a profile at ${publicUrl} was changed. Until then it was this one. Mails about the profile's keys to the ${news.publicName} API, their secrets and codes for signing in go to the new address from now on, and everybody who was signed in for the profile is signed out.`,
@@ -59,7 +60,7 @@ export function banMail(
   const { publicUrl, isBanned } = news;
   const title = isBanned
     ? 'Your profile was banned, and its API keys are refused'
-    : 'Your profile is not banned any more, and its API keys work again';
+    : 'Your profile is no longer banned, and its API keys work again';
   const text = isBanned
     ? `Your profile was banned at ${publicUrl}. Every request that uses one of its keys to the ${news.publicName} API is refused while the ban lasts. The keys keep their secrets, rate limits and expiry, and work again when the ban is lifted. Until then you can look at them, withdraw requests and revoke keys, but not request or rename any.`
     : `The ban of your profile at ${publicUrl} was lifted. Its keys to the ${news.publicName} API work again with the same secrets. There is nothing to do.`;
@@ -78,10 +79,10 @@ export function enrolmentMail(
   news: { to: string; admin: string; atMs: number; address: string; publicUrl: string } & Asked & Paged,
 ): Mail {
   const name = typedName(news.admin);
-  return compose('enrolment', { ...news, identifier: '' }, 'A passkey of an admin waits to be confirmed', [
+  return compose('enrolment', { ...news, identifier: '' }, 'A passkey of an admin is waiting to be confirmed', [
     {
       kind: 'paragraph',
-      text: `Somebody registered a passkey at ${news.publicUrl} with the address that was made for an admin. It counts for nothing until it is confirmed.`,
+      text: `Somebody registered a passkey at ${news.publicUrl} with the link that was made for an admin. It cannot be used until it is confirmed.`,
     },
     {
       kind: 'facts',
@@ -93,7 +94,7 @@ export function enrolmentMail(
     },
     {
       kind: 'paragraph',
-      text: 'Ask that person whether it was them, then confirm it on the machine that runs the service. If it was not them, make a new address for them, which ends this passkey.',
+      text: 'Ask that person whether it was them, then confirm it on the machine that runs the service. If it was not them, make a new link for them, which ends this passkey.',
     },
     { kind: 'code', text: `profilectl admins confirm ${name}\nprofilectl admins invite ${name}` },
     ...pageLink(news.pages, 'Who is an admin', '/people'),

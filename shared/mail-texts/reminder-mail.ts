@@ -31,9 +31,9 @@ export function reminderMail(news: ReminderNews): Mail {
     },
     {
       kind: 'paragraph',
-      text: 'From that moment on every request that uses it is refused. If you still need access, request a new key as the successor of this one, the way you requested this one, early enough for somebody to decide on it; or ask the people who run the service to move the expiry. A profile can hold three keys at a time, and this one takes a place until it expires.',
+      text: 'From then on, every request that uses it is refused. If you still need access, replace it: request a key that replaces this one, the way you requested this one, early enough for an admin to decide. Or ask the people who run the service to move the expiry. A profile can have three keys at a time, and this one counts until it expires.',
     },
-    ...pageLink(pages, 'Request its successor', `/keys/new?successor-of=${identifier}`),
+    ...pageLink(pages, 'Replace this key', `/keys/new?successor-of=${identifier}`),
     ...pageLink(pages, 'The page of this key', `/keys/${identifier}`),
     { kind: 'paragraph', text: 'If you no longer need it, there is nothing to do.' },
   ]);

@@ -39,7 +39,7 @@ export function signInMail(news: SignInNews): Mail {
     },
     {
       kind: 'paragraph',
-      text: 'If it was not you, ignore this mail: without the code nobody is let in, and whoever asked does not see it. Tell the code to nobody, and type it into no other page.',
+      text: 'If it was not you, ignore this mail: nobody can sign in without the code, and whoever asked cannot see it. Give it to nobody, and do not type it into any other page.',
     },
   ]);
 }

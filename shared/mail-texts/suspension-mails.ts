@@ -22,7 +22,7 @@ export function suspensionMail(news: SuspensionNews & Pick<DecisionNews, 'reason
     ...quoted('The reason that was given:', news.reason),
     {
       kind: 'paragraph',
-      text: `Keep its secret: if an admin resumes the key${until}, the same secret works again, and a mail will tell you. Until then it keeps its place among the three keys that a profile can hold.`,
+      text: `Keep its secret: if an admin resumes the key${until}, the same secret works again, and a mail will tell you. Until then it still counts as one of the three keys that a profile can have.`,
     },
     ...pageLink(pages, 'The page of this key', `/keys/${identifier}`),
   ]);
@@ -34,10 +34,10 @@ export function resumptionMail(news: SuspensionNews & { isBanned: boolean }): Ma
   const works = isBanned
     ? 'It is refused as before while your profile is banned, and works again with the same secret when the ban is lifted.'
     : 'It works again with the same secret and the same rate limits. There is nothing to do.';
-  return compose('resumption', news, `Your API key ${identifier} is not suspended any more`, [
+  return compose('resumption', news, `Your API key ${identifier} was resumed`, [
     {
       kind: 'paragraph',
-      text: `The suspension of a key of yours to the ${news.publicName} API at ${publicUrl} was ended by an admin. ${works}`,
+      text: `An admin ended the suspension of a key of yours to the ${news.publicName} API at ${publicUrl}. ${works}`,
     },
     { kind: 'facts', facts: [...factsOf(news), fact('Expires', expiryInWords(expiresAt))] },
     ...pageLink(pages, 'The page of this key', `/keys/${identifier}`),

@@ -27,7 +27,8 @@ export async function keyPage(visit: Visit): Promise<Page> {
   const owner = ownProfile(visit);
   const request = await requestOffered(visit, key, owner.banned);
   return {
-    title: `${key.name} – API keys`,
+    title: key.name,
+    where: 'API keys',
     body: html`${crumbs(visit)}<div class="headline"><h1>${written(key.name)}</h1>${actions(visit, key, request, owner.banned)}</div>
 <p class="meta">${joined([html`${stateTag(key)} <code data-copy="the identifier">${identifier}</code>`, ...keyMeta(visit, key, usedAtMs)])}</p>
 ${bannedNote(owner)}

@@ -61,7 +61,8 @@ async function ownInUse(visit: Visit): Promise<KeyView[]> {
 function fullPage(visit: Visit, inUse: readonly KeyView[]): Page {
   const title = 'Request a key';
   return {
-    title: `${title} – API keys`,
+    title,
+    where: 'API keys',
     body: html`${crumbs(visit)}<h1>${title}</h1>
 <p>${usedText(inUse)}, requests included. Revoke or withdraw one to ask for another:</p>
 ${holderList(visit, inUse)}`,
@@ -108,7 +109,8 @@ async function show(visit: Visit, typed: Typed, faults: Faults): Promise<Page> {
     return inputField(name, schema, { texts, faults, ...asked[name] });
   });
   return {
-    title: `${title} – API keys`,
+    title,
+    where: 'API keys',
     scripts: [script],
     body: html`${errorSummary(faults)}${crumbs(visit)}<h1>${title}</h1>
 <p>${await introduction(visit)}</p>

@@ -78,7 +78,8 @@ async function show(
   });
   const path = ownKeyPath(visit)(key.identifier);
   return {
-    title: `${title} “${key.name}” – API keys`,
+    title: `${title} “${key.name}”`,
+    where: 'API keys',
     scripts: [script],
     body: html`${errorSummary(faults)}${crumbs(visit, key)}<h1>${title} “${written(key.name)}”${isDangerous ? '?' : ''}</h1>
 <p class="meta">${stateTag(key)} <code>${key.identifier}</code></p>

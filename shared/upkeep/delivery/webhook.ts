@@ -39,7 +39,7 @@ function happened(claimed: Claimed): string {
     const to = about.undeliveredTo.startsWith('admin') ? 'ADMIN_EMAIL' : `the ${about.undeliveredTo}`;
     return `The ${kind} mail to ${to} about ${subject} could not be delivered.`;
   }
-  if (kind === 'request') return `A request waits for a decision: ${subject}.`;
+  if (kind === 'request') return `A request is waiting for a decision: ${subject}.`;
   return `The secret of ${subject} was found, and the key was revoked.`;
 }
 

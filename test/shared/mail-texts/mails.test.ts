@@ -100,8 +100,8 @@ describe('the approval mail has all that its reader needs, in both parts', () =>
     ['rate limits', ['60/1m (at most 60 requests in any minute)', '5000/1d (at most 5000 requests in any day)']],
     ['expiry', ['2027-01-31 12:00:00 UTC']],
     ['how to keep it', ['password manager', 'client-side code', 'repository']],
-    ['that it voids earlier ones', ['voids every secret that an earlier mail gave for this key']],
-    ['how to get another', ['cannot be retrieved', 'Request a new key']],
+    ['that it voids earlier ones', ['A secret in an earlier mail about this key no longer works.']],
+    ['how to get another', ['cannot be sent again', 'request a new one']],
     ['where the documentation is', ['https://profiles.example.org/docs']],
   ] as const) {
     test(what, () => {
@@ -122,7 +122,7 @@ describe('the approval mail of a successor says what becomes of the key before i
     approvalMail({ ...NEWS, predecessor: { ...before, ...predecessor } }).text.replace(/\s+/g, ' ');
 
   test.each([
-    ['it goes on', {}, 'successor of your key p3Zt9QwE. Both keys work. Put'],
+    ['it goes on', {}, 'This key replaces your key p3Zt9QwE. Both keys work. Give'],
     [
       'it will end',
       { endsAtMs: Date.parse('2027-01-01T00:00:00Z') },
@@ -170,7 +170,7 @@ describe('the other mails', () => {
   test('a reminder says when, and what to do', () => {
     const news = { ...DECISION, expiresAtMs: Date.parse('2027-01-31T12:00:00Z') };
     const { text } = reminderMail({ ...news, daysLeft: 30 });
-    for (const words of ['in 30 days', '2027-01-31 12:00:00 UTC', 'Nightly statistics', 'request a new key']) {
+    for (const words of ['in 30 days', '2027-01-31 12:00:00 UTC', 'Nightly statistics', 'request a key that replaces this one']) {
       expect(text.replace(/\s+/g, ' ')).toContain(words);
     }
     expect(reminderMail({ ...news, daysLeft: 1 }).text).toContain('within a day');
@@ -184,7 +184,7 @@ describe('the other mails', () => {
     }
     const short = requestMail({ ...REQUEST, projectUrl: null, expectedUsage: null }).text;
     expect(short).not.toMatch(/Project|Expected usage|Successor/);
-    expect(requestMail({ ...REQUEST, successorOf: 'p3Zt9QwE' }).text).toMatch(/Successor of +p3Zt9QwE\n/);
+    expect(requestMail({ ...REQUEST, successorOf: 'p3Zt9QwE' }).text).toMatch(/Replaces +p3Zt9QwE\n/);
   });
 
   test('none carries a secret, not even one that somebody wrote into a text', () => {
@@ -198,7 +198,7 @@ describe('the other mails', () => {
     const some = (count: number) =>
       Array.from({ length: count }, (_, at) => ({ ...REQUEST, identifier: `key000${at + 10}` }));
     const mail = requestsMail({ ...REQUEST, requests: some(3) });
-    expect(mail.subject).toBe('3 API key requests wait for a decision');
+    expect(mail.subject).toBe('3 API key requests are waiting for a decision');
     for (const { identifier } of some(3)) expect(mail.text).toMatch(new RegExp(`Identifier +${identifier}\n`));
     expect(mail.text).toContain('profilectl keys approve\n');
     const many = requestsMail({ ...REQUEST, requests: some(52) }).text;
@@ -210,7 +210,7 @@ describe('the other mails', () => {
     const { text } = renamingMail({ ...DECISION, nameBefore: 'Old', nameAfter: 'New' });
     expect(text).toMatch(/Name, before +Old\n +Name, now +New\n +When +2026-01-31 12:00:00 UTC\n/);
     const [signIn, address, enrolment] = mailsWithoutKey();
-    expect(signIn?.text).toMatch(/When +2026-01-31 12:00:00 UTC\n +From +192\.0\.2\.7\n +With +Mozilla/);
+    expect(signIn?.text).toMatch(/When +2026-01-31 12:00:00 UTC\n +From +192\.0\.2\.7\n +With +A browser on Linux\n/);
     expect(enrolment?.text).toContain('profilectl admins confirm Grace\n');
     expect(address?.text).toMatch(/Profile +Ada\n +When +2026-01-31/);
   });
@@ -250,9 +250,9 @@ describe('every mail', () => {
     const key = '/keys/k7Qm2XaB';
     expect(paths).toEqual([
       ['approval', key],
-      ['rejection', '/keys/new'],
-      ['revocation', '/keys/new'],
-      ['revocation', '/keys/new', '/sessions'],
+      ['rejection', '/keys/new?like=k7Qm2XaB'],
+      ['revocation', '/keys/new?like=k7Qm2XaB'],
+      ['revocation', '/keys/new?like=k7Qm2XaB', '/sessions'],
       ['request', key],
       ['change', key],
       ['reminder', '/keys/new?successor-of=k7Qm2XaB', key],

@@ -97,7 +97,7 @@ describe('a sign-in', () => {
     await look();
     const [mail] = mailed();
     expect(mail).toMatchObject({ to: 'owner1@example.org', subject: 'Somebody signed in for your profile' });
-    for (const words of ['2026-01-01 00:00:00 UTC', '192.0.2.7', 'Mozilla/5.0', `${PUBLIC_URL}/developers/sessions`]) {
+    for (const words of ['2026-01-01 00:00:00 UTC', '192.0.2.7', 'A browser', `${PUBLIC_URL}/developers/sessions`]) {
       expect(mail?.text).toContain(words);
     }
     expect(log).toEqual(['info: The new-sign-in mail about profile 1 was sent.']);

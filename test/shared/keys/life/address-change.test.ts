@@ -39,7 +39,7 @@ async function told(): Promise<string[]> {
 }
 
 const stored = () => JSON.stringify(deps.db.$client.query('SELECT * FROM notices').all());
-const SUBJECT = 'Your profile has another e-mail address now';
+const SUBJECT = 'The e-mail address of your profile was changed';
 
 describe('the former address', () => {
   for (const [way, change] of [

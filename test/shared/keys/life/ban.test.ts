@@ -61,7 +61,7 @@ const ban = () => void changeByHand(deps, 'ada', () => ({ banned: true }));
 const unban = () => void changeByHand(deps, 'ada', () => ({ banned: false }));
 
 const TOLD_BAN = 'ada@example.org: Your profile was banned, and its API keys are refused';
-const TOLD_UNBAN = 'ada@example.org: Your profile is not banned any more, and its API keys work again';
+const TOLD_UNBAN = 'ada@example.org: Your profile is no longer banned, and its API keys work again';
 
 const platform = { onKeys: effectsOfPlatform({ name: 'backend', isWithoutAddress: false, eraseLimit: 1 }) };
 

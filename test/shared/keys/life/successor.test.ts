@@ -39,7 +39,7 @@ test('a request takes over what the old key has, its granted permissions too, an
   const { deps, old, succeed, lastMail } = await world({ permissions: ['api.leaderboard'] });
   const identifier = await succeed();
   await sendDueNotices(deps, () => undefined, false);
-  expect(lastMail()).toContain(`Successor of ${old.identifier}`);
+  expect(lastMail()).toContain(`Replaces ${old.identifier}`);
   expect(showKey(deps, identifier)).toMatchObject({
     successorOf: old.identifier,
     profile: 'user1',
@@ -122,7 +122,7 @@ describe('at the approval', () => {
     const retireOldAtMs = inDays(deps, 7);
     await approve(identifier, { retireOldAtMs });
     expect(lastMail()).toContain(
-      `successor of your key ${old.identifier}. Both keys work until 2026-01-08 00:00:00 UTC`,
+      `This key replaces your key ${old.identifier}. Both keys work until 2026-01-08 00:00:00 UTC`,
     );
     expect(endOf(old.identifier)).toBe(iso(retireOldAtMs));
     expect(endOf(identifier)).toBeNull();
@@ -154,7 +154,7 @@ describe('at the approval', () => {
     const { old, succeed, approve, endOf, lastMail } = await world();
     await approve(await succeed(), {});
     expect(endOf(old.identifier)).toBeNull();
-    expect(lastMail()).toContain('Both keys work. Put the secret of');
+    expect(lastMail()).toContain('Both keys work. Give your program the secret of');
   });
 
   test('an end that is past, or for a key that succeeds none, is refused', async () => {

@@ -86,10 +86,8 @@ describe('its secret', () => {
     expect(await run('show', identifier)).toMatch(
       / suspended +Active → suspended +Too fast\.\n.* resumed +suspended → Active/,
     );
-    const subjects = mails(server.deps).map(
-      (mail) => /^Subject: .*?(was suspended|not suspended any more|$)/m.exec(mail)?.[1],
-    );
-    expect(subjects.slice(1)).toEqual(['was suspended', 'not suspended any more']);
+    const subjects = mails(server.deps).map((mail) => /^Subject: .*?(was suspended|was resumed|$)/m.exec(mail)?.[1]);
+    expect(subjects.slice(1)).toEqual(['was suspended', 'was resumed']);
   });
 
   test('is found and given back: the key is revoked', async () => {
@@ -161,10 +159,8 @@ describe('its time', () => {
     clock.advance(61 * DAY_MS);
     expect(await told()).toEqual([]);
     moveByAdmin(deps, identifier, 'resume');
-    const subjects = (await told()).map(
-      (mail) => /Your API key \w+ (is not suspended any more|expires soon)/.exec(mail)?.[1],
-    );
-    expect(subjects.sort()).toEqual(['expires soon', 'is not suspended any more']);
+    const subjects = (await told()).map((mail) => /Your API key \w+ (was resumed|expires soon)/.exec(mail)?.[1]);
+    expect(subjects.sort()).toEqual(['expires soon', 'was resumed']);
   });
 });
 

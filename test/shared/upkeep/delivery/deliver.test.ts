@@ -54,7 +54,7 @@ describe('what a command tells', () => {
     const { identifier, warning } = await w.ask();
     expect(warning).toBeNull();
     expect(w.mailed()).toEqual(
-      ['root', 'ops'].map((name) => `${name}@example.net: API key request ${identifier} waits for a decision`),
+      ['root', 'ops'].map((name) => `${name}@example.net: API key request ${identifier} is waiting for a decision`),
     );
     expect((await w.reject(identifier)).warning).toBeNull();
     expect(w.smtp.received[0]?.raw).toContain('> Say more.');

@@ -63,7 +63,9 @@ describe.each(FORM_NAMES)('a webhook of %s', (form) => {
     const body = JSON.parse(w.webhook.posted[0]?.body ?? '');
     expect(body).toEqual({ content: body.text, text: body.text, allowed_mentions: { parse: [] } });
     const page = (key: string) => `https://api.example.org/developers/admin/keys/${key}`;
-    expect(w.shown()).toEqual([`A request waits for a decision: key ${identifier} of profile 1.\n${page(identifier)}`]);
+    expect(w.shown()).toEqual([
+      `A request is waiting for a decision: key ${identifier} of profile 1.\n${page(identifier)}`,
+    ]);
     const found = await w.find('user2');
     await w.wait(10 * SECOND_MS);
     const sentence = `The secret of key ${found} of profile 2 was found, and the key was revoked.`;
@@ -237,7 +239,7 @@ test('a mail that waited for three days in vain is a failed delivery too, once',
   for (let hours = 0; hours < 80; hours++) await w.wait(3_600 * SECOND_MS);
   delete smtp.failures.rcpt;
   expect(w.shown()).toEqual([
-    expect.stringContaining('A request waits'),
+    expect.stringContaining('A request is waiting'),
     expect.stringContaining(
       `The request mail to ADMIN_EMAIL about key ${identifier} of profile 1 could not be delivered.`,
     ),
@@ -251,7 +253,7 @@ test('requests that were decided meanwhile are not told of, and without pages a 
   const { identifier } = await w.ask();
   await w.look();
   expect(w.shown()).toEqual([
-    `A request waits for a decision: key ${identifier} of profile 2.\nprofilectl keys show ${identifier}`,
+    `A request is waiting for a decision: key ${identifier} of profile 2.\nprofilectl keys show ${identifier}`,
   ]);
 });
 
