@@ -170,7 +170,12 @@ describe('the other mails', () => {
   test('a reminder says when, and what to do', () => {
     const news = { ...DECISION, expiresAtMs: Date.parse('2027-01-31T12:00:00Z') };
     const { text } = reminderMail({ ...news, daysLeft: 30 });
-    for (const words of ['in 30 days', '2027-01-31 12:00:00 UTC', 'Nightly statistics', 'request a key that replaces this one']) {
+    for (const words of [
+      'in 30 days',
+      '2027-01-31 12:00:00 UTC',
+      'Nightly statistics',
+      'request a key that replaces this one',
+    ]) {
       expect(text.replace(/\s+/g, ' ')).toContain(words);
     }
     expect(reminderMail({ ...news, daysLeft: 1 }).text).toContain('within a day');
