@@ -72,9 +72,9 @@ async function tryScript(): Promise<Made> {
 }
 
 /** The style sheet of that page. */
-async function tryStyle(): Promise<Made> {
+async function tryStyle({ deps: { config } }: Serving): Promise<Made> {
   const { tryStyle } = await import('./try/try-page.ts');
-  return { body: await tryStyle(), headers: { 'Content-Type': 'text/css; charset=utf-8' } };
+  return { body: await tryStyle(config), headers: { 'Content-Type': 'text/css; charset=utf-8' } };
 }
 
 function pageAnswer({ html, contentSecurityPolicy }: FramedPage): Made {

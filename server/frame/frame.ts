@@ -81,6 +81,18 @@ function iconIn(colour: string): string {
   return `data:image/svg+xml,${picture.replace(/[#<>]/g, encodeURIComponent)}`;
 }
 
+/** What stands in `<head>` of a page that is not ours: its icon, and the colour of the browser's own bar. */
+export function headOf(config: Config): Html {
+  return lookOf(config).meta;
+}
+
+/** Our style for a page of others, of whose element (a selector) it changes nothing: for the bar that is added to it. */
+export function styleBeside(others: string, config: Config): string {
+  const end = base.indexOf('}') + 1;
+  const text = '.top{color:var(--text);font:var(--size)/1.5rem var(--sans)}';
+  return `${base.slice(0, end)}${lookOf(config).rule}@scope (body) to (${others}) {${base.slice(end)}${text}}`;
+}
+
 /** The policy of an answer that has no page in it, such as one that leads to another page. */
 export const EMPTY_POLICY = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 

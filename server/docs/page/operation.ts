@@ -6,20 +6,31 @@ import { requestWithKey } from './examples.ts';
 import { inlineMarkdown } from './markdown.ts';
 import { typeText } from './schema.ts';
 
-/** The section of one operation: what it is for, its parameters, examples to copy, and all its answers. */
-export function operationSection(document: OpenApi, path: string, operation: Operation): Html {
+/** What folds under a heading, and opens where a link leads to `id`, without scripts too; `more` stands with the heading. */
+export function fold(id: string, heading: string, body: Html, more: Html = html``): Html {
+  return html`<article><details><summary><h3>${heading}</h3>${more}</summary><div id="${id}">${body}</div></details></article>`;
+}
+
+/**
+ * The fold of one operation: what it is for, its parameters, examples to copy, and all its answers. `tryIt` is the address of
+ * the page on which it can be tried.
+ */
+export function operationSection(document: OpenApi, path: string, operation: Operation, tryIt: string): Html {
   const { operationId, summary, description, parameters = [], responses } = operation;
   const permission = operation['x-permission'];
   const [scheme] = operation.security.flatMap(Object.keys);
   const needs = permission ?? { apiKey: 'any key', metricsToken: 'METRICS_TOKEN' }[scheme ?? ''] ?? 'no key';
-  return html`<article class="operation" id="${operationId}">
-<h3><a class="anchor" href="#${operationId}">${summary}</a></h3>
-<p class="request"><span class="pill method">GET</span> <code>${raw(breakable(path))}</code> <span class="pill needs">${needs}</span></p>
-<p>${inlineMarkdown(description)}</p>
+  const request = html`<span class="request"><span class="pill method">GET</span> <code>${raw(breakable(path))}</code> <span class="pill needs">${needs}</span></span>`;
+  // Only what needs a key can be tried there.
+  const link =
+    scheme === 'apiKey'
+      ? html`<p class="try"><a class="button second" href="${tryIt}#/${operation.tags[0] ?? ''}/${operationId}">Try it</a></p>`
+      : '';
+  const body = html`<p>${inlineMarkdown(description)}</p>${link}
 ${parameterTable(parameters.map((parameter) => resolved(document, parameter)))}
 ${exampleBlocks(document, path, operation)}
-${answerTable(document, responses)}
-</article>`;
+${answerTable(document, responses)}`;
+  return fold(operationId, summary, body, request);
 }
 
 /** The HTML of a path that may be wrapped after each slash. */

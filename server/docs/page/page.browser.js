@@ -1,4 +1,4 @@
-// Marks in the contents where the reader is.
+// Marks in the contents where the reader is, and opens what a link leads to in browsers that don't.
 
 const contents = document.querySelector('.contents details');
 const wide = matchMedia('(min-width: 60rem)');
@@ -14,11 +14,17 @@ contents.addEventListener('click', (event) => {
 const links = new Map(
   [...contents.querySelectorAll('a')].map((link) => [decodeURIComponent(link.hash.slice(1)), link]),
 );
-const places = [...links.keys()].map((id) => document.getElementById(id)).filter(Boolean);
+// What is folded has no place of its own.
+const places = new Map(
+  [...links].map(([id, link]) => {
+    const target = document.getElementById(id);
+    return [target.closest('article') ?? target, link];
+  }),
+);
 let current = null;
 const mark = () => {
-  const passed = places.filter((place) => place.getBoundingClientRect().top < 120);
-  const link = links.get(passed.at(-1)?.id) ?? null;
+  const passed = [...places.keys()].filter((place) => place.getBoundingClientRect().top < 120);
+  const link = places.get(passed.at(-1)) ?? null;
   if (link === current) return;
   current?.removeAttribute('aria-current');
   link?.setAttribute('aria-current', 'true');
@@ -28,3 +34,10 @@ const mark = () => {
 };
 addEventListener('scroll', mark, { passive: true });
 mark();
+
+const reveal = () => {
+  const fold = document.getElementById(decodeURIComponent(location.hash.slice(1)))?.closest('details');
+  if (fold) fold.open = true;
+};
+addEventListener('hashchange', reveal);
+reveal();

@@ -1,12 +1,13 @@
 import type { Config } from '../../../shared/config/config.ts';
-import { type BarLink, barItems, barMenu, type FramedPage, foot, framePage, topBar } from '../../frame/frame.ts';
+import { type FramedPage, foot, framePage } from '../../frame/frame.ts';
 import { type Html, html, slug } from '../../html.ts';
 import { readOperations, resolved } from '../openapi/read.ts';
 import type { Example, Header, OpenApi } from '../openapi/types.ts';
 import { TRY_PATHS } from '../try/paths.ts';
+import { docsBar } from './bar.ts';
 import { firstRequest } from './examples.ts';
 import { inlineMarkdown, readMarkdown } from './markdown.ts';
-import { operationSection } from './operation.ts';
+import { fold, operationSection } from './operation.ts';
 import script from './page.browser.js' with { type: 'text' };
 import style from './page.css' with { type: 'text' };
 import { schemaTable, typeText } from './schema.ts';
@@ -39,51 +40,32 @@ export function docsPage(config: Config, document: OpenApi): FramedPage {
     { id: 'headers', text: 'Headers' },
     { id: 'schemas', text: 'Schemas' },
   ];
+  const tryIt = config.publicUrl + TRY_PATHS.page;
   const body = html`<a class="skip" href="#content">Skip to the content</a>
-${bar(config)}
+${docsBar(config, '/docs')}
 <div class="columns">
-<nav class="contents" aria-label="Contents"><details open><summary>Contents</summary>${contents(entries)}</details></nav>
+<nav class="contents" aria-label="Contents"><details><summary>Contents</summary>${contents(entries)}</details></nav>
 <main id="content" tabindex="-1">
-<section class="hero"><h1>${info.title} API</h1><p class="lead">${info.summary}</p>${intro?.body ?? ''}
-<p>Base address: <code>${servers[0]?.url ?? ''}</code></p>${contactLine(info)}</section>
+<section class="hero"><h1>${info.title} API</h1><p class="lead">${info.summary}</p>
+<p>Base URL: <code data-copy="the base URL">${servers[0]?.url ?? ''}</code></p>${intro?.body ?? ''}${contactLine(info)}</section>
 ${guide.map(({ heading, body }) => section(slug(heading ?? ''), heading ?? '', html`${body}${AFTER[slug(heading ?? '')]?.(document) ?? ''}`))}
 ${groups.map(({ id, name, description, operations }) =>
   section(
     id,
     name,
-    html`<p>${inlineMarkdown(description)}</p>${operations.map(({ path, operation }) => operationSection(document, path, operation))}`,
+    html`<p>${inlineMarkdown(description)}</p>${operations.map(({ path, operation }) => operationSection(document, path, operation, tryIt))}`,
   ),
 )}
 ${section('headers', 'Headers', headerTable(components.headers))}
 ${section(
   'schemas',
   'Schemas',
-  html`${Object.entries(components.schemas).map(
-    ([name, schema]) =>
-      html`<article id="schema-${name}"><h3><a class="anchor" href="#schema-${name}">${name}</a></h3>${schemaTable(schema)}</article>`,
-  )}`,
+  html`${Object.entries(components.schemas).map(([name, schema]) => fold(`schema-${name}`, name, schemaTable(schema)))}`,
 )}
 </main>
 </div>
 ${foot(html``)}`;
   return framePage(config, { title: 'API documentation', description: info.summary, style, scripts: [script], body });
-}
-
-/** The bar at the top: the way to one's keys, where there are such pages, and this page in its other forms. */
-function bar(config: Config): Html {
-  const keys: readonly BarLink[] = config.developerPlatform ? [['/developers/keys', 'API keys']] : [];
-  // Its policy lets it work at the public address only.
-  const tryIt: BarLink = [config.publicUrl + TRY_PATHS.page, 'Try it'];
-  const formats: readonly BarLink[] = [
-    ['/docs.md', 'Markdown'],
-    ['/openapi.json', 'openapi.json'],
-  ];
-  return topBar(
-    config,
-    [...keys, ['/docs', 'Docs'], tryIt],
-    '/docs',
-    barMenu(html`Formats`, barItems(config, formats)),
-  );
 }
 
 function section(id: string, heading: string, body: Html): Html {

@@ -5,8 +5,8 @@ type Open = { tag: string; kind: string; href: string; text: string };
 const LANGUAGES: Record<string, string> = { Shell: 'sh', HTTP: 'http' };
 
 /**
- * The content of the page as Markdown, in the same order and words. Left out are links within the page, and the examples of
- * each request in further languages.
+ * The content of the page as Markdown, in the same order and words. Left out are links within the page and to the one
+ * for trying, and the examples of each request in further languages.
  */
 export function toMarkdown(page: string): string {
   const open: Open[] = [{ tag: '', kind: '', href: '', text: '' }];
@@ -51,13 +51,15 @@ function textOf(text: string, open: readonly Open[]): string {
 
 /** The Markdown of an element, which ends each block with an empty line. */
 function markdownOf({ tag, kind, href, text }: Open, around: readonly Open[], caption: string): string {
-  if (kind === 'language' || tag === 'figcaption') return '';
+  if (kind === 'language' || kind === 'try' || tag === 'figcaption') return '';
   if (kind === 'pill needs' || tag === 'small') return `(${text})`;
   if (/^h\d$/.test(tag)) return `${'#'.repeat(Number(tag[1]))} ${text}\n\n`;
   switch (tag) {
     case 'p':
-    case 'summary':
       return `${text}\n\n`;
+    case 'summary':
+      // A heading in it has ended its block already.
+      return `${text.trimEnd()}\n\n`;
     case 'li':
       return `- ${text}\n`;
     case 'ul':

@@ -3,14 +3,16 @@ import { Elysia } from 'elysia';
 import stylePath from 'swagger-ui-dist/swagger-ui.css' with { type: 'file' };
 import bundlePath from 'swagger-ui-dist/swagger-ui-bundle.js' with { type: 'file' };
 import type { Config } from '../../../shared/config/config.ts';
-import type { FramedPage } from '../../frame/frame.ts';
+import { type FramedPage, headOf, styleBeside } from '../../frame/frame.ts';
 import { publicPath } from '../../http/public-path.ts';
+import { docsBar } from '../page/bar.ts';
 import { TRY_PATHS } from './paths.ts';
 import ours from './swagger-ui.browser.js' with { type: 'text' };
+import style from './try.css' with { type: 'text' };
 
 /**
  * Makes `/docs/try`: Swagger UI over `/openapi.json`, with which a reader sends requests with their own key. The page is made
- * by `@elysiajs/openapi`. Its Content-Security-Policy allows the page's two files, its own inline script and styles by their
+ * by `@elysiajs/openapi`; the bar at its top is ours. Its Content-Security-Policy allows the page's two files, its own inline script and styles by their
  * hashes, and connections to the API and its document only, because so much script of others runs on the origin that the
  * portal's cookies belong to: none of it can reach `/developers` or `/manage` by a request, a frame or a new window. All
  * addresses in the policy are those of `PUBLIC_URL`, so the page works at that address only.
@@ -22,15 +24,27 @@ export async function tryPage(config: Config): Promise<FramedPage> {
     specPath: '../openapi.json',
     provider: 'swagger-ui',
     documentation: {
-      info: { title: 'Try the Profile Lookup API', version: '', description: 'Send requests with your own API key.' },
+      info: {
+        title: `Try the ${config.publicName} API`,
+        version: '',
+        description: 'Send requests with your own API key.',
+      },
     },
     swagger: {
       cdn: publicPath(config, TRY_PATHS.script),
       theme: publicPath(config, TRY_PATHS.style),
       persistAuthorization: false,
+      // So that a link can name an operation, which is then open.
+      deepLinking: true,
     },
   });
-  const html = await (await new Elysia().use(plugin).handle(new Request('http://localhost/page'))).text();
+  const made = await new Elysia().use(plugin).handle(new Request('http://localhost/page'));
+  const bar = docsBar(config, config.publicUrl + TRY_PATHS.page);
+  const html = await new HTMLRewriter()
+    .on('head', { element: (head) => void head.append(headOf(config).html, { html: true }) })
+    .on('body', { element: (body) => void body.prepend(bar.html, { html: true }) })
+    .transform(made)
+    .text();
   return { html, contentSecurityPolicy: policyOf(html, config.publicUrl) };
 }
 
@@ -63,7 +77,7 @@ export async function tryScript(): Promise<string> {
   return `${await Bun.file(bundlePath).text()}\n${ours}`;
 }
 
-/** Swagger UI's style sheet. */
-export function tryStyle(): Promise<string> {
-  return Bun.file(stylePath).text();
+/** Swagger UI's style sheet, followed by ours, which is mostly about the bar. */
+export async function tryStyle(config: Config): Promise<string> {
+  return `${await Bun.file(stylePath).text()}\n${styleBeside('#swagger-ui', config)}\n${style}`;
 }

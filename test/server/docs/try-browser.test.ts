@@ -97,6 +97,22 @@ describe('the page in a browser', () => {
     expect(troubles.filter((trouble) => trouble !== SANDBOX_WARNING)).toEqual([]);
   });
 
+  test.skipIf(!hasChromium)('is where /docs leads for each operation, which is open then, and leads back', async () => {
+    const { page, troubles } = await openPage(`${server.url}/docs#getProfileByUid`, {
+      width: 390,
+      colorScheme: 'light',
+    });
+    await page.locator('#getProfileByUid').getByRole('link', { name: 'Try it' }).click();
+    await page.locator('#operations-Lookup-getProfileByUid').getByRole('button', { name: 'Try it out' }).waitFor();
+    const bar = page.locator('.top');
+    expect(await page.evaluate<string>("getComputedStyle(document.querySelector('.top')).display")).toBe('flex');
+    expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(390);
+    await bar.getByRole('link', { name: 'Docs' }).click();
+    await page.getByRole('heading', { level: 1 }).waitFor();
+    expect(new URL(page.url()).pathname).toBe('/docs');
+    expect(troubles.filter((trouble) => trouble !== SANDBOX_WARNING)).toEqual([]);
+  });
+
   test.skipIf(!hasChromium)(
     'lets no script of its own reach the portal, by a request, a frame, a form, an image or a new window',
     async () => {

@@ -39,7 +39,7 @@ const RULES: readonly [property: RegExp, isAllowed: (value: string) => boolean][
 
 function isSpace(value: string): boolean {
   return /^[\s0]*(auto)?[\s0]*$/.test(
-    value.replace(/calc\(-1 \* var\(--s\d+\)\)|var\(--s(ide|4|8|12|16|24|32|48)\)|auto/g, ''),
+    value.replace(/calc\(-1 \* var\(--s(ide|\d+)\)\)|var\(--s(ide|4|8|12|16|24|32|48)\)|auto/g, ''),
   );
 }
 
