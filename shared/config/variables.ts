@@ -59,14 +59,14 @@ export const Variables = z.object({
   databaseMustExist: variable(
     'DATABASE_MUST_EXIST',
     'off',
-    'on: serve refuses where there is no database, such as on a volume that is not mounted',
+    'on: serve refuses to start without a database, such as when a volume is not mounted',
     onOrOff(),
   ),
   host: variable('HOST', '127.0.0.1', 'the address to listen on', text('must be an IP address or localhost', isHost)),
   port: variable('PORT', '3000', 'the port to listen on', wholeNumber(0, 65_535)),
   publicUrl: optional(
     'PUBLIC_URL',
-    'what clients see: origin and optional prefix, without /api; needed where HOST is not loopback',
+    'what clients see: origin and optional prefix, without /api; needed if HOST is not loopback',
     parsed('must be an http or https address without query, fragment or the final /api', parsePublicUrl),
   ),
   tlsCertFile: optional('TLS_CERT_FILE', 'the certificate, PEM; re-read on SIGHUP', PATH),
@@ -93,12 +93,12 @@ export const Variables = z.object({
   adminEmails: variable(
     'ADMIN_EMAIL',
     '',
-    'who is told of each new request: one address, or several separated by commas',
+    'who is notified of new requests: one address, or several separated by commas',
     parsed('must be one plain e-mail address, or several separated by commas', parseAddresses),
   ),
   adminWebhook: optional(
     'ADMIN_WEBHOOK_URL',
-    'a webhook of Discord, Slack, Mattermost or ntfy that is told of requests, found secrets and mails that cannot be delivered',
+    'a webhook of Discord, Slack, Mattermost or ntfy that is notified of requests, leaked secrets and undeliverable mails',
     parsed(`must be ${WEBHOOK_SYNTAX}`, parseWebhook),
     { fileRule: `must name a file that holds ${WEBHOOK_SYNTAX}`, mask },
   ),
@@ -122,7 +122,7 @@ export const Variables = z.object({
   ),
   contact: optional(
     'CONTACT',
-    'whom owners ask, an e-mail address or a web address: named in /docs and in every mail',
+    'the support contact, an e-mail or web address: shown in /docs and in every mail',
     parsed('must be an e-mail address or a http or https address', (text) =>
       isMailAddress(text) ? text : parseUrl(text, /^https?:$/),
     ),
@@ -137,19 +137,19 @@ export const Variables = z.object({
   developerPlatform: variable(
     'DEVELOPER_PLATFORM',
     'on',
-    'off: there are no pages for owners and admins; /developers and /manage are unknown paths',
+    'off: no pages for owners and admins; /developers and /manage are unknown paths',
     onOrOff(),
   ),
   maxProfileBytes: variable(
     'MAX_PROFILE_KIB',
     '64',
-    'what lookups may show of a profile, its links included, as JSON, 1–256; bigger ones are refused by imports and profiles set, those stored before are served and counted by status',
+    'the largest public profile as JSON, links included, 1–256; imports and profiles set refuse larger ones, status counts those stored before',
     mapped(wholeNumber(1, 256), (kib) => kib * 1_024),
   ),
   defaultRateLimits: variable(
     'DEFAULT_RATE_LIMITS',
     '60/1m,5000/1d',
-    'what an approval grants where nothing else is said; a successor gets what the old key has',
+    'what an approval grants by default; a successor gets the limits of the old key',
     parsed(`must be one to four of ${RATE_LIMIT_SYNTAX}; separated by commas, windows distinct`, parseLimits),
   ),
   workers: variable('WORKERS', '1', 'threads that answer requests, 1–64', wholeNumber(1, 64)),
@@ -165,12 +165,12 @@ export const Variables = z.object({
   }),
   profilectlHost: optional(
     'PROFILECTL_HOST',
-    'the server that keys and profiles import ask, where no database here is meant',
+    'the server that keys and profiles import use instead of a database here',
     text('must be the address of a server', isServerUrl),
     // A faulty address may hold a password.
     { mask: (url) => (isServerUrl(url) ? url : HIDDEN) },
   ),
-  profilectlToken: optional('PROFILECTL_TOKEN', 'the token for it, instead of the one that a login has stored', TOKEN, {
+  profilectlToken: optional('PROFILECTL_TOKEN', 'the token for it, instead of a stored login', TOKEN, {
     mask,
   }),
 });
