@@ -13,13 +13,13 @@ import {
   type Who,
 } from './operations/entry.ts';
 import { change, resume, revoke, suspend } from './operations/issued.ts';
-import { list, nextPending, queue, show, usage } from './operations/looks.ts';
+import { list, nextPending, queue, queuePlace, show, usage } from './operations/looks.ts';
 import { edit, request, withdraw } from './operations/owners.ts';
 import { approve, reject } from './operations/requests.ts';
 
 /** The table: every operation on keys, who may do it, what it needs, what is said of it and what it does. */
 export const OPERATIONS = {
-  ...{ request, list, queue, nextPending, show, usage, edit, withdraw },
+  ...{ request, list, queue, queuePlace, nextPending, show, usage, edit, withdraw },
   ...{ approve, reject, change, suspend, resume, revoke },
 };
 

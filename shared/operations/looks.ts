@@ -3,7 +3,7 @@ import { listQueue } from '../approval/queue.ts';
 import { KEY_STATES } from '../db/key-columns.ts';
 import { LIST_FILTER } from '../keys/fields/input-groups.ts';
 import { FIELDS } from '../keys/fields/inputs.ts';
-import { nextPending as next } from '../keys/queue.ts';
+import { countPending, nextPending as next } from '../keys/queue.ts';
 import { USAGE_DAYS } from '../keys/usage-outcomes.ts';
 import { keyHistory, showKey } from '../keys/view.ts';
 import { listForPerson } from '../usage/key-list.ts';
@@ -63,6 +63,12 @@ export const queue = operation({
 export const nextPending = operation({
   ...{ name: 'nextPending', who: ADMINS_LOOK, input: ONE_KEY, summary: 'Find the request to decide on next.' },
   act: (deps, _by, { identifier }) => next(deps, identifier),
+});
+
+/** Where a request is in the queue: its position, counted from 1, of how many that are waiting. */
+export const queuePlace = operation({
+  ...{ name: 'queuePlace', who: ADMINS_LOOK, input: ONE_KEY, summary: 'Find where a request is in the queue.' },
+  act: (deps, _by, { identifier }) => ({ position: countPending(deps, identifier) + 1, waiting: countPending(deps) }),
 });
 
 /** Shows a key with its history. */

@@ -42,6 +42,10 @@ const ALLOWED: Record<Name, { own: Kind[]; others: Kind[] }> = {
     own: ['operator', 'admin', 'admin without an assertion'],
     others: ['operator', 'admin', 'admin without an assertion'],
   },
+  queuePlace: {
+    own: ['operator', 'admin', 'admin without an assertion'],
+    others: ['operator', 'admin', 'admin without an assertion'],
+  },
   nextPending: {
     own: ['operator', 'admin', 'admin without an assertion'],
     others: ['operator', 'admin', 'admin without an assertion'],

@@ -12,13 +12,13 @@ import { performHere } from '../../thread/perform.ts';
 import { attemptStatus } from '../html/attempt.ts';
 import countScript from '../html/count.browser.js' with { type: 'text' };
 import { errorSummary, type Faults, NO_FAULTS } from '../html/fields.ts';
-import { factList, grantFacts, requestFacts, stateTag } from '../html/key-facts.ts';
+import { factList, grantFacts, requestFacts, type ShownFact, stateTag } from '../html/key-facts.ts';
 import { historyTable } from '../html/key-history.ts';
 import { keyTable } from '../html/key-table.ts';
 import { timeText } from '../html/time.ts';
 import { USAGE_DAYS, usageChart } from '../html/usage-chart.ts';
 import { written } from '../html/user-text.ts';
-import { decisionForms } from '../passkeys/decision-fields.ts';
+import { decisionForms, decisionLinks } from '../passkeys/decision-fields.ts';
 import { linkIn, linkNote } from '../passkeys/decision-link.ts';
 import type { Form } from '../requests/form.ts';
 import type { Page, Visit } from '../requests/request-context.ts';
@@ -53,28 +53,47 @@ export async function showAdminKey(visit: Visit, typed: Form | null, faults: Fau
     link,
     faults: allFaults,
   });
+  const name = key.name === '' ? 'An erased key' : key.name;
+  const isDecidable = PLACE_HOLDERS.some((one) => one === key.state);
   return {
-    title: `Key ${identifier}`,
+    title: `${name} – ${key.state === 'pending' ? 'Requests' : 'Keys'}`,
     scripts: [...new Set([countScript, ...attempt.scripts, ...decided.scripts])],
-    body: html`${errorSummary(allFaults)}${decided.body}<h1>${key.name === '' ? 'An erased key' : written(key.name)}</h1>
-<p>Key <code data-copy="the identifier">${identifier}</code> ${stateTag(key)}</p>
+    body: html`${isDecidable ? html`<a class="skip" href="#decide">To the decision</a>` : ''}${errorSummary(allFaults)}${decided.body}
+${await crumbs(visit, key)}<h1>${written(name)}</h1>
+<p>${whose(visit, key)} · ${stateTag(key)} · <code data-copy="the identifier">${identifier}</code></p>
 ${attempt.body}
 <div id="rest">
 ${linkNote(link)}
 ${whoElse(visit, identifier)}
 ${addressNote(key)}
 ${banNote(visit, identifier)}
-${await nextLinks(visit, key)}
-<h2>What was asked for</h2>
-${factList([['Profile', key.profile === null ? 'erased' : written(key.profile)], ...requestFacts(key, linkTo)])}
-${isGranted ? html`<h2>What was granted</h2>${factList(grantFacts(key))}` : ''}
+<div class="beside"><div>
+<p class="text">${written(key.description)}</p>
+${factList([...requestFacts(key, linkTo).slice(2), ...mailFact(visit, key), ...grantFacts(key)])}
+${decisionLinks(key)}</div>
+${forms}</div>
 ${usage === null ? '' : html`<h2>Usage</h2>${usageChart(usage)}`}
 ${await otherKeys(visit, key)}
-<h2>History</h2>
-${historyTable(history)}
-${forms}
+<details><summary>History (${history.length})</summary>${historyTable(history)}</details>
 </div>`,
   };
+}
+
+/** Whose a key is, as an admin sees it. */
+function whose({ access: { db } }: Visit, { identifier, profile }: KeyView): Html {
+  const { profileId } = readKey(db, identifier);
+  return profile === null
+    ? html`an erased profile`
+    : html`<strong>${written(profile)}</strong> (UID ${profileId ?? ''})`;
+}
+
+/** Where the secret of a request would be sent. */
+function mailFact({ access: { db } }: Visit, { identifier, state, addressChangedAt }: KeyView): ShownFact[] {
+  const address = state === 'pending' ? readOwner(db, readKey(db, identifier))?.email : null;
+  if (!address) return [];
+  return [
+    ['Mail to', html`${written(address)}${addressChangedAt === null ? ', unchanged' : ', changed'} since the request`],
+  ];
 }
 
 /** Who else is at it, so that two people don't decide the same. */
@@ -95,12 +114,15 @@ function banNote({ access: { db } }: Visit, identifier: string): Html {
   return html`<p class="note">The profile <bdi>${owner.username}</bdi> is banned. Its keys are refused while the ban lasts, and none of its requests can be approved.</p>`;
 }
 
-async function nextLinks(visit: Visit, { identifier, state }: KeyView): Promise<Html> {
+/** Where this page is: in the queue, with the request after it, or among the keys. */
+async function crumbs(visit: Visit, { identifier, state }: KeyView): Promise<Html> {
   const { config } = visit.access;
+  const link = (path: string, text: string) => html`<a href="${publicPath(config, path)}">${text}</a>`;
+  if (state !== 'pending') return html`<p class="crumbs">${link(`${QUEUE_PATH}?state=all`, 'Keys')} /</p>`;
+  const { position, waiting } = await performHere(visit, OPERATIONS.queuePlace, { identifier });
   const next = await nextRequest(visit, identifier);
-  const goOn = next === QUEUE_PATH ? '' : html`<li><a href="${publicPath(config, next)}">Next request</a></li>`;
-  const decide = PLACE_HOLDERS.some((one) => one === state) ? html`<li><a href="#decide">Decide</a></li>` : '';
-  return html`<ul class="actions">${decide}${goOn}<li><a href="${publicPath(config, QUEUE_PATH)}">All requests</a></li></ul>`;
+  const after = next === QUEUE_PATH ? '' : html` · ${link(next, 'Next')}`;
+  return html`<p class="crumbs">${link(QUEUE_PATH, 'Requests')} · ${position} of ${waiting}${after}</p>`;
 }
 
 /** The other keys of the same profile, and what those were used for that work, or may work again. */
@@ -108,7 +130,7 @@ async function otherKeys(visit: Visit, { identifier, profile }: KeyView): Promis
   if (profile === null) return html``;
   const { keys, lastUses } = await performHere(visit, OPERATIONS.list, { profile });
   const others = keys.filter((key) => key.identifier !== identifier);
-  if (others.length === 0) return html`<h2>Other keys of this profile</h2><p>None.</p>`;
+  if (others.length === 0) return html``;
   const linkTo = adminKeyPath(visit);
   const table = keyTable({
     keys: others,

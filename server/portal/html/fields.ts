@@ -95,6 +95,24 @@ export function checkboxes(field: FieldParts & { values: readonly string[]; opti
   return html`<fieldset class="${faults.has(name) ? 'field wrong' : 'field'}"${described(field)}><legend>${label}</legend>${notes(field)}${items}</fieldset>`;
 }
 
+/**
+ * One of several answers, or another one that is typed below them, where a field is there for as long as that is chosen. It
+ * is sent as the name with `Other`, and `other` as the answer.
+ */
+export function radios(field: FieldParts & { value: string; options: readonly Option[]; otherHint: string }): Html {
+  const { name, id: first = name, label, value, options, otherHint, faults } = field;
+  const isOther = options.every((option) => option.value !== value);
+  const choice = (id: string, sent: string, text: string, isChosen: boolean) =>
+    html`<span class="choice"><input id="${id}" name="${name}" type="radio" value="${sent}"${raw(isChosen ? ' checked' : '')}><label for="${id}">${text}</label></span>`;
+  // Links to the field lead to what is chosen.
+  const items = options.map((option, at) =>
+    choice(at === 0 && !isOther ? first : `${first}-${at}`, option.value, option.label, option.value === value),
+  );
+  const typed = isOther ? first : `${first}-typed`;
+  return html`<fieldset class="${faults.has(name) ? 'field wrong' : 'field'}"${described(field)}><legend>${label}</legend>${notes(field)}<div class="choices">${items}${choice(`${first}-other`, 'other', 'other', isOther)}</div>
+<div class="typed"><p class="hint" id="${typed}-how">${otherHint}</p><input id="${typed}" name="${name}Other" aria-label="${label}: other" aria-describedby="${typed}-how" value="${isOther ? value : ''}" autocomplete="off" autocapitalize="none" spellcheck="false"></div></fieldset>`;
+}
+
 function around(field: FieldParts & { value: string; bounds?: Bounds }, input: Html): Html {
   const { name, id = name, label, faults } = field;
   return html`<div class="${faults.has(name) ? 'field wrong' : 'field'}"><label for="${id}">${label}</label>${notes(field)}${input}</div>`;

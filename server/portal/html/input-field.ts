@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import { PERMISSIONS } from '../../../shared/db/key-columns.ts';
 import { factsOf, formNameOf } from '../../../shared/keys/fields/input-facts.ts';
 import type { Html } from '../../html.ts';
-import { checkboxes, type Faults, hiddenField, textArea, textField } from './fields.ts';
+import { checkboxes, type Faults, hiddenField, type Option, radios, textArea, textField } from './fields.ts';
 import { PERMISSION_WORDS } from './key-facts.ts';
 
 /** What a page shows in a field: what stands in it, and where it differs what it is called and what is said of it. */
@@ -12,6 +12,8 @@ export type FieldState = {
   title?: string;
   /** Null for none. */
   hint?: string | Html | null;
+  /** Answers to choose from instead of typing one. */
+  choices?: readonly Option[] | undefined;
   /** What stands below the hint, such as a fold. */
   more?: Html;
   faults: Faults;
@@ -37,6 +39,7 @@ export function inputField(input: string, schema: z.ZodType, state: FieldState):
     value,
     faults,
   };
+  if (state.choices) return radios({ ...parts, options: state.choices, otherHint: facts.hint ?? '' });
   if (kind === 'hidden') return hiddenField(name, value);
   if (kind === 'permissions') return checkboxes({ ...parts, values: texts, options: PERMISSION_OPTIONS });
   if (kind === 'lines') return textArea({ ...parts, rows });

@@ -1,13 +1,16 @@
-import { factsOf, formNameOf } from '../../../shared/keys/fields/input-facts.ts';
+import { factsOf, formNameOf, type InputKind } from '../../../shared/keys/fields/input-facts.ts';
 import { typedText } from '../../../shared/keys/fields/input-text.ts';
 import type { KeyView } from '../../../shared/keys/view.ts';
+import { type RateLimit, windowWords } from '../../../shared/limits/rate-limit.ts';
 import type { AnyOperation } from '../../../shared/operations/entry.ts';
 import { DECISIONS } from '../../../shared/operations.ts';
 import type { Access } from '../../../shared/sessions-file/access.ts';
-import { type Html, html } from '../../html.ts';
-import { type Faults, formTo, hiddenField, NO_FAULTS } from '../html/fields.ts';
+import { numberText } from '../../../shared/text.ts';
+import { type Html, html, raw } from '../../html.ts';
+import { type Faults, formTo, hiddenField, NO_FAULTS, type Option } from '../html/fields.ts';
 import { inputField } from '../html/input-field.ts';
-import { allValues, type Form, oneValue } from '../requests/form.ts';
+import { type Form, oneValue } from '../requests/form.ts';
+import { sentTexts } from '../requests/operation-form.ts';
 import { decidedFields } from './decision-form.ts';
 import type { DecisionLink } from './decision-link.ts';
 
@@ -26,16 +29,28 @@ export type DecisionParts = {
   faults: Faults;
 };
 
-/** The forms with which an admin decides on a key in its present state; none where nothing can be decided any more. */
-export function decisionForms(parts: DecisionParts): Html {
-  const possible = DECISIONS.filter(({ from }) => from === null || from.includes(parts.key.state));
-  if (possible.length === 0) return html``;
-  return html`<h2 id="decide">Decide</h2>
-<p>Each form leads to a page that shows exactly what you decide. You confirm that with your passkey, and nothing happens before.</p>
-${possible.map((operation) => formOf(parts, operation))}`;
+/** What an admin can decide on a key in its present state. */
+function possibleFor({ state }: KeyView): AnyOperation[] {
+  return DECISIONS.filter(({ from }) => from === null || from.includes(state));
 }
 
-function formOf(parts: DecisionParts, operation: AnyOperation): Html {
+/** The forms with which an admin decides on a key in its present state; none where nothing can be decided any more. */
+export function decisionForms(parts: DecisionParts): Html {
+  const possible = possibleFor(parts.key);
+  if (possible.length === 0) return html``;
+  return html`<aside id="decide" tabindex="-1" aria-labelledby="yours"><h2 id="yours">Your decision</h2>
+${possible.map((operation, at) => formOf(parts, operation, at > 0))}</aside>`;
+}
+
+/** Links to these forms, for the bottom of a window in which they are below the request. */
+export function decisionLinks(key: KeyView): Html {
+  const links = possibleFor(key).map(
+    ({ name, texts }) => html`<a class="button second" href="#${name}">${texts?.button ?? name}…</a> `,
+  );
+  return links.length === 0 ? html`` : html`<nav class="bar to-decision" aria-label="To the decision">${links}</nav>`;
+}
+
+function formOf(parts: DecisionParts, operation: AnyOperation, isFolded: boolean): Html {
   const { key, faults, access } = parts;
   const typed = typedIn(parts, operation);
   const link = typed === null && parts.link?.operation === operation ? parts.link : null;
@@ -45,23 +60,25 @@ function formOf(parts: DecisionParts, operation: AnyOperation): Html {
   const fields = decidedFields(operation)
     .filter(([input]) => input in usual)
     .map(([input, schema]) => {
-      const { kind, hint } = factsOf(schema);
+      const { kind } = factsOf(schema);
       const name = formNameOf(input, schema);
       const usualTexts = typedText(kind, usual[input]);
-      const texts = typed === null ? (link?.fields.get(name) ?? usualTexts) : allValues(typed, name);
       // What a link sets is compared as it is meant, so that 60/60s is no other limit than 60/1m.
       const meant = link?.values[input];
+      const linked = link?.fields.get(name);
       const isSet =
-        link?.fields.has(name) && (meant === undefined || !Bun.deepEquals(typedText(kind, meant), usualTexts));
+        linked !== undefined && (meant === undefined || !Bun.deepEquals(typedText(kind, meant), usualTexts));
+      const texts = typed === null ? (isSet ? linked : usualTexts) : sentTexts(typed, name);
       return inputField(input, schema, {
         texts,
         ...(!isMeant && { id: `${operation.name}-${name}` }),
         ...(input === 'retireOldAtMs' && { title: `When key ${key.successorOf} ends, which this one is to replace` }),
-        hint: html`${kind === 'permissions' ? '' : (hint ?? '')} ${isSet ? markOf(usualTexts.join(', ')) : ''}`,
+        ...(isSet ? { hint: markOf(usualTexts.join(', ')) } : kind !== 'lines' && { hint: null }),
+        choices: choicesOf(input, kind, usual[input]),
         faults: isMeant ? faults : NO_FAULTS,
       });
     });
-  return section(parts, operation, fields);
+  return section(parts, operation, fields, isFolded ? (isMeant ? 'open' : 'folded') : 'plain');
 }
 
 /** Says that a link has set a field, and what would stand there without it. */
@@ -74,9 +91,46 @@ function typedIn({ typed }: DecisionParts, operation: AnyOperation): Form | null
   return typed !== null && oneValue(typed, 'operation') === operation.name ? typed : null;
 }
 
-function section({ shown, action }: DecisionParts, operation: AnyOperation, fields: readonly Html[]): Html {
+/** The answers that a page offers for a field; undefined where it offers none. `usual` is what is filled in. */
+function choicesOf(input: string, kind: InputKind, usual: unknown): Option[] | undefined {
+  if (kind === 'rate limits') {
+    const label = (usual as RateLimit[]).map(
+      (limit) => `${numberText(limit.quota)} per ${windowWords(limit.windowSeconds)}`,
+    );
+    return [{ value: typedText(kind, usual).join(' '), label: label.join(', ') }];
+  }
+  if (kind !== 'time') return undefined;
+  const [now = ''] = typedText(kind, usual);
+  const asNow = now === '' ? [] : [{ value: now, label: `${now.slice(0, 10)}, as now` }];
+  return [...asNow, ...(input === 'retireOldAtMs' ? RETIREMENTS : EXPIRIES)];
+}
+
+const EXPIRIES: readonly Option[] = [
+  { value: '', label: 'never' },
+  { value: '90d', label: 'in 90 days' },
+  { value: '365d', label: 'in 1 year' },
+];
+
+const RETIREMENTS: readonly Option[] = [
+  { value: '', label: 'as it is' },
+  { value: '7d', label: 'in 7 days' },
+  { value: '30d', label: 'in 30 days' },
+];
+
+function section(
+  { shown, action }: DecisionParts,
+  operation: AnyOperation,
+  fields: readonly Html[],
+  fold: 'plain' | 'open' | 'folded',
+): Html {
   const { name, texts, isDangerous, isMain } = operation;
   const title = texts?.button ?? name;
-  const button = { text: `${title} …`, isDangerous, isSecond: !isMain };
-  return html`<section aria-labelledby="${name}"><h3 id="${name}">${title}</h3>${formTo(action, button, hiddenField('operation', name), hiddenField('shown', shown), ...fields)}</section>`;
+  const button = { text: `${title}…`, isDangerous, isSecond: !isMain };
+  const form = formTo(action, button, hiddenField('operation', name), hiddenField('shown', shown), ...fields);
+  const look = isDangerous ? ' class="danger"' : '';
+  const body =
+    fold === 'plain'
+      ? html`<h3 class="unseen" id="${name}">${title}</h3>${form}`
+      : html`<details${raw(fold === 'open' ? ' open' : '')}><summary id="${name}"${raw(look)}>${title}…</summary>${form}</details>`;
+  return html`<section aria-labelledby="${name}">${body}</section>`;
 }

@@ -5,7 +5,7 @@ import { factsOf, formNameOf } from '../../../shared/keys/fields/input-facts.ts'
 import { readAnswer } from '../../../shared/keys/fields/input-text.ts';
 import { parseInput } from '../../../shared/keys/fields/parse-input.ts';
 import { type AnyOperation, inputFor } from '../../../shared/operations/entry.ts';
-import { allValues, type FieldKinds, type Form } from './form.ts';
+import { allValues, type FieldKinds, type Form, oneValue } from './form.ts';
 
 // The forms of operations on keys, by their entries in the table.
 
@@ -18,14 +18,22 @@ export function formFields(operation: AnyOperation, kind: Person['kind']): FormF
   return Object.entries(fields);
 }
 
-/** How often each of these fields may come. */
+/** How often each of these fields may come; those of which a page offers some answers may bring another one beside them. */
 export function fieldKindsOf(fields: FormFields): FieldKinds {
   return Object.fromEntries(
-    fields.map(([input, schema]) => [
-      formNameOf(input, schema),
-      factsOf(schema).kind === 'permissions' ? 'many' : 'one',
-    ]),
+    fields.flatMap(([input, schema]): [string, 'one' | 'many'][] => {
+      const name = formNameOf(input, schema);
+      const { kind } = factsOf(schema);
+      const others: [string, 'one'][] = kind === 'rate limits' || kind === 'time' ? [[`${name}Other`, 'one']] : [];
+      return [[name, kind === 'permissions' ? 'many' : 'one'], ...others];
+    }),
   );
+}
+
+/** What was sent for a field: the answer that was chosen, or where that is `other` the one that was typed. */
+export function sentTexts(form: Form, name: string): readonly string[] {
+  const texts = allValues(form, name);
+  return texts[0] === 'other' ? [oneValue(form, `${name}Other`)] : texts;
 }
 
 /**
@@ -42,7 +50,7 @@ export function readFields(
   for (const [input, schema] of fields) {
     const name = formNameOf(input, schema);
     try {
-      values[input] = parseInput(schema, readAnswer(factsOf(schema), allValues(form, name), nowMs));
+      values[input] = parseInput(schema, readAnswer(factsOf(schema), sentTexts(form, name), nowMs));
     } catch (error) {
       if (!(error instanceof AppError) || error.code !== 'usage') throw error;
       faults.set(name, error.message);

@@ -53,7 +53,7 @@ export function formOn({ body }: PageAnswer, operation: string): [string, string
   const section = begin === -1 ? '' : body.slice(begin, body.indexOf('</section>', begin));
   const inputs = [...section.matchAll(/<input [^>]*>/g)].flatMap(([input]): [string, string][] => {
     const attribute = (name: string) => unescaped(new RegExp(` ${name}="([^"]*)"`).exec(input)?.[1] ?? '');
-    const isLeftOut = attribute('type') === 'checkbox' && !/ checked\b/.test(input);
+    const isLeftOut = ['checkbox', 'radio'].includes(attribute('type')) && !/ checked\b/.test(input);
     return isLeftOut ? [] : [[attribute('name'), attribute('value')]];
   });
   return section.includes('<textarea') ? [...inputs, ['reason', REASON]] : inputs;

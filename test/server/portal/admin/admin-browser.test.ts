@@ -95,8 +95,8 @@ describe.skipIf(!hasChromium)('an admin with a browser', () => {
     const other = await request(access, { profile: 'ada' });
     const { page, troubles } = await enrolAndSignIn('Grace');
     await page.goto(`${ORIGIN}/developers/admin/keys/${identifier}`);
-    await page.getByLabel('Expires').first().fill('30d');
-    await button(page, 'Approve …').click();
+    await page.getByLabel('in 90 days').check();
+    await button(page, 'Approve…').click();
     await page.getByText('ada@example.org').waitFor();
     gate = Promise.withResolvers();
     await button(page, 'Approve with my passkey').click();
@@ -104,6 +104,7 @@ describe.skipIf(!hasChromium)('an admin with a browser', () => {
     const status = page.locator('#decided');
     await status.getByText('The mail is on its way.').waitFor();
     expect(await status.getByRole('link').getAttribute('href')).toBe(`/developers/admin/keys/${identifier}`);
+    await page.locator('summary#reject').click();
     await page.getByLabel('Reason').fill('Say what the bot does.');
     gate.resolve();
     // The page asks by itself, and says the outcome where it is read out; what he types stays.
@@ -129,10 +130,12 @@ describe.skipIf(!hasChromium)('an admin with a browser', () => {
     await page.reload();
     await tabTo(page, 'Bot of the keyboard');
     await keyboard.press('Enter');
-    await page.getByRole('heading', { name: 'History' }).waitFor();
+    await page.getByRole('heading', { name: 'Your decision' }).waitFor();
+    await tabTo(page, 'Reject…');
+    await keyboard.press('Enter');
     await tabTo(page, 'Reason');
     await keyboard.type('Say what the bot does.');
-    await tabTo(page, 'Reject …');
+    await tabTo(page, 'Reject…');
     await keyboard.press('Enter');
     await page.getByText('Say what the bot does.').waitFor();
     await tabTo(page, 'Reject with my passkey');
@@ -163,9 +166,9 @@ describe.skipIf(!hasChromium)('an admin with a browser', () => {
     await page.getByText('A link leads to the form').waitFor();
     expect(await page.getByText('Set by a link').count()).toBe(2);
     await expectUsable(page);
-    expect(await page.getByLabel('Rate limits').inputValue()).toBe('7/1m,70/1h');
+    expect(await page.getByLabel('Rate limits: other').inputValue()).toBe('7/1m,70/1h');
     expect(showKey(access, identifier).attempt).toBeNull();
-    await button(page, 'Approve …').click();
+    await button(page, 'Approve…').click();
     for (const part of ['dora@example.org', '2026-12-31 00:00 UTC', '70/1h']) {
       await page.getByText(part).first().waitFor();
     }
@@ -178,7 +181,7 @@ describe.skipIf(!hasChromium)('an admin with a browser', () => {
     const revoking = page.getByRole('region', { name: 'Revoke' });
     expect(await revoking.getByLabel('Reason').inputValue()).toBe('');
     await revoking.getByLabel('Reason').fill('It leaked.');
-    await button(page, 'Revoke …').click();
+    await button(page, 'Revoke…').click();
     await button(page, 'Revoke with my passkey').click();
     await page.getByText('Key revoked.').waitFor();
     expect(showKey(access, identifier).state).toBe('revoked');
@@ -227,11 +230,12 @@ describe.skipIf(!hasChromium)('everybody can use the pages for admins', () => {
     }
     await page.goto(key);
     await look();
-    await page.getByLabel('Rate limits').fill('many');
-    await button(page, 'Approve …').click();
+    await page.getByRole('group', { name: 'Rate limits' }).getByLabel('other', { exact: true }).check();
+    await page.getByLabel('Rate limits: other').fill('many');
+    await button(page, 'Approve…').click();
     await look();
-    await page.getByLabel('Rate limits').fill('60/1m');
-    await button(page, 'Approve …').click();
+    await page.getByLabel('Rate limits: other').fill('60/1m');
+    await button(page, 'Approve…').click();
     await look();
     failures.rcpt = '550 5.1.1 no such mailbox';
     await button(page, 'Approve with my passkey').click();
@@ -268,12 +272,14 @@ describe.skipIf(!hasChromium)('everybody can use the pages for admins', () => {
       await goTo(path);
       await look();
     }
+    await page.locator('summary#reject').click();
     await page.getByLabel('Reason').fill(MARK);
-    await button(page, 'Reject …').click();
+    await button(page, 'Reject…').click();
     await look();
     await goTo(`/keys/${old}`);
+    await page.locator('summary#revoke').click();
     await page.getByRole('region', { name: 'Revoke' }).getByLabel('Reason').fill(MARK);
-    await button(page, 'Revoke …').click();
+    await button(page, 'Revoke…').click();
     await button(page, 'Revoke with my passkey').click();
     await page.getByText('Key revoked.').waitFor();
     await look();
@@ -281,8 +287,7 @@ describe.skipIf(!hasChromium)('everybody can use the pages for admins', () => {
     await look();
     failures.rcpt = '550 5.1.1 <script>mark()</script><img src=x>';
     await goTo(`/keys/${pending}`);
-    await page.getByLabel('Rate limits').fill('60/1m');
-    await button(page, 'Approve …').click();
+    await button(page, 'Approve…').click();
     await button(page, 'Approve with my passkey').click();
     await page.getByText('was not accepted').first().waitFor();
     delete failures.rcpt;

@@ -94,7 +94,7 @@ test('a decision on a request leads to the next one, the oldest first, or to the
   clock.advance(1);
   const second = await request(access, ADA);
   const page = await keyPageOf(world, grace, first);
-  expect(page.body).toContain(`<a href="/developers/admin/keys/${second}">Next request</a>`);
+  expect(page.body).toContain(`<a href="/developers/admin/keys/${second}">Next</a>`);
   const reject = (identifier: string) =>
     decideAs(world, grace, identifier, [
       ['operation', 'reject'],

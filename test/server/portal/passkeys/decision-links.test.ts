@@ -50,8 +50,10 @@ test('it fills in what it names, marks what differs, and nothing is decided but 
     ['shown', expect.any(String)],
     ['permissions', 'api.lookup'],
     ['permissions', 'api.leaderboard'],
-    ['rateLimits', '7/1m,70/1h'],
-    ['expires', '2026-12-31'],
+    ['rateLimits', 'other'],
+    ['rateLimitsOther', '7/1m,70/1h'],
+    ['expires', 'other'],
+    ['expiresOther', '2026-12-31'],
   ]);
   expect(marksOn(page)).toBe(3);
   expect(textOf(page)).toContain(`${MARK} , instead of 60/1m 5000/1d.`);
@@ -86,7 +88,7 @@ test('what is as it was asked for, or as usual, has no mark, however it is writt
   expect(marksOn(await open(active, same.replace('approve', 'change')))).toBe(0);
   const changed = await open(active, 'operation=change&rateLimits=8/1m');
   expect(marksOn(changed)).toBe(1);
-  expect(new Map(formOn(changed, 'change')).get('rateLimits')).toBe('8/1m');
+  expect(new Map(formOn(changed, 'change')).get('rateLimitsOther')).toBe('8/1m');
   // The fields of one form are no others'.
   expect(marksOn(await open(active, 'operation=revoke&rateLimits=8/1m'))).toBe(0);
 });
@@ -159,5 +161,5 @@ test('signing in leads back to the page with everything that the link fills in',
   const next = signIn.searchParams.get('next') as string;
   expect(decodeURIComponent(next)).toBe(pathOf(identifier, query));
   const page = await visit(world, next, { cookie: grace.cookie });
-  expect(new Map(formOn(page, 'approve')).get('rateLimits')).toBe('7/1m,70/1h');
+  expect(new Map(formOn(page, 'approve')).get('rateLimitsOther')).toBe('7/1m,70/1h');
 });

@@ -26,6 +26,7 @@ async function windowOf(cookie: string, path: string, field: string) {
   const [name = '', value = ''] = cookie.split('=');
   await page.context().addCookies([{ name, value, url: server.url }]);
   await page.goto(server.url + path);
+  await page.evaluate("for (const details of document.querySelectorAll('main details')) details.open = true");
   await page.locator(field).fill('Typed before');
   return page;
 }
@@ -63,7 +64,7 @@ describe.skipIf(!hasChromium)('access ends at the next request, and nothing that
         : await windowOf(cookie, `/developers/admin/keys/${identifier}`, '#reject-reason');
       await by();
       const before = stored();
-      await page.getByRole('button', { name: isOwner ? 'Rename' : 'Reject …' }).click();
+      await page.getByRole('button', { name: isOwner ? 'Rename' : 'Reject…' }).click();
       await page.getByText('You are not signed in, or not any more; nothing was done.').waitFor();
       expect(await page.locator('dl').textContent()).toContain('Typed before');
       await page.getByRole('button', { name: 'Send again' }).waitFor();

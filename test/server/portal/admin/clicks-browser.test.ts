@@ -1,0 +1,237 @@
+import { describe, expect, test } from 'bun:test';
+import type { Page } from 'playwright-core';
+import { settleBackground } from '../../../../server/thread/background.ts';
+import { addAdmin, unconfirmedPasskey } from '../../../../shared/admins/admins.ts';
+import { showKey } from '../../../../shared/keys/view.ts';
+import { confirmPasskey } from '../../../../shared/passkeys/passkeys.ts';
+import { onBox } from '../../../support/actors.ts';
+import { importLines } from '../../../support/import.ts';
+import { issue, request } from '../../../support/keys.ts';
+import { freePort } from '../../../support/network/proxy.ts';
+import { adminWorld } from '../../../support/portal/admin-pages.ts';
+import { addAuthenticator, type OpenPage, startBrowser, toolsOf } from '../../../support/portal/browser.ts';
+import { hasChromium } from '../../../support/portal/chromium.ts';
+import { expectUsable } from '../../../support/portal/looking.ts';
+import { serverOfPages } from '../../../support/portal/pages.ts';
+
+// What deciding takes, counted in a real Chromium: clicks, touches of the passkey, keys, and where things are on the page.
+
+const port = freePort();
+const ORIGIN = `http://localhost:${port}`;
+const QUEUE = `${ORIGIN}/developers/admin`;
+const world = await adminWorld({ PUBLIC_URL: ORIGIN });
+const { access } = world;
+await serverOfPages(world, { port });
+const openPage = (hasChromium ? await startBrowser() : null) as OpenPage;
+
+/** How often the person has clicked, and how often the passkey was touched, since the page where the count starts. */
+type Count = { clicks: number; touches: number };
+
+/** A browser that is signed in; `count` starts a count at the page of the queue. */
+async function signedIn(name: string) {
+  const { address } = addAdmin(access, name, onBox('root'));
+  const { page, troubles } = await openPage(`${ORIGIN}/developers`, { width: 1280, colorScheme: 'light' });
+  await page.setViewportSize({ width: 1280, height: 800 });
+  const seen: Count = { clicks: 0, touches: 0 };
+  await page.exposeFunction('noteClick', () => {
+    seen.clicks++;
+  });
+  const tools = await toolsOf(page);
+  await addAuthenticator(tools);
+  tools.on('WebAuthn.credentialAsserted', () => {
+    seen.touches++;
+  });
+  // A click on a label is followed by one of the browser on what it names, which nobody did.
+  await page.addInitScript(`addEventListener('click', (event) => event.detail > 0 && noteClick(), true)`);
+  await page.goto(address);
+  await button(page, 'Continue').click();
+  await page.getByLabel('Name of the passkey').fill('Laptop');
+  await button(page, 'Make a passkey').click();
+  await page.getByText('Your passkey is registered').first().waitFor();
+  confirmPasskey(access, unconfirmedPasskey(access, name).passkey.id, onBox('root'));
+  await page.goto(`${ORIGIN}/developers/admin/sign-in`);
+  await button(page, 'Sign in with a passkey').click();
+  await page.getByRole('heading', { name: 'Requests' }).waitFor();
+  const count = async (): Promise<Count> => {
+    await page.goto(QUEUE);
+    Object.assign(seen, { clicks: 0, touches: 0 });
+    return seen;
+  };
+  return { page, troubles, count };
+}
+
+const button = (page: Page, name: string | RegExp) => page.getByRole('button', { name });
+
+let profiles = 200;
+
+/** Requests of profiles of their own, oldest first. */
+async function requests(count: number, name = 'Bot'): Promise<string[]> {
+  const keys: string[] = [];
+  for (let n = 0; n < count; n++) {
+    const id = ++profiles;
+    await importLines(access, [{ id, username: `user${id}`, email: `user${id}@example.org` }]);
+    world.clock.advance(1_000);
+    keys.push(
+      await request(access, {
+        profile: `user${id}`,
+        name: `${name} ${n}`,
+        projectUrl: 'https://example.org/a',
+        expectedUsage: '300 a day, 60 in a minute',
+      }),
+    );
+  }
+  return keys;
+}
+
+const states = (keys: readonly string[]) => keys.map((key) => showKey(access, key).state);
+
+describe.skipIf(!hasChromium)('deciding takes', () => {
+  test('from the queue to the page of the outcome: one 2 clicks and a touch, twelve 14 or 3 and a touch', async () => {
+    const { page, troubles, count } = await signedIn('Grace');
+    // One: from the queue to the next request, which says the outcome.
+    const [first = '', ...others] = await requests(2);
+    const one = await count();
+    await page.locator(`button[name="approve"][value="${first}"]`).click();
+    await button(page, 'Approve with my passkey').click();
+    await page.getByText('Approved: Bot 0').waitFor();
+    expect([new URL(page.url()).searchParams.get('decided'), one]).toEqual([first, { clicks: 2, touches: 1 }]);
+    // One is rejected with a reason.
+    const rejected = await count();
+    await page.locator(`button[name="reject"][value="${others[0]}"]`).click();
+    await page.getByLabel('Reason').fill('Say what the bot does.');
+    await button(page, 'Reject with my passkey').click();
+    await page.getByText('Rejected: Bot 1').waitFor();
+    expect(rejected).toEqual({ clicks: 2, touches: 1 });
+    // Twelve that are alike, each chosen: from the queue to the page of the outcomes.
+    const twelve = await requests(12);
+    const chosen = await count();
+    expect(await page.locator('.bar').isVisible()).toBe(false);
+    for (const key of twelve) await page.locator(`input[name="chosen"][value="${key}"]`).click();
+    await button(page, 'Approve as asked…').click();
+    await button(page, 'Approve with my passkey').click();
+    await page.getByText('12 of 12 mailed').waitFor();
+    expect([chosen, new Set(states(twelve))]).toEqual([{ clicks: 14, touches: 1 }, new Set(['Active'])]);
+    // The same with "Choose the first".
+    const more = await requests(12);
+    const atOnce = await count();
+    await page.getByRole('link', { name: 'Choose the first 12' }).click();
+    await button(page, 'Approve as asked…').click();
+    await button(page, 'Approve with my passkey').click();
+    await page.getByText('12 of 12 mailed').waitFor();
+    expect([atOnce, new Set(states(more))]).toEqual([{ clicks: 3, touches: 1 }, new Set(['Active'])]);
+    expect(new URL(page.url()).pathname).toMatch(/^\/developers\/admin\/decided\/\d+$/);
+    await expectUsable(page);
+    await settleBackground(world.pages.background);
+    expect(troubles).toEqual([]);
+  }, 120_000);
+
+  test('a row, by its keys: x chooses, j and k move, a and r lead to the decision, and nowhere else do they anything', async () => {
+    const [, second = ''] = await requests(3, 'Row');
+    const { page, troubles, count } = await signedIn('Hopper');
+    await count();
+    await page.keyboard.press('x');
+    expect(await page.locator(':checked').count()).toBe(0);
+    await page.getByRole('searchbox').focus();
+    await page.keyboard.type('jkxar');
+    expect([await page.getByRole('searchbox').inputValue(), page.url()]).toEqual(['jkxar', QUEUE]);
+    const focused = () => page.evaluate<string>('document.activeElement.querySelector("h2")?.textContent ?? ""');
+    await page.locator('[data-row]').first().focus();
+    await page.keyboard.press('j');
+    await page.keyboard.press('j');
+    await page.keyboard.press('k');
+    expect(await focused()).toBe('Row 1');
+    await page.keyboard.press('Control+x');
+    expect(await page.locator(':checked').count()).toBe(0);
+    await page.keyboard.press('x');
+    expect(await page.locator(':checked').getAttribute('value')).toBe(second);
+    // How many are chosen is counted by the style.
+    const counted = 'getComputedStyle(document.querySelector(".count"), "::before").content';
+    expect(await page.evaluate<string>(counted)).toContain('chosen');
+    expect(await page.locator('.bar').isVisible()).toBe(true);
+    await page.getByRole('link', { name: 'Choose none' }).click();
+    await page.locator('.bar').waitFor({ state: 'hidden' });
+    await page.locator('[data-row]').nth(1).focus();
+    await page.keyboard.press('r');
+    await page.getByRole('heading', { name: 'Reject “Row 1”?' }).waitFor();
+    await page.goBack();
+    await page.locator('[data-row]').nth(1).focus();
+    await page.keyboard.press('a');
+    await page.getByRole('heading', { name: 'Approve “Row 1”?' }).waitFor();
+    expect(troubles).toEqual([]);
+  }, 60_000);
+
+  test('no search for where: Approve… is beside the description at 1280 × 800, ten keys away, and at the bottom of a phone', async () => {
+    const [key = ''] = await requests(1, 'Discord role sync');
+    await issue(access, { profile: `user${profiles}`, name: 'Another' });
+    const { page } = await signedIn('Lovelace');
+    await page.goto(`${QUEUE}/keys/${key}`);
+    const approve = button(page, 'Approve…');
+    const { y = 0, height = 0 } = (await approve.boundingBox()) ?? {};
+    process.stderr.write(`Approve … ends at y = ${y + height}\n`);
+    expect(y + height).toBeLessThanOrEqual(800);
+    let keys = 0;
+    const press = async (name: string) => {
+      await page.keyboard.press(name);
+      keys++;
+    };
+    const focus = () => page.evaluate<string>('document.activeElement.textContent.trim()');
+    while ((await focus()) !== 'Skip to the content') await press('Tab');
+    await press('Enter');
+    await press('Tab');
+    expect(await focus()).toBe('To the decision');
+    await press('Enter');
+    while ((await focus()) !== 'Approve…') await press('Tab');
+    expect(keys).toBeLessThanOrEqual(10);
+    await page.setViewportSize({ width: 390, height: 844 });
+    await page.goto(`${QUEUE}/keys/${key}`);
+    const decide = page.getByRole('navigation', { name: 'To the decision' }).getByRole('link', { name: 'Approve…' });
+    const box = (await decide.boundingBox()) ?? { y: 0, height: 0 };
+    expect(box.y + box.height).toBeLessThanOrEqual(844);
+    await decide.click();
+    expect(await approve.isVisible()).toBe(true);
+  }, 60_000);
+
+  test('five rows fit into 800 pixels, four while the bar is there; everybody can use the queue and the pages after it', async () => {
+    await requests(8, 'Bot of the queue');
+    const { page, count } = await signedIn('Turing');
+    await count();
+    const whole = (bottom: number) =>
+      page.$$eval(
+        '[data-row]',
+        (rows, most) => rows.filter((row) => row.getBoundingClientRect().bottom <= most).length,
+        bottom,
+      );
+    expect(await whole(800)).toBeGreaterThanOrEqual(5);
+    await page.locator('input[name="chosen"]').first().click();
+    const bar = (await page.locator('.bar').boundingBox()) ?? { y: 0 };
+    expect(await whole(bar.y)).toBeGreaterThanOrEqual(4);
+    await expectUsable(page);
+    await page.setViewportSize({ width: 1280, height: 800 });
+    await button(page, /^Reject…$/).click();
+    await page.getByRole('heading', { name: /^Reject/ }).waitFor();
+    await expectUsable(page);
+    await page.goto(`${QUEUE}?find=user`);
+    await expectUsable(page);
+  }, 60_000);
+
+  test('no script: choosing, the bar, the search and the way to the decision are there without', async () => {
+    const { page } = await signedIn('Joan');
+    const cookies = await page.context().cookies();
+    const { page: plain } = await openPage(`${ORIGIN}/developers`, {
+      width: 390,
+      colorScheme: 'dark',
+      isWithoutScripts: true,
+    });
+    await plain.context().addCookies(cookies);
+    await plain.goto(QUEUE);
+    await plain.locator('input[name="chosen"]').first().check();
+    expect(await plain.locator('.bar').isVisible()).toBe(true);
+    await button(plain, 'Approve as asked…').click();
+    await plain.getByText('Passkeys need JavaScript').waitFor();
+    await plain.goto(QUEUE);
+    await plain.locator('summary').last().click();
+    await plain.getByRole('searchbox').fill('row');
+    await plain.keyboard.press('Enter');
+    await plain.getByRole('heading', { name: 'Keys' }).waitFor();
+  }, 60_000);
+});
