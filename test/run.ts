@@ -28,7 +28,7 @@ const SLOW = [
   'test/server/process/**',
   'test/server/manage/foreign-clients*.test.ts',
   'test/server/{damaged,freshness,docs/examples,http/big-answers}.test.ts',
-  'test/server/portal/restored.test.ts',
+  'test/server/portal/{restored,owner/owner-limits}.test.ts',
   'test/shared/sign-in/mail-limits.test.ts',
   'test/shared/db-files/{database-files,log-keeper,upgrade}.test.ts',
   'test/shared/keys/{key-version,life/approval-protocol,life/ban,life/expire}.test.ts',

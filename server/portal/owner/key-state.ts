@@ -4,22 +4,22 @@ import { timeText } from '../html/time.ts';
 import { written } from '../html/user-text.ts';
 
 /**
- * The state of a key in its owner's words: what it means, and what happens next. `replace` is the link to a request that
- * replaces it, where that can be made.
+ * The state of a key in its owner's words: what it means, and what happens next. `request` is the link to a request that
+ * replaces it, or repeats an ended one, where that can be made.
  */
-export function stateInWords(key: KeyView, history: readonly HistoryView[], replace: Html | null): Html {
+export function stateInWords(key: KeyView, history: readonly HistoryView[], request: Html | null): Html {
   const { state, expiresAt, refusedFor } = key;
   if (state === 'pending') return html`<p>${pendingWords(key)}</p>`;
   if (refusedFor === 'ban') {
     return html`<p>It is refused while the profile is banned, and works again with the same secret when the ban is lifted.</p>`;
   }
-  if (state === 'Active') return html`<p>${activeWords(key, replace)}</p>`;
+  if (state === 'Active') return html`<p>${activeWords(key, request)}</p>`;
   return state === 'suspended' ? suspendedWords(expiresAt, history) : endWords(state, history);
 }
 
-function activeWords({ decidedAt, expiresAt }: KeyView, replace: Html | null): Html {
+function activeWords({ decidedAt, expiresAt }: KeyView, request: Html | null): Html {
   const secret = html`The secret is only in the mail of ${timeText(Date.parse(decidedAt as string))}.`;
-  const lost = replace === null ? '' : html` Lost it? ${replace}.`;
+  const lost = request === null ? '' : html` Lost it? ${request}.`;
   if (expiresAt === null) return html`${secret}${lost}`;
   return html`It works until ${timeText(Date.parse(expiresAt))}; replace it in time if you still need it then. ${secret}${lost}`;
 }
@@ -76,7 +76,7 @@ const END_WORDS = {
 } as const;
 
 const AFTER_WORDS = {
-  rejected: 'You can change the request and send it again.',
+  rejected: 'It no longer counts towards the limit.',
   withdrawn: 'It no longer counts towards the limit.',
   revoked: 'Its secret no longer works.',
   expired: 'Its secret no longer works, and it no longer counts towards the limit.',

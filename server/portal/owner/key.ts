@@ -33,8 +33,9 @@ export async function keyPage(visit: Visit): Promise<Page> {
 <p class="meta">${joined([html`${stateTag(key)} <code data-copy="the identifier">${identifier}</code>`, ...keyMeta(visit, key, usedAtMs)])}</p>
 ${bannedNote(owner)}
 ${stateInWords(key, history, request?.link ?? null)}
-${request?.hindrance ?? ''}
+${key.state === 'Active' ? '' : (request?.hindrance ?? '')}
 ${usage === null ? '' : working(visit, key, usage)}
+${key.state === 'Active' ? (request?.hindrance ?? '') : ''}
 ${folds(visit, key, history, isGranted)}`,
   };
 }
@@ -52,8 +53,11 @@ async function requestOffered(
   const isReplaced = state === 'Active';
   const inUse = keysInUse((await performHere(visit, OPERATIONS.list, {})).keys);
   if (isFull(inUse)) {
-    const what = isReplaced ? 'To replace this key' : 'To request a key like this one again';
-    const hindrance = html`<p>${what}, you need a free place: all ${inUse.length} are used.</p>${holderList(visit, inUse)}`;
+    const held = html`All ${inUse.length} keys are used, requests included. End one of them first:`;
+    const list = holderList(visit, inUse, identifier);
+    const hindrance = isReplaced
+      ? html`<details><summary>Replace this key</summary><p>${held}</p>${list}</details>`
+      : html`<p>To request it again: ${held}</p>${list}`;
     return { link: null, hindrance };
   }
   const query = isReplaced ? `successor-of=${identifier}` : `like=${identifier}`;

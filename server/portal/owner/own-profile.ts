@@ -45,12 +45,13 @@ export function isFull(inUse: readonly KeyView[]): boolean {
   return inUse.length >= KEYS_PER_PROFILE;
 }
 
-/** The keys that leave no place for another one, each with the link to its page, where it can be ended. */
-export function holderList(visit: Visit, inUse: readonly KeyView[]): Html {
+/** The keys that leave no place for another one, each with the link to its page, where it can be ended; `here` is of this page. */
+export function holderList(visit: Visit, inUse: readonly KeyView[], here?: string): Html {
   const linkTo = ownKeyPath(visit);
-  const items = inUse.map(
-    ({ identifier, name, state }) =>
-      html`<li><a href="${linkTo(identifier)}">${written(name)}</a> (${state}): ${state === 'pending' ? 'withdraw the request' : 'revoke it'} there</li>`,
+  const items = inUse.map(({ identifier, name, state }) =>
+    identifier === here
+      ? html`<li>${written(name)} (${state}): this key</li>`
+      : html`<li><a href="${linkTo(identifier)}">${written(name)}</a> (${state}): ${state === 'pending' ? 'withdraw the request' : 'revoke it'} there</li>`,
   );
   return html`<ul>${items}</ul>`;
 }

@@ -204,6 +204,6 @@ export const FIELDS = {
 export const OPTIONAL_REASON = optionalText(
   textInput(REASON, true).register(INPUT_FACTS, {
     ...REASON_FACTS,
-    hint: 'It stands in the history, which admins read.',
+    hint: 'Admins read it in the history.',
   }),
 );

@@ -167,6 +167,34 @@ describe.skipIf(!hasChromium)('an owner', () => {
     expect(troubles.filter((text) => !text.includes('422'))).toEqual([]);
   }, 60_000);
 
+  test('reads the chart at 390 pixels: its scale beside it, and its first day and today in one line below, apart', async () => {
+    const { world, page } = await windowOn('/developers', { width: 390, colorScheme: 'light' }, true);
+    const { identifier } = await issue(world.access, { profile: 'ada' });
+    useKey(world.access, identifier, 25, 2_553);
+    await page.goto(`${new URL(page.url()).origin}/developers/keys/${identifier}`);
+    const boxOf = async (text: string) => {
+      const box = await page.locator('.usage').getByText(text, { exact: true }).boundingBox();
+      return box as NonNullable<typeof box>;
+    };
+    const chart = await page.locator('.usage svg').boundingBox();
+    const [first, last, top, none] = await Promise.all(
+      ['3 Dec', 'today so far', '4\u202f000', '0'].map((text) => boxOf(text)),
+    );
+    if (!first || !last || !top || !none || !chart) throw new Error('A label is missing.');
+    expect(first.y).toBe(last.y);
+    expect(first.x + first.width).toBeLessThan(last.x);
+    expect(first.y).toBeGreaterThanOrEqual(chart.y + chart.height);
+    // The first day begins where the chart does, and today ends there.
+    expect([Math.round(first.x), Math.round(last.x + last.width)]).toEqual([
+      Math.round(chart.x),
+      Math.round(chart.x + chart.width),
+    ]);
+    for (const label of [top, none]) expect(label.x + label.width).toBeLessThanOrEqual(chart.x);
+    expect(top.y).toBeLessThan(none.y);
+    expect(await page.locator('.usage figcaption').textContent()).toBe(' answered  refused busiest day 3\u202f833');
+    expect(await page.locator('.usage .today rect').count()).toBe(2);
+  }, 60_000);
+
   test('sees what an Active key was used for, asks for a successor, and revokes the old key, at 1280 pixels', async () => {
     const { world, page, troubles, go } = await windowOn('/developers', { width: 1280, colorScheme: 'light' }, true);
     const { access } = world;

@@ -1,0 +1,64 @@
+import { describe, expect, test } from 'bun:test';
+import { closeSessionsFile, openSessionsFile } from '../../../../shared/sessions-file/sessions-file.ts';
+import { get, serverOn } from '../../../support/http.ts';
+import { importLines } from '../../../support/import.ts';
+import { issue } from '../../../support/keys.ts';
+import { freePort } from '../../../support/network/proxy.ts';
+import { ADA } from '../../../support/portal/owner-pages.ts';
+import { fetchPage, signInOwner, unescaped } from '../../../support/portal/pages.ts';
+import { testClock, testDeps } from '../../../support/world.ts';
+
+// What the page of a key says of a whole server, whose pages are in a thread of their own: what its program has spent, and the
+// line to try it with.
+
+/** A server with an Active key, at the address that it says is its own, and its owner, who is signed in. */
+async function world(workers: string) {
+  const port = freePort();
+  const clock = testClock();
+  clock.advance(Date.now() - clock.nowMs());
+  const variables = { WORKERS: workers, PUBLIC_URL: `http://127.0.0.1:${port}` };
+  const deps = { ...testDeps({ variables }), clock };
+  await importLines(deps, [ADA]);
+  const rateLimits = [
+    { quota: 10, windowSeconds: 3_600 },
+    { quota: 5_000, windowSeconds: 86_400 },
+  ];
+  const { identifier, secret } = await issue(deps, { profile: ADA.username }, { rateLimits });
+  const sessions = openSessionsFile(deps.config.databasePath);
+  const cookie = signInOwner({ ...deps, sessions }, ADA.id);
+  closeSessionsFile(sessions);
+  const server = await serverOn(deps, undefined, { port });
+  const look = async (path: string) =>
+    (await fetchPage(server, `/developers/keys${path}`, { headers: { cookie } })).text();
+  return { server, identifier, secret, look };
+}
+
+describe.each(['1', '2'])('with WORKERS=%s', (workers) => {
+  test('the page of a key tells within a second what its program has spent, also while nothing is left', async () => {
+    const { server, identifier, secret, look } = await world(workers);
+    expect(await look(`/${identifier}`)).toContain('<strong>10 of 10 left per hour</strong> <span>none used</span>');
+    for (let n = 0; n < 10; n++) expect((await get(server, '/api/lookup/username/nobody', secret)).status).toBe(404);
+    expect((await get(server, '/api/lookup/username/nobody', secret)).status).toBe(429);
+    // It is saved every 0.8 s.
+    let page = '';
+    while (!page.includes('<strong>0 of 10 left per hour</strong>')) page = await look(`/${identifier}`);
+    expect(page).toContain('used up, so requests get 429 · ');
+    expect(page).toContain('<strong>4\u202f990 of 5\u202f000 left per day</strong>');
+    expect(await look('')).toContain('0 of 10 left per hour · until revoked');
+    await server.stop();
+  });
+});
+
+test.skipIf(Bun.which('curl') === null)(
+  'the line to try a key with works as it stands on the page, with the secret of the mail',
+  async () => {
+    const { server, identifier, secret, look } = await world('1');
+    const page = await look(`/${identifier}`);
+    expect(page).toContain(`<code data-copy="the base URL">http://127.0.0.1:${server.port}/api</code>`);
+    const line = unescaped(/<code data-copy="the line">([^<]+)<\/code>/.exec(page)?.[1] as string);
+    const child = Bun.spawn(['sh', '-c', line], { stdin: new Blob([`${secret}\n`]), stderr: 'ignore' });
+    const printed = await child.stdout.text();
+    expect(JSON.parse(printed.slice(printed.indexOf('{')))).toMatchObject({ identifier, permissions: ['api.lookup'] });
+    await server.stop();
+  },
+);
