@@ -75,6 +75,10 @@ const TREE: Record<string, [about: string, files: Entry[]]> = {
     'Show how the service is: server, database, keys, queue, last backup, warnings.',
     [['', () => import('./service/status.ts')]],
   ],
+  log: [
+    'List what people did with keys, admins, tokens, bans, erasures and restores, the newest first.',
+    [['', () => import('./service/log.ts')]],
+  ],
   healthcheck: [
     'Ask the running server whether it is ready: 0 if so, 1 if not.',
     [['', () => import('./service/healthcheck.ts')]],

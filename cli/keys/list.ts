@@ -6,6 +6,7 @@ import { flaggedInputs } from '../../shared/operations/entry.ts';
 import { OPERATIONS } from '../../shared/operations.ts';
 import type { Globals } from '../context.ts';
 import { notice, print, printJson } from '../terminal/output.ts';
+import { quoted } from '../terminal/words.ts';
 import { addCommand, flagName } from './command.ts';
 import { keysText } from './print.ts';
 
@@ -39,9 +40,4 @@ function commandAfter({ db, host }: Globals, given: Readonly<Record<string, unkn
   });
   const target = [...(db === undefined ? [] : ['--db', db]), ...(host === undefined ? [] : ['--host', host])];
   return ['profilectl keys list', ...[...flags, ...target].map(quoted)].join(' ');
-}
-
-/** A word as a shell reads it. */
-function quoted(word: string): string {
-  return /^[\w.,:/-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 }

@@ -8,3 +8,8 @@ export function isJsonAsked(words: readonly string[]): boolean {
 export function isSuspicious(word: string): boolean {
   return word.includes('\uFFFD');
 }
+
+/** A word as a shell reads it. */
+export function quoted(word: string): string {
+  return /^[\w.,:/-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
+}

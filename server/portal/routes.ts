@@ -2,8 +2,9 @@ import { decide } from './admin/confirm-decision.ts';
 import { CHOICE_FIELDS, decideSeveral } from './admin/decide-several.ts';
 import { enrol, enrolPage, registeredPage } from './admin/enrol.ts';
 import { adminKeyPage } from './admin/key.ts';
-import { log } from './admin/log.ts';
+import { LOG_QUERY, log } from './admin/log.ts';
 import { outcomes } from './admin/outcomes.ts';
+import { overview } from './admin/overview.ts';
 import { people } from './admin/people.ts';
 import { queue } from './admin/queue.ts';
 import { removeOwnPasskey } from './admin/remove-passkey.ts';
@@ -89,7 +90,8 @@ const ADMINS_PAGES: readonly PageRoute[] = [
     fields: PASSKEY_FIELD,
     act: removeOwnPasskey,
   },
-  { method: 'GET', path: '/developers/admin/log', who: 'admin', query: ['before'], act: log },
+  { method: 'GET', path: '/developers/admin/log', who: 'admin', query: LOG_QUERY, act: log },
+  { method: 'GET', path: '/developers/admin/overview', who: 'admin', act: overview },
 ];
 
 /** The decision is used up, so that a form that is offered to be sent again asks for it anew. */

@@ -1,32 +1,36 @@
-import { and, desc, inArray, lt } from 'drizzle-orm';
-import { actorText, type StoredActor } from '../actor.ts';
+import { actorText } from '../actor.ts';
 import type { Db } from '../db/connect.ts';
 import { guardDatabase } from '../db/faults.ts';
-import { type KeyEventDetail, keyEvents } from '../db/schema/keys.ts';
-import { type PeopleEventDetail, peopleEvents } from '../db/schema/people.ts';
+import { eventsOf, type LogKind } from './log-kinds.ts';
+import { keyRows, type LogFilter, type LogRow, peopleRows, serviceRows } from './log-rows.ts';
+import { logSentence, writtenText } from './log-text.ts';
 
-/** Something that was decided: about a key, which is named by its identifier, or about an admin or a platform. */
-export type Decided = {
+/** Something that somebody did. */
+export type LogEntry = {
   /** Milliseconds since 1970. */
   atMs: number;
+  /** Who did it, as admins and operators are shown it: `ada (on the box)`, `admin Grace`, `owner`. */
   by: string;
-  kind: 'key' | 'admin' | 'platform';
-  /** The identifier of the key, or the name of the admin or platform. */
-  name: string;
-  event: string;
-  detail: (KeyEventDetail & PeopleEventDetail) | null;
-  /** Names this place in the log, for {@link listDecided}'s `before`: what follows there was decided before this entry. */
+  kind: LogKind;
+  /** That of the key or the backend's token; null of everything else. */
+  identifier: string | null;
+  /** The UID of the profile that it is about; null where there is none, or it is not known any more. */
+  profile: number | null;
+  /** What was done, as a sentence after the name: `Approved key k7Qm2XaB`. */
+  text: string;
+  /** What people wrote about it, such as a reason; the caller has to escape it. Empty where they wrote nothing. */
+  written: string;
+  /** Names this place in the log, for {@link listLog}'s `before`: what follows there was done before this entry. */
   cursor: string;
 };
 
-/** An entry as it is stored; its id counts up in the order in which entries are stored. */
-type Row = Omit<Decided, 'by' | 'cursor'> & { id: number; by: string; byKind: StoredActor['kind'] };
+/** The tables that entries come from; of those of one millisecond, the first table's come first. */
+const TABLES = ['service', 'people', 'keys'] as const;
 
-/** The entries of a key's history that are decisions of somebody who may decide. */
-const DECISIONS = ['approved', 'rejected', 'changed', 'suspended', 'resumed', 'revoked'] as const;
+type Table = (typeof TABLES)[number];
 
-/** The last entry of keys and the last one of people that came before, by their ids. */
-const CURSOR = /^(\d{1,16})-(\d{1,16})$/;
+/** The last entry of each of {@link TABLES} that came before, by its id. */
+const CURSOR = /^(\d{1,16})-(\d{1,16})-(\d{1,16})$/;
 
 /** Whether a text can be the cursor of an entry. */
 export function isCursor(text: string): boolean {
@@ -34,52 +38,47 @@ export function isCursor(text: string): boolean {
 }
 
 /**
- * Everything that was decided about keys, admins and platforms, newest first: at most so many entries, those that follow the
- * cursor `before` where one is given. Each of the two histories is read backwards from a place in it, as far as needed, so
- * that a page costs the same however long they are. Throws `busy`.
+ * What people did with keys, admins, tokens, bans, erasures and restores, newest first: at most `limit` entries. Each table is
+ * read backwards from a place in it, as far as needed, so that a page costs the same however long they are; a filter that few
+ * entries pass reads more. Throws `busy`.
  */
-export function listDecided(db: Db, limit: number, before: string | null = null): Decided[] {
-  const [, key = Number.MAX_SAFE_INTEGER, person = Number.MAX_SAFE_INTEGER] = CURSOR.exec(before ?? '') ?? [];
-  const [keys, people] = guardDatabase(db.$client.filename, () => [
-    decidedOfKeys(db, Number(key), limit),
-    decidedOfPeople(db, Number(person), limit),
-  ]);
-  const last = { key: Number(key), person: Number(person) };
-  const decided: Decided[] = [];
-  while (decided.length < limit) {
-    const isKeys = people[0] === undefined || (keys[0] !== undefined && keys[0].atMs > people[0].atMs);
-    const row = (isKeys ? keys : people).shift();
-    if (row === undefined) break;
-    last[isKeys ? 'key' : 'person'] = row.id;
-    decided.push(decidedOf(row, `${last.key}-${last.person}`));
+export function listLog(db: Db, limit: number, filter: LogFilter = {}): LogEntry[] {
+  const last = lastOf(filter.before ?? null);
+  const events = eventsOf(filter.kinds);
+  const rows = guardDatabase(db.$client.filename, () => ({
+    service: serviceRows(db, { filter, events, limit, before: last.service }),
+    people: peopleRows(db, { filter, events, limit, before: last.people }),
+    keys: keyRows(db, { filter, events, limit, before: last.keys }),
+  }));
+  const entries: LogEntry[] = [];
+  while (entries.length < limit) {
+    const heads = TABLES.filter((table) => rows[table].length > 0);
+    const newest = Math.max(...heads.map((table) => rows[table][0]?.at ?? 0));
+    const table = heads.find((one) => rows[one][0]?.at === newest);
+    const row = table && rows[table].shift();
+    if (table === undefined || row === undefined) break;
+    last[table] = row.id;
+    entries.push(entryOf(table, row, TABLES.map((one) => last[one]).join('-')));
   }
-  return decided;
+  return entries;
 }
 
-/** The newest decisions on keys before an id. */
-function decidedOfKeys(db: Db, before: number, limit: number): Row[] {
-  return db
-    .select()
-    .from(keyEvents)
-    .where(and(inArray(keyEvents.event, DECISIONS), lt(keyEvents.id, before)))
-    .orderBy(desc(keyEvents.id))
-    .limit(limit)
-    .all()
-    .map(({ at, identifier, ...row }) => ({ ...row, atMs: at, kind: 'key', name: identifier }));
+function lastOf(cursor: string | null): Record<Table, number> {
+  const [service, people, keys] = (CURSOR.exec(cursor ?? '')?.slice(1) ?? []).map(Number);
+  const newest = Number.MAX_SAFE_INTEGER;
+  return { service: service ?? newest, people: people ?? newest, keys: keys ?? newest };
 }
 
-/** The newest entries about people before an id. */
-function decidedOfPeople(db: Db, before: number, limit: number): Row[] {
-  return db
-    .select()
-    .from(peopleEvents)
-    .where(lt(peopleEvents.id, before))
-    .orderBy(desc(peopleEvents.id))
-    .limit(limit)
-    .all()
-    .map(({ at, ...row }) => ({ ...row, atMs: at }));
-}
-
-function decidedOf({ atMs, by, byKind, kind, name, event, detail }: Row, cursor: string): Decided {
-  return { atMs, by: actorText({ kind: byKind, name: by }, 'admin'), kind, name, event, detail, cursor };
+function entryOf(table: Table, row: LogRow, cursor: string): LogEntry {
+  const { at, by, byKind, kind, name, profile, detail } = row;
+  return {
+    atMs: at,
+    by: actorText({ kind: byKind, name: by }, 'admin'),
+    kind,
+    identifier: table === 'keys' ? name : (detail?.token ?? null),
+    profile,
+    text: logSentence(row),
+    written: writtenText(row),
+    cursor,
+  };
 }

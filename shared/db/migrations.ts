@@ -1,4 +1,5 @@
 import first from '../../drizzle/main/0000_first.sql' with { type: 'text' };
+import serviceEvents from '../../drizzle/main/0001_service_events.sql' with { type: 'text' };
 
 /** A step of the schema: its number is its place, from 1. */
 export type Migration = { name: string; sql: string; replaces?: ReplacedList };
@@ -22,4 +23,5 @@ export const MIGRATIONS: readonly Migration[] = [
       all: '009594cb11ca85747a0b83e5888a1e3985fdad779381864b6bfffeda9a0502a5',
     },
   },
+  { name: '0001_service_events', sql: serviceEvents },
 ];

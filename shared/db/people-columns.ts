@@ -18,3 +18,9 @@ export const PLATFORM_RIGHTS = ['profiles', 'sign-ins'] as const;
 
 /** One of them. */
 export type PlatformRight = (typeof PLATFORM_RIGHTS)[number];
+
+/** The events that the table `service_events` records. */
+export const SERVICE_EVENTS = ['banned', 'unbanned', 'erased', 'restored'] as const;
+
+/** The name of such an event. */
+export type ServiceEventName = (typeof SERVICE_EVENTS)[number];

@@ -13,6 +13,7 @@ import type { EffectsOnKeys } from '../profiles/edit/pass.ts';
 import { type ProfileRef, readProfile } from '../profiles/find.ts';
 import { refuseUnlikeProfile } from '../profiles/profile-version.ts';
 import { eraseKeysOfProfile } from './erase-keys.ts';
+import { addServiceEvent } from './service-log.ts';
 
 /**
  * Erases a profile for good: its row, names and links are deleted, its keys stop working and lose every text. The keys'
@@ -31,6 +32,7 @@ export function eraseProfile(
     eraseById(tx, id, by, nowMs);
     noteErasedProfile(deps.db.$client, id, { atMs: nowMs, nowMs });
     noteErasure(deps.db.$client, nowMs);
+    addServiceEvent(tx, { atMs: nowMs, by, event: 'erased' });
     noteChanges(deps.db.$client, null);
     return profile;
   });
@@ -48,11 +50,13 @@ export function eraseProfiles(
 ): void {
   writeProfiles(db, (tx) => {
     const nowMs = clock.nowMs();
+    let count = 0;
     for (const { uid, atMs } of erasures) {
-      eraseById(tx, uid, by, nowMs);
+      if (eraseById(tx, uid, by, nowMs)) count++;
       noteErasedProfile(db.$client, uid, { atMs, nowMs });
     }
     noteErasure(db.$client, nowMs);
+    if (count > 0) addServiceEvent(tx, { atMs: nowMs, by, event: 'erased', count });
     noteChanges(db.$client, null);
   });
 }
@@ -74,11 +78,15 @@ const deletionOf = keepQuery((db) =>
     .prepare(),
 );
 
-/** What imports and commands that change profiles do to their keys; the keys' histories name `by`. */
+/** What imports and commands that change profiles do to their keys and to the log; both name `by`. */
 export function effectsOnKeys(by: Actor): EffectsOnKeys {
   return {
     erase: (tx, id, nowMs) => eraseById(tx, id, by, nowMs),
     readdress: (tx, change, nowMs) => noteAddressChange(tx, change, { by, atMs: nowMs }),
-    ban: (tx, change, nowMs) => noteBan(tx, change, { by, atMs: nowMs }),
+    erased: (tx, count, nowMs) => addServiceEvent(tx, { atMs: nowMs, by, event: 'erased', count }),
+    ban: (tx, { profileId, isBanned }, nowMs) => {
+      noteBan(tx, { profileId, isBanned }, { by, atMs: nowMs });
+      addServiceEvent(tx, { atMs: nowMs, by, event: isBanned ? 'banned' : 'unbanned', profileId });
+    },
   };
 }

@@ -36,7 +36,8 @@ function mailText(mail: string, to: string | undefined, reason: string | undefin
   return to === undefined ? mail : `${mail} to ${to}: ${reason}`;
 }
 
-function changesText({ permissions, rateLimits, expiresAt }: KeyChanges, successor: string | undefined): string {
+/** What was changed from what to what; `successor` is the key for whose approval the expiry was changed. */
+export function changesText({ permissions, rateLimits, expiresAt }: KeyChanges, successor: string | undefined): string {
   const limits = (list: readonly RateLimit[]) => list.map(formatRateLimit).join(', ');
   const parts = [
     permissions && `${permissions.from.join(', ')} → ${permissions.to.join(', ')}`,

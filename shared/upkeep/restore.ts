@@ -16,6 +16,7 @@ import { withTables } from '../db/tables.ts';
 import { lockForServing } from '../db-files/serving.ts';
 import { syncPath, type Verified, verifyFile } from '../db-files/snapshot.ts';
 import { withUnfinished } from '../db-files/unfinished.ts';
+import { logRestore } from '../erasure/service-log.ts';
 import { type AppError, fileRefusal } from '../errors.ts';
 import { removeSessionsFile } from '../sessions-file/sessions-file.ts';
 import { type Facts, refuseUnlikeShown, type Shown, shownOf } from '../shown-version.ts';
@@ -35,20 +36,16 @@ export type Restore = {
   /** The erasures of the last 40 days that it undoes; null where there is no old database that can be read. */
   undone: UndoneErasure[] | null;
   /**
-   * Replaces the database by the source; an error leaves the database as it was, `changed_since` where the source is not any
-   * more the file that was verified, or others are undone than said. Mails that wait in the source are dropped: they may have been sent since the backup was
-   * made. Everybody is signed out of the Developer Platform, and admins and
-   * passkeys that the source has and the old database has not are left out or put in.
+   * Replaces the database by the source, where that is logged; an error leaves it as it was, `changed_since` where something is
+   * not as it was said. Mails that wait in the source, which may have been sent since, are dropped, everybody is signed out,
+   * and admins and passkeys that only the source has are left out or put in.
    */
   run: (people: Omit<PeopleDecision, 'atMs'>) => Restored;
   /** Lets servers start again. */
   release: () => void;
 };
 
-/**
- * What a restore did: where the old database is now, null if there was none, which waiting mails were dropped, and who was
- * left out or put in.
- */
+/** What a restore did: where the old database is now (null if there was none), mails dropped, people left out or put in. */
 export type Restored = { kept: KeptAside | null; dropped: Dropped[]; people: RestoredPeople };
 
 /**
@@ -149,6 +146,7 @@ function replaceByCopy(path: string, backup: Backup, temporary: string, decision
         const undone = old === null ? null : undoneErasures(copy, old.erased);
         refuseOtherErasures(backup, undone);
         if (backup.isErasedAgain) eraseAgain(copy, undone ?? [], { by: decision.by, clock: systemClock });
+        logRestore(copy, decision);
         return known;
       });
       syncPath(temporary);

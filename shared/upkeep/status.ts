@@ -141,7 +141,8 @@ function countAll(db: Opened, nowMs: number): { total: number; banned: number } 
   return { total: countProfiles(db, {}, nowMs), banned: countProfiles(db, { isBanned: true }, nowMs) };
 }
 
-function lastImportOf(db: Opened, kind: ImportKind): ImportStatus | null {
+/** The last import of a kind as `status` tells of it; null where there was none. Throws SQLite's errors. */
+export function lastImportOf(db: Opened, kind: ImportKind): ImportStatus | null {
   const last = readLastImport(db, kind);
   if (last === null) return null;
   const { atMs, by, lines, refused } = last;

@@ -1,9 +1,13 @@
-import { type Decided, isCursor, listDecided } from '../../../shared/admins/audit-log.ts';
-import type { KeyEventName } from '../../../shared/db/key-columns.ts';
+import { isCursor, type LogEntry, listLog } from '../../../shared/admins/audit-log.ts';
+import { PAST_SYNTAX, parsePast } from '../../../shared/admins/log-filter.ts';
+import { isLogKind, LOG_GROUPS } from '../../../shared/admins/log-kinds.ts';
+import type { LogFilter } from '../../../shared/admins/log-rows.ts';
+import { DAY_MS } from '../../../shared/clock.ts';
 import { AppError } from '../../../shared/errors.ts';
-import { detailText } from '../../../shared/keys/history-text.ts';
-import { type Html, html } from '../../html.ts';
+import { isIdentifier } from '../../../shared/keys/list-cursor.ts';
+import { type Html, html, raw } from '../../html.ts';
 import { publicPath } from '../../http/public-path.ts';
+import { errorSummary, type Faults, textField } from '../html/fields.ts';
 import { keyLink } from '../html/key-facts.ts';
 import { columnTime, WHEN } from '../html/time.ts';
 import { written } from '../html/user-text.ts';
@@ -13,39 +17,103 @@ import { adminKeyPath } from './admin-path.ts';
 /** So many entries stand on one page. */
 const PAGE_SIZE = 50;
 
-/** `GET /developers/admin/log`: everything that was decided about keys, admins and platforms, newest first. */
+const PATH = '/developers/admin/log';
+
+const FILTERS = ['by', 'kind', 'key', 'from', 'to'] as const;
+
+/** What the form of filters asks for, as it was typed; empty for all. */
+type Wanted = Record<(typeof FILTERS)[number], string>;
+
+/** The parameters of the page. */
+export const LOG_QUERY = [...FILTERS, 'before'];
+
+/** `GET /developers/admin/log`: what people did, newest first, by person, kind, key and time. */
 export function log(visit: Visit): Page {
   const { access, query } = visit;
   const before = query.get('before') || null;
   if (before !== null && !isCursor(before)) throw new AppError('bad_parameter', 'before must be taken from a link.');
-  const found = listDecided(access.db, PAGE_SIZE + 1, before);
-  const shown = found.slice(0, PAGE_SIZE);
-  const rows = shown.map(
-    (entry) =>
-      html`<tr><td data-label="When">${columnTime(entry.atMs)}</td><td data-label="Who">${written(entry.by)}</td><td data-label="What">${whatOf(visit, entry)}</td></tr>`,
-  );
-  const path = publicPath(access.config, '/developers/admin/log');
-  const more =
-    found.length > PAGE_SIZE
-      ? html`<p><a href="${path}?before=${(shown.at(-1) as Decided).cursor}">What was decided before</a></p>`
-      : '';
+  const wanted = Object.fromEntries(FILTERS.map((name) => [name, (query.get(name) ?? '').trim()])) as Wanted;
+  const faults = new Map<string, string>();
+  const filter = readFilter(wanted, access.clock.nowMs(), faults);
+  const found = faults.size > 0 ? [] : listLog(access.db, PAGE_SIZE + 1, { ...filter, before });
+  const entries = found.slice(0, PAGE_SIZE);
+  const isFiltered = before !== null || FILTERS.some((name) => wanted[name] !== '');
+  const none = isFiltered
+    ? 'No entry is like that.'
+    : 'Nobody has done anything yet. Decisions on requests will be here.';
   return {
     title: 'Log',
-    body: html`<h1>Log</h1>
-<p>What was decided about keys and about people, the latest first. No entry can be changed or removed. Requests, and what became of their mails, stand in the history of each key.</p>
-${rows.length === 0 ? html`<p>Nothing was decided yet.</p>` : html`<table class="stack"><thead><tr><th scope="col">${WHEN}</th><th scope="col">Who</th><th scope="col">What</th></tr></thead><tbody>${rows}</tbody></table>`}
-${more}`,
+    ...(faults.size > 0 && { refusal: 'bad_parameter' }),
+    body: html`${errorSummary(faults)}<h1>Log</h1>
+<p class="soft">Who did what. No entry can be changed or removed. What became of mails is in the history of each key.</p>
+${filterForm(visit, wanted, faults)}
+${entries.length > 0 ? logTable(visit, entries) : faults.size > 0 ? '' : html`<p>${none}</p>`}
+${pageLinks(visit, wanted, before, found.length > PAGE_SIZE ? (entries.at(-1)?.cursor ?? null) : null)}`,
   };
 }
 
-function whatOf(visit: Visit, { kind, name, event, detail }: Decided): Html {
-  if (kind === 'key') {
-    const text = detailText({ detail, event: event as KeyEventName });
-    return html`key ${keyLink(name, adminKeyPath(visit))} ${event}${text === '' ? '' : html`: <span class="text">${written(text)}</span>`}`;
-  }
-  const passkey = detail?.passkey === undefined ? '' : html`: ${written(detail.passkey)}`;
-  const ended = detail?.endedPasskeys ? `; passkeys ended: ${detail.endedPasskeys}` : '';
-  const rights = detail?.rights === undefined ? '' : `, with the rights ${detail.rights.join(' and ')}`;
-  const token = detail?.token === undefined ? '' : `: token ${detail.token}${rights}`;
-  return html`${kind} ${written(name)} ${event}${passkey}${token}${ended}`;
+/** Reads the filters, and notes what is wrong with them by their field. */
+function readFilter({ by, kind, key, from, to }: Wanted, nowMs: number, faults: Map<string, string>): LogFilter {
+  const moment = (name: string, text: string) => {
+    const atMs = parsePast(text, nowMs);
+    if (atMs === null) faults.set(name, `“${name === 'from' ? 'From' : 'To'}” must be ${PAST_SYNTAX}.`);
+    return atMs ?? nowMs;
+  };
+  if (kind !== '' && !isLogKind(kind)) faults.set('kind', 'There is no such kind of entries.');
+  if (key !== '' && !isIdentifier(key)) faults.set('key', 'The identifier of a key has 8 letters and digits.');
+  // A date means the whole day.
+  const untilMs = to === '' ? undefined : moment('to', to) + (/^\d{4}-\d\d-\d\d$/.test(to) ? DAY_MS : 0);
+  return {
+    ...(by !== '' && { by }),
+    ...(isLogKind(kind) && { kinds: [kind] }),
+    ...(key !== '' && { key }),
+    ...(from !== '' && { sinceMs: moment('from', from) }),
+    ...(untilMs !== undefined && { untilMs }),
+  };
+}
+
+function logTable(visit: Visit, entries: readonly LogEntry[]): Html {
+  const rows = entries.map(
+    (entry) =>
+      html`<tr><td data-label="When">${columnTime(entry.atMs)}</td><td data-label="Who">${written(entry.by)}</td><td data-label="What">${whatOf(visit, entry)}</td></tr>`,
+  );
+  return html`<table class="stack"><thead><tr><th scope="col">${WHEN}</th><th scope="col">Who</th><th scope="col">What</th></tr></thead><tbody>${rows}</tbody></table>`;
+}
+
+/** The sentence, in which a key's identifier is a link to its page, and below it what people wrote. */
+function whatOf(visit: Visit, { kind, identifier, text, written: theirs }: LogEntry): Html {
+  const [before = '', ...after] = kind.startsWith('key-') && identifier !== null ? text.split(identifier) : [text];
+  const linked =
+    after.length === 0 || identifier === null
+      ? written(text)
+      : html`${before}${keyLink(identifier, adminKeyPath(visit))}${after.join(identifier)}`;
+  return html`${linked}${theirs === '' ? '' : html`<br><span class="text soft">${written(theirs)}</span>`}`;
+}
+
+function filterForm({ access: { config } }: Visit, wanted: Wanted, faults: Faults): Html {
+  const option = (value: string, text: string) =>
+    html`<option value="${value}"${raw(value === wanted.kind ? ' selected' : '')}>${text}</option>`;
+  const groups = LOG_GROUPS.map(({ group, kinds }) =>
+    kinds.length === 1
+      ? option(group, group)
+      : html`<optgroup label="${group}">${option(group, `all ${group}`)}${kinds.map((kind) => option(kind, kind.replaceAll('-', ' ')))}</optgroup>`,
+  );
+  const kindFault = faults.get('kind');
+  const field = (name: keyof Wanted, label: string, hint: string, type: 'text' | 'date' = 'text') =>
+    textField({ name, label, hint, type, value: wanted[name], size: 'short', faults });
+  return html`<details${raw(FILTERS.some((name) => wanted[name] !== '') ? ' open' : '')}><summary>Filter</summary><form method="get" action="${publicPath(config, PATH)}" novalidate>
+${field('by', 'Who', 'A name, or operator, admin, owner, platform.')}
+<div class="${kindFault === undefined ? 'field' : 'field wrong'}"><label for="kind">What</label><select id="kind" name="kind" class="short">${option('', 'everything')}${groups}</select></div>
+${field('key', 'Key', 'Its identifier.')}${field('from', 'From', 'A day in UTC.', 'date')}${field('to', 'To', 'A day in UTC, itself included.', 'date')}
+<p><button class="second">Show</button> <a class="cancel" href="${publicPath(config, PATH)}">Everything</a></p></form></details>`;
+}
+
+function pageLinks({ access: { config } }: Visit, wanted: Wanted, before: string | null, next: string | null): Html {
+  if (before === null && next === null) return html``;
+  const link = (more: Record<string, string>, text: string) => {
+    const filters = Object.entries({ ...wanted, ...more }).filter(([, value]) => value !== '');
+    const query = new URLSearchParams(filters).toString();
+    return html`<li><a href="${publicPath(config, PATH)}${query === '' ? '' : `?${query}`}">${text}</a></li>`;
+  };
+  return html`<nav aria-label="Pages of the log"><ul class="nav">${before === null ? '' : link({}, 'Newest')}${next === null ? '' : link({ before: next }, 'Older')}</ul></nav>`;
 }

@@ -25,7 +25,12 @@ const SESSIONS: BarLink = ['/developers/sessions', 'Sessions'];
 const LINKS: Record<'owner' | 'admin' | 'nobody', { bar: readonly BarLink[]; menu: readonly BarLink[] }> = {
   owner: { bar: [['/developers/keys', 'API keys'], DOCS], menu: [SESSIONS] },
   admin: {
-    bar: [['/developers/admin', 'Requests'], ['/developers/admin/log', 'Log'], DOCS],
+    bar: [
+      ['/developers/admin', 'Requests'],
+      ['/developers/admin/overview', 'Overview'],
+      ['/developers/admin/log', 'Log'],
+      DOCS,
+    ],
     menu: [['/developers/admin/people', 'People'], SESSIONS],
   },
   nobody: { bar: [DOCS, ['/developers/sign-in', 'Sign in']], menu: [] },

@@ -7,7 +7,7 @@ import { type Html, html, raw } from '../../html.ts';
 export const USAGE_DAYS = 30;
 
 /** What each outcome of a request is called. */
-const WORDS: Readonly<Record<UsageOutcome, string>> = {
+export const OUTCOME_WORDS: Readonly<Record<UsageOutcome, string>> = {
   ok: 'Answered',
   notFound: 'Not found',
   forbidden: 'Without permission',
@@ -21,8 +21,8 @@ type Day = UsageView['days'][number] & { total: number; answered: number };
 /** Height of the picture, and width of a day with its gap, in the units of the picture. */
 const SIZE = { height: 60, day: 10, gap: 2 } as const;
 
-/** What a key was used for, by day: a sentence, bars (of which a screen reader is told the sentence), and a table. */
-export function usageChart({ days }: UsageView): Html {
+/** What a key, or all of them, was used for, by day: a sentence, bars (of which a screen reader is told the sentence), and a table. */
+export function usageChart({ days }: Pick<UsageView, 'days'>): Html {
   const all = days.map((day): Day => {
     const total = USAGE_OUTCOMES.reduce((sum, one) => sum + day[one], 0);
     return { ...day, total, answered: day.ok + day.notFound };
@@ -85,10 +85,10 @@ const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', '
 function table(days: readonly Day[]): Html {
   const used = days.filter(({ total }) => total > 0).toReversed();
   const outcomes = USAGE_OUTCOMES.filter((outcome) => used.some((day) => day[outcome] > 0));
-  const head = outcomes.map((outcome) => html`<th scope="col" class="number">${WORDS[outcome]}</th>`);
+  const head = outcomes.map((outcome) => html`<th scope="col" class="number">${OUTCOME_WORDS[outcome]}</th>`);
   const rows = used.map(
     (day) =>
-      html`<tr><th scope="row">${day.day}</th>${outcomes.map((outcome) => html`<td class="number" data-label="${WORDS[outcome]}">${numberText(day[outcome])}</td>`)}</tr>`,
+      html`<tr><th scope="row">${day.day}</th>${outcomes.map((outcome) => html`<td class="number" data-label="${OUTCOME_WORDS[outcome]}">${numberText(day[outcome])}</td>`)}</tr>`,
   );
   return html`<details><summary>Days as a table</summary><table class="stack"><caption>Requests by day (UTC), without days that had none</caption><thead><tr><th scope="col">Day</th>${head}</tr></thead><tbody>${rows}</tbody></table></details>`;
 }

@@ -50,7 +50,10 @@ function applyLines(state: ApplyState, tx: Tx, entries: Iterable<Entry>, options
     else done[outcome]++;
   }
   settleClaims(claims, options.takenAt, options.clash);
-  if (done.deleted > 0) noteErasure(sqlite, times.nowMs);
+  if (done.deleted > 0) {
+    noteErasure(sqlite, times.nowMs);
+    options.onKeys.erased(tx, done.deleted, times.nowMs);
+  }
   if (done.deleted > 0 || state.changed.size > 0) noteChanges(sqlite, done.deleted > 0 ? null : state.changed);
   else if (state.hasStamped) noteNoChange(sqlite);
   return done;

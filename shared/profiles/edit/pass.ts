@@ -59,12 +59,14 @@ export function countNewer(done: Applied, id: number): void {
 }
 
 /**
- * What an import does to the keys of profiles, inside its transaction. It is handed in, because this room does not know
- * keys (`effectsOnKeys` in shared/erasure).
+ * What an import does to the keys of profiles and writes to the log, inside its transaction. It is handed in, because this
+ * room knows neither (`effectsOnKeys` in shared/erasure).
  */
 export type EffectsOnKeys = {
   /** Erases the profile with this id, with everything that belongs to it. Returns whether there was such a profile. */
   erase: (tx: Tx, id: number, nowMs: number) => boolean;
+  /** Called once in a transaction that has erased profiles: how many. */
+  erased: (tx: Tx, count: number, nowMs: number) => void;
   /** Called where a profile's e-mail address becomes another one, or none; `formerEmail` is the one that it had. */
   readdress: (tx: Tx, change: { profileId: number; formerEmail: string }, nowMs: number) => void;
   /** Called where a profile that is there is banned, or where its ban is lifted. */

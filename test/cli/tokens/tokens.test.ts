@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { listDecided } from '../../../shared/admins/audit-log.ts';
+import { listLog } from '../../../shared/admins/audit-log.ts';
 import { ERASE_LIMIT, readPlatformToken } from '../../../shared/backends/backend-tokens.ts';
 import { noteTokenUse } from '../../../shared/backends/token-uses.ts';
 import type { Access } from '../../../shared/sessions-file/access.ts';
@@ -46,8 +46,12 @@ describe('profilectl tokens', () => {
       isWithoutAddress: false,
     });
     expect(bytesOf(access)).not.toContain(token.slice(13));
-    expect(listDecided(access.db, 1)).toMatchObject([
-      { event: 'added', kind: 'platform', name: 'Backend', detail: { token: identifier } },
+    expect(listLog(access.db, 1)).toMatchObject([
+      {
+        kind: 'token-added',
+        identifier,
+        text: `Added the token ${identifier} of the backend Backend, which may use profiles and sign-ins`,
+      },
     ]);
   });
 

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { addAdmin, inviteAdmin, listAdmins, removeAdmin, unconfirmedPasskey } from '../../../shared/admins/admins.ts';
-import { listDecided } from '../../../shared/admins/audit-log.ts';
+import { listLog } from '../../../shared/admins/audit-log.ts';
 import { openBare } from '../../../shared/db/connect.ts';
 import { withTables } from '../../../shared/db/tables.ts';
 import { openDatabase } from '../../../shared/db-files/open.ts';
@@ -51,10 +51,10 @@ describe('an admin', () => {
     expect(readSignIn(access, 'browser', token)?.person).toEqual({ kind: 'admin', name: 'Grace', hasAsserted: false });
     expect(signed.name).toBe('Grace');
     expect(listAdmins(access)).toMatchObject([{ state: 'confirmed', passkeys: [{ lastUsedAt: expect.any(String) }] }]);
-    expect(listDecided(access.db, 10).map(({ event, by }) => `${by}: ${event}`)).toEqual([
-      'root (on the box): passkey confirmed',
-      'admin Grace: passkey registered',
-      'root (on the box): added',
+    expect(listLog(access.db, 10).map(({ kind, by }) => `${by}: ${kind}`)).toEqual([
+      'root (on the box): admin-passkey-confirmed',
+      'admin Grace: admin-passkey-registered',
+      'root (on the box): admin-added',
     ]);
   });
 

@@ -1,11 +1,19 @@
 import { describe, expect, test } from 'bun:test';
 import { addAdmin } from '../../../shared/admins/admins.ts';
-import { type Decided, listDecided } from '../../../shared/admins/audit-log.ts';
+import { type LogEntry, listLog } from '../../../shared/admins/audit-log.ts';
+import { LOG_GROUPS } from '../../../shared/admins/log-kinds.ts';
+import type { LogFilter } from '../../../shared/admins/log-rows.ts';
+import { logSentence } from '../../../shared/admins/log-text.ts';
+import { addToken } from '../../../shared/backends/backend-tokens.ts';
+import { effectsOnKeys, eraseProfile } from '../../../shared/erasure/erase-profile.ts';
+import { rejectKey } from '../../../shared/keys/life/lifecycle.ts';
 import { onBox } from '../../support/actors.ts';
 import { importLines } from '../../support/import.ts';
-import { issue } from '../../support/keys.ts';
+import { issue, request } from '../../support/keys.ts';
 import { testAccess } from '../../support/portal/access.ts';
 import { testClock } from '../../support/world.ts';
+
+const GRACE = { kind: 'admin', name: 'Grace', hasAsserted: true } as const;
 
 async function world() {
   const clock = testClock();
@@ -21,32 +29,39 @@ async function world() {
              SELECT ?, ? + i * 1000, 'root', 'operator', 'changed', 'Active', 'Active' FROM n`,
       )
       .run(count, identifier, fromMs);
-  return { access, clock, change };
+  return { access, clock, change, identifier };
 }
 
 /** All entries, read in pages of this size. */
-function inPages({ db }: ReturnType<typeof testAccess>, size: number): Decided[] {
-  const all: Decided[] = [];
+function inPages({ db }: ReturnType<typeof testAccess>, size: number, filter: LogFilter = {}): LogEntry[] {
+  const all: LogEntry[] = [];
   for (;;) {
-    const page = listDecided(db, size, all.at(-1)?.cursor);
+    const page = listLog(db, size, { ...filter, before: all.at(-1)?.cursor ?? null });
     all.push(...page);
     if (page.length < size) return all;
   }
 }
 
-describe('everything that was decided', () => {
+/** The same without their places, which differ from page to page where entries of one table are left out. */
+function told(entries: readonly LogEntry[]) {
+  return entries.map(({ cursor: _, ...entry }) => entry);
+}
+
+describe('what people did', () => {
   test('is the same in pages of any size, also where the clock was set back meanwhile', async () => {
     const { access, clock, change } = await world();
     for (const [step, name] of ['Grace', 'Hopper', 'Ada'].entries()) {
       change(3, clock.nowMs());
       addAdmin(access, name, onBox('root'));
       clock.advance(step === 1 ? -3_600_000 : 2_000);
+      await importLines(access, [{ id: 7, banned: step % 2 === 0 }], { merge: true });
     }
-    const whole = listDecided(access.db, 100).map(({ cursor: _, ...entry }) => entry);
-    expect(whole.length).toBe(13);
-    for (const size of [1, 2, 3, 5]) {
-      expect(inPages(access, size).map(({ cursor: _, ...entry }) => entry)).toEqual(whole);
-    }
+    const whole = told(listLog(access.db, 100));
+    expect(whole.length).toBe(17);
+    for (const size of [1, 2, 3, 5]) expect(told(inPages(access, size))).toEqual(whole);
+    expect(told(inPages(access, 2, { kinds: ['admins', 'bans'] }))).toEqual(
+      whole.filter(({ kind }) => /^(admin|profile)-/.test(kind)),
+    );
   });
 
   test('is read page by page at the same cost, however much it is', async () => {
@@ -55,7 +70,7 @@ describe('everything that was decided', () => {
     const quickest = () => {
       const times = Array.from({ length: 7 }, () => {
         const before = performance.now();
-        expect(listDecided(access.db, 51).length).toBe(51);
+        expect(listLog(access.db, 51).length).toBe(51);
         return performance.now() - before;
       });
       return Math.min(...times);
@@ -64,4 +79,93 @@ describe('everything that was decided', () => {
     change(100_000, clock.nowMs());
     expect(quickest()).toBeLessThan(10 * few + 5);
   });
+
+  test('tells of bans by whatever way they came, and of no profile that is erased', async () => {
+    const { access, clock } = await world();
+    const { db } = access;
+    const feed = effectsOnKeys({ kind: 'platform', name: 'backend' });
+    await importLines(access, [
+      { id: 8, username: 'eve' },
+      { id: 9, username: 'bob', banned: true },
+    ]);
+    await importLines(access, [{ id: 8, banned: true }], { merge: true, onKeys: feed });
+    clock.advance(1_000);
+    await importLines(access, [{ id: 8, banned: false }], { merge: true });
+    const bans = () => listLog(db, 9, { kinds: ['bans'] }).map(({ by, text, profile }) => [by, text, profile]);
+    // A profile that comes in banned was banned elsewhere.
+    expect(bans()).toEqual([
+      [expect.any(String), 'Lifted the ban of the profile with UID 8', 8],
+      ['platform backend', 'Banned the profile with UID 8', 8],
+    ]);
+    clock.advance(1_000);
+    eraseProfile(access, 8, onBox('root'));
+    expect(listLog(db, 1)).toMatchObject([
+      { by: 'root (on the box)', kind: 'profile-erased', text: 'Erased the profile with UID 8', profile: 8 },
+    ]);
+    expect(bans().map(([, text, profile]) => [text, profile])).toEqual([
+      ['Lifted the ban of a profile that is erased now', null],
+      ['Banned a profile that is erased now', null],
+    ]);
+    // As long as the UID is kept.
+    db.$client.run('DELETE FROM erased_profiles');
+    expect(listLog(db, 1)).toMatchObject([{ text: 'Erased a profile', profile: null }]);
+    clock.advance(1_000);
+    await importLines(access, [
+      { id: 7, deleted: true },
+      { id: 9, deleted: true },
+      { id: 10, deleted: true },
+    ]);
+    expect(listLog(db, 1)).toMatchObject([{ kind: 'profile-erased', text: 'Erased 2 profiles', profile: null }]);
+  });
+
+  test('has in its sentences nothing that people wrote about keys and passkeys', async () => {
+    const { access } = await world();
+    const identifier = await request(access, { profile: 'ada' });
+    rejectKey(access, { identifier, reason: 'Say <more>.', by: GRACE });
+    expect(listLog(access.db, 1)).toMatchObject([
+      { by: 'admin Grace', text: `Rejected the request for key ${identifier}`, written: 'Say <more>.', profile: 7 },
+    ]);
+  });
+
+  test('is found by person, kind, key and time', async () => {
+    const { access, clock, identifier } = await world();
+    const { db } = access;
+    const start = clock.nowMs();
+    clock.advance(60_000);
+    const other = await request(access, { profile: 'ada' });
+    rejectKey(access, { identifier: other, reason: 'No.', by: GRACE });
+    addAdmin(access, 'Hopper', onBox('grace'));
+    addToken(access, { name: 'b', rights: ['profiles'], isWithoutAddress: false, eraseLimit: 1 }, onBox('root'));
+    const kinds = (filter: LogFilter) => listLog(db, 99, filter).map(({ kind }) => kind);
+    expect(kinds({ by: 'admin grace' })).toEqual(['key-rejected']);
+    expect(kinds({ by: 'GRACE (on the box)' })).toEqual(['admin-added']);
+    expect(kinds({ by: 'grace' }).toSorted()).toEqual(['admin-added', 'key-rejected']);
+    expect(kinds({ by: 'admin' })).toContain('key-rejected');
+    expect(kinds({ by: 'nobody' })).toEqual([]);
+    expect(kinds({ kinds: ['tokens', 'key-rejected'] })).toEqual(['token-added', 'key-rejected']);
+    expect(kinds({ key: other })).toEqual(['key-rejected', 'key-requested']);
+    expect(kinds({ key: identifier, sinceMs: start + 1 })).toEqual([]);
+    expect(kinds({ sinceMs: start + 1 })).toHaveLength(4);
+    expect(kinds({ untilMs: start + 1 })).toEqual(['key-approved', 'key-requested']);
+    expect(kinds({ kinds: ['erasures', 'restores', 'bans'] })).toEqual([]);
+  });
+
+  test('can’t be changed or deleted', async () => {
+    const { access } = await world();
+    const { $client: sqlite } = access.db;
+    await importLines(access, [{ id: 7, banned: true }], { merge: true });
+    for (const change of ["SET by = 'x'", 'SET profile_id = 8', 'SET at = 1, profile_id = NULL']) {
+      expect(() => sqlite.run(`UPDATE service_events ${change}`)).toThrow('append-only');
+    }
+    expect(() => sqlite.run('DELETE FROM service_events')).toThrow('append-only');
+  });
+});
+
+test('every kind of entry has a sentence that names what it is about', () => {
+  for (const { kinds } of LOG_GROUPS) {
+    for (const kind of kinds) {
+      const sentence = logSentence({ kind, name: 'k7Qm2XaB', profile: 7, count: 1, detail: null });
+      expect(sentence).toMatch(/^[A-Z][a-z]+ .*(k7Qm2XaB|UID 7|database)/);
+    }
+  }
 });

@@ -29,7 +29,7 @@ test('the migrated schema is the one that drizzle-kit would make, and every tabl
   const db = openDatabase(path('schema'), 'serve');
   const tables = db.$client.query('PRAGMA table_list').all() as { name: string; strict: number; type: string }[];
   const ours = tables.filter(({ name, type }) => type === 'table' && !name.startsWith('sqlite_'));
-  expect(ours.length).toBe(19);
+  expect(ours.length).toBe(20);
   for (const { name, strict } of ours) expect([name, strict]).toEqual([name, 1]);
   db.$client.close();
 });

@@ -12,7 +12,7 @@ import { startServerProcess } from '../../support/machine/server-process.ts';
 import { makeDatabase, NEXT_MIGRATIONS, nextVersion } from '../../support/machine/upgrade.ts';
 import { tempFolder, testDeps } from '../../support/world.ts';
 
-// Files of commits before version 0.1.0. Those of the last of these commits have the schema of 0.1.0, and lists of
+// Files of commits before version 0.1.0. Those of the last of these commits have the schema of the first migration, and lists of
 // migrations that stand in test/fixtures/unreleased-*.txt, a line `<name> <SHA-256>` each.
 
 /** Gives a file the first so many migrations of such a list, all by default. */
@@ -28,14 +28,17 @@ function setList(sqlite: Sqlite, file: 'main' | 'sessions', length?: number): vo
 
 const listOf = (sqlite: Sqlite) => sqlite.query('SELECT number, name, sha256 FROM migrations').all();
 
-/** The list of the first version of the same file. */
-const firstOf = ([first]: typeof MIGRATIONS) => [
-  { number: 1, name: '0000_first', sha256: new Bun.CryptoHasher('sha256').update(first?.sql ?? '').digest('hex') },
-];
+/** The list of this version of the same file. */
+const wholeList = (migrations: typeof MIGRATIONS) =>
+  migrations.map(({ name, sql }, at) => ({
+    number: at + 1,
+    name,
+    sha256: new Bun.CryptoHasher('sha256').update(sql).digest('hex'),
+  }));
 
-/** Everything that a database holds but its list of migrations. */
+/** Everything that a database holds but its list of migrations, and what came after its first. */
 function contentOf(sqlite: Sqlite): unknown[] {
-  const schema = readSchema(sqlite);
+  const schema = readSchema(sqlite).filter(({ name }) => !name.startsWith('service_events'));
   const tables = schema.filter(({ type, name }) => type === 'table' && name !== 'migrations');
   return [schema, tables.map(({ name }) => [name, sqlite.query(`SELECT * FROM ${name}`).all()])];
 }
@@ -50,6 +53,7 @@ function makeUnreleased(length?: number) {
     "INSERT INTO profile_names VALUES ('a', 1, 0, 'a')",
   ]);
   const sqlite = openBare(path, 'write');
+  sqlite.run('DROP TABLE service_events');
   setList(sqlite, 'main', length);
   const content = contentOf(sqlite);
   sqlite.close();
@@ -57,17 +61,18 @@ function makeUnreleased(length?: number) {
 }
 
 describe('a database of the last unreleased commit', () => {
-  test('is taken over by serve: nothing but its list of migrations changes, and nothing is copied', () => {
+  test('is taken over by serve, which copies it before: its list of migrations changes, and what came since is added', () => {
     const { folder, path, content } = makeUnreleased();
     for (const mode of ['use', 'fill', 'pages'] as const) {
       expect(() => openDatabase(path, mode)).toThrow('"profilectl serve" migrates it');
     }
     const { $client } = openDatabase(path, 'serve');
-    expect(listOf($client)).toEqual(firstOf(MIGRATIONS));
+    expect(listOf($client)).toEqual(wholeList(MIGRATIONS));
     expect(contentOf($client)).toEqual(content);
     $client.close();
     openDatabase(path, 'use').$client.close();
-    expect(readdirSync(folder).sort()).toEqual(['profiles.db', 'profiles.db.reserve']);
+    const others = readdirSync(folder).filter((name) => !/^profiles\.db(-wal|-shm|\.reserve)?$/.test(name));
+    expect(others).toEqual([expect.stringMatching(/^profiles\.db\.before-schema-2-/)]);
   });
 
   test('is taken over once by eight that start at once', async () => {
@@ -83,7 +88,7 @@ describe('a database of the last unreleased commit', () => {
     );
     for (const run of runs) {
       expect(await new Response(run.stderr).text()).toBe('');
-      expect((await new Response(run.stdout).text()).trim()).toBe('0000_first');
+      expect((await new Response(run.stdout).text()).trim()).toBe(MIGRATIONS.map(({ name }) => name).join());
     }
     const sqlite = openBare(path, 'read');
     expect(contentOf(sqlite)).toEqual(content);
@@ -151,7 +156,7 @@ test('the sessions file of the last unreleased commit is taken over, and one of 
     closeSessionsFile(file);
     if (length === 2) {
       const taken = openSessionsFile(config.databasePath);
-      expect(listOf(taken.sqlite)).toEqual(firstOf(SESSIONS_MIGRATIONS));
+      expect(listOf(taken.sqlite)).toEqual(wholeList(SESSIONS_MIGRATIONS));
       expect(contentOf(taken.sqlite)).toEqual(content);
       expect(fileKey(taken)).toEqual(key);
       closeSessionsFile(taken);

@@ -224,7 +224,7 @@ describe.skipIf(!hasChromium)('everybody can use the pages for admins', () => {
     const { address } = inviteAdmin(access, 'Hopper', { keepPasskeys: true }, onBox('root'));
     const look = () => expectUsable(page);
     const key = `${ORIGIN}/developers/admin/keys/${pending}`;
-    for (const path of ['', '?state=all&find=bea', '/people', '/log', `/keys/${used}`]) {
+    for (const path of ['', '?state=all&find=bea', '/people', '/log?by=root', '/overview', `/keys/${used}`]) {
       await page.goto(`${ORIGIN}/developers/admin${path}`);
       await look();
     }

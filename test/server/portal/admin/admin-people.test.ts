@@ -196,7 +196,7 @@ test('looking at anything writes nothing', async () => {
   const changes = () =>
     [access.db.$client, access.sessions.sqlite].map((sqlite) => sqlite.query('SELECT total_changes() AS n').get());
   const before = changes();
-  const paths = ['', '/people', '/log', '/sign-in', `/keys/${identifier}`, `/keys/${pending}`];
+  const paths = ['', '/people', '/log', '/overview', '/sign-in', `/keys/${identifier}`, `/keys/${pending}`];
   for (const path of paths) expect((await visit(world, `/developers/admin${path}`, { cookie })).status).toBe(200);
   expect((await visit(world, ENROL)).status).toBe(200);
   expect(changes()).toEqual(before);
@@ -249,18 +249,22 @@ describe('people and decisions', () => {
       reason: 'Say <more>.',
       by: { kind: 'admin', name: 'Grace', hasAsserted: true },
     });
-    const text = textOf(await visit(world, '/developers/admin/log', { cookie }));
+    const page = await visit(world, '/developers/admin/log', { cookie });
+    const text = textOf(page);
     const order = [
-      `2026-01-01 00:01 admin Grace key ${other} rejected : Say <more>.`.replace(' : ', ': '),
-      'admin (on the box) key',
-      'root (on the box) admin Grace passkey confirmed: Laptop',
-      'admin Grace admin Grace passkey registered: Laptop',
-      'root (on the box) admin Grace added',
+      `2026-01-01 00:01 admin Grace Rejected the request for key ${other}`,
+      `admin (on the box) Approved key ${identifier}`,
+      'root (on the box) Confirmed a passkey of the admin Grace Laptop',
+      'admin Grace Registered a passkey of the admin Grace Laptop',
+      'root (on the box) Added the admin Grace',
     ].map((part) => [part, text.indexOf(part)] as const);
     expect(order.filter(([, at]) => at === -1)).toEqual([]);
     // What was decided at the same moment has no order of its own but that of its table.
     expect(order[0]?.[1]).toBeLessThan(Math.min(...order.slice(1).map(([, at]) => at)));
-    expect(text).toContain(`key ${identifier} approved`);
+    expect(page.body).toContain('Say &lt;more&gt;.');
+    expect(page.body).toContain(`Rejected the request for key <a class="mono" href="/developers/admin/keys/${other}">`);
+    // The zone is said once, in the head of the column.
+    expect(text.match(/\bUTC\b/g)?.length).toBe(1 + text.split('A day in UTC').length - 1);
     for (let at = 0; at < 60; at++) {
       clock.advance(1_000);
       addAdmin(access, `Admin ${at}`, onBox('root'));
@@ -269,12 +273,40 @@ describe('people and decisions', () => {
     const first = await pageOf('');
     const before = /\?before=([\w-]+)"/.exec(first)?.[1] as string;
     const second = await pageOf(`?before=${before}`);
-    const namesIn = (body: string) =>
-      [...body.matchAll(/admin <bdi>(Admin \d+)<\/bdi> added/g)].map(([, name]) => name);
+    const namesIn = (body: string) => [...body.matchAll(/Added the admin (Admin \d+)/g)].map(([, name]) => name);
     expect([...namesIn(first), ...namesIn(second)]).toEqual(Array.from({ length: 60 }, (_, at) => `Admin ${59 - at}`));
     expect(namesIn(first).length).toBe(50);
-    expect(second).toContain('rejected');
+    expect(second).toContain('Rejected');
     expect(second).not.toContain('?before=');
     expect((await visit(world, '/developers/admin/log?before=x', { cookie })).status).toBe(400);
+  });
+
+  test('the log is filtered by person, kind, key and time, and its pages keep that', async () => {
+    const world = await adminWorld();
+    const { access, clock } = world;
+    await signInAdmin(world, 'Grace');
+    const { identifier } = await issue(access, { profile: 'ada' });
+    clock.advance(2 * DAY_MS);
+    const { cookie } = await signInAdmin(world, 'Hopper');
+    for (let at = 0; at < 60; at++) addAdmin(access, `Admin ${at}`, onBox('root'));
+    const pageOf = async (query: string) => (await visit(world, `/developers/admin/log${query}`, { cookie })).body;
+    const rowsOf = (body: string) => Math.max(0, body.split('<tr>').length - 2);
+    expect(await pageOf(`?key=${identifier}&by=&kind=&from=&to=`)).toContain(`Approved key <a`);
+    expect(rowsOf(await pageOf(`?key=${identifier}`))).toBe(2);
+    expect([rowsOf(await pageOf('?by=owner')), rowsOf(await pageOf('?by=platform'))]).toEqual([1, 0]);
+    expect(rowsOf(await pageOf('?kind=key-approved'))).toBe(1);
+    expect(rowsOf(await pageOf('?to=2026-01-01&kind=admins'))).toBe(3);
+    const first = await pageOf('?from=2026-01-03&kind=admin-added&by=root');
+    const older = /href="([^"]*before=[^"]*)">Older/.exec(first)?.[1]?.replaceAll('&amp;', '&') as string;
+    expect([rowsOf(first), rowsOf((await visit(world, older, { cookie })).body)]).toEqual([50, 11]);
+    for (const [query, sentence] of [
+      ['?from=soon', 'must be a span such as 7d or 12h, a date such as 2026-01-31'],
+      ['?kind=x', 'There is no such kind of entries.'],
+      ['?key=x', 'The identifier of a key has 8 letters and digits.'],
+    ] as const) {
+      const refused = await visit(world, `/developers/admin/log${query}`, { cookie });
+      expect([refused.status, textOf(refused).includes(sentence)]).toEqual([400, true]);
+    }
+    expect(await pageOf('?by=nobody')).toContain('No entry is like that.');
   });
 });

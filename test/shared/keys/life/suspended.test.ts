@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
-import { listDecided } from '../../../../shared/admins/audit-log.ts';
+import { listLog } from '../../../../shared/admins/audit-log.ts';
 import { approveKey } from '../../../../shared/approval/approve.ts';
 import { DAY_MS } from '../../../../shared/clock.ts';
 import { changeKey } from '../../../../shared/keys/life/change.ts';
@@ -181,10 +181,10 @@ test('a reminder that was stored before it was suspended is not sent', async () 
   expect((await told()).filter((mail) => mail.includes('expires soon'))).toEqual([]);
 });
 
-test('the log of decisions has its suspension and the end of that', async () => {
+test('the log has its suspension and the end of that', async () => {
   const { identifier } = await suspended();
   moveByAdmin(deps, identifier, 'resume');
-  expect(listDecided(deps.db, 2).map(({ event }) => event)).toEqual(['resumed', 'suspended']);
+  expect(listLog(deps.db, 2).map(({ kind }) => kind)).toEqual(['key-resumed', 'key-suspended']);
 });
 
 test('erasing its profile revokes it', async () => {

@@ -1,0 +1,109 @@
+import type { Command } from 'commander';
+import { isCursor, type LogEntry, listLog } from '../../shared/admins/audit-log.ts';
+import { PAST_SYNTAX, parsePast } from '../../shared/admins/log-filter.ts';
+import { isLogKind, LOG_GROUPS } from '../../shared/admins/log-kinds.ts';
+import type { LogFilter } from '../../shared/admins/log-rows.ts';
+import { isoTime } from '../../shared/clock.ts';
+import { AppError } from '../../shared/errors.ts';
+import { globalsOf } from '../context.ts';
+import { type Context, withContext } from '../database.ts';
+import { notice, print, printJson, table } from '../terminal/output.ts';
+import { quoted } from '../terminal/words.ts';
+
+type Options = { since?: string; by?: string; kind?: string[]; limit?: string; after?: string };
+
+/** So many entries a terminal shows at a time. */
+const PART = 50;
+
+const WHEN = 'When (UTC)';
+
+/** Adds `log`, which lists what people did. */
+export function addTo(command: Command): void {
+  const groups = LOG_GROUPS.map(({ group, kinds }) => `  ${group.padEnd(10)}${kinds.join(', ')}`).join('\n');
+  command
+    .option('--since <time>', `only what was done since then: ${PAST_SYNTAX}`)
+    .option('--by <who>', 'only what they did: a name, or operator, admin, owner, platform')
+    .option('--kind <kind...>', 'only entries of these kinds; the list below has them')
+    .option('--limit <n>', 'at most so many; on a terminal 50, else all')
+    .option('--after <place>', 'what follows this place, which "next" of the list before names')
+    .addHelpText(
+      'after',
+      `
+Kinds, or words for several of them:
+${groups}
+
+The newest comes first. Reasons, names of keys and other texts of people are not in it: "profilectl keys show" has them.
+What the service did by itself, and what became of mails, is in the histories of keys.
+
+Examples:
+  profilectl log --since 7d
+  profilectl log --kind bans erasures
+  profilectl log --by "admin Grace" --kind key-approved --json | jq -r '.entries[].identifier'`,
+    )
+    .action((options: Options) => withContext(command, 'use', (context) => list(command, context, options)));
+}
+
+function list(command: Command, { deps, json }: Context, options: Options): void {
+  const filter = filterOf(options, deps.clock.nowMs());
+  const isPart = process.stdout.isTTY && !json;
+  const limit = options.limit === undefined ? (isPart ? PART : null) : readCount(options.limit);
+  // One more than is asked for tells whether there are more.
+  const found = listLog(deps.db, limit === null ? Number.MAX_SAFE_INTEGER : limit + 1, filter);
+  const entries = limit === null ? found : found.slice(0, limit);
+  const next = found.length > entries.length ? (entries.at(-1)?.cursor ?? null) : null;
+  if (json) printJson({ entries: entries.map(jsonOf), next });
+  else print(entries.length === 0 ? 'There are no such entries.' : logText(entries));
+  if (next !== null && !json) notice(`\nThe next: ${commandAfter(command, options, next)}`);
+}
+
+/** Never cut: the window of a narrow terminal breaks the lines. */
+function logText(entries: readonly LogEntry[]): string {
+  const when = (atMs: number) => isoTime(atMs).slice(0, 19).replace('T', ' ');
+  return table(
+    [WHEN, 'Who', 'What'],
+    entries.map(({ atMs, by, text }) => [when(atMs), by, text]),
+    0,
+  );
+}
+
+function jsonOf({ atMs, by, kind, identifier, profile }: LogEntry) {
+  return { at: isoTime(atMs), by, kind, identifier, profile };
+}
+
+function filterOf({ since, by, kind, after }: Options, nowMs: number): LogFilter {
+  const sinceMs = since === undefined ? undefined : parsePast(since, nowMs);
+  if (sinceMs === null) throw new AppError('usage', `--since must be ${PAST_SYNTAX}.`);
+  const kinds = kind?.filter(isLogKind);
+  if (kind !== undefined && kinds?.length !== kind.length) {
+    const words = LOG_GROUPS.map(({ group }) => group).join(', ');
+    throw new AppError('usage', `--kind must be one of ${words}, or a kind that "profilectl log --help" lists.`);
+  }
+  if (after !== undefined && !isCursor(after)) {
+    throw new AppError('usage', '--after must be a place that "next" of a list has named.');
+  }
+  return {
+    ...(sinceMs !== undefined && { sinceMs }),
+    ...(by !== undefined && { by: by.trim() }),
+    ...(kinds !== undefined && { kinds }),
+    before: after ?? null,
+  };
+}
+
+function readCount(text: string): number {
+  const count = /^[1-9]\d{0,8}$/.test(text) ? Number(text) : null;
+  if (count === null) throw new AppError('usage', '--limit must be a whole number of at least 1.');
+  return count;
+}
+
+/** The command that goes on with the list, with the same filters. */
+function commandAfter(command: Command, { since, by, kind, limit }: Options, after: string): string {
+  const { db } = globalsOf(command);
+  const flags = [
+    ...(since === undefined ? [] : ['--since', since]),
+    ...(by === undefined ? [] : ['--by', by]),
+    ...(kind === undefined ? [] : ['--kind', ...kind]),
+    ...(limit === undefined ? [] : ['--limit', limit]),
+    ...(db === undefined ? [] : ['--db', db]),
+  ];
+  return ['profilectl log', ...[...flags, '--after', after].map(quoted)].join(' ');
+}

@@ -1,0 +1,16 @@
+import { parseIsoTime } from '../iso-time.ts';
+import { parseSpan } from '../keys/expiry.ts';
+
+const DATE = /^\d{4}-\d{2}-\d{2}$/;
+
+/** How a moment of the log is described where it is refused. */
+export const PAST_SYNTAX = 'a span such as 7d or 12h, a date such as 2026-01-31, or a time such as 2026-01-31T09:00Z';
+
+/**
+ * Reads a moment since or before when entries are asked for: a span back from now, a date (its midnight in UTC) or an ISO 8601
+ * time with its zone. Returns milliseconds since 1970, or null where it is none of these.
+ */
+export function parsePast(text: string, nowMs: number): number | null {
+  const spanMs = parseSpan(text);
+  return spanMs === null ? parseIsoTime(DATE.test(text) ? `${text}T00:00Z` : text) : nowMs - spanMs;
+}

@@ -1,0 +1,97 @@
+import type { KeyEventName } from '../db/key-columns.ts';
+import type { PeopleEventName, ServiceEventName } from '../db/people-columns.ts';
+
+// The kinds of entries in the log of what people did. What the service does by itself, and what becomes of mails, is in the
+// histories of keys.
+
+/** The event that each kind of entry about a key tells of. */
+const KEYS = {
+  'key-requested': 'requested',
+  'key-edited': 'edited',
+  'key-withdrawn': 'withdrawn',
+  'key-approved': 'approved',
+  'key-rejected': 'rejected',
+  'key-changed': 'changed',
+  'key-suspended': 'suspended',
+  'key-resumed': 'resumed',
+  'key-revoked': 'revoked',
+} as const satisfies Record<string, KeyEventName>;
+
+const ADMINS = {
+  'admin-added': 'added',
+  'admin-invited': 'invited',
+  'admin-passkey-registered': 'passkey registered',
+  'admin-passkey-confirmed': 'passkey confirmed',
+  'admin-passkey-removed': 'passkey removed',
+  'admin-removed': 'removed',
+  'admin-left-out': 'left out of a restore',
+  'admin-put-in': 'put in by a restore',
+} as const satisfies Record<string, PeopleEventName>;
+
+const TOKENS = {
+  'token-added': 'added',
+  'token-removed': 'removed',
+  'token-left-out': 'left out of a restore',
+  'token-put-in': 'put in by a restore',
+} as const satisfies Record<string, PeopleEventName>;
+
+const BANS = { 'profile-banned': 'banned', 'profile-unbanned': 'unbanned' } as const satisfies ServiceKinds;
+const ERASURES = { 'profile-erased': 'erased' } as const satisfies ServiceKinds;
+const RESTORES = { 'database-restored': 'restored' } as const satisfies ServiceKinds;
+
+type ServiceKinds = Record<string, ServiceEventName>;
+
+/** The kinds by what they are about: the words that a filter may name instead of the kinds themselves. */
+const GROUPS = { keys: KEYS, admins: ADMINS, tokens: TOKENS, bans: BANS, erasures: ERASURES, restores: RESTORES };
+
+/** What an entry tells of, as `profilectl log --json` prints it. */
+export type LogKind =
+  | keyof typeof KEYS
+  | keyof typeof ADMINS
+  | keyof typeof TOKENS
+  | keyof typeof BANS
+  | keyof typeof ERASURES
+  | keyof typeof RESTORES;
+
+/** One of the groups of kinds. */
+export type LogGroup = keyof typeof GROUPS;
+
+/** Each group with its kinds, in the order in which people are shown them. */
+export const LOG_GROUPS = Object.entries(GROUPS).map(([group, kinds]) => ({
+  group: group as LogGroup,
+  kinds: Object.keys(kinds) as LogKind[],
+}));
+
+/** Whether a text is a group or a kind. */
+export function isLogKind(text: string): text is LogKind | LogGroup {
+  return LOG_GROUPS.some(({ group, kinds }) => group === text || kinds.some((kind) => kind === text));
+}
+
+/** The events of each table that a list of groups and kinds asks for; all of them where the list is absent. */
+export type AskedEvents = {
+  keys: KeyEventName[];
+  admins: PeopleEventName[];
+  tokens: PeopleEventName[];
+  service: ServiceEventName[];
+};
+
+/** Finds out which events to read. */
+export function eventsOf(asked?: readonly (LogKind | LogGroup)[]): AskedEvents {
+  const isAsked = (group: LogGroup, kind: string) =>
+    asked === undefined || asked.some((one) => one === group || one === kind);
+  const pick = <Event>(group: LogGroup, kinds: Record<string, Event>) =>
+    Object.entries(kinds).flatMap(([kind, event]) => (isAsked(group, kind) ? [event] : []));
+  return {
+    keys: pick('keys', KEYS),
+    admins: pick('admins', ADMINS),
+    tokens: pick('tokens', TOKENS),
+    service: [...pick('bans', BANS), ...pick('erasures', ERASURES), ...pick<ServiceEventName>('restores', RESTORES)],
+  };
+}
+
+/** The kind of an entry that tells of an event of one of the tables. */
+export function kindOf(table: keyof AskedEvents, event: string): LogKind {
+  const kinds = table === 'service' ? { ...BANS, ...ERASURES, ...RESTORES } : GROUPS[table];
+  const found = Object.entries(kinds).find(([, one]) => one === event);
+  return found?.[0] as LogKind;
+}

@@ -1,0 +1,137 @@
+import { and, desc, eq, gte, inArray, lt, or, type SQL, sql } from 'drizzle-orm';
+import { ACTOR_KINDS, type ActorKind } from '../actor.ts';
+import type { Db } from '../db/connect.ts';
+import { apiKeys, type KeyEventDetail, keyEvents } from '../db/schema/keys.ts';
+import { type PeopleEventDetail, peopleEvents } from '../db/schema/people.ts';
+import { erasedProfiles } from '../db/schema/profiles.ts';
+import { serviceEvents } from '../db/schema/service-events.ts';
+import { type AskedEvents, kindOf, type LogGroup, type LogKind } from './log-kinds.ts';
+
+// The three tables that the log is made of (audit-log.ts), each read backwards.
+
+/** Which entries to list; all where nothing is given. */
+export type LogFilter = {
+  /** Since when, and before when; milliseconds since 1970. */
+  sinceMs?: number;
+  untilMs?: number;
+  /** Whose: a name, one as the log shows it, or a kind of actor such as `owner`. In any letter case. */
+  by?: string;
+  kinds?: readonly (LogKind | LogGroup)[];
+  /** Only what was done with the key of this identifier. */
+  key?: string;
+  /** The cursor of an entry: only what follows it. */
+  before?: string | null;
+};
+
+/** An entry as it is stored; its id counts up in the order in which entries are stored. */
+export type LogRow = {
+  id: number;
+  at: number;
+  by: string;
+  byKind: ActorKind;
+  kind: LogKind;
+  name: string;
+  profile: number | null;
+  count: number;
+  detail: (KeyEventDetail & PeopleEventDetail) | null;
+};
+
+/** What to read of a table: at most so many entries, those before an id. */
+export type Reading = { filter: LogFilter; events: AskedEvents; limit: number; before: number };
+
+/** The columns that each of the tables has. */
+type Columns = Pick<typeof keyEvents, 'id' | 'at' | 'by' | 'byKind'>;
+
+function isAsked(table: Columns | typeof peopleEvents | typeof serviceEvents, { filter, before }: Reading): SQL[] {
+  const { sinceMs, untilMs, by } = filter;
+  return [
+    lt(table.id, before),
+    ...(sinceMs === undefined ? [] : [gte(table.at, sinceMs)]),
+    ...(untilMs === undefined ? [] : [lt(table.at, untilMs)]),
+    ...(by === undefined ? [] : [isBy(table, by)]),
+  ];
+}
+
+/** Whether it was done by whom a text means. */
+function isBy(table: Columns | typeof peopleEvents | typeof serviceEvents, text: string): SQL {
+  const [, onBox] = /^(.+) \(on the box\)$/i.exec(text) ?? [];
+  const [, kind, name] = onBox === undefined ? (/^(admin|platform) (.+)$/i.exec(text) ?? []) : ['', 'operator', onBox];
+  const isNamed = (wanted: string) => sql`lower(${table.by}) = lower(${wanted})`;
+  const isKind = (wanted: string | undefined) => {
+    const found = ACTOR_KINDS.find((one) => one === wanted?.toLowerCase());
+    return found === undefined ? undefined : eq(table.byKind, found);
+  };
+  const asShown = name === undefined ? undefined : and(isKind(kind), isNamed(name));
+  return or(isNamed(text), isKind(text), asShown) ?? isNamed(text);
+}
+
+/** What was done with keys. Throws SQLite's errors. */
+export function keyRows(db: Db, reading: Reading): LogRow[] {
+  const { events, filter, limit } = reading;
+  if (events.keys.length === 0) return [];
+  const ofKey = filter.key === undefined ? [] : [eq(keyEvents.identifier, filter.key)];
+  return db
+    .select({ event: keyEvents, profile: apiKeys.profileId })
+    .from(keyEvents)
+    .innerJoin(apiKeys, eq(apiKeys.identifier, keyEvents.identifier))
+    .where(and(inArray(keyEvents.event, events.keys), ...ofKey, ...isAsked(keyEvents, reading)))
+    .orderBy(desc(keyEvents.id))
+    .limit(limit)
+    .all()
+    .map(({ event, profile }) => ({
+      ...event,
+      kind: kindOf('keys', event.event),
+      name: event.identifier,
+      profile,
+      count: 1,
+    }));
+}
+
+/** What was done with admins and tokens of backends. Throws SQLite's errors. */
+export function peopleRows(db: Db, reading: Reading): LogRow[] {
+  const { events, filter, limit } = reading;
+  const isOf = (kind: 'admin' | 'platform', names: AskedEvents['admins']) =>
+    and(eq(peopleEvents.kind, kind), inArray(peopleEvents.event, names));
+  if (filter.key !== undefined || events.admins.length + events.tokens.length === 0) return [];
+  const isOfKind = or(isOf('admin', events.admins), isOf('platform', events.tokens));
+  return db
+    .select()
+    .from(peopleEvents)
+    .where(and(isOfKind, ...isAsked(peopleEvents, reading)))
+    .orderBy(desc(peopleEvents.id))
+    .limit(limit)
+    .all()
+    .map(({ kind: whose, ...row }) => {
+      const kind = kindOf(whose === 'admin' ? 'admins' : 'tokens', row.event);
+      return { ...row, kind, profile: null, count: 1 };
+    });
+}
+
+/** Bans, erasures and restores. Throws SQLite's errors. */
+export function serviceRows(db: Db, reading: Reading): LogRow[] {
+  const { events, filter, limit } = reading;
+  if (filter.key !== undefined || events.service.length === 0) return [];
+  return db
+    .select()
+    .from(serviceEvents)
+    .where(and(inArray(serviceEvents.event, events.service), ...isAsked(serviceEvents, reading)))
+    .orderBy(desc(serviceEvents.id))
+    .limit(limit)
+    .all()
+    .map(({ profileId, ...row }) => {
+      const kind = kindOf('service', row.event);
+      const profile = row.event === 'erased' && row.count === 1 ? erasedAt(db, row.at) : profileId;
+      return { ...row, kind, name: '', profile, detail: null };
+    });
+}
+
+/** The profile that was erased at a time, as long as that is kept (40 days); null where it is not, or there are several. */
+function erasedAt(db: Db, atMs: number): number | null {
+  const rows = db
+    .select({ id: erasedProfiles.id })
+    .from(erasedProfiles)
+    .where(eq(erasedProfiles.at, atMs))
+    .limit(2)
+    .all();
+  return rows.length === 1 ? (rows[0]?.id ?? null) : null;
+}

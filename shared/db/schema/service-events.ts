@@ -1,0 +1,34 @@
+import { sql } from 'drizzle-orm';
+import { check, index, integer, sqliteTable, text } from 'drizzle-orm/sqlite-core';
+import type { ActorKind } from '../../actor.ts';
+import type { ServiceEventName } from '../people-columns.ts';
+import { profiles } from './profiles.ts';
+
+// Times are milliseconds since 1970 (UTC).
+// The migrations add what drizzle-kit can't say: STRICT, WITHOUT ROWID and the triggers.
+
+/**
+ * What was done to profiles and to the database that the log tells of: bans, erasures and restores. Append-only, held so by
+ * triggers, but for the id of a profile, which its erasure removes.
+ */
+export const serviceEvents = sqliteTable(
+  'service_events',
+  {
+    id: integer().primaryKey({ autoIncrement: true }),
+    at: integer().notNull(),
+    by: text().notNull(),
+    /** What kind of actor `by` names. */
+    byKind: text('by_kind').$type<ActorKind>().notNull(),
+    event: text().$type<ServiceEventName>().notNull(),
+    /** The profile that was banned, or whose ban was lifted; null of everything else, and once it is erased. */
+    profileId: integer('profile_id').references(() => profiles.id, { onDelete: 'set null' }),
+    /** How many profiles one transaction erased; 1 of everything else. */
+    count: integer().notNull().default(1),
+  },
+  (t) => [
+    index('service_events_profile').on(t.profileId).where(sql`profile_id IS NOT NULL`),
+    check('service_events_by_kind', sql`${t.byKind} IN ('operator', 'admin', 'owner', 'platform', 'service')`),
+    check('service_events_event', sql`${t.event} IN ('banned', 'unbanned', 'erased', 'restored')`),
+    check('service_events_count', sql`${t.count} > 0`),
+  ],
+);

@@ -1,0 +1,29 @@
+import type { Actor } from '../actor.ts';
+import { hasTable } from '../db/catalog.ts';
+import type { Sqlite, Tx } from '../db/connect.ts';
+import type { ServiceEventName } from '../db/people-columns.ts';
+import { serviceEvents } from '../db/schema/service-events.ts';
+import { withTables } from '../db/tables.ts';
+import { write } from '../db/write.ts';
+
+/** Something that was done to profiles or to the database. `count` is how many profiles were erased, 1 where it is absent. */
+export type ServiceEvent = {
+  atMs: number;
+  by: Actor;
+  event: ServiceEventName;
+  profileId?: number;
+  count?: number;
+};
+
+/** Adds an entry to the log, inside the transaction that it tells of. */
+export function addServiceEvent(tx: Tx, { atMs, by, event, profileId, count }: ServiceEvent): void {
+  tx.insert(serviceEvents)
+    .values({ at: atMs, by: by.name, byKind: by.kind, event, profileId: profileId ?? null, count: count ?? 1 })
+    .run();
+}
+
+/** Adds a restore to the log of the copy of a backup, which has none where it is of an older schema. Throws SQLite's errors. */
+export function logRestore(copy: Sqlite, { by, atMs }: Pick<ServiceEvent, 'by' | 'atMs'>): void {
+  if (!hasTable(copy, 'service_events')) return;
+  write(withTables({ $client: copy }), (tx) => addServiceEvent(tx, { atMs, by, event: 'restored' }));
+}

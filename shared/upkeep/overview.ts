@@ -1,0 +1,147 @@
+import { and, between, desc, eq, inArray, sql } from 'drizzle-orm';
+import { DAY_MS, isoTime } from '../clock.ts';
+import { guardDatabase } from '../db/faults.ts';
+import { apiKeys, keyUsage as usage } from '../db/schema/keys.ts';
+import { profileNames } from '../db/schema/profiles.ts';
+import { type DiskRoom, diskWarning, readDiskRoom } from '../db-files/disk.ts';
+import type { Deps } from '../deps.ts';
+import { USAGE_OUTCOMES, type UsageOutcome } from '../keys/usage-outcomes.ts';
+import { type Level, readLevels } from '../limits/levels.ts';
+import { readKeyStats } from '../usage/key-stats.ts';
+import { dayOf } from '../usage/usage-counter.ts';
+import { type NoticeStatus, readNoticeStatus } from './notice-status.ts';
+import { type ImportStatus, lastImportOf } from './status.ts';
+
+/** Requests with valid keys by how they ended. */
+export type Outcomes = Record<UsageOutcome, number>;
+
+/** A key, as far as lists of keys name it. The name of the profile is null once it is erased. */
+export type NamedKey = { identifier: string; name: string; profile: string | null };
+
+/** A key with a limit that has little or nothing left, or that was refused for one today. */
+export type LimitedKey = NamedKey & {
+  /** The limit of which the smallest share is left; null where the server has not saved what is left. */
+  level: Level | null;
+  /** How many requests were refused for a limit today. */
+  refused: number;
+};
+
+/** How the service is used and what waits, for admins. Days are UTC days. */
+export type Overview = {
+  /** The last 30 days, the oldest first, today last. */
+  days: ({ day: string } & Outcomes)[];
+  /** The keys with the most requests in these days, today's beside them. */
+  busiest: (NamedKey & { requests: number; today: number })[];
+  limited: LimitedKey[];
+  queue: { pending: number; oldestAtMs: number | null };
+  notices: NoticeStatus;
+  lastImport: ImportStatus | null;
+  lastFeed: ImportStatus | null;
+  /** Null where the file system does not tell; `isLow` where backups, upgrades and VACUUM may not find room. */
+  disk: (DiskRoom & { isLow: boolean }) | null;
+};
+
+/** How many days are looked at, today among them. */
+export const OVERVIEW_DAYS = 30;
+
+/** How many keys are listed. */
+const LISTED = 10;
+
+/** Of the keys that were used today, so many busiest ones are looked at for what is left of their limits. */
+const LOOKED_AT = 200;
+
+/** A key counts as near a limit where at most this share of the quota is left. */
+const NEAR = 0.2;
+
+/** Reads it all; requests of the last ten seconds may be missing. Throws `busy`. */
+export function readOverview(deps: Deps): Overview {
+  const { db, clock, config } = deps;
+  const path = config.databasePath;
+  const nowMs = clock.nowMs();
+  const { states, oldestPendingAt } = readKeyStats(db, nowMs);
+  const room = readDiskRoom(path);
+  return guardDatabase(path, () => ({
+    days: readDays(deps, nowMs),
+    busiest: readBusiest(deps, nowMs),
+    limited: readLimited(deps, nowMs),
+    queue: { pending: states.pending, oldestAtMs: oldestPendingAt },
+    notices: readNoticeStatus(db, nowMs),
+    lastImport: lastImportOf(db, 'import'),
+    lastFeed: lastImportOf(db, 'feed'),
+    disk: room === null ? null : { ...room, isLow: diskWarning(path) !== null },
+  }));
+}
+
+function readDays({ db }: Deps, nowMs: number): Overview['days'] {
+  const today = dayOf(nowMs);
+  const first = today - OVERVIEW_DAYS + 1;
+  const total = (outcome: UsageOutcome) => sql<number>`sum(${usage[outcome]})`;
+  const rows = db
+    .select({
+      day: usage.day,
+      ok: total('ok'),
+      notFound: total('notFound'),
+      forbidden: total('forbidden'),
+      malformed: total('malformed'),
+      limited: total('limited'),
+      failed: total('failed'),
+    })
+    .from(usage)
+    .where(between(usage.day, first, today))
+    .groupBy(usage.day)
+    .all();
+  const none = Object.fromEntries(USAGE_OUTCOMES.map((outcome) => [outcome, 0])) as Outcomes;
+  return Array.from({ length: OVERVIEW_DAYS }, (_, index) => {
+    const found = rows.find(({ day }) => day === first + index);
+    return { ...(found ?? none), day: isoTime((first + index) * DAY_MS).slice(0, 10) };
+  });
+}
+
+/** All requests of a row, those that were refused too. */
+const ALL = sql.join(
+  USAGE_OUTCOMES.map((outcome) => sql`${usage[outcome]}`),
+  sql` + `,
+);
+
+const NAMED = { identifier: apiKeys.identifier, name: apiKeys.name, profile: profileNames.name };
+
+function readBusiest({ db }: Deps, nowMs: number): Overview['busiest'] {
+  const today = dayOf(nowMs);
+  const requests = sql<number>`sum(${ALL})`;
+  return db
+    .select({ ...NAMED, requests, today: sql<number>`sum(iif(${usage.day} = ${today}, ${ALL}, 0))` })
+    .from(usage)
+    .innerJoin(apiKeys, eq(apiKeys.identifier, usage.identifier))
+    .leftJoin(profileNames, and(eq(profileNames.profileId, apiKeys.profileId), eq(profileNames.position, 0)))
+    .where(between(usage.day, today - OVERVIEW_DAYS + 1, today))
+    .groupBy(apiKeys.identifier)
+    .orderBy(desc(requests), apiKeys.identifier)
+    .limit(LISTED)
+    .all();
+}
+
+/** The Active keys that were used today and are near or at a limit, those with the least left first. */
+function readLimited({ db, config }: Deps, nowMs: number): LimitedKey[] {
+  const used = db
+    .select({ ...NAMED, rateLimits: apiKeys.rateLimits, refused: usage.limited })
+    .from(usage)
+    .innerJoin(apiKeys, eq(apiKeys.identifier, usage.identifier))
+    .leftJoin(profileNames, and(eq(profileNames.profileId, apiKeys.profileId), eq(profileNames.position, 0)))
+    .where(and(eq(usage.day, dayOf(nowMs)), inArray(apiKeys.state, ['Active'])))
+    .orderBy(desc(usage.limited), desc(ALL))
+    .limit(LOOKED_AT)
+    .all();
+  const asked = used.map(({ identifier, rateLimits }) => ({ identifier, rateLimits: rateLimits ?? [] }));
+  const levels = readLevels(config.databasePath, asked, nowMs);
+  const share = ({ level }: LimitedKey) => (level === null ? 1 : level.remaining / level.quota);
+  return used
+    .map(({ rateLimits: _, ...key }): LimitedKey => ({ ...key, level: lowest(levels?.get(key.identifier) ?? []) }))
+    .filter((key) => key.refused > 0 || share(key) <= NEAR)
+    .sort((a, b) => share(a) - share(b) || b.refused - a.refused)
+    .slice(0, LISTED);
+}
+
+/** The limit of which the smallest share is left. */
+function lowest(levels: readonly Level[]): Level | null {
+  return levels.toSorted((a, b) => a.remaining / a.quota - b.remaining / b.quota)[0] ?? null;
+}

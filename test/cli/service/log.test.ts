@@ -1,0 +1,132 @@
+import { Database } from 'bun:sqlite';
+import { expect, test } from 'bun:test';
+import { join } from 'node:path';
+import { profilectl } from '../../support/cli.ts';
+import { openTerminal } from '../../support/machine/terminal.ts';
+import { tempFolder } from '../../support/world.ts';
+
+// What `profilectl log` lists, of what commands have really done.
+
+const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
+
+async function world() {
+  const folder = tempFolder();
+  const db = join(folder, 'profiles.db');
+  const variables = {
+    DATABASE_PATH: db,
+    MAIL_URL: `file:${join(folder, 'mail')}`,
+    PUBLIC_URL: 'http://localhost:3000',
+  };
+  const run = async (...words: string[]) => {
+    const done = await profilectl(words, { variables, stdin: '' });
+    return { ...done, lines: done.stdout.trim().split('\n') };
+  };
+  const file = join(folder, 'profiles.jsonl');
+  const ada = { id: 7, username: 'ada', email: 'ada@example.org' };
+  await Bun.write(file, [ada, { id: 8, username: 'eve' }].map((line) => `${JSON.stringify(line)}\n`).join(''));
+  const import_ = await run('profiles', 'import', file);
+  expect(import_.code).toBe(0);
+  return { folder, db, variables, run };
+}
+
+const REQUEST = ['keys', 'request', '--profile', 'ada', '--name', 'A secret name', '--permission', 'api.lookup'];
+
+test('keys, admins, tokens, bans, erasures and restores, newest first, without any text that people wrote', async () => {
+  const { folder, run } = await world();
+  const about = 'It shows the badges of our members beside their names in the chat of ours, and keeps nothing.';
+  const requested = await run(...REQUEST, '--description', about);
+  const identifier = requested.stdout.slice(0, 8);
+  const steps = [
+    ['keys', 'approve', identifier, '--yes'],
+    ['keys', 'change', identifier, '--rate-limit', '1/1m', '--yes'],
+    ['keys', 'revoke', identifier, '--reason', 'A reason of theirs.', '--yes'],
+    ['admins', 'add', 'Grace'],
+    ['tokens', 'add', 'backend', '--right', 'profiles'],
+    ['profiles', 'ban', 'ada'],
+    ['profiles', 'unban', 'ada'],
+    ['profiles', 'erase', 'eve', '--yes'],
+    ['db', 'backup', join(folder, 'backup.db')],
+    ['db', 'restore', join(folder, 'backup.db'), '--yes'],
+  ];
+  for (const step of steps) expect([step, (await run(...step)).code]).toEqual([step, 0]);
+  const { code, lines, stdout, stderr } = await run('log');
+  expect([code, stderr]).toEqual([0, '']);
+  expect(lines[0]).toMatch(/^When \(UTC\) +Who +What$/);
+  const told = lines
+    .slice(1)
+    .map((line) => /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d {2}\S+ \(on the box\) {2}(.*)$/.exec(line)?.[1]);
+  const token = /the token (\w{8})/.exec(stdout)?.[1] as string;
+  expect(told).toEqual([
+    'Restored the database from a backup',
+    'Erased the profile with UID 8',
+    'Lifted the ban of the profile with UID 7',
+    'Banned the profile with UID 7',
+    `Added the token ${token} of the backend backend, which may use profiles`,
+    'Added the admin Grace',
+    `Revoked key ${identifier}`,
+    `Changed key ${identifier}: 60/1m, 5000/1d → 1/1m`,
+    `Approved key ${identifier}`,
+    `Requested key ${identifier}`,
+  ]);
+  const { entries, next } = JSON.parse((await run('log', '--json')).stdout);
+  expect(next).toBeNull();
+  expect(entries.map(({ kind }: { kind: string }) => kind)).toEqual([
+    ...['database-restored', 'profile-erased', 'profile-unbanned', 'profile-banned', 'token-added', 'admin-added'],
+    ...['key-revoked', 'key-changed', 'key-approved', 'key-requested'],
+  ]);
+  const by = expect.stringMatching(/ \(on the box\)$/);
+  const at = expect.stringMatching(TIME);
+  expect([entries[1], entries[4], entries[9]]).toEqual([
+    { at, by, kind: 'profile-erased', identifier: null, profile: 8 },
+    { at, by, kind: 'token-added', identifier: token, profile: null },
+    { at, by, kind: 'key-requested', identifier, profile: 7 },
+  ]);
+  const all = stdout + JSON.stringify(entries);
+  for (const theirs of ['A secret name', 'A reason', 'badges', 'ada', 'example.org']) expect(all).not.toContain(theirs);
+});
+
+test('by person, kind and time, a part at a time; what is no such thing is a usage error', async () => {
+  const { run } = await world();
+  for (const name of ['Grace', 'Hopper', 'Ada']) await run('admins', 'add', name);
+  await run('profiles', 'ban', 'ada');
+  const told = async (...words: string[]) =>
+    (await run('log', ...words)).lines.slice(1).map((line) => line.split('  ').at(-1));
+  expect(await told('--kind', 'admins')).toEqual([
+    'Added the admin Ada',
+    'Added the admin Hopper',
+    'Added the admin Grace',
+  ]);
+  expect(await told('--kind', 'bans', 'admin-added', '--since', '1h', '--by', 'operator')).toHaveLength(4);
+  expect(await run('log', '--by', 'owner')).toMatchObject({ code: 0, stdout: 'There are no such entries.\n' });
+  expect(await run('log', '--since', '2999-01-01')).toMatchObject({ stdout: 'There are no such entries.\n' });
+  const first = await run('log', '--limit', '1', '--kind', 'admins');
+  const [, after = ''] =
+    /^\nThe next: profilectl log --kind admins --limit 1 --after (\S+)\n$/.exec(first.stderr) ?? [];
+  expect(first.lines).toHaveLength(2);
+  expect(await told('--limit', '1', '--kind', 'admins', '--after', after)).toEqual(['Added the admin Hopper']);
+  const { next } = JSON.parse((await run('log', '--limit', '1', '--kind', 'admins', '--json')).stdout);
+  expect(next).toBe(after);
+  for (const [words, sentence] of [
+    [['--since', 'soon'], '--since must be a span such as 7d'],
+    [['--kind', 'x'], '--kind must be one of keys, admins, tokens, bans, erasures, restores'],
+    [['--limit', '0'], '--limit must be a whole number'],
+    [['--after', 'x'], '--after must be a place'],
+  ] as const) {
+    const { code, stdout, stderr } = await run('log', ...words);
+    expect([code, stdout, stderr.slice(0, sentence.length)]).toEqual([2, '', sentence]);
+  }
+});
+
+test('50 at a time on a terminal, with the command for the next', async () => {
+  const { db, variables } = await world();
+  const sqlite = new Database(db);
+  sqlite.run(
+    `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 51)
+       INSERT INTO service_events (at, by, by_kind, event) SELECT i, 'root', 'operator', 'restored' FROM n`,
+  );
+  sqlite.close();
+  const terminal = openTerminal(['log'], variables, undefined, 40);
+  expect(await terminal.exited).toBe(0);
+  expect(terminal.screen().match(/Restored the database from a backup/g)).toHaveLength(50);
+  expect(terminal.screen()).toContain('The next: profilectl log --after 2-');
+});

@@ -1,0 +1,77 @@
+import { expect, test } from 'bun:test';
+import { openLimits } from '../../../../shared/limits/one-thread.ts';
+import { storeLastImport } from '../../../../shared/profiles/last-import.ts';
+import { onBox } from '../../../support/actors.ts';
+import { importLines } from '../../../support/import.ts';
+import { issue, request } from '../../../support/keys.ts';
+import { adminWorld, signInAdmin, textOf } from '../../../support/portal/admin-pages.ts';
+import { useKey } from '../../../support/portal/owner-pages.ts';
+import { visit } from '../../../support/portal/pages.ts';
+import { use } from '../../../support/storage/limits.ts';
+
+async function world() {
+  const made = await adminWorld();
+  const { cookie } = await signInAdmin(made, 'Grace');
+  const overview = async () => visit(made, '/developers/admin/overview', { cookie });
+  return { ...made, overview };
+}
+
+test('of a service that nobody uses yet, the overview says so in whole sentences', async () => {
+  const { overview } = await world();
+  const page = await overview();
+  const text = textOf(page);
+  expect(page.status).toBe(200);
+  for (const part of [
+    'Requests for keys None is waiting.',
+    'Mails All were delivered.',
+    'No requests in the last 30 days.',
+    'No key that was used today has less than a fifth of a limit left, or was refused for one.',
+    'No key was used in the last 30 days.',
+  ]) {
+    expect(text).toContain(part);
+  }
+  expect(text).toMatch(/Disk [\d.]+ (Mi|Gi|Ti)B of [\d.]+ (Mi|Gi|Ti)B free\./);
+});
+
+test('the overview has requests by outcome, busiest keys, keys near their limits, and what waits', async () => {
+  const { access, clock, overview } = await world();
+  const { db } = access;
+  await importLines(access, [{ id: 8, username: 'bea', email: 'bea@example.org' }]);
+  storeLastImport(db, { atMs: clock.nowMs(), by: onBox('root'), lines: 12_000, refused: 3 });
+  const busy = (await issue(access, { profile: 'ada', name: 'Busy <bot>' })).identifier;
+  const quiet = (await issue(access, { profile: 'bea', name: 'Quiet bot' })).identifier;
+  // Today 2 000 answered, 3 not found and 1 000 over a limit; yesterday half of the first and the last.
+  useKey(access, busy, 2, 2_000);
+  useKey(access, quiet, 1, 10);
+  const waiting = await request(access, { profile: 'ada' });
+  db.$client.run(
+    `INSERT INTO notices (identifier, kind, recipient, about, at, next_try_at, result, tries, fault)
+       VALUES ('${waiting}', 'request', 'admin 1', '{}', ${clock.nowMs()}, 0, 'refused', 1, 'No such <box>.')`,
+  );
+  clock.advance(1_200_000);
+  const rateLimits = [
+    { quota: 60, windowSeconds: 60 },
+    { quota: 5_000, windowSeconds: 86_400 },
+  ];
+  const limits = openLimits(access.config.databasePath, clock, () => undefined);
+  use(limits, { identifier: quiet, rateLimits }, 50);
+  await limits.close();
+  const page = await overview();
+  const text = textOf(page);
+  for (const part of [
+    '1 waiting, the oldest for 20 minutes.',
+    '1 given up in the last 30 days.',
+    `request about ${waiting} to admin 1, 20 minutes ago: No such`,
+    'Last import 20 minutes ago by root (on the box): 12 000 lines, 3 of them refused.',
+    'Today 3 021 2 010 6 0 0 1 005 0',
+    'Last 30 days 4 524 3 010 9 0 0 1 505 0',
+    'Quiet bot bea 10 of 60/1m 5',
+    'Busy <bot> ada 60 of 60/1m 1 000',
+  ]) {
+    expect(text).toContain(part);
+  }
+  const busiest = text.slice(text.indexOf('Busiest keys'));
+  expect(busiest.indexOf('Quiet bot')).toBeGreaterThan(busiest.indexOf('ada 3 003 4 506'));
+  expect(page.body).toContain(`<a href="/developers/admin/keys/${busy}">`);
+  expect(page.body).not.toMatch(/<bot>|<box>/);
+});
