@@ -58,9 +58,16 @@ export function formatRateLimit(limit: RateLimit): string {
   return `${limit.quota}/${formatWindow(limit.windowSeconds)}`;
 }
 
-/** A rate limit in words: `60 requests per minute`, or with another preposition `60 requests in any minute`. */
-export function rateLimitWords({ quota, windowSeconds }: RateLimit, preposition = 'per'): string {
-  const requests = quota === 1 ? '1 request' : `${quota} requests`;
+/**
+ * A rate limit in words: `60 requests per minute`, or with another preposition `60 requests in any minute`; `write` writes the
+ * number.
+ */
+export function rateLimitWords(
+  { quota, windowSeconds }: RateLimit,
+  preposition = 'per',
+  write: (count: number) => string = String,
+): string {
+  const requests = quota === 1 ? '1 request' : `${write(quota)} requests`;
   return `${requests} ${preposition} ${windowWords(windowSeconds)}`;
 }
 

@@ -56,7 +56,8 @@ export async function showAdminKey(visit: Visit, typed: Form | null, faults: Fau
   const name = key.name === '' ? 'An erased key' : key.name;
   const isDecidable = PLACE_HOLDERS.some((one) => one === key.state);
   return {
-    title: `${name} – ${key.state === 'pending' ? 'Requests' : 'Keys'}`,
+    title: name,
+    where: key.state === 'pending' ? 'Requests' : 'Keys',
     scripts: [...new Set([countScript, ...attempt.scripts, ...decided.scripts])],
     body: html`${isDecidable ? html`<a class="skip" href="#decide">To the decision</a>` : ''}${errorSummary(allFaults)}${decided.body}
 ${await crumbs(visit, key)}<h1>${written(name)}</h1>

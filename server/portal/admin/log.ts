@@ -77,7 +77,7 @@ function logTable(visit: Visit, entries: readonly LogEntry[]): Html {
     (entry) =>
       html`<tr><td data-label="When">${columnTime(entry.atMs)}</td><td data-label="Who">${written(entry.by)}</td><td data-label="What">${whatOf(visit, entry)}</td></tr>`,
   );
-  return html`<table class="stack"><thead><tr><th scope="col">${WHEN}</th><th scope="col">Who</th><th scope="col">What</th></tr></thead><tbody>${rows}</tbody></table>`;
+  return html`<table><thead><tr><th scope="col">${WHEN}</th><th scope="col">Who</th><th scope="col">What</th></tr></thead><tbody>${rows}</tbody></table>`;
 }
 
 /** The sentence, in which a key's identifier is a link to its page, and below it what people wrote. */

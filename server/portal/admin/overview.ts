@@ -90,7 +90,7 @@ function outcomeTable(days: Overview['days']): Html {
     return html`<tr><th scope="row">${label}</th>${cells}</tr>`;
   };
   const heads = ['All', ...USAGE_OUTCOMES.map((outcome) => OUTCOME_WORDS[outcome])];
-  return html`<table class="stack"><thead><tr><th scope="col">Days (UTC)</th>${heads.map((name) => html`<th scope="col" class="number">${name}</th>`)}</tr></thead><tbody>${row('Today', days.slice(-1))}${row(`Last ${OVERVIEW_DAYS} days`, days)}</tbody></table>`;
+  return html`<table><thead><tr><th scope="col">Days (UTC)</th>${heads.map((name) => html`<th scope="col" class="number">${name}</th>`)}</tr></thead><tbody>${row('Today', days.slice(-1))}${row(`Last ${OVERVIEW_DAYS} days`, days)}</tbody></table>`;
 }
 
 function limitedTable(visit: Visit, keys: Overview['limited']): Html {
@@ -101,7 +101,7 @@ function limitedTable(visit: Visit, keys: Overview['limited']): Html {
     const left = level === null ? '–' : `${numberText(level.remaining)} of ${formatRateLimit(level)}`;
     return html`<tr>${keyCells(visit, key)}<td data-label="Left now">${left}</td><td class="number" data-label="Refused today">${numberText(refused)}</td></tr>`;
   });
-  return html`<table class="stack"><thead><tr>${KEY_HEADS}<th scope="col">Left now</th><th scope="col" class="number">Refused today</th></tr></thead><tbody>${rows}</tbody></table>`;
+  return html`<table><thead><tr>${KEY_HEADS}<th scope="col">Left now</th><th scope="col" class="number">Refused today</th></tr></thead><tbody>${rows}</tbody></table>`;
 }
 
 function busiestTable(visit: Visit, keys: Overview['busiest']): Html {
@@ -110,7 +110,7 @@ function busiestTable(visit: Visit, keys: Overview['busiest']): Html {
     ({ requests, today, ...key }) =>
       html`<tr>${keyCells(visit, key)}<td class="number" data-label="Today">${numberText(today)}</td><td class="number" data-label="${OVERVIEW_DAYS} days">${numberText(requests)}</td></tr>`,
   );
-  return html`<table class="stack"><thead><tr>${KEY_HEADS}<th scope="col" class="number">Today</th><th scope="col" class="number">${String(OVERVIEW_DAYS)} days</th></tr></thead><tbody>${rows}</tbody></table>`;
+  return html`<table><thead><tr>${KEY_HEADS}<th scope="col" class="number">Today</th><th scope="col" class="number">${String(OVERVIEW_DAYS)} days</th></tr></thead><tbody>${rows}</tbody></table>`;
 }
 
 const KEY_HEADS = html`<th scope="col">Key</th><th scope="col">Profile</th>`;

@@ -43,7 +43,7 @@ function adminTable(admins: readonly AdminView[]): Html {
     const last = used.at(-1);
     return html`<tr><th scope="row">${written(name)}</th><td data-label="State">${state}</td><td data-label="Added">${timeText(Date.parse(addedAt))}</td><td data-label="Passkey last used">${last === undefined ? 'never' : timeText(Date.parse(last))}</td></tr>`;
   });
-  return html`<table class="stack"><thead><tr><th scope="col">Name</th><th scope="col">State</th><th scope="col">Added</th><th scope="col">Passkey last used</th></tr></thead><tbody>${rows}</tbody></table>`;
+  return html`<table><thead><tr><th scope="col">Name</th><th scope="col">State</th><th scope="col">Added</th><th scope="col">Passkey last used</th></tr></thead><tbody>${rows}</tbody></table>`;
 }
 
 /** A name as it may stand in a command line; one that a shell would not take as one word is left for the reader to type. */

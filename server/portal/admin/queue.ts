@@ -52,7 +52,7 @@ export async function showQueue(visit: Visit, { chosen, faults }: Refused): Prom
   return {
     title: waiting === 0 ? 'Requests' : `(${waiting}) Requests`,
     scripts: [...decided.scripts, rowScript],
-    body: html`${errorSummary(faults)}<div class="head"><h1>Requests</h1>${searchForm(visit, '')}</div>
+    body: html`${errorSummary(faults)}<div class="headline"><h1>Requests</h1>${searchForm(visit, '')}</div>
 ${decided.body}<p>${waitingInWords(waiting, after === '' ? requests[0] : undefined, nowMs)}${firstLink(requests, path)}</p>
 ${requests.length > 0 ? form : ''}
 ${pageLinks(visit, { state: 'pending', find: '', after }, next)}
@@ -106,7 +106,7 @@ async function showFound(visit: Visit): Promise<Page> {
   const nowMs = access.clock.nowMs();
   return {
     title,
-    body: html`<div class="head"><h1>Keys</h1>${searchForm(visit, find)}</div>
+    body: html`<div class="headline"><h1>Keys</h1>${searchForm(visit, find)}</div>
 ${stateLinks(visit, state, find)}
 ${keys.length > 0 ? keyTable({ keys, lastUses, caption, linkTo, withProfiles: true, nowMs }) : nothing(find)}
 ${pageLinks(visit, { state, find, after }, next)}`,

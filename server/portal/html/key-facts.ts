@@ -1,6 +1,7 @@
 import type { Permission } from '../../../shared/db/key-columns.ts';
 import type { KeyView } from '../../../shared/keys/view.ts';
-import { rateLimitInWords } from '../../../shared/mail-texts/mail-wording.ts';
+import { formatRateLimit, type RateLimit, rateLimitWords } from '../../../shared/limits/rate-limit.ts';
+import { numberText } from '../../../shared/text.ts';
 import { type Html, html } from '../../html.ts';
 import { timeText } from './time.ts';
 import { written } from './user-text.ts';
@@ -65,11 +66,16 @@ export function grantFacts({ permissions, rateLimits, decidedAt, expiresAt }: Ke
     ['Permissions granted', permissionList(permissions)],
     [
       'Rate limits',
-      html`<ul class="plain tight">${rateLimits.map((limit) => html`<li>${rateLimitInWords(limit)}</li>`)}</ul>`,
+      html`<ul class="plain tight">${rateLimits.map((limit) => html`<li>${limitText(limit)}</li>`)}</ul>`,
     ],
     ['Approved', timeText(Date.parse(decidedAt))],
     ['Expires', expiresAt === null ? 'never, unless it is revoked' : timeText(Date.parse(expiresAt))],
   ];
+}
+
+/** A rate limit as it is written, and in words: `5000/1d (at most 5 000 requests in any day)`. */
+export function limitText(limit: RateLimit): string {
+  return `${formatRateLimit(limit)} (at most ${rateLimitWords(limit, 'in any', numberText)})`;
 }
 
 /** A key's identifier as a link to its page. */

@@ -16,5 +16,5 @@ export function historyTable(history: readonly HistoryView[]): Html {
     const detail = detailText(entry);
     return html`<tr><td data-label="When">${columnTime(Date.parse(entry.at))}</td><td data-label="Who">${entry.by}</td><td data-label="What">${EVENT_WORDS[entry.event]}${detail === '' ? '' : html`: <span class="text">${written(detail)}</span>`}</td></tr>`;
   });
-  return html`${rest}<table class="stack"><thead><tr><th scope="col">${WHEN}</th><th scope="col">Who</th><th scope="col">What</th></tr></thead><tbody>${rows}</tbody></table>`;
+  return html`${rest}<table><thead><tr><th scope="col">${WHEN}</th><th scope="col">Who</th><th scope="col">What</th></tr></thead><tbody>${rows}</tbody></table>`;
 }

@@ -31,5 +31,5 @@ export function keyTable({ keys, lastUses, caption, linkTo, withProfiles = false
     ];
     return html`<tr><th scope="row">${written(name)}<br>${keyLink(identifier, linkTo)}</th>${cells.map((cell, at) => html`<td data-label="${heads[at + 1] as string}">${cell}</td>`)}</tr>`;
   });
-  return html`<table class="stack"><caption>${caption}</caption><thead><tr>${heads.map((head) => html`<th scope="col">${head}</th>`)}</tr></thead><tbody>${rows}</tbody></table>`;
+  return html`<table><caption>${caption}</caption><thead><tr>${heads.map((head) => html`<th scope="col">${head}</th>`)}</tr></thead><tbody>${rows}</tbody></table>`;
 }

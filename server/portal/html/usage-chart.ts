@@ -90,5 +90,5 @@ function table(days: readonly Day[]): Html {
     (day) =>
       html`<tr><th scope="row">${day.day}</th>${outcomes.map((outcome) => html`<td class="number" data-label="${OUTCOME_WORDS[outcome]}">${numberText(day[outcome])}</td>`)}</tr>`,
   );
-  return html`<details><summary>Days as a table</summary><table class="stack"><caption>Requests by day (UTC), without days that had none</caption><thead><tr><th scope="col">Day</th>${head}</tr></thead><tbody>${rows}</tbody></table></details>`;
+  return html`<details><summary>Days as a table</summary><table><caption>Requests by day (UTC), without days that had none</caption><thead><tr><th scope="col">Day</th>${head}</tr></thead><tbody>${rows}</tbody></table></details>`;
 }

@@ -10,14 +10,20 @@ const TARGETS =
   'a:not(p a, li a, .summary a, .skip), nav a, button, input:not([type=hidden]), select, textarea:not([hidden]), summary';
 
 /**
- * Expects that everybody can use the page as it is, in a wide light window and in a narrow dark one, which see all widths
- * and colours between them: axe finds nothing, nothing is cut off, and targets are 24 pixels high. The page is left narrow
- * and dark, with all its details open, but for the menu over it.
+ * Expects that everybody can use the page as it is, in windows of three widths, light and dark: axe finds nothing, nothing is
+ * cut off, and targets are 24 pixels high. The page is left narrow and dark, with all its details open but
+ * for the menu of the bar.
  */
 export async function expectUsable(page: Page): Promise<void> {
   await page.evaluate(axe.source);
   await look(page, 1280, 'light', {});
-  await look(page, 320, 'dark', { runOnly: OF_THE_WINDOW });
+  for (const [width, colorScheme] of [
+    [1280, 'dark'],
+    [390, 'light'],
+    [320, 'dark'],
+  ] as const) {
+    await look(page, width, colorScheme, { runOnly: OF_THE_WINDOW });
+  }
 }
 
 async function look(page: Page, width: number, colorScheme: 'light' | 'dark', rules: object): Promise<void> {
