@@ -26,18 +26,18 @@ export const PORTAL_REFUSALS = {
   not_written: {
     status: 503,
     sentence:
-      'The server can’t store anything at this moment, since its disk has no room or is broken; nothing was done. Try again in some minutes, and tell whoever runs this service.',
+      'The server can’t store anything just now, since its disk is full or broken; nothing was done. Try again in a few minutes, and tell whoever runs this service.',
     isLogged: true,
     headers: () => retryAfter({ retryAfterSeconds: 60 }),
   },
   too_many_pages: {
     status: 503,
-    sentence: 'Too many pages are asked for at this moment; try again.',
+    sentence: 'Too many pages are being requested; try again.',
     headers: retryAfter,
     when: 'too many requests are under way',
   },
   no_sign_in: { status: 503, sentence: 'Nobody can sign in here yet; nothing was done.' },
-  signed_out: { status: 403, sentence: 'You are not signed in, or not any more; nothing was done.' },
+  signed_out: { status: 403, sentence: 'You are not signed in, or no longer; nothing was done.' },
   /** A body of `/manage/v1` that breaks a rule. */
   bad_body: { status: 400, exitCode: 2, when: 'the body is not the JSON object that this path takes' },
   /** What `/manage/v1` was asked for breaks a rule of the product, at least just now. */
@@ -107,7 +107,7 @@ export const PORTAL_REFUSALS = {
   too_many_challenges: {
     status: 429,
     exitCode: 75,
-    sentence: 'Passkeys were asked for too often; try again in a minute.',
+    sentence: 'Too many passkey requests; try again in a minute.',
     headers: retryAfter,
   },
 } as const satisfies Record<string, Refusal>;

@@ -27,8 +27,8 @@ export function enrolPage(visit: Visit): Page {
     scripts: [enrolScript],
     body: html`<h1>${TITLE}</h1>
 ${WITHOUT_SCRIPT}
-<p class="note" id="missing" hidden>This address is not whole: open the one that you were sent, with everything behind its #.</p>
-<p>You were sent this address to become an admin of this service. Nothing happens before you continue.</p>
+<p class="note" id="missing" hidden>This link is incomplete: open the one that you were sent, with everything after the #.</p>
+<p>You were sent this link to become an admin of this service. Nothing happens until you continue.</p>
 ${formTo(publicPath(config, '/developers/enrol'), 'Continue', hiddenField('secret', ''))}`,
   };
 }
@@ -62,7 +62,7 @@ export function registeredPage({ access: { config } }: Visit): Page {
   return {
     title,
     body: html`<h1>${title}</h1>
-<p>It does not count yet. Tell the operator that it was you: <code>profilectl admins confirm</code> with your name shows there when and from where it was registered, and lets you in.</p>
+<p>It still has to be confirmed. Tell the operator that it was you: <code>profilectl admins confirm</code> with your name shows when and from where it was registered, and confirms it.</p>
 <p>After that you can <a href="${publicPath(config, '/developers/admin')}">sign in</a>.</p>`,
   };
 }
@@ -73,7 +73,7 @@ function ask(visit: Visit, { secret, name }: { secret: string; name: string }, f
   const field = textField({
     name: 'name',
     label: 'Name of the passkey',
-    hint: 'So that you can tell it from others later, such as “Laptop” or “Blue key”.',
+    hint: 'To tell it from others later, such as “Laptop” or “Blue key”.',
     value: name,
     bounds: { least: 1, most: 64 },
     faults,
@@ -82,8 +82,8 @@ function ask(visit: Visit, { secret, name }: { secret: string; name: string }, f
     title: TITLE,
     scripts: PASSKEY_SCRIPTS,
     body: html`${errorSummary(faults)}<h1>${TITLE}</h1>
-<p>For the admin <strong><bdi>${enrolment.name}</bdi></strong>. This address works once, until ${timeText(enrolment.expiresAtMs)}.</p>
-<p>A passkey stays on your device or security key, which asks for a PIN, a fingerprint or the like when it is used. You sign in with it, and confirm each decision.</p>
+<p>For the admin <strong><bdi>${enrolment.name}</bdi></strong>. This link works once, until ${timeText(enrolment.expiresAtMs)}.</p>
+<p>A passkey stays on your device or security key, which asks for a PIN, a fingerprint or the like each time. You sign in with it and confirm each decision with it.</p>
 ${passkeyForm({
   action: publicPath(access.config, '/developers/enrol'),
   button: 'Make a passkey',

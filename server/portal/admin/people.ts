@@ -22,8 +22,8 @@ export function people({ access, session }: Visit): Page {
     body: html`<h1>People</h1>
 <h2>Your passkeys</h2>
 <ul class="plain">${items}</ul>
-<p>To add one, for another device, ask the operator for an address: <code>profilectl admins invite ${typedName(own)} --keep-passkeys</code> prints it. You register the passkey there and give it a name; once the operator has confirmed it, you sign in with either. The last one can’t be removed.</p>
-<p>Where you are signed in stands under <a href="${publicPath(config, '/developers/sessions')}">Sessions</a>, where you can end one or all of them.</p>
+<p>To add one, for another device, ask the operator for a link: <code>profilectl admins invite ${typedName(own)} --keep-passkeys</code> prints it. Register the passkey there; once the operator has confirmed it, you can sign in with either. The last one can’t be removed.</p>
+<p>To see where you are signed in, and to end that, go to <a href="${publicPath(config, '/developers/sessions')}">Sessions</a>.</p>
 <h2>Admins</h2>
 ${adminTable(admins)}
 <p>Admins are added and removed on the machine that runs the service, with <code>profilectl admins</code>.</p>`,
@@ -33,7 +33,7 @@ ${adminTable(admins)}
 /** A passkey in a sentence or two. */
 export function describe({ name, registeredAt, registeredFrom, confirmedAt, lastUsedAt }: PasskeyView): Html {
   const used = lastUsedAt === null ? 'not used yet' : html`last used ${timeText(Date.parse(lastUsedAt))}`;
-  const state = confirmedAt === null ? html`<strong>It waits to be confirmed by the operator.</strong>` : '';
+  const state = confirmedAt === null ? html`<strong>Waiting for the operator to confirm it.</strong>` : '';
   return html`<strong>${written(name)}</strong>, registered ${timeText(Date.parse(registeredAt))} from ${registeredFrom}, ${used}. ${state}`;
 }
 

@@ -58,7 +58,7 @@ function ask(
     scripts: PASSKEY_SCRIPTS,
     body: html`${errorSummary(faults)}<h1>${title}</h1>
 <p>${describe(passkey)}</p>
-<p>It can’t be used here any more, and all your sessions end, this one too: whoever has that passkey may have begun one. Sign in again with another one after that.</p>
+<p>It will no longer work here, and all your sessions end, this one too, since whoever has that passkey may have started one. Then sign in again with another passkey.</p>
 ${passkeyForm({
   action: `${people}/passkeys/${passkey.id}/remove`,
   button: 'Remove it with a passkey of mine',
@@ -66,6 +66,6 @@ ${passkeyForm({
   passkey: 'get',
   options: beginDecisions(access, signed, [decision]),
 })}
-<p><a href="${people}">Back, without removing it</a></p>`,
+<p><a class="cancel" href="${people}">Cancel</a></p>`,
   };
 }

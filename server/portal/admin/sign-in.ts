@@ -40,7 +40,7 @@ function ask(visit: Visit): Page {
     title: TITLE,
     scripts: PASSKEY_SCRIPTS,
     body: html`<h1>${TITLE}</h1>
-<p>Your browser asks for your passkey now.</p>
+<p>Your browser is asking for your passkey.</p>
 ${passkeyForm({
   action: publicPath(access.config, '/developers/admin/sign-in'),
   button: 'Use a passkey',
@@ -59,8 +59,8 @@ function show(visit: Visit, faults: Faults): Page {
   return {
     title: TITLE,
     body: html`${errorSummary(faults)}<h1>${TITLE}</h1>
-<p>Admins sign in with a passkey, which a device or a security key keeps for them. It is registered at an address that the operator makes with <code>profilectl admins add</code>.</p>
+<p>For admins, with the passkey on your device or security key.</p>
 ${formTo(publicPath(config, '/developers/admin/sign-in'), 'Sign in with a passkey', hiddenField('next', nextOf(visit)))}
-<p>Are you the owner of a profile? <a href="${publicPath(config, withNext('/developers/sign-in', nextOf(visit)))}">Sign in with a mailed code</a>.</p>`,
+<p>Do you own a profile? <a href="${publicPath(config, withNext('/developers/sign-in', nextOf(visit)))}">Sign in with a code by mail</a>.</p>`,
   };
 }

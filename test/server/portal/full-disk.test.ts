@@ -16,8 +16,7 @@ import { testClock } from '../../support/world.ts';
 // The pages while the disk of both files is full, and after that. Needs the right to mount, as root has it.
 
 const TYPED = { name: 'ada', address: ADA.email, next: '/developers/sessions' };
-const NOT_WRITTEN =
-  'The server can’t store anything at this moment, since its disk has no room or is broken; nothing was done.';
+const NOT_WRITTEN = 'The server can’t store anything just now, since its disk is full or broken; nothing was done.';
 const TOLD: unknown[] = [503, 'not_written', ['60'], true];
 
 /** Pages of an owner who has a key, with both files on a disk of their own. */
@@ -71,7 +70,7 @@ test.skipIf(NO_MOUNT !== null)(
     ] as [string, Record<string, string>][]) {
       const { told, body } = await post(path, form, cookie);
       expect([path, told, sentAgain(body)]).toEqual([path, TOLD, Object.entries(form)]);
-      expect(body).toContain('When the trouble is over, send it again.');
+      expect(body).toContain('Send it again once the problem is solved.');
     }
     expect((await post('/developers/sessions/end-all', {}, cookie)).told).toEqual(TOLD);
     const { told, body } = await enter();
@@ -112,7 +111,7 @@ test('a form with a secret is not repeated, and one with a passkey’s answer co
     false,
     false,
   ]);
-  expect(entered.body).toContain('go back to the page before this one, and send it again');
+  expect(entered.body).toContain('go back to the previous page and send it again');
   const { challenge } = beginPasskeySignIn(world.access);
   const clientDataJSON = Buffer.from(JSON.stringify({ challenge })).toString('base64url');
   const response = { clientDataJSON, authenticatorData: 'spentspentsp', signature: 'spentspentsp' };

@@ -3,7 +3,9 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { EMPTY_POLICY } from '../../../server/frame/frame.ts';
 import { PAGE_ROUTES } from '../../../server/portal/routes.ts';
-import { MOST_LISTED } from '../../../shared/sign-ins/sign-ins.ts';
+import type { Signed } from '../../../shared/sessions-file/whose.ts';
+import { ownerToSign } from '../../../shared/sign-ins/binding.ts';
+import { beginSignIn, MOST_LISTED } from '../../../shared/sign-ins/sign-ins.ts';
 import { get, startTestServer } from '../../support/http.ts';
 import { importLines } from '../../support/import.ts';
 import { fetchPage, pageWorld, serverOfPages, signInOwner, valuesOf, visit } from '../../support/portal/pages.ts';
@@ -255,6 +257,19 @@ test('of ever so many sessions the newest are listed, and all can be ended', asy
   expect(body).toContain('This browser.');
   await visit(at, '/developers/sessions/end-all', { form: {}, cookie });
   expect(countUnended(at.access.sessions, 'browser')).toBe(0);
+});
+
+test('sessions are listed by what people call their browsers, and nothing of what a browser sent stands there', async () => {
+  const at = pageWorld();
+  insertProfile(at.access.db, { id: 7 });
+  const signed = ownerToSign(at.access, 7) as Signed;
+  for (const agent of ['Mozilla/5.0 (X11; Linux x86_64) Chrome/139.0 Safari/537.36', '<b>Your bank</b>']) {
+    beginSignIn(at.access, signed, { client: { address: '192.0.2.9', agent } });
+  }
+  const { body } = await visit(at, '/developers/sessions', { cookie: signInOwner(at.access, 7) });
+  for (const name of ['Chrome on Linux', 'A browser'])
+    expect(body).toContain(`<strong>${name}</strong>, signed in <time`);
+  expect(body).not.toMatch(/Mozilla|Your bank/);
 });
 
 test('DEVELOPER_PLATFORM=off makes the pages unknown paths', async () => {

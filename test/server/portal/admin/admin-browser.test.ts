@@ -194,7 +194,7 @@ describe.skipIf(!hasChromium)('an admin with a browser', () => {
     await button(page, 'Sign in with a passkey').click();
     await page.getByRole('alert').getByText('This browser can’t use passkeys.').waitFor();
     await page.goto(`${ORIGIN}/developers/enrol`);
-    await page.getByText('This address is not whole').waitFor();
+    await page.getByText('This link is incomplete').waitFor();
     // A device that has a passkey of this admin makes no second one, which would replace it.
     const { page: known } = await enrolAndSignIn('Turing');
     await known.goto(inviteAdmin(access, 'Turing', { keepPasskeys: true }, onBox('root')).address);

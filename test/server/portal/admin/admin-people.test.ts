@@ -33,7 +33,7 @@ describe('a passkey is registered at the address that the box has printed', () =
     const opened = await visit(world, ENROL);
     expect([opened.status, opened.body.includes('Grace'), hiddenIn(opened)]).toEqual([200, false, [['secret', '']]]);
     const asked = await visit(world, ENROL, { form: { secret } });
-    expect(textOf(asked)).toContain('For the admin Grace. This address works once, until 2026-01-01 00:15 UTC.');
+    expect(textOf(asked)).toContain('For the admin Grace. This link works once, until 2026-01-01 00:15 UTC.');
     const authenticator = createAuthenticator({ id: 'localhost', origin: 'http://localhost:3000' });
     const make = (page: typeof asked, name: string) => ({
       credential: authenticator.register(challengeOn(page), userHandleOn(page)),

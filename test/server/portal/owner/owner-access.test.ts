@@ -156,7 +156,7 @@ describe('while somebody is signed in', () => {
       false,
     ]);
     expect(page).toContain('works again with the same secret when the ban is lifted.');
-    expect(page).toContain('The profile was banned: its keys are refused meanwhile');
+    expect(page).toContain('The profile was banned: its keys are refused until the ban is lifted');
     const send = (path: string, form: Record<string, string>) =>
       visit(world, `/developers/keys/${path}`, { cookie: world.cookie, form });
     const fields = { name: 'Bot', description: DESCRIPTION, permissions: 'api.lookup', successorOf: '' };
