@@ -101,8 +101,8 @@ function filterForm({ access: { config } }: Visit, wanted: Wanted, faults: Fault
   const kindFault = faults.get('kind');
   const field = (name: keyof Wanted, label: string, hint: string, type: 'text' | 'date' = 'text') =>
     textField({ name, label, hint, type, value: wanted[name], size: 'short', faults });
-  return html`<details${raw(FILTERS.some((name) => wanted[name] !== '') ? ' open' : '')}><summary>Filter</summary><form method="get" action="${publicPath(config, PATH)}" novalidate>
-${field('by', 'Who', 'A name, or operator, admin, owner, platform.')}
+  return html`<details${raw(FILTERS.some((name) => wanted[name] !== '') ? ' open' : '')}><summary>Filter</summary><form method="get" action="${publicPath(config, PATH)}" class="filters" novalidate>
+${field('by', 'Who', 'Such as Grace, owner or operator.')}
 <div class="${kindFault === undefined ? 'field' : 'field wrong'}"><label for="kind">What</label><select id="kind" name="kind" class="short">${option('', 'everything')}${groups}</select></div>
 ${field('key', 'Key', 'Its identifier.')}${field('from', 'From', 'A day in UTC.', 'date')}${field('to', 'To', 'A day in UTC, itself included.', 'date')}
 <p><button class="second">Show</button> <a class="cancel" href="${publicPath(config, PATH)}">Everything</a></p></form></details>`;
