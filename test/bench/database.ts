@@ -10,7 +10,7 @@ import { hashSecret, newSecret } from '../../shared/keys/secret.ts';
 import { profilectlWords } from '../support/cli.ts';
 import { DESCRIPTION } from '../support/keys.ts';
 import { type Bench, CORE, run } from './bench.ts';
-import { lineOf } from './profiles.ts';
+import { isBanned, lineOf } from './profiles.ts';
 
 /** A database of generated profiles, and the file that it was imported from. */
 export type Generated = { path: string; lines: string; profiles: number };
@@ -82,6 +82,16 @@ export function keyCount(profiles: number): number {
   return Math.min(SECRETS, profiles * KEYS_PER_PROFILE);
 }
 
+/** The keys that answer, each by its number: those of banned profiles are refused. */
+export function workingKeys(profiles: number): number[] {
+  const all = Array.from({ length: keyCount(profiles) }, (_, number) => number);
+  return all.filter((number) => !isBanned(ownerOf(number)));
+}
+
+function ownerOf(key: number): number {
+  return Math.floor(key / KEYS_PER_PROFILE) + 1;
+}
+
 /** The secret of the n-th key, from 0: the same in every generated database. */
 export function secretOf(number: number): string {
   let step = 0;
@@ -104,7 +114,7 @@ export function addKeys(db: Db, count: number): void {
         tx.insert(apiKeys)
           .values({
             identifier,
-            profileId: Math.floor(number / KEYS_PER_PROFILE) + 1,
+            profileId: ownerOf(number),
             name: `Bot ${number}`,
             description: DESCRIPTION,
             state: 'pending',

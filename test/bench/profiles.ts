@@ -107,7 +107,7 @@ export function lineOf(id: number, version = 0): string {
     ...{ id, username, aliases: draw(id, 24, 10) === 0 ? [`also-${username}`] : [] },
     ...{ authId: authIdOf(id), email: `owner${id}@example.org` },
     ...fields,
-    ...{ showFollowersCount: showsFollowers(id), createdAt, links: linksOf(id) },
+    ...{ showFollowersCount: showsFollowers(id), showOnLeaderboard: true, createdAt, links: linksOf(id) },
   });
 }
 

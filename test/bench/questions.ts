@@ -1,4 +1,4 @@
-import { keyCount, secretOf } from './database.ts';
+import { secretOf, workingKeys } from './database.ts';
 import type { Question } from './load.ts';
 import { boardOf, linksBody, profileBody, usernameOf, viewsOf } from './profiles.ts';
 
@@ -92,12 +92,12 @@ export function boardPages(profiles: number): Question[] {
   }));
 }
 
-/** Lookups of hot profiles, each by another of so many keys. */
-export function byManyKeys(profiles: number, keys = keyCount(profiles)): Question[] {
-  const headers = Array.from({ length: keys }, (_, at) => bearer(at));
+/** Lookups of hot profiles, each by another of these keys. */
+export function byManyKeys(profiles: number, keys = workingKeys(profiles)): Question[] {
+  const headers = keys.map(bearer);
   const hot = hotIds(profiles);
   return many(DISTINCT, (at) => {
     const id = hot[(at * 7919) % hot.length] as number;
-    return lookup(id, headers[at % keys]);
+    return lookup(id, headers[at % headers.length]);
   });
 }

@@ -176,7 +176,7 @@ export async function keys(bench: Bench): Promise<Result[]> {
   const ours = await startOurs(bench, path);
   const everyKey = byManyKeys(bench.profiles);
   const loads = await alternate(bench, {
-    one: loading(bench, ours, traffic(bench, byManyKeys(bench.profiles, 1))),
+    one: loading(bench, ours, traffic(bench, byManyKeys(bench.profiles, [0]))),
     many: loading(bench, ours, traffic(bench, everyKey)),
   });
   await ours.stop();

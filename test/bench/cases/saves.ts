@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs';
 import { quotaPath } from '../../../shared/limits/file/store.ts';
 import type { Bench } from '../bench.ts';
-import { copyOf, type Generated, generate } from '../database.ts';
+import { copyOf, type Generated, generate, workingKeys } from '../database.ts';
 import { formatRequest, load, type Question, traffic } from '../load.ts';
 import { alternate, ratiosOf } from '../measure.ts';
 import type { OpenLoopJob, OpenLoopReport } from '../open-loop.ts';
@@ -40,7 +40,8 @@ function withoutQuotaFile(bench: Bench, generated: Generated): string {
 
 async function compare(bench: Bench, saving: Target, still: Target, keys: number): Promise<Result> {
   const ids = hotIds(bench.profiles);
-  const asked: Question[] = ids.map((id, at) => lookup(id, bearer(at % keys)));
+  const used = workingKeys(bench.profiles).slice(0, keys);
+  const asked: Question[] = ids.map((id, at) => lookup(id, bearer(used[at % keys])));
   const most = await load(bench, saving, traffic(bench, asked), { seconds: bench.seconds + 1, seed: 1, isOurs: true });
   const questions = asked.map((question, at) => ({
     request: formatRequest(question),
