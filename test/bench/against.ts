@@ -3,7 +3,7 @@ import { parseArgs } from 'node:util';
 import { PROJECT } from '../support/cli.ts';
 import { memoryAgainst } from './against/memory.ts';
 import { p99Against, pagesAgainst, type Running } from './against/pages.ts';
-import { type Pair, printFaults, printRatio, sideOf } from './against/servers.ts';
+import { KEYS, type Pair, printFaults, printRatio, sideOf } from './against/servers.ts';
 import { type Bench, closeBench, openBench } from './bench.ts';
 import { floodTraffic } from './cases/flood.ts';
 import { ask, type Traffic, traffic } from './load.ts';
@@ -11,6 +11,7 @@ import { alternate, loading } from './measure.ts';
 import {
   anyId,
   batch,
+  bearer,
   boardPages,
   DISTINCT,
   hotIds,
@@ -74,11 +75,12 @@ const CASES: readonly Case[] = [
     asked: (bench) =>
       traffic(
         bench,
-        many(2_000, () =>
+        many(2_000, (at) =>
           batch(
             hot(bench)
               .toSorted(() => Math.random() - 0.5)
               .slice(0, 100),
+            bearer(at % KEYS),
           ),
         ),
       ),

@@ -15,6 +15,9 @@ export type Side = { mails: string; start: () => Promise<Target> };
 /** This checkout, and the other one. */
 export type Pair<T> = { mine: T; theirs: T };
 
+/** So many keys there are: what a lookup of many costs would be too much for the largest quota of one, and a profile has no more. */
+export const KEYS = 3;
+
 /** The `profilectl` of a checkout. */
 const commandOf = (folder: string, ...words: string[]) => [process.execPath, join(folder, 'cli/main.ts'), ...words];
 
@@ -30,23 +33,26 @@ export async function sideOf(bench: Bench, folder: string, name: string): Promis
   return { mails, start: () => startServe(bench, commandOf(folder, 'serve'), variables) };
 }
 
-/** A database of this checkout's own schema with the generated profiles and one key. */
+/** A database of this checkout's own schema with the generated profiles, and {@link KEYS} of the first one. */
 async function databaseOf(bench: Bench, folder: string, name: string): Promise<string> {
   const path = join(bench.folder, `${name}.db`);
   await run(bench, commandOf(folder, 'profiles', 'import', await generateLines(bench, bench.profiles), '--db', path), {
     core: CORE.any,
   });
   const sqlite = new Database(path, { strict: true });
-  sqlite.run(
-    `INSERT INTO api_keys (identifier, profile_id, name, description, state, requested_permissions, requested_at)
-     VALUES (?, 1, 'Bench', ?, 'pending', '["api.lookup","api.leaderboard"]', 0)`,
-    [secretOf(0).slice(4, 12), DESCRIPTION],
-  );
-  sqlite.run(
-    `UPDATE api_keys SET state = 'Active', permissions = requested_permissions, decided_at = 0, secret_hash = ?,
-     rate_limits = '[{"quota":1000000,"windowSeconds":1}]'`,
-    [hashSecret(secretOf(0))],
-  );
+  for (const secret of Array.from({ length: KEYS }, (_, number) => secretOf(number))) {
+    const identifier = secret.slice(4, 12);
+    sqlite.run(
+      `INSERT INTO api_keys (identifier, profile_id, name, description, state, requested_permissions, requested_at)
+       VALUES (?, 1, 'Bench', ?, 'pending', '["api.lookup","api.leaderboard"]', 0)`,
+      [identifier, DESCRIPTION],
+    );
+    sqlite.run(
+      `UPDATE api_keys SET state = 'Active', permissions = requested_permissions, decided_at = 0, secret_hash = ?,
+       rate_limits = '[{"quota":1000000,"windowSeconds":1}]' WHERE identifier = ?`,
+      [hashSecret(secret), identifier],
+    );
+  }
   sqlite.close();
   return path;
 }
