@@ -34,8 +34,10 @@ export function framePage(config: Config, framed: Framed): FramedPage {
   const { title, description, head, body, style, ...may } = framed;
   const scripts = [script, ...framed.scripts];
   const { publicName } = config;
-  const { rule, meta } = lookOf(config);
-  const styles = base + rule + style;
+  const { rule, meta, whole } = lookOf(config);
+  // Kept, so that its hash is found without reading it.
+  const styles = whole.get(style) ?? base + rule + style;
+  whole.set(style, styles);
   const document = html`<html lang="en">
 <head>
 <meta charset="utf-8">
@@ -52,8 +54,11 @@ ${scripts.map((script) => html`<script type="module">${raw(script)}</script>`)}
   return { html: `<!doctype html>\n${document.html}\n`, contentSecurityPolicy: policyOf(styles, scripts, may) };
 }
 
-/** What the configuration says of the look of its pages: the rule with its colour, and what stands in `<head>`. */
-type Look = { rule: string; meta: Html };
+/**
+ * What the configuration says of the look of its pages: the rule with its colour, what stands in `<head>`, and the whole
+ * style sheet of pages by their own.
+ */
+type Look = { rule: string; meta: Html; whole: Map<string, string> };
 
 const LOOKS = new WeakMap<Config, Look>();
 
@@ -72,6 +77,7 @@ function makeLook({ publicColor, publicLogo }: Config): Look {
   return {
     rule: publicColor === null ? '' : `:root{--accent:light-dark(${accent.light},${accent.dark})}`,
     meta: html`${theme}<link rel="icon" href="${publicLogo ?? iconIn(accent.light)}">\n`,
+    whole: new Map(),
   };
 }
 
