@@ -33,7 +33,7 @@ export function schemaState(sqlite: Sqlite, path: string, migrations = MIGRATION
 /**
  * What the list in a file says: how many of the migrations it has, and the name of the first that differs from the known one
  * of its number, null where none does. A `replaced` list is the whole one that the first migration has taken the place of,
- * so that the file has that one; an `unreleased` list is only a part of it.
+ * so that the file has that one; an `unreleased` list is a part of it, or an earlier one.
  */
 export type Compared = { applied: number; list: 'known' | 'replaced' | 'unreleased'; changed: string | null };
 
@@ -43,7 +43,7 @@ export function compareMigrations(sqlite: Sqlite, migrations: readonly Migration
     .query<{ name: string; sha256: string }, []>('SELECT name, sha256 FROM migrations ORDER BY number')
     .all();
   const replaces = migrations[0]?.replaces;
-  if (replaces !== undefined && rows[0]?.sha256 === replaces.first) {
+  if (replaces?.firsts.includes(rows[0]?.sha256 ?? '')) {
     const isWhole = sha256(rows.map((row) => `${row.name} ${row.sha256}`).join('\n')) === replaces.all;
     return { applied: 1, list: isWhole ? 'replaced' : 'unreleased', changed: null };
   }

@@ -1,5 +1,4 @@
 import type { Actor } from '../actor.ts';
-import { hasTable } from '../db/catalog.ts';
 import type { Sqlite, Tx } from '../db/connect.ts';
 import type { ServiceEventName } from '../db/people-columns.ts';
 import { serviceEvents } from '../db/schema/service-events.ts';
@@ -22,8 +21,7 @@ export function addServiceEvent(tx: Tx, { atMs, by, event, profileId, count }: S
     .run();
 }
 
-/** Adds a restore to the log of the copy of a backup, which has none where it is of an older schema. Throws SQLite's errors. */
+/** Adds a restore to the log of the copy of a backup. Throws SQLite's errors. */
 export function logRestore(copy: Sqlite, { by, atMs }: Pick<ServiceEvent, 'by' | 'atMs'>): void {
-  if (!hasTable(copy, 'service_events')) return;
   write(withTables({ $client: copy }), (tx) => addServiceEvent(tx, { atMs, by, event: 'restored' }));
 }

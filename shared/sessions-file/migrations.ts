@@ -7,7 +7,7 @@ export const SESSIONS_MIGRATIONS: readonly Migration[] = [
     name: '0000_first',
     sql: first,
     replaces: {
-      first: '78e002b964384fbe34addaeb11e11d7269272fe5f83c688b6e897b1304cf9536',
+      firsts: ['78e002b964384fbe34addaeb11e11d7269272fe5f83c688b6e897b1304cf9536'],
       all: 'dcfd348a772a84191caf932f1d0c6b06cf8e575a9d662b35ddd7573013b7efa1',
     },
   },

@@ -12,39 +12,44 @@ import { startServerProcess } from '../../support/machine/server-process.ts';
 import { makeDatabase, NEXT_MIGRATIONS, nextVersion } from '../../support/machine/upgrade.ts';
 import { tempFolder, testDeps } from '../../support/world.ts';
 
-// Files of commits before version 0.1.0. Those of the last of these commits have the schema of the first migration, and lists of
+// Files of commits before version 0.1.0. Those of the last of these commits have the schema of 0.1.0, and lists of
 // migrations that stand in test/fixtures/unreleased-*.txt, a line `<name> <SHA-256>` each.
 
-/** Gives a file the first so many migrations of such a list, all by default. */
-function setList(sqlite: Sqlite, file: 'main' | 'sessions', length?: number): void {
-  const lines = readFileSync(join(PROJECT, `test/fixtures/unreleased-${file}.txt`), 'utf8')
+const linesOf = (name: string) =>
+  readFileSync(join(PROJECT, 'test/fixtures', name), 'utf8')
     .trimEnd()
     .split('\n');
+
+const MAIN = linesOf('unreleased-main.txt');
+const SESSIONS = linesOf('unreleased-sessions.txt');
+
+/** The first migration of commits that had twenty of them. */
+const EARLIEST = '0000_first 4334cc5fbc7379b4a85e9605f1e8917bdb1a645770f69f5bddcb70bf0ff468f1';
+
+/** Gives a file such a list. */
+function setList(sqlite: Sqlite, lines: readonly string[]): void {
   sqlite.run('DELETE FROM migrations');
-  for (const line of lines.slice(0, length)) {
+  for (const line of lines) {
     sqlite.run('INSERT INTO migrations (name, sha256, applied_at) VALUES (?, ?, 1)', line.split(' '));
   }
 }
 
 const listOf = (sqlite: Sqlite) => sqlite.query('SELECT number, name, sha256 FROM migrations').all();
 
-/** The list of this version of the same file. */
-const wholeList = (migrations: typeof MIGRATIONS) =>
-  migrations.map(({ name, sql }, at) => ({
-    number: at + 1,
-    name,
-    sha256: new Bun.CryptoHasher('sha256').update(sql).digest('hex'),
-  }));
+/** The list of the first version of the same file. */
+const firstOf = ([first]: typeof MIGRATIONS) => [
+  { number: 1, name: '0000_first', sha256: new Bun.CryptoHasher('sha256').update(first?.sql ?? '').digest('hex') },
+];
 
-/** Everything that a database holds but its list of migrations, and what came after its first. */
+/** Everything that a database holds but its list of migrations. */
 function contentOf(sqlite: Sqlite): unknown[] {
-  const schema = readSchema(sqlite).filter(({ name }) => !name.startsWith('service_events'));
+  const schema = readSchema(sqlite);
   const tables = schema.filter(({ type, name }) => type === 'table' && name !== 'migrations');
   return [schema, tables.map(({ name }) => [name, sqlite.query(`SELECT * FROM ${name}`).all()])];
 }
 
 /** A database with a profile and the list of an unreleased commit, which nobody has open. */
-function makeUnreleased(length?: number) {
+function makeUnreleased(lines = MAIN) {
   const folder = tempFolder();
   const path = join(folder, 'profiles.db');
   makeDatabase(path, [
@@ -53,26 +58,24 @@ function makeUnreleased(length?: number) {
     "INSERT INTO profile_names VALUES ('a', 1, 0, 'a')",
   ]);
   const sqlite = openBare(path, 'write');
-  sqlite.run('DROP TABLE service_events');
-  setList(sqlite, 'main', length);
+  setList(sqlite, lines);
   const content = contentOf(sqlite);
   sqlite.close();
   return { folder, path, content };
 }
 
 describe('a database of the last unreleased commit', () => {
-  test('is taken over by serve, which copies it before: its list of migrations changes, and what came since is added', () => {
+  test('is taken over by serve: nothing but its list of migrations changes, and nothing is copied', () => {
     const { folder, path, content } = makeUnreleased();
     for (const mode of ['use', 'fill', 'pages'] as const) {
       expect(() => openDatabase(path, mode)).toThrow('"profilectl serve" migrates it');
     }
     const { $client } = openDatabase(path, 'serve');
-    expect(listOf($client)).toEqual(wholeList(MIGRATIONS));
+    expect(listOf($client)).toEqual(firstOf(MIGRATIONS));
     expect(contentOf($client)).toEqual(content);
     $client.close();
     openDatabase(path, 'use').$client.close();
-    const others = readdirSync(folder).filter((name) => !/^profiles\.db(-wal|-shm|\.reserve)?$/.test(name));
-    expect(others).toEqual([expect.stringMatching(/^profiles\.db\.before-schema-2-/)]);
+    expect(readdirSync(folder).sort()).toEqual(['profiles.db', 'profiles.db.reserve']);
   });
 
   test('is taken over once by eight that start at once', async () => {
@@ -88,7 +91,7 @@ describe('a database of the last unreleased commit', () => {
     );
     for (const run of runs) {
       expect(await new Response(run.stderr).text()).toBe('');
-      expect((await new Response(run.stdout).text()).trim()).toBe(MIGRATIONS.map(({ name }) => name).join());
+      expect((await new Response(run.stdout).text()).trim()).toBe('0000_first');
     }
     const sqlite = openBare(path, 'read');
     expect(contentOf(sqlite)).toEqual(content);
@@ -127,8 +130,8 @@ describe('a database of the last unreleased commit', () => {
 });
 
 test('a database of an earlier commit, or a backup of one, is refused and left as it is; the sentence names the last commit', async () => {
-  for (const length of [1, 19]) {
-    const { folder, path } = makeUnreleased(length);
+  for (const lines of [MAIN.slice(0, -1), [EARLIEST], [EARLIEST, ...MAIN]]) {
+    const { folder, path } = makeUnreleased(lines);
     const before = readFileSync(path);
     for (const mode of ['serve', 'fill', 'use', 'look'] as const) {
       expect(() => openDatabase(path, mode)).toThrow(
@@ -146,17 +149,17 @@ test('a database of an earlier commit, or a backup of one, is refused and left a
 });
 
 test('the sessions file of the last unreleased commit is taken over, and one of an earlier commit is left as it is', () => {
-  for (const length of [2, 1]) {
+  for (const lines of [SESSIONS, SESSIONS.slice(0, -1)]) {
     const { config } = testDeps();
     const file = openSessionsFile(config.databasePath);
     const key = fileKey(file);
-    setList(file.sqlite, 'sessions', length);
+    setList(file.sqlite, lines);
     const content = contentOf(file.sqlite);
     file.sqlite.run('PRAGMA wal_checkpoint(TRUNCATE)');
     closeSessionsFile(file);
-    if (length === 2) {
+    if (lines === SESSIONS) {
       const taken = openSessionsFile(config.databasePath);
-      expect(listOf(taken.sqlite)).toEqual(wholeList(SESSIONS_MIGRATIONS));
+      expect(listOf(taken.sqlite)).toEqual(firstOf(SESSIONS_MIGRATIONS));
       expect(contentOf(taken.sqlite)).toEqual(content);
       expect(fileKey(taken)).toEqual(key);
       closeSessionsFile(taken);
