@@ -1,4 +1,6 @@
 import { describe, expect, test } from 'bun:test';
+import { html } from '../../../server/html.ts';
+import { layPage } from '../../../server/portal/html/layout.ts';
 import { issue } from '../../support/keys.ts';
 import { type OpenPage, type Size, startBrowser } from '../../support/portal/browser.ts';
 import { hasChromium } from '../../support/portal/chromium.ts';
@@ -111,6 +113,37 @@ describe.skipIf(!hasChromium)('a page', () => {
     expect(await plain.page.getByRole('link', { name: 'Sessions' }).isVisible()).toBe(true);
     for (let presses = 0; presses < 3; presses++) await plain.page.keyboard.press('Tab');
     expect(await plain.page.getByRole('link', { name: 'Sessions' }).isVisible()).toBe(false);
+  }, 30_000);
+});
+
+describe.skipIf(!hasChromium)('the bar of a phone', () => {
+  test('has two lines, and room for the longest names', async () => {
+    const { page } = await openPage(`${server.url}/developers/found`, { width: 390, colorScheme: 'light' });
+    const config = { ...world.access.config, publicName: 'The longest of all names of 40 letters..' };
+    for (const [kind, name, most] of [
+      ['owner', 'ada', 90],
+      ['admin', 'Grace', 90],
+      ['admin', 'W'.repeat(64), 170],
+    ] as const) {
+      for (const width of most === 90 ? [390] : [320, 390]) {
+        await page.setViewportSize({ width, height: 844 });
+        const visitor = { kind, name, path: '/developers/admin' };
+        const laid = layPage(most === 90 ? world.access.config : config, visitor, {
+          title: 'Requests',
+          body: html`<h1>x</h1>`,
+        });
+        await page.setContent(laid.html);
+        const { height = 0 } = (await page.locator('.top').boundingBox()) ?? {};
+        expect([kind, name, height <= most]).toEqual([kind, name, true]);
+        await page.locator('.nav summary').click();
+        expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(width);
+        const [brand, menu] = [
+          await page.locator('.brand').boundingBox(),
+          await page.locator('.nav summary').boundingBox(),
+        ];
+        expect((brand?.x ?? 0) + (brand?.width ?? 0)).toBeLessThanOrEqual(menu?.x ?? 0);
+      }
+    }
   }, 30_000);
 });
 
