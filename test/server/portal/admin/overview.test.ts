@@ -42,7 +42,14 @@ test('the overview has requests by outcome, busiest keys, keys near their limits
   const quiet = (await issue(access, { profile: 'bea', name: 'Quiet bot' })).identifier;
   // Today 2 000 answered, 3 not found and 1 000 over a limit; yesterday half of the first and the last.
   useKey(access, busy, 2, 2_000);
-  useKey(access, quiet, 1, 10);
+  // Of the others, one has little left and was refused nothing, one neither.
+  const insert = db.$client.query(
+    'INSERT INTO key_usage (identifier, day, ok, not_found, forbidden, malformed, limited, failed, last_used_at) VALUES (?, ?, ?, 0, 0, 0, 0, 0, 0)',
+  );
+  const calm = (await issue(access, { profile: 'bea', name: 'Calm bot' })).identifier;
+  const today = Math.floor(clock.nowMs() / 86_400_000);
+  insert.run(quiet, today, 50);
+  insert.run(calm, today, 40);
   const waiting = await request(access, { profile: 'ada' });
   db.$client.run(
     `INSERT INTO notices (identifier, kind, recipient, about, at, next_try_at, result, tries, fault)
@@ -55,6 +62,7 @@ test('the overview has requests by outcome, busiest keys, keys near their limits
   ];
   const limits = openLimits(access.config.databasePath, clock, () => undefined);
   use(limits, { identifier: quiet, rateLimits }, 50);
+  use(limits, { identifier: calm, rateLimits }, 40);
   await limits.close();
   const page = await overview();
   const text = textOf(page);
@@ -63,14 +71,15 @@ test('the overview has requests by outcome, busiest keys, keys near their limits
     '1 given up in the last 30 days.',
     `request about ${waiting} to admin 1, 20 minutes ago: No such`,
     'Last import 20 minutes ago by root (on the box): 12 000 lines, 3 of them refused.',
-    'Today 3 021 2 010 6 0 0 1 005 0',
-    'Last 30 days 4 524 3 010 9 0 0 1 505 0',
-    'Quiet bot bea 10 of 60/1m 5',
+    'Today 3 093 2 090 3 0 0 1 000 0',
+    'Last 30 days 4 596 3 090 6 0 0 1 500 0',
+    'Quiet bot bea 10 of 60/1m 0',
     'Busy <bot> ada 60 of 60/1m 1 000',
   ]) {
     expect(text).toContain(part);
   }
   const busiest = text.slice(text.indexOf('Busiest keys'));
+  expect([text.split('Calm bot').length, busiest.split('Calm bot').length]).toEqual([2, 2]);
   expect(busiest.indexOf('Quiet bot')).toBeGreaterThan(busiest.indexOf('ada 3 003 4 506'));
   expect(page.body).toContain(`<a href="/developers/admin/keys/${busy}">`);
   expect(page.body).not.toMatch(/<bot>|<box>/);
