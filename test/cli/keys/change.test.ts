@@ -163,6 +163,6 @@ describe('a successor', () => {
     expect(malformed).toMatchObject({ code: 2, stderr: expect.stringContaining('The end of the old key must be') });
     await run('keys', 'revoke', identifier, '--reason', 'Leaked.');
     const refused = await run('keys', 'request', '--successor-of', identifier);
-    expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining('only an Active key can have') });
+    expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining('only an Active key can be replaced') });
   });
 });

@@ -27,7 +27,7 @@ test('a request is asked for in plain lines, refused answers again, several line
   terminal.type('Bot\n');
   await terminal.see('A line with only a dot ends it.');
   terminal.type('Too short.\n.\n');
-  await terminal.see('it has 10');
+  await terminal.see('in 70 more characters');
   await terminal.see('Description (');
   terminal.type(`${DESCRIPTION}\n\nSecond line.\n.\n`);
   await terminal.see('Permissions: api.lookup, api.leaderboard');

@@ -22,7 +22,7 @@ describe('an owner at a terminal', () => {
     await terminal.answer('Name of the key:', `Bot${KEY.enter}`);
     await terminal.answer('Description:', `Too short.${KEY.enter}`);
     await terminal.answer(
-      '80 to 2000 characters; it has 10.',
+      'Describe it in 70 more characters: what it does, for whom, what it keeps.',
       ' It shows the badges of our members beside their names in the chat of ours.',
     );
     await terminal.answer('Description: fine', KEY.enter);
@@ -56,7 +56,10 @@ describe('an owner at a terminal', () => {
     await terminal.answer('Name of the key:', KEY.enter);
     await terminal.answer('must have 1 to 255 characters; it has 0.', `Bot${KEY.enter}`);
     await terminal.answer('Description:', `Too short.${KEY.enter}`);
-    await terminal.answer('it has 10. Correct it; Ctrl-U clears the line.', `${KEY.ctrlU}${DESCRIPTION}${KEY.enter}`);
+    await terminal.answer(
+      'what it keeps. Correct it; Ctrl-U clears the line.',
+      `${KEY.ctrlU}${DESCRIPTION}${KEY.enter}`,
+    );
     await terminal.answer('Permissions', KEY.enter);
     await terminal.answer('Project URL:', `example.org${KEY.enter}`);
     await terminal.answer('example.org: ', `https://example.org${KEY.enter}`);
