@@ -117,13 +117,13 @@ describe.skipIf(!hasChromium)('a page', () => {
 });
 
 describe.skipIf(!hasChromium)('the bar of a phone', () => {
-  test('has two lines, and room for the longest names', async () => {
+  test('has two lines, and room for the longest names of a service and an admin', async () => {
     const { page } = await openPage(`${server.url}/developers/found`, { width: 390, colorScheme: 'light' });
     const config = { ...world.access.config, publicName: 'The longest of all names of 40 letters..' };
     for (const [kind, name, most] of [
       ['owner', 'ada', 90],
       ['admin', 'Grace', 90],
-      ['admin', 'W'.repeat(64), 170],
+      ['admin', 'W'.repeat(64), 200],
     ] as const) {
       for (const width of most === 90 ? [390] : [320, 390]) {
         await page.setViewportSize({ width, height: 844 });
