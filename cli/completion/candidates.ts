@@ -1,4 +1,5 @@
 import type { Command, Option } from 'commander';
+import { LOG_GROUPS } from '../../shared/admins/log-kinds.ts';
 import { tokenNames } from '../../shared/backends/backend-tokens.ts';
 import type { Db } from '../../shared/db/connect.ts';
 import { KEY_STATES, type KeyState, PERMISSIONS } from '../../shared/db/key-columns.ts';
@@ -95,6 +96,7 @@ function flagValues({ long, flags }: Option): Candidate[] {
   if (long === '--permission') return plain(PERMISSIONS);
   if (long === '--state') return plain(KEY_STATES);
   if (long === '--right') return plain(PLATFORM_RIGHTS);
+  if (long === '--kind') return plain(LOG_GROUPS.flatMap(({ group, kinds }) => [group, ...kinds]));
   return flags.includes('<path>') ? [{ value: FILES, about: '' }] : [];
 }
 

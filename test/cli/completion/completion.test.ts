@@ -66,6 +66,11 @@ describe('what may come next', () => {
     expect(await next('keys', 'list', '--state', '')).toHaveLength(7);
     expect(await next('keys', 'list', '--state', 'pending', 'A')).toEqual(['Active']);
     expect(await next('keys', 'request', '--permission', 'api.le')).toEqual(['api.leaderboard']);
+    expect(await next('log', '--kind', 'bans', 'profile-')).toEqual([
+      'profile-banned',
+      'profile-unbanned',
+      'profile-erased',
+    ]);
     expect(await next('completion', '')).toEqual(['bash', 'zsh', 'fish']);
   });
 
