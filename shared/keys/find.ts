@@ -8,7 +8,7 @@ import { firstNames } from '../profiles/list.ts';
 /**
  * The condition that a key is found by a text: it is the key's identifier, a part of its name, the beginning of the username
  * or of an alias of its profile, or the profile's e-mail address. Each key is looked at, so the time grows with their number
- * and not with that of profiles; 100 000 keys take about a quarter of a second.
+ * and not with that of profiles; 100 000 keys of 50 000 profiles take 0.2 s at most.
  */
 export function isFoundBy(db: Db, text: string): SQL | undefined {
   const ofProfile = {

@@ -8,11 +8,9 @@ import type { Reader } from './view.ts';
 
 const IS_PENDING = eq(apiKeys.state, 'pending');
 
-/** How many requests wait; those that are older than one where that is given, or as old and stored before it. */
-export function countPending({ db }: Pick<Reader, 'db'>, before?: string): number {
-  const place = sql`SELECT requested_at, rowid FROM api_keys WHERE identifier = ${before}`;
-  const isBefore = before === undefined ? undefined : sql`(${apiKeys.requestedAt}, ${apiKeys}.rowid) < (${place})`;
-  const row = db.select({ count: sql<number>`count(*)` }).from(apiKeys).where(and(IS_PENDING, isBefore)).get();
+/** How many requests wait. */
+export function countPending({ db }: Pick<Reader, 'db'>): number {
+  const row = db.select({ count: sql<number>`count(*)` }).from(apiKeys).where(IS_PENDING).get();
   return row?.count ?? 0;
 }
 

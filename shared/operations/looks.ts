@@ -6,6 +6,7 @@ import { FIELDS } from '../keys/fields/inputs.ts';
 import { countPending, nextPending as next } from '../keys/queue.ts';
 import { USAGE_DAYS } from '../keys/usage-outcomes.ts';
 import { keyHistory, showKey } from '../keys/view.ts';
+import { countOlder } from '../keys/waiting.ts';
 import { listForPerson } from '../usage/key-list.ts';
 import { keyUsage } from '../usage/usage-view.ts';
 import { ALL_LOOK, operation, type Who } from './entry.ts';
@@ -68,7 +69,7 @@ export const nextPending = operation({
 /** Where a request is in the queue: its position, counted from 1, of how many that are waiting. */
 export const queuePlace = operation({
   ...{ name: 'queuePlace', who: ADMINS_LOOK, input: ONE_KEY, summary: 'Find where a request is in the queue.' },
-  act: (deps, _by, { identifier }) => ({ position: countPending(deps, identifier) + 1, waiting: countPending(deps) }),
+  act: (deps, _by, { identifier }) => ({ position: countOlder(deps, identifier) + 1, waiting: countPending(deps) }),
 });
 
 /** Shows a key with its history. */

@@ -32,7 +32,7 @@ export function decisionsInWords(visit: Visit, decided: readonly DecidedKey[]): 
       operation,
       decided.map(({ key }) => key),
     ),
-    body: html`${parts}${factList(reasonFacts(decision))}<p>${consequence}</p>`,
+    body: html`${parts}${reasonOf(decision)}<p>${consequence}</p>`,
     button: { text: `${button} with my passkey`, isDangerous: operation.isDangerous },
   };
 }
@@ -69,7 +69,7 @@ function decidedFacts({ access }: Visit, operation: AnyOperation, key: KeyView, 
   }
   if (expiresAtMs !== undefined) {
     const before = isChange ? key.expiresAt : textOf(expiresAtMs);
-    facts.push(['Expires', oldToNew([expiryInWords(before)], [expiryInWords(textOf(expiresAtMs))], OF_CHANGE)]);
+    facts.push(['Expires', oldToNew([expiryInWords(before)], [expiryInWords(textOf(expiresAtMs))], OF_TIME)]);
   }
   if ('retireOldAtMs' in usual) {
     const end = retireOldAtMs === null || retireOldAtMs === undefined ? 'stays as it is' : timeText(retireOldAtMs);
@@ -86,6 +86,7 @@ function permissionFact(permissions: readonly string[], key: KeyView, isChange: 
 }
 
 const OF_CHANGE = { gone: 'falls away', added: 'new' };
+const OF_TIME = { gone: 'until now', added: 'new' };
 const OF_REQUEST = { gone: 'asked for, not granted', added: 'not asked for' };
 
 /** A list from old to new: what falls away and what is added are marked, in words too. */
@@ -109,8 +110,8 @@ function expiryInWords(at: string | null): string {
   return at === null ? 'never, unless it is revoked' : `${at.slice(0, 10)} ${at.slice(11, 16)} UTC`;
 }
 
-function reasonFacts({ reason }: KeyDecision): ShownFact[] {
-  return reason === undefined || reason === null
-    ? []
-    : [['Reason', html`<span class="text">${written(reason)}</span>`]];
+/** The reason, which is one for all of them. */
+function reasonOf({ reason }: KeyDecision): Html {
+  if (reason === undefined || reason === null) return html``;
+  return factList([['Reason', html`<span class="text">${written(reason)}</span>`]]);
 }

@@ -47,9 +47,9 @@ export async function outcomes(visit: Visit): Promise<Page> {
   return {
     title: sum,
     scripts: isOpen ? LOOK_SCRIPTS : [],
-    body: html`<h1>What became of them</h1>
+    body: html`<h1>${lines.length} decisions</h1>
 <p id="sum" role="status" ${data}>${sum}</p>
-<div id="outcomes" ${data}><ol class="plain">${items}</ol>${again}</div>
+<div id="outcomes" ${data}><ol class="rows plain">${items}</ol>${again}</div>
 <ul class="actions"><li><a href="${publicPath(access.config, QUEUE_PATH)}">Requests</a></li></ul>`,
   };
 }

@@ -3,6 +3,7 @@ import { KEY_STATES, type KeyState } from '../../../shared/db/key-columns.ts';
 import { AppError } from '../../../shared/errors.ts';
 import { isKeyState } from '../../../shared/keys/key.ts';
 import { readPlace } from '../../../shared/keys/list-cursor.ts';
+import { usualWaitDays, usualWaitText } from '../../../shared/keys/waiting.ts';
 import type { AnyOperation } from '../../../shared/operations/entry.ts';
 import { OPERATIONS, REQUEST_DECISIONS } from '../../../shared/operations.ts';
 import { MOST_DECISIONS } from '../../../shared/passkeys/decision.ts';
@@ -53,7 +54,7 @@ export async function showQueue(visit: Visit, { chosen, faults }: Refused): Prom
     title: waiting === 0 ? 'Requests' : `(${waiting}) Requests`,
     scripts: [...decided.scripts, rowScript],
     body: html`${errorSummary(faults)}<div class="headline"><h1>Requests</h1>${searchForm(visit, '')}</div>
-${decided.body}<p>${waitingInWords(waiting, after === '' ? requests[0] : undefined, nowMs)}${firstLink(requests, path)}</p>
+${decided.body}<p>${waitingInWords(waiting, after === '' ? requests[0] : undefined, nowMs)}${usualWait(visit)}${firstLink(requests, path)}</p>
 ${requests.length > 0 ? form : ''}
 ${pageLinks(visit, { state: 'pending', find: '', after }, next)}
 ${stateLinks(visit, 'pending')}`,
@@ -77,6 +78,12 @@ function firstOf(requests: readonly Queued[]): string[] {
 function firstLink(requests: readonly Queued[], path: string): Html {
   const count = firstOf(requests).length;
   return count < 2 ? html`` : html` · <a href="${path}?choose=first">Choose the first ${count}</a>`;
+}
+
+/** How long requests usually wait, once enough were decided. */
+function usualWait({ access }: Visit): string {
+  const days = usualWaitDays(access);
+  return days === null ? '' : ` · usually answered ${usualWaitText(days)}`;
 }
 
 /** How many requests are waiting, and for how long the oldest has been, where it is known. */

@@ -12,6 +12,7 @@ import {
   signInByPasskey,
 } from '../../../shared/passkeys/assertions.ts';
 import { type Decision, decisionsText } from '../../../shared/passkeys/decision.ts';
+import { readAuthorised } from '../../../shared/passkeys/pending-decisions.ts';
 import { beginRegistration } from '../../../shared/passkeys/registration.ts';
 import type { Access } from '../../../shared/sessions-file/access.ts';
 import { openSessionsFile, removeSessionsFile } from '../../../shared/sessions-file/sessions-file.ts';
@@ -168,6 +169,29 @@ describe('a decision of an admin', () => {
       }),
       { numRuns: rounds(300) },
     );
+  });
+
+  test('is covered with others by one assertion for exactly this list; one that has changed since is left to be refused by itself', async () => {
+    const other = await request(access, { profile: 'user1' });
+    const list = () => [decisionOn(), decisionOn({ identifier: other, shown: shownKey(access, other) })];
+    const admin = await signedIn();
+    for (const said of [list().slice(0, 1), list().toReversed(), [...list(), decisionOn()], []]) {
+      const { challenge } = beginDecisions(access, admin, list());
+      expect(await faultOf(() => consumeAssertions(access, admin, grace.assert(challenge), said))).toContain(
+        'something else',
+      );
+    }
+    const before = list();
+    const { challenge } = beginDecisions(access, admin, before);
+    await perform(access, onBox('owner'), OPERATIONS.edit, { identifier: other, name: 'Renamed' });
+    const { id, people } = await consumeAssertions(access, admin, grace.assert(challenge), before);
+    expect(people.map((person) => 'shown' in person && person.shown)).toEqual(before.map(({ shown }) => shown));
+    expect(readAuthorised(access, admin, id)).toEqual({ decisions: before, atMs: clock.nowMs() });
+    expect(readAuthorised(access, { ...admin, name: 'Ada' }, id)).toBeNull();
+    const reject = (at: number, identifier: string) =>
+      refusal(() => perform(access, people[at] as Person, OPERATIONS.approve, { identifier }));
+    expect((await reject(1, other)).code).toBe('changed_since');
+    expect((await refusal(() => beginDecisions(access, admin, before))).code).toBe('changed_since');
   });
 
   test('is refused where the key has changed since the page showed it, before the passkey is asked for and after', async () => {

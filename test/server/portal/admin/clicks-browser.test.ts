@@ -214,6 +214,40 @@ describe.skipIf(!hasChromium)('deciding takes', () => {
     await expectUsable(page);
   }, 60_000);
 
+  test('nothing that has the focus is hidden by what sticks, on a phone, in a wide window, and at 400 % zoom', async () => {
+    await requests(6, 'Bot to tab through');
+    const { page, count } = await signedIn('Hamilton');
+    await count();
+    await page.locator('input[name="chosen"]').first().click();
+    const key = await page.locator('input[name="chosen"]').first().getAttribute('value');
+    // What is hit in the middle of what has the focus: a bar that sticks there would hide it.
+    const isHidden = `(() => {
+      const { left, right, top, bottom } = document.activeElement.getBoundingClientRect();
+      const bar = document.elementFromPoint((left + right) / 2, (top + bottom) / 2)?.closest('.top, .bar');
+      return bar && document.activeElement !== document.body && !bar.contains(document.activeElement) ? document.activeElement.outerHTML : null;
+    })()`;
+    const hidden: unknown[] = [];
+    for (const [width, height] of [
+      [390, 844],
+      [1280, 800],
+      [320, 256],
+    ] as const) {
+      await page.setViewportSize({ width, height });
+      for (const path of [QUEUE, `${QUEUE}/keys/${key}`]) {
+        if (page.url() !== path) await page.goto(path);
+        if (path === QUEUE) await page.locator('input[name="chosen"]').first().check();
+        for (const back of ['', 'Shift+']) {
+          for (let presses = 0; presses < 45; presses++) {
+            await page.keyboard.press(`${back}Tab`);
+            const found = await page.evaluate(isHidden);
+            if (found !== null) hidden.push([width, path, found]);
+          }
+        }
+      }
+    }
+    expect(hidden).toEqual([]);
+  }, 60_000);
+
   test('no script: choosing, the bar, the search and the way to the decision are there without', async () => {
     const { page } = await signedIn('Joan');
     const cookies = await page.context().cookies();
