@@ -1,10 +1,11 @@
 import { Elysia } from 'elysia';
 import { AppError } from '../../shared/errors.ts';
+import { countUsage } from '../../shared/usage/usage-counter.ts';
+import { collectAfterRequest } from '../observability/collector.ts';
 import { type Answer, answerTo, type KeptAnswer } from './answers.ts';
 import { clientAddress } from './client-address.ts';
 import { refuse } from './errors.ts';
 import { admit } from './quota.ts';
-import { logAnswer } from './request-log.ts';
 import type { RequestState } from './request-state.ts';
 import type { Serving } from './serving.ts';
 import { hasUrl, originalOf } from './target.ts';
@@ -108,6 +109,19 @@ function responseOf(serving: Serving, request: Request, state: RequestState, val
   const { requestId } = state;
   if (fault !== null) serving.log.event('error', 'A request failed.', { requestId, cause: fault });
   return response;
+}
+
+/** Logs and counts an answer, just before it is sent. */
+function logAnswer(serving: Serving, state: RequestState, response: Response): void {
+  const { clock } = serving.deps;
+  const { key, refusal, template, method } = state;
+  // Bun adds a Date header (RFC 9110, section 6.6.1) to every answer but those to HEAD.
+  if (method === 'HEAD') response.headers.set('Date', new Date(clock.nowMs()).toUTCString());
+  const milliseconds = clock.monotonicMs() - state.startedAtMs;
+  serving.log.request(state, response.status, milliseconds);
+  serving.metrics?.count(template, response.status, refusal, milliseconds);
+  if (key !== null) countUsage(serving.counter, key, refusal);
+  collectAfterRequest(serving.collector);
 }
 
 function isAnswer(value: unknown): value is Answer | KeptAnswer {
