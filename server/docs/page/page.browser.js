@@ -1,6 +1,7 @@
 // Marks in the contents where the reader is, and opens what a link leads to in browsers that don't.
 
-const contents = document.querySelector('.contents details');
+const nav = document.querySelector('.contents');
+const contents = nav.querySelector('details');
 const wide = matchMedia('(min-width: 60rem)');
 const fold = () => {
   contents.open = wide.matches;
@@ -21,6 +22,13 @@ const places = new Map(
     return [target.closest('article') ?? target, link];
   }),
 );
+// scrollIntoView would scroll the page too.
+const show = (link) => {
+  const [inside, outside] = [link.getBoundingClientRect(), nav.getBoundingClientRect()];
+  if (inside.top < outside.top) nav.scrollTop -= outside.top - inside.top;
+  if (inside.bottom > outside.bottom) nav.scrollTop += inside.bottom - outside.bottom;
+};
+
 let current = null;
 const mark = () => {
   const passed = [...places.keys()].filter((place) => place.getBoundingClientRect().top < 120);
@@ -29,7 +37,7 @@ const mark = () => {
   current?.removeAttribute('aria-current');
   link?.setAttribute('aria-current', 'true');
   // Whoever goes through the contents by keyboard keeps seeing where they are.
-  if (wide.matches && !contents.contains(document.activeElement)) link?.scrollIntoView({ block: 'nearest' });
+  if (link !== null && wide.matches && !contents.contains(document.activeElement)) show(link);
   current = link;
 };
 addEventListener('scroll', mark, { passive: true });

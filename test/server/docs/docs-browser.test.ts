@@ -136,6 +136,26 @@ describe('the page in a browser', () => {
   });
 
   test.skipIf(!hasChromium)(
+    'shows what an address leads to below the bar that sticks',
+    async () => {
+      for (const width of [1280, 700]) {
+        const { page } = await openPage(`${server.url}/docs`, { width, colorScheme: 'light' });
+        await page.emulateMedia({ reducedMotion: 'reduce' });
+        for (const id of ['permissions', 'errors', 'headers']) {
+          await page.goto(`${server.url}/docs#${id}`);
+          const bars = await page.$$eval('.top, .contents', (all) =>
+            all.map((one) => one.getBoundingClientRect()).filter(({ left, right }) => left < 400 && right > 500),
+          );
+          const covered = Math.max(...bars.map(({ bottom }) => bottom));
+          const { y = 0 } = (await page.locator(`#${id} h2`).boundingBox()) ?? {};
+          expect([width, id, y >= covered, y < 400]).toEqual([width, id, true, true]);
+        }
+      }
+    },
+    30_000,
+  );
+
+  test.skipIf(!hasChromium)(
     'opens what its contents lead to, from anywhere, on a phone and without scripts',
     async () => {
       for (const more of [{}, { isWithoutScripts: true }] as const) {
