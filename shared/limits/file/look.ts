@@ -29,7 +29,7 @@ function look(sqlite: Sqlite, identifiers: readonly string[]): Looked | null {
   sqlite.run(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
   const id = sqlite.prepare('PRAGMA application_id').get() as { application_id: number };
   if (id.application_id !== APPLICATION_ID) return null;
-  const newest = sqlite.prepare<{ time: number | null }, []>('SELECT max(time) AS time FROM log').get();
+  const newest = sqlite.prepare<{ time: number }, []>('SELECT time FROM log ORDER BY seq DESC LIMIT 1').get();
   // Most rows are about others; their stamps are not even read.
   const rows = sqlite.prepare<LogRow, [string]>('SELECT * FROM log WHERE instr(identifiers, ?) > 0 ORDER BY seq');
   const accounts = new Map<string, SavedAccount>();

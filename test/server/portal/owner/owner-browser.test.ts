@@ -162,7 +162,12 @@ describe.skipIf(!hasChromium)('an owner', () => {
     await heading(page, 'Withdraw the request of key “Böt”?');
     await press(page, 'Withdraw the request');
     await isLoaded(page, 'Request withdrawn.');
-    await press(page, 'API keys');
+    await press(page, 'Request again');
+    await heading(page, 'Request a key');
+    expect(await page.locator('#name').inputValue()).toBe('Böt');
+    expect(await page.locator('#description').inputValue()).toBe(DESCRIPTION);
+    await press(page, 'Cancel');
+    await heading(page, 'API keys');
     await isLoaded(page, '0 of 3 keys used');
     expect(troubles.filter((text) => !text.includes('422'))).toEqual([]);
   }, 60_000);
