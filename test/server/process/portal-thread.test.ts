@@ -1,5 +1,6 @@
 import { expect, test } from 'bun:test';
 import { readdirSync } from 'node:fs';
+import { connect } from 'node:net';
 import { getPriority } from 'node:os';
 import { join } from 'node:path';
 import { createLog } from '../../../server/observability/log.ts';
@@ -90,6 +91,17 @@ test.each(['1', '2'])(
     expect((await fetch(`${server.url}/healthz`)).status).toBe(200);
   },
 );
+
+test('a page of 20 KB and its head are sent together, and not each name and value of the head alone', async () => {
+  const { server } = await serverWithThreads();
+  const first = Promise.withResolvers<string>();
+  const socket = connect(server.port, '127.0.0.1', () => {
+    socket.write('GET /developers HTTP/1.1\r\nHost: a.example\r\n\r\n');
+  });
+  socket.once('data', (chunk) => first.resolve(String(chunk)));
+  expect(await first.promise).toMatch(/^HTTP\/1.1 200 OK\r\n.*\r\n\r\n[0-9a-f]+\r\n<!doctype html>/is);
+  socket.destroy();
+});
 
 test('mails that are due are sent by this thread and not by one that answers lookups, though nobody asks for a page', async () => {
   const { server, threads, mails, lines } = await serverWithDueMail();
