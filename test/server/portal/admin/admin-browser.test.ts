@@ -268,10 +268,15 @@ describe.skipIf(!hasChromium)('everybody can use the pages for admins', () => {
       expect(await page.locator('footer').textContent()).toContain('Found a secret?');
     };
     const goTo = (path: string) => page.goto(`${ORIGIN}/developers/admin${path}`);
-    for (const path of ['?state=all', '/people', `/keys/${old}`, `/keys/${pending}`]) {
+    for (const path of ['', '?state=all', '?find=%3Cscript%3Emark()', '/people', `/keys/${old}`, `/keys/${pending}`]) {
       await goTo(path);
       await look();
     }
+    await goTo('');
+    await page.locator(`button[name="reject"][value="${pending}"]`).click();
+    await page.getByRole('heading', { name: 'Reject' }).waitFor();
+    await look();
+    await goTo(`/keys/${pending}`);
     await page.locator('summary#reject').click();
     await page.getByLabel('Reason').fill(MARK);
     await button(page, 'Reject…').click();

@@ -148,6 +148,18 @@ test('several are rejected with one reason, which is asked for first; so is one,
   );
 });
 
+test('twenty at once are no form too long, whatever the reason', async () => {
+  const { world, grace, keys } = await queueOf(20);
+  expect((await choose(world, grace, keys)).status).toBe(200);
+  const asked = await choose(world, grace, keys, 'reject');
+  const reason = '語'.repeat(2_000);
+  const page = await send(world, grace, [...hiddenIn(asked), ['reason', reason]]);
+  const answer = await send(world, grace, withPasskey(page, grace.authenticator));
+  await settleBackground(world.pages.background);
+  expect(textOf(await outcomesOf(world, grace, answer))).toContain('20 of 20 rejected');
+  expect(keyHistory(world.access, keys[19] as string).at(-1)?.detail).toEqual({ reason });
+});
+
 test('one is approved from its row, and leads to the next request as from its own page', async () => {
   const { world, grace, keys } = await queueOf(2);
   const [first = '', second = ''] = keys;
