@@ -1,10 +1,8 @@
 // The pressed button of a form says that it is being sent. Whether something is done twice is decided by the server alone.
 addEventListener('submit', ({ submitter, defaultPrevented }) => {
   if (submitter === null || defaultPrevented) return;
-  const text = submitter.textContent;
-  submitter.textContent = 'Sending…';
+  const said = [...submitter.childNodes];
+  submitter.replaceChildren('Sending…');
   // Who comes back to this page finds it as it was.
-  addEventListener('pagehide', () => {
-    submitter.textContent = text;
-  });
+  addEventListener('pagehide', () => submitter.replaceChildren(...said));
 });
