@@ -115,7 +115,7 @@ test('an admin’s forms and confirmations have the look that the entries say: w
     const possible = DECISIONS.filter(({ from }) => statesOf(from).includes(state));
     expect(buttonsIn(body)).toEqual(
       possible.map(({ texts, isDangerous, isMain }) => [
-        `${texts?.button} …`,
+        `${texts?.button}…`,
         isDangerous ? 'danger' : isMain ? undefined : 'second',
       ]),
     );
