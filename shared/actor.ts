@@ -17,10 +17,10 @@ export type Person =
   | { kind: 'admin'; name: string; hasAsserted: boolean; shown?: Shown; version?: readonly string[] }
   /**
    * The owner of one profile, by its id. The name is no person's: history stays when a profile is erased, so nothing in
-   * it may lead to its owner. `shown` is the state of the profile to which the sign-in is bound, `shownKey` that of the key
+   * it may lead to its owner. `shown` is the state of the profile to which the sign-in is bound, `keyVersion` that of the key
    * on the page on which they have confirmed the operation.
    */
-  | { kind: 'owner'; name: 'owner'; profileId: number; shown?: Shown; shownKey?: Shown; version?: readonly string[] }
+  | { kind: 'owner'; name: 'owner'; profileId: number; shown?: Shown; keyVersion?: Shown; version?: readonly string[] }
   /** A backend with a token; the name is the token's. */
   | { kind: 'platform'; name: string; version?: readonly string[] };
 

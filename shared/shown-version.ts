@@ -15,7 +15,7 @@ export type Shown = string;
 const HASH_LENGTH = 16;
 
 /** The text for a state. */
-export function shownOf(facts: Facts): Shown {
+export function versionOf(facts: Facts): Shown {
   return Object.entries(facts)
     .map(([name, [value]]) => `${name}=${hashOf(value)}`)
     .join(',');
@@ -27,10 +27,10 @@ function hashOf(value: unknown): string {
 
 /**
  * The clauses of the facts that are not any more as they were shown; null where all are. Empty where a text is none that
- * {@link shownOf} has made of facts of these names.
+ * {@link versionOf} has made of facts of these names.
  */
 export function changesSince(shown: Shown, facts: Facts): string[] | null {
-  if (shown === shownOf(facts)) return null;
+  if (shown === versionOf(facts)) return null;
   const before = new Map(shown.split(',').map((part) => part.split('=') as [string, string | undefined]));
   return Object.entries(facts).flatMap(([name, [value, clause]]) =>
     before.has(name) && before.get(name) !== hashOf(value) ? [clause] : [],
@@ -42,7 +42,7 @@ export function changesSince(shown: Shown, facts: Facts): string[] | null {
  * transaction that writes. Undefined, where nothing was shown to anybody, is fine. Only the facts that `version` names count,
  * where it is given.
  */
-export function refuseUnlikeShown(
+export function refuseOtherVersion(
   shown: Shown | undefined,
   what: string,
   facts: () => Facts,

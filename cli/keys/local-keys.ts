@@ -1,7 +1,7 @@
 import type { Person } from '../../shared/actor.ts';
 import { checkMailer } from '../../shared/approval/approve.ts';
 import type { Deps } from '../../shared/deps.ts';
-import { shownKey } from '../../shared/keys/key-version.ts';
+import { keyVersion } from '../../shared/keys/key-version.ts';
 import { checkProfile } from '../../shared/keys/life/lifecycle.ts';
 import type { Operation } from '../../shared/operations/entry.ts';
 import { isOutcome, performWhole } from '../../shared/operations.ts';
@@ -23,7 +23,7 @@ export function keysHere(deps: Deps, operator: Operator): Omit<KeysHere, keyof G
     perform: (operation, input) => performAndSend(deps, operator, operation, input),
     performAsNow: (about) => {
       const shown =
-        'identifier' in about ? shownKey(deps, about.identifier) : shownProfile(deps.db, find(deps, about).profileId);
+        'identifier' in about ? keyVersion(deps, about.identifier) : shownProfile(deps.db, find(deps, about).profileId);
       return (operation, input) => performAndSend(deps, havingSeen(operator, shown), operation, input);
     },
     prepare: async (operation, key, given) => {

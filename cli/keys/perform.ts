@@ -1,5 +1,5 @@
 import { isoTime } from '../../shared/clock.ts';
-import { PLACE_HOLDERS } from '../../shared/keys/key.ts';
+import { SLOT_HOLDERS } from '../../shared/keys/key.ts';
 import type { Outcome } from '../../shared/keys/life/move.ts';
 import type { KeyView } from '../../shared/keys/view.ts';
 import type { Operation, Texts } from '../../shared/operations/entry.ts';
@@ -76,7 +76,7 @@ function interruptedText(
 ): string {
   const told = texts?.interrupted({ identifier, state }) ?? null;
   if (told !== null) return told;
-  if (!PLACE_HOLDERS.some((holder) => holder === state)) {
+  if (!SLOT_HOLDERS.some((holder) => holder === state)) {
     return `Interrupted; key ${identifier} is ${state}. Whether the mail went out is not known.`;
   }
   // An older attempt belongs to somebody else and goes on, and so does each at a server, where no approval is begun here.

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { noteTokenUse } from '../../shared/backends/token-uses.ts';
 import { lockForFeed } from '../../shared/db-files/import-lock.ts';
-import { effectsOfPlatform } from '../../shared/erasure/feed-policy.ts';
+import { effectsOfBackend } from '../../shared/erasure/feed-policy.ts';
 import { AppError, isForOperator } from '../../shared/errors.ts';
 import type { FeedCounts, FeedEnd, FeedHead } from '../../shared/profiles/import/feed.ts';
 import { importProfiles } from '../../shared/profiles/import/import.ts';
@@ -44,7 +44,7 @@ async function importFeed({ deps }: Context, noted: Pick<FeedEnd, 'unnoted'>): P
       strict: !head.partial,
       ...(head.asOfMs !== null && { asOfMs: head.asOfMs }),
       by: { kind: 'platform', name: head.name },
-      onKeys: effectsOfPlatform(head),
+      onKeys: effectsOfBackend(head),
     });
     const { imported, deleted, newer, refused, dropped, details } = outcome;
     const { notThere, unaddressed, newerIds } = details;

@@ -27,7 +27,7 @@ export type Shown = {
 /** How many refused lines a person is shown. */
 export const MAX_LINES_SAID = 20;
 
-type Said = { lastLine: number; refused: number; postponed: number };
+type Said = { lastLine: number; refused: number; deferred: number };
 
 /**
  * Runs an import, shows its progress and refused lines meanwhile, and prints at its end what it did. Throws what `act`
@@ -38,10 +38,10 @@ export async function showImport(
   act: (ears: ImportEars, progress: ProgressLine) => Promise<ImportOutcome>,
 ): Promise<void> {
   const progress = createProgress(clock);
-  const said: Said = { lastLine: 0, refused: 0, postponed: 0 };
+  const said: Said = { lastLine: 0, refused: 0, deferred: 0 };
   const ears: ImportEars = {
-    onProgress: ({ lines, bytes, totalBytes, postponed }) => {
-      Object.assign(said, { lastLine: lines, postponed });
+    onProgress: ({ lines, bytes, totalBytes, deferred }) => {
+      Object.assign(said, { lastLine: lines, deferred });
       progress.show(lines, bytes, totalBytes);
     },
     onRefused: (line) => {
@@ -67,14 +67,14 @@ export async function showImport(
 }
 
 /** Says what is in when Ctrl-C comes: each batch is in as a whole or not at all, and has told its last line. */
-function interruptedText({ lastLine, refused, postponed }: Said, isElsewhere: boolean): string {
+function interruptedText({ lastLine, refused, deferred }: Said, isElsewhere: boolean): string {
   if (lastLine === 0) {
     return isElsewhere
       ? 'Interrupted; what was just being sent may be in. Import the file again to have all of it.'
       : (refusalOf('cancelled').sentence as string);
   }
-  const waiting = postponed === 1 ? '1 line waited' : `${postponed} lines waited`;
-  const buts = [refused > 0 ? refusedText(refused) : [], postponed > 0 ? `${waiting} for names of others` : []].flat();
+  const waiting = deferred === 1 ? '1 line waited' : `${deferred} lines waited`;
+  const buts = [refused > 0 ? refusedText(refused) : [], deferred > 0 ? `${waiting} for names of others` : []].flat();
   const but = buts.length === 0 ? '' : ` (${buts.join(', ')})`;
   const rest = isElsewhere ? 'what was just being sent may be' : 'the rest is not';
   return `Interrupted after line ${lastLine}: what stands up to there is in${but}, ${rest}. Import the file again to have all of it.`;

@@ -39,7 +39,7 @@ export function prepareRefusals(isSecure: boolean): Refusals {
  */
 export function refuse(refusals: Refusals, error: unknown, state: RequestState | null): Refused {
   const known = error instanceof AppError ? error : new AppError('internal', null, { cause: error });
-  const shown = shownOf(known);
+  const shown = versionOf(known);
   const { code, body, headers } = shown;
   const kind = kindOf(refusals, shown, state);
   if (kind.sentence !== body.error) {
@@ -76,9 +76,9 @@ export type ShownRefusal = {
 };
 
 /** What a client is shown of an error. The OpenAPI document shows refusals with the same function. */
-export function shownOf({ code, message, details }: AppError): ShownRefusal {
+export function versionOf({ code, message, details }: AppError): ShownRefusal {
   const { status, sentence = '', isSentenceFixed, headers } = refusalOf(code);
-  if (status === undefined) return shownOf(INTERNAL);
+  if (status === undefined) return versionOf(INTERNAL);
   const error = isSentenceFixed && !details.isForClient ? sentence : message;
   return { code, status, body: { error }, headers: headers?.(details) };
 }

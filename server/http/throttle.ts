@@ -58,7 +58,7 @@ export function countFailure({ words, fields, seed, holder, clock }: Throttle, b
   takeLock(words, set, holder, MAX_SLEEPS);
   let wait: number | null;
   try {
-    const place = placeOf(words, fields, set, first, second);
+    const place = cursorOf(words, fields, set, first, second);
     wait = failAt(words, fields, place, first, second, quantise(clock.monotonicMs()));
   } finally {
     releaseLock(words, set);
@@ -77,7 +77,7 @@ export function freeThrottleLocksOf(memory: SharedArrayBuffer, holder: number): 
 const fieldsOf = (place: number) => place / 2 + 1;
 
 /** The place of an address; where it has none, the place of the address that failed longest ago. */
-function placeOf(words: Int32Array, fields: Float64Array, set: number, first: number, second: number): number {
+function cursorOf(words: Int32Array, fields: Float64Array, set: number, first: number, second: number): number {
   const seenAt = (place: number) => fields[fieldsOf(place) + FIELDS.seenAt] as number;
   let oldest = set + LOCK_WORDS;
   for (let place = oldest; place < set + SET_WORDS; place += PLACE_WORDS) {

@@ -1,4 +1,4 @@
-import { readPlatformToken } from '../../shared/backends/backend-tokens.ts';
+import { readBackendToken } from '../../shared/backends/backend-tokens.ts';
 import { noteTokenUse } from '../../shared/backends/token-uses.ts';
 import { onceUnlocked } from '../../shared/db/when-unlocked.ts';
 import { AppError } from '../../shared/errors.ts';
@@ -75,7 +75,7 @@ export function admitCaller(at: CallState, open: (request: Request) => Pages): v
 }
 
 function readCaller(access: Access, sent: string): Caller | null {
-  const platform = readPlatformToken(access.db, sent);
+  const platform = readBackendToken(access.db, sent);
   if (platform !== null) return { kind: 'platform', token: platform };
   const person = readSignIn(access, 'profilectl', sent);
   return person === null ? null : { kind: 'person', token: person };

@@ -1,5 +1,5 @@
-import type { PlatformToken } from '../../shared/backends/backend-tokens.ts';
-import type { PlatformRight } from '../../shared/db/people-columns.ts';
+import type { BackendToken } from '../../shared/backends/backend-tokens.ts';
+import type { BackendRight } from '../../shared/db/people-columns.ts';
 import { AppError } from '../../shared/errors.ts';
 import type { Access } from '../../shared/sessions-file/access.ts';
 import type { CliLogin } from '../../shared/sign-ins/row.ts';
@@ -7,7 +7,7 @@ import type { Pages } from '../thread/pages.ts';
 
 /** Who asks, by the token that the request has: a platform's backend, or a person's `profilectl`. */
 export type Caller =
-  | { readonly kind: 'platform'; readonly token: PlatformToken }
+  | { readonly kind: 'platform'; readonly token: BackendToken }
   | { readonly kind: 'person'; readonly token: CliLogin };
 
 /** One request under `/manage/v1` that was let in, and what is known of it when its route is asked. */
@@ -31,7 +31,7 @@ export type Answered = { status?: number; headers?: Readonly<Record<string, stri
  * Who may use a route: whoever has a token of any kind, people, or platforms with this right. Which people may do what, the
  * route finds out.
  */
-export type Admitted = 'any' | 'person' | { readonly platform: PlatformRight };
+export type Admitted = 'any' | 'person' | { readonly platform: BackendRight };
 
 /** An entry of the table of `/manage/v1`. */
 export type ManageRoute = {
@@ -47,12 +47,12 @@ export type ManageRoute = {
 };
 
 /** The refusal of a platform's token that lacks a right. */
-export function lackOfRight(right: PlatformRight): AppError {
+export function lackOfRight(right: BackendRight): AppError {
   return new AppError('insufficient_scope', `This token lacks the right ${right}.`, { scope: right });
 }
 
 /** The token of a platform that asks. Throws `forbidden` where a person does. */
-export function platformTokenOf({ caller }: Pick<Call, 'caller'>): PlatformToken {
+export function platformTokenOf({ caller }: Pick<Call, 'caller'>): BackendToken {
   if (caller.kind === 'platform') return caller.token;
   throw new AppError('forbidden', 'A person’s token does not do this; it takes one of a platform.');
 }

@@ -3,7 +3,7 @@ import type { Actor } from '../actor.ts';
 import type { Db, Tx } from '../db/connect.ts';
 import { admins } from '../db/schema/people.ts';
 import { listPasskeys } from '../passkeys/passkeys.ts';
-import { type Facts, refuseUnlikeShown, type Shown, shownOf } from '../shown-version.ts';
+import { type Facts, refuseOtherVersion, type Shown, versionOf } from '../shown-version.ts';
 
 /** What an operator is shown of an admin: who it is (another one may get the name), and with how many passkeys. */
 function factsOfAdmin(db: Db | Tx, name: string): Facts {
@@ -18,10 +18,10 @@ function factsOfAdmin(db: Db | Tx, name: string): Facts {
 
 /** The state of the admin of this name, as it is stored. */
 export function shownAdmin(db: Db | Tx, name: string): Shown {
-  return shownOf(factsOfAdmin(db, name));
+  return versionOf(factsOfAdmin(db, name));
 }
 
 /** Throws `changed_since` where the admin is not any more as an operator was shown. */
 export function refuseUnlikeAdmin(tx: Tx, name: string, by: Actor): void {
-  if (by.kind === 'operator') refuseUnlikeShown(by.shown, `Admin ${name}`, () => factsOfAdmin(tx, name));
+  if (by.kind === 'operator') refuseOtherVersion(by.shown, `Admin ${name}`, () => factsOfAdmin(tx, name));
 }

@@ -4,7 +4,7 @@ import { changesText } from '../keys/history-text.ts';
 import type { LogKind } from './log-kinds.ts';
 
 /** What the sentence of an entry is made of. */
-export type Told = {
+export type LoggedEvent = {
   kind: LogKind;
   /** The key's identifier, the name of the admin or backend; empty of what has neither. */
   name: string;
@@ -15,7 +15,7 @@ export type Told = {
   detail: (KeyEventDetail & PeopleEventDetail) | null;
 };
 
-type Sentence = (told: Told) => string;
+type Sentence = (told: LoggedEvent) => string;
 
 const SENTENCES: Record<LogKind, Sentence> = {
   'key-requested': ({ name, detail }) =>
@@ -50,30 +50,30 @@ const SENTENCES: Record<LogKind, Sentence> = {
 };
 
 /** What somebody did, as a sentence after their name, without a full stop. No text that people wrote is in it but names of admins and backends. */
-export function logSentence(told: Told): string {
+export function logSentence(told: LoggedEvent): string {
   return SENTENCES[told.kind](told);
 }
 
 /** What people wrote about it: a reason, a key's names before and after, a passkey's name; empty where they wrote nothing. */
-export function writtenText({ detail }: Pick<Told, 'detail'>): string {
+export function writtenText({ detail }: Pick<LoggedEvent, 'detail'>): string {
   if (detail?.nameAfter !== undefined) return `“${detail.nameBefore}” → “${detail.nameAfter}”`;
   return detail?.reason ?? detail?.passkey ?? '';
 }
 
-function endedText(detail: Told['detail']): string {
+function endedText(detail: LoggedEvent['detail']): string {
   const ended = detail?.endedPasskeys ?? 0;
   return ended === 0 ? '' : `, which ended ${ended === 1 ? '1 passkey' : `${ended} passkeys`}`;
 }
 
-function passkeyOr(detail: Told['detail']): string {
+function passkeyOr(detail: LoggedEvent['detail']): string {
   return detail?.passkey === undefined ? '' : 'a passkey of ';
 }
 
-function tokenText(name: string, detail: Told['detail']): string {
+function tokenText(name: string, detail: LoggedEvent['detail']): string {
   return `the token ${detail?.token ?? ''} of the backend ${name}`;
 }
 
-function rightsText(detail: Told['detail']): string {
+function rightsText(detail: LoggedEvent['detail']): string {
   return detail?.rights === undefined ? '' : `, which may use ${detail.rights.join(' and ')}`;
 }
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { PLATFORM_RIGHTS } from '../db/people-columns.ts';
+import { BACKEND_RIGHTS } from '../db/people-columns.ts';
 import { Identifier } from './key-bodies.ts';
 
 // What `/manage/v1` answers about tokens and profiles. As in `key-bodies.ts`, fields that a later version adds are left out.
@@ -15,7 +15,7 @@ export const Me = z.union([
   z.object({
     kind: z.literal('platform'),
     ...token,
-    rights: z.array(z.enum(PLATFORM_RIGHTS)),
+    rights: z.array(z.enum(BACKEND_RIGHTS)),
     withoutAddress: z.boolean(),
     eraseLimit: count,
   }),

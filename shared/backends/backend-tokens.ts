@@ -2,7 +2,7 @@ import { and, asc, eq } from 'drizzle-orm';
 import type { Actor } from '../actor.ts';
 import { isoTime } from '../clock.ts';
 import type { Db, Tx } from '../db/connect.ts';
-import { PLATFORM_RIGHTS, type PlatformRight } from '../db/people-columns.ts';
+import { BACKEND_RIGHTS, type BackendRight } from '../db/people-columns.ts';
 import { platformTokens } from '../db/schema/people.ts';
 import { write } from '../db/write.ts';
 import { AppError } from '../errors.ts';
@@ -38,7 +38,7 @@ export type NewToken = {
 export type TokenView = {
   identifier: string;
   name: string;
-  rights: PlatformRight[];
+  rights: BackendRight[];
   withoutAddress: boolean;
   eraseLimit: number;
   addedAt: string;
@@ -47,7 +47,7 @@ export type TokenView = {
 };
 
 /** A token that a request has shown: who sends it, and what it may do. */
-export type PlatformToken = Pick<TokenView, 'identifier' | 'name' | 'rights' | 'eraseLimit'> & {
+export type BackendToken = Pick<TokenView, 'identifier' | 'name' | 'rights' | 'eraseLimit'> & {
   isWithoutAddress: boolean;
 };
 
@@ -78,12 +78,12 @@ export function addToken(access: Access, wanted: NewToken, by: Actor): TokenView
   return { ...viewOf(row, null), token };
 }
 
-function checkNewToken({ name, rights, eraseLimit }: NewToken): PlatformRight[] {
+function checkNewToken({ name, rights, eraseLimit }: NewToken): BackendRight[] {
   const fault = nameFault(name);
   if (fault !== null) throw new AppError('usage', `The name of a platform ${fault}.`);
-  const known = PLATFORM_RIGHTS.filter((right) => rights.includes(right));
-  if (known.length === 0 || rights.some((right) => !(PLATFORM_RIGHTS as readonly string[]).includes(right))) {
-    throw new AppError('usage', `--right must be ${PLATFORM_RIGHTS.join(' or ')}; give it twice for both.`);
+  const known = BACKEND_RIGHTS.filter((right) => rights.includes(right));
+  if (known.length === 0 || rights.some((right) => !(BACKEND_RIGHTS as readonly string[]).includes(right))) {
+    throw new AppError('usage', `--right must be ${BACKEND_RIGHTS.join(' or ')}; give it twice for both.`);
   }
   if (!Number.isInteger(eraseLimit) || eraseLimit < 0 || eraseLimit > ERASE_LIMIT.most) {
     throw new AppError('usage', `--erase-limit must be a whole number from 0 to ${ERASE_LIMIT.most}.`);
@@ -150,7 +150,7 @@ export function removeToken(access: Access, identifier: string, by: Actor): Ende
 }
 
 /** The token that a request has shown; null where it is none, a mistyped one, or one that was removed. */
-export function readPlatformToken(db: Db | Tx, token: string): PlatformToken | null {
+export function readBackendToken(db: Db | Tx, token: string): BackendToken | null {
   const text = readTokenText(token);
   if (text?.prefix !== 'plp') return null;
   const { identifier } = text;

@@ -14,10 +14,10 @@ export const PEOPLE_EVENTS = [
 export type PeopleEventName = (typeof PEOPLE_EVENTS)[number];
 
 /** What a token of a platform may do: send profiles, and sign its users in as owners. */
-export const PLATFORM_RIGHTS = ['profiles', 'sign-ins'] as const;
+export const BACKEND_RIGHTS = ['profiles', 'sign-ins'] as const;
 
 /** One of them. */
-export type PlatformRight = (typeof PLATFORM_RIGHTS)[number];
+export type BackendRight = (typeof BACKEND_RIGHTS)[number];
 
 /** The events that the table `service_events` records. */
 export const SERVICE_EVENTS = ['banned', 'unbanned', 'erased', 'restored'] as const;

@@ -10,7 +10,7 @@ import { foldName } from '../profiles/name.ts';
 import { effectsOnKeys } from './erase-profile.ts';
 
 /** What the lines of a platform may do; both come from its token. */
-export type PlatformLimits = {
+export type BackendLimits = {
   name: string;
   /** Whether they leave `email`, `authId` and `banned` as they are, and erase no banned profile. */
   isWithoutAddress: boolean;
@@ -25,7 +25,7 @@ const GUARDED = ['email', 'authId', 'banned'] as const;
 const BANNED_STAYS = deletionRefused('a banned profile may not be erased with this token');
 
 /** What an import that a platform sends does to keys, and what it may not do. */
-export function effectsOfPlatform(limits: PlatformLimits): EffectsOnKeys {
+export function effectsOfBackend(limits: BackendLimits): EffectsOnKeys {
   const { name, isWithoutAddress, eraseLimit } = limits;
   return {
     ...effectsOnKeys({ kind: 'platform', name }),

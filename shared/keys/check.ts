@@ -6,7 +6,7 @@ import { apiKeys, keyAttempts, keyEvents } from '../db/schema/keys.ts';
 import { AppError } from '../errors.ts';
 import { FIELDS } from './fields/inputs.ts';
 import { parseInput } from './fields/parse-input.ts';
-import { canMove, hasSecret, KEYS_PER_PROFILE, MOVES, type Move, PLACE_HOLDERS, SECRET_HOLDERS } from './key.ts';
+import { canMove, hasSecret, KEYS_PER_PROFILE, MOVES, type Move, SECRET_HOLDERS, SLOT_HOLDERS } from './key.ts';
 
 /** How many keys are read at once. */
 const AT_ONCE = 1_000;
@@ -67,7 +67,7 @@ type Attempt = ReturnType<ReturnType<typeof attemptsOf>['all']>[number];
  * history with a gap, a key with a secret without the accepted attempt that its fence names, JSON that is none.
  */
 export function* keyFaults(db: Db): Generator<string> {
-  yield* placeFaults(db);
+  yield* slotFaults(db);
   for (let keys = selectKeys(db, 0).all(); keys.length > 0; keys = selectKeys(db, keys.at(-1)?.row ?? 0).all()) {
     for (const key of keys) {
       const own = [
@@ -81,13 +81,13 @@ export function* keyFaults(db: Db): Generator<string> {
 }
 
 /** A key that had expired when the newest one was requested held no place; that may not be stored yet. */
-function placeFaults(db: Db): string[] {
+function slotFaults(db: Db): string[] {
   const { profileId, expiresAt, requestedAt, state } = apiKeys;
   const newestAt = sql<number>`max(${requestedAt}) OVER (PARTITION BY ${profileId})`.as('newest_at');
   const holders = db
     .select({ profileId, expiresAt, newestAt })
     .from(apiKeys)
-    .where(and(inArray(state, PLACE_HOLDERS), isNotNull(profileId)))
+    .where(and(inArray(state, SLOT_HOLDERS), isNotNull(profileId)))
     .as('holders');
   const crowded = db
     .select({ id: holders.profileId, held: count() })

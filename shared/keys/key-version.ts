@@ -1,6 +1,6 @@
 import type { Actor } from '../actor.ts';
 import { factsOfProfile, refuseSignedOut } from '../profiles/profile-version.ts';
-import { type Facts, refuseUnlikeShown, type Shown, shownOf } from '../shown-version.ts';
+import { type Facts, refuseOtherVersion, type Shown, versionOf } from '../shown-version.ts';
 import { type ApiKey, readKey } from './record.ts';
 import { type Reader, showKey } from './view.ts';
 
@@ -58,8 +58,8 @@ function predecessorOf(reader: Reader, { successorOf }: ApiKey) {
 }
 
 /** The state of a key as it is shown to whoever decides on it. Throws `not_found`. */
-export function shownKey(reader: Reader, identifier: string): Shown {
-  return shownOf(factsOfKey(reader, identifier));
+export function keyVersion(reader: Reader, identifier: string): Shown {
+  return versionOf(factsOfKey(reader, identifier));
 }
 
 /** Throws `changed_since` where a key is not as it was shown. */
@@ -69,7 +69,7 @@ export function refuseChangedKey(
   shown: Shown | undefined,
   version?: readonly string[],
 ): void {
-  refuseUnlikeShown(shown, `Key ${identifier}`, () => factsOfKey(reader, identifier), version);
+  refuseOtherVersion(shown, `Key ${identifier}`, () => factsOfKey(reader, identifier), version);
 }
 
 /**
@@ -80,6 +80,6 @@ export function refuseChangedKey(
 export function refuseUnlikeKey(reader: Reader, identifier: string, by: Actor): void {
   if (by.kind === 'owner') {
     refuseSignedOut(reader.db, by);
-    refuseChangedKey(reader, identifier, by.shownKey, by.version);
+    refuseChangedKey(reader, identifier, by.keyVersion, by.version);
   } else if (by.kind === 'operator' || by.kind === 'admin') refuseChangedKey(reader, identifier, by.shown, by.version);
 }

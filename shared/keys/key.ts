@@ -32,7 +32,7 @@ export function hasSecret(state: KeyState): boolean {
 }
 
 /** The states in which a key counts towards the {@link KEYS_PER_PROFILE} keys that its profile may have. */
-export const PLACE_HOLDERS = ['pending', ...SECRET_HOLDERS] as const satisfies KeyState[];
+export const SLOT_HOLDERS = ['pending', ...SECRET_HOLDERS] as const satisfies KeyState[];
 
 /** How many keys of one profile may be pending, Active or suspended at the same time (specification 8). */
 export const KEYS_PER_PROFILE = 3;

@@ -4,7 +4,7 @@ import type { KeyState } from '../db/key-columns.ts';
 // place when it is decided, so that nobody who reads on from there misses another one.
 
 /** Whether the key was pending (1) or not, when it was requested (milliseconds since 1970), and its identifier. */
-const PLACE = /^([01])-(\d{1,15})-([0-9A-Za-z]{8})$/;
+const CURSOR = /^([01])-(\d{1,15})-([0-9A-Za-z]{8})$/;
 
 /** Whether a text can be the identifier of a key. */
 export function isIdentifier(text: string): boolean {
@@ -12,15 +12,15 @@ export function isIdentifier(text: string): boolean {
 }
 
 /** A place: where among the keys of its group the one stands that was there. */
-export type Place = { isPending: boolean; requestedAtMs: number; identifier: string };
+export type Cursor = { isPending: boolean; requestedAtMs: number; identifier: string };
 
 /** The place of a key, as text. */
-export function placeOf(key: { state: KeyState; requestedAt: string; identifier: string }): string {
+export function cursorOf(key: { state: KeyState; requestedAt: string; identifier: string }): string {
   return `${key.state === 'pending' ? 1 : 0}-${Date.parse(key.requestedAt)}-${key.identifier}`;
 }
 
-/** A place that was written by {@link placeOf}; null for any other text. */
-export function readPlace(text: string): Place | null {
-  const [, group, at, identifier] = PLACE.exec(text) ?? [];
+/** A place that was written by {@link cursorOf}; null for any other text. */
+export function readCursor(text: string): Cursor | null {
+  const [, group, at, identifier] = CURSOR.exec(text) ?? [];
   return identifier === undefined ? null : { isPending: group === '1', requestedAtMs: Number(at), identifier };
 }

@@ -4,7 +4,7 @@ import { KEY_STATES, type KeyState } from '../db/key-columns.ts';
 import { apiKeys } from '../db/schema/keys.ts';
 import { hasSecret } from './key.ts';
 import { isInState } from './life/expire.ts';
-import type { Place } from './list-cursor.ts';
+import type { Cursor } from './list-cursor.ts';
 
 /**
  * Which keys to list: those in one of these states, of this profile (its id), that meet this condition on `api_keys` too;
@@ -19,7 +19,7 @@ export type KeyFilter = {
 };
 
 /** A part of a list: so many keys at most, those that follow a place where one is given. */
-export type Part = { limit: number; after?: Place | undefined };
+export type ListPage = { limit: number; after?: Cursor | undefined };
 
 /** The condition that a key matches at a time. */
 export function matching({ states = [], profileId, namePart, also }: KeyFilter, nowMs: number): SQL | undefined {
@@ -32,7 +32,7 @@ export function matching({ states = [], profileId, namePart, also }: KeyFilter, 
  * The identifiers of a part of the keys that match, in no order. The keys of each stored state are read in their order from
  * an index, as far as needed, so that a part costs the same however many keys there are; those of one profile are few.
  */
-export function identifiersOf(db: Db | Tx, filter: KeyFilter, { limit, after }: Part, nowMs: number): string[] {
+export function identifiersOf(db: Db | Tx, filter: KeyFilter, { limit, after }: ListPage, nowMs: number): string[] {
   const { profileId } = filter;
   const index = sql.identifier(profileId === undefined ? 'api_keys_state' : 'api_keys_profile');
   const ofEach = storedStates(filter.states).flatMap((state) => {
@@ -59,7 +59,7 @@ function storedStates(states: readonly KeyState[] = []): readonly KeyState[] {
  * keys that were requested in the same millisecond, those come later that were stored later. The key at the place is looked
  * for among those of the same profile, so that whoever may list only these learns nothing of others.
  */
-function comesAfter(place: Place, state: KeyState, profileId: number | undefined): SQL | undefined | null {
+function comesAfter(place: Cursor, state: KeyState, profileId: number | undefined): SQL | undefined | null {
   const isPending = state === 'pending';
   if (isPending !== place.isPending) return isPending ? null : undefined;
   const ofProfile = profileId === undefined ? undefined : eq(apiKeys.profileId, profileId);

@@ -8,7 +8,7 @@ import { profileNames, profiles } from '../db/schema/profiles.ts';
 import { AppError } from '../errors.ts';
 import { isMailAddress } from '../mail/address.ts';
 import { checkedFold } from '../profiles/name.ts';
-import { hasSecret, MOVES, type Move, PLACE_HOLDERS, stateAt } from './key.ts';
+import { hasSecret, MOVES, type Move, SLOT_HOLDERS, stateAt } from './key.ts';
 import type { Approvable } from './life/approval.ts';
 import { unknownKey } from './unknown-key.ts';
 
@@ -116,11 +116,11 @@ export function reachableAddress(owner: Owner): string {
 }
 
 /** The keys that take the profile's places at a time, oldest first. */
-export function placeHolders(db: Db | Tx, profileId: number, nowMs: number): ApiKey[] {
+export function slotHolders(db: Db | Tx, profileId: number, nowMs: number): ApiKey[] {
   return db
     .select()
     .from(apiKeys)
-    .where(and(eq(apiKeys.profileId, profileId), inArray(apiKeys.state, [...PLACE_HOLDERS])))
+    .where(and(eq(apiKeys.profileId, profileId), inArray(apiKeys.state, [...SLOT_HOLDERS])))
     .orderBy(apiKeys.requestedAt, sql`rowid`)
     .all()
     .filter((key) => stateAt(key, nowMs) !== 'expired');

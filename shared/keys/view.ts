@@ -8,7 +8,7 @@ import { apiKeys, type KeyEventDetail, keyAttempts, keyEvents } from '../db/sche
 import { profiles } from '../db/schema/profiles.ts';
 import type { RateLimit } from '../limits/rate-limit.ts';
 import { attemptResultAt, stateAt } from './key.ts';
-import { identifiersOf, type KeyFilter, matching, type Part } from './list-page.ts';
+import { identifiersOf, type KeyFilter, type ListPage, matching } from './list-page.ts';
 import { type ApiKey, readKey, type StoredAttempt } from './record.ts';
 import { unknownKey } from './unknown-key.ts';
 
@@ -120,7 +120,12 @@ const ABOUT_MAILS: readonly KeyEventName[] = ['approval refused', 'approval not 
 /**
  * Keys as this kind of viewer may see them: pending ones first, each group oldest first; all that match, or a part of them.
  */
-export function listKeys(reader: Reader, filter: KeyFilter, viewer: ActorKind = 'operator', part?: Part): KeyView[] {
+export function listKeys(
+  reader: Reader,
+  filter: KeyFilter,
+  viewer: ActorKind = 'operator',
+  part?: ListPage,
+): KeyView[] {
   const nowMs = reader.clock.nowMs();
   return listRows(reader.db, filter, part, nowMs).map((row) => viewOf(row, nowMs, viewer));
 }
@@ -132,7 +137,7 @@ const viewsOfProfile = keepQuery((db) =>
   selectViews(db, eq(apiKeys.profileId, sql.placeholder('profileId'))).prepare(),
 );
 
-function listRows(db: Db | Tx, filter: KeyFilter, part: Part | undefined, nowMs: number): ViewRow[] {
+function listRows(db: Db | Tx, filter: KeyFilter, part: ListPage | undefined, nowMs: number): ViewRow[] {
   if (part !== undefined)
     return selectViews(db, inArray(apiKeys.identifier, identifiersOf(db, filter, part, nowMs))).all();
   const { profileId, ...others } = filter;

@@ -4,7 +4,7 @@ import { FIELDS, OPTIONAL_REASON } from '../keys/fields/inputs.ts';
 import { MOVES, SECRET_HOLDERS } from '../keys/key.ts';
 import { changeKey } from '../keys/life/change.ts';
 import { revokeKey } from '../keys/life/lifecycle.ts';
-import { moveAndTell } from '../keys/life/move.ts';
+import { moveAndNotify } from '../keys/life/move.ts';
 import { asEver, decision, WITH_REASON } from './decision.ts';
 import { ADMINS_DECIDE, operation } from './entry.ts';
 
@@ -76,7 +76,7 @@ export const suspend = operation({
     interrupted: asEver,
   },
   ...{ isDangerous: true, isMailed: true },
-  act: (deps, by, input) => moveAndTell(deps, 'suspend', { ...input, by }),
+  act: (deps, by, input) => moveAndNotify(deps, 'suspend', { ...input, by }),
 });
 
 /** Ends the suspension of a key. */
@@ -96,7 +96,7 @@ export const resume = operation({
     interrupted: asEver,
   },
   isMailed: true,
-  act: (deps, by, { identifier: key }) => moveAndTell(deps, 'resume', { identifier: key, reason: null, by }),
+  act: (deps, by, { identifier: key }) => moveAndNotify(deps, 'resume', { identifier: key, reason: null, by }),
 });
 
 /** Revokes a key; an owner may do that with their own, and need not say why. */

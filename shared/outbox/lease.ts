@@ -19,7 +19,7 @@ import { IS_FOR_WEBHOOK, IS_REQUEST, IS_WAITING, isDue, LANE, type NoticeRow, se
  * notices that are claimed with this one and go out in the same mail or message: requests to the same recipient, or all that
  * the webhook is to be told.
  */
-export type Claimed = NoticeRow & { together: Claimed[] };
+export type LeasedNotice = NoticeRow & { together: LeasedNotice[] };
 
 const earlier = alias(notices, 'earlier');
 const other = alias(notices, 'other');
@@ -110,13 +110,13 @@ export function hasDueNotice(db: Db, nowMs: number): boolean {
  * Which notices are claimed: of all keys or, where one is named, of this one; none of the lanes in which one is being sent.
  * While the clock is not settled, no reminder is claimed that seems to be too late, since it would be given up as `moot`.
  */
-export type Claimable = { identifier: string | null; busyLanes: readonly string[]; isSettled: boolean };
+export type LeaseFilter = { identifier: string | null; busyLanes: readonly string[]; isSettled: boolean };
 
 /**
  * Claims the notice that is due first; null where none is. With a request it claims all
  * requests that the same recipient is to be told of; those that were decided meanwhile are not sent any more.
  */
-export function claimNotice(db: Db, clock: Pick<Clock, 'nowMs'>, claimable: Claimable): Claimed | null {
+export function leaseNotice(db: Db, clock: Pick<Clock, 'nowMs'>, claimable: LeaseFilter): LeasedNotice | null {
   const { identifier, busyLanes, isSettled } = claimable;
   return write(db, (tx) => {
     const nowMs = clock.nowMs();
@@ -125,17 +125,17 @@ export function claimNotice(db: Db, clock: Pick<Clock, 'nowMs'>, claimable: Clai
       const row = nextNotice(tx).get(values);
       if (row === undefined) return null;
       if (row.kind === 'request' && isDecided(tx, row)) continue;
-      take(tx, row, nowMs);
-      return { ...row, together: row.kind === 'request' ? takeOthers(tx, row, nowMs) : [] };
+      lease(tx, row, nowMs);
+      return { ...row, together: row.kind === 'request' ? leaseOthers(tx, row, nowMs) : [] };
     }
   });
 }
 
-function takeOthers(tx: Tx, { id, recipient }: NoticeRow, nowMs: number): Claimed[] {
+function leaseOthers(tx: Tx, { id, recipient }: NoticeRow, nowMs: number): LeasedNotice[] {
   const pending = waitingRequests(tx)
     .all({ recipient, id })
     .filter((row) => !isDecided(tx, row));
-  for (const row of pending) take(tx, row, nowMs);
+  for (const row of pending) lease(tx, row, nowMs);
   return pending.map((row) => ({ ...row, together: [] }));
 }
 
@@ -147,7 +147,7 @@ export function isDecided(tx: Tx, { id, key }: NoticeRow): boolean {
 }
 
 /** Claims a notice: nobody else tries it before the lease is over. For a transaction. */
-export function take(tx: Tx, { id, tries }: NoticeRow, nowMs: number): void {
+export function lease(tx: Tx, { id, tries }: NoticeRow, nowMs: number): void {
   tx.update(notices)
     .set({ tries, nextTryAt: nowMs + LEASE_MS })
     .where(eq(notices.id, id))

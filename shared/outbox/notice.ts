@@ -17,7 +17,7 @@ export const WEBHOOK = 'webhook';
 const FOR_WEBHOOK: readonly NoticeKind[] = ['request', 'exposure'];
 
 /** What of the configuration says who is told. */
-export type Told = Pick<Deps['config'], 'adminEmails' | 'adminWebhook'>;
+export type NoticeConfig = Pick<Deps['config'], 'adminEmails' | 'adminWebhook'>;
 
 /** What somebody is to be told, and which key or profile it is about (the profile's id); an enrolment is about neither. */
 export type NewNotice = {
@@ -33,7 +33,11 @@ export type NewNotice = {
  * the address that the profile had before, or one for each address of ADMIN_EMAIL, and one for the webhook of the admins.
  * `shared/upkeep/delivery/deliver.ts` writes and sends them. Returns the ids of the mails' rows; none where ADMIN_EMAIL is not set.
  */
-export function addNotices(tx: Tx, { adminEmails, adminWebhook }: Told, { atMs, ...notice }: NewNotice): number[] {
+export function addNotices(
+  tx: Tx,
+  { adminEmails, adminWebhook }: NoticeConfig,
+  { atMs, ...notice }: NewNotice,
+): number[] {
   const whom = NOTICE_KINDS[notice.kind];
   const recipients = whom === 'admins' ? adminEmails.map((_address, at) => `admin ${at + 1}`) : [whom];
   if (adminWebhook !== null && FOR_WEBHOOK.includes(notice.kind)) {
@@ -54,7 +58,7 @@ export function addNotices(tx: Tx, { adminEmails, adminWebhook }: Told, { atMs, 
  */
 export function addFailureNotice(
   tx: Tx,
-  { adminWebhook }: Told,
+  { adminWebhook }: NoticeConfig,
   mail: { kind: NoticeKind; identifier: string | null; uid: number | null; to: string; atMs: number },
 ): void {
   if (adminWebhook === null) return;
@@ -78,7 +82,7 @@ function nextMailAbout(tx: Tx, recipient: string, nowMs: number): number {
 }
 
 /** The most mails of one kind about changes of one profile within a day. */
-const TOLD_PER_DAY = 3;
+const MAX_PER_DAY = 3;
 
 type ChangeNotice<About> = { profileId: number; about: About; atMs: number };
 
@@ -105,12 +109,12 @@ export function addBanNotice(tx: Tx, notice: ChangeNotice<{ isBanned: boolean; k
  * any number of mails; and once for all lines that one transaction applies, which have the same time.
  */
 function addChangeNotice(tx: Tx, kind: 'address' | 'ban', { profileId, about, atMs }: ChangeNotice<NoticeAbout>): void {
-  const told = toldOf(tx).all({ profileId, kind, after: atMs - DAY_MS, until: atMs });
-  if (told.length >= TOLD_PER_DAY || told.some(({ at }) => at === atMs)) return;
+  const recent = recentNotices(tx).all({ profileId, kind, after: atMs - DAY_MS, until: atMs });
+  if (recent.length >= MAX_PER_DAY || recent.some(({ at }) => at === atMs)) return;
   additionOf(tx).run({ profileId, kind, recipient: NOTICE_KINDS[kind], about, at: atMs });
 }
 
-const toldOf = keepQuery((db) =>
+const recentNotices = keepQuery((db) =>
   db
     .select({ at: notices.at })
     .from(notices)

@@ -1,5 +1,5 @@
 import type { Tx } from '../db/connect.ts';
-import { addNotices, type Told } from './notice.ts';
+import { addNotices, type NoticeConfig } from './notice.ts';
 
 /** So many characters of what a browser calls itself are stored. */
 const AGENT_LENGTH = 200;
@@ -10,7 +10,7 @@ const AGENT_LENGTH = 200;
  */
 export function addSignInNotice(
   tx: Tx,
-  config: Told,
+  config: NoticeConfig,
   signIn: { profileId: number; atMs: number; address: string; agent: string },
 ): void {
   const { profileId, atMs, address } = signIn;
@@ -24,7 +24,7 @@ export function addSignInNotice(
  */
 export function addEnrolmentNotice(
   tx: Tx,
-  config: Told,
+  config: NoticeConfig,
   enrolment: { admin: string; atMs: number; address: string },
 ): void {
   const { admin, atMs, address } = enrolment;

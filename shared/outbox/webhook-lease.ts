@@ -6,7 +6,7 @@ import { guardDatabase } from '../db/faults.ts';
 import { keepQuery } from '../db/prepared-query.ts';
 import { notices } from '../db/schema/notices.ts';
 import { write } from '../db/write.ts';
-import { type Claimed, isDecided, take } from './lease.ts';
+import { isDecided, type LeasedNotice, lease } from './lease.ts';
 import { WEBHOOK } from './notice.ts';
 import { LONGEST_PAUSE_MS } from './retry-policy.ts';
 import { IS_FOR_WEBHOOK, IS_WAITING, selectNotices } from './rows.ts';
@@ -53,7 +53,7 @@ export function isWebhookDue(db: Db | Tx, nowMs: number): boolean {
  * Claims what the webhook is to be told, in one message; null where nothing is, or the webhook is to be left alone. Requests
  * that were decided meanwhile are left out.
  */
-export function claimForWebhook(db: Db, clock: Pick<Clock, 'nowMs'>): Claimed | null {
+export function leaseForWebhook(db: Db, clock: Pick<Clock, 'nowMs'>): LeasedNotice | null {
   // Looked for without the lock first: most of the time there is nothing.
   if (!isWebhookDue(db, clock.nowMs())) return null;
   return write(db, (tx) => {
@@ -61,8 +61,8 @@ export function claimForWebhook(db: Db, clock: Pick<Clock, 'nowMs'>): Claimed | 
     if (!isWebhookDue(tx, nowMs)) return null;
     const waiting = waitingForWebhook(tx).all();
     const rows = waiting.filter((row) => row.kind !== 'request' || 'undeliveredTo' in row.about || !isDecided(tx, row));
-    for (const row of rows) take(tx, row, nowMs);
-    const [first, ...others] = rows.map((row): Claimed => ({ ...row, together: [] }));
+    for (const row of rows) lease(tx, row, nowMs);
+    const [first, ...others] = rows.map((row): LeasedNotice => ({ ...row, together: [] }));
     return first === undefined ? null : { ...first, together: others };
   });
 }

@@ -13,7 +13,7 @@ export type Decision = {
   expiresAtMs?: number | null | undefined;
   retireOldAtMs?: number | null | undefined;
   reason?: string | null | undefined;
-  /** The state in which the page showed what is decided on (`shownKey`). */
+  /** The state in which the page showed what is decided on (`keyVersion`). */
   shown: string;
 };
 

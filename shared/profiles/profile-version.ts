@@ -5,7 +5,7 @@ import { keepQuery } from '../db/prepared-query.ts';
 import { profiles } from '../db/schema/profiles.ts';
 import { AppError } from '../errors.ts';
 import { foldAddress } from '../mail/address.ts';
-import { changesSince, type Facts, refuseUnlikeShown, type Shown, shownOf } from '../shown-version.ts';
+import { changesSince, type Facts, refuseOtherVersion, type Shown, versionOf } from '../shown-version.ts';
 
 const rowById = keepQuery((db) =>
   db
@@ -39,12 +39,12 @@ export function factsOfProfile(db: Db | Tx, id: number | null, also: readonly ('
 
 /** The state of a profile that was shown by its username, given by its id. */
 export function shownProfile(db: Db | Tx, id: number): Shown {
-  return shownOf(factsOfProfile(db, id, ['username']));
+  return versionOf(factsOfProfile(db, id, ['username']));
 }
 
 /** The same person; an owner as somebody who is signed in while the profile is as it is now. */
 export function withShown<Somebody extends Person>(db: Db | Tx, person: Somebody): Somebody {
-  return person.kind === 'owner' ? { ...person, shown: shownOf(factsOfOwner(db, person.profileId)) } : person;
+  return person.kind === 'owner' ? { ...person, shown: versionOf(factsOfOwner(db, person.profileId)) } : person;
 }
 
 /** What a sign-in of an owner is bound to; a new username ends none. */
@@ -60,7 +60,7 @@ function factsOfOwner(db: Db | Tx, profileId: number): Facts {
 export function refuseUnlikeProfile(db: Db | Tx, id: number, by: Actor): void {
   if (by.kind === 'owner') refuseSignedOut(db, by);
   else if (by.kind === 'operator') {
-    refuseUnlikeShown(by.shown, `The profile with the UID ${id}`, () => factsOfProfile(db, id, ['username']));
+    refuseOtherVersion(by.shown, `The profile with the UID ${id}`, () => factsOfProfile(db, id, ['username']));
   }
 }
 

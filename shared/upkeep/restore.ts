@@ -19,7 +19,7 @@ import { withUnfinished } from '../db-files/unfinished.ts';
 import { logRestore } from '../erasure/service-log.ts';
 import { type AppError, fileRefusal } from '../errors.ts';
 import { removeSessionsFile } from '../sessions-file/sessions-file.ts';
-import { type Facts, refuseUnlikeShown, type Shown, shownOf } from '../shown-version.ts';
+import { type Facts, refuseOtherVersion, type Shown, versionOf } from '../shown-version.ts';
 import { type Dropped, dropRestoredNotices } from './delivery/store.ts';
 import { type KeptAside, setAside } from './old-database.ts';
 import {
@@ -57,7 +57,7 @@ export function prepareRestore(databasePath: string, file: string, isErasedAgain
   const path = guardDatabase(databasePath, () => refuseItself(databasePath, file));
   const lock = guardDatabase(path, () => lockForServing(path));
   try {
-    const shown = shownOf(factsOfBackup(file));
+    const shown = versionOf(factsOfBackup(file));
     const source = verifyFile(file, 'read');
     const undone = guardDatabase(file, () => undoneBy(file, path));
     if (undone === null && isErasedAgain) throw unknownErasures(databasePath);
@@ -133,7 +133,7 @@ function replaceByCopy(path: string, backup: Backup, temporary: string, decision
   const { file, shown } = backup;
   const like = statSync(path, { throwIfNoEntry: false }) === undefined ? dirname(path) : path;
   copyBackup(file, temporary);
-  refuseUnlikeShown(shown, `The backup ${file}`, () => factsOfBackup(file));
+  refuseOtherVersion(shown, `The backup ${file}`, () => factsOfBackup(file));
   const dropped = withFile(temporary, 'write', (copy) =>
     dropRestoredNotices(withTables({ $client: copy }), systemClock),
   );
@@ -180,7 +180,7 @@ function refuseOtherErasures({ undone: said }: Backup, undone: UndoneErasure[] |
   // Of a database that could not be read nothing was said.
   if (said === null) return;
   const facts = (erasures: UndoneErasure[] | null): Facts => ({ erasures: [erasures, 'other profiles were erased'] });
-  refuseUnlikeShown(shownOf(facts(said)), 'The database', () => facts(undone));
+  refuseOtherVersion(versionOf(facts(said)), 'The database', () => facts(undone));
 }
 
 function withFile<T>(path: string, access: 'read' | 'write', act: (sqlite: Sqlite) => T): T {

@@ -3,7 +3,7 @@ import type { Deps } from '../deps.ts';
 
 import type { ListInput } from '../keys/fields/input-groups.ts';
 import { isFoundBy } from '../keys/find.ts';
-import { type Place, placeOf, readPlace } from '../keys/list-cursor.ts';
+import { type Cursor, cursorOf, readCursor } from '../keys/list-cursor.ts';
 
 import { readKey, readOwnerByName } from '../keys/record.ts';
 import { type KeyView, listKeys, showKey } from '../keys/view.ts';
@@ -23,7 +23,7 @@ export function listForPerson(deps: Deps, actor: Person, input: ListInput): List
   const named = profile ? readOwnerByName(deps.db, profile).id : undefined;
   const profileId = actor.kind === 'owner' ? actor.profileId : named;
   // One more than is asked for tells whether the list goes on.
-  const after = input.after ? placeAfter(deps, actor, input.after) : undefined;
+  const after = input.after ? cursorAfter(deps, actor, input.after) : undefined;
   const part = limit === undefined ? undefined : { limit: limit + 1, after };
   const also = input.find ? isFoundBy(deps.db, input.find) : undefined;
   const filter = { profileId, namePart: input.namePart ?? undefined, also };
@@ -38,16 +38,16 @@ export function listForPerson(deps: Deps, actor: Person, input: ListInput): List
   return {
     keys,
     lastUses: new Map(keys.flatMap(({ identifier: key }) => entryOf(uses, key))),
-    next: found.length > keys.length && last !== undefined ? placeOf(last) : null,
+    next: found.length > keys.length && last !== undefined ? cursorOf(last) : null,
   };
 }
 
 /** The place that a text is, or that of the key with this identifier as it is now. Throws `not_found` for one that the person can't see. */
-function placeAfter(deps: Deps, actor: Person, text: string): Place | undefined {
-  const place = readPlace(text);
+function cursorAfter(deps: Deps, actor: Person, text: string): Cursor | undefined {
+  const place = readCursor(text);
   if (place !== null) return place;
   readKey(deps.db, text, actor.kind === 'owner' ? actor.profileId : undefined);
-  return readPlace(placeOf(showKey(deps, text))) ?? undefined;
+  return readCursor(cursorOf(showKey(deps, text))) ?? undefined;
 }
 
 function entryOf(uses: ReadonlyMap<string, number>, key: string): [string, number][] {

@@ -5,7 +5,7 @@ import type { Db, Tx } from '../db/connect.ts';
 import { keepQuery } from '../db/prepared-query.ts';
 import { apiKeys, keyUsage as usage } from '../db/schema/keys.ts';
 import type { Deps } from '../deps.ts';
-import type { KeyFilter, Part } from '../keys/list-page.ts';
+import type { KeyFilter, ListPage } from '../keys/list-page.ts';
 import { readKey } from '../keys/record.ts';
 import { USAGE_DAYS, USAGE_OUTCOMES, type UsageOutcome } from '../keys/usage-outcomes.ts';
 import { type KeyView, listKeys } from '../keys/view.ts';
@@ -88,7 +88,7 @@ export function unusedKeys(
   spanMs: number,
   filter: Pick<KeyFilter, 'profileId' | 'namePart'> = {},
   viewer: ActorKind = 'operator',
-  part?: Part,
+  part?: ListPage,
 ): KeyView[] {
   const nowMs = reader.clock.nowMs();
   const [first, today] = keptDays(nowMs);

@@ -19,8 +19,8 @@ export function keepResults(folder: string, bench: Bench, cases: readonly string
   const kept = fresh.map((result) => ({ ...result, ...made }));
   const byName = new Map([...before, ...kept].map((result) => [result.name, result]));
   // A result is named after its case, with a word more where a case has two.
-  const placeOf = ({ name }: Result) => cases.indexOf(cases.includes(name) ? name : name.replace(/-\w+$/, ''));
-  const results: Results = { results: [...byName.values()].sort((a, b) => placeOf(a) - placeOf(b)) };
+  const cursorOf = ({ name }: Result) => cases.indexOf(cases.includes(name) ? name : name.replace(/-\w+$/, ''));
+  const results: Results = { results: [...byName.values()].sort((a, b) => cursorOf(a) - cursorOf(b)) };
   writeFileSync(path, `${JSON.stringify(results, null, 2)}\n`);
   if (resolve(folder) === import.meta.dir) showInDocument(results);
 }

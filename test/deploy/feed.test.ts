@@ -77,10 +77,10 @@ SELECT coalesce(json_agg(json_build_object('id', id, 'username', name, 'email', 
 FROM users`;
 
 /** What both sides have of a profile; of links their names only. */
-type Wanted = (Omit<ExportedProfile, Unnamed | 'links'> & { links: string[] })[];
+type Wanted = (Omit<ExportedProfile, PruneCandidates | 'links'> & { links: string[] })[];
 
 /** The fields that the platform's tables give another shape, or that it lacks. */
-type Unnamed =
+type PruneCandidates =
   | 'displayName'
   | 'customize'
   | 'discordID'

@@ -6,7 +6,7 @@ import type { Deps } from '../../shared/deps.ts';
 import { type Grant, KEY_REQUEST, type ListInput } from '../../shared/keys/fields/input-groups.ts';
 import { parseInput } from '../../shared/keys/fields/parse-input.ts';
 import { rejectKey, requestKey, revokeKey, withdrawKey } from '../../shared/keys/life/lifecycle.ts';
-import { moveAndTell } from '../../shared/keys/life/move.ts';
+import { moveAndNotify } from '../../shared/keys/life/move.ts';
 import type { KeyView } from '../../shared/keys/view.ts';
 import { OPERATIONS, perform } from '../../shared/operations.ts';
 import { onBox } from './actors.ts';
@@ -87,7 +87,7 @@ export function mailedSecrets(deps: Deps, identifier: string): string[] {
 
 /** Suspends or resumes a key as an admin, and stores that its owner is to be told. */
 export function moveByAdmin(deps: Deps, identifier: string, move: 'suspend' | 'resume', reason = 'Too fast.'): void {
-  moveAndTell(deps, move, { identifier, reason: move === 'suspend' ? reason : null, by: onBox('admin') });
+  moveAndNotify(deps, move, { identifier, reason: move === 'suspend' ? reason : null, by: onBox('admin') });
 }
 
 /** A clock that tests move. */

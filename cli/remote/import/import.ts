@@ -105,7 +105,7 @@ async function sendInParts(run: Run, source: ImportSource, most: { lines: number
     out.push(...sortOut(run, part, refused, waiting));
     refuseAll(run, out);
     [out, part, partBytes] = [[], [], 0];
-    run.onProgress({ lines, bytes, totalBytes, postponed: waiting.count() });
+    run.onProgress({ lines, bytes, totalBytes, deferred: waiting.count() });
   };
   const take = async (line: SplitLine): Promise<void> => {
     lines = line.number;

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { ZodOpenApiResponseObject, ZodOpenApiResponsesObject } from 'zod-openapi';
 import { AppError, type ErrorCode, refusalOf } from '../../../shared/errors.ts';
-import { type ShownRefusal, shownOf } from '../../http/errors.ts';
+import { type ShownRefusal, versionOf } from '../../http/errors.ts';
 import { rateLimited } from '../../http/quota.ts';
 import { COMMON_HEADERS, type Headers, headersNamed, ownHeader } from './headers.ts';
 
@@ -32,7 +32,7 @@ export function refusalResponses(
   thrown: Thrown = {},
   operationId: string | null = null,
 ): ZodOpenApiResponsesObject {
-  const shown = [...new Set(codes)].map((code) => shownOf(thrown[code] ?? exampleOf(code)));
+  const shown = [...new Set(codes)].map((code) => versionOf(thrown[code] ?? exampleOf(code)));
   const byStatus = [...Map.groupBy(shown, ({ status }) => status)].sort(([one], [other]) => one - other);
   return Object.fromEntries(
     byStatus.map(([status, group]) => [String(status), componentOf(style, group, operationId)]),

@@ -1,4 +1,4 @@
-import type { PlatformToken } from '../../../shared/backends/backend-tokens.ts';
+import type { BackendToken } from '../../../shared/backends/backend-tokens.ts';
 import { isoTime } from '../../../shared/clock.ts';
 import { readOwnerById } from '../../../shared/keys/record.ts';
 import type { Access } from '../../../shared/sessions-file/access.ts';
@@ -10,7 +10,7 @@ export function me({ access, caller }: Call): Answered {
   return { body: caller.kind === 'platform' ? platformsView(caller.token) : personsView(access, caller.token) };
 }
 
-function platformsView({ identifier, name, rights, isWithoutAddress, eraseLimit }: PlatformToken): object {
+function platformsView({ identifier, name, rights, isWithoutAddress, eraseLimit }: BackendToken): object {
   return { kind: 'platform', name, token: identifier, rights, withoutAddress: isWithoutAddress, eraseLimit };
 }
 

@@ -1,4 +1,4 @@
-import type { PlatformToken } from '../../../shared/backends/backend-tokens.ts';
+import type { BackendToken } from '../../../shared/backends/backend-tokens.ts';
 import { AppError } from '../../../shared/errors.ts';
 import { readAsOf } from '../../../shared/profiles/import/as-of.ts';
 import type { FeedOrder } from '../../../shared/profiles/import/feed.ts';
@@ -10,7 +10,7 @@ export const FEED_PATH = '/manage/v1/profiles';
 export const FEED_PARAMETERS = ['mode', 'partial', 'as-of'] as const;
 
 /** `POST /manage/v1/profiles?mode=replace|merge&partial=1&as-of=…`: what is to become of the lines. Throws `bad_parameter`. */
-export function readOrder(token: PlatformToken, query: ReadonlyMap<string, string>, nowMs: number): FeedOrder {
+export function readOrder(token: BackendToken, query: ReadonlyMap<string, string>, nowMs: number): FeedOrder {
   const { identifier, name, isWithoutAddress, eraseLimit } = token;
   const mode = query.get('mode') ?? 'replace';
   const partial = query.get('partial');

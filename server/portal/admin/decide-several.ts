@@ -1,6 +1,6 @@
 import { choiceFault, readQueued } from '../../../shared/approval/queue.ts';
 import { AppError, type ErrorCode, faultOf } from '../../../shared/errors.ts';
-import { shownKey } from '../../../shared/keys/key-version.ts';
+import { keyVersion } from '../../../shared/keys/key-version.ts';
 import { isIdentifier } from '../../../shared/keys/list-cursor.ts';
 import type { KeyView } from '../../../shared/keys/view.ts';
 import type { AnyOperation } from '../../../shared/operations/entry.ts';
@@ -110,7 +110,7 @@ async function gather(visit: Visit, operation: AnyOperation, identifiers: readon
   const leftOut: string[] = [];
   for (const identifier of identifiers) {
     try {
-      const shown = shownKey(visit.access, identifier);
+      const shown = keyVersion(visit.access, identifier);
       const queued = readQueued(visit.access, identifier);
       const fault = identifiers.length > 1 ? choiceFault(queued) : null;
       if (fault !== null) throw new AppError('refused', fault);

@@ -1,5 +1,5 @@
-import { hasSecret, PLACE_HOLDERS } from '../../../shared/keys/key.ts';
-import { shownKey } from '../../../shared/keys/key-version.ts';
+import { hasSecret, SLOT_HOLDERS } from '../../../shared/keys/key.ts';
+import { keyVersion } from '../../../shared/keys/key-version.ts';
 import { readKey, readOwner } from '../../../shared/keys/record.ts';
 import { USAGE_OUTCOMES } from '../../../shared/keys/usage-outcomes.ts';
 import type { KeyView } from '../../../shared/keys/view.ts';
@@ -35,7 +35,7 @@ export async function showAdminKey(visit: Visit, typed: Form | null, faults: Fau
   const { access } = visit;
   const identifier = visit.params.identifier as string;
   // Read before the rest: where the key changes in between, a decision on this page is refused.
-  const shown = shownKey(access, identifier);
+  const shown = keyVersion(access, identifier);
   const { key, history } = await performHere(visit, OPERATIONS.show, { identifier });
   const linkTo = adminKeyPath(visit);
   const attempt = attemptStatus(key, history, linkTo(identifier));
@@ -54,7 +54,7 @@ export async function showAdminKey(visit: Visit, typed: Form | null, faults: Fau
     faults: allFaults,
   });
   const name = key.name === '' ? 'An erased key' : key.name;
-  const isDecidable = PLACE_HOLDERS.some((one) => one === key.state);
+  const isDecidable = SLOT_HOLDERS.some((one) => one === key.state);
   return {
     title: name,
     where: key.state === 'pending' ? 'Requests' : 'Keys',

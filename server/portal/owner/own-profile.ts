@@ -1,5 +1,5 @@
 import type { Person } from '../../../shared/actor.ts';
-import { KEYS_PER_PROFILE, PLACE_HOLDERS } from '../../../shared/keys/key.ts';
+import { KEYS_PER_PROFILE, SLOT_HOLDERS } from '../../../shared/keys/key.ts';
 import { type Owner, readOwnerById } from '../../../shared/keys/record.ts';
 import type { KeyView } from '../../../shared/keys/view.ts';
 import { type Html, html } from '../../html.ts';
@@ -32,7 +32,7 @@ export function crumbs(visit: Visit, key?: Pick<KeyView, 'identifier' | 'name'>)
 
 /** Those of a profile's keys that count towards the three that it can have. */
 export function keysInUse(keys: readonly KeyView[]): KeyView[] {
-  return keys.filter(({ state }) => PLACE_HOLDERS.some((holder) => holder === state));
+  return keys.filter(({ state }) => SLOT_HOLDERS.some((holder) => holder === state));
 }
 
 /** How many of the three keys of a profile are used: `1 of 3 keys used`. */

@@ -1,7 +1,7 @@
 import type { Person } from '../../../shared/actor.ts';
 import { factsOf, formNameOf } from '../../../shared/keys/fields/input-facts.ts';
 import { typedText } from '../../../shared/keys/fields/input-text.ts';
-import { shownKey } from '../../../shared/keys/key-version.ts';
+import { keyVersion } from '../../../shared/keys/key-version.ts';
 import { refuseState } from '../../../shared/keys/record.ts';
 import type { KeyView } from '../../../shared/keys/view.ts';
 import type { AnyOperation, OwnerPage, Texts } from '../../../shared/operations/entry.ts';
@@ -42,7 +42,7 @@ async function doAction(visit: Visit, operation: AnyOperation, door: OwnerPage):
   const again = (wrong: Faults) => show(visit, operation, door, form, wrong);
   if (faults.size > 0) return { ...(await again(faults)), refusal: 'refused_form' };
   const shown = oneValue(form, 'shown');
-  const confirming = person?.kind === 'owner' && shown !== '' ? { ...person, shownKey: shown } : person;
+  const confirming = person?.kind === 'owner' && shown !== '' ? { ...person, keyVersion: shown } : person;
   return performForm(
     { access, person: confirming },
     operation,
@@ -65,7 +65,7 @@ async function show(
   const identifier = visit.params.identifier as string;
   checkReach(visit.access, visit.person as Person, OPERATIONS.show, { identifier });
   // Read before the rest: where the key changes in between, what is confirmed here is refused.
-  const shown = shownKey(visit.access, identifier);
+  const shown = keyVersion(visit.access, identifier);
   const { key } = await performHere(visit, OPERATIONS.show, { identifier });
   const { from, event, isDangerous } = operation;
   refuseState(key, from, event);

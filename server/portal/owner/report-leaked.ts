@@ -1,5 +1,5 @@
 import { AppError } from '../../../shared/errors.ts';
-import { endFoundKey } from '../../../shared/keys/life/revoke-leaked.ts';
+import { revokeLeakedKeys } from '../../../shared/keys/life/revoke-leaked.ts';
 import { html } from '../../html.ts';
 import { blockOf } from '../../http/client-address.ts';
 import { publicPath } from '../../http/public-path.ts';
@@ -32,7 +32,7 @@ ${formTo(publicPath(config, '/developers/found'), { text: 'Revoke it', isDangero
  */
 export function reportLeaked({ access, pages, form, client }: Visit): Outcome {
   refuseMany(pages.foundTexts, client.address);
-  endFoundKey(access, oneValue(form, 'secret'));
+  revokeLeakedKeys(access, oneValue(form, 'secret'));
   return { seeOther: '/developers/found', flash: 'found' };
 }
 

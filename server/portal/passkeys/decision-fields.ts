@@ -18,7 +18,7 @@ import type { DecisionLink } from './decision-link.ts';
 export type DecisionParts = {
   access: Access;
   key: KeyView;
-  /** The state that the page shows, as `shownKey` says it. */
+  /** The state that the page shows, as `keyVersion` says it. */
   shown: string;
   /** Where the forms are sent. */
   action: string;

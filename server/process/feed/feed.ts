@@ -1,4 +1,4 @@
-import { readPlatformToken } from '../../../shared/backends/backend-tokens.ts';
+import { readBackendToken } from '../../../shared/backends/backend-tokens.ts';
 import { withTables } from '../../../shared/db/tables.ts';
 import { AppError } from '../../../shared/errors.ts';
 import { FEED_LIMITS, type FeedEnd, type FeedHead, type FeedOrder } from '../../../shared/profiles/import/feed.ts';
@@ -44,7 +44,7 @@ export async function answerFeed(service: Service, request: Request, state: Requ
   try {
     const sent = credentialsOf(headers.get('authorization'));
     const { db, clock } = service.deps;
-    const token = sent === null ? null : readPlatformToken(withTables(db), sent);
+    const token = sent === null ? null : readBackendToken(withTables(db), sent);
     if (method !== 'POST' || !token?.rights.includes('profiles')) {
       return await service.portal.fetch(new Request(url, { method, headers }), state);
     }

@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm';
 import { blob, check, index, integer, primaryKey, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
 import type { ActorKind } from '../../actor.ts';
-import type { PeopleEventName, PlatformRight } from '../people-columns.ts';
+import type { BackendRight, PeopleEventName } from '../people-columns.ts';
 
 // Times are milliseconds since 1970 (UTC). JSON columns hold compact JSON text as JSON.stringify writes it.
 // The migrations add what drizzle-kit can't say: STRICT, WITHOUT ROWID and the triggers.
@@ -68,7 +68,7 @@ export type PeopleEventDetail = {
   endedPasskeys?: number;
   /** The identifier of the platform's token, and what it may do. */
   token?: string;
-  rights?: PlatformRight[];
+  rights?: BackendRight[];
   withoutAddress?: boolean;
   eraseLimit?: number;
 };
@@ -81,7 +81,7 @@ export const platformTokens = sqliteTable(
     name: text().notNull(),
     folded: text().notNull(),
     tokenHash: blob('token_hash', { mode: 'buffer' }).notNull(),
-    rights: text({ mode: 'json' }).$type<PlatformRight[]>().notNull(),
+    rights: text({ mode: 'json' }).$type<BackendRight[]>().notNull(),
     /** Whether its lines leave `email`, `authId` and `banned` of profiles alone. */
     isWithoutAddress: integer('is_without_address', { mode: 'boolean' }).notNull(),
     /** How many profiles the tokens of this name may erase on a day (UTC), all together; each asks for its own limit. */

@@ -5,7 +5,7 @@ import { faultOf } from '../../errors.ts';
 import { checkRateLimits, RATE_LIMIT_BOUNDS, RATE_LIMIT_SYNTAX } from '../../limits/rate-limit.ts';
 import { codePoints } from '../../text.ts';
 import { EXPIRES_SYNTAX, EXPIRY_SYNTAX, LATEST_EXPIRY_MS } from '../expiry.ts';
-import { isIdentifier, readPlace } from '../list-cursor.ts';
+import { isIdentifier, readCursor } from '../list-cursor.ts';
 import { normalisePermissions } from '../permissions.ts';
 import { USAGE_DAYS } from '../usage-outcomes.ts';
 import { INPUT_FACTS, type InputFacts } from './input-facts.ts';
@@ -15,7 +15,7 @@ import { keeping, missingOr, optionalText, plain, textInput, trimmed, whole } fr
 // need to ask for it.
 
 /** The most keys that a part of a list may have. */
-const MOST_IN_PART = 1_000;
+const MAX_PAGE_LENGTH = 1_000;
 
 /** The longest project URL, in code points. */
 const MOST_OF_URL = 2048;
@@ -36,7 +36,7 @@ function projectUrlFault(text: string): string | null {
 const NO_RATE_LIMITS = 'The list of rate limits must be a list of quotas and windows.';
 const RATE_LIMIT = { error: `A rate limit is ${RATE_LIMIT_SYNTAX}.` };
 const NO_STATE = { error: `A state must be one of ${KEY_STATES.join(', ')}.` };
-const NO_PLACE = {
+const INVALID_CURSOR = {
   error: 'The place in the list must be the identifier of a key, or be taken from an earlier answer.',
 };
 const UNKNOWN_PERMISSION = { error: 'The permissions are api.lookup and api.leaderboard; there is no other.' };
@@ -167,20 +167,20 @@ export const FIELDS = {
   limit: whole(
     'length of the list',
     1,
-    MOST_IN_PART,
-    `The length of the list must be a whole number from 1 to ${MOST_IN_PART}.`,
+    MAX_PAGE_LENGTH,
+    `The length of the list must be a whole number from 1 to ${MAX_PAGE_LENGTH}.`,
   ).register(INPUT_FACTS, {
     label: 'length of the list',
     title: 'Limit',
     kind: 'number',
     flag: [
       '--limit <number>',
-      `so many keys at most, 1 to ${MOST_IN_PART}; default: 50 on a terminal and with --after, otherwise all`,
+      `so many keys at most, 1 to ${MAX_PAGE_LENGTH}; default: 50 on a terminal and with --after, otherwise all`,
     ],
   }),
   after: z
-    .string(NO_PLACE)
-    .refine((text) => readPlace(text) !== null || isIdentifier(text), NO_PLACE)
+    .string(INVALID_CURSOR)
+    .refine((text) => readCursor(text) !== null || isIdentifier(text), INVALID_CURSOR)
     .register(INPUT_FACTS, {
       label: 'place in the list',
       title: 'After',

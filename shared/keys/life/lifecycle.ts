@@ -16,16 +16,16 @@ import {
   addEvent,
   moveKey,
   type Owner,
-  placeHolders,
   reachableAddress,
   readKey,
   readOwnerById,
   readOwnerByName,
+  slotHolders,
 } from '../record.ts';
 import { newIdentifier } from '../secret.ts';
 import { refuseManyToday } from './daily-limit.ts';
 import { hashForm, requestedByForm } from './form-hash.ts';
-import { moveAndTell, type Outcome } from './move.ts';
+import { moveAndNotify, type Outcome } from './move.ts';
 import { checkSuccession } from './successor.ts';
 
 // The life of a key but for its approval, which is in `shared/approval/`. Each function checks the rules itself and changes the
@@ -63,7 +63,7 @@ export function requestKey(deps: Deps, request: NewRequest): Outcome {
     refuseUnlikeProfile(tx, profileId, request.by);
     const sentBefore = requestedByForm(tx, profileId, formHash);
     if (sentBefore !== null) return { identifier: sentBefore, noticeIds: [], warning: null };
-    const owner = ownerWithPlace(tx, readOwnerById(tx, profileId), nowMs);
+    const owner = ownerWithFreeSlot(tx, readOwnerById(tx, profileId), nowMs);
     if (successorOf !== null) checkSuccession(tx, successorOf, owner, nowMs);
     if (request.by.kind !== 'operator') refuseManyToday(tx, owner, 'requested', nowMs);
     const key = tx
@@ -86,13 +86,13 @@ export function requestKey(deps: Deps, request: NewRequest): Outcome {
     const { identifier } = key;
     const notice = { identifier, kind: 'request', about: { event }, atMs: nowMs } as const;
     const toAdmins = addNotices(tx, deps.config, notice);
-    const toOwner = tellOwner(tx, deps, { ...notice, kind: 'submission' }, act.by);
+    const toOwner = notifyOwner(tx, deps, { ...notice, kind: 'submission' }, act.by);
     return { identifier, noticeIds: [...toAdmins, ...toOwner], warning: null };
   });
 }
 
 /** Stores that the owner is to be told of what was done in his name; not where the operator typed it for him. */
-function tellOwner(tx: Tx, deps: Deps, notice: NewNotice, by: Actor): number[] {
+function notifyOwner(tx: Tx, deps: Deps, notice: NewNotice, by: Actor): number[] {
   return by.kind === 'owner' ? addNotices(tx, deps.config, notice) : [];
 }
 
@@ -102,19 +102,19 @@ function askingProfile(db: Db, { by, profile, profileId }: Pick<NewRequest, 'by'
   return profileId ?? readOwnerByName(db, profile).id;
 }
 
-function ownerWithPlace(db: Db | Tx, owner: Owner, nowMs: number): Owner {
+function ownerWithFreeSlot(db: Db | Tx, owner: Owner, nowMs: number): Owner {
   reachableAddress(owner);
-  const holders = placeHolders(db, owner.id, nowMs);
-  if (holders.length >= KEYS_PER_PROFILE) throw noPlaceLeft(owner, holders);
+  const holders = slotHolders(db, owner.id, nowMs);
+  if (holders.length >= KEYS_PER_PROFILE) throw noSlotLeft(owner, holders);
   return owner;
 }
 
 /** Throws what {@link requestKey} would throw for the profile with this id now: for telling before everything is typed. */
 export function checkProfile({ db, clock }: Pick<Deps, 'db' | 'clock'>, profileId: number): void {
-  ownerWithPlace(db, readOwnerById(db, profileId), clock.nowMs());
+  ownerWithFreeSlot(db, readOwnerById(db, profileId), clock.nowMs());
 }
 
-function noPlaceLeft(owner: Owner, holders: readonly ApiKey[]): AppError {
+function noSlotLeft(owner: Owner, holders: readonly ApiKey[]): AppError {
   const list = holders.map((key) => `${key.identifier} (${key.state}, "${cleanForTerminal(key.name)}")`).join(', ');
   return new AppError(
     'refused',
@@ -124,12 +124,12 @@ function noPlaceLeft(owner: Owner, holders: readonly ApiKey[]): AppError {
 
 /** Rejects a pending request with a reason, which is mailed to the owner. Throws `not_found`, `refused`. */
 export function rejectKey(deps: Deps, input: { identifier: string; reason: string; by: Actor }): Outcome {
-  return moveAndTell(deps, 'reject', input);
+  return moveAndNotify(deps, 'reject', input);
 }
 
 /** Revokes an Active or suspended key with a reason, which is mailed, or, as owners may, without. Throws `not_found`, `refused`. */
 export function revokeKey(deps: Deps, input: { identifier: string; reason: string | null; by: Actor }): Outcome {
-  return moveAndTell(deps, 'revoke', input);
+  return moveAndNotify(deps, 'revoke', input);
 }
 
 /** Takes back a pending request. Throws `not_found`, `refused`. */
@@ -161,6 +161,6 @@ export function editKey(deps: Deps, input: { identifier: string; name: string; b
       { event: 'edited', fromState: key.state, toState: key.state, detail },
     );
     const notice = { identifier, kind: 'renaming', about: { event }, atMs: nowMs } as const;
-    return { identifier, noticeIds: tellOwner(tx, deps, notice, by), warning: null };
+    return { identifier, noticeIds: notifyOwner(tx, deps, notice, by), warning: null };
   });
 }

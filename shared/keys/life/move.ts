@@ -30,7 +30,7 @@ const NOTICE_OF_MOVE = {
  * Moves a key as an admin or its owner decided, and stores that the owner is to be told, with the reason where there is one
  * (its rules are checked before). Throws `not_found`, `refused`, `changed_since`, `signed_out`, `busy`.
  */
-export function moveAndTell(
+export function moveAndNotify(
   deps: Deps,
   move: keyof typeof NOTICE_OF_MOVE,
   { identifier, reason, by }: { identifier: string; reason: string | null; by: Actor },

@@ -4,7 +4,7 @@ import type { KeyEventName, KeyState } from '../../db/key-columns.ts';
 import { keepQuery } from '../../db/prepared-query.ts';
 import { apiKeys, keyEvents } from '../../db/schema/keys.ts';
 import { addAddressNotice, addBanNotice } from '../../outbox/notice.ts';
-import { PLACE_HOLDERS, stateAt } from '../key.ts';
+import { SLOT_HOLDERS, stateAt } from '../key.ts';
 import { type Act, type ApiKey, addEvent, approvable, closeAttempts } from '../record.ts';
 
 // What follows for keys where a profile changes, inside the transaction that changes it. An import may change very many
@@ -33,7 +33,7 @@ export function noteAddressChange(tx: Tx, change: AddressChange, act: Act): void
  */
 export function noteBan(tx: Tx, { profileId, isBanned }: BanChange, act: Act): void {
   const event = isBanned ? 'profile banned' : 'profile unbanned';
-  const noted = noteOnKeys(tx, { profileId, states: PLACE_HOLDERS, event }, act);
+  const noted = noteOnKeys(tx, { profileId, states: SLOT_HOLDERS, event }, act);
   const keys = noted.filter(({ state }) => state === 'Active').map(({ identifier }) => identifier);
   if (keys.length > 0) addBanNotice(tx, { profileId, about: { isBanned, keys }, atMs: act.atMs });
 }
@@ -44,18 +44,18 @@ function noteOnKeys(
   { profileId, states, event }: { profileId: number; states: readonly KeyState[]; event: KeyEventName },
   act: Act,
 ): ApiKey[] {
-  const keys = placeHoldersOf(tx)
+  const keys = slotHoldersOf(tx)
     .all({ profileId })
     .filter((key) => states.includes(key.state) && stateAt(key, act.atMs) === key.state);
   for (const key of keys) noteOnKey(tx, key, event, act);
   return keys;
 }
 
-const placeHoldersOf = keepQuery((db) =>
+const slotHoldersOf = keepQuery((db) =>
   db
     .select()
     .from(apiKeys)
-    .where(and(eq(apiKeys.profileId, sql.placeholder('profileId')), inArray(apiKeys.state, PLACE_HOLDERS)))
+    .where(and(eq(apiKeys.profileId, sql.placeholder('profileId')), inArray(apiKeys.state, SLOT_HOLDERS)))
     .prepare(),
 );
 

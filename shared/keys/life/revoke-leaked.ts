@@ -10,7 +10,7 @@ import { type ApiKey, moveKey } from '../record.ts';
 import { identifierOfSecret, secretMatches } from '../secret.ts';
 
 /** The reason that stands in the history and in the mail to the owner. */
-export const FOUND_REASON =
+export const LEAKED_REASON =
   'Somebody who is not signed in entered the secret of this key on the page for found secrets, so others may know it.';
 
 /** Of so many secrets in one text each is tried; one who finds a file may find several. */
@@ -25,14 +25,14 @@ const NO_SECRET = { secret: '', identifier: '--------' };
  * any text it returns nothing and does the same work, one transaction that writes, so that nobody learns from it which
  * secrets work. Throws `busy`, and `refused` where the database can't be written.
  */
-export function endFoundKey(deps: Deps, text: string): void {
+export function revokeLeakedKeys(deps: Deps, text: string): void {
   const found = secretsIn(text);
   write(deps.db, (tx) => {
     const nowMs = deps.clock.nowMs();
     for (const { secret, identifier } of found) {
       const key = tx.select().from(apiKeys).where(eq(apiKeys.identifier, identifier)).get();
       const isRight = secretMatches(secret, key?.secretHash ?? null);
-      if (key !== undefined && isRight && hasSecret(stateAt(key, nowMs))) revokeFound(tx, deps, key, nowMs);
+      if (key !== undefined && isRight && hasSecret(stateAt(key, nowMs))) revokeLeakedKey(tx, deps, key, nowMs);
     }
   });
 }
@@ -46,9 +46,9 @@ function secretsIn(text: string): { secret: string; identifier: string }[] {
   return found.length === 0 ? [NO_SECRET] : found.slice(0, MOST_SECRETS);
 }
 
-function revokeFound(tx: Tx, { config }: Deps, key: ApiKey, nowMs: number): void {
+function revokeLeakedKey(tx: Tx, { config }: Deps, key: ApiKey, nowMs: number): void {
   const act = { by: SERVICE, atMs: nowMs };
-  const event = moveKey(tx, key, 'revoke', act, { detail: { reason: FOUND_REASON } });
+  const event = moveKey(tx, key, 'revoke', act, { detail: { reason: LEAKED_REASON } });
   const notice = { identifier: key.identifier, about: { event }, atMs: nowMs };
   addNotices(tx, config, { ...notice, kind: 'revocation' });
   addNotices(tx, config, { ...notice, kind: 'exposure' });

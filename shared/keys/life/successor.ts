@@ -3,7 +3,7 @@ import type { KeyState, Permission } from '../../db/key-columns.ts';
 import type { Deps } from '../../deps.ts';
 import { AppError } from '../../errors.ts';
 import type { RateLimit } from '../../limits/rate-limit.ts';
-import { hasSecret, PLACE_HOLDERS, stateAt } from '../key.ts';
+import { hasSecret, SLOT_HOLDERS, stateAt } from '../key.ts';
 import { type Act, type ApiKey, type Owner, readKey } from '../record.ts';
 import type { KeyView } from '../view.ts';
 import { setGrant } from './grant.ts';
@@ -40,7 +40,7 @@ export function prefillFrom(key: KeyView): Prefill {
 
 /** What a request takes from an ended key that is asked for again. Throws `refused` where the key has not ended. */
 export function prefillAgain(key: KeyView): Prefill {
-  if (PLACE_HOLDERS.some((state) => state === key.state)) {
+  if (SLOT_HOLDERS.some((state) => state === key.state)) {
     throw new AppError('refused', `Key ${key.identifier} is ${key.state}; only an ended one can be requested again.`);
   }
   return { ...textsOf(key), permissions: key.requestedPermissions };

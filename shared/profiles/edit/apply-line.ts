@@ -3,18 +3,18 @@ import type { Tx } from '../../db/connect.ts';
 import { isSameAddress } from '../../mail/address.ts';
 import type { StoredProfile } from '../field-values.ts';
 import type { StoredRow } from '../record.ts';
-import { type Held, wantedOf } from './merged-row.ts';
+import { type Held, mergedRow } from './merged-row.ts';
 import type { TakenAt } from './name-conflicts.ts';
 import { isNewer, stampOf } from './newer.ts';
 import type { Applied, ApplyOptions, ApplyState, Entry } from './pass.ts';
-import { claimAuthId, claimedNames, claimNames } from './pending-names.ts';
+import { assignAuthId, assignNames, namesWithPending } from './pending-names.ts';
 import type { Refusal } from './refusal.ts';
 import { sizeFault } from './size-check.ts';
 import type { RowWriter } from './write-row.ts';
 
 /**
- * Applies a line that erases nothing. Returns why it can't be, or that its profile is newer; notes in `state` what is
- * written, and in `done` where an address is lost.
+ * Applies a line that is not a deletion. Returns why it is refused, or that its profile is newer. Records in `state` what was
+ * written, and in `done` an address that was lost.
  */
 export function applyLine(
   state: ApplyState,
@@ -23,7 +23,7 @@ export function applyLine(
   options: ApplyOptions,
   done: Applied,
 ): 'imported' | 'newer' | Refusal {
-  const { claims, writer } = state;
+  const { pending, writer } = state;
   const { number, line } = entry;
   const { id } = line;
   const { merge, times, takenAt } = options;
@@ -32,7 +32,7 @@ export function applyLine(
   let held = merge || state.readsFirst || refuseRow !== undefined ? heldOf(state, id) : null;
   if (held !== null && isNewer(held.row.writtenAt, times)) return 'newer';
   const how = { merge, nowMs: times.nowMs, writtenAt: stampOf(times) };
-  let wanted = wantedOf(line, held, how);
+  let wanted = mergedRow(line, held, how);
   if ('reason' in wanted) return wanted;
   const forbidden = refuseRow?.(line.columns, wanted.row, held?.row ?? null) ?? null;
   if (forbidden !== null) return forbidden;
@@ -41,14 +41,14 @@ export function applyLine(
   if (!isNew && held === null) {
     held = heldOf(state, id);
     if (held !== null && isNewer(held.row.writtenAt, times)) return 'newer';
-    wanted = wantedOf(line, held, how);
+    wanted = mergedRow(line, held, how);
     if ('reason' in wanted) return wanted;
   }
   const { row, names } = wanted;
   const isMerged = merge && held !== null;
   const update = isNew ? WRITTEN : updateRow(state, tx, entry, { row, held: held?.row ?? null, isMerged }, options);
   const claim = { id, names, current: held?.names ?? [], line: number, isNew };
-  let differs = claimNames(claims, claim, takenAt) || update.differs;
+  let differs = assignNames(pending, claim, takenAt) || update.differs;
   if (!isMerged || line.links !== undefined) differs = writer.putLinks(id, line.links ?? [], isNew) || differs;
   if (!update.isWritten && (differs || options.confirms)) {
     writer.stamp(id, row.writtenAt);
@@ -58,19 +58,19 @@ export function applyLine(
   return 'imported';
 }
 
-/** Notes that a line has changed its profile, and reports it where the profile has become too large. */
+/** Records that a line changed its profile, and reports the line if the profile became too large. */
 function noteDifference(
-  { claims, sizes, changed }: ApplyState,
+  { pending, sizes, changed }: ApplyState,
   { number, bytes, line }: Entry,
   { row, names, held, isMerged }: { row: StoredProfile; names: number; held: Held | null; isMerged: boolean },
-  { clash }: ApplyOptions,
+  { conflict }: ApplyOptions,
   done: Applied,
 ): void {
   const { id } = line;
   const keptBytes = line.aliases === undefined ? MAX_ALIAS_BYTES * (names - 1) : 0;
   if (isMerged || bytes + keptBytes > sizes.harmlessBytes) {
-    const refusal = sizeFault(sizes, line, claimedNames(claims, id), isMerged);
-    if (refusal !== null) clash({ line: number, id, winner: null, refusal, isForName: false });
+    const refusal = sizeFault(sizes, line, namesWithPending(pending, id), isMerged);
+    if (refusal !== null) conflict({ line: number, id, winner: null, refusal, isForName: false });
   }
   if (line.columns.email === undefined && row.email === null && (held?.row.email ?? null) !== null) done.unaddressed++;
   // One id above the most that is noted is enough: then all profiles count as changed.
@@ -80,33 +80,33 @@ function noteDifference(
 /** The most bytes that an alias takes in an export line: 64 characters of 4 bytes, quotes and a comma. */
 const MAX_ALIAS_BYTES = 259;
 
-function heldOf({ readRow, claims }: ApplyState, id: number): Held | null {
+function heldOf({ readRow, pending }: ApplyState, id: number): Held | null {
   const row = readRow(id);
-  return row === null ? null : { row, names: claimedNames(claims, id) };
+  return row === null ? null : { row, names: namesWithPending(pending, id) };
 }
 
-/** Inserts the row where neither its id nor its auth ID exists yet, which needs no other look at the table. */
+/** Inserts the row unless its id or auth ID exists; for new profiles this needs no other query. */
 function insertRow(writer: RowWriter, row: StoredRow, number: number, takenAt: TakenAt): boolean {
   if (!writer.insert(row)) return false;
   if (row.authId !== null) takenAt.set(`auth:${row.authId}`, number);
   return true;
 }
 
-/** What {@link updateRow} writes: `held` is the row that is there, null where only the auth ID is, in another one. */
+/** The input of {@link updateRow}: `held` is the stored row, null if only the auth ID exists, in another row. */
 type RowUpdate = {
   row: StoredRow;
   held: StoredProfile | null;
   isMerged: boolean;
 };
 
-/** What became of a row: whether it was written, and whether it will differ from before at the end of the pass. */
+/** Whether a row was written, and whether it will differ from before at the end of the pass. */
 type RowOutcome = { isWritten: boolean; differs: boolean };
 
 const WRITTEN: RowOutcome = { isWritten: true, differs: true };
 
-/** Updates the row, or inserts it without an auth ID that another profile has. */
+/** Updates the row, or inserts it without an auth ID that another profile holds. */
 function updateRow(
-  { claims, writer }: ApplyState,
+  { pending, writer }: ApplyState,
   tx: Tx,
   { number, line }: Entry,
   { row, held, isMerged }: RowUpdate,
@@ -115,7 +115,7 @@ function updateRow(
   const wanted = row.authId;
   if (!isMerged || line.columns.authId !== undefined) {
     const claim = { id: line.id, authId: wanted, held: held?.authId ?? null, line: number };
-    row.authId = claimAuthId(claims, claim, takenAt);
+    row.authId = assignAuthId(pending, claim, takenAt);
   }
   const isReplaced = writer.replace(row, held);
   if (isReplaced && held !== null && !isSameAddress(held.email, row.email)) {
@@ -125,6 +125,6 @@ function updateRow(
   if (isReplaced && held !== null && held.banned !== row.banned) {
     onKeys.ban(tx, { profileId: line.id, isBanned: row.banned === 1 }, times.nowMs);
   }
-  // An auth ID that is claimed but not given yet changes the row when the claims are settled.
+  // A pending auth ID changes the row at the end of the pass.
   return { isWritten: isReplaced, differs: isReplaced || row.authId !== wanted };
 }

@@ -6,26 +6,26 @@ import { prepareRowReader } from '../record.ts';
 import { applyLine } from './apply-line.ts';
 import { createNewerCheck, stampOf } from './newer.ts';
 import { type Applied, type ApplyOptions, type ApplyState, countNewer, type Entry, NOTHING_APPLIED } from './pass.ts';
-import { beginClaims, createNameClaims, dropClaims, settleClaims } from './pending-names.ts';
+import { clearPendingNames, createPendingNames, dropPendingNames, settlePendingNames } from './pending-names.ts';
 import type { Refusal } from './refusal.ts';
 import { createSizeCheck } from './size-check.ts';
 import { createRowWriter } from './write-row.ts';
 
-/** Applies lines in their order inside a transaction; returns how many were imported and how many profiles erased. */
+/** Applies lines in order inside a transaction. Returns how many were imported and how many profiles were erased. */
 export type Applier = (tx: Tx, entries: Iterable<Entry>, options: ApplyOptions) => Applied;
 
 /**
- * Prepares the statements of an import. Later lines win over earlier ones. Names and auth IDs that one line gives up are
- * free for all others. A row that exists is updated and never deleted and inserted again, since keys refer to it. The
- * profiles that a pass changes are noted for the caches of other processes. A line after which lookups would show more
- * than `maxShownBytes` of its profile clashes.
+ * Prepares the statements of an import. Later lines override earlier ones. Names and auth IDs that one line gives up are free
+ * for all others. An existing row is updated, never deleted and inserted again, since keys refer to it. The changed profiles
+ * are recorded for the caches of other processes. A line conflicts if lookups would show more than `maxShownBytes` of its
+ * profile.
  */
 export function createApplier(sqlite: Sqlite, maxShownBytes: number): Applier {
   const state: ApplyState = {
     sqlite,
     readRow: prepareRowReader(sqlite),
     writer: createRowWriter(sqlite),
-    claims: createNameClaims(sqlite),
+    pending: createPendingNames(sqlite),
     sizes: createSizeCheck(sqlite, maxShownBytes),
     newer: createNewerCheck(withTables({ $client: sqlite })),
     readsFirst: false,
@@ -37,11 +37,11 @@ export function createApplier(sqlite: Sqlite, maxShownBytes: number): Applier {
 }
 
 function applyLines(state: ApplyState, tx: Tx, entries: Iterable<Entry>, options: ApplyOptions): Applied {
-  const { sqlite, claims } = state;
+  const { sqlite, pending } = state;
   const { times } = options;
   const done: Applied = { ...NOTHING_APPLIED, newerIds: [] };
   Object.assign(state, { anyErased: state.newer.anyErased(times), changed: new Set(), hasStamped: false });
-  beginClaims(claims);
+  clearPendingNames(pending);
   for (const entry of entries) {
     const { id, deleted } = entry.line;
     const outcome = deleted ? applyDeletion(state, tx, id, options) : applyLine(state, tx, entry, options, done);
@@ -49,7 +49,7 @@ function applyLines(state: ApplyState, tx: Tx, entries: Iterable<Entry>, options
     else if (outcome === 'newer') countNewer(done, id);
     else done[outcome]++;
   }
-  settleClaims(claims, options.takenAt, options.clash);
+  settlePendingNames(pending, options.takenAt, options.conflict);
   if (done.deleted > 0) {
     noteErasure(sqlite, times.nowMs);
     options.onKeys.erased(tx, done.deleted, times.nowMs);
@@ -59,18 +59,18 @@ function applyLines(state: ApplyState, tx: Tx, entries: Iterable<Entry>, options
   return done;
 }
 
-/** Erases a profile, which is not to come back with a file that was read before. */
+/** Erases a profile, and records that so that an older file can't bring it back. */
 function applyDeletion(
   state: ApplyState,
   tx: Tx,
   id: number,
   { onKeys, times, confirms }: ApplyOptions,
 ): 'deleted' | 'notThere' | 'newer' | Refusal {
-  const { sqlite, claims, newer } = state;
+  const { sqlite, pending, newer } = state;
   if (newer.isWritten(id, times)) return 'newer';
   const forbidden = onKeys.refuseErasure?.(tx, id, times.nowMs) ?? null;
   if (forbidden !== null) return forbidden;
-  dropClaims(claims, id);
+  dropPendingNames(pending, id);
   const isErased = onKeys.erase(tx, id, times.nowMs);
   if (isErased || confirms) {
     noteErasedProfile(sqlite, id, { atMs: stampOf(times), nowMs: times.nowMs });

@@ -13,17 +13,16 @@ import { parseLine } from './line.ts';
 import type { Loser } from './name-conflicts.ts';
 import type { EffectsOnKeys } from './pass.ts';
 
-/** The fields that are to change, as in a line of an import. */
+/** The fields to change, as in a line of an import. */
 export type Changes = Partial<Record<keyof ExportedProfile, unknown>>;
 
-/** What of a profile is to change; decided in the transaction that changes it. */
+/** Decides what to change of a profile; called in the transaction that changes it. */
 export type Decide = (profile: ExportedProfile) => Changes;
 
 /**
- * Changes a profile by hand, given by its id: what `decide` makes of it goes through the rules of an import's merged line, in the one
- * transaction in which the profile was read; `onKeys` says what follows for its keys. Returns the profile as it is then, as
- * an export line. Throws `not_found`, `usage` for a value that breaks its rule or a field that nobody knows, `refused` for a
- * name or auth ID that another profile holds.
+ * Changes one profile. The result of `decide` is applied like a merging line of an import, in the transaction that read the
+ * profile; `onKeys` handles its keys. Returns the changed profile as an export line. Throws `not_found`, `usage` for an
+ * invalid value or an unknown field, and `refused` for a name or auth ID of another profile.
  */
 export function changeProfile(
   deps: Pick<Deps, 'db' | 'clock' | 'config'>,
@@ -53,24 +52,24 @@ export function changeProfile(
       times: { nowMs: deps.clock.nowMs(), asOfMs: null },
       takenAt: new Map(),
       refuse,
-      clash: refuse,
+      conflict: refuse,
     });
     return reader.line(id);
   });
 }
 
-/** Gives a profile another username; the old one can stay as its first alias. An alias can become the username. */
+/** Changes a profile's username, optionally keeping the old one as the first alias. An alias can become the username. */
 export function renamed(profile: ExportedProfile, username: string, keepOld: boolean): Changes {
   const names = keepOld ? [profile.username, ...profile.aliases] : profile.aliases;
   return { username, aliases: names.filter((name) => foldName(name) !== foldName(username)) };
 }
 
-/** Gives a profile one more alias, as its last. */
+/** Appends an alias. */
 export function withAlias({ aliases }: ExportedProfile, alias: string): Changes {
   return { aliases: [...aliases, alias] };
 }
 
-/** Takes an alias away, however it is spelled. Throws `refused` where the profile has no such alias. */
+/** Removes an alias, compared in folded form. Throws `refused` if the profile has no such alias. */
 export function withoutAlias({ username, aliases }: ExportedProfile, alias: string): Changes {
   const left = aliases.filter((name) => foldName(name) !== foldName(alias));
   if (left.length < aliases.length) return { aliases: left };
@@ -81,7 +80,7 @@ export function withoutAlias({ username, aliases }: ExportedProfile, alias: stri
   );
 }
 
-/** The reasons of an import read on after a line's number; the field names that some begin with stay as they are. */
+/** An import's reason as the beginning of a sentence; a field name at its start keeps its case. */
 function capitalised(reason: string): string {
   return reason.startsWith('the ') ? `T${reason.slice(1)}` : reason;
 }

@@ -1,18 +1,19 @@
-// JavaScriptCore's parser does not say where it found a fault, and its message repeats the text. This finds the place.
+// JavaScriptCore's parser does not report the position of a syntax error, and its message repeats the text, which may be
+// private. This finds the position.
 
-/** Numbers and words. */
+/** Matches a number or literal. */
 const PLAIN_VALUE = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null/y;
 const SPACE = /[ \t\r\n]*/y;
-/** What ends a string, or needs a look. */
+/** Matches a quote, a backslash or a control character. */
 const STRING_STOP = /["\\\p{Cc}]/gu;
 const ESCAPE = /\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})/y;
 
-/** What may come next; `value or ]` and `key or }` just after an opening bracket. */
+/** What is expected next; `value or ]` and `key or }` directly after an opening bracket. */
 type Wanted = 'value' | 'value or ]' | 'key' | 'key or }' | 'colon' | 'comma or end';
 
 /**
- * The place, from 0, of the first character that can't stand where it does in JSON (RFC 8259); the length of the text
- * where it ends too early, and null where nothing is wrong.
+ * The index of the first character that is not valid JSON (RFC 8259), the length of the text if it ends too early, or null if
+ * the text is valid.
  */
 export function jsonFaultAt(text: string): number | null {
   const open: string[] = [];
@@ -35,7 +36,7 @@ export function jsonFaultAt(text: string): number | null {
   return wanted === 'comma or end' && open.length === 0 ? null : text.length;
 }
 
-/** What may follow this bracket, comma or colon; null where it is none, or may not stand here. Keeps `open`. */
+/** What is expected after this bracket, comma or colon, or null if it is none of these or not valid here. Updates `open`. */
 function afterMark(char: string, wanted: Wanted, open: string[]): Wanted | null {
   if (wanted.startsWith('value') && (char === '{' || char === '[')) {
     open.push(char);
@@ -51,7 +52,7 @@ function afterMark(char: string, wanted: Wanted, open: string[]): Wanted | null 
   return 'comma or end';
 }
 
-/** Where the string, number or word that begins here ends; where it is none, the place of the fault. */
+/** The end of the string, number or literal that starts at `at`; if it is invalid, the index of the error. */
 function readValue(text: string, at: number): { end: number; isWhole: boolean } {
   if (text[at] !== '"') {
     const end = endOf(PLAIN_VALUE, text, at);
@@ -68,7 +69,7 @@ function readValue(text: string, at: number): { end: number; isWhole: boolean } 
   }
 }
 
-/** Where what matches here ends; the place itself where nothing does. */
+/** The end of a match at this index, or the index itself if nothing matches. */
 function endOf(pattern: RegExp, text: string, at: number): number {
   pattern.lastIndex = at;
   return pattern.test(text) ? pattern.lastIndex : at;

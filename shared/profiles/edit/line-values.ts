@@ -4,18 +4,18 @@ import type { Kind } from '../field-kinds.ts';
 import { LINK_LIST, type Stored, type StoredLink } from '../field-values.ts';
 import { authIdFault, foldName, nameFault } from '../name.ts';
 
-// Readers of one value of an import line: each returns what is stored, or throws a LineFault that names the field and the
-// rule and never repeats the value, which may be private.
+// Parsers of single values of an import line. Each returns what is stored, or throws a LineFault with the field and the rule,
+// without the value, which may be private.
 
-/** A username or an alias with the form it is compared in. */
+/** A username or an alias with its folded form. */
 export type Name = { name: string; folded: string };
 
 /** How deep `customize` and `discordClean` may be nested, themselves included. */
 export const MAX_DEPTH = 64;
 
-/** Why a line is left out; caught where the line is parsed, so it never reaches a person as an error. */
+/** Why a line is refused; always caught by the parser of the line. */
 export class LineFault extends Error {
-  /** `what` is the field with its place (`links[2].name`) or words for a part of it; `detail` differs from line to line. */
+  /** `what` is the field with its index (`links[2].name`) or describes a part of it; `detail` differs between lines. */
   constructor(
     readonly what: string,
     readonly rule: string,
@@ -26,7 +26,7 @@ export class LineFault extends Error {
   }
 }
 
-/** A text that the database and JSON carry back unchanged. */
+/** A text that survives a round trip through the database and JSON unchanged. */
 function readText(field: string, value: unknown): string {
   if (typeof value !== 'string') throw new LineFault(field, 'must be a string');
   if (!value.isWellFormed() || value.includes('\0')) {
@@ -101,19 +101,19 @@ export function readList<T>(field: string, value: unknown, read: (field: string,
   return value.map((item, index) => read(`${field}[${index}]`, item));
 }
 
-/** The badges, as compact JSON text. Names of fields that a badge should not have go to `unknown`. */
+/** The badges, as compact JSON text. Names of unknown fields are added to `unknown`. */
 function readBadges(field: string, value: unknown, unknown: string[]): string {
   return JSON.stringify(readList(field, value, (at, badge) => readBadge(at, badge, unknown)));
 }
 
-/** A badge. Names of fields it should not have go to `unknown`. */
+/** A badge. Names of unknown fields are added to `unknown`. */
 function readBadge(field: string, value: unknown, unknown: string[]): { name: string; enabled: boolean } {
   const badge = readObject(field, value);
   noteUnknown(badge, BADGE_FIELDS, 'badges', unknown);
   return { name: readText(`${field}.name`, badge.name), enabled: readFlag(`${field}.enabled`, badge.enabled) };
 }
 
-/** A link; a field that is null or missing is stored as null. Names of fields it should not have go to `unknown`. */
+/** A link; a missing field is stored as null. Names of unknown fields are added to `unknown`. */
 export function readLink(field: string, value: unknown, unknown: string[]): StoredLink {
   const given = readObject(field, value);
   noteUnknown(given, LINK_NAMES, 'links', unknown);
@@ -135,7 +135,7 @@ function readAssets(field: string, value: unknown): string {
   return JSON.stringify(assets);
 }
 
-/** Any JSON object, as compact JSON text. Refused is what would not come back as it went in. */
+/** Any JSON object, as compact JSON text. Values that would not survive the round trip are refused. */
 function readOpenObject(field: string, value: unknown): string {
   checkOpen(field, readObject(field, value), 1);
   return JSON.stringify(value);
@@ -175,10 +175,10 @@ function checkNumber(field: string, value: number): void {
   }
 }
 
-/** The kinds whose values are stored in one column and need nothing else of the line. */
+/** The kinds whose values are stored in one column, independent of the rest of the line. */
 type PlainKind = Exclude<Kind, 'uid' | 'name' | 'names' | 'links'>;
 
-/** How each kind of value is read: what comes back is what the column holds. */
+/** The parser of each kind of value; it returns what the column stores. */
 export const READ_VALUE: { [K in PlainKind]: (field: string, value: unknown, unknown: string[]) => Stored<K> } = {
   authId: readAuthId,
   email: readEmail,
@@ -196,5 +196,5 @@ export const READ_VALUE: { [K in PlainKind]: (field: string, value: unknown, unk
 const LINK_READERS = LINK_LIST.map(({ name, kind, nullable }) => ({ name, nullable, read: READ_VALUE[kind] }));
 const LINK_NAMES: ReadonlySet<string> = new Set(LINK_LIST.map(({ name }) => name));
 
-/** All fields null: a copy of it costs less than adding the fields one by one. */
+/** A link with all fields null; copying it is faster than adding the fields one by one. */
 const NO_LINK = Object.fromEntries(LINK_LIST.map(({ name }) => [name, null]));

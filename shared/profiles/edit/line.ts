@@ -15,25 +15,25 @@ import {
 import { isUnsafeLink } from './link-scheme.ts';
 import { type Refusal, refusalOfFault } from './refusal.ts';
 
-/** The most bytes a line may have, its line end left out (1 MiB). */
+/** The maximum length of a line in bytes, without its line ending (1 MiB). */
 export const MAX_LINE_BYTES = 1_048_576;
 
-/** A checked line: what it sets, and the names of the fields that nobody knows. Absent is undefined. */
+/** A validated line: the fields that it sets, undefined if absent, and the names of unknown fields. */
 export type ProfileLine = {
   id: number;
-  /** Whether the line erases the profile; nothing else in it counts then. */
+  /** Whether the line erases the profile; everything else in it is ignored then. */
   deleted: boolean;
   username: Name | undefined;
   aliases: Name[] | undefined;
   columns: Partial<ProfileColumns>;
-  /** Without those of a scheme that acts in pages (`isUnsafeLink`). */
+  /** Without those of an unsafe scheme (`isUnsafeLink`). */
   links: StoredLink[] | undefined;
   unknown: string[];
-  /** How many links were left out for their scheme. */
+  /** How many links were dropped because of their scheme. */
   droppedLinks: number;
 };
 
-/** Why a line is left out, and the id that it has, null where that can't be read. */
+/** Why a line is refused, and its id, null if it can't be read. */
 export type LineRefusal = Refusal & { id: number | null };
 
 type Reader = (line: ProfileLine, value: unknown, field: string) => void;
@@ -68,7 +68,7 @@ const READERS = new Map<string, Reader>([
     'links',
     (line, value, field) => {
       const links = readList(field, value, (at, link) => readLink(at, link, line.unknown));
-      // Mostly there is none to drop, and the list need not be copied.
+      // Usually there is none to drop, so the list need not be copied.
       line.links = links.some(isUnsafe) ? links.filter((link) => !isUnsafe(link)) : links;
       line.droppedLinks = links.length - line.links.length;
     },
@@ -84,9 +84,9 @@ function columnReader(name: keyof ProfileColumns, read: (typeof READ_VALUE)[keyo
 }
 
 /**
- * Checks one line of JSON Lines against the rules for profiles (docs/profiles.md). `username` may be missing where
- * `merge` says so; everything else that is absent stays undefined, for its default is the importer's matter. Of a field
- * that is given twice the last counts, as `JSON.parse` has it.
+ * Validates one line of JSON Lines against the rules for profiles (docs/profiles.md). `username` may be absent with `merge`.
+ * Other absent fields stay undefined: the importer fills in their defaults. If a field is given twice, the last one counts, as
+ * in `JSON.parse`.
  */
 export function parseLine(text: string, merge: boolean): ProfileLine | LineRefusal {
   let fields: Record<string, unknown> = {};
@@ -113,7 +113,7 @@ export function parseLine(text: string, merge: boolean): ProfileLine | LineRefus
   }
 }
 
-/** The line that erases the profile with this id. */
+/** A line that erases the profile with this id. */
 export function deletionOf(id: number): ProfileLine {
   return emptyLine(id, true);
 }
@@ -135,7 +135,7 @@ function isUid(value: unknown): value is number {
   return Number.isSafeInteger(value) && (value as number) >= 1;
 }
 
-/** The fault of the first alias that is, as compared, the username or an earlier alias; null where there is none. */
+/** The fault of the first alias that equals the username or an earlier alias in folded form, or null. */
 export function nameGivenTwice(username: Name | undefined, aliases: readonly Name[]): LineFault | null {
   if (aliases.length === 0) return null;
   const seen = new Set(username === undefined ? [] : [username.folded]);
@@ -155,7 +155,7 @@ function parseJson(text: string): unknown {
   } catch {
     // The parser's own message repeats the text, which may be private.
     const at = jsonFaultAt(text);
-    // Valid JSON may still be nested deeper than the parser can go.
+    // Valid JSON may be nested too deeply for the parser.
     const place = at === null ? '' : ` (column ${codePoints(text.slice(0, at)) + 1})`;
     throw new LineFault('the line', 'is not valid JSON', place);
   }

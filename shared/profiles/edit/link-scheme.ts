@@ -1,15 +1,15 @@
-/** Most links; none of these can be of another scheme. */
+/** Matches most links, so that they need no closer look. */
 const PLAIN = /^https?:/;
 
-/** Browsers leave out some of these wherever they stand, and others where an address begins. */
+/** Browsers ignore some control characters anywhere in a URL, and others at its start. */
 const CONTROL = /\p{Cc}/gu;
 
-/** Schemes that run or show what the address itself holds, in the page that the link stands in. */
+/** Schemes that run or show the content of the URL itself, in the page with the link. */
 const UNSAFE = /^(javascript|vbscript|data):/i;
 
 /**
- * Whether the address of a link is of the scheme `javascript:`, `vbscript:` or `data:`, read as browsers read it
- * (https://url.spec.whatwg.org/#concept-basic-url-parser). Clients put links into pages, where such a link would act.
+ * Whether a URL has the scheme `javascript:`, `vbscript:` or `data:`, parsed as browsers do
+ * (https://url.spec.whatwg.org/#concept-basic-url-parser). Clients put links into pages, where such a link would run a script.
  */
 export function isUnsafeLink(address: string): boolean {
   return !PLAIN.test(address) && UNSAFE.test(address.replace(CONTROL, '').trimStart());

@@ -4,18 +4,18 @@ import { nameGivenTwice, type ProfileLine } from './line.ts';
 import type { Name } from './line-values.ts';
 import { type Refusal, refusalOfFault } from './refusal.ts';
 
-/** A profile as it is before a line: its row, and the names that it has or claims, the username first. */
+/** A profile before a line is applied: its row, and its names with the pending ones, the username first. */
 export type Held = { row: StoredRow; names: StoredName[] };
 
-/** What a line wants a profile to be: its row, and its names, the username first. */
+/** A profile as a line describes it: its row, and its names, the username first. */
 export type Wanted = { row: StoredRow; names: readonly Name[] };
 
 /**
- * What a line wants for its profile, which is `held` before, or null where there is none; or why it can't have that. With
- * `merge` only what the line has is changed, otherwise the fields that it lacks get their defaults or, where the table of
- * fields says so, stay as they are. `nowMs` is the time of the import, `writtenAt` the one that is stored with the row.
+ * Merges a line with its profile (`held`, null if there is none), or returns why the line is refused. With `merge`, only the
+ * fields of the line change; otherwise absent fields get their defaults or, if `isKept` is set for them, stay as they are.
+ * `nowMs` is the time of the import, `writtenAt` the time that is stored with the row.
  */
-export function wantedOf(
+export function mergedRow(
   line: ProfileLine,
   held: Held | null,
   { merge, nowMs, writtenAt }: { merge: boolean; nowMs: number; writtenAt: number },
@@ -31,7 +31,7 @@ export function wantedOf(
     };
   }
   const aliases = line.aliases ?? (held === null ? [] : keptAliases(held, username, merge));
-  // Names that all stand in the line were compared when it was read.
+  // If the line has all names, they were compared when it was parsed.
   const isMixed = line.username === undefined || line.aliases === undefined;
   const twice = isMixed ? nameGivenTwice(username, aliases) : null;
   if (twice !== null) return refusalOfFault(twice, 'aliases');
@@ -41,7 +41,7 @@ export function wantedOf(
   return { row: Object.assign(row, line.columns), names: [username, ...aliases] };
 }
 
-/** An alias that became the username is no alias any more. Where a line merges, that has to be said. */
+/** The stored aliases; a replacing line drops the one that became the username, a merging line must do so itself. */
 function keptAliases({ names }: Held, username: Name, merge: boolean): Name[] {
   const aliases = names.slice(1);
   return merge ? aliases : aliases.filter(({ folded }) => folded !== username.folded);

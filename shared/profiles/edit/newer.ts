@@ -3,31 +3,31 @@ import type { Db } from '../../db/connect.ts';
 import { erasedProfiles, profiles } from '../../db/schema/profiles.ts';
 
 /**
- * The time of a transaction, and the one at which an import's data was read (`--as-of`), null where nobody said; both in
- * milliseconds since 1970.
+ * The time of a transaction, and the time at which an import's data was read (`--as-of`, null if not given), in milliseconds
+ * since 1970.
  */
 export type Times = { nowMs: number; asOfMs: number | null };
 
 /**
- * Whether what was written at a time is newer than an import's data. A time after the present one is of a clock that was
- * ahead, and counts as none.
+ * Whether a row that was written at this time is newer than an import's data. A time in the future comes from a clock that was
+ * ahead, and is ignored.
  */
 export function isNewer(writtenAtMs: number, { nowMs, asOfMs }: Times): boolean {
   return asOfMs !== null && writtenAtMs > asOfMs && writtenAtMs <= nowMs;
 }
 
-/** The time that a transaction stamps what it writes with: lines count as written when their data was read. */
+/** The time that is stored with rows written by a transaction: that at which their data was read, if it is known. */
 export function stampOf({ nowMs, asOfMs }: Times): number {
   return asOfMs ?? nowMs;
 }
 
-/** Finds out whether profiles were written or erased after an import's data was read. Ask inside a transaction. */
+/** Checks whether profiles were written or erased after an import's data was read. Call inside a transaction. */
 export type NewerCheck = {
-  /** Whether any profile was erased since; mostly none was, and then single ones need not be looked up. */
+  /** Whether any profile was erased since; if none was, which is usual, single ones need not be looked up. */
   anyErased: (times: Times) => boolean;
-  /** Whether the profile with this id was erased since, be it here again or not. */
+  /** Whether the profile with this id was erased since, even if it exists again. */
   isErased: (id: number, times: Times) => boolean;
-  /** Whether the profile with this id is here and was written since. */
+  /** Whether the profile with this id exists and was written since. */
   isWritten: (id: number, times: Times) => boolean;
 };
 

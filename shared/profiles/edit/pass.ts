@@ -2,35 +2,35 @@ import type { Sqlite, Tx } from '../../db/connect.ts';
 import type { ProfileColumns, StoredProfile } from '../field-values.ts';
 import type { StoredRow } from '../record.ts';
 import type { ProfileLine } from './line.ts';
-import type { Clash, Loser, TakenAt } from './name-conflicts.ts';
+import type { Loser, NameConflict, TakenAt } from './name-conflicts.ts';
 import type { NewerCheck, Times } from './newer.ts';
-import type { NameClaims } from './pending-names.ts';
+import type { PendingNames } from './pending-names.ts';
 import type { Refusal } from './refusal.ts';
 import type { SizeCheck } from './size-check.ts';
 import type { RowWriter } from './write-row.ts';
 
-// A pass is the application of some lines in one transaction.
+// A pass applies some lines in one transaction.
 
-/** A line that was checked, its number in the file and its length in bytes. */
+/** A validated line, its number in the file and its length in bytes. */
 export type Entry = { number: number; bytes: number; line: ProfileLine };
 
-/** What a pass did. */
+/** The counts of a pass. */
 export type Applied = {
-  /** Lines that went in. */
+  /** Lines that were applied. */
   imported: number;
-  /** Profiles that were erased, those that were not there, and those that lost the address that their line lacks. */
+  /** Profiles that were erased, deletions of profiles that did not exist, and profiles whose line dropped their address. */
   deleted: number;
   notThere: number;
   unaddressed: number;
-  /** Lines that were left out, because their profile was written or erased here after their data was read. */
+  /** Lines that were skipped, because their profile was written or erased here after their data was read. */
   newer: number;
-  /** The profiles of the first ten of these. */
+  /** The ids of the first ten of their profiles. */
   newerIds: number[];
 };
 
 const MAX_NEWER_IDS = 10;
 
-/** What two passes did, one after the other. */
+/** The sum of two passes. */
 export function addApplied(first: Applied, second: Applied): Applied {
   return {
     imported: first.imported + second.imported,
@@ -42,7 +42,7 @@ export function addApplied(first: Applied, second: Applied): Applied {
   };
 }
 
-/** What a pass without lines did. */
+/** The counts of a pass without lines. */
 export const NOTHING_APPLIED: Readonly<Applied> = {
   imported: 0,
   deleted: 0,
@@ -52,30 +52,30 @@ export const NOTHING_APPLIED: Readonly<Applied> = {
   newerIds: [],
 };
 
-/** Counts a line that was left out for what was written or erased here. */
+/** Counts a line that was skipped because its profile is newer. */
 export function countNewer(done: Applied, id: number): void {
   done.newer++;
   if (done.newerIds.length < MAX_NEWER_IDS && !done.newerIds.includes(id)) done.newerIds.push(id);
 }
 
 /**
- * What an import does to the keys of profiles and writes to the log, inside its transaction. It is handed in, because this
- * room knows neither (`effectsOnKeys` in shared/erasure).
+ * What an import does to keys and writes to the log, inside its transaction. The caller passes it in (`effectsOnKeys` in
+ * shared/erasure), because profiles are below keys.
  */
 export type EffectsOnKeys = {
-  /** Erases the profile with this id, with everything that belongs to it. Returns whether there was such a profile. */
+  /** Erases the profile with this id and everything that belongs to it. Returns whether it existed. */
   erase: (tx: Tx, id: number, nowMs: number) => boolean;
-  /** Called once in a transaction that has erased profiles: how many. */
+  /** Called once in a transaction that erased profiles, with their number. */
   erased: (tx: Tx, count: number, nowMs: number) => void;
-  /** Called where a profile's e-mail address becomes another one, or none; `formerEmail` is the one that it had. */
+  /** Called when a profile's e-mail address is changed or removed; `formerEmail` is the one it had. */
   readdress: (tx: Tx, change: { profileId: number; formerEmail: string }, nowMs: number) => void;
-  /** Called where a profile that is there is banned, or where its ban is lifted. */
+  /** Called when an existing profile is banned or its ban is lifted. */
   ban: (tx: Tx, change: { profileId: number; isBanned: boolean }, nowMs: number) => void;
-  /** Called before a profile is erased: why whoever imports may not do that, or null. Absent where anything may be erased. */
+  /** Called before a profile is erased: returns why the importer may not, or null. Absent if it may erase any profile. */
   refuseErasure?: (tx: Tx, id: number, nowMs: number) => Refusal | null;
   /**
-   * Called with the columns of a line, the row that it wants and the one that is there (null where none is), before it is
-   * written; may change the wanted row, or return why whoever imports may not have that. Absent where all rows are allowed.
+   * Called before a row is written, with the columns of the line, the merged row, and the stored row or null. May change the
+   * merged row, or return why the importer may not write it. Absent if the importer may write any row.
    */
   refuseRow?: (columns: Partial<ProfileColumns>, wanted: StoredProfile, held: StoredProfile | null) => Refusal | null;
 };
@@ -86,33 +86,33 @@ export type ApplyOptions = {
   onKeys: EffectsOnKeys;
   /** `nowMs`, read inside the transaction, is for `createdAt` and for the history of keys. */
   times: Times;
-  /** Whether a line that changes nothing counts as written too, since whoever sends it knows that it is so. */
+  /** Whether a line that changes nothing also renews the time of its row, since its sender confirms that it is current. */
   confirms: boolean;
-  /** Stores which line took which name: a map, or a table where there may be too many for memory. */
+  /** Records which line took which name: a map, or a table if there may be too many for memory. */
   takenAt: TakenAt;
   /** Called for a line that can't be applied; the pass goes on without it. */
   refuse: (loser: Loser) => void;
-  /** Called for a line that was applied and clashes; the caller must roll the pass back. */
-  clash: (clash: Clash) => void;
+  /** Called for a line that was applied and conflicts: the caller must roll the pass back. */
+  conflict: (conflict: NameConflict) => void;
 };
 
-/** What applying lines works with, prepared once for many passes. */
+/** The state of an applier, prepared once for many passes. */
 export type ApplyState = {
   readonly sqlite: Sqlite;
   readonly readRow: (id: number) => StoredRow | null;
   readonly writer: RowWriter;
-  readonly claims: NameClaims;
+  readonly pending: PendingNames;
   readonly sizes: SizeCheck;
   readonly newer: NewerCheck;
   /**
-   * Whether the next line's row is read before anything is written. Where one profile was in the database already, the next
-   * one probably is too, and then reading it first is cheaper than trying to insert it.
+   * Whether the next line's row is read before anything is written: if one profile existed, the next one probably does too, and
+   * reading it first is cheaper than trying to insert it.
    */
   readsFirst: boolean;
-  /** In the present pass: whether a profile was erased after the import's data was read. */
+  /** In the current pass: whether any profile was erased after the import's data was read. */
   anyErased: boolean;
-  /** In the present pass: the profiles that lookups show in another way now. */
+  /** In the current pass: the profiles whose public fields changed. */
   changed: Set<number>;
-  /** In the present pass: whether something else was written. */
+  /** In the current pass: whether anything else was written. */
   hasStamped: boolean;
 };

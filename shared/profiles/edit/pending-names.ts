@@ -1,29 +1,29 @@
 import type { Sqlite } from '../../db/connect.ts';
 import { createProfileReader, type StoredName } from '../record.ts';
 import type { Name } from './line-values.ts';
-import { type Clash, laterOf, type TakenAt } from './name-conflicts.ts';
+import { laterOf, type NameConflict, type TakenAt } from './name-conflicts.ts';
 import { heldByOther } from './refusal.ts';
 
-// A pass is the application of some lines in one transaction. A name or auth ID that a line gives up is free for every
-// other line of the pass, also for earlier ones. So a line that claims what another profile has is not refused at once: its
-// claim is stored in a temporary table, and settled when all lines were applied.
+// A pass applies some lines in one transaction. A name or auth ID that a line gives up is free for every other line of the
+// pass, even an earlier one. So a line that wants what another profile holds is not refused at once: what it wants is pending,
+// in a temporary table, until all lines have been applied.
 
-/** The names and auth IDs that lines of a pass claim and could not be given yet. */
-export type NameClaims = {
+/** The names and auth IDs that lines of a pass want and that other profiles still held. */
+export type PendingNames = {
   readonly sqlite: Sqlite;
   readonly reader: ReturnType<typeof createProfileReader>;
   readonly statements: ReturnType<typeof prepareStatements>;
-  /** Whether any claim on a name was stored; mostly none is, and then the temporary table need not be read. */
+  /** Whether any name is pending; usually none is, and the temporary table need not be read. */
   anyNames: boolean;
-  /** Whether any claim on an auth ID was stored. */
+  /** Whether any auth ID is pending. */
   anyAuth: boolean;
 };
 
-/** The auth ID that a line wants for a profile; `held` is the one that stands in the profile's row. */
-export type AuthClaim = { id: number; authId: string | null; held: string | null; line: number };
+/** The auth ID that a line wants for a profile; `held` is the one in the profile's row. */
+export type AuthIdAssignment = { id: number; authId: string | null; held: string | null; line: number };
 
 /** The names that a line wants for a profile, the username first. */
-export type NamesClaim = {
+export type NamesAssignment = {
   id: number;
   names: readonly Name[];
   current: readonly StoredName[];
@@ -34,7 +34,7 @@ export type NamesClaim = {
 type WaitingName = StoredName & { id: number; line: number };
 type WaitingAuth = { id: number; authId: string; line: number };
 
-// Temporary tables are on disk where they are large, roll back with the transaction, and vanish with the connection.
+// SQLite moves large temporary tables to disk, rolls them back with the transaction, and drops them with the connection.
 const TABLES = [
   'DROP TABLE IF EXISTS temp.waiting_names',
   'DROP TABLE IF EXISTS temp.waiting_auth',
@@ -44,8 +44,8 @@ const TABLES = [
   'CREATE INDEX temp.waiting_auth_id ON waiting_auth (id)',
 ];
 
-/** Creates the temporary tables and prepares the statements on a connection, which can have one such object at a time. */
-export function createNameClaims(sqlite: Sqlite): NameClaims {
+/** Creates the temporary tables and prepares the statements. A connection can have one such object at a time. */
+export function createPendingNames(sqlite: Sqlite): PendingNames {
   for (const table of TABLES) sqlite.run(table);
   const reader = createProfileReader(sqlite);
   return { sqlite, reader, statements: prepareStatements(sqlite), anyNames: false, anyAuth: false };
@@ -77,88 +77,92 @@ function prepareStatements(sqlite: Sqlite) {
   };
 }
 
-/** Begins a pass: removes the claims that an earlier pass has left. */
-export function beginClaims(claims: NameClaims): void {
-  claims.anyNames = false;
-  claims.anyAuth = false;
-  claims.sqlite.run('DELETE FROM temp.waiting_names');
-  claims.sqlite.run('DELETE FROM temp.waiting_auth');
+/** Removes what an earlier pass left pending; called when a pass begins. */
+export function clearPendingNames(pending: PendingNames): void {
+  pending.anyNames = false;
+  pending.anyAuth = false;
+  pending.sqlite.run('DELETE FROM temp.waiting_names');
+  pending.sqlite.run('DELETE FROM temp.waiting_auth');
 }
 
-/** The names that a profile has or claims, in order, the username first. */
-export function claimedNames({ reader, statements, anyNames }: NameClaims, id: number): StoredName[] {
+/** The names that a profile has, and those pending for it, in order, the username first. */
+export function namesWithPending({ reader, statements, anyNames }: PendingNames, id: number): StoredName[] {
   const held = reader.names(id);
   return anyNames ? [...held, ...statements.namesAwaitedBy.all(id)].sort((a, b) => a.position - b.position) : held;
 }
 
 /**
- * Gives a profile these names instead of `current`, those that it has or claims; a name that another profile has is
- * claimed. Returns whether that changes anything.
+ * Replaces `current`, the names that a profile has or that are pending for it. A name that another profile holds becomes
+ * pending. Returns whether anything changed.
  */
-export function claimNames(
-  claims: NameClaims,
-  { id, names, current, line, isNew }: NamesClaim,
+export function assignNames(
+  pending: PendingNames,
+  { id, names, current, line, isNew }: NamesAssignment,
   takenAt: TakenAt,
 ): boolean {
-  const { reader, statements } = claims;
+  const { reader, statements } = pending;
   if (sameNames(current, names)) return false;
-  // A name that the profile keeps is not taken by this line: the profile has had it since before.
+  // The profile had the names that it keeps before the pass, so no conflict may be blamed on this line.
   const kept = new Set(isNew ? [] : reader.names(id).map(({ folded }) => folded));
   if (!isNew) statements.clearNames.run(id);
-  if (claims.anyNames) statements.dropNames.run(id);
+  if (pending.anyNames) statements.dropNames.run(id);
   for (const [position, { folded, name }] of names.entries()) {
     if (statements.addName.run(folded, id, position, name).changes === 0) {
       statements.awaitName.run(id, folded, name, position, line);
-      claims.anyNames = true;
+      pending.anyNames = true;
     } else if (!kept.has(folded)) takenAt.set(`name:${folded}`, line);
   }
   return true;
 }
 
-/** Returns what to store in the profile's row now: the auth ID, or null while another profile has it; then it is claimed. */
-export function claimAuthId(
-  claims: NameClaims,
-  { id, authId, held, line }: AuthClaim,
+/** Returns what to store in the profile's row: the auth ID, or null if another profile holds it, which makes it pending. */
+export function assignAuthId(
+  pending: PendingNames,
+  { id, authId, held, line }: AuthIdAssignment,
   takenAt: TakenAt,
 ): string | null {
-  const { statements } = claims;
-  if (claims.anyAuth) statements.dropAuth.run(id);
+  const { statements } = pending;
+  if (pending.anyAuth) statements.dropAuth.run(id);
   if (authId === null || authId === held) return authId;
   const holder = statements.authHolder.get(authId);
   if (holder === null) takenAt.set(`auth:${authId}`, line);
   if (holder === null || holder.id === id) return authId;
   statements.awaitAuth.run(id, authId, line);
-  claims.anyAuth = true;
+  pending.anyAuth = true;
   return null;
 }
 
-/** Removes the claims of a profile that is erased. */
-export function dropClaims({ anyNames, anyAuth, statements }: NameClaims, id: number): void {
+/** Drops what is pending for a profile that is erased. */
+export function dropPendingNames({ anyNames, anyAuth, statements }: PendingNames, id: number): void {
   if (anyNames) statements.dropNames.run(id);
   if (anyAuth) statements.dropAuth.run(id);
 }
 
-/** Ends a pass: gives each claim what is free by now, in the order of the claims, and reports the others as clashes. */
-export function settleClaims(
-  { anyNames, anyAuth, statements }: NameClaims,
+/** Assigns the pending names and auth IDs that are free by now, oldest first, and reports the others as conflicts. */
+export function settlePendingNames(
+  { anyNames, anyAuth, statements }: PendingNames,
   takenAt: TakenAt,
-  onClash: (clash: Clash) => void,
+  onConflict: (conflict: NameConflict) => void,
 ): void {
   if (anyAuth) {
     for (const waiting of statements.waitingAuth.iterate()) {
-      const clash = settleAuth(statements, waiting, takenAt);
-      if (clash !== null) onClash(clash);
+      const conflict = settleAuth(statements, waiting, takenAt);
+      if (conflict !== null) onConflict(conflict);
     }
   }
   if (anyNames) {
     for (const waiting of statements.waitingNames.iterate()) {
-      const clash = settleName(statements, waiting, takenAt);
-      if (clash !== null) onClash(clash);
+      const conflict = settleName(statements, waiting, takenAt);
+      if (conflict !== null) onConflict(conflict);
     }
   }
 }
 
-function settleName(statements: NameClaims['statements'], waiting: WaitingName, takenAt: TakenAt): Clash | null {
+function settleName(
+  statements: PendingNames['statements'],
+  waiting: WaitingName,
+  takenAt: TakenAt,
+): NameConflict | null {
   const { id, line, folded, name } = waiting;
   if (statements.addName.run(folded, id, waiting.position, name).changes > 0) {
     takenAt.set(`name:${folded}`, line);
@@ -172,10 +176,10 @@ function settleName(statements: NameClaims['statements'], waiting: WaitingName, 
 }
 
 function settleAuth(
-  statements: NameClaims['statements'],
+  statements: PendingNames['statements'],
   { id, authId, line }: WaitingAuth,
   takenAt: TakenAt,
-): Clash | null {
+): NameConflict | null {
   const holder = statements.authHolder.get(authId);
   if (holder === null) {
     statements.setAuth.run(authId, id);

@@ -1,10 +1,10 @@
 import type { LineFault } from './line-values.ts';
 
-/** Why a line is left out. Holds nothing private. */
+/** Why a line is refused, without private data. */
 export type Refusal = {
-  /** The field, with its place where it is a list: `links[2].name`; null where it is the whole line. */
+  /** The field, with its index in a list: `links[2].name`; null for the whole line. */
   field: string | null;
-  /** Reads on after `line 7: `, and names the field where there is one. */
+  /** Continues `line 7: `, and names the field if there is one. */
   reason: string;
   /** The same without what differs from line to line, so that lines can be counted by it. */
   sum: string;
@@ -15,7 +15,7 @@ export function wholeLine(reason: string, sum = reason): Refusal {
   return { field: null, reason, sum };
 }
 
-/** The refusal of a field that breaks its rule; `field` is the one that was read, null where none was. */
+/** The refusal of an invalid field; `field` is the one that was being parsed, or null. */
 export function refusalOfFault({ what, rule, message }: LineFault, field: string | null): Refusal {
   // "each text in customize" is no field.
   const named = field === null || what.startsWith(field) ? what : field;
@@ -26,7 +26,7 @@ export function refusalOfFault({ what, rule, message }: LineFault, field: string
   };
 }
 
-/** The refusal of a line whose profile has an earlier line that waits for a name, where no more lines can wait behind it. */
+/** Refuses a line when an earlier line of its profile waits for a name and no more lines can be deferred. */
 export const WAITS_BEHIND = wholeLine(
   'an earlier line of the same profile waits for a name, and no more lines can wait',
 );
@@ -41,7 +41,7 @@ export function sumOfHeld(reason: string): string | null {
   return what === 'authId' ? AUTH_ID_SUM : NAME_SUM;
 }
 
-/** The refusal of a name (position 0 is the username) or, without a position, of an auth ID that another profile has. */
+/** The refusal of a name (position 0 is the username) or, without `name`, of an auth ID that another profile holds. */
 export function heldByOther(holder: number, name?: { name: string; position: number }): Refusal {
   if (name === undefined) {
     return {

@@ -5,21 +5,21 @@ import { createProfileReader, type StoredName } from '../record.ts';
 import { MAX_LINE_BYTES, type ProfileLine } from './line.ts';
 import { type Refusal, wholeLine } from './refusal.ts';
 
-/** What finding profiles that are too large works with, prepared once for many lines. */
+/** Checks the size of profiles, prepared once for many lines. */
 export type SizeCheck = {
   readonly reader: ReturnType<typeof createProfileReader>;
-  /** How many bytes lookups show of the profile with this id. */
+  /** The size of the profile with this id in the answer of a lookup, in bytes. */
   readonly shownSizeOf: (id: number) => number;
-  /** How many of these bytes a profile may have. */
+  /** The maximum of that size, in bytes. */
   readonly maxShownBytes: number;
-  /** A line of at most this many bytes that replaces a whole profile can't make it too large. */
+  /** A replacing line of at most this many bytes can't make a profile too large. */
   readonly harmlessBytes: number;
 };
 
-/** A line is larger when all its fields are written out and its numbers in full, but never eight times as large. */
+/** How much larger a line can become when all its fields and numbers are written out. */
 const MAX_GROWTH = 8;
 
-/** Prepares the check for a connection; `maxShownBytes` is the most that lookups may show of a profile. */
+/** Prepares the check for a connection; `maxShownBytes` is the maximum size of a profile in a lookup's answer. */
 export function createSizeCheck(sqlite: Sqlite, maxShownBytes: number): SizeCheck {
   return {
     reader: createProfileReader(sqlite),
@@ -30,8 +30,8 @@ export function createSizeCheck(sqlite: Sqlite, maxShownBytes: number): SizeChec
 }
 
 /**
- * Why the profile of a line that was applied is too large to be exported or shown; null where it is not. `names` are the
- * names that the profile has or claims, the username first. `isMerged` tells whether the line changed only some fields.
+ * Why the profile of an applied line is too large to be exported or shown, or null. `names` are the profile's names with the
+ * pending ones, the username first. `isMerged` says whether the line changed only some fields.
  */
 export function sizeFault(
   { reader, shownSizeOf, maxShownBytes }: SizeCheck,
@@ -43,7 +43,7 @@ export function sizeFault(
   const text = reader.line(id, names.slice(1));
   const bytes = Buffer.byteLength(text);
   if (bytes > MAX_LINE_BYTES) return wholeLine('the profile would take a line of more than 1 MiB when exported');
-  // The line holds all that is shown, and more. So where the line is small enough, what is shown is small enough too.
+  // The line contains all public fields, so if it is small enough, they are too.
   if (bytes <= maxShownBytes || (isMerged && !mayShowMore(line))) return null;
   const shownBytes = shownSizeOf(id);
   if (shownBytes <= maxShownBytes) return null;
@@ -54,12 +54,12 @@ export function sizeFault(
   );
 }
 
-/** The public fields that can be of any length; the lengths of all others are bounded. */
+/** The public fields of unbounded length. */
 const LONG_FIELDS = SETTABLE_LIST.filter(({ isPublic, form }) => isPublic && (form === 'text' || form === 'json'));
 
 /**
- * Whether a merged line may make lookups show more of its profile. Without this question, a profile that is too large
- * already could be neither banned nor renamed.
+ * Whether a merging line can enlarge the public part of its profile. Without this check, a profile that is already too large
+ * could be neither banned nor renamed.
  */
 function mayShowMore({ columns, links }: ProfileLine): boolean {
   return links !== undefined || LONG_FIELDS.some(({ name }) => columns[name] !== undefined);

@@ -2,25 +2,25 @@ import type { Sqlite } from '../../db/connect.ts';
 import { COLUMN_LIST, LINK_LIST, type StoredLink, type StoredProfile } from '../field-values.ts';
 import { createProfileReader, type StoredRow } from '../record.ts';
 
-/** Writes the rows of profiles and their links, no more of them than differ. */
+/** Writes those rows of profiles and links that differ. */
 export type RowWriter = {
-  /** Returns whether it went in: not where the id or the auth ID is there already. */
+  /** Returns whether the row was inserted: not if its id or auth ID exists. */
   insert: (row: StoredRow) => boolean;
-  /** Makes the row that is `held` (or none) so; returns whether it was not. */
+  /** Replaces the stored row (`held`, or null if there is none); returns whether it differed. */
   replace: (row: StoredRow, held: StoredProfile | null) => boolean;
-  /** Makes the links so; returns whether they were not. */
+  /** Replaces the links; returns whether they differed. */
   putLinks: (id: number, links: readonly StoredLink[], isNew: boolean) => boolean;
-  /** Stores when the profile was written, where its own row was not. */
+  /** Stores when the profile was written, if its own row was not. */
   stamp: (id: number, writtenAtMs: number) => void;
-  /** Counts that the row got another e-mail address. */
+  /** Increments the count of the row's e-mail addresses. */
   countAddressChange: (id: number) => void;
 };
 
 const LINK_NAMES = LINK_LIST.map(({ name }) => name);
 
 /**
- * A list of columns, and the parameters of the same names that a row is bound to: bun:sqlite reads them from the object.
- * `computed` are further columns, each with the expression that SQLite computes for it.
+ * The columns and values of an INSERT. The parameters have the names of the fields, so bun:sqlite binds a row object directly.
+ * `computed` are further columns with the expressions that SQLite computes for them.
  */
 const into = (columns: readonly { name: string; column: string }[], computed: Record<string, string> = {}) => {
   const names = [...columns.map(({ column }) => column), ...Object.keys(computed)];
@@ -28,8 +28,8 @@ const into = (columns: readonly { name: string; column: string }[], computed: Re
   return `(${names.join(', ')}) VALUES (${values.join(', ')})`;
 };
 
-// SQLite draws the generation for each row that is inserted; an upsert of a row that is there leaves it alone. A shifted
-// `random()` is an integer that JavaScript can hold.
+// SQLite draws a random generation for each inserted row; an upsert keeps that of an existing row. `random()` is shifted to fit
+// into a JavaScript integer.
 const INSERT = `INSERT INTO profiles ${into(COLUMN_LIST, { generation: 'random() >> 11', written_at: '$writtenAt' })}`;
 const UPDATE = [...COLUMN_LIST.filter(({ kind }) => kind !== 'uid'), { column: 'written_at' }].map(
   ({ column }) => `${column} = excluded.${column}`,

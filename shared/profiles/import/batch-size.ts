@@ -7,7 +7,7 @@ const WANTED_LOCK_MS = 50;
 const MAX_LINES = 1_000;
 
 /** How many lines a batch may have, as fast as this machine is. */
-export type Pace = {
+export type BatchSize = {
   maxLines: () => number;
   /** Runs what holds the write lock, and measures how long it takes. */
   timed: (act: () => void) => void;
@@ -19,7 +19,7 @@ export function giveTurn(): Promise<void> {
 }
 
 /** Begins with batches of a quarter of the most lines. */
-export function createPace(clock: Clock): Pace {
+export function createBatchSize(clock: Clock): BatchSize {
   let maxLines = MAX_LINES / 4;
   return {
     maxLines: () => maxLines,

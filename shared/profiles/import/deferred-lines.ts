@@ -9,7 +9,7 @@ import { createWishes } from './wishes.ts';
  * They are tried again at the end, since that profile may have given it up meanwhile, or its own line may wait here too:
  * two profiles that swap their names.
  */
-export type Postponed = {
+export type DeferredLines = {
   /** Keeps a line for the end. False where there is no room for more. */
   add: (entry: TextEntry, refusal: Refusal) => boolean;
   /** Whether a line of this profile waits: later ones may not be applied before it. */
@@ -19,7 +19,7 @@ export type Postponed = {
   groups: () => Generator<TextEntry[]>;
 };
 
-/** Told of the lines that are refused for good. */
+/** Called for each line that is refused for good. */
 type OnRefused = (entry: TextEntry, refusal: Refusal) => void;
 
 /** The ids of their profiles are in memory; the lines themselves are in a temporary table. */
@@ -28,14 +28,14 @@ const MAX_LINES = 100_000;
 type Row = { number: number; bytes: number; text: string };
 
 /** Makes the temporary table. `merge` tells how the lines are read. */
-export function createPostponed(sqlite: Sqlite, merge: boolean, onRefused: OnRefused): Postponed {
-  sqlite.run('DROP TABLE IF EXISTS temp.postponed');
-  sqlite.run('CREATE TEMP TABLE postponed (id, number, bytes, text, PRIMARY KEY (id, number)) WITHOUT ROWID');
-  const insert = sqlite.prepare('INSERT INTO temp.postponed VALUES (?, ?, ?, ?)');
-  const linesOf = sqlite.prepare<Row, [number]>('SELECT * FROM temp.postponed WHERE id = ? ORDER BY number');
-  const remove = sqlite.prepare('DELETE FROM temp.postponed WHERE id = ? AND number = ?');
+export function createDeferredLines(sqlite: Sqlite, merge: boolean, onRefused: OnRefused): DeferredLines {
+  sqlite.run('DROP TABLE IF EXISTS temp.deferred');
+  sqlite.run('CREATE TEMP TABLE deferred (id, number, bytes, text, PRIMARY KEY (id, number)) WITHOUT ROWID');
+  const insert = sqlite.prepare('INSERT INTO temp.deferred VALUES (?, ?, ?, ?)');
+  const linesOf = sqlite.prepare<Row, [number]>('SELECT * FROM temp.deferred WHERE id = ? ORDER BY number');
+  const remove = sqlite.prepare('DELETE FROM temp.deferred WHERE id = ? AND number = ?');
   const idsInOrder = sqlite.prepare<{ id: number }, []>(
-    'SELECT id FROM temp.postponed GROUP BY id ORDER BY min(number)',
+    'SELECT id FROM temp.deferred GROUP BY id ORDER BY min(number)',
   );
   const ids = new Set<number>();
   let count = 0;

@@ -2,7 +2,7 @@ import type { Clock } from '../../clock.ts';
 import type { Db } from '../../db/connect.ts';
 import { writeProfiles } from '../../db/write.ts';
 import type { Applier } from '../edit/apply.ts';
-import type { Clash, Loser } from '../edit/name-conflicts.ts';
+import type { Loser, NameConflict } from '../edit/name-conflicts.ts';
 import { type Applied, type ApplyOptions, addApplied, type Entry, NOTHING_APPLIED } from '../edit/pass.ts';
 import { WAITS_BEHIND } from '../edit/refusal.ts';
 
@@ -21,11 +21,11 @@ export type BatchResult = Applied & { refused: Loser[] };
 /** Thrown through a transaction to undo it; never leaves this folder. */
 export const ROLL_BACK = new Error('rolled back on purpose');
 
-// Refusing a line gives its profile back its old names, which can make the next line clash, and so on.
+// Refusing a line gives its profile back its old names, which can make the next line conflict, and so on.
 const MAX_ROUNDS = 8;
 
 /**
- * Applies a batch as one transaction. Where lines clash, the transaction is undone, the losers are refused and the rest
+ * Applies a batch as one transaction. Where lines conflict, the transaction is undone, the losers are refused and the rest
  * is applied anew, so that what the losers would have given up stays where it was. Each round is a transaction of its
  * own: the lock is never held for longer than one takes. After eight rounds the batch is halved. With `mayWait` a line
  * that is refused for a name will be tried again; the later lines of its profile are then refused with it, so that they
@@ -36,12 +36,12 @@ export function applyBatch(context: BatchContext, entries: readonly Entry[], may
   for (let round = 1; ; round++) {
     const left = entries.filter(({ number }) => !losers.has(number));
     const attempt = tryBatch(context, left);
-    if (attempt.clashes.length === 0) {
+    if (attempt.conflicts.length === 0) {
       attempt.refused.push(...losers.values());
       return attempt;
     }
     if (round >= MAX_ROUNDS && left.length > 1) return halve(context, left, losers, mayWait);
-    for (const [line, loser] of losersOf(attempt.clashes)) losers.set(line, loser);
+    for (const [line, loser] of losersOf(attempt.conflicts)) losers.set(line, loser);
     if (mayWait) for (const follower of followersOf(entries, losers)) losers.set(follower.line, follower);
   }
 }
@@ -77,11 +77,11 @@ function followersOf(entries: readonly Entry[], losers: ReadonlyMap<number, Lose
   });
 }
 
-function tryBatch(context: BatchContext, entries: readonly Entry[]): BatchResult & { clashes: Clash[] } {
+function tryBatch(context: BatchContext, entries: readonly Entry[]): BatchResult & { conflicts: NameConflict[] } {
   const { db, clock, apply, merge, onKeys, confirms, asOfMs } = context;
   const refused: Loser[] = [];
-  const clashes: Clash[] = [];
-  const result = { ...NOTHING_APPLIED, refused, clashes };
+  const conflicts: NameConflict[] = [];
+  const result = { ...NOTHING_APPLIED, refused, conflicts };
   try {
     const applied = writeProfiles(db, (tx) => {
       const done = apply(tx, entries, {
@@ -91,9 +91,9 @@ function tryBatch(context: BatchContext, entries: readonly Entry[]): BatchResult
         times: { nowMs: clock.nowMs(), asOfMs },
         takenAt: new Map(),
         refuse: (loser) => refused.push(loser),
-        clash: (clash) => clashes.push(clash),
+        conflict: (conflict) => conflicts.push(conflict),
       });
-      if (clashes.length > 0) throw ROLL_BACK;
+      if (conflicts.length > 0) throw ROLL_BACK;
       return done;
     });
     return { ...result, ...applied };
@@ -107,13 +107,13 @@ function tryBatch(context: BatchContext, entries: readonly Entry[]): BatchResult
  * Whom to refuse in this round. A line loses to what was there before; to another line it loses only if that one stays,
  * and the earlier lines are decided first.
  */
-function losersOf(clashes: readonly Clash[]): Map<number, Loser> {
+function losersOf(conflicts: readonly NameConflict[]): Map<number, Loser> {
   const losers = new Map<number, Loser>();
-  const lose = ({ winner: _, ...loser }: Clash): void => {
+  const lose = ({ winner: _, ...loser }: NameConflict): void => {
     if (!losers.has(loser.line)) losers.set(loser.line, loser);
   };
-  for (const clash of clashes) if (clash.winner === null) lose(clash);
-  const between = clashes.filter(({ winner }) => winner !== null).toSorted((a, b) => a.line - b.line);
-  for (const clash of between) if (!losers.has(clash.winner as number)) lose(clash);
+  for (const conflict of conflicts) if (conflict.winner === null) lose(conflict);
+  const between = conflicts.filter(({ winner }) => winner !== null).toSorted((a, b) => a.line - b.line);
+  for (const conflict of between) if (!losers.has(conflict.winner as number)) lose(conflict);
   return losers;
 }

@@ -3,42 +3,42 @@ import { profiles } from '../../db/schema/profiles.ts';
 import type { LineRefusal, ProfileLine } from '../edit/line.ts';
 import { type Refusal, WAITS_BEHIND } from '../edit/refusal.ts';
 import { prepareLinkCount } from '../record.ts';
-import { giveTurn, type Pace } from './batch-size.ts';
-import { createPostponed, type Postponed } from './deferred-lines.ts';
+import { type BatchSize, giveTurn } from './batch-size.ts';
+import { createDeferredLines, type DeferredLines } from './deferred-lines.ts';
 import { applyEntries, type ImportRun, rawOf, readLine, refuseLine, type TextEntry } from './import-run.ts';
 import { chunksOf, type ImportSource, sizeOf } from './import-source.ts';
 import { createLineSplitter, type LineSplitter, type SplitLine } from './split.ts';
 
-/** A batch ends at whichever comes first, or where `Pace` says so. A row is a profile, a name or a link. */
+/** A batch ends at whichever comes first, or where `BatchSize` says so. A row is a profile, a name or a link. */
 const BATCH_MAX = { rows: 8_000, bytes: 2_097_152 };
 
 /**
- * Puts a file in, batch by batch; bad lines are left out. Lines that clash with a name or auth ID of another profile are
+ * Puts a file in, batch by batch; bad lines are left out. Lines that conflict with a name or auth ID of another profile are
  * tried again at the end, and with them all later lines of the same profile, so that lines of a profile are applied in
  * their order wherever a batch ends. Returns how the file ended.
  */
 export async function importInBatches(
   run: ImportRun,
   source: ImportSource,
-  pace: Pace,
+  batchSize: BatchSize,
 ): Promise<ReturnType<LineSplitter['state']>> {
   const totalBytes = sizeOf(source);
   const rowsOf = createRowCounter(run);
   const splitter = createLineSplitter(run.rejects?.writePiece);
-  const postponed = createPostponed(run.db.$client, run.merge, (entry, refusal) => refuseEntry(run, entry, refusal));
+  const deferred = createDeferredLines(run.db.$client, run.merge, (entry, refusal) => refuseEntry(run, entry, refusal));
   let batch = emptyBatch();
   let bytes = 0;
   let lines = 0;
 
   const flush = async (): Promise<void> => {
-    pace.timed(() => applyOrPostpone(run, batch, postponed));
+    batchSize.timed(() => applyOrDefer(run, batch, deferred));
     run.log.afterWrite();
     batch = emptyBatch();
-    run.onProgress({ lines, bytes, totalBytes, postponed: postponed.count() });
+    run.onProgress({ lines, bytes, totalBytes, deferred: deferred.count() });
     await giveTurn();
   };
   const waitBehind = (entry: TextEntry): void => {
-    if (!postponed.add(entry, WAITS_BEHIND)) refuseEntry(run, entry, WAITS_BEHIND);
+    if (!deferred.add(entry, WAITS_BEHIND)) refuseEntry(run, entry, WAITS_BEHIND);
   };
   const take = async (line: SplitLine): Promise<void> => {
     const parsed = readLine(run, line);
@@ -49,12 +49,13 @@ export async function importInBatches(
     if ('reason' in parsed) batch.refused.push({ number: line.number, raw: rawOf(line), refusal: parsed });
     else if ('bytes' in line) {
       const entry = { number: line.number, bytes: line.bytes, line: parsed, text: line.text };
-      if (postponed.has(parsed.id)) return waitBehind(entry);
+      if (deferred.has(parsed.id)) return waitBehind(entry);
       batch.entries.push(entry);
       batch.rows += rows;
       batch.bytes += line.bytes;
     }
-    if (batch.entries.length + batch.refused.length >= pace.maxLines() || batch.bytes >= BATCH_MAX.bytes) await flush();
+    if (batch.entries.length + batch.refused.length >= batchSize.maxLines() || batch.bytes >= BATCH_MAX.bytes)
+      await flush();
   };
 
   for await (const chunk of chunksOf(source)) {
@@ -63,7 +64,7 @@ export async function importInBatches(
   }
   for (const line of splitter.end()) await take(line);
   await flush();
-  await retryPostponed(run, postponed, pace, rowsOf);
+  await retryDeferred(run, deferred, batchSize, rowsOf);
   return splitter.state();
 }
 
@@ -86,8 +87,8 @@ function createRowCounter({ db }: ImportRun): (line: ProfileLine) => number {
     2 + (aliases?.length ?? 0) + (links?.length ?? 0) + (id > lastId ? 0 : countLinks(id));
 }
 
-/** Applies a batch. What clashes with a name of another profile waits for the end; what else is refused is reported. */
-function applyOrPostpone(run: ImportRun, { entries, refused }: Batch, postponed: Postponed): void {
+/** Applies a batch. What conflicts with a name of another profile waits for the end; what else is refused is reported. */
+function applyOrDefer(run: ImportRun, { entries, refused }: Batch, deferred: DeferredLines): void {
   const losers = applyEntries(run, entries, true);
   const forGood = refused.map(({ number, raw, refusal }) => ({
     number,
@@ -97,25 +98,25 @@ function applyOrPostpone(run: ImportRun, { entries, refused }: Batch, postponed:
   }));
   for (const entry of losers.size > 0 ? entries : []) {
     const loser = losers.get(entry.number);
-    if (loser === undefined || (loser.isForName && postponed.add(entry, loser.refusal))) continue;
+    if (loser === undefined || (loser.isForName && deferred.add(entry, loser.refusal))) continue;
     forGood.push({ number: entry.number, id: entry.line.id, raw: entry.text, refusal: loser.refusal });
   }
-  run.unnamed?.name(entries.map(({ line }) => line.id));
+  run.candidates?.name(entries.map(({ line }) => line.id));
   for (const line of forGood.sort((a, b) => a.number - b.number)) refuseLine(run, line, line.refusal);
 }
 
-/** Tries the postponed lines again, those of a group in one transaction, as long as that may take. */
-async function retryPostponed(
+/** Tries the deferred lines again, those of a group in one transaction, as long as that may take. */
+async function retryDeferred(
   run: ImportRun,
-  postponed: Postponed,
-  pace: Pace,
+  deferred: DeferredLines,
+  batchSize: BatchSize,
   rowsOf: (line: ProfileLine) => number,
 ): Promise<void> {
   let batch: TextEntry[] = [];
   let size = { rows: 0, bytes: 0 };
   const flush = async (): Promise<void> => {
     const entries = batch.sort((a, b) => a.number - b.number);
-    pace.timed(() => {
+    batchSize.timed(() => {
       const losers = applyEntries(run, entries, false);
       for (const entry of entries) {
         const loser = losers.get(entry.number);
@@ -127,11 +128,11 @@ async function retryPostponed(
     size = { rows: 0, bytes: 0 };
     await giveTurn();
   };
-  for (const group of postponed.groups()) {
+  for (const group of deferred.groups()) {
     const rows = group.reduce((sum, { line }) => sum + rowsOf(line), 0);
     const bytes = group.reduce((sum, entry) => sum + entry.bytes, 0);
     const isFull =
-      batch.length + group.length > pace.maxLines() ||
+      batch.length + group.length > batchSize.maxLines() ||
       size.rows + rows > BATCH_MAX.rows ||
       size.bytes + bytes > BATCH_MAX.bytes;
     if (batch.length > 0 && isFull) await flush();

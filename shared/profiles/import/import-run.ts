@@ -8,7 +8,7 @@ import { wholeLine } from '../edit/refusal.ts';
 import { applyBatch, type BatchContext } from './import-batch.ts';
 import type { ImportReport } from './import-report.ts';
 import type { OnProgress } from './import-source.ts';
-import type { Unnamed } from './prune-candidates.ts';
+import type { PruneCandidates } from './prune-candidates.ts';
 import type { Rejects } from './rejects.ts';
 import type { SplitLine } from './split.ts';
 
@@ -20,7 +20,7 @@ export type ImportRun = BatchContext & {
   /** Takes the refused lines themselves; null where nobody wants them. */
   rejects: Rejects | null;
   /** The profiles that the file has not named yet; null where nothing is to be pruned. */
-  unnamed: Unnamed | null;
+  candidates: PruneCandidates | null;
   onProgress: OnProgress;
 };
 

@@ -5,8 +5,8 @@ import { formatFault } from './source-format.ts';
 /** Where lines come from: a file's path, or chunks of bytes such as stdin gives. */
 export type ImportSource = string | AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
 
-/** How far an import is; `totalBytes` is null where nobody knows, `postponed` lines wait for the end. */
-export type Progress = { lines: number; bytes: number; totalBytes: number | null; postponed: number };
+/** How far an import is; `totalBytes` is null where nobody knows, `deferred` lines wait for the end. */
+export type Progress = { lines: number; bytes: number; totalBytes: number | null; deferred: number };
 
 /** Hears of progress after every batch. */
 export type OnProgress = (progress: Progress) => void;

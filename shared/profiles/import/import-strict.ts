@@ -28,12 +28,12 @@ export async function importStrictly(run: ImportRun, source: ImportSource): Prom
       const id = line === null ? null : checkLine(run, line);
       if (id !== null) ids.push(id);
       if (line !== null) continue;
-      run.unnamed?.name(ids);
+      run.candidates?.name(ids);
       ids = [];
-      run.onProgress({ lines, bytes, totalBytes: file.bytes, postponed: 0 });
+      run.onProgress({ lines, bytes, totalBytes: file.bytes, deferred: 0 });
       await giveTurn();
     }
-    run.unnamed?.name(ids);
+    run.candidates?.name(ids);
     if (run.report.refusedCount() === 0) applyWhole(run, file.fd);
     return splitter.state();
   } finally {
@@ -61,7 +61,7 @@ function applyWhole(run: ImportRun, fd: number): void {
     const done = writeProfiles(db, (tx) => {
       const takenAt = createTakenAtTable(db.$client);
       const times = { nowMs: clock.nowMs(), asOfMs };
-      const options = { merge, onKeys, confirms, times, takenAt, refuse, clash: refuse };
+      const options = { merge, onKeys, confirms, times, takenAt, refuse, conflict: refuse };
       const applied = apply(tx, entriesOf(run, fd, refuse), options);
       if (run.report.refusedCount() > 0) throw ROLL_BACK;
       return applied;

@@ -9,14 +9,14 @@ import { AppError, isForOperator } from '../../errors.ts';
 import { createApplier } from '../edit/apply.ts';
 import type { EffectsOnKeys } from '../edit/pass.ts';
 import { storeLastImport } from '../last-import.ts';
-import { createPace } from './batch-size.ts';
+import { createBatchSize } from './batch-size.ts';
 import { importInBatches } from './import-batches.ts';
 import { createImportReport, type ImportOutcome, type RefusedLine } from './import-report.ts';
 import type { ImportRun } from './import-run.ts';
 import { type ImportSource, nameOf, type OnProgress, sourceFault } from './import-source.ts';
 import { importStrictly } from './import-strict.ts';
-import { type PruneOptions, pruneUnnamed } from './prune.ts';
-import { createUnnamed } from './prune-candidates.ts';
+import { type PruneOptions, pruneCandidates } from './prune.ts';
+import { createPruneCandidates } from './prune-candidates.ts';
 import type { Rejects } from './rejects.ts';
 
 /** What an import works with. */
@@ -42,7 +42,7 @@ export type ImportOptions = {
   /** Gets the refused lines themselves. */
   rejects?: Rejects;
   onProgress?: OnProgress;
-  /** Hears of every refused line; with `strict`, clashes come in no particular order. */
+  /** Hears of every refused line; with `strict`, conflicts come in no particular order. */
   onRefused?: (refused: RefusedLine) => void;
   /**
    * Hears a sentence where the write-ahead log still holds something of what was erased, or where it can't be stored when
@@ -77,14 +77,14 @@ async function importLocked(deps: ImportDeps, source: ImportSource, options: Imp
   const { db, clock } = deps;
   const { onWarning = () => {} } = options;
   const run = prepareRun(deps, options);
-  const pace = createPace(clock);
+  const batchSize = createBatchSize(clock);
   let blank = 0;
   try {
-    const end = options.strict ? await importStrictly(run, source) : await importInBatches(run, source, pace);
+    const end = options.strict ? await importStrictly(run, source) : await importInBatches(run, source, batchSize);
     if (run.report.lineCount() === 0)
       throw new AppError('refused', `${nameOf(source)} holds no line; nothing was changed.`);
     blank = end.blank;
-    if (options.prune !== undefined) await pruneUnnamed(run, options.prune, end.isLastEnded, pace);
+    if (options.prune !== undefined) await pruneCandidates(run, options.prune, end.isLastEnded, batchSize);
   } catch (error) {
     throw sayingWhatIsIn(sourceFault(source, error) ?? error, run.report.appliedCount());
   } finally {
@@ -113,13 +113,13 @@ function prepareRun({ db, clock, config }: ImportDeps, options: ImportOptions): 
   return guardDatabase(sqlite.filename, () => {
     sqlite.run(`PRAGMA cache_size = -${CACHE_KIB}`);
     const apply = createApplier(sqlite, config.maxProfileBytes);
-    const unnamed = prune === undefined ? null : createUnnamed(sqlite);
+    const candidates = prune === undefined ? null : createPruneCandidates(sqlite);
     const log = keepLogShort(sqlite);
     const report = createImportReport(onRefused);
     // A file may contain all profiles every night, and most of its lines change nothing: without --as-of these are not written.
     const confirms = by.kind === 'platform' || asOfMs !== null;
     const context = { db, clock, apply, merge, onKeys, confirms, asOfMs };
-    return { ...context, log, report, rejects, unnamed, onProgress };
+    return { ...context, log, report, rejects, candidates, onProgress };
   });
 }
 

@@ -7,7 +7,7 @@ import type { Times } from '../edit/newer.ts';
 export type ProfileRow = { id: number; generation: number };
 
 /** The profiles that were there before an import and that no line of it has named yet. */
-export type Unnamed = {
+export type PruneCandidates = {
   /** How many profiles there were before. */
   before: number;
   /** Takes these ids out, because a line names them. */
@@ -22,15 +22,15 @@ export type Unnamed = {
 const NO_LIMIT = -1;
 
 /** Lists all profiles in a temporary table, which SQLite moves to the disk where there are many. */
-export function createUnnamed(sqlite: Sqlite): Unnamed {
-  sqlite.run('DROP TABLE IF EXISTS temp.unnamed');
-  sqlite.run('CREATE TEMP TABLE unnamed (id INTEGER PRIMARY KEY, generation INTEGER NOT NULL)');
-  const before = sqlite.run('INSERT INTO temp.unnamed SELECT id, generation FROM main.profiles').changes;
-  const remove = sqlite.prepare('DELETE FROM temp.unnamed WHERE id IN (SELECT value FROM json_each(?))');
+export function createPruneCandidates(sqlite: Sqlite): PruneCandidates {
+  sqlite.run('DROP TABLE IF EXISTS temp.candidates');
+  sqlite.run('CREATE TEMP TABLE candidates (id INTEGER PRIMARY KEY, generation INTEGER NOT NULL)');
+  const before = sqlite.run('INSERT INTO temp.candidates SELECT id, generation FROM main.profiles').changes;
+  const remove = sqlite.prepare('DELETE FROM temp.candidates WHERE id IN (SELECT value FROM json_each(?))');
   const name = (ids: readonly number[]): void => void remove.run(JSON.stringify(ids));
   // Those that were written after the file was read are spared, and those that were erased and made again.
   const erasable = sqlite.prepare<ProfileRow, [number, number, number]>(
-    `SELECT id, generation FROM temp.unnamed JOIN main.profiles USING (id, generation)
+    `SELECT id, generation FROM temp.candidates JOIN main.profiles USING (id, generation)
        WHERE NOT (written_at > ? AND written_at <= ?) ORDER BY id LIMIT ?`,
   );
   const bounds = ({ asOfMs, nowMs }: Times): [number, number] => [asOfMs ?? nowMs, nowMs];

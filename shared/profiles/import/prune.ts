@@ -1,11 +1,11 @@
 import { eq, sql } from 'drizzle-orm';
 import { keepQuery } from '../../db/prepared-query.ts';
 import { profiles } from '../../db/schema/profiles.ts';
-import { changesSince, shownOf } from '../../shown-version.ts';
+import { changesSince, versionOf } from '../../shown-version.ts';
 import { deletionOf } from '../edit/line.ts';
 import type { EffectsOnKeys } from '../edit/pass.ts';
 import { wholeLine } from '../edit/refusal.ts';
-import { giveTurn, type Pace } from './batch-size.ts';
+import { type BatchSize, giveTurn } from './batch-size.ts';
 import { applyBatch } from './import-batch.ts';
 import type { ImportRun } from './import-run.ts';
 import type { ProfileRow } from './prune-candidates.ts';
@@ -26,26 +26,26 @@ export type PruneOptions = {
  * none, and reports why, where a line was refused, the file may have been cut off, there would be too many, or the person
  * says no. Asks again where other profiles would be erased by then than were asked about.
  */
-export async function pruneUnnamed(
+export async function pruneCandidates(
   run: ImportRun,
   { limitPercent, confirm }: PruneOptions,
   isLastLineEnded: boolean,
-  pace: Pace,
+  batchSize: BatchSize,
 ): Promise<void> {
-  const { unnamed, report, clock, asOfMs } = run;
+  const { candidates, report, clock, asOfMs } = run;
   const times = () => ({ nowMs: clock.nowMs(), asOfMs });
-  if (unnamed === null) return;
+  if (candidates === null) return;
   for (let changes: string[] | null = []; changes !== null; ) {
-    const { count, facts } = unnamed.left(times());
-    const why = whyNot(run, unnamed.before, count, limitPercent, isLastLineEnded);
+    const { count, facts } = candidates.left(times());
+    const why = whyNot(run, candidates.before, count, limitPercent, isLastLineEnded);
     if (why !== null) return report.notPruned(`Nothing was pruned: ${why}.`);
     if (count === 0) return;
     if (!(await confirm(count, changes))) return report.notPruned('Nothing was pruned.');
-    changes = changesSince(shownOf(facts), unnamed.left(times()).facts);
+    changes = changesSince(versionOf(facts), candidates.left(times()).facts);
   }
-  const next = () => unnamed.take(pace.maxLines(), times());
+  const next = () => candidates.take(batchSize.maxLines(), times());
   for (let rows = next(); rows.length > 0; rows = next()) {
-    pace.timed(() => report.pruned(erase(run, rows)));
+    batchSize.timed(() => report.pruned(erase(run, rows)));
     run.log.afterWrite();
     await giveTurn();
   }

@@ -1,5 +1,5 @@
 import type { Sqlite } from '../../db/connect.ts';
-import { type Held, type Wanted, wantedOf } from '../edit/merged-row.ts';
+import { type Held, mergedRow, type Wanted } from '../edit/merged-row.ts';
 import type { Entry } from '../edit/pass.ts';
 import { heldByOther, type Refusal } from '../edit/refusal.ts';
 import { createProfileReader, prepareRowReader } from '../record.ts';
@@ -41,13 +41,13 @@ export function createWishes(sqlite: Sqlite, merge: boolean): Wishes {
   const authHolder = sqlite.prepare<{ id: number }, [string]>('SELECT id FROM profiles WHERE auth_id = ?');
   const hopeless = sqlite.prepare<Hopeless, [number]>(
     `SELECT line, holder, name, position FROM temp.wishes AS wish WHERE id = ? AND holder IS NOT NULL AND line IS NOT NULL
-       AND (NOT EXISTS (SELECT 1 FROM temp.postponed WHERE id = wish.holder)
+       AND (NOT EXISTS (SELECT 1 FROM temp.deferred WHERE id = wish.holder)
          OR EXISTS (SELECT 1 FROM temp.wishes WHERE id = wish.holder AND key = wish.key))
        ORDER BY line DESC, position LIMIT 1`,
   );
   const waiters = sqlite.prepare<{ id: number }, [number]>('SELECT DISTINCT id FROM temp.wishes WHERE holder = ?');
   const holders = sqlite.prepare<{ id: number }, [number]>(
-    'SELECT DISTINCT holder AS id FROM temp.wishes WHERE id = ? AND holder IN (SELECT id FROM temp.postponed)',
+    'SELECT DISTINCT holder AS id FROM temp.wishes WHERE id = ? AND holder IN (SELECT id FROM temp.deferred)',
   );
   return {
     set: (id, lines) => {
@@ -83,7 +83,7 @@ function prepareWishes(sqlite: Sqlite, merge: boolean): (id: number, lines: read
     for (const { number, line } of lines) {
       const wanted: Wanted | Refusal | null = line.deleted
         ? null
-        : wantedOf(line, held, { merge, nowMs: 0, writtenAt: 0 });
+        : mergedRow(line, held, { merge, nowMs: 0, writtenAt: 0 });
       // A line that will be refused for its own sake changes nothing.
       if (wanted !== null && 'reason' in wanted) continue;
       held = wanted === null ? null : heldAfter(wanted);

@@ -11,7 +11,7 @@ import { renamingMail, submissionMail } from '../../mail-texts/owner-mails.ts';
 import { addressMail, banMail, enrolmentMail, signInMail } from '../../mail-texts/people-mails.ts';
 import { reminderMail } from '../../mail-texts/reminder-mail.ts';
 import { resumptionMail, suspensionMail } from '../../mail-texts/suspension-mails.ts';
-import type { Claimed } from '../../outbox/lease.ts';
+import type { LeasedNotice } from '../../outbox/lease.ts';
 import { isStepAhead } from '../../outbox/reminders.ts';
 import type { NoticeKey } from '../../outbox/rows.ts';
 
@@ -26,7 +26,7 @@ export type Sent = {
 type Common = { to: string; nowMs: number; atMs: number; publicUrl: string } & Asked & Paged;
 
 /** Writes the mail about a key; null where what it tells of is no longer so, and nothing is to be sent. */
-type OfKey = (key: NoticeKey, claimed: Claimed, common: Common) => Mail | null;
+type OfKey = (key: NoticeKey, claimed: LeasedNotice, common: Common) => Mail | null;
 
 const ABOUT_KEYS: Partial<Record<NoticeKind, OfKey>> = {
   request: composeRequest,
@@ -48,7 +48,7 @@ const ABOUT_KEYS: Partial<Record<NoticeKind, OfKey>> = {
 };
 
 /** Writes the mail of a notice; null where what it tells of is no longer so. */
-export function noticeMail(claimed: Claimed, { to, nowMs, config }: Sent): Mail | null {
+export function noticeMail(claimed: LeasedNotice, { to, nowMs, config }: Sent): Mail | null {
   const { key, kind, about, at, profile, recipient, isBanned } = claimed;
   const { publicName, publicUrl, contact } = config;
   const pages = recipient.startsWith('admin') ? adminPages(config) : ownerPages(config);
@@ -61,7 +61,7 @@ export function noticeMail(claimed: Claimed, { to, nowMs, config }: Sent): Mail 
   return 'isBanned' in about && about.isBanned === isBanned ? banMail({ ...common, ...about, profile }) : null;
 }
 
-function composeRequest(key: NoticeKey, claimed: Claimed, common: Common): Mail {
+function composeRequest(key: NoticeKey, claimed: LeasedNotice, common: Common): Mail {
   const asked = [claimed, ...claimed.together].toSorted((one, other) => one.id - other.id);
   const requests = asked.flatMap((one): WaitingRequest[] =>
     one.key === null ? [] : [{ ...one.key, profile: one.profile ?? '' }],
@@ -70,7 +70,7 @@ function composeRequest(key: NoticeKey, claimed: Claimed, common: Common): Mail 
   return requestMail({ ...common, ...key, profile: claimed.profile ?? '' });
 }
 
-function composeReminder(key: NoticeKey, { about, isBanned }: Claimed, common: Common): Mail | null {
+function composeReminder(key: NoticeKey, { about, isBanned }: LeasedNotice, common: Common): Mail | null {
   const { expiresAt, state, expirySetAt } = key;
   const { nowMs } = common;
   const isSo = 'stepDays' in about && expiresAt === about.expiresAt && expiresAt > nowMs && state === 'Active';

@@ -4,10 +4,10 @@ import { AppError } from '../../errors.ts';
 import type { Report } from '../../limits/ledger.ts';
 import { isMailAddress } from '../../mail/address.ts';
 import type { Delivery, Mailer } from '../../mail/mail.ts';
-import { type Claimed, claimNotice } from '../../outbox/lease.ts';
+import { type LeasedNotice, leaseNotice } from '../../outbox/lease.ts';
 import { WEBHOOK } from '../../outbox/notice.ts';
 import { subjectInWords } from '../../outbox/undelivered.ts';
-import { claimForWebhook } from '../../outbox/webhook-lease.ts';
+import { leaseForWebhook } from '../../outbox/webhook-lease.ts';
 import { noticeMail } from './kinds.ts';
 import { type Ending, endNotice } from './store.ts';
 import { postToWebhook, webhookText } from './webhook.ts';
@@ -64,16 +64,16 @@ export async function sendAll(sending: Sending): Promise<boolean> {
 }
 
 /** Claims what is due next for a recipient to whom no mail is on its way; null where none may begin now. */
-function claimNext(sending: Sending, { open, failures, faults }: Deliveries): Claimed | null {
+function claimNext(sending: Sending, { open, failures, faults }: Deliveries): LeasedNotice | null {
   const { deps, db, mailer, identifier, isStopping, maxFailures } = sending;
   if (isStopping() || faults.length > 0 || open.size >= MOST_OPEN) return null;
   try {
     const mayTell = identifier === null && deps.config.adminWebhook !== null && !open.has(WEBHOOK);
-    const message = mayTell ? claimForWebhook(db, deps.clock) : null;
+    const message = mayTell ? leaseForWebhook(db, deps.clock) : null;
     if (message !== null) return message;
     if (mailer === null || failures >= maxFailures) return null;
     const isSettled = deps.clock.settledMs() !== null;
-    return claimNotice(db, deps.clock, { identifier, busyLanes: [...open.keys()], isSettled });
+    return leaseNotice(db, deps.clock, { identifier, busyLanes: [...open.keys()], isSettled });
   } catch (error) {
     // What comes of the deliveries that are under way has to be stored by this connection. A lock may be free the next time.
     if (open.size === 0) throw error;
@@ -83,7 +83,7 @@ function claimNext(sending: Sending, { open, failures, faults }: Deliveries): Cl
 }
 
 /** Begins a delivery. The promise resolves at its end, and never rejects. */
-function begin(sending: Sending, deliveries: Deliveries, claimed: Claimed): Promise<void> {
+function begin(sending: Sending, deliveries: Deliveries, claimed: LeasedNotice): Promise<void> {
   const { open, faults } = deliveries;
   const ended = sendOne(sending, claimed)
     .then((isServerUp) => {
@@ -110,7 +110,7 @@ async function untilAnyEnds(deliveries: readonly Promise<void>[], milliseconds: 
  * Sends a claimed notice and stores what came of it. False where the mail server could take no mail at all, null where it was
  * not asked.
  */
-async function sendOne(sending: Sending, claimed: Claimed): Promise<boolean | null> {
+async function sendOne(sending: Sending, claimed: LeasedNotice): Promise<boolean | null> {
   const { config, clock } = sending.deps;
   if (claimed.recipient === WEBHOOK) {
     if (config.adminWebhook === null) return null;
@@ -136,7 +136,7 @@ async function sendOne(sending: Sending, claimed: Claimed): Promise<boolean | nu
 }
 
 /** The recipient's address at this moment; null where there is none. */
-function addressOf({ deps }: Sending, { recipient, email, about }: Claimed): string | null {
+function addressOf({ deps }: Sending, { recipient, email, about }: LeasedNotice): string | null {
   if (recipient === 'owner') return email !== null && isMailAddress(email) ? email : null;
   if (recipient === 'former address') return 'formerEmail' in about ? about.formerEmail : null;
   return deps.config.adminEmails[Number(recipient.replace('admin ', '')) - 1] ?? null;
@@ -149,7 +149,7 @@ function endingOf(delivery: Delivery): Ending {
 }
 
 /** Stores what came of a try, and reports what came of a mail. Where the database can't be written for ten seconds, that is reported. */
-async function store({ deps, db, report }: Sending, claimed: Claimed, ending: Ending): Promise<void> {
+async function store({ deps, db, report }: Sending, claimed: LeasedNotice, ending: Ending): Promise<void> {
   const { kind, key, uid, together, recipient } = claimed;
   const others = together.length === 0 ? '' : ` and ${together.length} more`;
   const what = recipient === WEBHOOK ? 'message to the webhook' : 'mail';

@@ -7,8 +7,8 @@ import { apiKeys } from '../../db/schema/keys.ts';
 import { notices } from '../../db/schema/notices.ts';
 import { write } from '../../db/write.ts';
 import { addEvent } from '../../keys/record.ts';
-import type { Claimed } from '../../outbox/lease.ts';
-import { addFailureNotice, REQUESTS_EVERY_MS, type Told, WEBHOOK } from '../../outbox/notice.ts';
+import type { LeasedNotice } from '../../outbox/lease.ts';
+import { addFailureNotice, type NoticeConfig, REQUESTS_EVERY_MS, WEBHOOK } from '../../outbox/notice.ts';
 import { FIRST_PAUSE_MS, KEPT_MS, LONGEST_PAUSE_MS, MAX_AGE_MS, WEBHOOK_EVERY_MS } from '../../outbox/retry-policy.ts';
 import { IS_FOR_WEBHOOK, IS_REQUEST, IS_WAITING, isDue } from '../../outbox/rows.ts';
 
@@ -24,7 +24,7 @@ export type Ending =
   | { result: 'failed' | 'refused'; fault: string; pauseMs?: number };
 
 /** The clock, and who is told of mails that can't be delivered. */
-type Keeping<Time extends keyof Clock> = { clock: Pick<Clock, Time>; config: Told };
+type Keeping<Time extends keyof Clock> = { clock: Pick<Clock, Time>; config: NoticeConfig };
 
 /** What a notice that is over says of people is removed, unless that stands in the history of a key anyway. */
 const FORGOTTEN = { about: sql`CASE WHEN ${notices.identifier} IS NULL THEN '{}' ELSE ${notices.about} END` };
@@ -34,7 +34,7 @@ const FORGOTTEN = { about: sql`CASE WHEN ${notices.identifier} IS NULL THEN '{}'
  * meanwhile. Requests that nobody tried to send yet then wait until an hour after a mail about requests, and whatever the
  * webhook is told next for ten seconds.
  */
-export function endNotice(db: Db, claimed: Claimed, ending: Ending, { clock, config }: Keeping<'nowMs'>): void {
+export function endNotice(db: Db, claimed: LeasedNotice, ending: Ending, { clock, config }: Keeping<'nowMs'>): void {
   const { kind, recipient, together } = claimed;
   write(db, (tx) => {
     const nowMs = clock.nowMs();
@@ -51,9 +51,9 @@ export function endNotice(db: Db, claimed: Claimed, ending: Ending, { clock, con
 
 function endOne(
   tx: Tx,
-  { id, tries, at, recipient }: Claimed,
+  { id, tries, at, recipient }: LeasedNotice,
   ending: Ending,
-  { nowMs, config }: { nowMs: number; config: Told },
+  { nowMs, config }: { nowMs: number; config: NoticeConfig },
 ): void {
   const isOurs = and(eq(notices.id, id), eq(notices.tries, tries), IS_WAITING);
   // While the time of any of its notices has not come, the webhook is left alone.
@@ -108,7 +108,7 @@ function giveUp(
   which: SQL | undefined,
   { result, fault }: { result: 'refused' | 'dropped'; fault: string },
   nowMs: number,
-  config: Told | null,
+  config: NoticeConfig | null,
 ): Dropped[] {
   const aboutKeys = tx
     .select({ identifier: apiKeys.identifier, state: apiKeys.state, kind: notices.kind, to: notices.recipient })

@@ -1,5 +1,5 @@
 import { adminPages } from '../../config/pages.ts';
-import type { Claimed } from '../../outbox/lease.ts';
+import type { LeasedNotice } from '../../outbox/lease.ts';
 import { LONGEST_PAUSE_MS, WEBHOOK_EVERY_MS } from '../../outbox/retry-policy.ts';
 import { subjectInWords } from '../../outbox/undelivered.ts';
 import type { Sent } from './kinds.ts';
@@ -15,7 +15,7 @@ const TIMEOUT_MS = 10_000;
 const FOR_GOOD: readonly number[] = [401, 404, 410];
 
 /** The message of a notice that is claimed for the webhook: what happened, where to look, and how often what else happened. */
-export function webhookText(claimed: Claimed, config: Sent['config']): string {
+export function webhookText(claimed: LeasedNotice, config: Sent['config']): string {
   const { key, together } = claimed;
   const pages = adminPages(config);
   const command = key === null ? 'profilectl status' : `profilectl keys show ${key.identifier}`;
@@ -24,14 +24,14 @@ export function webhookText(claimed: Claimed, config: Sent['config']): string {
 }
 
 /** What a notice for the webhook tells of. */
-const TOLD = ['request', 'found secret', 'failed delivery'] as const;
+const SUBJECTS = ['request', 'found secret', 'failed delivery'] as const;
 
-function toldOf({ kind, about }: Claimed): (typeof TOLD)[number] {
+function subjectOf({ kind, about }: LeasedNotice): (typeof SUBJECTS)[number] {
   if ('undeliveredTo' in about) return 'failed delivery';
   return kind === 'request' ? 'request' : 'found secret';
 }
 
-function happened(claimed: Claimed): string {
+function happened(claimed: LeasedNotice): string {
   const { about, kind, key, uid } = claimed;
   const whose = key === null || uid === null ? '' : ` of profile ${uid}`;
   const subject = `${subjectInWords({ identifier: key?.identifier ?? null, uid })}${whose}`;
@@ -43,9 +43,9 @@ function happened(claimed: Claimed): string {
   return `The secret of ${subject} was found, and the key was revoked.`;
 }
 
-function moreLine(others: readonly Claimed[]): string[] {
-  const counts = TOLD.flatMap((told) => {
-    const count = others.filter((other) => toldOf(other) === told).length;
+function moreLine(others: readonly LeasedNotice[]): string[] {
+  const counts = SUBJECTS.flatMap((told) => {
+    const count = others.filter((other) => subjectOf(other) === told).length;
     if (count === 0) return [];
     const plural = told === 'failed delivery' ? 'failed deliveries' : `${told}s`;
     return [`${count} ${count === 1 ? told : plural}`];

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { listLog } from '../../../shared/admins/audit-log.ts';
-import { ERASE_LIMIT, readPlatformToken } from '../../../shared/backends/backend-tokens.ts';
+import { ERASE_LIMIT, readBackendToken } from '../../../shared/backends/backend-tokens.ts';
 import { noteTokenUse } from '../../../shared/backends/token-uses.ts';
 import type { Access } from '../../../shared/sessions-file/access.ts';
 import { enterHandOver } from '../../../shared/sign-in/hand-over.ts';
@@ -38,7 +38,7 @@ describe('profilectl tokens', () => {
     expect(added.stderr).toContain('can sign in as the owner of any profile');
     expect(added.stderr).not.toContain('plp_');
     const identifier = readTokenText(token)?.identifier as string;
-    expect(readPlatformToken(access.db, token)).toEqual({
+    expect(readBackendToken(access.db, token)).toEqual({
       identifier,
       name: 'Backend',
       rights: ['profiles', 'sign-ins'],
@@ -61,10 +61,10 @@ describe('profilectl tokens', () => {
     for (let place = 0; place < token.length; place++) {
       const other = token[place] === '0' ? '1' : '0';
       const mistyped = token.slice(0, place) + other + token.slice(place + 1);
-      expect([place, readPlatformToken(access.db, mistyped)]).toEqual([place, null]);
+      expect([place, readBackendToken(access.db, mistyped)]).toEqual([place, null]);
     }
     for (const other of [token.slice(0, -1), `${token}0`, token.replace('plp_', 'plk_'), '', ` ${token}`]) {
-      expect(readPlatformToken(access.db, other)).toBeNull();
+      expect(readBackendToken(access.db, other)).toBeNull();
     }
   });
 
@@ -126,8 +126,8 @@ describe('profilectl tokens', () => {
       stdout: `${older} of Backend removed\n`,
       stderr: 'Also ended: 1 session and 0 logins of profilectl that it had opened.\n',
     });
-    expect(readPlatformToken(access.db, first)).toBeNull();
-    expect(readPlatformToken(access.db, second)).not.toBeNull();
+    expect(readBackendToken(access.db, first)).toBeNull();
+    expect(readBackendToken(access.db, second)).not.toBeNull();
     expect(JSON.parse((await run('tokens', 'remove', 'backend', '--yes', '--json')).stdout)).toEqual({
       ...{ identifier: newer, name: 'backend', removed: true, endedSessions: 0, endedLogins: 0 },
     });

@@ -6,7 +6,7 @@ import { createPortal } from '../../../server/process/portal.ts';
 import { approveKey } from '../../../shared/approval/approve.ts';
 import { systemClock } from '../../../shared/clock.ts';
 import { openDatabase } from '../../../shared/db-files/open.ts';
-import { shownKey } from '../../../shared/keys/key-version.ts';
+import { keyVersion } from '../../../shared/keys/key-version.ts';
 import { keyHistory, showKey } from '../../../shared/keys/view.ts';
 import { beginDecisions } from '../../../shared/passkeys/assertions.ts';
 import { closeAccess, openAccess } from '../../../shared/sessions-file/open-access.ts';
@@ -55,7 +55,7 @@ async function prepare(variables: Record<string, string>) {
   const path = `/developers/admin/keys/${identifier}`;
   const fields = { operation: 'approve', permissions: 'api.lookup', rateLimits: '60/1m', expires: '', retireOld: '' };
   const send = (at: { url: string }) => {
-    const shown = shownKey(access, identifier);
+    const shown = keyVersion(access, identifier);
     const decision = {
       operation: 'approve',
       identifier,

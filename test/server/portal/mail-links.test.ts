@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { isPagePath } from '../../../server/portal/requests/page-path.ts';
 import { PAGE_ROUTES } from '../../../server/portal/routes.ts';
 import { NOTICE_KINDS } from '../../../shared/db/key-columns.ts';
-import { endFoundKey } from '../../../shared/keys/life/revoke-leaked.ts';
+import { revokeLeakedKeys } from '../../../shared/keys/life/revoke-leaked.ts';
 import { OPERATIONS, perform } from '../../../shared/operations.ts';
 import { askCode, enterCode } from '../../../shared/sign-in/codes.ts';
 import { storeSignInNotices } from '../../../shared/sign-in/sign-in-notices.ts';
@@ -28,7 +28,7 @@ test('every address in a mail of any kind is that of a page, below PUBLIC_URL', 
   await perform(access, owner, OPERATIONS.edit, { identifier, name: 'Other' });
   await perform(access, root, OPERATIONS.reject, { identifier, reason: 'No.' });
   const found = await issue(access, { profile: ADA.username });
-  endFoundKey(access, found.secret);
+  revokeLeakedKeys(access, found.secret);
   const old = await issue(access, { profile: ADA.username }, { expiresAtMs: clock.nowMs() + 86_400_000 * 40 });
   await perform(access, root, OPERATIONS.change, { identifier: old.identifier, permissions: ['api.leaderboard'] });
   moveByAdmin(access, old.identifier, 'suspend');

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import type { Person } from '../../../shared/actor.ts';
 import { DAY_MS } from '../../../shared/clock.ts';
 import type { Deps } from '../../../shared/deps.ts';
-import { shownKey } from '../../../shared/keys/key-version.ts';
+import { keyVersion } from '../../../shared/keys/key-version.ts';
 import { keyHistory, showKey } from '../../../shared/keys/view.ts';
 import { OPERATIONS, perform } from '../../../shared/operations.ts';
 import { shownProfile, withShown } from '../../../shared/profiles/profile-version.ts';
@@ -28,7 +28,7 @@ test('whatever an admin decides is refused, and writes nothing, once the key is 
   let step = 0;
   const grace = { kind: 'admin', name: 'Grace', hasAsserted: true, shown: '' } as const;
   for (const [identifier, decide] of decisions) {
-    const shown = shownKey(deps, identifier);
+    const shown = keyVersion(deps, identifier);
     const expiresAtMs = deps.clock.nowMs() + ++step * DAY_MS;
     if (identifier === active) await perform(deps, onBox('root'), OPERATIONS.change, { identifier, expiresAtMs });
     else await perform(deps, onBox('root'), OPERATIONS.edit, { identifier, name: `Name ${step}` });
@@ -44,7 +44,7 @@ test('an owner who renames an Active key again and again keeps no admin from rev
   const { identifier: active } = await issue(deps, { profile: 'ada' });
   const grace = { kind: 'admin', name: 'Grace', hasAsserted: true } as const;
   const owner = { kind: 'owner', name: 'owner', profileId: 7 } as const;
-  const shown = shownKey(deps, active);
+  const shown = keyVersion(deps, active);
   await perform(deps, owner, OPERATIONS.edit, { identifier: active, name: 'Other' });
   await perform(deps, { ...grace, shown }, OPERATIONS.revoke, { identifier: active, reason: 'No.' });
   expect(showKey(deps, active).state).toBe('revoked');
@@ -99,7 +99,7 @@ describe('an operation is refused, and writes nothing,', () => {
     test(`where what the operator was shown has changed: ${name}`, async () => {
       const { deps, identifiers, traces } = await world();
       const identifier = identifiers[about];
-      const shown = about === 'profile' ? shownProfile(deps.db, 7) : shownKey(deps, identifier);
+      const shown = about === 'profile' ? shownProfile(deps.db, 7) : keyVersion(deps, identifier);
       if (about === 'Active') {
         await perform(deps, onBox('root'), OPERATIONS.change, { identifier, expiresAtMs: Date.now() + DAY_MS });
       } else await importLines(deps, [{ ...ADA, username: 'countess' }]);
@@ -112,7 +112,7 @@ describe('an operation is refused, and writes nothing,', () => {
         ),
       ]);
       expect(traces()).toBe(before);
-      const now = about === 'profile' ? shownProfile(deps.db, 7) : shownKey(deps, identifier);
+      const now = about === 'profile' ? shownProfile(deps.db, 7) : keyVersion(deps, identifier);
       await act(deps, { kind: 'operator', name: 'ada', shown: now }, identifier);
       expect(traces()).not.toBe(before);
     });

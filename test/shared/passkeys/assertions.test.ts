@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import type { Person } from '../../../shared/actor.ts';
 import { addAdmin, inviteAdmin, removeAdmin } from '../../../shared/admins/admins.ts';
-import { shownKey } from '../../../shared/keys/key-version.ts';
+import { keyVersion } from '../../../shared/keys/key-version.ts';
 import { OPERATIONS, perform } from '../../../shared/operations.ts';
 import {
   beginDecisions,
@@ -47,7 +47,7 @@ const decisionOn = (changes: Partial<Decision> = {}): Decision => ({
   expiresAtMs: Date.parse('2027-01-01T00:00:00Z'),
   retireOldAtMs: null,
   reason: null,
-  shown: shownKey(access, identifier),
+  shown: keyVersion(access, identifier),
   ...changes,
 });
 
@@ -335,7 +335,7 @@ describe('challenges', () => {
     const [first, second] = ['Ann', 'Eve'].map((name) => secretOf(addAdmin(world, name, onBox('root')).address));
     insertProfile(world.db, { id: 1 });
     const key = await request(world, { profile: 'user1' });
-    const decision = decisionOn({ identifier: key, shown: shownKey(world, key) });
+    const decision = decisionOn({ identifier: key, shown: keyVersion(world, key) });
     // Not all at one moment, so that the next one may come exactly when the first is a minute old.
     const most = async (begin: () => unknown) => {
       for (let n = 0; n < MOST_CHALLENGES; n++) {

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { importToHost, type RemoteImport } from '../../../../cli/remote/import/import.ts';
 import type { Deps } from '../../../../shared/deps.ts';
-import { effectsOfPlatform } from '../../../../shared/erasure/feed-policy.ts';
+import { effectsOfBackend } from '../../../../shared/erasure/feed-policy.ts';
 import { importProfiles } from '../../../../shared/profiles/import/import.ts';
 import { profilectl } from '../../../support/cli.ts';
 import { exportText, importLines, jsonLines, namesById } from '../../../support/import.ts';
@@ -161,7 +161,7 @@ function quickServer(deps: Deps, fail: (request: Request) => Response | null = (
       if (failed !== null) return failed;
       const strict = !url.searchParams.has('partial');
       const merge = url.searchParams.get('mode') === 'merge';
-      const onKeys = effectsOfPlatform({ name: 'backend', isWithoutAddress: false, eraseLimit: 1_000 });
+      const onKeys = effectsOfBackend({ name: 'backend', isWithoutAddress: false, eraseLimit: 1_000 });
       const asOf = url.searchParams.get('as-of');
       const asOfMs = asOf === null ? {} : { asOfMs: Date.parse(asOf) };
       const options = { merge, strict, ...asOfMs, by: { kind: 'platform', name: 'backend' } as const, onKeys };

@@ -3,7 +3,7 @@ import { PAGE_ROUTES } from '../../../../server/portal/routes.ts';
 import { startSweeping } from '../../../../server/portal/sign-in/sweeping.ts';
 import { settleBackground } from '../../../../server/thread/background.ts';
 import { openBare } from '../../../../shared/db/connect.ts';
-import { endFoundKey } from '../../../../shared/keys/life/revoke-leaked.ts';
+import { revokeLeakedKeys } from '../../../../shared/keys/life/revoke-leaked.ts';
 import type { Binding } from '../../../../shared/sessions-file/whose.ts';
 import { tellOfSignIn } from '../../../../shared/sign-in/sign-in-notices.ts';
 import { readBinding } from '../../../../shared/sign-ins/binding.ts';
@@ -301,7 +301,7 @@ describe('a found secret', () => {
     const page = await visit(world, `/developers/keys/${identifier}`, { cookie: world.cookie });
     expect(page.body).toContain('on the page for found secrets');
     expect((await visit(world, '/developers/found', { cookie: 'flash=found' })).body).toContain('Thank you.');
-    expect(endFoundKey(world.access, secret)).toBeUndefined();
+    expect(revokeLeakedKeys(world.access, secret)).toBeUndefined();
   });
 
   test('is one of 30 texts a minute from an address at most, right ones or not, and no more is done with the next', async () => {

@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, test } from 'bun:test';
 import { keysText, keyText } from '../../../../cli/keys/print.ts';
 import { approveKey } from '../../../../shared/approval/approve.ts';
 import { DAY_MS } from '../../../../shared/clock.ts';
-import { effectsOfPlatform } from '../../../../shared/erasure/feed-policy.ts';
+import { effectsOfBackend } from '../../../../shared/erasure/feed-policy.ts';
 import { detailText } from '../../../../shared/keys/history-text.ts';
 import { revokeKey } from '../../../../shared/keys/life/lifecycle.ts';
 import type { Verifier } from '../../../../shared/keys/verify.ts';
@@ -63,7 +63,7 @@ const unban = () => void changeByHand(deps, 'ada', () => ({ banned: false }));
 const TOLD_BAN = 'ada@example.org: Your profile was banned, and its API keys are refused';
 const TOLD_UNBAN = 'ada@example.org: Your profile is no longer banned, and its API keys work again';
 
-const platform = { onKeys: effectsOfPlatform({ name: 'backend', isWithoutAddress: false, eraseLimit: 1 }) };
+const platform = { onKeys: effectsOfBackend({ name: 'backend', isWithoutAddress: false, eraseLimit: 1 }) };
 
 describe('a ban stops the keys of its profile, an unban revives them, and history and mail tell of both:', () => {
   for (const [way, begin, end, by] of [

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
-import { endFoundKey } from '../../../../shared/keys/life/revoke-leaked.ts';
+import { revokeLeakedKeys } from '../../../../shared/keys/life/revoke-leaked.ts';
 import { newSecret } from '../../../../shared/keys/secret.ts';
 import { keyHistory, showKey } from '../../../../shared/keys/view.ts';
 import { issue, mails, request } from '../../../support/keys.ts';
@@ -29,7 +29,7 @@ describe('a secret that somebody found', () => {
     const { identifier, secret } = await issue(deps);
     const before = mails(deps).length;
     clock.advance(3_600_000);
-    expect(endFoundKey(deps, `Look what I found: Authorization: Bearer ${secret}\n`)).toBeUndefined();
+    expect(revokeLeakedKeys(deps, `Look what I found: Authorization: Bearer ${secret}\n`)).toBeUndefined();
     expect(keyHistory(deps, identifier).at(-1)).toMatchObject({
       event: 'revoked',
       by: 'system',
@@ -49,7 +49,7 @@ describe('a secret that somebody found', () => {
   test('ends each of several keys, ten at most', async () => {
     const keys = [];
     for (let at = 0; at < 11; at++) keys.push(await issue(deps, { profile: `user${(at % 4) + 1}` }));
-    endFoundKey(deps, keys.map(({ secret }) => secret).join('\n'));
+    revokeLeakedKeys(deps, keys.map(({ secret }) => secret).join('\n'));
     expect(keys.map(({ identifier }) => state(identifier))).toEqual([...Array(10).fill('revoked'), 'Active']);
   });
 });
@@ -60,14 +60,14 @@ describe('any other text', () => {
     const expired = await issue(deps, {}, { expiresAtMs: clock.nowMs() + 1000 });
     const pending = await request(deps, { profile: 'user2' });
     const revoked = await issue(deps, { profile: 'user3' });
-    endFoundKey(deps, revoked.secret);
+    revokeLeakedKeys(deps, revoked.secret);
     clock.advance(1000);
     const before = counts();
     const guessed = newSecret(active.identifier, deps.random);
     const mistyped = active.secret.replace(/.$/, (last) => (last === 'a' ? 'b' : 'a'));
     const texts = ['', 'hello', guessed, mistyped, revoked.secret, expired.secret, newSecret(pending, deps.random)];
     for (const text of [...texts, newSecret('00000000', deps.random), 'plk_'.repeat(10_000)]) {
-      expect(endFoundKey(deps, text)).toBeUndefined();
+      expect(revokeLeakedKeys(deps, text)).toBeUndefined();
     }
     expect(counts()).toEqual(before);
     expect(state(active.identifier)).toBe('Active');
@@ -83,7 +83,7 @@ describe('any other text', () => {
       ).seq;
     const writes = (text: string) => {
       const before = changes();
-      endFoundKey(deps, text);
+      revokeLeakedKeys(deps, text);
       return changes() - before;
     };
     expect([writes('hello'), writes(newSecret(identifier, deps.random)), writes(secret)]).toEqual([1, 1, 1]);
@@ -92,9 +92,9 @@ describe('any other text', () => {
 
 test('a key that was found is not found a second time', async () => {
   const { secret, identifier } = await issue(deps);
-  endFoundKey(deps, secret);
+  revokeLeakedKeys(deps, secret);
   const before = counts();
-  endFoundKey(deps, secret);
+  revokeLeakedKeys(deps, secret);
   expect(counts()).toEqual(before);
   expect(keyHistory(deps, identifier).filter(({ event }) => event === 'revoked')).toHaveLength(1);
 });

@@ -6,7 +6,7 @@ import { DAY_MS } from '../../../../shared/clock.ts';
 import { changeKey } from '../../../../shared/keys/life/change.ts';
 import { expireKeys } from '../../../../shared/keys/life/expire.ts';
 import { revokeKey } from '../../../../shared/keys/life/lifecycle.ts';
-import { endFoundKey } from '../../../../shared/keys/life/revoke-leaked.ts';
+import { revokeLeakedKeys } from '../../../../shared/keys/life/revoke-leaked.ts';
 import { prefillFrom } from '../../../../shared/keys/life/successor.ts';
 import { keyHistory, showKey } from '../../../../shared/keys/view.ts';
 import { OPERATIONS, perform } from '../../../../shared/operations.ts';
@@ -92,7 +92,7 @@ describe('its secret', () => {
 
   test('is found and given back: the key is revoked', async () => {
     const { identifier, secret } = await suspended();
-    endFoundKey(deps, secret);
+    revokeLeakedKeys(deps, secret);
     expect(state(identifier)).toBe('revoked');
   });
 

@@ -19,7 +19,7 @@ test('one bad line, and nothing of the file is in; every bad line is told', asyn
   expect(await exportText(deps)).toBe(before);
 });
 
-test('one clash at the very end, and nothing of the file is in', async () => {
+test('one conflict at the very end, and nothing of the file is in', async () => {
   const deps = testDeps();
   await importLines(deps, [{ id: 1, username: 'ada' }]);
   const lines = [

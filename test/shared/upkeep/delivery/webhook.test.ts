@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import type { ServerResponse } from 'node:http';
 import { performAndSend } from '../../../../cli/keys/local-keys.ts';
-import { endFoundKey } from '../../../../shared/keys/life/revoke-leaked.ts';
+import { revokeLeakedKeys } from '../../../../shared/keys/life/revoke-leaked.ts';
 import { keyHistory } from '../../../../shared/keys/view.ts';
 import { OPERATIONS, perform } from '../../../../shared/operations.ts';
 import { readStatus } from '../../../../shared/upkeep/status.ts';
@@ -44,7 +44,7 @@ async function world(form = 'Slack', variables: Record<string, string> = {}) {
   const find = async (profile: string) => {
     const { identifier } = await issue(deps, { profile });
     const raw = smtp.received.map((mail) => mail.raw).join();
-    endFoundKey(deps, new RegExp(`plk_${identifier}_[0-9A-Za-z]{38}`).exec(raw)?.[0] ?? '');
+    revokeLeakedKeys(deps, new RegExp(`plk_${identifier}_[0-9A-Za-z]{38}`).exec(raw)?.[0] ?? '');
     return identifier;
   };
   /** What the chat has shown since the last call. */
