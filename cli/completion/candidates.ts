@@ -3,7 +3,7 @@ import { LOG_GROUPS } from '../../shared/admins/log-kinds.ts';
 import { tokenNames } from '../../shared/backends/backend-tokens.ts';
 import type { Db } from '../../shared/db/connect.ts';
 import { KEY_STATES, type KeyState, PERMISSIONS } from '../../shared/db/key-columns.ts';
-import { PLATFORM_RIGHTS } from '../../shared/db/people-columns.ts';
+import { BACKEND_RIGHTS } from '../../shared/db/people-columns.ts';
 import { withTables } from '../../shared/db/tables.ts';
 import { openDatabase } from '../../shared/db-files/open.ts';
 import { AppError } from '../../shared/errors.ts';
@@ -95,7 +95,7 @@ function flagsOf(command: Command): Option[] {
 function flagValues({ long, flags }: Option): Candidate[] {
   if (long === '--permission') return plain(PERMISSIONS);
   if (long === '--state') return plain(KEY_STATES);
-  if (long === '--right') return plain(PLATFORM_RIGHTS);
+  if (long === '--right') return plain(BACKEND_RIGHTS);
   if (long === '--kind') return plain(LOG_GROUPS.flatMap(({ group, kinds }) => [group, ...kinds]));
   return flags.includes('<path>') ? [{ value: FILES, about: '' }] : [];
 }

@@ -2,7 +2,7 @@ import { choiceFault, type Queued } from '../../../shared/approval/queue.ts';
 import { KEY_STATES, type KeyState } from '../../../shared/db/key-columns.ts';
 import { AppError } from '../../../shared/errors.ts';
 import { isKeyState } from '../../../shared/keys/key.ts';
-import { readPlace } from '../../../shared/keys/list-cursor.ts';
+import { readCursor } from '../../../shared/keys/list-cursor.ts';
 import { usualWaitDays, usualWaitText } from '../../../shared/keys/waiting.ts';
 import type { AnyOperation } from '../../../shared/operations/entry.ts';
 import { OPERATIONS, REQUEST_DECISIONS } from '../../../shared/operations.ts';
@@ -128,7 +128,7 @@ function nothing(find: string): Html {
 
 function afterIn({ query }: Visit): string {
   const after = query.get('after') ?? '';
-  if (after !== '' && readPlace(after) === null)
+  if (after !== '' && readCursor(after) === null)
     throw new AppError('bad_parameter', 'after must be taken from a link.');
   return after;
 }

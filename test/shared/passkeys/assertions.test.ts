@@ -173,7 +173,7 @@ describe('a decision of an admin', () => {
 
   test('is covered with others by one assertion for exactly this list; one that has changed since is left to be refused by itself', async () => {
     const other = await request(access, { profile: 'user1' });
-    const list = () => [decisionOn(), decisionOn({ identifier: other, shown: shownKey(access, other) })];
+    const list = () => [decisionOn(), decisionOn({ identifier: other, shown: keyVersion(access, other) })];
     const admin = await signedIn();
     for (const said of [list().slice(0, 1), list().toReversed(), [...list(), decisionOn()], []]) {
       const { challenge } = beginDecisions(access, admin, list());
