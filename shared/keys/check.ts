@@ -8,10 +8,10 @@ import { FIELDS } from './fields/inputs.ts';
 import { parseInput } from './fields/parse-input.ts';
 import { canMove, hasSecret, KEYS_PER_PROFILE, MOVES, type Move, SECRET_HOLDERS, SLOT_HOLDERS } from './key.ts';
 
-/** How many keys are read at once. */
+/** How many keys each query reads. */
 const AT_ONCE = 1_000;
 
-// JSON is read as text, since some of it may be none.
+// JSON is read as text, since it may be invalid.
 
 function selectKeys(db: Db, afterRow: number) {
   const row = sql<number>`rowid`;
@@ -63,8 +63,8 @@ type Event = ReturnType<ReturnType<typeof eventsOf>['all']>[number];
 type Attempt = ReturnType<ReturnType<typeof attemptsOf>['all']>[number];
 
 /**
- * What is wrong with stored keys beyond what the schema forbids, a clause a fault: more than three that hold a place, a
- * history with a gap, a key with a secret without the accepted attempt that its fence names, JSON that is none.
+ * Finds faults in stored keys that the schema does not forbid, and returns one clause for each: too many keys of a profile, a
+ * gap in a history, a key with a secret but without the accepted attempt of its fence, invalid JSON.
  */
 export function* keyFaults(db: Db): Generator<string> {
   yield* slotFaults(db);
@@ -80,7 +80,7 @@ export function* keyFaults(db: Db): Generator<string> {
   }
 }
 
-/** A key that had expired when the newest one was requested held no place; that may not be stored yet. */
+/** A key that had expired when the newest one was requested used no slot, even if its expiry is not stored yet. */
 function slotFaults(db: Db): string[] {
   const { profileId, expiresAt, requestedAt, state } = apiKeys;
   const newestAt = sql<number>`max(${requestedAt}) OVER (PARTITION BY ${profileId})`.as('newest_at');
@@ -96,7 +96,10 @@ function slotFaults(db: Db): string[] {
     .groupBy(holders.profileId)
     .having(gt(count(), KEYS_PER_PROFILE))
     .all();
-  return crowded.map(({ id, held }) => `profile ${id}: ${held} keys hold a place, of ${KEYS_PER_PROFILE} that may`);
+  return crowded.map(
+    ({ id, held }) =>
+      `profile ${id}: ${held} keys are pending, Active or suspended, but only ${KEYS_PER_PROFILE} may be`,
+  );
 }
 
 function historyFaults(key: Key, events: readonly Event[]): string[] {
@@ -114,7 +117,7 @@ function historyFaults(key: Key, events: readonly Event[]): string[] {
   return faults;
 }
 
-/** Whether an event goes on from the state before it, and by a move that there is. */
+/** Whether an event continues from the state before it by a legal move. */
 function follows({ fromState, toState }: Event, before: KeyState | undefined): boolean {
   if (fromState === null || fromState !== before) return false;
   if (fromState === toState) return true;
@@ -164,7 +167,7 @@ function isJson(text: string): boolean {
   return holds(text, () => undefined);
 }
 
-/** Whether a text is JSON whose value passes the product's own rule. */
+/** Whether a text is JSON whose value passes a rule, which throws if it does not. */
 function holds(text: string, rule: (value: unknown) => unknown): boolean {
   try {
     rule(JSON.parse(text));

@@ -8,31 +8,31 @@ const DATE = /^\d{4}-\d{2}-\d{2}$/;
 /** The last millisecond at which a key may expire, since 1970: the end of the year 9999. */
 export const LATEST_EXPIRY_MS = Date.parse('9999-12-31T23:59:59.999Z');
 
-/** How an expiry is described to people wherever it is refused. */
+/** The syntax of an expiry, for error sentences. */
 export const EXPIRY_SYNTAX = 'a span such as 90d, 12h or 30m, or a time such as 2027-01-31T00:00:00Z, in the future';
 
-/** The same where there may be none. */
+/** The same if `never` is allowed. */
 export const EXPIRES_SYNTAX = `${EXPIRY_SYNTAX}, or "never"`;
 
-/** Reads a span such as `90d`, `12h`, `30m` or `45s`. Returns milliseconds, or null where it is none. */
+/** Parses a span such as `90d`, `12h`, `30m` or `45s`. Returns milliseconds, or null for any other text. */
 export function parseSpan(text: string): number | null {
   const span = SPAN.exec(text);
   return span && Number(span[1]) * UNITS[span[2] as keyof typeof UNITS];
 }
 
-/** The span that {@link parseSpan} reads as these milliseconds, of which parts of a second are left out. */
+/** Formats milliseconds, rounded down to seconds, as a span that {@link parseSpan} reads. */
 export function formatSpan(spanMs: number): string {
   return spanMs % UNITS.d === 0 ? `${spanMs / UNITS.d}d` : `${Math.floor(spanMs / UNITS.s)}s`;
 }
 
-/** Throws `usage` where a time, in milliseconds since 1970, is not in the future; null is no time, and fine. */
+/** Throws `usage` if a time (milliseconds since 1970, or null for none) is not in the future. */
 export function refuseTimePast(atMs: number | null, nowMs: number, label = 'expiry'): void {
   if (atMs !== null && atMs <= nowMs) throw new AppError('usage', `The ${label} must lie in the future.`);
 }
 
 /**
- * Throws `usage` where the expiry of a key that is to be approved lies within the time that its approval may take (both in
- * milliseconds): the secret would be mailed of a key that is over by then. Null, for never, is fine.
+ * Throws `usage` if a key would expire within the time that its approval may take (both in milliseconds), so that the mailed
+ * secret might not work any more. Null means never.
  */
 export function refuseTimeWithin(expiresAtMs: number | null, approvalMs: number, nowMs: number): void {
   if (expiresAtMs === null || expiresAtMs > nowMs + approvalMs) return;
@@ -43,8 +43,8 @@ export function refuseTimeWithin(expiresAtMs: number | null, approvalMs: number,
 }
 
 /**
- * Reads an expiry: a span from now, a date (its midnight in UTC) or an ISO 8601 time with its zone. Returns milliseconds
- * since 1970. Throws `usage`, naming it by `label`, where it is neither, not in the future, or after the year 9999.
+ * Parses an expiry: a span from now, a date (midnight in UTC) or an ISO 8601 time with its zone. Returns milliseconds since
+ * 1970. Throws `usage`, with `label` as its name, if it is none of these, not in the future, or after the year 9999.
  */
 export function parseExpiry(text: string, nowMs: number, label = 'expiry'): number {
   const span = parseSpan(text);

@@ -4,8 +4,8 @@ import { formatRateLimit, type RateLimit } from '../limits/rate-limit.ts';
 import type { HistoryView } from './view.ts';
 
 /**
- * What an entry of a key's history tells besides its name: a reason, or what was changed from what to what; empty where it
- * tells no more. Texts that owners and admins typed stand in it unchanged, line ends too, so the caller has to escape it.
+ * The details of an entry of a key's history: a reason, or the old and new values of a change; empty if there are none. Texts
+ * of owners and admins are included unchanged, with line breaks, so the caller has to escape them.
  */
 export function detailText({ detail, event }: Pick<HistoryView, 'detail' | 'event'>): string {
   if (detail === null) return '';
@@ -17,12 +17,11 @@ export function detailText({ detail, event }: Pick<HistoryView, 'detail' | 'even
   return detail.reason ?? '';
 }
 
-/** The events that make an attempt void which is under way; their detail names it. */
+/** The events that void an attempt in progress; their detail names it. */
 const VOIDING: readonly HistoryView['event'][] = ['address changed', 'profile banned'];
 
 /**
- * Only from the second attempt on its number says anything. Without a reason where an owner looks, who is not told what the
- * mail server said.
+ * The number is shown from the second attempt on. Owners don't see the reason, since it is the answer of the mail server.
  */
 function attemptText(event: HistoryView['event'], attempt: number, { retiresOldAt, reason }: KeyEventDetail): string {
   const number = attempt === 1 ? [] : [`attempt ${attempt}`];
@@ -31,12 +30,12 @@ function attemptText(event: HistoryView['event'], attempt: number, { retiresOldA
   return [...number, ...(reason === undefined ? [] : [reason])].join(': ');
 }
 
-/** Without recipient and reason where an owner looks, who is told only which mail it was. */
+/** Owners see only which mail it was, not the recipient and the reason. */
 function mailText(mail: string, to: string | undefined, reason: string | undefined): string {
   return to === undefined ? mail : `${mail} to ${to}: ${reason}`;
 }
 
-/** What was changed from what to what; `successor` is the key for whose approval the expiry was changed. */
+/** The old and new values of a change; `successor` is the key whose approval changed the expiry. */
 export function changesText({ permissions, rateLimits, expiresAt }: KeyChanges, successor: string | undefined): string {
   const limits = (list: readonly RateLimit[]) => list.map(formatRateLimit).join(', ');
   const parts = [
@@ -48,7 +47,7 @@ export function changesText({ permissions, rateLimits, expiresAt }: KeyChanges, 
   return parts.filter(Boolean).join('; ');
 }
 
-/** The entries of a history as sentences; an approval is not refused, but the mail that it needs is. */
+/** The sentence of each event. `approval refused` means that the mail server refused the mail. */
 export const EVENT_WORDS: Readonly<Record<KeyEventName, string>> = {
   requested: 'Requested',
   'approval started': 'Approval started: the secret is being mailed',

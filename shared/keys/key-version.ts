@@ -4,7 +4,7 @@ import { type Facts, refuseOtherVersion, type Shown, versionOf } from '../shown-
 import { type ApiKey, readKey } from './record.ts';
 import { type Reader, showKey } from './view.ts';
 
-/** The names of all facts of a key and its profile; some are those of pending keys only. */
+/** The names of all facts of a key and its profile; some exist only for pending keys. */
 export const KEY_FACTS = [
   'key',
   'state',
@@ -22,9 +22,9 @@ export const KEY_FACTS = [
 export type KeyFact = (typeof KEY_FACTS)[number];
 
 /**
- * What people are shown of a key before they decide on it. Of a pending one that is everything about the request, whom its
- * secret goes to, and what the key has that it is to replace. Of others it is nothing that the owner can change: otherwise
- * one who renames the key or the profile again and again could keep admins from revoking it.
+ * The facts that a decision on a key depends on. For a pending key these are its request, the recipient of its secret, and the
+ * grant of the key that it replaces. For other keys they include nothing that the owner can change: otherwise an owner could
+ * prevent a revocation by renaming the key or the profile again and again.
  */
 function factsOfKey(reader: Reader, identifier: string): Facts {
   const key = readKey(reader.db, identifier);
@@ -57,12 +57,12 @@ function predecessorOf(reader: Reader, { successorOf }: ApiKey) {
   return [showKey(reader, successorOf).state, grantOf(readKey(reader.db, successorOf))];
 }
 
-/** The state of a key as it is shown to whoever decides on it. Throws `not_found`. */
+/** The version of a key that a person who decides on it is shown. Throws `not_found`. */
 export function keyVersion(reader: Reader, identifier: string): Shown {
   return versionOf(factsOfKey(reader, identifier));
 }
 
-/** Throws `changed_since` where a key is not as it was shown. */
+/** Throws `changed_since` if a key is not in the version that was shown. */
 export function refuseChangedKey(
   reader: Reader,
   identifier: string,
@@ -73,9 +73,9 @@ export function refuseChangedKey(
 }
 
 /**
- * Throws unless what somebody does with a key is still what they were shown: `changed_since`, and `signed_out` where an
- * owner's sign-in has ended meanwhile. Call it in the transaction that stores what they do: while that waited for the write
- * lock, an import may have changed the address that the secret goes to.
+ * Throws `changed_since` if the key is not in the version that the person was shown, and `signed_out` if an owner's sign-in has
+ * ended. Call it in the transaction that stores the decision: while it waited for the write lock, an import may have changed
+ * the address that the secret goes to.
  */
 export function refuseUnlikeKey(reader: Reader, identifier: string, by: Actor): void {
   if (by.kind === 'owner') {

@@ -1,9 +1,9 @@
 import { type AttemptResult, KEY_STATES, type KeyEventName, type KeyState } from '../db/key-columns.ts';
 
-/** The states in which a key has a secret, so that it can be changed, revoked and expire. Only that of an Active one works. */
+/** The states in which a key has a secret and can be changed, be revoked and expire. Only an Active key's secret works. */
 export const SECRET_HOLDERS = ['Active', 'suspended'] as const satisfies KeyState[];
 
-/** All legal transitions between the states of a key, each with the event that tells of it; everything else is refused. */
+/** All legal transitions between the states of a key, each with the event that records it. */
 export const MOVES = {
   approve: { from: ['pending'], to: 'Active', event: 'approved' },
   reject: { from: ['pending'], to: 'rejected', event: 'rejected' },

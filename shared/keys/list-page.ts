@@ -7,21 +7,21 @@ import { isInState } from './life/expire.ts';
 import type { Cursor } from './list-cursor.ts';
 
 /**
- * Which keys to list: those in one of these states, of this profile (its id), that meet this condition on `api_keys` too;
- * all where none of these is given.
+ * Which keys to list: those in one of these states, of the profile with this id, that also meet a condition on `api_keys`. An
+ * empty filter matches all keys.
  */
 export type KeyFilter = {
   states?: readonly KeyState[] | undefined;
   profileId?: number | undefined;
-  /** A part of the name; upper and lower case of ASCII letters are alike. */
+  /** A part of the name; ASCII letters match in upper and lower case. */
   namePart?: string | undefined;
   also?: SQL | undefined;
 };
 
-/** A part of a list: so many keys at most, those that follow a place where one is given. */
+/** One page: at most `limit` keys after the cursor `after`. */
 export type ListPage = { limit: number; after?: Cursor | undefined };
 
-/** The condition that a key matches at a time. */
+/** The SQL condition of a filter at this time. */
 export function matching({ states = [], profileId, namePart, also }: KeyFilter, nowMs: number): SQL | undefined {
   const ofProfile = profileId === undefined ? undefined : eq(apiKeys.profileId, profileId);
   const named = namePart === undefined ? undefined : sql`instr(lower(${apiKeys.name}), lower(${namePart})) > 0`;
@@ -29,8 +29,8 @@ export function matching({ states = [], profileId, namePart, also }: KeyFilter, 
 }
 
 /**
- * The identifiers of a part of the keys that match, in no order. The keys of each stored state are read in their order from
- * an index, as far as needed, so that a part costs the same however many keys there are; those of one profile are few.
+ * The identifiers of one page of the matching keys. The keys of each stored state are read from an index, in order and only
+ * as far as needed, so that the cost of a page does not depend on the number of keys.
  */
 export function identifiersOf(db: Db | Tx, filter: KeyFilter, { limit, after }: ListPage, nowMs: number): string[] {
   const { profileId } = filter;
@@ -48,16 +48,16 @@ export function identifiersOf(db: Db | Tx, filter: KeyFilter, { limit, after }: 
   return db.all<{ identifier: string }>(all).map(({ identifier }) => identifier);
 }
 
-/** The states as which a key may be stored that is in one of these now: one that has a secret may be over. */
+/** The stored states of keys that are in one of these states now: an expired key may still be stored as Active or suspended. */
 function storedStates(states: readonly KeyState[] = []): readonly KeyState[] {
   if (states.length === 0) return KEY_STATES;
   return KEY_STATES.filter((one) => states.includes(one) || (hasSecret(one) && states.includes('expired')));
 }
 
 /**
- * The condition that a key of this stored state comes after a place: undefined where each does, null where none does. Of
- * keys that were requested in the same millisecond, those come later that were stored later. The key at the place is looked
- * for among those of the same profile, so that whoever may list only these learns nothing of others.
+ * The condition that a key of this stored state comes after a cursor: undefined if all do, null if none does. Keys requested in
+ * the same millisecond are in the order in which they were stored. The key of the cursor is looked up among those of the same
+ * profile only, so that an owner learns nothing about other keys.
  */
 function comesAfter(place: Cursor, state: KeyState, profileId: number | undefined): SQL | undefined | null {
   const isPending = state === 'pending';

@@ -4,12 +4,12 @@ import type { KeyState } from '../db/key-columns.ts';
 import { apiKeys } from '../db/schema/keys.ts';
 import { profiles } from '../db/schema/profiles.ts';
 
-/** As much of a key as tells it from others. */
+/** What identifies a key to people. */
 export type KeyName = { identifier: string; state: KeyState; profile: string | null; name: string };
 
 const MOST = 200;
 
-/** The latest keys, 200 at most, in these states, or in all where none is given. Writes nothing, and so notices no expiry. */
+/** The latest keys in these states (all if none is given), at most 200. Goes by the stored state, so an expiry may be missed. */
 export function keyNames(db: Db, states: readonly KeyState[]): KeyName[] {
   return db
     .select({ identifier: apiKeys.identifier, state: apiKeys.state, profile: profiles.username, name: apiKeys.name })

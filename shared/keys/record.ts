@@ -15,13 +15,13 @@ import { unknownKey } from './unknown-key.ts';
 /** A row of `api_keys`. */
 export type ApiKey = typeof apiKeys.$inferSelect;
 
-/** Who a key belongs to, as far as the rules about keys need to know. */
+/** The owner of a key, as far as the rules about keys depend on it. */
 export type Owner = { id: number; username: string; banned: boolean; email: string | null };
 
 /** Who did what and when: the head of each event. */
 export type Act = { by: Actor; atMs: number };
 
-/** The refusal of a name that no profile has, or none that the person may see. */
+/** The refusal of a name of no profile, or of one that the person may not see. */
 export function noSuchProfile(): AppError {
   return new AppError('not_found', 'There is no profile with this username or alias.');
 }
@@ -103,7 +103,7 @@ export function refuseBanned(owner: Owner): void {
   if (owner.banned) throw new AppError('refused', `The profile ${owner.username} is banned; it can't hold keys.`);
 }
 
-/** The owner's address, where the profile may hold keys. Throws `refused`: a key needs an owner who can be reached. */
+/** The owner's e-mail address. Throws `refused` if the profile is banned or has none: a key needs an owner who can be reached. */
 export function reachableAddress(owner: Owner): string {
   refuseBanned(owner);
   if (owner.email === null || !isMailAddress(owner.email)) {
@@ -115,7 +115,7 @@ export function reachableAddress(owner: Owner): string {
   return owner.email;
 }
 
-/** The keys that take the profile's places at a time, oldest first. */
+/** The keys that use the profile's slots at this time, oldest first. */
 export function slotHolders(db: Db | Tx, profileId: number, nowMs: number): ApiKey[] {
   return db
     .select()
@@ -140,12 +140,12 @@ export function addEvent(
     .get().id;
 }
 
-/** Throws `refused` where the move is not legal from the key's state: for telling before a reason is typed. */
+/** Throws `refused` if the move is not legal from the key's state; called before a person types a reason. */
 export function refuseMove({ identifier, state }: Pick<ApiKey, 'identifier' | 'state'>, move: Move): void {
   refuseState({ identifier, state }, MOVES[move].from, MOVES[move].event);
 }
 
-/** Throws `refused` where a key, as it was shown, is in none of these states; null stands for all. */
+/** Throws `refused` if a key is in none of these states; null allows all. */
 export function refuseState(
   { identifier, state }: Pick<ApiKey, 'identifier' | 'state'>,
   from: readonly KeyState[] | null,
@@ -156,10 +156,9 @@ export function refuseState(
 }
 
 /**
- * Moves a key and records it; whatever ends a request or a key also raises the fence, voids an open attempt and forgets the
- * secret, which a suspended key keeps.
- * Approval sets more columns through `also`. Returns the id of the history's entry. Throws `refused` where the move is not
- * legal from the key's state.
+ * Moves a key and records the event. A move that ends a request or a key also raises the fence, voids an open attempt and
+ * deletes the hash of the secret. An approval sets more columns by `also`. Returns the id of the entry in the history. Throws
+ * `refused` if the move is not legal from the key's state.
  */
 export function moveKey(
   tx: Tx,
@@ -185,7 +184,7 @@ export function moveKey(
   });
 }
 
-/** Closes the key's open attempt, if there is one, with this result. */
+/** Closes the key's open attempt, if any, with this result. */
 export function closeAttempts(
   tx: Tx,
   identifier: string,

@@ -3,7 +3,7 @@ import { BASE62, type Random, randomBase62, randomText } from '../random.ts';
 const SECRET = /^plk_[0-9A-Za-z]{8}_[0-9A-Za-z]{38}$/;
 const CHECKSUM_LENGTH = 6;
 
-/** The characters of new identifiers: those of base62 that nobody confuses with another when reading them aloud or typing. */
+/** The characters of new identifiers: base62 without those that look alike. */
 const EASILY_READ = BASE62.replace(/[0O1Il]/g, '');
 
 /**

@@ -2,7 +2,7 @@ import type { Person } from '../actor.ts';
 import type { Db } from '../db/connect.ts';
 import { noSuchProfile, readKey, readOwnerByName } from './record.ts';
 
-/** Throws `not_found` where the input is about a key or a profile that does not exist, or that is not the owner's own. */
+/** Throws `not_found` if the key or the profile of the input does not exist, or does not belong to the owner who asks. */
 export function checkSight(
   db: Db,
   actor: Person,

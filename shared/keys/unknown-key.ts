@@ -4,8 +4,8 @@ import { apiKeys } from '../db/schema/keys.ts';
 import { AppError } from '../errors.ts';
 
 /**
- * The refusal of an identifier that names no key, or none that the person may see. `alike` are identifiers that the person
- * may see and that differ from it only in letter case.
+ * The refusal of an identifier of no key, or of one that the person may not see. `alike` are identifiers that they may see and
+ * that differ only in letter case.
  */
 export function noSuchKey(alike: readonly string[] = []): AppError {
   const unknown = 'There is no key with this identifier';
@@ -15,8 +15,7 @@ export function noSuchKey(alike: readonly string[] = []): AppError {
 }
 
 /**
- * The refusal of this identifier, which no key has: of somebody who sees the keys of one profile only if `profileId` is
- * given, otherwise of somebody who sees all keys.
+ * The refusal of an identifier that no key has. With `profileId`, only keys of this profile are suggested.
  */
 export function unknownKey(db: Db | Tx, identifier: string, profileId?: number): AppError {
   const alike = db

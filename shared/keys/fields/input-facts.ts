@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** How a field is typed and shown: `input-text.ts` reads and writes the text of each kind. */
+/** The kind of a form field or prompt: `input-text.ts` parses and formats the text of each kind. */
 export type InputKind =
   | 'line'
   | 'lines'
@@ -13,33 +13,33 @@ export type InputKind =
   | 'states'
   | 'hidden';
 
-/** How long a text may be, in code points. */
+/** The minimum and maximum length of a text, in code points. */
 export type Bounds = { least: number; most: number };
 
-/** What doors know of a field of an operation's input beside its schema. */
+/** What forms, prompts and commands need to know of an input field besides its schema. */
 export type InputFacts = {
-  /** What it is called within sentences: `The name is missing.` */
+  /** Its name within sentences: `The name is missing.` */
   label: string;
-  /** What it is called above a field of a form, and at a prompt. */
+  /** Its label in a form and at a prompt. */
   title: string;
-  /** What is to be said of it there. */
+  /** The hint that is shown there. */
   hint?: string;
   kind: InputKind;
-  /** Its name in forms and in the addresses of pages, where that is another than the name of the input. */
+  /** Its name in forms and in the addresses of pages, if it differs from the name of the input. */
   formName?: string;
-  /** The flag of `profilectl` with its value, and what help says of it; null where it has none. */
+  /** The flag of `profilectl` with its value, and its help text; null if it has no flag. */
   flag: readonly [flag: `--${string}`, about: string] | null;
   bounds?: Bounds;
-  /** How many lines of a text a form shows. */
+  /** The rows of its text area. */
   rows?: number;
   /** Whether a time may be `never`. */
   isEndless?: true;
 };
 
-/** The facts of each field. In a registry of their own, so that no OpenAPI document shows them. */
+/** The facts of each field, in a registry of their own so that no OpenAPI document shows them. */
 export const INPUT_FACTS = z.registry<InputFacts>();
 
-/** The facts of a field, also where it may be left out. Throws where it has none. */
+/** The facts of a field, optional or not. Throws if it has none. */
 export function factsOf(schema: z.core.$ZodType): InputFacts {
   const facts = INPUT_FACTS.get(schema);
   if (facts !== undefined) return facts;
@@ -53,7 +53,7 @@ export function formNameOf(name: string, schema: z.core.$ZodType): string {
   return factsOf(schema).formName ?? name;
 }
 
-/** How long a text may be, as a sentence. */
+/** The allowed length of a text, as a sentence. */
 export function boundsInWords({ least, most }: Bounds): string {
   return least > 1 ? `${least} to ${most} characters.` : `Up to ${most} characters.`;
 }

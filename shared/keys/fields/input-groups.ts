@@ -3,29 +3,29 @@ import { FIELDS } from './inputs.ts';
 
 const { name, description, permissions, projectUrl, expectedUsage } = FIELDS;
 
-/** What an owner says when asking for a key. */
+/** The fields of a request for a key. */
 export const KEY_REQUEST = z.object({ name, description, permissions, projectUrl, expectedUsage });
 
-/** What an owner says when asking for a key, checked and trimmed. */
+/** A request for a key, validated and trimmed. */
 export type KeyRequest = z.output<typeof KEY_REQUEST>;
 
-/** What an admin changes of an Active or suspended key; whatever is absent stays as it is, an expiry of null is none. */
+/** A change of an Active or suspended key; absent fields stay as they are, an expiry of null means never. */
 export const KEY_CHANGE = z.object({
   permissions: permissions.nullish(),
   rateLimits: FIELDS.rateLimits.nullish(),
   expiresAtMs: FIELDS.expiresAtMs.nullish(),
 });
 
-/** A change that was checked. */
+/** A validated change. */
 export type KeyChange = z.output<typeof KEY_CHANGE>;
 
-/** What an admin grants; whatever is absent takes its default. */
+/** The grant of an approval; absent fields take their defaults. */
 export const GRANT = z.object({ ...KEY_CHANGE.shape, retireOldAtMs: FIELDS.retireOldAtMs.nullish() });
 
-/** A grant that was checked. Times are milliseconds since 1970. */
+/** A validated grant. Times are milliseconds since 1970. */
 export type Grant = z.output<typeof GRANT>;
 
-/** Which keys to list; all where nothing is given. With `limit` a part of them: at most so many, after the place `after`, or after the key with that identifier. */
+/** Which keys to list. With `limit`, one page: at most `limit` keys after the cursor `after`, or after the key with that identifier. */
 export const LIST_FILTER = z.object({
   states: FIELDS.states.nullish(),
   profile: FIELDS.profile.nullish(),
@@ -36,5 +36,5 @@ export const LIST_FILTER = z.object({
   after: FIELDS.after.nullish(),
 });
 
-/** Which keys to list; `unusedForMs` leaves only Active ones that were not used for so long. */
+/** Which keys to list; `unusedForMs` selects only Active keys that were not used for that long. */
 export type ListInput = z.output<typeof LIST_FILTER>;

@@ -1,15 +1,15 @@
 import { z } from 'zod';
 import { CONTROL, CONTROL_BUT_LINE_FEED, codePoints, countText, normaliseText } from '../../text.ts';
 
-// What the schemas of fields are made of: types and rules with their sentences. Texts are trimmed here, and nowhere else.
+// The building blocks of the schemas of fields, with their error sentences. Texts are trimmed here, and nowhere else.
 
 /**
- * A kind of text and its bounds in code points once it is trimmed (specification 8); `lines` allows line feeds. `short` is the
- * sentence for a text that lacks so many, where it is another than for one that is too long.
+ * A kind of text and its length after trimming, in code points (specification 8); `lines` allows line feeds. `short` makes the
+ * sentence for a text that is too short, if it differs from the one for a text that is too long.
  */
 type TextRule = { label: string; least: number; most: number; lines: boolean; short?: (missing: string) => string };
 
-/** The schema of a text, which may be empty too where it need not be there: CRLF and CR become LF, white space at its ends goes, and then its rule must hold. */
+/** The schema of a text, which may be empty if it is optional: CRLF and CR become LF, and it is trimmed before its rule is checked. */
 export function textInput({ label, least, most, lines, short }: TextRule, mayBeEmpty = least === 0) {
   return trimmed(label, (text) => {
     const length = codePoints(text);
@@ -25,17 +25,17 @@ export function textInput({ label, least, most, lines, short }: TextRule, mayBeE
   }).meta({ ...(!mayBeEmpty && { minLength: least }), maxLength: most });
 }
 
-/** A text that is trimmed before a function looks at it, which returns a sentence where something is wrong. */
+/** A text that is trimmed and then checked by a function, which returns an error sentence or null. */
 export function trimmed(label: string, fault: (text: string) => string | null) {
   return plain(label).overwrite(normaliseText).check(keeping(fault));
 }
 
-/** A text that is compared as it is, such as an identifier. */
+/** A text that is not trimmed, such as an identifier. */
 export function plain(label: string) {
   return z.string({ error: missingOr(label, `The ${label} must be a text.`) });
 }
 
-/** A check by a function that returns a sentence where something is wrong. */
+/** A check by a function that returns an error sentence or null. */
 export function keeping<T>(fault: (value: T) => string | null): z.core.CheckFn<T> {
   return ({ value, issues }) => {
     const message = fault(value);
@@ -43,19 +43,19 @@ export function keeping<T>(fault: (value: T) => string | null): z.core.CheckFn<T
   };
 }
 
-/** The sentence for a value of the wrong type, or for one that is missing. */
+/** The sentence for a missing value, or this one for a value of the wrong type. */
 export function missingOr(label: string, sentence: string) {
   return ({ input }: { input?: unknown }) =>
     input === undefined || input === null ? `The ${label} is missing.` : sentence;
 }
 
-/** A whole number between two bounds, with the one sentence for all that is wrong with it. */
+/** A whole number between two bounds, with one sentence for all its errors. */
 export function whole(label: string, least: number, most: number, sentence: string) {
   const error = missingOr(label, sentence);
   return z.int({ error }).min(least, { error }).max(most, { error });
 }
 
-/** A text that may be left out, or be empty, which is the same; it is null then. */
+/** An optional text; absent and empty both become null. */
 export function optionalText<T extends z.ZodType<string>>(schema: T) {
   return schema.nullish().transform((text) => text || null);
 }

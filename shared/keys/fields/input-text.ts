@@ -5,8 +5,8 @@ import { formatRateLimit, parseRateLimits, type RateLimit } from '../../limits/r
 import { formatSpan, parseExpiry, parseSpan } from '../expiry.ts';
 import type { InputFacts, InputKind } from './input-facts.ts';
 
-// How people type the fields of an input: into forms, addresses, flags, prompts and queries. What is read is not checked
-// yet: that is what the schema is for.
+// Parses the fields of an input as people type them into forms, addresses, flags, prompts and queries. The schema validates
+// the result.
 
 type Read = (texts: readonly string[], nowMs: number, facts: InputFacts) => unknown;
 
@@ -37,20 +37,20 @@ const READERS: Readonly<Record<InputKind, Read>> = {
 };
 
 /**
- * What was typed for a field, as its schema takes it: several texts where a field or a flag comes several times. Spans of a
- * time such as `90d` count from `nowMs`. Throws `usage` for rate limits, times and spans that are none.
+ * Converts typed text into the input of a field's schema; a repeated field or flag gives several texts. Spans such as `90d`
+ * count from `nowMs`. Throws `usage` for malformed rate limits, times and spans.
  */
 export function readTyped(facts: InputFacts, texts: readonly string[], nowMs: number): unknown {
   return READERS[facts.kind](texts, nowMs, facts);
 }
 
-/** The same for the field of a form, or an answer to a question, where an empty time, or one left empty that nobody sees, is none. Throws what {@link readTyped} throws. */
+/** The same for a form field or the answer to a prompt, where an empty time or hidden field means null. Throws what {@link readTyped} throws. */
 export function readAnswer(facts: InputFacts, texts: readonly string[], nowMs: number): unknown {
   const isNone = (facts.kind === 'time' || facts.kind === 'hidden') && (texts[0] ?? '').trim() === '';
   return isNone ? null : readTyped(facts, texts, nowMs);
 }
 
-/** The texts that {@link readAnswer} reads as this value of a field; nothing for a value that is absent or null. */
+/** The inverse of {@link readAnswer}; no text for a value that is absent or null. */
 export function typedText(kind: InputKind, value: unknown): string[] {
   if (value === null || value === undefined) return kind === 'permissions' ? [] : [''];
   if (kind === 'permissions') return value as string[];

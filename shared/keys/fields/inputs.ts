@@ -11,13 +11,12 @@ import { USAGE_DAYS } from '../usage-outcomes.ts';
 import { INPUT_FACTS, type InputFacts } from './input-facts.ts';
 import { keeping, missingOr, optionalText, plain, textInput, trimmed, whole } from './input-rules.ts';
 
-// Every field of the inputs of operations on keys, once: its type, its rule with the sentence of a refusal, and what doors
-// need to ask for it.
+// All input fields of the operations on keys: their schemas with error sentences, labels, hints and flags.
 
-/** The most keys that a part of a list may have. */
+/** The maximum number of keys on one page of a list. */
 const MAX_PAGE_LENGTH = 1_000;
 
-/** The longest project URL, in code points. */
+/** The maximum length of a project URL, in code points. */
 const MOST_OF_URL = 2048;
 
 function time(facts: Omit<InputFacts, 'kind'>) {
@@ -56,7 +55,7 @@ const REASON_FACTS: InputFacts = {
   ...{ kind: 'lines', flag: ['--reason <text>', 'why, as the owner will read it'], bounds: REASON },
 };
 
-/** Every field that an operation on keys can have, as it must be where it may not be left out. */
+/** Every field that an operation on keys can have, as it is when it is required. */
 export const FIELDS = {
   identifier: plain('identifier').register(INPUT_FACTS, {
     ...{ label: 'identifier', title: 'Identifier', kind: 'hidden', flag: null },
@@ -200,7 +199,7 @@ export const FIELDS = {
   }),
 } as const;
 
-/** A reason that may be left out, or be empty: that of an owner. */
+/** The optional reason of an owner. */
 export const OPTIONAL_REASON = optionalText(
   textInput(REASON, true).register(INPUT_FACTS, {
     ...REASON_FACTS,

@@ -1,14 +1,14 @@
 import type { z } from 'zod';
 import { AppError } from '../../errors.ts';
 
-/** What a door has read, as its schema says it: checked and trimmed. Throws `usage` with the first thing that is wrong. */
+/** Parses an input by its schema. Throws `usage` with the first error. */
 export function parseInput<Schema extends z.ZodType>(schema: Schema, input: unknown): z.output<Schema> {
   const result = schema.safeParse(input);
   if (result.success) return result.data;
   throw new AppError('usage', result.error.issues[0]?.message ?? 'The input is wrong.');
 }
 
-/** Everything that {@link parseInput} finds wrong with an input: a sentence for each field, by its name, in their order. */
+/** All errors of an input: one sentence for each invalid field, by its name, in the order of the fields. */
 export function faultsIn(schema: z.ZodObject, input: unknown): Map<string, string> {
   const faults = new Map<string, string>();
   for (const { path, message } of schema.safeParse(input).error?.issues ?? []) {
@@ -18,7 +18,7 @@ export function faultsIn(schema: z.ZodObject, input: unknown): Map<string, strin
   return faults;
 }
 
-/** What is wrong with the value of one field, as a sentence; null where nothing is. */
+/** The error of the value of one field, as a sentence, or null. */
 export function faultOfInput(schema: z.ZodType, value: unknown): string | null {
   return schema.safeParse(value).error?.issues[0]?.message ?? null;
 }

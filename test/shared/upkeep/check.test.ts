@@ -119,7 +119,7 @@ describe('each fault is named, and nothing private with it', () => {
             SELECT '${name}', profile_id, name, description, 'pending', requested_permissions, 0 FROM api_keys LIMIT 1`,
         ),
       ],
-      /^profile 1: 4 keys hold a place, of 3 that may$/,
+      /^profile 1: 4 keys are pending, Active or suspended, but only 3 may be$/,
     ],
   ];
   for (const [what, statements, sentence] of cases) {

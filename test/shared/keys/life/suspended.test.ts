@@ -124,7 +124,9 @@ test('it keeps its place among the three, for the database too', async () => {
     `INSERT INTO api_keys (identifier, profile_id, name, description, state, requested_permissions, requested_at)
       SELECT 'AAAAAAAA', profile_id, name, description, 'pending', requested_permissions, 0 FROM api_keys LIMIT 1`,
   );
-  expect(checkDatabase(deps.db).faults).toContain('profile 1: 4 keys hold a place, of 3 that may');
+  expect(checkDatabase(deps.db).faults).toContain(
+    'profile 1: 4 keys are pending, Active or suspended, but only 3 may be',
+  );
 });
 
 describe('its time', () => {
