@@ -318,7 +318,7 @@ describe('one owner each', () => {
     ],
     [
       'changing keys for people: doors call perform()',
-      /\b(request|edit|withdraw|approve|change|reject|revoke)Key\(|\bmoveAndTell\(|\.act\(/,
+      /\b(request|edit|withdraw|approve|change|reject|revoke)Key\(|\bmoveAndNotify\(|\.act\(/,
       [
         ...[
           'shared/approval/approve.ts',
