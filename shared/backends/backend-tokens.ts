@@ -15,16 +15,15 @@ import type { EndedSignIns } from '../sign-ins/sign-ins.ts';
 import { newTokenText, readTokenText } from '../sign-ins/token-text.ts';
 import { readUses } from './token-uses.ts';
 
-// Tokens of backends, as the operator makes and ends them, and as a request shows them. Functions throw `busy` where a lock
-// is held for too long, and `refused` with a sentence where something can't be done.
+// Tokens of backends: the operator adds and removes them, requests present them.
 
-/** So many tokens may be under one name: the next one is made before the last one ends. */
+/** The maximum number of tokens of one name: the next one is added before the last one is removed. */
 const MOST_OF_A_NAME = 2;
 
-/** How many profiles a platform may erase on a day unless the operator says otherwise, and the most that can be said. */
+/** The default and the maximum of the number of profiles that a backend may erase on a day. */
 export const ERASE_LIMIT = { default: 1_000, most: 1_000_000_000 } as const;
 
-/** What a token is to be. */
+/** The settings of a new token. */
 export type NewToken = {
   name: string;
   rights: readonly string[];
@@ -34,7 +33,7 @@ export type NewToken = {
   eraseLimit: number;
 };
 
-/** A token as it is shown; times are ISO 8601 in UTC. */
+/** A token as doors show it; times are ISO 8601 in UTC. */
 export type TokenView = {
   identifier: string;
   name: string;
@@ -42,18 +41,18 @@ export type TokenView = {
   withoutAddress: boolean;
   eraseLimit: number;
   addedAt: string;
-  /** Null where it was never used, and to the minute. */
+  /** To the minute; null if it was never used. */
   lastUsedAt: string | null;
 };
 
-/** A token that a request has shown: who sends it, and what it may do. */
+/** The token of a request: whose it is, and what it may do. */
 export type BackendToken = Pick<TokenView, 'identifier' | 'name' | 'rights' | 'eraseLimit'> & {
   isWithoutAddress: boolean;
 };
 
 /**
- * Adds a token for a backend. The token itself is returned this once and stored nowhere. Throws `usage` for a name that
- * can't be one, for rights that there are not and for a limit out of bounds, and `refused` where two tokens are under the name.
+ * Adds a token for a backend. The token itself is returned only here, and never stored. Throws `usage` for an invalid name,
+ * unknown rights and a limit out of bounds, and `refused` if two tokens have the name already.
  */
 export function addToken(access: Access, wanted: NewToken, by: Actor): TokenView & { token: string } {
   const { name, isWithoutAddress, eraseLimit } = wanted;
@@ -102,15 +101,14 @@ export function listTokens({ db, sessions }: Access): TokenView[] {
     .map((row) => viewOf(row, uses.get(row.identifier) ?? null));
 }
 
-/** The identifiers and names of tokens, for completion. */
+/** The identifiers and names of all tokens, for completion. */
 export function tokenNames(db: Db): { identifier: string; name: string }[] {
   const { identifier, name } = platformTokens;
   return db.select({ identifier, name }).from(platformTokens).orderBy(asc(platformTokens.addedAt)).all();
 }
 
 /**
- * The token that an identifier names, or a name that has only one. Throws `refused` where there is none, and where a name
- * has two.
+ * The token with this identifier, or the only one with this name. Throws `refused` if there is none, or the name has two.
  */
 export function findToken(access: Access, named: string): TokenView {
   const all = listTokens(access);
@@ -124,9 +122,9 @@ export function findToken(access: Access, named: string): TokenView {
 }
 
 /**
- * Ends a token, by its identifier: from then on no request gets in with it, nor by an address, a session or a login of
- * `profilectl` that a hand-over with it led to. Returns how many of the latter two ended; null where that could not be
- * stored yet, which the next sweep does.
+ * Removes a token by its identifier: from then on it is refused, and so are the sign-in links, sessions and logins of
+ * `profilectl` that came from its hand-overs. Returns how many sessions and logins ended, or null if that could not be stored
+ * yet; the next sweep does it then.
  */
 export function removeToken(access: Access, identifier: string, by: Actor): EndedSignIns | null {
   write(access.db, (tx) => {
@@ -149,7 +147,7 @@ export function removeToken(access: Access, identifier: string, by: Actor): Ende
   }
 }
 
-/** The token that a request has shown; null where it is none, a mistyped one, or one that was removed. */
+/** The token of a request; null if the text is malformed, unknown, or a removed token. */
 export function readBackendToken(db: Db | Tx, token: string): BackendToken | null {
   const text = readTokenText(token);
   if (text?.prefix !== 'plp') return null;

@@ -3,19 +3,19 @@ import type { Clock } from '../clock.ts';
 import { tokenUses } from '../sessions-file/schema.ts';
 import { readSessions, type SessionsFile, writeSessions } from '../sessions-file/sessions-file.ts';
 
-// When tokens of platforms were last used, by their identifiers. It stands in the sessions file, so that a request never waits
-// for the lock of the main database only to note that it was there.
+// When tokens of backends were last used, by their identifiers. This is in the sessions file, so that a request does not wait
+// for the lock of the main database only to record the use.
 
-/** The last use is written when the one that is stored is so old, in milliseconds. */
+/** The age of a stored use after which the next one is written, in milliseconds. */
 const USE_STEP_MS = 60_000;
 
-/** When each token was last used, in milliseconds since 1970. Throws `busy`, and `refused` where the file can't be read. */
+/** When each token was last used, in milliseconds since 1970. Throws `refused` if the file can't be read. */
 export function readUses(sessions: SessionsFile): Map<string, number> {
   const rows = readSessions(sessions, (tables) => tables.select().from(tokenUses).all());
   return new Map(rows.map(({ identifier, usedAt }) => [identifier, usedAt]));
 }
 
-/** Notes that a token was used now; called after the answer. Writes at most once a minute. Throws as {@link readUses}. */
+/** Records the use of a token after the answer, at most once a minute. Throws what {@link readUses} throws. */
 export function noteTokenUse(sessions: SessionsFile, clock: Pick<Clock, 'nowMs'>, identifier: string): void {
   const known = readSessions(sessions, (tables) =>
     tables.select().from(tokenUses).where(eq(tokenUses.identifier, identifier)).get(),

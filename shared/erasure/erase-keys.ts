@@ -8,15 +8,15 @@ import { hasSecret, isExpired } from '../keys/key.ts';
 import { addEvent, moveKey, readKey } from '../keys/record.ts';
 
 /**
- * What erasing a profile does to its keys, inside the transaction that deletes the profile and before it does: pending
- * ones are withdrawn, Active and suspended ones revoked, every text that people wrote and every address is blanked, mails that wait are
- * forgotten, and an `erased` event is added. Identifiers, times and states stay.
+ * Ends and blanks the keys of a profile, inside the transaction that deletes the profile and before it does: pending keys are
+ * withdrawn, Active and suspended ones revoked; all texts, addresses and waiting mails are deleted, and an `erased` event is
+ * added. Identifiers, times and states stay.
  */
 export function eraseKeysOfProfile(tx: Tx, profileId: number, by: Actor, nowMs: number): void {
   const act = { by, atMs: nowMs };
   for (const key of keysOf(tx).all({ profileId })) {
     if (key.state === 'pending') moveKey(tx, key, 'withdraw', act);
-    // The key ends here in any case, so this needs no settled clock.
+    // The key ends in either case, so this needs no settled clock.
     if (hasSecret(key.state)) moveKey(tx, key, isExpired(key.expiresAt, nowMs) ? 'expire' : 'revoke', act);
     tx.update(apiKeys)
       .set({ profileId: null, name: '', description: '', projectUrl: null, expectedUsage: null, formHash: null })
@@ -28,7 +28,7 @@ export function eraseKeysOfProfile(tx: Tx, profileId: number, by: Actor, nowMs: 
     const { state } = readKey(tx, key.identifier);
     addEvent(tx, key, act, { event: 'erased', fromState: state, toState: state });
   }
-  // Those that are about the profile and not about a key.
+  // The notices about the profile itself.
   deletionOfNotices(tx).run({ profileId });
 }
 

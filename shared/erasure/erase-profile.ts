@@ -16,9 +16,9 @@ import { eraseKeysOfProfile } from './erase-keys.ts';
 import { addServiceEvent } from './service-log.ts';
 
 /**
- * Erases a profile for good: its row, names and links are deleted, its keys stop working and lose every text. The keys'
- * history names `by`. Returns what was erased; `warning` is a sentence if the write-ahead log still holds some of it,
- * otherwise null. Throws `not_found`, and `changed_since` where the profile is not as `by` was shown it.
+ * Erases a profile permanently: deletes its row, names and links, and ends and blanks its keys, whose history names `by`.
+ * Returns what was erased; `warning` is a sentence if the write-ahead log may still contain some of it, otherwise null. Throws
+ * `not_found`, and `changed_since` if the profile is not in the version that `by` was shown.
  */
 export function eraseProfile(
   deps: Pick<Deps, 'db' | 'clock'>,
@@ -40,8 +40,8 @@ export function eraseProfile(
 }
 
 /**
- * Erases the profiles with these UIDs in one transaction; each is noted as erased at its `atMs`, a time that has passed. Those
- * that are not there are noted as well. Throws `busy` and `refused`.
+ * Erases the profiles with these UIDs in one transaction, and records each as erased at its `atMs`, a time in the past, even if
+ * it does not exist. Throws `refused`.
  */
 export function eraseProfiles(
   { db, clock }: Pick<Deps, 'db' | 'clock'>,
@@ -78,7 +78,7 @@ const deletionOf = keepQuery((db) =>
     .prepare(),
 );
 
-/** What imports and commands that change profiles do to their keys and to the log; both name `by`. */
+/** The effects of imports and commands on keys and on the log; both name `by`. */
 export function effectsOnKeys(by: Actor): EffectsOnKeys {
   return {
     erase: (tx, id, nowMs) => eraseById(tx, id, by, nowMs),

@@ -9,7 +9,7 @@ import type { Refusal } from '../profiles/edit/refusal.ts';
 import { foldName } from '../profiles/name.ts';
 import { effectsOnKeys } from './erase-profile.ts';
 
-/** What the lines of a platform may do; both come from its token. */
+/** The limits of a backend's lines, from its token. */
 export type BackendLimits = {
   name: string;
   /** Whether they leave `email`, `authId` and `banned` as they are, and erase no banned profile. */
@@ -18,20 +18,20 @@ export type BackendLimits = {
   eraseLimit: number;
 };
 
-/** Whoever may set these may become the owner of a profile, or shut its owner out. */
+/** The fields that would allow a backend to take over a profile, or lock its owner out. */
 const GUARDED = ['email', 'authId', 'banned'] as const;
 
 /** A banned profile that is erased and then created again would not be banned any more. */
 const BANNED_STAYS = deletionRefused('a banned profile may not be erased with this token');
 
-/** What an import that a platform sends does to keys, and what it may not do. */
+/** The effects of a backend's import on keys, and its restrictions. */
 export function effectsOfBackend(limits: BackendLimits): EffectsOnKeys {
   const { name, isWithoutAddress, eraseLimit } = limits;
   return {
     ...effectsOnKeys({ kind: 'platform', name }),
     refuseErasure: (tx, id, nowMs) => {
       const held = tx.select({ banned: profiles.banned }).from(profiles).where(eq(profiles.id, id)).get();
-      // A profile that is not there is not counted.
+      // The erasure of a profile that does not exist is not counted.
       if (held === undefined) return null;
       if (isWithoutAddress && held.banned) return BANNED_STAYS;
       return countErasure(tx, { folded: foldName(name), eraseLimit, nowMs });
@@ -41,8 +41,8 @@ export function effectsOfBackend(limits: BackendLimits): EffectsOnKeys {
 }
 
 /**
- * Fields that the line lacks stay as they are, also where it replaces the profile; other values are refused. An address in
- * another case is the same, and stays as it is stored.
+ * Keeps guarded fields that are absent from the line, even if it replaces the profile, and refuses other values. An address that
+ * differs only in case is the same, and stays as it is stored.
  */
 const keepGuarded: NonNullable<EffectsOnKeys['refuseRow']> = (columns, wanted, held) => {
   for (const field of GUARDED) {

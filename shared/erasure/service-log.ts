@@ -5,7 +5,7 @@ import { serviceEvents } from '../db/schema/service-events.ts';
 import { withTables } from '../db/tables.ts';
 import { write } from '../db/write.ts';
 
-/** Something that was done to profiles or to the database. `count` is how many profiles were erased, 1 where it is absent. */
+/** A change of profiles or of the database. `count` is the number of erased profiles, 1 if absent. */
 export type ServiceEvent = {
   atMs: number;
   by: Actor;
@@ -14,7 +14,7 @@ export type ServiceEvent = {
   count?: number;
 };
 
-/** Adds an entry to the log, inside the transaction that it tells of. */
+/** Adds an entry to the log, inside the transaction that it describes. */
 export function addServiceEvent(tx: Tx, { atMs, by, event, profileId, count }: ServiceEvent): void {
   tx.insert(serviceEvents)
     .values({ at: atMs, by: by.name, byKind: by.kind, event, profileId: profileId ?? null, count: count ?? 1 })

@@ -10,14 +10,12 @@ import { write } from '../db/write.ts';
 import { HELD_UP_MS, LEASE_MS } from './retry-policy.ts';
 import { IS_FOR_WEBHOOK, IS_REQUEST, IS_WAITING, isDue, LANE, type NoticeRow, selectNotices } from './rows.ts';
 
-// Whoever sends a notice claims it first, which puts its next try off for a lease, so that two processes never send the same
-// one at once. Times are milliseconds since 1970. Both functions throw `busy` where another process holds the lock, and
-// `refused` where the file can't be written.
+// A process leases a notice before it sends it, which postpones the next try, so that two processes never send the same notice
+// at once. Times are milliseconds since 1970. Functions throw `refused` if the file can't be written.
 
 /**
- * A notice that is claimed for sending, with what is known at this moment of its key and its profile. `together` are other
- * notices that are claimed with this one and go out in the same mail or message: requests to the same recipient, or all that
- * the webhook is to be told.
+ * A notice leased for sending, with the current data of its key and profile. `together` are further notices of the same mail or
+ * message: requests to the same recipient, or everything for the webhook.
  */
 export type LeasedNotice = NoticeRow & { together: LeasedNotice[] };
 
@@ -41,7 +39,7 @@ const nextNotice = keepQuery((db) => {
           ne(earlier.kind, 'request'),
         ),
       );
-  // A mail with requests to the same recipient is on its way now, and others wait for its end.
+  // While a mail with requests to this recipient is being sent, others wait.
   const gathering = db
     .select({ one: sql`1` })
     .from(other)
@@ -101,20 +99,20 @@ const anyDue = keepQuery((db) =>
     .prepare(),
 );
 
-/** Whether any mail is due, held up ones included; takes no lock. */
+/** Whether any mail is due, delayed ones included; takes no lock. */
 export function hasDueNotice(db: Db, nowMs: number): boolean {
   return guardDatabase(db.$client.filename, () => anyDue(db).get({ now: nowMs }) !== undefined);
 }
 
 /**
- * Which notices are claimed: of all keys or, where one is named, of this one; none of the lanes in which one is being sent.
- * While the clock is not settled, no reminder is claimed that seems to be too late, since it would be given up as `moot`.
+ * Which notices may be leased: those of one key, or of all keys if `identifier` is null; none of a lane in `busyLanes`, in which
+ * one is being sent. While the clock is not settled, reminders that seem too late are not leased, since they would end as `moot`.
  */
 export type LeaseFilter = { identifier: string | null; busyLanes: readonly string[]; isSettled: boolean };
 
 /**
- * Claims the notice that is due first; null where none is. With a request it claims all
- * requests that the same recipient is to be told of; those that were decided meanwhile are not sent any more.
+ * Leases the notice that is due first, or returns null. With a request it leases all requests to the same recipient; those
+ * that have been decided are not sent.
  */
 export function leaseNotice(db: Db, clock: Pick<Clock, 'nowMs'>, claimable: LeaseFilter): LeasedNotice | null {
   const { identifier, busyLanes, isSettled } = claimable;
@@ -139,14 +137,14 @@ function leaseOthers(tx: Tx, { id, recipient }: NoticeRow, nowMs: number): Lease
   return pending.map((row) => ({ ...row, together: [] }));
 }
 
-/** Whether a request was decided meanwhile; then nobody is to be told of it any more, which is stored. */
+/** Whether a request has been decided; then its notice is stored as `moot`. */
 export function isDecided(tx: Tx, { id, key }: NoticeRow): boolean {
   if (key?.state === 'pending') return false;
   tx.update(notices).set({ result: 'moot', fault: null }).where(eq(notices.id, id)).run();
   return true;
 }
 
-/** Claims a notice: nobody else tries it before the lease is over. For a transaction. */
+/** Leases a notice: nobody else sends it until the lease expires. Call inside a transaction. */
 export function lease(tx: Tx, { id, tries }: NoticeRow, nowMs: number): void {
   tx.update(notices)
     .set({ tries, nextTryAt: nowMs + LEASE_MS })

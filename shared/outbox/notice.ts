@@ -7,19 +7,19 @@ import { type NoticeAbout, notices } from '../db/schema/notices.ts';
 import type { Deps } from '../deps.ts';
 import { isMailAddress } from '../mail/address.ts';
 
-/** ADMIN_EMAIL is told of requests at most so often, in milliseconds; what comes meanwhile is told together. */
+/** The minimum time between two mails about requests to one recipient, in milliseconds; they cover all requests meanwhile. */
 export const REQUESTS_EVERY_MS = 3_600_000;
 
-/** The recipient for which `ADMIN_WEBHOOK_URL` stands. */
+/** The name of `ADMIN_WEBHOOK_URL` as a recipient. */
 export const WEBHOOK = 'webhook';
 
-/** The kinds that the webhook is told of too; it is also told of every mail that can't be delivered. */
+/** The kinds that are also sent to the webhook, which is notified of every undeliverable mail too. */
 const FOR_WEBHOOK: readonly NoticeKind[] = ['request', 'exposure'];
 
-/** What of the configuration says who is told. */
+/** The part of the configuration that has the recipients. */
 export type NoticeConfig = Pick<Deps['config'], 'adminEmails' | 'adminWebhook'>;
 
-/** What somebody is to be told, and which key or profile it is about (the profile's id); an enrolment is about neither. */
+/** A notice, with the key or the profile (its id) that it is about; an enrolment is about neither. */
 export type NewNotice = {
   kind: NoticeKind;
   identifier?: string;
@@ -29,9 +29,9 @@ export type NewNotice = {
 };
 
 /**
- * Stores that somebody is to be told something, inside the transaction that makes it true: one row for the owner or for
- * the address that the profile had before, or one for each address of ADMIN_EMAIL, and one for the webhook of the admins.
- * `shared/upkeep/delivery/deliver.ts` writes and sends them. Returns the ids of the mails' rows; none where ADMIN_EMAIL is not set.
+ * Adds a notice to the outbox, inside the transaction of its cause: one row for the owner or the former address, or one for
+ * each address of ADMIN_EMAIL, and one for the webhook. `shared/upkeep/delivery/deliver.ts` writes and sends the mails.
+ * Returns the ids of their rows, none for admins if ADMIN_EMAIL is not set.
  */
 export function addNotices(
   tx: Tx,
@@ -53,8 +53,8 @@ export function addNotices(
 }
 
 /**
- * Stores that the webhook is to be told, if there is one, that a mail of this kind could not be delivered to a recipient,
- * inside the transaction that gives it up: about which key or else which profile (its id).
+ * Notifies the webhook, if there is one, of an undeliverable mail, inside the transaction that gives it up. The mail is about a
+ * key or a profile (its id).
  */
 export function addFailureNotice(
   tx: Tx,
@@ -67,9 +67,9 @@ export function addFailureNotice(
   tx.insert(notices).values(row).run();
 }
 
-/** When a recipient may be told of a request: now, or an hour after the last mail about requests. */
+/** The earliest time of the next mail about requests to a recipient: now, or an hour after the last one. */
 function nextMailAbout(tx: Tx, recipient: string, nowMs: number): number {
-  // A time that has not come yet was stored before the clock was set back.
+  // A time in the future was stored before the clock was set back.
   const last = tx
     .select({ at: max(notices.sentAt) })
     .from(notices)
@@ -81,13 +81,13 @@ function nextMailAbout(tx: Tx, recipient: string, nowMs: number): number {
   return Math.max(nowMs, (last ?? Number.NEGATIVE_INFINITY) + REQUESTS_EVERY_MS);
 }
 
-/** The most mails of one kind about changes of one profile within a day. */
+/** The maximum number of mails of one kind about changes of one profile within a day. */
 const MAX_PER_DAY = 3;
 
 type ChangeNotice<About> = { profileId: number; about: About; atMs: number };
 
 /**
- * Stores that the address which a profile had is to be told that it has another one, inside the transaction that changes it.
+ * Notifies a profile's former address of the change, inside the transaction that changes it.
  */
 export function addAddressNotice(
   tx: Tx,
@@ -97,16 +97,15 @@ export function addAddressNotice(
 }
 
 /**
- * Stores that the owner is to be told that the profile was banned or its ban lifted, and which Active keys it has, inside
- * the transaction that does so.
+ * Notifies the owner of a ban, or of its end, and of the Active keys that are affected, inside the transaction that does it.
  */
 export function addBanNotice(tx: Tx, notice: ChangeNotice<{ isBanned: boolean; keys: string[] }>): void {
   addChangeNotice(tx, 'ban', notice);
 }
 
 /**
- * Stores a notice of a change of a profile. Not more often than some times a day, so that nobody can make the service write
- * any number of mails; and once for all lines that one transaction applies, which have the same time.
+ * Adds a notice of a change of a profile: at most {@link MAX_PER_DAY} a day, so that nobody can make the service send any number
+ * of mails, and once for all lines of one transaction, which have the same time.
  */
 function addChangeNotice(tx: Tx, kind: 'address' | 'ban', { profileId, about, atMs }: ChangeNotice<NoticeAbout>): void {
   const recent = recentNotices(tx).all({ profileId, kind, after: atMs - DAY_MS, until: atMs });

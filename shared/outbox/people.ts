@@ -1,12 +1,12 @@
 import type { Tx } from '../db/connect.ts';
 import { addNotices, type NoticeConfig } from './notice.ts';
 
-/** So many characters of what a browser calls itself are stored. */
+/** The maximum length of the stored User-Agent, in code points. */
 const AGENT_LENGTH = 200;
 
 /**
- * Stores that the owner of a profile is to be told of a sign-in from a browser or program that was not known before:
- * `address` is the client's, `agent` what it calls itself. For the transaction that makes it true, or one of its own.
+ * Notifies the owner of a profile of a sign-in from a new browser or program: `address` is the client's IP address, `agent` its
+ * User-Agent. Call it in the transaction of the sign-in, or in a separate one.
  */
 export function addSignInNotice(
   tx: Tx,
@@ -19,8 +19,8 @@ export function addSignInNotice(
 }
 
 /**
- * Stores that ADMIN_EMAIL is to be told that somebody registered a passkey under an admin's name, from a client's address,
- * which has to be confirmed on the box. Nobody is told where ADMIN_EMAIL is not set.
+ * Notifies ADMIN_EMAIL, if it is set, of a passkey that was registered under an admin's name from this client address, and that
+ * has to be confirmed on the server itself.
  */
 export function addEnrolmentNotice(
   tx: Tx,

@@ -10,18 +10,17 @@ import { write } from '../db/write.ts';
 import { isMailAddress } from '../mail/address.ts';
 import { EXPIRY_SET_AT } from './rows.ts';
 
-// Owners are told 30 days, 7 days and 1 day before a key expires, each step once for one expiry. A key whose expiry was
-// changed is reminded anew.
+// Owners are reminded 30 days, 7 days and 1 day before a key expires, once per step and expiry. A changed expiry starts over.
 
-/** So many days before the end. */
+/** The steps, in days before the expiry. */
 export const REMINDER_STEPS_DAYS = [30, 7, 1] as const;
 
-/** When a key's expiry was given to it, by its approval or by a later change, and the expiry; milliseconds since 1970. */
+/** A key's expiry, and when it was set by its approval or a later change; milliseconds since 1970. */
 type Expiry = { expirySetAt: number | null; expiresAt: number };
 
 /**
- * The step that is due, if any: the last one that has begun, unless the key got this expiry after its beginning: the mail
- * about that has just said when it ends. Steps that were missed, while the server was down, are not made up for.
+ * The step that is due, or null: the last one that has begun, unless the expiry was set after that, because the mail about the
+ * expiry was sufficient. Steps that were missed while the server was down are skipped.
  */
 export function dueStep(key: Expiry, nowMs: number): number | null {
   const leftMs = key.expiresAt - nowMs;
@@ -36,11 +35,11 @@ export function isStepAhead({ expirySetAt, expiresAt }: Expiry, stepDays: number
 }
 
 /**
- * Stores a notice for each reminder that is due now and was not stored before; none while the clock is not settled. Owners who are banned or have no address
- * are left out until that changes. Throws `busy`, and `refused` where the database can't be written.
+ * Adds a notice for each reminder that is due and not stored yet; none while the clock is not settled. Owners who are banned or
+ * have no address are skipped until that changes. Throws `refused` if the database can't be written.
  */
 export function storeReminders(db: Db, clock: Pick<Clock, 'settledMs'>): void {
-  // Looked for without the lock first: most of the time there is nothing to store.
+  // Checked without the lock first, because usually nothing is due.
   const missing = guardDatabase(db.$client.filename, () => missingReminders(db, clock.settledMs()));
   if (missing.length > 0) write(db, (tx) => storeMissing(tx, clock.settledMs()));
 }
@@ -60,7 +59,7 @@ function storeMissing(tx: Tx, settledMs: number | null): void {
   }
 }
 
-/** The keys that expire within the longest step, and whose owners can be told. */
+/** The keys that expire within the longest step, and whose owners can be reached. */
 const expiringKeys = keepQuery((db) =>
   db
     .select({

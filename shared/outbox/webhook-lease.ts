@@ -11,17 +11,17 @@ import { WEBHOOK } from './notice.ts';
 import { LONGEST_PAUSE_MS } from './retry-policy.ts';
 import { IS_FOR_WEBHOOK, IS_WAITING, selectNotices } from './rows.ts';
 
-// What waits for the webhook is claimed all at once, as one message. Times are milliseconds since 1970. Both functions throw
-// `busy` where another process holds the lock, and `refused` where the file can't be written.
+// All notices for the webhook are leased at once and sent as one message. Times are milliseconds since 1970. Functions throw
+// `refused` if the file can't be written.
 
-/** So many notices are counted in one message to the webhook; further ones in the next. */
+/** The maximum number of notices in one message to the webhook. */
 const MOST_TOGETHER = 1_000;
 
 const waitingForWebhook = keepQuery((db) =>
   selectNotices(db).where(and(IS_FOR_WEBHOOK, IS_WAITING)).orderBy(asc(notices.id)).limit(MOST_TOGETHER).prepare(),
 );
 
-// The webhook is left alone while a message is on its way, for the pause after a failure, and a while after each message.
+// Nothing is sent to the webhook while a message is being sent, during the pause after a failure, and shortly after a message.
 const held = alias(notices, 'held');
 const webhookDue = keepQuery((db) => {
   const now = sql.placeholder('now');
@@ -44,17 +44,17 @@ const webhookDue = keepQuery((db) => {
     .prepare();
 });
 
-/** Whether the webhook may be told something now; takes no lock. */
+/** Whether a message to the webhook is due; takes no lock. */
 export function isWebhookDue(db: Db | Tx, nowMs: number): boolean {
   return guardDatabase(db.$client.filename, () => webhookDue(db).get({ now: nowMs }) !== undefined);
 }
 
 /**
- * Claims what the webhook is to be told, in one message; null where nothing is, or the webhook is to be left alone. Requests
- * that were decided meanwhile are left out.
+ * Leases the notices of the next message to the webhook; null if there are none, or it has to wait. Requests that have been
+ * decided are left out.
  */
 export function leaseForWebhook(db: Db, clock: Pick<Clock, 'nowMs'>): LeasedNotice | null {
-  // Looked for without the lock first: most of the time there is nothing.
+  // Checked without the lock first, because usually nothing is due.
   if (!isWebhookDue(db, clock.nowMs())) return null;
   return write(db, (tx) => {
     const nowMs = clock.nowMs();

@@ -1,9 +1,9 @@
 import type { AttemptResult, KeyState } from '../../db/key-columns.ts';
 
-// The approval protocol as pure decisions: each is taken inside one immediate transaction that then writes what it
-// says. `attemptNumber` is the fence. Whoever raises it makes every earlier mail worthless for good.
+// The approval protocol as pure decisions, each made and stored inside one immediate transaction. `attemptNumber` is the fence:
+// raising it permanently invalidates the secrets of all earlier mails.
 
-/** As much of a key as the protocol looks at. */
+/** The part of a key that the protocol depends on. */
 export type Approvable = {
   state: KeyState;
   /** Raised by every approval, rejection, withdrawal and revocation. */
@@ -12,7 +12,7 @@ export type Approvable = {
   open: { number: number; startedAt: number; leaseEndsAt: number } | null;
 };
 
-/** What an approver is told when it asks to begin. */
+/** The answer to a request to begin an approval. */
 export type BeginDecision =
   | { kind: 'not pending' }
   | { kind: 'taken' }
@@ -20,13 +20,13 @@ export type BeginDecision =
       kind: 'begin';
       /** The fence of this attempt. */
       number: number;
-      /** An attempt that crashed and is closed as "not confirmed" on the way, or null. */
+      /** A crashed attempt that is closed as `not confirmed`, or null. */
       abandoned: number | null;
     };
 
 /**
- * Step 1: only a pending key, and only while no other attempt holds its lease. A lease that begins in the future was
- * taken before the clock was set back: it holds nobody up, since the fence alone keeps the promise.
+ * Step 1: only for a pending key, and only if no other attempt holds its lease. A lease that begins in the future was taken
+ * before the clock was set back and is ignored: the fence alone guarantees that only one secret works.
  */
 export function decideBegin(key: Approvable, nowMs: number): BeginDecision {
   if (key.state !== 'pending') return { kind: 'not pending' };
@@ -34,12 +34,12 @@ export function decideBegin(key: Approvable, nowMs: number): BeginDecision {
   return { kind: 'begin', number: key.attemptNumber + 1, abandoned: key.open?.number ?? null };
 }
 
-/** Step 3: the hash is stored only where nobody has raised the fence and the key is pending still. */
+/** Step 3: the hash is stored only if the fence was not raised and the key is still pending. */
 export function mayActivate(key: Approvable, number: number): boolean {
   return key.state === 'pending' && key.attemptNumber === number;
 }
 
-/** Which result closes an attempt whose mail was not accepted, or null where somebody else closed it already. */
+/** The result that closes an attempt whose mail was not accepted, or null if it is closed already. */
 export function closingResult(
   key: Approvable,
   number: number,

@@ -5,7 +5,7 @@ import { apiKeys, keyEvents } from '../../db/schema/keys.ts';
 import { AppError } from '../../errors.ts';
 import type { Owner } from '../record.ts';
 
-/** How many keys may be asked for in the name of one profile on one day (UTC), and how often its keys may be renamed. */
+/** How many keys one profile may request on one day (UTC), and how often its keys may be renamed. */
 export const MOST_PER_DAY = 5;
 
 const DONE = {
@@ -14,9 +14,8 @@ const DONE = {
 } as const;
 
 /**
- * Throws `too_many_requests`, with the seconds until the next day, where this was done as often as it may be in this
- * profile's name today: each time is a mail. What the operator did does not count. For the transaction that does it once
- * more.
+ * Throws `too_many_requests`, with the seconds until the next day, if a profile has reached this limit today: each time sends a
+ * mail. What the operator did does not count. Call it in the transaction that does it once more.
  */
 export function refuseManyToday(
   tx: Tx,

@@ -3,10 +3,10 @@ import { areSameLimits } from '../../limits/account.ts';
 import type { KeyChange } from '../fields/input-groups.ts';
 import type { KeyView } from '../view.ts';
 
-/** What whoever changes a key is told where it was so already. */
+/** The sentence for a change that changes nothing. */
 export const ALREADY_SO = 'The key had all of this already; nothing was changed.';
 
-/** What of a wanted change differs from what a key is shown to have; what is absent from it stays as it is. */
+/** The part of a change that differs from the key. */
 export function differingFrom(has: KeyView, { permissions, rateLimits, expiresAtMs }: KeyChange): KeyChange {
   const endsAtMs = has.expiresAt === null ? null : Date.parse(has.expiresAt);
   return {

@@ -10,12 +10,12 @@ import type { ServerDeps } from '../../deps.ts';
 import { hasSecret, SECRET_HOLDERS } from '../key.ts';
 import { type ApiKey, moveKey } from '../record.ts';
 
-/** Whether a key is stored as Active or suspended although its time is over: nobody has stored yet that it expired. */
+/** The condition that a key has expired but is still stored as Active or suspended. */
 function isDue(nowMs: number): SQL {
   return and(inArray(apiKeys.state, SECRET_HOLDERS), lte(apiKeys.expiresAt, nowMs)) as SQL;
 }
 
-/** The condition that a key is in this state at a time, as `stateAt` tells it. */
+/** The condition that a key is in this state at a time, as in `stateAt`. */
 export function isInState(state: KeyState, nowMs: number): SQL {
   const stored = eq(apiKeys.state, state);
   if (state === 'expired') return or(stored, isDue(nowMs)) as SQL;
@@ -34,20 +34,19 @@ export function expiringKeys(db: Opened, nowMs: number, spanMs: number): string[
   return keys.map((key) => key.identifier);
 }
 
-/** The most keys that one transaction stores as expired, which takes the server a few milliseconds. */
+/** The maximum number of keys that one transaction stores as expired, which takes the server a few milliseconds. */
 const MOST_AT_ONCE = 100;
 
-/** Keys of any profile that are due, a hundred at most; none while the clock is not settled. */
+/** Expired keys that are not stored as such, at most a hundred; none while the clock is not settled. */
 function dueKeys(db: Db | Tx, settledMs: number | null): ApiKey[] {
   if (settledMs === null) return [];
   return db.select().from(apiKeys).where(isDue(settledMs)).limit(MOST_AT_ONCE).all();
 }
 
 /**
- * Stores that keys of any profile have expired, a hundred at most; the server calls it every few seconds. That can't be
- * taken back, so nothing is stored while the clock is not settled. Stored or not, everybody takes such a key for an
- * expired one (`stateAt`). Throws `busy` at once where another process holds the lock, and `refused` where the database
- * can't be written.
+ * Stores at most a hundred keys as expired; the server calls it every few seconds. This can't be undone, so nothing is stored
+ * while the clock is not settled. Such a key counts as expired even before that (`stateAt`). Throws `busy` at once if another
+ * process holds the lock, and `refused` if the database can't be written.
  */
 export function expireKeys({ db, clock }: Pick<ServerDeps, 'db' | 'clock'>): void {
   const tables = withTables(db);

@@ -2,15 +2,15 @@ import { and, eq } from 'drizzle-orm';
 import type { Tx } from '../../db/connect.ts';
 import { apiKeys } from '../../db/schema/keys.ts';
 
-// How a request that one form sends twice, as by a double click, is found to be the same.
+// Recognises a request that is sent twice by one form, for example by a double click.
 
-/** SHA-256 of a form's id and of what it asks for, which JSON can say; null without an id. */
+/** SHA-256 of a form's id and of the request as JSON; null without an id. */
 export function hashForm(formId: string | null | undefined, asked: object): Buffer | null {
   if (!formId) return null;
   return new Bun.CryptoHasher('sha256').update(JSON.stringify([formId, asked])).digest();
 }
 
-/** The identifier of the key that this profile has requested by the same form; null without a hash or such a key. */
+/** The identifier of the key that the profile requested by the same form; null without a hash or such a key. */
 export function requestedByForm(tx: Tx, profileId: number, formHash: Buffer | null): string | null {
   if (formHash === null) return null;
   const isSame = and(eq(apiKeys.profileId, profileId), eq(apiKeys.formHash, formHash));

@@ -7,16 +7,15 @@ import { areSameLimits } from '../../limits/account.ts';
 import type { RateLimit } from '../../limits/rate-limit.ts';
 import { type Act, type ApiKey, addEvent } from '../record.ts';
 
-/** What an Active or suspended key is to be granted from now on, as it is stored; whatever is absent stays as it is. */
+/** The new grant of an Active or suspended key, in its stored form; absent fields stay as they are. */
 export type NewGrant = { permissions?: Permission[]; rateLimits?: RateLimit[]; expiresAt?: number | null };
 
-/** What was changed of a key, and the id of the entry of its history that says so. */
+/** The changes of a key, and the id of their entry in its history. */
 type Changed = { changes: KeyChanges; event: number };
 
 /**
- * Stores what differs from the key's grant, with an event of its history that says from what to what; `successor` is the
- * key whose approval asked for it. Returns the differences and the id of that event;
- * null, and nothing is written, where nothing differs.
+ * Stores the differences from the key's grant, with an event that has the old and new values; `successor` is the key whose
+ * approval asked for it. Returns the differences and the id of that event, or null, without writing, if nothing differs.
  */
 export function setGrant(tx: Tx, key: ApiKey, grant: NewGrant, act: Act, successor?: string): Changed | null {
   const changes = changesOf(key, grant);

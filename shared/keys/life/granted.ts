@@ -17,9 +17,8 @@ export type DecidedGrant = {
 };
 
 /**
- * What an approval of this key at this time grants. Whatever is absent takes its default: what was requested,
- * {@link usualRateLimits}, no expiry; the key that this one succeeds is left alone. Throws `usage` for an expiry that may
- * come before the mail with the secret does.
+ * The grant of an approval, with its defaults: the requested permissions, {@link usualRateLimits}, no expiry, and no change of
+ * the key that this one succeeds. Throws `usage` for an expiry that may come before the mail with the secret.
  */
 export function decideGrant(
   deps: Pick<Deps, 'config' | 'approvalLeaseMs'> & { db: Db | Tx },
@@ -35,7 +34,7 @@ export function decideGrant(
   return { permissions, rateLimits, expiresAtMs, retireOldAtMs };
 }
 
-/** Throws `usage` where this key can't be granted that: its time would be over too early, or it succeeds no key that could end. */
+/** Throws `usage` if the key would expire too early, or if it succeeds no key that could be ended. */
 export function refuseGrant(
   { identifier, successorOf }: Pick<ApiKey, 'identifier' | 'successorOf'>,
   { expiresAtMs = null, retireOldAtMs = null }: Grant,

@@ -28,13 +28,12 @@ import { hashForm, requestedByForm } from './form-hash.ts';
 import { moveAndNotify, type Outcome } from './move.ts';
 import { checkSuccession } from './successor.ts';
 
-// The life of a key but for its approval, which is in `shared/approval/`. Each function checks the rules itself and changes the
-// database in one immediate transaction, which also stores whom to tell (`shared/upkeep/delivery/deliver.ts` sends the mails).
+// The life of a key, except its approval (`shared/approval/`). Each function checks the rules and changes the database in one
+// immediate transaction, which also stores the notices (`shared/upkeep/delivery/deliver.ts` sends the mails).
 
 /**
- * A request, whose texts were checked and trimmed, and whose key is asked for: that of the profile with this username or
- * alias, or with this id where it was found by its name before. `successorOf` is the identifier of the key that it is to
- * replace. `formId` stands for one form that was shown: whoever sends it twice makes one request.
+ * A validated request, for the profile with this username or alias, or with this id if it was looked up before. `successorOf` is
+ * the identifier of the key to replace. `formId` identifies the form, so that sending it twice makes one request.
  */
 type NewRequest = Pick<KeyRequest, 'name' | 'description' | 'permissions'> & {
   projectUrl?: string | null;
@@ -47,11 +46,10 @@ type NewRequest = Pick<KeyRequest, 'name' | 'description' | 'permissions'> & {
 };
 
 /**
- * Asks for a key: pending from now on, and each address of `ADMIN_EMAIL` is to be told; the owner too, where it was asked
- * for in his name. Throws `not_found` for the profile, `refused` where it is
- * banned, can't be reached or has three keys already, `too_many_requests` where it has asked for five today.
- * `refused` too unless the key that it is to replace is an Active one of the same profile. Where the same was asked for by
- * the same form before (`formId`), nothing is done, and the key is that one.
+ * Requests a key: creates it as pending and notifies each address of `ADMIN_EMAIL`, and the owner if the operator did not request
+ * it for them. If the same form (`formId`) requested the same before, returns that key and does nothing. Throws `not_found` for
+ * the profile, `refused` if it is banned, can't be reached, has {@link KEYS_PER_PROFILE} keys, or the key to replace is not an
+ * Active one of the same profile, and `too_many_requests` after five requests on one day.
  */
 export function requestKey(deps: Deps, request: NewRequest): Outcome {
   const { name, description, permissions, projectUrl = null, expectedUsage = null } = request;
@@ -91,12 +89,12 @@ export function requestKey(deps: Deps, request: NewRequest): Outcome {
   });
 }
 
-/** Stores that the owner is to be told of what was done in his name; not where the operator typed it for him. */
+/** Notifies the owner of what was done in their name, unless the operator did it for them. */
 function notifyOwner(tx: Tx, deps: Deps, notice: NewNotice, by: Actor): number[] {
   return by.kind === 'owner' ? addNotices(tx, deps.config, notice) : [];
 }
 
-/** The id of the profile that the key is for: owners ask for their own, even if its name was just given to another one. */
+/** The id of the profile that the key is for: an owner's own, even if another profile has just got its name. */
 function askingProfile(db: Db, { by, profile, profileId }: Pick<NewRequest, 'by' | 'profile' | 'profileId'>): number {
   if (by.kind === 'owner') return by.profileId;
   return profileId ?? readOwnerByName(db, profile).id;
@@ -109,7 +107,7 @@ function ownerWithFreeSlot(db: Db | Tx, owner: Owner, nowMs: number): Owner {
   return owner;
 }
 
-/** Throws what {@link requestKey} would throw for the profile with this id now: for telling before everything is typed. */
+/** Throws what {@link requestKey} would throw for the profile with this id now; called before people fill in the form. */
 export function checkProfile({ db, clock }: Pick<Deps, 'db' | 'clock'>, profileId: number): void {
   ownerWithFreeSlot(db, readOwnerById(db, profileId), clock.nowMs());
 }
@@ -122,17 +120,17 @@ function noSlotLeft(owner: Owner, holders: readonly ApiKey[]): AppError {
   );
 }
 
-/** Rejects a pending request with a reason, which is mailed to the owner. Throws `not_found`, `refused`. */
+/** Rejects a pending request with a reason, which the owner gets by mail. Throws `not_found`, `refused`. */
 export function rejectKey(deps: Deps, input: { identifier: string; reason: string; by: Actor }): Outcome {
   return moveAndNotify(deps, 'reject', input);
 }
 
-/** Revokes an Active or suspended key with a reason, which is mailed, or, as owners may, without. Throws `not_found`, `refused`. */
+/** Revokes an Active or suspended key; the owner gets the reason by mail, if there is one. Throws `not_found`, `refused`. */
 export function revokeKey(deps: Deps, input: { identifier: string; reason: string | null; by: Actor }): Outcome {
   return moveAndNotify(deps, 'revoke', input);
 }
 
-/** Takes back a pending request. Throws `not_found`, `refused`. */
+/** Withdraws a pending request. Throws `not_found`, `refused`. */
 export function withdrawKey(deps: Deps, { identifier, by }: { identifier: string; by: Actor }): Outcome {
   writeNow(deps, (tx, nowMs) => {
     refuseUnlikeKey({ ...deps, db: tx }, identifier, by);
@@ -142,8 +140,8 @@ export function withdrawKey(deps: Deps, { identifier, by }: { identifier: string
 }
 
 /**
- * Renames a key in any state; nothing else of it can be edited. The owner is to be told where it was done in his name.
- * Throws `not_found`, `refused` when erased, `too_many_requests` where the profile's keys were renamed five times today.
+ * Renames a key in any state, and notifies the owner unless the operator did it. Throws `not_found`, `refused` for an erased key,
+ * and `too_many_requests` if the profile's keys were renamed five times today.
  */
 export function editKey(deps: Deps, input: { identifier: string; name: string; by: Actor }): Outcome {
   const { identifier, name, by } = input;

@@ -7,18 +7,18 @@ import type { Move } from '../key.ts';
 import { refuseUnlikeKey } from '../key-version.ts';
 import { moveKey, readKey } from '../record.ts';
 
-/** What an operation that changes a key leaves behind. */
+/** The outcome of an operation that changes a key. */
 export type Outcome = {
   identifier: string;
-  /** The mails that were stored with it: the ids of rows of `notices`. Whoever asked for it decides who delivers them. */
+  /** The mails that were stored with it, as ids of rows of `notices`. The caller decides who delivers them. */
   noticeIds: readonly number[];
-  /** A sentence for whoever asked, where nothing had to be done or somebody is not told yet. */
+  /** A sentence for the actor if nothing had to be done, or a mail is still waiting; otherwise null. */
   warning: string | null;
-  /** The address that a secret was mailed to; for the terminal of whoever approved, and nobody else. */
+  /** The address that a secret was mailed to, only for the terminal of the approver. */
   mailedTo?: string;
 };
 
-/** The mail to the owner that tells of a move. */
+/** The mail to the owner about each move. */
 const NOTICE_OF_MOVE = {
   reject: 'rejection',
   suspend: 'suspension',
@@ -27,8 +27,8 @@ const NOTICE_OF_MOVE = {
 } as const satisfies Partial<Record<Move, NoticeKind>>;
 
 /**
- * Moves a key as an admin or its owner decided, and stores that the owner is to be told, with the reason where there is one
- * (its rules are checked before). Throws `not_found`, `refused`, `changed_since`, `signed_out`, `busy`.
+ * Moves a key by decision of an admin or its owner, and notifies the owner, with the reason if there is one (validated before).
+ * Throws `not_found`, `refused`, `changed_since`, `signed_out`.
  */
 export function moveAndNotify(
   deps: Deps,

@@ -7,8 +7,8 @@ import { addAddressNotice, addBanNotice } from '../../outbox/notice.ts';
 import { SLOT_HOLDERS, stateAt } from '../key.ts';
 import { type Act, type ApiKey, addEvent, approvable, closeAttempts } from '../record.ts';
 
-// What follows for keys where a profile changes, inside the transaction that changes it. An import may change very many
-// profiles while it holds the write lock, so what each of them needs is asked for with kept queries.
+// Effects of a profile's change on its keys, inside the transaction that changes it. An import may change very many profiles
+// while it holds the write lock, so the queries are kept prepared.
 
 /** A change of a profile's address: which profile (its id), and the address that it had. */
 export type AddressChange = { profileId: number; formerEmail: string };
@@ -17,9 +17,8 @@ export type AddressChange = { profileId: number; formerEmail: string };
 export type BanChange = { profileId: number; isBanned: boolean };
 
 /**
- * What follows where a profile gets another address, or loses its own: an attempt to approve one of its keys is void, since
- * its mail goes to the former address; its pending requests say in their history that the address was changed; and the former
- * address is to be told.
+ * Handles the change or removal of a profile's address: voids open attempts to approve its keys, since their mail goes to the
+ * former address, adds an event to its pending requests, and notifies the former address.
  */
 export function noteAddressChange(tx: Tx, change: AddressChange, act: Act): void {
   noteOnKeys(tx, { profileId: change.profileId, states: ['pending'], event: 'address changed' }, act);
@@ -27,9 +26,9 @@ export function noteAddressChange(tx: Tx, change: AddressChange, act: Act): void
 }
 
 /**
- * What follows where a profile is banned, or its ban is lifted. Its keys keep their state: whether they are refused is read
- * from the profile. An attempt to approve one of them is void, because a banned profile gets no key; the history of each key
- * that is pending, Active or suspended says so; and the owner of an Active one is to be told.
+ * Handles a ban or its end. Keys keep their state: whether they are refused is read from the profile. Voids open attempts to
+ * approve them, because a banned profile gets no key, adds an event to each pending, Active or suspended key, and notifies the
+ * owner of Active ones.
  */
 export function noteBan(tx: Tx, { profileId, isBanned }: BanChange, act: Act): void {
   const event = isBanned ? 'profile banned' : 'profile unbanned';
@@ -73,7 +72,7 @@ function noteOnKey(tx: Tx, key: ApiKey, event: KeyEventName, act: Act): void {
 /** The changes of a profile that make an attempt to approve one of its keys void. */
 const VOIDING = ['address changed', 'profile banned'] as const;
 
-/** What happened to the profile that made an attempt to approve its key void; null where it was nothing of that. */
+/** The change of the profile that voided an attempt to approve its key, or null. */
 export function voidingChange(db: Db, identifier: string, attempt: number): (typeof VOIDING)[number] | null {
   const events = db
     .select({ event: keyEvents.event, detail: keyEvents.detail })

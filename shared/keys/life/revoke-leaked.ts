@@ -9,21 +9,20 @@ import { hasSecret, stateAt } from '../key.ts';
 import { type ApiKey, moveKey } from '../record.ts';
 import { identifierOfSecret, secretMatches } from '../secret.ts';
 
-/** The reason that stands in the history and in the mail to the owner. */
+/** The reason in the history and in the mail to the owner. */
 export const LEAKED_REASON =
   'Somebody who is not signed in entered the secret of this key on the page for found secrets, so others may know it.';
 
-/** Of so many secrets in one text each is tried; one who finds a file may find several. */
+/** The maximum number of secrets that are tried in one text; a leaked file may contain several. */
 const MOST_SECRETS = 10;
 
-/** What is looked up where a text has no secret: no key has such an identifier, so that the same work is done. */
+/** Looked up if a text has no secret, so that the same work is done; no key has this identifier. */
 const NO_SECRET = { secret: '', identifier: '--------' };
 
 /**
- * Revokes every Active or suspended key whose secret stands in a text, ten at most, in the name of the service; a request begun more
- * than 10 ms later is refused. Its owner and ADMIN_EMAIL are to be told, which a running server does within seconds. For
- * any text it returns nothing and does the same work, one transaction that writes, so that nobody learns from it which
- * secrets work. Throws `busy`, and `refused` where the database can't be written.
+ * Revokes every Active or suspended key whose secret is in a text, at most ten, in the name of the service, and notifies its owner
+ * and ADMIN_EMAIL; a request that starts more than 10 ms later is refused. It does the same work for any text, one transaction
+ * that writes, and returns nothing, so that nobody learns which secrets work. Throws `refused` if the database can't be written.
  */
 export function revokeLeakedKeys(deps: Deps, text: string): void {
   const found = secretsIn(text);

@@ -11,18 +11,18 @@ import { setGrant } from './grant.ts';
 // A successor is a key that was requested to replace an Active one of the same profile: both work until the old one ends,
 // so that a program can be moved from one secret to the other without an interruption.
 
-/** What the mail with a successor's secret says of the key before it. */
+/** What the mail with a successor's secret says about its predecessor. */
 export type Predecessor = {
   identifier: string;
-  /** When it ends, in milliseconds since 1970; null where it goes on. */
+  /** When it ends, in milliseconds since 1970; null for never. */
   endsAtMs: number | null;
-  /** True where it has ended already: it was revoked, or has expired. */
+  /** Whether it was revoked or has expired. */
   isOver: boolean;
-  /** True where it is suspended, so that its secret works no more unless it is resumed. */
+  /** Whether it is suspended, so that its secret does not work unless it is resumed. */
   isSuspended: boolean;
 };
 
-/** The fields that a request takes from the key before it. What that key does not have is absent. */
+/** The fields that a request takes over from an earlier key; absent if that key lacks them. */
 export type Prefill = {
   profile?: string;
   name: string;
@@ -32,13 +32,13 @@ export type Prefill = {
   expectedUsage?: string;
 };
 
-/** What is taken from a key where a request for its successor does not say it. Throws `refused` unless it is Active. */
+/** The defaults of a request for a key's successor. Throws `refused` unless the key is Active. */
 export function prefillFrom(key: KeyView): Prefill {
   requireActive(key.identifier, key.state);
   return { ...textsOf(key), permissions: key.permissions };
 }
 
-/** What a request takes from an ended key that is asked for again. Throws `refused` where the key has not ended. */
+/** The defaults of a request that repeats that of an ended key. Throws `refused` if the key has not ended. */
 export function prefillAgain(key: KeyView): Prefill {
   if (SLOT_HOLDERS.some((state) => state === key.state)) {
     throw new AppError('refused', `Key ${key.identifier} is ${key.state}; only an ended one can be requested again.`);
@@ -57,8 +57,8 @@ function textsOf({ profile, name, description, projectUrl, expectedUsage }: KeyV
 }
 
 /**
- * The rate limits that an approval grants where none are given: those of the key that this one succeeds, so that a program
- * which moves to the new secret may go on as fast as before; `DEFAULT_RATE_LIMITS` for a key that succeeds none.
+ * The default rate limits of an approval: those of the key that this one succeeds, so that a program that switches to the new
+ * secret keeps its limits; `DEFAULT_RATE_LIMITS` for a key that succeeds none.
  */
 export function usualRateLimits(
   { db, config }: Pick<Deps, 'config'> & { db: Db | Tx },
@@ -68,7 +68,7 @@ export function usualRateLimits(
   return [...(old?.rateLimits ?? config.defaultRateLimits)];
 }
 
-/** Throws `not_found` or `refused` where a profile's key can't be requested as the successor of this one. */
+/** Throws `not_found` or `refused` if the profile can't request a successor of this key. */
 export function checkSuccession(db: Db | Tx, identifier: string, owner: Owner, nowMs: number): void {
   const old = readKey(db, identifier);
   if (old.profileId !== owner.id) {
@@ -86,8 +86,8 @@ function requireActive(identifier: string, state: KeyState): void {
 }
 
 /**
- * The key that `key` succeeds, as it will stand once `key` is Active and the old one has been retired at `retireOldAtMs`;
- * null where `key` succeeds none.
+ * The predecessor of `key` as it will be once `key` is Active and the old key was retired at `retireOldAtMs`; null if there is
+ * none.
  */
 export function predecessorOf(tx: Tx, key: ApiKey, retireOldAtMs: number | null, nowMs: number): Predecessor | null {
   if (key.successorOf === null) return null;
@@ -102,9 +102,9 @@ export function predecessorOf(tx: Tx, key: ApiKey, retireOldAtMs: number | null,
 }
 
 /**
- * Ends the key that `key` succeeds, suspended or not, at `retireOldAtMs`, or when it would have ended anyway if that is earlier. For the
- * transaction that makes `key` Active. Returns the new expiry (ISO 8601), or null where the old key ends as before, or has
- * ended already.
+ * Ends the predecessor of `key`, suspended or not, at `retireOldAtMs` or at its own expiry if that is earlier. Call it in the
+ * transaction that makes `key` Active. Returns the new expiry (ISO 8601), or null if the old key's expiry does not change or it
+ * has ended.
  */
 export function retirePredecessor(tx: Tx, key: ApiKey, retireOldAtMs: number | null, act: Act): string | null {
   if (key.successorOf === null) return null;
