@@ -1,5 +1,6 @@
+import { statSync } from 'node:fs';
 import { openBare, type Sqlite } from '../../db/connect.ts';
-import { type LogRow, readRow, type SavedAccount } from './row.ts';
+import { isIntact, type LogRow, readRow, type SavedAccount } from './row.ts';
 import { APPLICATION_ID, quotaPath } from './store.ts';
 
 /** What the quota file has of some keys: their accounts, without those of keys that have spent nothing, and its latest time. */
@@ -14,7 +15,10 @@ const BUSY_TIMEOUT_MS = 50;
  */
 export function lookInFile(databasePath: string, identifiers: readonly string[]): Looked | null {
   try {
-    const sqlite = openBare(quotaPath(databasePath), 'read');
+    const path = quotaPath(databasePath);
+    // SQLite would wait for somebody to write to a pipe.
+    if (!statSync(path).isFile()) return null;
+    const sqlite = openBare(path, 'read');
     try {
       return look(sqlite, identifiers);
     } finally {
@@ -29,12 +33,19 @@ function look(sqlite: Sqlite, identifiers: readonly string[]): Looked | null {
   sqlite.run(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
   const id = sqlite.prepare('PRAGMA application_id').get() as { application_id: number };
   if (id.application_id !== APPLICATION_ID) return null;
-  const newest = sqlite.prepare<{ time: number }, []>('SELECT time FROM log ORDER BY seq DESC LIMIT 1').get();
   // Most rows are about others; their stamps are not even read.
   const rows = sqlite.prepare<LogRow, [string]>('SELECT * FROM log WHERE instr(identifiers, ?) > 0 ORDER BY seq');
   const accounts = new Map<string, SavedAccount>();
   for (const identifier of identifiers) {
     for (const row of rows.iterate(identifier)) readRow(row, accounts, identifier);
   }
-  return { accounts, lastTime: newest?.time ?? 0 };
+  return { accounts, lastTime: lastTimeOf(sqlite) };
+}
+
+/** The time of the newest intact row; 0 without any. */
+function lastTimeOf(sqlite: Sqlite): number {
+  for (const row of sqlite.prepare<LogRow, []>('SELECT * FROM log ORDER BY seq DESC').iterate()) {
+    if (isIntact(row)) return row.time;
+  }
+  return 0;
 }

@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test';
-import { readdirSync, statSync, writeFileSync } from 'node:fs';
+import { readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { openBare } from '../../../shared/db/connect.ts';
 import { quotaPath } from '../../../shared/limits/file/store.ts';
 import { readLevels } from '../../../shared/limits/levels.ts';
 import type { Limits } from '../../../shared/limits/limits.ts';
@@ -72,4 +73,24 @@ test('nothing is known without a quota file, of another file, or of a damaged on
   expect(readLevels(join(folder, 'none', 'profiles.db'), [KEY], clock.nowMs())).toBeNull();
   writeFileSync(quotaPath(path), 'x'.repeat(4_096));
   expect(readLevels(path, [KEY], clock.nowMs())).toBeNull();
+});
+
+test('a pipe in the place of the quota file is not waited for', () => {
+  const { path, clock, limits } = world();
+  limits.close();
+  for (const suffix of ['', '-wal', '-shm']) rmSync(quotaPath(path) + suffix, { force: true });
+  expect(Bun.spawnSync(['mkfifo', quotaPath(path)]).exitCode).toBe(0);
+  expect(readLevels(path, [KEY], clock.nowMs())).toBeNull();
+});
+
+test('the time of a damaged row is not believed', async () => {
+  const { path, clock, limits } = world();
+  use(limits, 10);
+  await limits.save();
+  limits.close();
+  const before = readLevels(path, [KEY], clock.nowMs());
+  const file = openBare(quotaPath(path), 'write');
+  file.run('UPDATE log SET time = 1e300 WHERE seq = (SELECT max(seq) FROM log)');
+  file.close();
+  expect(readLevels(path, [KEY], clock.nowMs())).toEqual(before);
 });
