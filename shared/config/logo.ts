@@ -1,6 +1,5 @@
-import { readFileSync, statSync } from 'node:fs';
-import { AppError } from '../errors.ts';
 import { badVariable } from './network.ts';
+import { readSmallBytes } from './small-file.ts';
 
 /** The largest logo, in KiB: each page has it in it, as a picture and as its icon. */
 const MAX_KIB = 32;
@@ -12,21 +11,12 @@ const PNG = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
  * larger than 32 KiB, neither of both, or not square.
  */
 export function readLogo(name: string, path: string): string {
-  const bytes = read(name, path);
+  const bytes = Buffer.from(readSmallBytes({ name, path, maxKib: MAX_KIB, code: 'bad_config' }));
   const picture = readPng(bytes) ?? readSvg(bytes.toString());
   if (picture === null) throw badVariable(name, `must name an SVG or PNG file: ${path}`);
   const { type, width, height } = picture;
   if (width !== height) throw badVariable(name, `must name a square picture; it is ${width} × ${height}: ${path}`);
   return `data:${type};base64,${bytes.toString('base64')}`;
-}
-
-function read(name: string, path: string): Buffer {
-  try {
-    if (statSync(path).size > MAX_KIB * 1_024) throw badVariable(name, `names more than ${MAX_KIB} KiB: ${path}`);
-    return readFileSync(path);
-  } catch (cause) {
-    throw cause instanceof AppError ? cause : badVariable(name, `names a file that can't be read: ${path}`);
-  }
 }
 
 type Picture = { type: string; width: number; height: number };

@@ -12,14 +12,19 @@ const PAUSE_MS = 20;
 /** What a file is for: `name` is the flag or variable that names it, and `code` that of the error where it can't be read. */
 export type SmallFile = { name: string; path: string; maxKib: number; code: 'bad_config' | 'usage' };
 
-/**
- * The text of a file that a person has named, which may be a pipe, such as the shell makes of `<(command)`. Throws an
- * AppError that names the file, but nothing in it: if it can't be read, is larger than `maxKib` KiB, is not UTF-8, or is a
- * pipe and nothing comes for 5 s (no writer) or 60 s.
- */
+/** The text of {@link readSmallBytes}. Throws an AppError too if it is not UTF-8. */
 export function readSmallText(file: SmallFile): string {
+  return decodeUtf8(file, readSmallBytes(file));
+}
+
+/**
+ * The bytes of a file that a person has named, which may be a pipe, such as the shell makes of `<(command)`. Throws an
+ * AppError that names the file, but nothing in it: if it can't be read, is larger than `maxKib` KiB, or is a pipe and
+ * nothing comes for 5 s (no writer) or 60 s.
+ */
+export function readSmallBytes(file: SmallFile): Uint8Array {
   try {
-    return decodeUtf8(file, readBounded(file));
+    return readBounded(file);
   } catch (cause) {
     if (cause instanceof AppError) throw cause;
     throw fault(file, `names a file that can't be read: ${file.path}`, cause);
@@ -37,7 +42,7 @@ export function decodeUtf8(file: Omit<SmallFile, 'maxKib'>, bytes: Uint8Array): 
 
 /** The error for a file that is larger than `maxKib` KiB. */
 export function tooLarge(file: SmallFile): AppError {
-  return fault(file, `names more than ${file.maxKib} KiB of text: ${file.path}`);
+  return fault(file, `names more than ${file.maxKib} KiB: ${file.path}`);
 }
 
 function fault({ name, code }: Pick<SmallFile, 'name' | 'code'>, what: string, cause?: unknown): AppError {

@@ -34,5 +34,7 @@ export function isServerUrl(text: string): boolean {
 
 /** Whether a name can stand in one line of a page or mail, and turns nothing around it. */
 export function isPublicName(text: string): boolean {
-  return codePoints(text) <= 40 && text.trim() === text && cleanForTerminal(text) === text;
+  return (
+    codePoints(text) <= 40 && text.trim() === text && !/[\u2028\u2029]/.test(text) && cleanForTerminal(text) === text
+  );
 }

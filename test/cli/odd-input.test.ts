@@ -158,7 +158,7 @@ describe('a folder, an endless file and a pipe that nobody writes to', () => {
       ['profiles', 'links', 'set', 'ada', '-', '--db', 'profiles.db'],
       folder,
     );
-    expect(endless).toEqual({ code: 2, stdout: '', stderr: '<file> names more than 8192 KiB of text: stdin.\n' });
+    expect(endless).toEqual({ code: 2, stdout: '', stderr: '<file> names more than 8192 KiB: stdin.\n' });
     for (const path of [place, pipe, latin, '/dev/zero']) {
       expect(await run(...request, '--description-file', path)).toMatchObject({ code: 2, stdout: '' });
     }

@@ -84,6 +84,7 @@ describe('a bad value stops the program with the variable’s name', () => {
     ['PUBLIC_NAME', { PUBLIC_NAME: ' ' }],
     ['PUBLIC_NAME', { PUBLIC_NAME: 'Link\r\nBcc: b@example.org' }],
     ['PUBLIC_NAME', { PUBLIC_NAME: 'Link\u202ehive' }],
+    ['PUBLIC_NAME', { PUBLIC_NAME: 'Link\u2028hive' }],
     ['PUBLIC_LOGO', { PUBLIC_LOGO: join(folder, 'none') }],
     ['PUBLIC_LOGO', { PUBLIC_LOGO: file('page.svg', '<html></html>') }],
     ['PUBLIC_COLOR', { PUBLIC_COLOR: '#fff' }],
@@ -233,4 +234,13 @@ test('PUBLIC_NAME, PUBLIC_LOGO and PUBLIC_COLOR may be what their sentences say'
       'data:image/svg+xml;base64,',
     );
   }
+});
+
+test('a logo may come through a pipe, and one that nothing ends is refused at its 33rd KiB', () => {
+  const path = join(folder, 'logo.pipe');
+  expect(Bun.spawnSync(['mkfifo', path]).exitCode).toBe(0);
+  const writer = Bun.spawn(['sh', '-c', 'cat "$1" > "$2"', 'sh', file('piped.svg', svg('viewBox="0 0 1 1"')), path]);
+  expect(readConfig({ PUBLIC_LOGO: path }).publicLogo).toStartWith('data:image/svg+xml;base64,');
+  writer.kill();
+  expect(faultOf({ PUBLIC_LOGO: '/dev/zero' })?.message).toBe('PUBLIC_LOGO names more than 32 KiB: /dev/zero.');
 });
