@@ -1,4 +1,5 @@
 import { FIELD_LIST } from '../../../shared/profiles/field-values.ts';
+import { foldName } from '../../../shared/profiles/name.ts';
 import type { CheckedLine } from './send-lines.ts';
 
 /**
@@ -68,8 +69,17 @@ function overtaken(earlier: CheckedLine, later: CheckedLine, merge: boolean): st
   const left = fieldsOf(earlier).filter(([name]) => name === 'id' || !set.has(name));
   if (merge) return JSON.stringify(Object.fromEntries(left));
   // The later line has replaced all else.
-  const kept = left.filter(([name]) => FIELDS.get(name)?.isKept);
-  return JSON.stringify(Object.fromEntries([...after, ...kept]));
+  const kept = Object.fromEntries(left.filter(([name]) => FIELDS.get(name)?.isKept));
+  const line = { ...Object.fromEntries(after), ...kept };
+  return JSON.stringify(
+    Array.isArray(kept.aliases) ? { ...line, aliases: aliasesBeside(line.username, kept.aliases) } : line,
+  );
+}
+
+/** The aliases that are left where one of them has become the username, as the import itself drops it. */
+function aliasesBeside(username: unknown, aliases: unknown[]): unknown[] {
+  const taken = foldName(String(username));
+  return aliases.filter((alias) => foldName(String(alias)) !== taken);
 }
 
 function fieldsOf({ body }: CheckedLine): [string, unknown][] {

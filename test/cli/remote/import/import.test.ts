@@ -238,6 +238,23 @@ test('a line that waits does not undo a later one for the same profile', async (
   expect(await exportText(deps)).toContain('"username":"countess"');
 });
 
+test('a line that waits gives up the alias that a later line of its profile has made the username', async () => {
+  const deps = testDeps();
+  const lines = [
+    profile(1, 'ada'),
+    profile(3, 'grace', { aliases: ['hopper', 'ada'] }),
+    profile(3, 'hopper'),
+    profile(1, 'countess'),
+  ];
+  const { imported, refused } = await importToHost(quickServer(deps), [Buffer.from(jsonLines(...lines))], {
+    partLimits: { lines: 3, bytes: 1e6 },
+    strict: false,
+    merge: false,
+  });
+  expect([imported, refused]).toEqual([4, []]);
+  expect(await namesById(deps)).toEqual({ 1: ['countess'], 3: ['hopper', 'ada'] });
+});
+
 test('the time at which the lines were read goes with every request; what was left out is counted over all', async () => {
   const clock = testClock();
   const deps = testDeps({ clock });
