@@ -149,7 +149,8 @@ function hear(line: Line, message: FromPort): void {
   line.heard++;
   if (message === PING) return;
   const { id, body, ...init } = message;
-  line.waiting.get(id)?.resolve(new Response(sentAtOnce(body), init));
+  const isPage = new Headers(init.headers).get('Content-Type')?.startsWith('text/html') ?? false;
+  line.waiting.get(id)?.resolve(new Response(isPage ? sentAtOnce(body) : body, init));
   line.waiting.delete(id);
 }
 
@@ -158,7 +159,8 @@ const SENT_AT_ONCE_BYTES = 14 * 1024;
 
 /**
  * A body that Bun 1.4.5 sends together with the head. Of a longer one it would send each name and each value of the head
- * alone: some forty calls and packets, which take as long as a page. A direct stream has no Content-Length.
+ * alone: some forty calls and packets, which take as long as a page. A direct stream has no Content-Length, which the
+ * document of /manage promises, so only pages are sent so.
  */
 function sentAtOnce(bytes: ArrayBuffer): ArrayBuffer | ReadableStream {
   if (bytes.byteLength <= SENT_AT_ONCE_BYTES) return bytes;
