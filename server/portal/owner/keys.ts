@@ -49,7 +49,12 @@ function noKeys({ access }: Visit, request: Html): Html {
 /** A key as a row: its name, which is the link, its state, and what its owner wants to know of it first. */
 function keyRow(visit: Visit, key: KeyView, known: { usedAtMs: number | null; levels: readonly Level[] }): Html {
   const level = key.state === 'Active' ? scarcest(known.levels) : undefined;
-  const left = level === undefined ? [] : [levelText(level)];
+  const left = level === undefined ? [] : [level.remaining === 0 ? spent(level) : levelText(level)];
   return html`<li><a href="${ownKeyPath(visit)(key.identifier)}">${written(key.name)}</a> ${stateTag(key)}
 <p>${joined([...left, ...keyMeta(visit, key, known.usedAtMs), html`<code>${key.identifier}</code>`])}</p></li>`;
+}
+
+/** A limit that is used up, with what programs get of it. */
+function spent(level: Level): Html {
+  return html`<span class="spent">${levelText(level)}, so requests get 429</span>`;
 }

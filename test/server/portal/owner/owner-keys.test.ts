@@ -309,7 +309,9 @@ test('an Active key says what is left of each limit and when there is more, as t
   const text = textOf((await at(world, `/${identifier}`)).body);
   expect(text).toContain('0 of 60 left per minute used up, so requests get 429 · full in 42 s');
   expect(text).toContain('4 940 of 5 000 left per day full in 23 hours');
-  expect(textOf((await at(world, '')).body)).toContain('0 of 60 left per minute · until revoked · never used');
+  expect(textOf((await at(world, '')).body)).toContain(
+    '0 of 60 left per minute, so requests get 429 · until revoked · never used',
+  );
   limits.close();
 });
 

@@ -44,7 +44,7 @@ describe.each(['1', '2'])('with WORKERS=%s', (workers) => {
     while (!page.includes('<strong>0 of 10 left per hour</strong>')) page = await look(`/${identifier}`);
     expect(page).toContain('used up, so requests get 429 · ');
     expect(page).toContain('<strong>4\u202f990 of 5\u202f000 left per day</strong>');
-    expect(await look('')).toContain('0 of 10 left per hour · until revoked');
+    expect(await look('')).toContain('0 of 10 left per hour, so requests get 429</span> · until revoked');
     await server.stop();
   });
 });
