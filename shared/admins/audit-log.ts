@@ -50,6 +50,8 @@ export function listLog(db: Db, limit: number, filter: LogFilter = {}): LogEntry
     people: peopleRows(db, { filter, events, limit, before: last.people }),
     keys: keyRows(db, { filter, events, limit, before: last.keys }),
   }));
+  // What a table has come by since the first page was read is newer than the place where that page ends.
+  for (const table of TABLES) last[table] = (rows[table][0]?.id ?? -1) + 1;
   const entries: LogEntry[] = [];
   while (entries.length < limit) {
     const heads = TABLES.filter((table) => rows[table].length > 0);

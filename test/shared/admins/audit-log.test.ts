@@ -64,6 +64,19 @@ describe('what people did', () => {
     );
   });
 
+  test('goes on where a page ended, without what was done since in a table that it had nothing of', async () => {
+    const { access, clock, change } = await world();
+    addAdmin(access, 'Grace', onBox('root'));
+    change(3, clock.nowMs());
+    const whole = told(listLog(access.db, 100));
+    const page = listLog(access.db, 2);
+    clock.advance(60_000);
+    await importLines(access, [{ id: 7, banned: true }], { merge: true });
+    addAdmin(access, 'Hopper', onBox('root'));
+    const next = listLog(access.db, 100, { before: page.at(-1)?.cursor ?? null });
+    expect([...told(page), ...told(next)]).toEqual(whole);
+  });
+
   test('is read page by page at the same cost, however much it is', async () => {
     const { access, clock, change } = await world();
     change(100, clock.nowMs());
