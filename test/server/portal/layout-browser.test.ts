@@ -81,6 +81,20 @@ describe.skipIf(!hasChromium)('a page', () => {
     expect(await page.locator('main button').textContent()).toBe('Rename');
   }, 30_000);
 
+  test('gives a button back what it said that was pressed twice', async () => {
+    const { page } = await windowOn(`${KEY}/rename`, WIDE);
+    const said = await page.evaluate<string[]>(`(() => {
+      addEventListener('submit', (event) => event.preventDefault());
+      const button = document.querySelector('main button');
+      button.click();
+      button.click();
+      const sending = button.textContent;
+      dispatchEvent(new Event('pagehide'));
+      return [sending, button.textContent];
+    })()`);
+    expect(said).toEqual(['Sending…', 'Rename']);
+  }, 30_000);
+
   test('that refuses a form has the focus on what is wrong, without scripts too', async () => {
     for (const how of [WIDE, { ...WIDE, isWithoutScripts: true } as const]) {
       const { page } = await windowOn(`${KEY}/rename`, how);
