@@ -65,7 +65,7 @@ async function lineOf(visit: Visit, { atMs }: Authorised, decision: Decision, is
   if (fate !== null) return { key, ...fate };
   const changed = faultOf(() => refuseChangedKey(visit.access, identifier, shown, version));
   if (changed !== null) return { key, kind: 'refused', words: html`${changed}` };
-  if (isUnderWay) return { key, kind: 'waiting', words: html`Its turn comes.` };
+  if (isUnderWay) return { key, kind: 'waiting', words: html`Waiting its turn.` };
   const fault = await faultNow(visit, decision);
   return {
     key,

@@ -2,7 +2,7 @@ import { hasSecret } from '../../../shared/keys/key.ts';
 import { formatRateLimit } from '../../../shared/limits/rate-limit.ts';
 import type { ListOutput } from '../../../shared/usage/key-list.ts';
 import { type Html, html } from '../../html.ts';
-import { keyLink, stateTag } from './key-facts.ts';
+import { stateTag } from './key-facts.ts';
 import { relativeTime } from './time.ts';
 import { written } from './user-text.ts';
 
@@ -29,7 +29,7 @@ export function keyTable({ keys, lastUses, caption, linkTo, withProfiles = false
       rateLimits.map(formatRateLimit).join(', ') || '–',
       usedAtMs === undefined ? never : relativeTime(usedAtMs, nowMs),
     ];
-    return html`<tr><th scope="row">${written(name)}<br>${keyLink(identifier, linkTo)}</th>${cells.map((cell, at) => html`<td data-label="${heads[at + 1] as string}">${cell}</td>`)}</tr>`;
+    return html`<tr><th scope="row"><a href="${linkTo(identifier)}">${written(name)}</a><br><code>${identifier}</code></th>${cells.map((cell, at) => html`<td data-label="${heads[at + 1] as string}">${cell}</td>`)}</tr>`;
   });
   return html`<table><caption>${caption}</caption><thead><tr>${heads.map((head) => html`<th scope="col">${head}</th>`)}</tr></thead><tbody>${rows}</tbody></table>`;
 }

@@ -19,7 +19,9 @@ const pending = await request(access, { profile: 'lukas', name: '100%_sure' });
 /** The identifiers of the keys that are found, in their order. */
 async function found(text: string, more = ''): Promise<string[]> {
   const { body } = await visit(world, `/developers/admin?find=${encodeURIComponent(text)}${more}`, { cookie });
-  return [...body.matchAll(/<br><a [^>]*href="\/developers\/admin\/keys\/(\w{8})"/g)].map(([, one = '']) => one);
+  return [...body.matchAll(/<th scope="row"><a href="\/developers\/admin\/keys\/(\w{8})"><bdi>/g)].map(
+    ([, one = '']) => one,
+  );
 }
 
 test.each([
