@@ -115,7 +115,7 @@ export const revoke = operation({
     ownerPage: {
       path: 'revoke',
       consequence:
-        'This can’t be undone. Still needed? Replace it first, and revoke this key once your program has the new secret.',
+        'This can’t be undone. Still needed? If you have room for another key, replace this one first, and revoke it once your program has the new secret.',
     },
     json: {
       ...{ method: 'POST', path: '/:identifier/revoke', operationId: 'revokeKey', body: ['reason'], answers: 'key' },

@@ -40,8 +40,8 @@ ${folds(visit, key, history, isGranted)}`,
   };
 }
 
-/** How one more key like this one is requested: the link to it, or, where there is no place for it, what holds them all. */
-type Request = { href: string; text: string; link: Html; hindrance: null } | { link: null; hindrance: Html };
+/** How one more key like this one is requested: the link to it and, where there is no place for it, what holds them all. */
+type Request = { href: string; text: string; link: Html; hindrance: Html | null } | { link: null; hindrance: Html };
 
 /** Null where that is not for this key in this state, or the profile is banned. */
 async function requestOffered(
@@ -51,19 +51,19 @@ async function requestOffered(
 ): Promise<Request | null> {
   if (isBanned || state === 'pending' || state === 'suspended') return null;
   const isReplaced = state === 'Active';
+  const text = isReplaced ? 'Replace this key' : 'Request again';
+  const offered = (href: string, hindrance: Html | null) => {
+    return { href, text, link: html`<a href="${href}">${text}</a>`, hindrance };
+  };
   const inUse = keysInUse((await performHere(visit, OPERATIONS.list, {})).keys);
   if (isFull(inUse)) {
     const held = html`All ${inUse.length} keys are used, requests included. End one of them first:`;
     const list = holderList(visit, inUse, identifier);
-    const hindrance = isReplaced
-      ? html`<details><summary>Replace this key</summary><p>${held}</p>${list}</details>`
-      : html`<p>To request it again: ${held}</p>${list}`;
-    return { link: null, hindrance };
+    if (!isReplaced) return { link: null, hindrance: html`<p>To request it again: ${held}</p>${list}` };
+    return offered('#replace', html`<section id="replace"><h2>${text}</h2><p>${held}</p>${list}</section>`);
   }
   const query = isReplaced ? `successor-of=${identifier}` : `like=${identifier}`;
-  const href = publicPath(visit.access.config, `/developers/keys/new?${query}`);
-  const text = isReplaced ? 'Replace this key' : 'Request again';
-  return { href, text, link: html`<a href="${href}">${text}</a>`, hindrance: null };
+  return offered(publicPath(visit.access.config, `/developers/keys/new?${query}`), null);
 }
 
 /** Whether an owner may do something with a key in this state. */

@@ -136,6 +136,10 @@ describe('a request', () => {
       'Replace this key All 3 keys are used, requests included. End one of them first: Bot 1 (pending)',
     );
     expect(ofActive).toContain('Bot 0 (Active): this key');
+    // Who looks for "Replace" where it usually is comes to what it needs.
+    for (const link of ['<li><a href="#replace">Replace</a>', 'Lost it? <a href="#replace">'])
+      expect(pages[2]?.body).toContain(link);
+    expect(pages[2]?.body).toContain('<section id="replace">');
     const refused = await at(world, '/new', FORM);
     expect(textOf(refused.body)).toContain('The profile ada has 3 keys already');
     expect([refused.status, refused.body.includes(`>\n${DESCRIPTION}</textarea>`)]).toEqual([422, true]);
