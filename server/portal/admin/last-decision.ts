@@ -25,7 +25,7 @@ export async function decidedNote(visit: Visit): Promise<ShownAttempt> {
   const verb = shown.key.state === 'rejected' ? 'Rejected' : 'Approved';
   const look = fate.kind === 'refused' ? 'summary' : 'flash';
   return {
-    body: html`<div id="decided" role="status" data-result="${isOpen ? 'open' : 'over'}"><p class="${look}">${verb}: <a href="${path}">${written(shown.key.name)}</a>${ofProfile(shown.key)}. ${fate.words}</p></div>`,
+    body: html`<div id="decided" role="status" data-result="${isOpen ? 'open' : 'over'}"><p class="${look}">${verb}: <a href="${path}">${nameOf(shown.key)}</a>${ofProfile(shown.key)}. ${fate.words}</p></div>`,
     scripts: isOpen ? LOOK_SCRIPTS : [],
   };
 }
@@ -38,6 +38,11 @@ export function fateOf(key: KeyView, history: readonly HistoryView[]): Fate | nu
   if (attempt?.result === 'accepted') return { kind: 'Active', words: html`The key is ${state}.` };
   const words = attempt === null ? null : attemptInWords(key, attempt, history);
   return words === null ? null : { kind: 'refused', words };
+}
+
+/** The name of a key, or its identifier once the name is erased, so that a link has a text. */
+export function nameOf({ name, identifier }: KeyView): Html {
+  return written(name || identifier);
 }
 
 /** Whose a key is, in brackets after its name. */

@@ -8,12 +8,11 @@ import { type Html, html } from '../../html.ts';
 import { publicPath } from '../../http/public-path.ts';
 import { performHere } from '../../thread/perform.ts';
 import { LOOK_SCRIPTS } from '../html/attempt.ts';
-import { written } from '../html/user-text.ts';
 import { operationOf } from '../passkeys/decision-form.ts';
 import type { Page, Visit } from '../requests/request-context.ts';
 import { signedAdmin } from '../sign-in/signed-in.ts';
 import { adminKeyPath, outcomesPath, QUEUE_PATH } from './admin-path.ts';
-import { type Fate, fateOf, ofProfile } from './last-decision.ts';
+import { type Fate, fateOf, nameOf, ofProfile } from './last-decision.ts';
 
 /** What became of one of several decisions. */
 type Line = { key: KeyView; kind: Fate['kind'] | 'not begun' | 'waiting'; words: Html };
@@ -26,7 +25,7 @@ export async function outcomes(visit: Visit): Promise<Page> {
   const { access, params, pages } = visit;
   const id = /^[1-9]\d{0,15}$/.test(params.id as string) ? Number(params.id) : 0;
   const authorised = readAuthorised(access, signedAdmin(visit), id);
-  if (authorised === null) {
+  if (authorised === null || authorised.decisions.length < 2) {
     throw new AppError(
       'not_found',
       'No decisions of yours are remembered here. They are for an hour; the log has all.',
@@ -41,7 +40,7 @@ export async function outcomes(visit: Visit): Promise<Page> {
   const linkTo = adminKeyPath(visit);
   const items = lines.map(
     ({ key, kind, words }) =>
-      html`<li><a href="${linkTo(key.identifier)}">${written(key.name)}</a>${ofProfile(key)} <span class="state ${kind === 'mailing' ? 'pending' : kind}">${kind === 'Active' ? key.state : kind}</span><br>${words}</li>`,
+      html`<li><a href="${linkTo(key.identifier)}">${nameOf(key)}</a>${ofProfile(key)} <span class="state ${kind === 'mailing' ? 'pending' : kind}">${kind === 'Active' ? key.state : kind}</span><br>${words}</li>`,
   );
   const again = isOpen ? html`<p><a href="${publicPath(access.config, outcomesPath(id))}">Look again</a></p>` : '';
   return {

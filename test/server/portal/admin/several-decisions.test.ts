@@ -329,8 +329,11 @@ test('one that was renamed, decided on, banned or erased since is refused by its
   eraseProfile(access, 'user103', onBox('root'));
   const answer = await send(world, grace, withPasskey(page, grace.authenticator));
   await settleBackground(world.pages.background);
-  const text = textOf(await outcomesOf(world, grace, answer));
+  const outcomes = await outcomesOf(world, grace, answer);
+  const text = textOf(outcomes);
   expect(text).toContain('2 of 6 mailed, 4 refused');
+  // Its name is erased too, and a link needs a text.
+  expect(outcomes.body).toContain(`keys/${erased}"><bdi>${erased}</bdi></a>`);
   expect(text).toContain(`Key ${renamed} has changed meanwhile: it was renamed. Nothing was done.`);
   expect(text).toContain(`Key ${rejected} has changed meanwhile: it is rejected now`);
   expect(text).toContain('The profile user102 is banned; it can’t hold keys.'.replace('’', "'"));
@@ -484,4 +487,16 @@ test('the outcomes are told to whoever decided, for an hour, and to nobody else'
     world.clock.advance(20 * 60_000);
   }
   expect((await visit(world, path, grace)).status).toBe(404);
+});
+
+test('a decision on one key has no page of outcomes, which knows only those on requests', async () => {
+  const { world, grace, keys } = await queueOf(1);
+  const { access } = world;
+  const page = await decideAs(world, grace, keys[0] as string, [
+    ['operation', 'reject'],
+    ['reason', 'No.'],
+  ]);
+  expect(page.status).toBe(303);
+  const { id } = access.sessions.sqlite.query('SELECT max(id) AS id FROM tickets').get() as { id: number };
+  expect((await visit(world, `${QUEUE}/decided/${id}`, grace)).status).toBe(404);
 });
