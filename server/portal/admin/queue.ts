@@ -54,7 +54,7 @@ export async function showQueue(visit: Visit, { chosen, faults }: Refused): Prom
     title: waiting === 0 ? 'Requests' : `(${waiting}) Requests`,
     scripts: [...decided.scripts, rowScript],
     body: html`${errorSummary(faults)}<div class="headline"><h1>Requests</h1>${searchForm(visit, '')}</div>
-${decided.body}<p>${waitingInWords(waiting, after === '' ? requests[0] : undefined, nowMs)}${usualWait(visit)}${firstLink(requests, path)}</p>
+${decided.body}<p>${waiting === 0 ? noneInWords(visit) : html`${waitingInWords(waiting, after === '' ? requests[0] : undefined, nowMs)}${usualWait(visit)}${firstLink(requests, path)}`}</p>
 ${requests.length > 0 ? form : ''}
 ${pageLinks(visit, { state: 'pending', find: '', after }, next)}
 ${stateLinks(visit, 'pending')}`,
@@ -86,9 +86,14 @@ function usualWait({ access }: Visit): string {
   return days === null ? '' : ` · usually answered ${usualWaitText(days)}`;
 }
 
-/** How many requests are waiting, and for how long the oldest has been, where it is known. */
+/** What an empty queue says, and that a mail tells of new requests where there is an address for it. */
+function noneInWords({ access: { config } }: Visit): string {
+  const mail = config.adminEmails.length > 0 ? ', and admins are told by mail' : '';
+  return `No requests are waiting. New ones appear here${mail}.`;
+}
+
+/** How many requests are waiting, at least one, and for how long the oldest has been, where it is known. */
 function waitingInWords(waiting: number, oldest: Queued | undefined, nowMs: number): string {
-  if (waiting === 0) return 'No requests are waiting. New ones appear here, and ADMIN_EMAIL is told of them.';
   const are = waiting === 1 ? '1 request is waiting' : `${waiting} requests are waiting`;
   if (oldest === undefined) return are;
   return `${are}, ${waiting === 1 ? '' : 'the oldest '}for ${spanText(nowMs - Date.parse(oldest.key.requestedAt))}`;

@@ -135,6 +135,15 @@ describe('signing in by passkey', () => {
 });
 
 describe('the queue', () => {
+  test.each([
+    ['', 'No requests are waiting. New ones appear here. all keys'],
+    ['root@example.org', 'No requests are waiting. New ones appear here, and admins are told by mail. all keys'],
+  ])('says while it is empty who hears of new requests where ADMIN_EMAIL is "%s"', async (address, words) => {
+    const world = await adminWorld({ ADMIN_EMAIL: address });
+    const { cookie } = await signInAdmin(world, 'Grace');
+    expect(textOf(await visit(world, '/developers/admin', { cookie }))).toContain(words);
+  });
+
   test('has the oldest request first, with its age and profile, and pages of 50', async () => {
     const world = await adminWorld();
     const { access, clock } = world;
@@ -157,7 +166,9 @@ describe('the queue', () => {
     const signedIn = (await signInAdmin(world, 'Hopper')).cookie;
     const listed = async (query: string) => {
       const { body } = await visit(world, `/developers/admin${query}`, { cookie: signedIn });
-      return [...body.matchAll(/<(?:h2|br)><a [^>]*href="\/developers\/admin\/keys\/(\w{8})"/g)].map(([, one]) => one);
+      return [...body.matchAll(/<(?:h2|th scope="row")><a [^>]*href="\/developers\/admin\/keys\/(\w{8})"/g)].map(
+        ([, one]) => one,
+      );
     };
     const first = await visit(world, '/developers/admin', { cookie: signedIn });
     expect(textOf(first)).toContain('52 requests are waiting, the oldest for 2 days');
