@@ -10,13 +10,15 @@ export function isMailAddress(text: string): boolean {
   return text.length <= 254 && ADDRESS.test(text);
 }
 
-/** Whether two addresses are the same for this service, which ignores the case of ASCII letters; null is none. */
+/**
+ * True if two addresses are the same for this service, which ignores the case of ASCII letters; false if one is null.
+ */
 export function isSameAddress(one: string | null, other: string | null): boolean {
   if (one === other) return true;
   return one !== null && other !== null && foldAddress(one) === foldAddress(other);
 }
 
-/** The form in which addresses are compared and hashed: two that are the same have the same one. */
+/** The form in which addresses are compared and hashed, equal for equal addresses. */
 export function foldAddress(address: string): string {
   return address.replace(/[A-Z]/g, (letter) => letter.toLowerCase());
 }

@@ -5,9 +5,10 @@ import { isoTime, systemClock } from '../clock.ts';
 import type { Delivery, Mail } from './mail.ts';
 
 /**
- * Writes a message to `<folder>/<UTC time>-<kind>-<identifier>.eml`, mode 0600; mails about no key have no identifier. Of two
- * that would have the same name, the second gets a later millisecond. A missing folder is created with mode 0700. The file
- * gets its name once it is complete and flushed to the disk. Never rejects: a failure is returned as `refused`.
+ * Writes a message to `<folder>/<UTC time>-<kind>-<identifier>.eml`, mode 0600; mails that are not about a key have no
+ * identifier. If the name exists, a later millisecond is used. A missing folder is created with mode 0700.
+ * The file gets its name once it is complete and flushed to the disk. Never rejects: a failure is returned as
+ * `refused`.
  */
 export async function writeToFolder(folder: string, mail: Mail, message: Buffer): Promise<Delivery> {
   const unfinished = join(folder, `.${randomUUID()}.unfinished`);
@@ -28,7 +29,7 @@ function nameOf({ kind, identifier }: Mail, atMs: number): string {
   return `${[time, kind, identifier.replace(/[^0-9A-Za-z]/g, '')].filter(Boolean).join('-')}.eml`;
 }
 
-/** Gives a file its name, and returns false where there is a file of this name already. */
+/** Gives a file its name; returns false if the name is already in use. */
 async function giveName(unfinished: string, path: string): Promise<boolean> {
   try {
     // Unlike `rename`, this replaces nothing.
@@ -44,7 +45,7 @@ async function giveName(unfinished: string, path: string): Promise<boolean> {
   return true;
 }
 
-/** Whether messages can be written to a folder, which is made where it is missing. */
+/** Checks that messages can be written to a folder, and creates it if missing. */
 export async function checkFolder(folder: string): Promise<Delivery> {
   try {
     await mkdir(folder, { recursive: true, mode: 0o700 });

@@ -1,7 +1,7 @@
 import type { Block } from './layout.ts';
 
-// Only features that mail programs agree on: no script, no remote resource, no image. If a program strips the style
-// sheet, the elements themselves (pre, table, blockquote) are still easy to read.
+// Only features that all mail programs support: no script, no remote resource, no image. Without the style sheet, which
+// some strip, the elements themselves (pre, table, blockquote) are still readable.
 const STYLE = `
 :root { color-scheme: light dark; supported-color-schemes: light dark; }
 body { margin: 0; padding: 24px 16px; background: #ffffff; color: #1b1f24;

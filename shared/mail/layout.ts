@@ -1,7 +1,7 @@
 /**
- * A part of a message. A message is a list of blocks that is rendered as text and as HTML, so that both say the same.
- * Each string is one line, except in `code` and `quote`. The caller must remove control characters from texts that
- * others wrote; rendering only escapes and indents them.
+ * A part of a message. A message is a list of blocks, rendered both as text and as HTML. Each string is one line,
+ * except in `code` and `quote`. The caller must remove control characters from texts that others wrote; rendering only
+ * escapes and indents them.
  */
 export type Block =
   | { kind: 'heading'; text: string }
@@ -11,7 +11,10 @@ export type Block =
   | { kind: 'facts'; facts: readonly { label: string; values: readonly string[] }[] }
   /** Text for the reader to copy, such as a secret or a command: on lines of its own and never wrapped. */
   | { kind: 'code'; text: string }
-  /** What somebody else wrote, perhaps several lines; marked so that nobody takes it for a sentence of this program. */
+  /**
+   * Text that somebody else wrote, possibly several lines; marked as a quotation, so that it can't pass for a sentence
+   * of this program.
+   */
   | { kind: 'quote'; text: string }
   /** A URL of this service; URLs that others wrote are never made links. */
   | { kind: 'link'; label: string; url: string };

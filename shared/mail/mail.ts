@@ -3,10 +3,10 @@ import type { NoticeKind } from '../db/key-columns.ts';
 /** A message ready to be sent to one address. Text is plain UTF-8 with `\n` line ends. */
 export type Mail = {
   kind: 'approval' | NoticeKind | 'sign-in' | 'test';
-  /** The key that it is about; empty in a test, and where it carries a code to sign in. */
+  /** The identifier of the key that the mail is about; empty in a test mail and a mail with a sign-in code. */
   identifier: string;
   to: string;
-  /** Where answers go; left out where nobody is to be asked by mail. */
+  /** The address for replies; absent if nobody takes questions by mail. */
   replyTo?: string | undefined;
   subject: string;
   text: string;
@@ -14,20 +14,22 @@ export type Mail = {
 };
 
 /**
- * What became of a message. `refused`: it certainly was not accepted, and `permanent` says whether trying again as it is
- * can help, `isAddressRefused` whether that is because of the recipient's address, `isServerDown` whether no other mail would
- * be accepted either; `unknown`: the connection was lost where it may have been. `reason` is a whole sentence for the admin
- * that says what to do and holds no address and no secret.
+ * The result of sending a message. `refused`: it was certainly not accepted; `permanent` means that resending it
+ * unchanged can't help, `isAddressRefused` that the cause is the recipient's address, `isServerDown` that no other mail
+ * would be accepted either. `unknown`: the connection was lost when it may have been accepted. `reason` is a whole
+ * sentence that tells the admin what to do, without an address or a secret.
  */
 export type Delivery =
   | { outcome: 'accepted' }
   | { outcome: 'refused'; permanent: boolean; isAddressRefused?: boolean; isServerDown?: boolean; reason: string }
   | { outcome: 'unknown'; reason: string };
 
-/** How mail leaves. Neither function throws. */
+/** Sends mail. Neither function throws. */
 export type Mailer = {
-  /** Hands over a message, in at most 60 s. A rehearsal only writes the message and throws it away, which takes as long. */
+  /** Sends a message, in at most 60 s. A rehearsal only composes the message and discards it, which takes as long. */
   send: (mail: Mail, isRehearsal?: boolean) => Promise<Delivery>;
-  /** Whether mail can be sent now: connects and logs in, in at most 10 s, or looks whether the folder can be written. */
+  /**
+   * Checks whether mail can be sent now: connects and logs in, in at most 10 s, or checks that the folder is writable.
+   */
   check: () => Promise<Delivery>;
 };

@@ -14,7 +14,7 @@ import type { MailTarget } from './target.ts';
 /** The longest that a delivery may take, in milliseconds. */
 export const DELIVERY_TIMEOUT_MS = 60_000;
 
-/** Who sends, and settings that only tests change. */
+/** The sender's name, and settings that only tests change. */
 export type MailerOptions = {
   /** The sender's name: `PUBLIC_NAME`; by default the program's own. */
   senderName?: string;
@@ -121,10 +121,10 @@ function composePart(type: string, content: string): string {
 }
 
 /**
- * Runs one SMTP transaction, which without a message ends after the login. nodemailer does not say how far a connection had
- * got when it was lost, so `contentBegun` notes whether it had begun to read the content. Before that the server can't have
- * accepted the mail; afterwards only the server's answer tells whether it has. What fails before the recipient is named would
- * fail for every other mail, too.
+ * Runs one SMTP transaction, or only the login without a message. nodemailer does not say how far a lost connection had
+ * got, so `contentBegun` records whether it had begun to read the content. Before that, the server can't have accepted
+ * the mail; afterwards, only its answer shows whether it did. A failure before the recipient is named would affect
+ * every other mail, too.
  */
 function deliver(
   server: Server,
@@ -168,7 +168,7 @@ function deliver(
     connection.once('end', () => fail({ code: 'ECONNECTION' }));
     connection.connect((error) => {
       if (error) fail(error);
-      // A server that offers no login gets none; a server that requires one refuses the next command.
+      // Without AUTH on offer, no login is tried; a server that requires one refuses the next command.
       else if (server.login === null || !connection.allowsAuth) send();
       else {
         const { user, password } = server.login;
@@ -178,16 +178,16 @@ function deliver(
   });
 }
 
-/** Sends QUIT, because some servers log a fault without it, and closes the connection after at most a second. */
+/** Sends QUIT, because some servers log an error without it, and closes the connection after at most a second. */
 function sayGoodbye(connection: SMTPConnection): void {
   connection.quit();
   setTimeout(() => connection.close(), FAREWELL_MS).unref();
 }
 
 /**
- * What nodemailer is told of a server. Over a network TLS with a verified certificate is required. On this machine
- * encryption protects nobody, and no authority has signed the usual certificates (a local Postfix's), so TLS is used
- * without verification if the server offers it.
+ * nodemailer's options for a server. Over a network, TLS with a verified certificate is required. On this machine
+ * encryption protects nobody and the usual certificate (a local Postfix's) is self-signed, so TLS is used unverified if
+ * the server offers it.
  */
 function connectionOptions(server: Server, timeoutMs: number, options: MailerOptions) {
   const isRemote = options.isRemote ?? !isLoopback(server.host);

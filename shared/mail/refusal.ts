@@ -14,7 +14,7 @@ export type Failure = {
   responseCode?: number | undefined;
 };
 
-/** What was tried. The addresses and the login are here only so that they can be removed from sentences. */
+/** The attempted delivery. The addresses and the login are here only to be removed from sentences. */
 export type Attempted = {
   server: Extract<MailTarget, { kind: 'server' }>;
   kind: Mail['kind'];
@@ -25,7 +25,7 @@ export type Attempted = {
 type Refusal = Extract<Delivery, { outcome: 'refused' }>;
 
 /**
- * The result for a message that was certainly not accepted. Answers of 5yz, untrusted certificates and missing TLS are
+ * The result for a message that was certainly not accepted. 5yz replies, untrusted certificates and missing TLS are
  * permanent.
  */
 export function refusalOf(failure: Failure, attempted: Attempted): Refusal {
@@ -43,7 +43,9 @@ export function refusalOf(failure: Failure, attempted: Attempted): Refusal {
   return connectionRefusal(failure, refused);
 }
 
-/** The result for a message whose content was being sent when the connection was lost or the server fell silent. */
+/**
+ * The result for a message whose connection was lost, or whose server fell silent, while its content was being sent.
+ */
 export function unconfirmed(failure: Failure, attempted: Attempted): Extract<Delivery, { outcome: 'unknown' }> {
   const what = {
     ETIMEDOUT: 'did not confirm the message in time',
@@ -68,7 +70,7 @@ function whoseAddress(kind: Mail['kind']): string {
   }[whom];
 }
 
-/** A sentence about what the server answered at some step, and what the admin can do. */
+/** A sentence on the server's reply at some step, and what the admin can do. */
 function answerSentence(failure: Failure, attempted: Attempted, isPermanent: boolean): string {
   const answer = `("${quoteAnswer(failure.response ?? '', attempted)}")`;
   const step = (failure.command ?? '').split(' ')[0];
@@ -90,7 +92,7 @@ function answerSentence(failure: Failure, attempted: Attempted, isPermanent: boo
   }
 }
 
-/** The result if a delivery failed without an answer, before any content was sent. */
+/** The result for a delivery that failed without a reply, before any content was sent. */
 function connectionRefusal(failure: Failure, refused: (permanent: boolean, sentence: string) => Refusal): Refusal {
   const cause = failure.originalCode ?? failure.code ?? '';
   if (/CERT|ALTNAME|ISSUER|SIGNATURE|CHAIN|SELF_SIGNED/.test(cause)) {
@@ -140,7 +142,7 @@ function nameOf({ server }: Attempted): string {
 
 const LONGEST_ANSWER = 200;
 
-/** A server's answer on one line, without anything that looks like an address, a secret or the login. */
+/** A server's reply on one line, without anything that looks like an address, a secret or the login. */
 function quoteAnswer(response: string, { server, recipient, sender }: Attempted): string {
   let text = cleanForTerminal(response.replace(/^(\d{3})[ -]/gm, (_prefix, code, at) => (at === 0 ? `${code} ` : '')));
   for (const word of [recipient, sender, ...credentials(server.login)]) {

@@ -1,4 +1,6 @@
-/** Where mail goes: a folder, to try the program out, or a mail server. `secure` is TLS from the first byte (smtps). */
+/**
+ * Where mail goes: a folder, for trying the program out, or a mail server. `secure` is TLS from the first byte (smtps).
+ */
 export type MailTarget =
   | { kind: 'folder'; folder: string }
   | {
@@ -36,7 +38,7 @@ export function parseMailUrl(text: string): MailTarget | null {
   }
 }
 
-/** The same text with `***` for a password; null where it has none of the three forms, since anything may be in it then. */
+/** Replaces the password by `***`; null if the text has none of the three forms, since it may then contain anything. */
 export function maskMailUrl(text: string): string | null {
   const target = parseMailUrl(text);
   if (target === null) return null;

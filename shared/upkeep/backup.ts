@@ -3,8 +3,8 @@ import { copyDatabase, type Verified } from '../db-files/snapshot.ts';
 import { noteDone } from './chore-times.ts';
 
 /**
- * Backs the database up to a new file while others go on using it, and notes when. Throws what {@link copyDatabase}
- * throws. `warning` is a sentence where the note could not be written; the backup is there all the same.
+ * Backs the database up to a new file while it is in use, and records the time. Throws the same errors as
+ * {@link copyDatabase}. `warning` is a sentence if the time could not be recorded; the backup is good even so.
  */
 export function backupDatabase(
   db: Db,

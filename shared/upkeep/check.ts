@@ -9,8 +9,8 @@ import { profileFaults } from '../profiles/check.ts';
 import { sessionsFaults } from '../sessions-file/sessions-file.ts';
 
 /**
- * The result of a check. Each fault is a clause that holds nothing private; after the first 1000, a last one counts the
- * rest.
+ * The result of a check. Each fault is a clause without private data; after the first 1000, one more says how many were
+ * left out.
  */
 export type Checked = { faults: string[]; profiles: number; keys: number };
 
@@ -20,9 +20,9 @@ export type CheckStep = 'file' | 'schema' | 'profiles' | 'keys';
 const MAX_FAULTS = 1_000;
 
 /**
- * Looks for faults in the file (pages, indexes, CHECK constraints, foreign keys) and the sessions file beside it, in the schema, and in what the schema
- * can't enforce for profiles and keys. Everything is read from one snapshot, while others may write. Profiles and keys
- * are checked only if the schema is the newest.
+ * Looks for faults in the file (pages, indexes, CHECK constraints, foreign keys) and the sessions file beside it, in
+ * the schema, and in what the schema can't enforce for profiles and keys. Everything is read from one snapshot, so
+ * others may write meanwhile. Profiles and keys are checked only if the schema is the newest.
  */
 export function checkDatabase(db: Opened, onStep: (step: CheckStep) => void = () => {}): Checked {
   const sqlite = db.$client;
@@ -60,7 +60,7 @@ function check(sqlite: Sqlite, onStep: (step: CheckStep) => void): Checked {
   return { faults, ...(isReadable ? countRows(sqlite) : { profiles: 0, keys: 0 }) };
 }
 
-/** Yields the faults that `find` returns. An error of SQLite counts as a fault too, and ends this part of the check. */
+/** Yields the faults that `find` returns. An SQLite error also counts as a fault, and ends this part of the check. */
 function* guarded(find: () => Iterable<string>): Generator<string> {
   try {
     yield* find();
@@ -71,7 +71,9 @@ function* guarded(find: () => Iterable<string>): Generator<string> {
   }
 }
 
-/** Compares every table, index, trigger and view with what the database's own migrations make in a new one. */
+/**
+ * Compares every table, index, trigger and view with those that the database's migrations create in an empty database.
+ */
 function schemaFaults(sqlite: Sqlite): string[] {
   const fresh = openInMemory();
   try {

@@ -4,15 +4,15 @@ import { isoTime, systemClock } from '../clock.ts';
 import { giveToOwnerOf } from '../db/owner.ts';
 import { realPath } from '../db/real-path.ts';
 
-/** What is noted in a small file beside the database when it has succeeded: `<database>.last-backup` and so on. */
+/** A chore whose last success is recorded in a small file beside the database: `<database>.last-backup` and so on. */
 export type Chore = 'backup' | 'restore-test';
 
 /** When a chore last succeeded, and with which file. */
 export type LastDone = { at: string; file: string };
 
 /**
- * Notes that a chore has succeeded now. Returns a sentence where the note could not be written, and null where it was;
- * never throws, since the chore itself is done.
+ * Records that a chore has just succeeded. Returns null, or a sentence if that could not be recorded; never throws,
+ * since the chore itself is done.
  */
 export function noteDone(databasePath: string, chore: Chore, file: string): string | null {
   const path = notePath(databasePath, chore);
@@ -29,7 +29,7 @@ export function noteDone(databasePath: string, chore: Chore, file: string): stri
   }
 }
 
-/** When this chore last succeeded with this database, or null where that is not known. */
+/** When this chore last succeeded for this database; null if unknown. */
 export function readLastDone(databasePath: string, chore: Chore): LastDone | null {
   try {
     const note = JSON.parse(readFileSync(notePath(databasePath, chore), 'utf8')) as Partial<LastDone>;
@@ -39,7 +39,7 @@ export function readLastDone(databasePath: string, chore: Chore): LastDone | nul
   }
 }
 
-/** How many seconds ago this chore last succeeded, 0 where its note is of the future, or null where none is known. */
+/** How many seconds ago this chore last succeeded; 0 if the recorded time is in the future, null if unknown. */
 export function secondsSince(databasePath: string, chore: Chore, nowMs: number): number | null {
   const doneAtMs = Date.parse(readLastDone(databasePath, chore)?.at ?? '');
   return Number.isNaN(doneAtMs) ? null : Math.max(0, nowMs - doneAtMs) / 1000;

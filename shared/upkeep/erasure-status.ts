@@ -8,19 +8,19 @@ import { guardDatabase } from '../db/faults.ts';
 import { realPath } from '../db/real-path.ts';
 import { roomSentence, vacuumRoom } from '../db-files/vacuum.ts';
 
-/** What is left of erased profiles: in the database file until it is vacuumed, and where no erasure reaches. */
+/** Remains of erased profiles: in the database file until it is vacuumed, and in places that no erasure reaches. */
 export type ErasureStatus = {
-  /** Since when copies of erased texts may be left in the file, ISO 8601; null where there are none. */
+  /** Since when the file may contain copies of erased texts (ISO 8601); null if it contains none. */
   tracesSince: string | null;
-  /** When a vacuum last removed such copies, ISO 8601; null where that never was. */
+  /** When a vacuum last removed such copies (ISO 8601); null if never. */
   vacuumedAt: string | null;
   /** Databases that `db restore` or an upgrade kept beside this one. */
   keptCopies: string[];
-  /** The folder that mails are written into; null where they are sent, or `MAIL_URL` is unset. */
+  /** The folder that mails are written to; null if they are sent, or `MAIL_URL` is unset. */
   mailFolder: string | null;
 };
 
-/** A running server vacuums 23 hours after the last time, and waits for imports that follow each other. */
+/** A running server vacuums 23 hours after the last vacuum, and waits for consecutive imports to end. */
 const PATIENCE_MS = DAY_MS;
 
 /** Reads it from a database of the newest schema, the names of the files beside it, and the configuration. Throws `busy`. */
@@ -35,7 +35,7 @@ export function readErasureStatus(db: Opened, { mail }: Pick<Config, 'mail'>): E
   };
 }
 
-/** Sentences where copies of erased texts wait for longer than they should, or there is no room to vacuum. */
+/** Warnings, as whole sentences, if copies of erased texts remain for too long or there is no room to vacuum. */
 export function erasureWarnings({ tracesSince }: ErasureStatus, databasePath: string, nowMs: number): string[] {
   if (tracesSince === null) return [];
   const room = vacuumRoom(databasePath);

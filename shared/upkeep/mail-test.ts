@@ -6,7 +6,8 @@ import { testMail } from '../mail-texts/mails.ts';
 
 /**
  * Sends a test mail the way a secret would be sent. Throws `usage` if `to` is no address, `refused` if `MAIL_URL` is
- * unset or the mail was refused for good, and `try_later` if the mail was not accepted this time or perhaps not.
+ * unset or the mail was refused permanently, and `try_later` if it was refused temporarily or its acceptance is
+ * unknown.
  */
 export async function tryMail(deps: Pick<Deps, 'mailer' | 'clock' | 'config'>, to: string): Promise<void> {
   if (!isMailAddress(to)) throw new AppError('usage', 'The address must be one plain e-mail address.');

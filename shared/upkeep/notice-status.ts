@@ -4,7 +4,10 @@ import { withTables } from '../db/tables.ts';
 import { WEBHOOK } from '../outbox/notice.ts';
 import { type Undelivered, undeliveredNotices } from '../outbox/undelivered.ts';
 
-/** Mails without a secret, and what the webhook is told, that were not delivered: how many wait, since when, and which ended so within 30 days. */
+/**
+ * Undelivered mails without a secret and webhook messages: how many are waiting, since when, and which were given up
+ * within 30 days.
+ */
 export type NoticeStatus = {
   waiting: number;
   oldestAt: string | null;
@@ -12,10 +15,10 @@ export type NoticeStatus = {
   undelivered: (Omit<Undelivered, 'at' | 'recipient' | 'fault'> & { at: string; to: string; reason: string | null })[];
 };
 
-/** How long those that were given up are listed. */
+/** How long undelivered notices stay listed. */
 const LISTED_MS = 30 * DAY_MS;
 
-/** Reads it from a database of the newest schema. Throws `busy`. */
+/** Reads the status from a database with the newest schema. */
 export function readNoticeStatus(db: Opened, nowMs: number): NoticeStatus {
   const all = undeliveredNotices(withTables(db), nowMs, nowMs - LISTED_MS);
   const waiting = all.filter(({ result }) => result === 'waiting');
@@ -31,7 +34,7 @@ export function readNoticeStatus(db: Opened, nowMs: number): NoticeStatus {
   };
 }
 
-/** What is said of notices that are not delivered. */
+/** Warnings about undelivered notices. */
 export function noticeWarnings(notices: NoticeStatus | null): string[] {
   const undelivered = notices?.undelivered ?? [];
   const count = undelivered.filter(({ to }) => to !== WEBHOOK).length;

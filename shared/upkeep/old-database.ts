@@ -6,18 +6,18 @@ import { fileTime } from '../db-files/snapshot.ts';
 import { AppError, fileRefusal } from '../errors.ts';
 
 /**
- * The old database after a restore. If `isWhole`, it could be read and contains its write-ahead log; otherwise the log
- * lies beside it.
+ * The old database after a restore. If `isWhole`, it was readable and contains its write-ahead log; otherwise the log
+ * is beside it.
  */
 export type KeptAside = { path: string; isWhole: boolean };
 
 const SIDE_FILES = ['-wal', '-shm', '-journal'] as const;
 
 /**
- * Gives the old database a second name, then lets `replace` put the new one under the first, so that there is always a
- * database under the first name. Before that, while nobody can write to the old database any more, `prepare` is given what
- * `read` found in it, null where there is none, or it is damaged. Throws `busy` while somebody else has the database open,
- * and what `prepare` and `replace` throw; the old database is then as it was.
+ * Gives the old database a second name, then lets `replace` put the new one under the first, so that the first name
+ * always has a database. Before that, while nobody can write to the old database any more, `prepare` gets what `read`
+ * found in it, or null if it is missing or damaged. Throws `busy` while somebody else has the database open, and
+ * whatever `prepare` and `replace` throw; the old database is then unchanged.
  */
 export function setAside<Found, T>(
   path: string,
@@ -29,8 +29,8 @@ export function setAside<Found, T>(
   const undo: (() => void)[] = [];
   try {
     const prepared = prepare(old?.found ?? null);
-    // Beside a missing database lies what is left of an earlier one. The log of one that can't be opened may be worth
-    // something to whoever tries to save it. Beside the others nothing is left.
+    // Files beside a missing database are left over from an earlier one. The log of a database that can't be opened may
+    // help somebody to recover it. The other databases have no files left beside them.
     for (const suffix of SIDE_FILES) moveIfThere(path + suffix, aside + suffix, undo);
     if (old !== null) keepUnder(path, aside, undo);
     replace();
@@ -44,15 +44,14 @@ export function setAside<Found, T>(
 }
 
 /**
- * The database that is about to be replaced: the connection that keeps others from writing to it, null if it is too
- * damaged to be opened, and what was found in it, null if it is too damaged to tell.
+ * The database to be replaced: the connection that keeps others from writing, null if it is too damaged to open, and
+ * what was read from it, null if too damaged to read.
  */
 type OldDatabase<Found> = { lock: Sqlite | null; found: Found | null };
 
 /**
  * Checkpoints the write-ahead log into the old database, which fails if somebody else has it open, locks it, and reads
- * it. Throws `refused` where the disk or the file system fails, because a database that can't be read now may be
- * sound.
+ * it. Throws `refused` if the disk or the file system fails, because a database that can't be read now may be intact.
  */
 function foldOld<Found>(path: string, read: (old: Sqlite) => Found): OldDatabase<Found> {
   const hasLog = ['-wal', '-journal'].some((suffix) => sizeOf(path + suffix) > 0);
@@ -86,8 +85,8 @@ function lockOld(old: Sqlite): true {
 }
 
 /**
- * What a function reads in the old database; null if the content is certainly damaged. Otherwise throws: what looks like
- * damage may be a read that failed, of the file or of the log that it is read together with.
+ * Returns what `read` reads from the old database; null if its content is certainly damaged. Otherwise throws: what
+ * looks like damage may be a failed read of the file or of its log.
  */
 function unlessDamaged<T>(old: Sqlite, hasLog: boolean, read: (old: Sqlite) => T): T | null {
   try {
@@ -99,7 +98,7 @@ function unlessDamaged<T>(old: Sqlite, hasLog: boolean, read: (old: Sqlite) => T
   }
 }
 
-/** Whether the file was read, and does not begin as an SQLite file does. */
+/** True if the file was read and lacks SQLite's header. */
 function isForeignFile(error: unknown): boolean {
   return (error as { code?: string }).code === 'SQLITE_NOTADB';
 }
@@ -114,7 +113,9 @@ function unfoldable(path: string, error: unknown): AppError {
   return fileRefusal(sentence, error);
 }
 
-/** What the file system says where it is broken or full. Other errors of a link mean that it has no hard links. */
+/**
+ * The error codes of a failing or full disk. Any other error of `link` means that the file system has no hard links.
+ */
 const BROKEN_DISK = /^(EIO|ENOSPC|EDQUOT|EROFS)$/;
 
 /**

@@ -12,48 +12,48 @@ import { dayOf } from '../usage/usage-counter.ts';
 import { type NoticeStatus, readNoticeStatus } from './notice-status.ts';
 import { type ImportStatus, lastImportOf } from './status.ts';
 
-/** Requests with valid keys by how they ended. */
+/** Requests with valid keys, by outcome. */
 export type Outcomes = Record<UsageOutcome, number>;
 
-/** A key, as far as lists of keys name it. The name of the profile is null once it is erased. */
+/** What lists of keys show of a key. The name of the profile is null once it is erased. */
 export type NamedKey = { identifier: string; name: string; profile: string | null };
 
-/** A key with a limit that has little or nothing left, or that was refused for one today. */
+/** A key that is near or at a limit, or was refused for one today. */
 export type LimitedKey = NamedKey & {
-  /** The limit of which the smallest share is left; null where the server has not saved what is left. */
+  /** The limit with the smallest share left; null if the server has not saved it. */
   level: Level | null;
-  /** How many requests were refused for a limit today. */
+  /** How many requests were refused today because of a limit. */
   refused: number;
 };
 
-/** How the service is used and what waits, for admins. Days are UTC days. */
+/** The usage of the service and its pending work, for admins. Days are UTC days. */
 export type Overview = {
-  /** The last 30 days, the oldest first, today last. */
+  /** The last 30 days, oldest first, today last. */
   days: ({ day: string } & Outcomes)[];
-  /** The keys with the most requests in these days, today's beside them. */
+  /** The keys with the most requests in these days, each with today's requests. */
   busiest: (NamedKey & { requests: number; today: number })[];
   limited: LimitedKey[];
   queue: { pending: number; oldestAtMs: number | null };
   notices: NoticeStatus;
   lastImport: ImportStatus | null;
   lastFeed: ImportStatus | null;
-  /** Null where the file system does not tell; `isLow` where backups, upgrades and VACUUM may not find room. */
+  /** Null if the file system does not report it; `isLow` if backups, upgrades and VACUUM may lack room. */
   disk: (DiskRoom & { isLow: boolean }) | null;
 };
 
-/** How many days are looked at, today among them. */
+/** How many days are covered, including today. */
 export const OVERVIEW_DAYS = 30;
 
 /** How many keys are listed. */
 const LISTED = 10;
 
-/** Of the keys that were used today, so many busiest ones are looked at for what is left of their limits. */
+/** How many of today's busiest keys are checked for what is left of their limits. */
 const LOOKED_AT = 200;
 
-/** A key counts as near a limit where at most this share of the quota is left. */
+/** A key is near a limit if at most this share of the quota is left. */
 const NEAR = 0.2;
 
-/** Reads it all; requests of the last ten seconds may be missing. Throws `busy`. */
+/** Reads the overview; requests of the last ten seconds may be missing. */
 export function readOverview(deps: Deps): Overview {
   const { db, clock, config } = deps;
   const path = config.databasePath;
@@ -97,7 +97,7 @@ function readDays({ db }: Deps, nowMs: number): Overview['days'] {
   });
 }
 
-/** All requests of a row, those that were refused too. */
+/** All requests of a row, including refused ones. */
 const ALL = sql.join(
   USAGE_OUTCOMES.map((outcome) => sql`${usage[outcome]}`),
   sql` + `,
@@ -120,7 +120,7 @@ function readBusiest({ db }: Deps, nowMs: number): Overview['busiest'] {
     .all();
 }
 
-/** The Active keys that were used today and are near or at a limit, those with the least left first. */
+/** The Active keys used today that are near or at a limit, those with the least left first. */
 function readLimited({ db, config }: Deps, nowMs: number): LimitedKey[] {
   const used = db
     .select({ ...NAMED, rateLimits: apiKeys.rateLimits, refused: usage.limited })
@@ -141,7 +141,7 @@ function readLimited({ db, config }: Deps, nowMs: number): LimitedKey[] {
     .slice(0, LISTED);
 }
 
-/** The limit of which the smallest share is left. */
+/** The limit with the smallest share left. */
 function lowest(levels: readonly Level[]): Level | null {
   return levels.toSorted((a, b) => a.remaining / a.quota - b.remaining / b.quota)[0] ?? null;
 }

@@ -2,13 +2,13 @@ import { statSync } from 'node:fs';
 import { DAY_MS, isoTime } from '../clock.ts';
 import { quotaPath, readRemadeAt } from '../limits/file/store.ts';
 
-/** The quota file. `remadeAt` is when a running server made it again after it was lost, to the minute, or null. */
+/** The quota file. `remadeAt` is when a running server recreated it after it was lost, to the minute, or null. */
 export type QuotaStatus = { path: string; bytes: number; remadeAt: string | null };
 
 /** For how long `status` warns that the quota file was lost. */
 const WARNED_FOR_MS = 7 * DAY_MS;
 
-/** Looks at the quota file of a database without opening it; null if there is none. */
+/** Reads the status of a database's quota file without opening it; null if there is none. */
 export function readQuotaStatus(databasePath: string): QuotaStatus | null {
   const path = quotaPath(databasePath);
   const file = statSync(path, { throwIfNoEntry: false });
@@ -17,7 +17,7 @@ export function readQuotaStatus(databasePath: string): QuotaStatus | null {
   return { path, bytes: file.size, remadeAt: remadeAtMs === null ? null : isoTime(remadeAtMs) };
 }
 
-/** What an operator should know of the quota file, as whole sentences. `isServed` says whether a server runs. */
+/** Warnings about the quota file, as whole sentences. `isServed` says whether a server is running. */
 export function quotaWarnings(quotas: QuotaStatus | null, isServed: boolean | null, nowMs: number): string[] {
   if (quotas === null) return isServed ? ['The quota file is missing; the server makes it again if it can.'] : [];
   const { remadeAt } = quotas;

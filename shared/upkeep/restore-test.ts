@@ -8,17 +8,17 @@ import { type Checked, type CheckStep, checkDatabase } from './check.ts';
 import { noteDone } from './chore-times.ts';
 import { copyBackup, verifyBackup } from './restore.ts';
 
-/** What a restore for a test found: `schema` is the backup's own, before it was upgraded. */
+/** The result of a test restore; `schema` is the backup's own, before it was upgraded. */
 export type RestoreTested = Checked & { schema: number; warning: string | null };
 
-/** The steps of such a test, for whoever wants to say how far it is. */
+/** The steps of a test restore, for progress messages. */
 export type RestoreTestStep = 'verify' | 'copy' | 'upgrade' | CheckStep;
 
 /**
- * Restores a backup in a new folder below the system's temporary one (`TMPDIR`), upgrades its schema as `serve` would,
- * looks for faults as `db check` does, and removes the folder. Where there were none, and there is a database at
- * `databasePath`, the time is noted beside it. Throws `refused` for a file that is missing, damaged, not ours or of a
- * newer schema, and where the temporary folder has too little room.
+ * Restores a backup to a new folder below the system's temporary one (`TMPDIR`), upgrades its schema as `serve` would,
+ * checks it as `db check` does, and removes the folder. If no fault was found and there is a database at
+ * `databasePath`, the time is recorded beside it. Throws `refused` for a file that is missing, damaged, not a database
+ * of this program or of a newer schema, and if the temporary folder has too little room.
  */
 export function testRestore(
   databasePath: string,

@@ -30,28 +30,32 @@ import {
   undoneErasures,
 } from './undone-erasures.ts';
 
-/** A restore that is ready to run: the source is sound, and no server can start until `release`. */
+/** A restore that is ready to run: the source is intact, and no server can start until `release`. */
 export type Restore = {
   source: Verified;
-  /** The erasures of the last 40 days that it undoes; null where there is no old database that can be read. */
+  /** The erasures of the last 40 days that the restore undoes; null if there is no readable old database. */
   undone: UndoneErasure[] | null;
   /**
-   * Replaces the database by the source, where that is logged; an error leaves it as it was, `changed_since` where something is
-   * not as it was said. Mails that wait in the source, which may have been sent since, are dropped, everybody is signed out,
-   * and admins and passkeys that only the source has are left out or put in.
+   * Replaces the database with the source, and logs that there. After an error the database is unchanged; the error is
+   * `changed_since` if something differs from what was announced. Mails waiting in the source are dropped, since they
+   * may have been sent meanwhile; everybody is signed out; and admins and passkeys that only the source has are left
+   * out or added.
    */
   run: (people: Omit<PeopleDecision, 'atMs'>) => Restored;
-  /** Lets servers start again. */
+  /** Allows servers to start again. */
   release: () => void;
 };
 
-/** What a restore did: where the old database is now (null if there was none), mails dropped, people left out or put in. */
+/**
+ * The result of a restore: where the old database is now (null if there was none), the dropped mails, and the people
+ * left out or added.
+ */
 export type Restored = { kept: KeptAside | null; dropped: Dropped[]; people: RestoredPeople };
 
 /**
- * Verifies a backup and makes sure that no server runs. With `isErasedAgain`, the erasures that it undoes will be carried
- * out again. Throws `refused` where a server runs, for a source that is missing, damaged, not ours, of a newer schema, or
- * the database itself, and where nobody knows what to erase again.
+ * Verifies a backup and makes sure that no server is running. With `isErasedAgain`, the erasures that the backup undoes
+ * are to be repeated. Throws `refused` if a server is running, for a source that is missing, damaged, not a database of
+ * this program, of a newer schema, or the database itself, and if the erasures to repeat are unknown.
  */
 export function prepareRestore(databasePath: string, file: string, isErasedAgain = false): Restore {
   const path = guardDatabase(databasePath, () => refuseItself(databasePath, file));
@@ -84,13 +88,15 @@ function unknownErasures(path: string): AppError {
   return fileRefusal(sentence);
 }
 
-/** Verifies a backup. Throws `refused` where it is missing, damaged, not ours, or of a newer schema. */
+/**
+ * Verifies a backup. Throws `refused` if it is missing, damaged, not a database of this program, or of a newer schema.
+ */
 export function verifyBackup(file: string): Verified {
   statBackup(file);
   return verifyFile(file, 'read');
 }
 
-/** Returns the path of the database without links. Throws `refused` if the backup is missing, or the same file. */
+/** Returns the database's path with links resolved. Throws `refused` if the backup is missing, or the same file. */
 function refuseItself(databasePath: string, file: string): string {
   const path = realPath(databasePath);
   const source = statBackup(file);
@@ -108,14 +114,14 @@ function statBackup(file: string): Stats {
   return found;
 }
 
-/** A backup as it was verified, with the erasures that it undoes, null if not known, and whether they are carried out again. */
+/** A verified backup, with the erasures that it undoes (null if unknown), and whether they are repeated. */
 type Backup = { file: string; shown: Shown; undone: UndoneErasure[] | null; isErasedAgain: boolean };
 
-/** What tells whether a backup is still the file that was verified: the same one, written to by nobody. */
+/** Identifies the verified backup file, to detect that it was replaced or written to. */
 function factsOfBackup(file: string): Facts {
   const states = [file, `${file}-wal`].map((path) => {
     const found = statSync(path, { throwIfNoEntry: false, bigint: true });
-    // To read a database can leave an empty log beside it.
+    // Reading a database can leave an empty log beside it.
     if (found === undefined || found.size === 0n) return null;
     return [found.dev, found.ino, found.size, found.mtimeNs, found.ctimeNs].map(String);
   });
@@ -153,8 +159,8 @@ function replaceByCopy(path: string, backup: Backup, temporary: string, decision
       return found;
     },
     replace: () => {
-      // Whoever was signed in may have been somebody else, or nobody, when the backup was made. Removed first, so that a
-      // crash in between leaves no session beside the restored database.
+      // Whoever is signed in may have been somebody else, or nobody, when the backup was made. Sessions are removed
+      // first, so that a crash in between leaves none beside the restored database.
       removeSessionsFile(path);
       renameSync(temporary, path);
     },
@@ -163,7 +169,7 @@ function replaceByCopy(path: string, backup: Backup, temporary: string, decision
   return { kept, dropped, people };
 }
 
-/** Flushes the new name to the disk. Throws `refused` with what is where if the disk fails. */
+/** Flushes the new name to the disk. Throws `refused`, naming what is where, if the disk fails. */
 function syncReplaced(path: string, kept: KeptAside | null): void {
   try {
     syncPath(dirname(path));
@@ -175,9 +181,9 @@ function syncReplaced(path: string, kept: KeptAside | null): void {
   }
 }
 
-/** Throws `changed_since` where a profile was erased after the erasures that are undone were said. */
+/** Throws `changed_since` if a profile was erased after the undone erasures were announced. */
 function refuseOtherErasures({ undone: said }: Backup, undone: UndoneErasure[] | null): void {
-  // Of a database that could not be read nothing was said.
+  // Nothing was announced for an unreadable database.
   if (said === null) return;
   const facts = (erasures: UndoneErasure[] | null): Facts => ({ erasures: [erasures, 'other profiles were erased'] });
   refuseOtherVersion(versionOf(facts(said)), 'The database', () => facts(undone));
@@ -193,8 +199,8 @@ function withFile<T>(path: string, access: 'read' | 'write', act: (sqlite: Sqlit
 }
 
 /**
- * Copies a backup to a new file, mode 0600, and verifies the copy. It is read through SQLite, so that a backup with a
- * write-ahead log beside it is whole in the copy. Throws `refused` where the copy is damaged, and what SQLite throws.
+ * Copies a backup to a new file, mode 0600, and verifies the copy. It is read through SQLite, so that the copy includes
+ * a write-ahead log beside the backup. Throws `refused` if the copy is damaged, and SQLite's errors.
  */
 export function copyBackup(file: string, temporary: string): void {
   closeSync(openSync(temporary, 'wx', 0o600));

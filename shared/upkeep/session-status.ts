@@ -4,16 +4,16 @@ import { closeSessionsFile, fileKey, openSessionsFile, sessionsPath } from '../s
 import { countSent, MAIL_LIMITS } from '../sign-in/mail-limits.ts';
 import { countSignIns } from '../sign-ins/sign-ins.ts';
 
-/** Who is signed in to the Developer Platform: how many sessions are alive, and how many sign-in mails went out lately. */
+/** Sign-ins to the Developer Platform: the number of live sessions and of recent sign-in mails. */
 export type SessionStatus = {
   path: string;
   sessions: number;
-  /** Mails really sent in the last hour, and the most that an hour has. */
+  /** Mails actually sent in the last hour, and the hourly limit. */
   mailsLastHour: number;
   mailsPerHour: number;
 };
 
-/** Reads it; `status` is null where nobody has ever signed in, and where `fault` says why the file can't be read. */
+/** Reads the status; it is null if nobody has ever signed in, or if the file can't be read, as `fault` says. */
 export function readSessionStatus(
   databasePath: string,
   nowMs: number,
@@ -38,7 +38,7 @@ export function readSessionStatus(
   }
 }
 
-/** What an operator should look at: a file that can't be read, and a limit that is reached. */
+/** Warnings about an unreadable file and a limit that is reached. */
 export function sessionWarnings({ status, fault }: ReturnType<typeof readSessionStatus>): string[] {
   if (fault !== null) return [fault];
   if (status === null || status.mailsLastHour < status.mailsPerHour) return [];

@@ -24,18 +24,18 @@ import { type NoticeStatus, noticeWarnings, readNoticeStatus } from './notice-st
 import { type QuotaStatus, quotaWarnings, readQuotaStatus } from './quota-status.ts';
 import { readSessionStatus, type SessionStatus, sessionWarnings } from './session-status.ts';
 
-/** When an import ended, who made it, and how many lines it read and refused. */
+/** When an import ended, who ran it, and how many lines it read and refused. */
 export type ImportStatus = { at: string; by: string; lines: number; refused: number };
 
-/** How the service is, but for what only the running server can tell. */
+/** The state of the service, without what only the running server knows. */
 export type Status = {
   version: string;
-  /** How many migrations the database has, and how many this program knows. */
+  /** How many migrations the database has, and how many this program has. */
   schema: { applied: number; known: number };
   /** Whether a server holds the lock of this database; null on a read-only disk, where servers take none. */
   isServed: boolean | null;
   database: { path: string; bytes: number; walBytes: number };
-  /** Null where the file system does not tell. */
+  /** Null if the file system does not report it. */
   disk: DiskRoom | null;
   /** Null if there is no quota file. */
   quotas: QuotaStatus | null;
@@ -45,37 +45,37 @@ export type Status = {
   keys: KeyStats['states'] | null;
   queue: { pending: number; oldestAt: string | null };
   openAttempts: number;
-  /** Profiles that show more than MAX_PROFILE_KIB allows: stored before it did. Null while the schema is older. */
+  /** Profiles larger than MAX_PROFILE_KIB, stored before that limit was set. Null while the schema is older. */
   oversizedProfiles: number | null;
-  /** The last import that changed something; null where there was none, or while the schema is older. */
+  /** The last import that changed something; null if there was none, or while the schema is older. */
   lastImport: ImportStatus | null;
-  /** The same of those that platforms send. */
+  /** The same for imports by backends. */
   lastFeed: ImportStatus | null;
   lastBackup: LastDone | null;
-  /** The last backup that `db check --restore` found good. */
+  /** The last backup in which `db check --restore` found no fault. */
   lastRestoreTest: LastDone | null;
-  /** Copies, for a backup, a restore or an upgrade, that a killed process has left. */
+  /** Copies for a backup, a restore or an upgrade that a killed process left behind. */
   unfinishedCopies: string[];
   /** Null while the schema is older. */
   erasure: ErasureStatus | null;
   /** Null while the schema is older. */
   notices: NoticeStatus | null;
-  /** Null where nobody has ever signed in to the Developer Platform, or where the file can't be read. */
+  /** Null if nobody has ever signed in to the Developer Platform, or the file can't be read. */
   signIns: SessionStatus | null;
-  /** Whole sentences: what an operator should look at. */
+  /** Whole sentences on what an operator should look at. */
   warnings: string[];
 };
 
 /** How old the last backup and the oldest pending request may be. */
 const PATIENCE_DAYS = 7;
 
-/** How old the last restore for a test may be: one a month, with some days for one that has to be repeated. */
+/** How old the last test restore may be: one a month, plus some days to repeat a failed one. */
 const RESTORE_TEST_DAYS = 35;
 
-/** How long before its end an expiry, of a key or of the certificate, is said. */
+/** How many days before a key or the certificate expires `status` warns. */
 const FORESIGHT_DAYS = 30;
 
-/** Looks at the database, the files beside it and the configuration; changes nothing. Throws `busy`. */
+/** Inspects the database, the files beside it and the configuration; changes nothing. */
 export function readStatus({ db, clock, config }: ServerDeps): Status {
   const path = config.databasePath;
   const nowMs = clock.nowMs();
@@ -141,7 +141,7 @@ function countAll(db: Opened, nowMs: number): { total: number; banned: number } 
   return { total: countProfiles(db, {}, nowMs), banned: countProfiles(db, { isBanned: true }, nowMs) };
 }
 
-/** The last import of a kind as `status` tells of it; null where there was none. Throws SQLite's errors. */
+/** The last import of a kind, as in `status`; null if there was none. Throws SQLite's errors. */
 export function lastImportOf(db: Opened, kind: ImportKind): ImportStatus | null {
   const last = readLastImport(db, kind);
   if (last === null) return null;

@@ -9,26 +9,29 @@ import { erasedProfiles, profiles } from '../db/schema/profiles.ts';
 import { withTables } from '../db/tables.ts';
 import { eraseProfiles } from '../erasure/erase-profile.ts';
 
-/** A profile that a backup has and the database has erased: its UID, and when that was, in milliseconds since 1970. */
+/**
+ * A profile in a backup that the database has erased: its UID and the time of the erasure, in milliseconds since 1970.
+ */
 export type UndoneErasure = { uid: number; atMs: number };
 
-/** The profiles that a database has erased in the last 40 days, by UID. */
+/** The profiles erased from a database in the last 40 days: times by UID. */
 export type ErasedProfiles = ReadonlyMap<number, number>;
 
-/** The latest time that there is in JavaScript: a file may hold any number. */
+/** The latest time that a JavaScript Date can hold; a file may contain any number. */
 const LATEST_MS = 8.64e15;
 
-/** Reads which profiles a database has erased. Throws what SQLite throws. */
+/** Reads which profiles were erased from a database. Throws SQLite's errors. */
 export function readErasedProfiles(sqlite: Sqlite): ErasedProfiles {
   if (!hasTable(sqlite, 'erased_profiles')) return new Map();
   const rows = withTables({ $client: sqlite }).select().from(erasedProfiles).all();
   return new Map(rows.map(({ id, at }) => [id, Math.min(at, LATEST_MS)]));
 }
 
-/** The same of the database at a path; null where there is none, or it can't be read. */
+/** The same for the database at a path; null if it is missing or unreadable. */
 export function readErasedProfilesAt(path: string): ErasedProfiles | null {
   try {
-    // Nothing beside the database may change: its log may be needed, and by a -shm file it would count as in use.
+    // The files beside the database must stay as they are: its log may be needed, and a -shm file would mark it as in
+    // use.
     const hasLog = (statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0) > 0;
     const sqlite = openBare(path, hasLog ? 'read' : 'immutable');
     try {
@@ -37,14 +40,14 @@ export function readErasedProfilesAt(path: string): ErasedProfiles | null {
       sqlite.close();
     }
   } catch {
-    // Whoever replaces the database says what is wrong with it.
+    // The code that replaces the database reports what is wrong with it.
     return null;
   }
 }
 
 /**
- * Which of these erasures a backup undoes: it has the profile and not the erasure, nor a later one; one in the future counts as
- * none. The earliest come first. Throws what SQLite throws.
+ * The erasures that a backup undoes, earliest first: it has the profile, but neither this erasure nor a later one; one
+ * dated in the future counts as none. Throws SQLite's errors.
  */
 export function undoneErasures(backup: Sqlite, erased: ErasedProfiles): UndoneErasure[] {
   const nowMs = systemClock.nowMs();
@@ -61,8 +64,8 @@ export function undoneErasures(backup: Sqlite, erased: ErasedProfiles): UndoneEr
 }
 
 /**
- * Carries these erasures out in the copy of a backup, which gets the newest schema for that. They keep their times, so that
- * a file which was read before does not bring the profiles back. Throws what SQLite throws, and `refused` and `busy`.
+ * Repeats these erasures in the copy of a backup, after upgrading its schema to the newest. They keep their times, so
+ * that a file read before them does not bring the profiles back. Throws SQLite's errors, `refused` and `busy`.
  */
 export function eraseAgain(
   copy: Sqlite,

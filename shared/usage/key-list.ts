@@ -10,19 +10,22 @@ import { type KeyView, listKeys, showKey } from '../keys/view.ts';
 import { lastUses, unusedKeys } from './usage-view.ts';
 
 /**
- * Keys, and when each was last used (milliseconds since 1970, by identifier; absent where it never was). `next` is the place
- * at which a list goes on that has more than its part; else null.
+ * Keys, with the time each was last used by identifier (milliseconds since 1970; absent if never). `next` is the cursor
+ * of the next page, null on the last one.
  */
 export type ListOutput = { keys: KeyView[]; lastUses: Map<string, number>; next: string | null };
 
-/** The keys that a person asks for, as he may see them; an owner's own only. Throws `not_found` for the profile. */
+/**
+ * Lists the keys that a person asks for and may see; an owner sees only their own. Throws `not_found` for an unknown
+ * profile.
+ */
 export function listForPerson(deps: Deps, actor: Person, input: ListInput): ListOutput {
   const { states, profile, unusedForMs } = input;
   const limit = input.limit ?? undefined;
-  // An owner's own id, not the name: another process may have given the name to another profile just now.
+  // An owner is looked up by id: another process may just have given their name to another profile.
   const named = profile ? readOwnerByName(deps.db, profile).id : undefined;
   const profileId = actor.kind === 'owner' ? actor.profileId : named;
-  // One more than is asked for tells whether the list goes on.
+  // One more than requested shows whether there is a next page.
   const after = input.after ? cursorAfter(deps, actor, input.after) : undefined;
   const part = limit === undefined ? undefined : { limit: limit + 1, after };
   const also = input.find ? isFoundBy(deps.db, input.find) : undefined;
@@ -42,7 +45,10 @@ export function listForPerson(deps: Deps, actor: Person, input: ListInput): List
   };
 }
 
-/** The place that a text is, or that of the key with this identifier as it is now. Throws `not_found` for one that the person can't see. */
+/**
+ * Parses a cursor, or makes the cursor of the key with this identifier in its present state. Throws `not_found` for a
+ * key that the person can't see.
+ */
 function cursorAfter(deps: Deps, actor: Person, text: string): Cursor | undefined {
   const place = readCursor(text);
   if (place !== null) return place;

@@ -16,15 +16,15 @@ import { withTables } from '../db/tables.ts';
 import { attemptResultAt, SECRET_HOLDERS } from '../keys/key.ts';
 import { WEBHOOK } from '../outbox/notice.ts';
 
-/** How many keys, approvals and reminders there are in each state, for `status` and the metrics. */
+/** The numbers of keys, approvals and notices by state, for `status` and the metrics. */
 export type KeyStats = {
-  /** An Active or suspended key whose time is over counts as expired, whether the move is stored yet or not. */
+  /** An Active or suspended key past its expiry counts as expired, even before that state is stored. */
   states: Record<KeyState, number>;
   /** When the pending request that waits longest was made, milliseconds since 1970. */
   oldestPendingAt: number | null;
-  /** Approval attempts by result, and with it the mails that carried secrets; `open` ones are under way. */
+  /** Approval attempts by result, which is also that of the mails that carried secrets; `open` ones are in progress. */
   attempts: Record<AttemptResult, number>;
-  /** Mails without a secret, by what became of them. */
+  /** Mails without a secret, by result. */
   notices: Record<NoticeResult, number>;
 };
 
@@ -65,7 +65,7 @@ const noticesByResult = keepQuery((db) =>
     .prepare(),
 );
 
-/** Reads the numbers as they are at this time. A thousand keys take about a millisecond. Throws `busy`. */
+/** Reads the numbers at this time. A thousand keys take about a millisecond. */
 export function readKeyStats(opened: Opened, nowMs: number): KeyStats {
   const db = withTables(opened);
   return guardDatabase(db.$client.filename, () => {

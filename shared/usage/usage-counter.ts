@@ -23,20 +23,20 @@ const OUTCOMES: Partial<Record<ErrorCode, UsageOutcome>> = {
 export type Counted = { readonly identifier: string; tally?: OpenTally | undefined };
 
 /**
- * Counts the requests of keys by their outcome, in memory, until the counts are taken out to be written to the database. A
- * tally has the counts of one key on one day.
+ * Counts requests by key and outcome in memory until the counts are written to the database. A tally holds the counts
+ * of one key on one day.
  */
 export type UsageCounter = {
   readonly clock: Clock;
   /** Called when a tally begins, and when tallies of another thread are added. */
   readonly onCount: () => void;
-  /** The present tally of each key, by the key's identifier. */
+  /** The current tally of each key, by identifier. */
   readonly today: Map<string, OpenTally>;
-  /** Tallies of other days than the present tally of the same key. */
+  /** Tallies of other days than the key's current one. */
   ended: OpenTally[];
 };
 
-/** A counter that has counted nothing yet. */
+/** Creates an empty counter. */
 export function createUsageCounter(clock: Clock, onCount: () => void = () => {}): UsageCounter {
   return { clock, onCount, today: new Map(), ended: [] };
 }
@@ -67,7 +67,7 @@ export function takeUsage(counter: UsageCounter, most: number): OpenTally[] {
   return taken;
 }
 
-/** Adds tallies again that {@link takeUsage} took out, after writing them to the database failed. */
+/** Puts back tallies from {@link takeUsage} that could not be written to the database. */
 export function giveBackUsage(counter: UsageCounter, tallies: readonly OpenTally[]): void {
   for (const tally of tallies) addTally(counter, tally);
 }

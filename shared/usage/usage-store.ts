@@ -8,9 +8,8 @@ import { dayOf } from './usage-counter.ts';
 /** Writes counts of requests to the database, on a connection of its own. */
 export type UsageStore = {
   /**
-   * Adds tallies to the stored ones and deletes some of the rows that are kept no longer, none while the clock is not settled,
-   * in one transaction.
-   * Waits up to `waitMs` milliseconds for another process's lock, then throws `busy`.
+   * In one transaction, adds tallies to the stored counts and deletes some of the expired rows (none while the clock is
+   * not settled). Waits up to `waitMs` milliseconds for another process's lock, then throws `busy`.
    */
   add: (tallies: readonly Tally[], clock: Pick<Clock, 'settledMs'>, waitMs: number) => void;
   close: () => void;
@@ -19,7 +18,7 @@ export type UsageStore = {
 /** How many expired rows one write deletes at most. */
 const PRUNE_AT_ONCE = 500;
 
-/** Opens the store in an existing, current database. Throws `busy`, or `refused` where the file can't be used. */
+/** Opens the store in an existing, current database. Throws `refused` if the file can't be used. */
 export function openUsageStore(path: string): UsageStore {
   const sqlite = openBeside(path);
   // NORMAL: survives a crash of the program; a power cut may take the latest minute of counts.

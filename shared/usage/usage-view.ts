@@ -48,8 +48,8 @@ export function keyUsage(reader: Pick<Deps, 'db' | 'clock'>, identifier: string,
 }
 
 /**
- * When each key was last used, in milliseconds since 1970; a key that was not used in the last 400 days is absent. Where
- * only these keys are wanted, no row of another key is read.
+ * When each key was last used, in milliseconds since 1970; a key that was not used in the last 400 days is absent. With
+ * `identifiers`, only the rows of these keys are read.
  */
 export function lastUses(reader: Pick<Deps, 'db' | 'clock'>, identifiers?: readonly string[]): Map<string, number> {
   const [first, today] = keptDays(reader.clock.nowMs());
@@ -73,15 +73,15 @@ function selectLastUses(db: Db | Tx, where: SQL | undefined) {
     .groupBy(usage.identifier);
 }
 
-/** The first and the last day of those that are shown; what lies after today was counted while the clock was ahead. */
+/** The first and the last day to show. Days after today were counted while the clock was ahead. */
 function keptDays(nowMs: number): [first: number, today: number] {
   const today = dayOf(nowMs);
   return [today - USAGE_DAYS + 1, today];
 }
 
 /**
- * Active keys, all or those that the filter leaves, that were not used for `spanMs` milliseconds (at most 400
- * days); a key that was never used counts from its approval. All of them, or a part.
+ * The Active keys that match the filter and were not used for `spanMs` milliseconds (at most 400 days), all of them or
+ * one page. A key that was never used counts from its approval.
  */
 export function unusedKeys(
   reader: Pick<Deps, 'db' | 'clock'>,

@@ -4,19 +4,19 @@ import type { Report } from '../limits/ledger.ts';
 import { createUsageCounter, giveBackUsage, hasNoUsage, takeUsage, type UsageCounter } from './usage-counter.ts';
 import { openUsageStore, type UsageStore } from './usage-store.ts';
 
-/** How often counts are written. With what workers hold back, a crash loses the counts of ten seconds at most. */
+/** How often counts are written. Including what workers hold back, a crash loses at most ten seconds of counts. */
 const SAVE_EVERY_MS = 9_000;
 
-/** How soon a save is tried again where another process holds the write lock; an import releases it often. */
+/** The delay before a save is retried while another process holds the write lock; an import releases it often. */
 const RETRY_EVERY_MS = 1_000;
 
-/** How many rows one write has at most, since requests wait for it: a few milliseconds. The rest follows at once. */
+/** The most rows in one write. Requests wait for it, a few milliseconds; the remaining rows follow at once. */
 const SAVE_AT_ONCE = 500;
 
-/** How long the last write waits for a lock, when no requests are answered any more. */
+/** How long the last write waits for a lock; no requests are answered by then. */
 const LAST_WAIT_MS = 2_000;
 
-/** What keys are used for, by key and day: counted in memory, and written to the database within seconds. */
+/** Requests by key and day: counted in memory, and written to the database within seconds. */
 export type Usage = {
   readonly counter: UsageCounter;
   readonly databasePath: string;
@@ -24,14 +24,14 @@ export type Usage = {
   readonly report: Report;
   /** The connection that writes; null before the first write. */
   store: UsageStore | null;
-  /** Whether the last write failed for another reason than a lock. */
+  /** Whether the last write failed for any reason other than a lock. */
   isFailing: boolean;
   /** The next save; null while there is nothing to save. */
   timer: Timer | null;
 };
 
 /**
- * Begins to count for a database. Counts are written on a connection of their own that waits for no lock: while another
+ * Starts counting for a database. Counts are written on a separate connection that waits for no lock: while another
  * process holds the write lock, they stay in memory until the next save.
  */
 export function openUsage(databasePath: string, clock: Clock, report: Report): Usage {
@@ -42,12 +42,12 @@ export function openUsage(databasePath: string, clock: Clock, report: Report): U
   return usage;
 }
 
-/** Writes what was counted, without waiting for a lock. Returns whether all of it is written. */
+/** Writes the counts without waiting for a lock. Returns whether all of them are written. */
 export function saveUsage(usage: Usage): boolean {
   return trySave(usage, Number.POSITIVE_INFINITY, 0) === 'saved';
 }
 
-/** Writes what was counted, waits for a lock if need be, and closes the connection. */
+/** Writes the counts, waiting for a lock if necessary, and closes the connection. */
 export function closeUsage(usage: Usage): void {
   if (usage.timer !== null) clearTimeout(usage.timer);
   if (!hasNoUsage(usage.counter) && trySave(usage, Number.POSITIVE_INFINITY, LAST_WAIT_MS) === 'locked') {

@@ -12,16 +12,18 @@ import { isWebhookDue } from '../../outbox/webhook-lease.ts';
 import { sendAll } from './send.ts';
 import { dropOldNotices } from './store.ts';
 
-// Mails without a secret, and messages to the webhook, which only the server sends. What they tell of is stored with them in one transaction (`shared/outbox/notice.ts`); the command
-// that did it sends them once, and the server then tries again, with growing pauses, for three days. A crash between the
-// mail server's yes and the note of it sends a mail twice, and none is lost.
+// Mails without a secret, and webhook messages, which only the server sends. Each is stored in the same transaction as
+// the event it reports (`shared/outbox/notice.ts`). The command that caused it tries to send it once; after that the
+// server retries, with growing pauses, for three days. A crash between the mail server's acceptance and its recording
+// sends a mail twice; none is lost.
 
-/** After this many failures in a row the mail server is left alone for a while. */
+/** After this many consecutive failures, the mail server gets a pause. */
 const MAX_FAILURES = 3;
 
 /**
- * Sends the mails that an operation has stored, each once. Returns a sentence where somebody is not told yet, and the
- * operation's own where it stored none. Throws no refusal: the operation is done, and the server tries the mails again.
+ * Sends each of the mails that an operation has stored once. Returns a sentence if somebody could not be notified yet,
+ * or the operation's own warning if it stored none. Throws no refusal: the operation is done, and the server retries
+ * the mails.
  */
 export async function sendOnce(deps: Deps, { identifier, noticeIds, warning }: Outcome): Promise<string | null> {
   if (noticeIds.length === 0) return warning;
@@ -45,14 +47,16 @@ function warningOf(db: Db, nowMs: number, noticeIds: readonly number[]): string 
   const undelivered = undeliveredOf(db, nowMs, noticeIds);
   const refused = undelivered.find(({ result }) => result === 'refused');
   if (refused !== undefined) return `The notice was not delivered. ${refused.fault}`;
-  // One that was tried and has no fault is just being sent by the server. A request that was not tried is told with others.
+  // A mail that was tried and has no fault is being sent by the server. An untried mail about a request is sent
+  // together with others.
   const waiting = undelivered.find(({ kind, tries, fault }) => (tries === 0 ? kind !== 'request' : fault !== null));
   if (waiting === undefined) return null;
   return `The notice was not delivered yet. ${waiting.fault ?? 'An earlier one to the same recipient comes first.'} ${AGAIN}`;
 }
 
 /**
- * Stores the reminders that are due, where `isReminding`, and returns whether any notice is due now. Throws `busy`, and `refused` where the database can't be written.
+ * Stores the reminders that are due, if `isReminding`, and returns whether any notice is due now. Throws `refused` if
+ * the database can't be written.
  */
 export function prepareNotices({ db, clock, config }: ServerDeps, isReminding: boolean): boolean {
   if (isReminding && config.mail !== null) {
@@ -68,10 +72,10 @@ export function prepareNotices({ db, clock, config }: ServerDeps, isReminding: b
 }
 
 /**
- * Drops what is too old, and sends what is due, also what becomes due while it waits for slow deliveries; ends early once
- * `isStopping`. It uses a connection of its own that waits for no lock. Each mail takes the thread some milliseconds, and its
- * disk two flushes: no thread that answers lookups calls this. Resolves to whether the mail server should be left alone for a
- * while. Throws `busy`, and `refused` where the database can't be written; what was not sent stays due.
+ * Drops notices that are too old and sends those that are due, including those that become due during slow deliveries;
+ * stops early once `isStopping`. Uses a separate connection that waits for no lock. Each mail takes a few milliseconds
+ * of the thread and two disk flushes, so no thread that answers lookups calls this. Resolves to whether the mail server
+ * should get a pause. Throws `refused` if the database can't be written; unsent notices stay due.
  */
 export async function sendNotices(
   deps: Pick<ServerDeps, 'clock' | 'config' | 'mailer'>,
@@ -80,7 +84,7 @@ export async function sendNotices(
 ): Promise<boolean> {
   const sqlite = openBeside(deps.config.databasePath);
   try {
-    // What is claimed, and what came of it, survives a power cut.
+    // Leases and results must survive a power cut.
     sqlite.run('PRAGMA synchronous = FULL');
     const db = withTables({ $client: sqlite });
     for (const dropped of dropOldNotices(db, deps)) {

@@ -15,17 +15,19 @@ import type { LeasedNotice } from '../../outbox/lease.ts';
 import { isStepAhead } from '../../outbox/reminders.ts';
 import type { NoticeKey } from '../../outbox/rows.ts';
 
-/** To whom a notice's mail goes, the time at which it is sent (milliseconds since 1970), and what it says of the service. */
+/**
+ * A notice mail's recipient, the time at which it is sent (milliseconds since 1970), and the configuration it quotes.
+ */
 export type Sent = {
   to: string;
   nowMs: number;
   config: Pick<Config, 'publicName' | 'publicUrl' | 'contact' | 'developerPlatform' | 'mail'>;
 };
 
-/** What every mail says: whom it goes to, where the service and its pages are, and when that happened that it tells of. */
+/** What every mail contains: the recipient, the URLs of the service and its pages, and the time of the event. */
 type Common = { to: string; nowMs: number; atMs: number; publicUrl: string } & Asked & Paged;
 
-/** Writes the mail about a key; null where what it tells of is no longer so, and nothing is to be sent. */
+/** Writes the mail about a key; null if the event no longer applies and nothing is to be sent. */
 type OfKey = (key: NoticeKey, claimed: LeasedNotice, common: Common) => Mail | null;
 
 const ABOUT_KEYS: Partial<Record<NoticeKind, OfKey>> = {
@@ -35,7 +37,7 @@ const ABOUT_KEYS: Partial<Record<NoticeKind, OfKey>> = {
   resumption: (key, { isBanned }, common) => resumptionMail({ ...common, ...key, isBanned }),
   revocation: (key, { detail, byKind }, common) =>
     revocationMail({ ...common, ...key, reason: detail?.reason ?? null, isOwnDoing: byKind === 'owner' }),
-  // What was changed is not known any more where somebody damaged the history.
+  // The changes are unknown if somebody damaged the history.
   change: (key, { detail }, common) =>
     detail?.changes === undefined ? null : changeMail({ ...common, ...key, changes: detail.changes }),
   reminder: composeReminder,
@@ -47,7 +49,7 @@ const ABOUT_KEYS: Partial<Record<NoticeKind, OfKey>> = {
   exposure: (key, { profile }, common) => exposureMail({ ...common, ...key, profile }),
 };
 
-/** Writes the mail of a notice; null where what it tells of is no longer so. */
+/** Writes the mail of a notice; null if the event no longer applies. */
 export function noticeMail(claimed: LeasedNotice, { to, nowMs, config }: Sent): Mail | null {
   const { key, kind, about, at, profile, recipient, isBanned } = claimed;
   const { publicName, publicUrl, contact } = config;
@@ -75,7 +77,7 @@ function composeReminder(key: NoticeKey, { about, isBanned }: LeasedNotice, comm
   const { nowMs } = common;
   const isSo = 'stepDays' in about && expiresAt === about.expiresAt && expiresAt > nowMs && state === 'Active';
   if (!isSo || isBanned) return null;
-  // The expiry may have been moved away and back since: the mail about that has named it.
+  // The expiry may have been changed and changed back since; the mails about those changes named it.
   if (!isStepAhead({ expirySetAt, expiresAt }, about.stepDays)) return null;
   return reminderMail({ ...common, ...key, expiresAtMs: expiresAt, daysLeft: Math.ceil((expiresAt - nowMs) / DAY_MS) });
 }

@@ -12,44 +12,49 @@ import { noticeMail } from './kinds.ts';
 import { type Ending, endNotice } from './store.ts';
 import { postToWebhook, webhookText } from './webhook.ts';
 
-// Sends the notices that are due. The next delivery begins when the one before has ended, or has taken for longer than
-// usual: so a mail server has one connection from here at a time as long as it answers, and a recipient whose mail hangs
-// holds up nobody else.
+// Sends the notices that are due. The next delivery begins when the previous one has ended or is slow. So a responsive
+// mail server gets one connection at a time, and a recipient whose mail hangs delays nobody else.
 
-/** A delivery that takes longer no longer holds up the next one, in milliseconds. */
+/** After this many milliseconds, a delivery no longer delays the next one. */
 const PATIENCE_MS = 1_000;
 
-/** The most deliveries that are under way at once. */
+/** The most deliveries in progress at once. */
 const MOST_OPEN = 16;
 
-/** How often it is looked for what has become due while slow deliveries are under way, in milliseconds. */
+/** How often to check for newly due notices during slow deliveries, in milliseconds. */
 const LOOK_AGAIN_MS = 1_000;
 
-/** How often storing the result of a delivery is tried, and the pause between: without it the mail goes out again. */
+/**
+ * How many times, and with what pause, storing the result of a delivery is tried; an unstored result means that the
+ * mail is sent again.
+ */
 const STORE_TRIES = 40;
 const STORE_RETRY_MS = 250;
 
-/** Everything that sending needs: dependencies, a connection that may write, the mailer, and a log of what happens. */
+/** What sending needs: dependencies, a writable connection, the mailer, and a report of events. */
 export type Sending = {
   deps: Pick<Deps, 'clock' | 'config'>;
   db: Db;
-  /** Null where no mail can be sent; then only the webhook is told. */
+  /** Null if no mail can be sent; then only webhook messages are. */
   mailer: Mailer | null;
   report: Report;
   isStopping: () => boolean;
-  /** Only mails about this key are sent; null for all, and what the webhook is told. */
+  /** With a key's identifier, only mails about that key are sent; null sends everything, including webhook messages. */
   identifier: string | null;
-  /** No further delivery begins after this many failures of the mail server in a row. */
+  /** No further delivery begins after this many consecutive failures of the mail server. */
   maxFailures: number;
 };
 
-/** The deliveries that are under way, by the lane of their recipient, how many failed in a row, and faults of this program. */
+/**
+ * The deliveries in progress by the lane of their recipient, the number of consecutive failures, and errors of this
+ * program.
+ */
 type Deliveries = { readonly open: Map<string, Promise<void>>; failures: number; readonly faults: unknown[] };
 
 /**
- * Sends what is due, one mail at a time to each recipient. Resolves once no delivery is under way and none is due: to true
- * where it ended since the mail server failed too often in a row. Throws `busy`, and `refused` where the database can't be
- * written, once no delivery is under way.
+ * Sends due notices, one at a time to each recipient. Resolves once none is due or in progress, to true if it stopped
+ * because the mail server failed too often in a row. Throws `busy`, and `refused` if the database can't be written, but
+ * only once no delivery is in progress.
  */
 export async function sendAll(sending: Sending): Promise<boolean> {
   const deliveries: Deliveries = { open: new Map(), failures: 0, faults: [] };
@@ -63,7 +68,7 @@ export async function sendAll(sending: Sending): Promise<boolean> {
   }
 }
 
-/** Claims what is due next for a recipient to whom no mail is on its way; null where none may begin now. */
+/** Leases the next due notice for a recipient without a delivery in progress; null if none may begin now. */
 function claimNext(sending: Sending, { open, failures, faults }: Deliveries): LeasedNotice | null {
   const { deps, db, mailer, identifier, isStopping, maxFailures } = sending;
   if (isStopping() || faults.length > 0 || open.size >= MOST_OPEN) return null;
@@ -75,14 +80,14 @@ function claimNext(sending: Sending, { open, failures, faults }: Deliveries): Le
     const isSettled = deps.clock.settledMs() !== null;
     return leaseNotice(db, deps.clock, { identifier, busyLanes: [...open.keys()], isSettled });
   } catch (error) {
-    // What comes of the deliveries that are under way has to be stored by this connection. A lock may be free the next time.
+    // This connection still has to store the results of the deliveries in progress. A lock may be free next time.
     if (open.size === 0) throw error;
     if (!(error instanceof AppError && error.code === 'busy')) faults.push(error);
     return null;
   }
 }
 
-/** Begins a delivery. The promise resolves at its end, and never rejects. */
+/** Starts a delivery. The promise resolves when it ends, and never rejects. */
 function begin(sending: Sending, deliveries: Deliveries, claimed: LeasedNotice): Promise<void> {
   const { open, faults } = deliveries;
   const ended = sendOne(sending, claimed)
@@ -95,7 +100,7 @@ function begin(sending: Sending, deliveries: Deliveries, claimed: LeasedNotice):
   return ended;
 }
 
-/** Waits until one of these has ended, or this many milliseconds have passed. */
+/** Waits until one of these deliveries ends, or this many milliseconds have passed. */
 async function untilAnyEnds(deliveries: readonly Promise<void>[], milliseconds: number): Promise<void> {
   const { promise: late, resolve } = Promise.withResolvers<void>();
   const timer = setTimeout(resolve, milliseconds);
@@ -107,8 +112,8 @@ async function untilAnyEnds(deliveries: readonly Promise<void>[], milliseconds: 
 }
 
 /**
- * Sends a claimed notice and stores what came of it. False where the mail server could take no mail at all, null where it was
- * not asked.
+ * Sends a leased notice and stores the result. False if the mail server could accept no mail at all, null if it was not
+ * contacted.
  */
 async function sendOne(sending: Sending, claimed: LeasedNotice): Promise<boolean | null> {
   const { config, clock } = sending.deps;
@@ -135,7 +140,7 @@ async function sendOne(sending: Sending, claimed: LeasedNotice): Promise<boolean
   return delivery.outcome !== 'refused' || delivery.isServerDown !== true;
 }
 
-/** The recipient's address at this moment; null where there is none. */
+/** The recipient's current address; null if there is none. */
 function addressOf({ deps }: Sending, { recipient, email, about }: LeasedNotice): string | null {
   if (recipient === 'owner') return email !== null && isMailAddress(email) ? email : null;
   if (recipient === 'former address') return 'formerEmail' in about ? about.formerEmail : null;
@@ -148,13 +153,16 @@ function endingOf(delivery: Delivery): Ending {
   return { result: isForGood ? 'refused' : 'failed', fault: delivery.reason };
 }
 
-/** Stores what came of a try, and reports what came of a mail. Where the database can't be written for ten seconds, that is reported. */
+/**
+ * Stores the result of a delivery, and reports it for a mail. If the database can't be written for ten seconds, that is
+ * reported instead.
+ */
 async function store({ deps, db, report }: Sending, claimed: LeasedNotice, ending: Ending): Promise<void> {
   const { kind, key, uid, together, recipient } = claimed;
   const others = together.length === 0 ? '' : ` and ${together.length} more`;
   const what = recipient === WEBHOOK ? 'message to the webhook' : 'mail';
   const mail = `The ${kind} ${what} about ${subjectInWords({ identifier: key?.identifier ?? null, uid })}${others}`;
-  // What comes of the webhook stands in `status` alone.
+  // Results of the webhook appear only in `status`.
   if (recipient !== WEBHOOK) reportEnding(report, mail, ending);
   for (let turn = 0; turn < STORE_TRIES; turn++) {
     try {

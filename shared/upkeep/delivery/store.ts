@@ -12,21 +12,21 @@ import { addFailureNotice, type NoticeConfig, REQUESTS_EVERY_MS, WEBHOOK } from 
 import { FIRST_PAUSE_MS, KEPT_MS, LONGEST_PAUSE_MS, MAX_AGE_MS, WEBHOOK_EVERY_MS } from '../../outbox/retry-policy.ts';
 import { IS_FOR_WEBHOOK, IS_REQUEST, IS_WAITING, isDue } from '../../outbox/rows.ts';
 
-// What becomes of the rows of `notices` after they were claimed, or were not for too long. Times are milliseconds since
-// 1970. Every function throws `busy` where another process holds the lock, and `refused` where the file can't be written.
+// How rows of `notices` end: after a delivery, or when they are too old. Times are milliseconds since 1970. Every
+// function throws `busy` if another process holds the lock, and `refused` if the file can't be written.
 
 /**
- * What came of a try. `failed`: it is tried again after a pause, of `pauseMs` where that is given; `refused`: never. `fault`
- * is a whole sentence.
+ * The result of a delivery. After `failed` it is retried after a pause, `pauseMs` if given; after `refused`, never.
+ * `fault` is a whole sentence.
  */
 export type Ending =
   | { result: 'accepted' | 'moot' }
   | { result: 'failed' | 'refused'; fault: string; pauseMs?: number };
 
-/** The clock, and who is told of mails that can't be delivered. */
+/** The clock, and who is notified of undeliverable mails. */
 type Keeping<Time extends keyof Clock> = { clock: Pick<Clock, Time>; config: NoticeConfig };
 
-/** What a notice that is over says of people is removed, unless that stands in the history of a key anyway. */
+/** Personal data of an ended notice is removed, unless the history of a key has it anyway. */
 const FORGOTTEN = { about: sql`CASE WHEN ${notices.identifier} IS NULL THEN '{}' ELSE ${notices.about} END` };
 
 /**
@@ -56,7 +56,7 @@ function endOne(
   { nowMs, config }: { nowMs: number; config: NoticeConfig },
 ): void {
   const isOurs = and(eq(notices.id, id), eq(notices.tries, tries), IS_WAITING);
-  // While the time of any of its notices has not come, the webhook is left alone.
+  // While any of its notices is not due yet, the webhook gets nothing.
   const soonestMs = nowMs + (recipient === WEBHOOK ? WEBHOOK_EVERY_MS : 0);
   if (recipient === WEBHOOK) tx.update(notices).set({ nextTryAt: soonestMs }).where(isOurs).run();
   if (ending.result === 'refused') giveUp(tx, isOurs, { result: 'refused', fault: ending.fault }, nowMs, config);
@@ -77,8 +77,8 @@ function endOne(
 export type Dropped = { identifier: string | null; uid: number | null; kind: NoticeKind };
 
 /**
- * Gives up what could not be delivered for three days; the histories of the keys say so. Returns what it was. Removes
- * notices that are not about a key and were over long ago. Does nothing while the clock is not settled.
+ * Gives up notices that could not be delivered for three days, which the histories of the keys record, and returns
+ * them. Deletes notices that are not about a key and ended long ago. Does nothing while the clock is not settled.
  */
 export function dropOldNotices(db: Db, { clock, config }: Keeping<'settledMs'>): Dropped[] {
   if (clock.settledMs() === null) return [];
@@ -93,15 +93,18 @@ export function dropOldNotices(db: Db, { clock, config }: Keeping<'settledMs'>):
   });
 }
 
-/** Gives up whatever waits in a backup that is being restored: it may have been sent since. Returns what it was. */
+/**
+ * Gives up all waiting notices in a backup that is being restored, because they may have been sent since, and returns
+ * them.
+ */
 export function dropRestoredNotices(db: Db, clock: Pick<Clock, 'nowMs'>): Dropped[] {
   const dropped = { result: 'dropped', fault: 'It waited in a backup that was restored.' } as const;
   return write(db, (tx) => giveUp(tx, IS_WAITING, dropped, clock.nowMs(), null));
 }
 
 /**
- * Ends notices that were not delivered, inside a transaction. Of the mails among them, the histories of their keys then say so
- * and, unless `config` is null, the webhook is told. Returns these mails.
+ * Ends undelivered notices, inside a transaction, and returns the mails among them. The histories of the mails' keys
+ * record that, and the webhook is notified unless `config` is null.
  */
 function giveUp(
   tx: Tx,

@@ -5,16 +5,16 @@ import { subjectInWords } from '../../outbox/undelivered.ts';
 import type { Sent } from './kinds.ts';
 import type { Ending } from './store.ts';
 
-// What is sent to ADMIN_WEBHOOK_URL: only words of this program, identifiers and UIDs, so that no name in it can be a mention
-// or mark-up of a chat. The address is a secret: no sentence here contains a part of it.
+// The messages to ADMIN_WEBHOOK_URL. They contain only fixed words, identifiers and UIDs, so that nothing in them can
+// be a chat's mention or markup. The URL is a secret: no sentence here contains any part of it.
 
-/** The longest time that a webhook has for its answer, in milliseconds. */
+/** How long a webhook may take to answer, in milliseconds. */
 const TIMEOUT_MS = 10_000;
 
-/** These answers say that no further try can help. */
+/** Statuses after which retrying is pointless. */
 const FOR_GOOD: readonly number[] = [401, 404, 410];
 
-/** The message of a notice that is claimed for the webhook: what happened, where to look, and how often what else happened. */
+/** The message of a notice leased for the webhook: the event, the URL to look at, and the number of other events. */
 export function webhookText(claimed: LeasedNotice, config: Sent['config']): string {
   const { key, together } = claimed;
   const pages = adminPages(config);
@@ -23,7 +23,7 @@ export function webhookText(claimed: LeasedNotice, config: Sent['config']): stri
   return [happened(claimed), pages === null ? command : page, ...moreLine(together)].join('\n');
 }
 
-/** What a notice for the webhook tells of. */
+/** The events that the webhook is notified of. */
 const SUBJECTS = ['request', 'found secret', 'failed delivery'] as const;
 
 function subjectOf({ kind, about }: LeasedNotice): (typeof SUBJECTS)[number] {
@@ -54,8 +54,8 @@ function moreLine(others: readonly LeasedNotice[]): string[] {
 }
 
 /**
- * Sends a text to a webhook of Discord, Slack, Mattermost or ntfy, in at most ten seconds. Follows no redirect, reads of the
- * answer its status and `Retry-After`, and closes the connection. Never throws.
+ * Posts a text to a webhook of Discord, Slack, Mattermost or ntfy, in at most ten seconds. Follows no redirect, reads
+ * only the status and `Retry-After` of the answer, and closes the connection. Never throws.
  */
 export async function postToWebhook(url: string, text: string, nowMs: number): Promise<Ending> {
   const abort = new AbortController();
