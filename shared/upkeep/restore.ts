@@ -36,20 +36,17 @@ export type Restore = {
   /** The erasures of the last 40 days that the restore undoes; null if there is no readable old database. */
   undone: UndoneErasure[] | null;
   /**
-   * Replaces the database with the source, and logs that there. After an error the database is unchanged; the error is
-   * `changed_since` if something differs from what was announced. Mails waiting in the source are dropped, since they
-   * may have been sent meanwhile; everybody is signed out; and admins and passkeys that only the source has are left
-   * out or added.
+   * Replaces the database with the source, and logs that there. After an error the database is unchanged;
+   * `changed_since` means that something differs from what was announced. Mails waiting in the source are dropped,
+   * since they may have been sent; everybody is signed out; admins and passkeys that only the source has are left out
+   * or added.
    */
   run: (people: Omit<PeopleDecision, 'atMs'>) => Restored;
   /** Allows servers to start again. */
   release: () => void;
 };
 
-/**
- * The result of a restore: where the old database is now (null if there was none), the dropped mails, and the people
- * left out or added.
- */
+/** The result: where the old database is now (null if there was none), dropped mails, and people left out or added. */
 export type Restored = { kept: KeptAside | null; dropped: Dropped[]; people: RestoredPeople };
 
 /**
@@ -88,9 +85,7 @@ function unknownErasures(path: string): AppError {
   return fileRefusal(sentence);
 }
 
-/**
- * Verifies a backup. Throws `refused` if it is missing, damaged, not a database of this program, or of a newer schema.
- */
+/** Verifies a backup. Throws `refused` if it is missing, damaged, foreign, or of a newer schema. */
 export function verifyBackup(file: string): Verified {
   statBackup(file);
   return verifyFile(file, 'read');
@@ -159,8 +154,8 @@ function replaceByCopy(path: string, backup: Backup, temporary: string, decision
       return found;
     },
     replace: () => {
-      // Whoever is signed in may have been somebody else, or nobody, when the backup was made. Sessions are removed
-      // first, so that a crash in between leaves none beside the restored database.
+      // Whoever is signed in may not have been anybody when the backup was made. Sessions are removed first, so that a
+      // crash in between leaves none beside the restored database.
       removeSessionsFile(path);
       renameSync(temporary, path);
     },
