@@ -8,23 +8,23 @@ import { readLogo } from './logo.ts';
 import { badVariable, type TlsFiles } from './network.ts';
 import { FIELDS, VARIABLES, type VariableMeta, Variables } from './variables.ts';
 
-/** The variables of a machine with a database; the others say which server `profilectl` asks instead. */
+/** The variables of a machine with a database; the other two name the server that `profilectl` asks instead. */
 const Settings = z.omit(Variables, { profilectlHost: true, profilectlToken: true });
 
 type Settings = z.output<typeof Settings>;
 
-/** What the environment says, checked. Built once per process by {@link readConfig}; passed down from there. */
+/** The checked configuration from the environment. Built once per process by {@link readConfig} and passed down. */
 export type Config = Omit<Settings, 'publicUrl' | 'publicLogo' | 'tlsCertFile' | 'tlsKeyFile'> & {
   /** Origin and optional prefix, without a trailing slash and without `/api`. */
   publicUrl: string;
   /** The picture as a `data:` URL. */
   publicLogo: string | null;
   tls: TlsFiles | null;
-  /** Who called sudo, where someone did. */
+  /** The user who called sudo, or null. */
   sudoUser: string | null;
 };
 
-/** The faults of an environment: at most one for each variable, by its name. */
+/** The faults of an environment by the variable's name, at most one for each. */
 type Faults = Map<string, AppError>;
 
 /** Checks every variable. Throws `bad_config` with the first bad one's name and what is allowed. */
@@ -36,8 +36,8 @@ export function readConfig(source: Source): Config {
 }
 
 /**
- * Every fault of the environment at once, in the order of the variables, the first as {@link readConfig} throws it; in
- * `config` a harmless value stands in for each bad one.
+ * Returns every fault of the environment, in the order of the variables, the first as {@link readConfig} throws it;
+ * `config` has a harmless value for each bad one.
  */
 export function surveyConfig(source: Source): { config: Config; faults: Faults } {
   const found: Faults = new Map();
@@ -60,7 +60,7 @@ export function surveyConfig(source: Source): { config: Config; faults: Faults }
   return { config, faults: new Map(faults) };
 }
 
-/** Runs a check of a variable, unless a fault of it is known already. Its refusal becomes the variable's fault; then null. */
+/** Checks a variable that has no fault yet. A refusal becomes the variable's fault, and null is returned. */
 function attempt<T>(faults: Faults, name: string, act: () => T): T | null {
   if (faults.has(name)) return null;
   try {
@@ -72,10 +72,10 @@ function attempt<T>(faults: Faults, name: string, act: () => T): T | null {
   }
 }
 
-/** The text of a variable as it was found: the variable that it came by, and what is said where it is bad. */
+/** The text of a variable, the variable that supplied it, and the rule to quote if it is bad. */
 type Found = { text: string; name: string; rule: string };
 
-/** What the schema makes of the variables; those with a fault count as unset. */
+/** Parses the variables by the schema; those with a fault count as unset. */
 function readSettings(source: Source, faults: Faults): Settings {
   const found = new Map<PropertyKey, Found>();
   for (const field of FIELDS) {
@@ -95,8 +95,8 @@ function readSettings(source: Source, faults: Faults): Settings {
 }
 
 /**
- * The text of a variable, or of the file that `<name>_FILE` names where it may (without the white space at its ends), not
- * of both; null where it is not set, or something is wrong with it.
+ * The text of a variable, or of the file that `<name>_FILE` names if the variable allows that (trimmed); setting both
+ * is a fault. Null if it is unset or faulty.
  */
 function findText(source: Source, { name, rule, fileRule }: VariableMeta, faults: Faults): Found | null {
   const text = attempt(faults, name, () => textOf(source, name));
@@ -110,7 +110,7 @@ function findText(source: Source, { name, rule, fileRule }: VariableMeta, faults
   return inFile === null ? null : { text: inFile, name: byFile, rule: fileRule };
 }
 
-/** Null for a variable that is not set or empty. */
+/** Null for a variable that is unset or empty. */
 function textOf(source: Source, name: string): string | null {
   const value = source[name] || null;
   if (value !== null && isMangled(value)) throw new AppError('bad_config', mangledText(name));
@@ -134,14 +134,14 @@ function checkTls(
   return certFile === null || keyFile === null ? null : { certFile, keyFile };
 }
 
-/** The path that `name` has, which goes with `companion`. */
+/** The path in `name`, which is used together with `companion`. */
 function existing(name: string, path: string | null, companion: string): string {
   if (path === null) throw badVariable(name, `must be set where ${companion} is`);
   if (!isFile(path)) throw badVariable(name, `names a file that does not exist: ${path}`);
   return path;
 }
 
-/** False too where a path can't be one, or leads through what may not be passed. */
+/** Also false for an invalid path, or one through an inaccessible folder. */
 function isFile(path: string): boolean {
   try {
     return statSync(path).isFile();
@@ -150,7 +150,7 @@ function isFile(path: string): boolean {
   }
 }
 
-/** The public address where none is set: that of the listener, if only this machine can reach it. */
+/** The default public URL: that of the listener, if only this machine can reach it. */
 function localUrl({ host, port }: Pick<Settings, 'host' | 'port'>, isSecure: boolean): string {
   if (!isLoopback(host)) throw badVariable('PUBLIC_URL', 'must be set where HOST is not a loopback address');
   return `${isSecure ? 'https' : 'http'}://${host.includes(':') ? `[${host}]` : host}:${port}`;

@@ -5,8 +5,8 @@ import { DOT_ENV, type Environment, isDotEnvRead } from './environment.ts';
 import { nameWarnings } from './variable-names.ts';
 
 /**
- * Sentences on what may not be as the operator thinks: a file of variables that others can read, a `.env` that nobody
- * reads, names that are no variables of ours. They hold names of files and variables, never a value.
+ * Warnings about likely mistakes, as sentences: a file of variables that others can read, a `.env` that is not read,
+ * unknown names. They contain names of files and variables, never a value.
  */
 export function environmentWarnings({ source, given, dotFiles }: Environment): string[] {
   const files = [...(given === null ? [] : [given]), ...dotFiles];

@@ -6,30 +6,30 @@ import { AppError } from '../errors.ts';
 import { userName } from '../user.ts';
 import { readSmallText } from './small-file.ts';
 
-/** Variables and their values, as an environment has them. */
+/** The variables of an environment and their values. */
 export type Source = Record<string, string | undefined>;
 
 /** A file that sets variables. */
 export type EnvironmentFile = { path: string; values: Source };
 
-/** Where a process has its variables from. */
+/** The sources of a process's variables. */
 export type Environment = {
-  /** What is in force. */
+  /** The values in force. */
   source: Source;
-  /** What the process was started with, together with the files that Bun has read. */
+  /** The variables that the process started with, including those from the files that Bun has read. */
   inherited: Source;
-  /** What `--env-file` names, or null. */
+  /** The file named by `--env-file`, or null. */
   given: EnvironmentFile | null;
-  /** The files that Bun has read, the one that wins first. */
+  /** The files that Bun has read, the one with precedence first. */
   dotFiles: EnvironmentFile[];
 };
 
-/** The file of variables that Bun reads in the current folder. */
+/** The file that Bun reads variables from in the current folder. */
 export const DOT_ENV = '.env';
 
 /**
- * The process's environment, completed by a file where one is given; the environment wins, as with Node's `--env-file`.
- * Throws `bad_config` when the file can't be read.
+ * The process's environment, completed by a file if one is given; the environment takes precedence, as with Node's
+ * `--env-file`. Throws `bad_config` if the file can't be read.
  */
 export function readEnvironment(envFile: string | undefined): Environment {
   const inherited: Source = { ...process.env };
@@ -39,37 +39,40 @@ export function readEnvironment(envFile: string | undefined): Environment {
   return { source: { ...given.values, ...inherited }, inherited, given, dotFiles };
 }
 
-/** Whose variables a process reads: the operating system's user, and the files beside the environment. */
+/** Where a process has its variables from: the operating system's user, and the files. */
 export type EnvironmentOrigin = { user: string; files: string[] };
 
-/** Whose variables this process reads, with the value of `--env-file`. Throws `bad_config` when that can't be read. */
+/**
+ * Describes where this process has its variables from; `envFile` is the value of `--env-file`. Throws `bad_config` if
+ * that file can't be read.
+ */
 export function describeEnvironment(envFile: string | undefined): EnvironmentOrigin {
   const { given, dotFiles } = readEnvironment(envFile);
   const files = [...dotFiles, ...(given === null ? [] : [given])].map(({ path }) => resolve(path));
   return { user: userName(), files };
 }
 
-/** Whether `LOG_LEVEL` asks for everything, before anything else is known of the configuration. Never throws. */
+/** Whether `LOG_LEVEL` is the most verbose, before the rest of the configuration is read. Never throws. */
 export function isDebugging(): boolean {
   return process.env.LOG_LEVEL === 'debug';
 }
 
-/** The command that edits texts, `VISUAL` before `EDITOR`, or null where neither is set. */
+/** The text editor's command, `VISUAL` before `EDITOR`, or null if neither is set. */
 export function editorCommand(): string | null {
   return process.env.VISUAL || process.env.EDITOR || null;
 }
 
-/** What tells whether this machine has a browser for the person at the terminal. */
+/** Facts that show whether the person at the terminal has a browser on this machine. */
 export type Desktop = {
-  /** The command that opens an address (BROWSER); null where it is not set. */
+  /** The command that opens a URL (BROWSER); null if it is not set. */
   browser: string | null;
-  /** Whether the person is at another machine, so that a browser here is of no use. */
+  /** Whether the person is on another machine, so that a browser here is of no use. */
   isRemote: boolean;
-  /** Whether windows can be opened, as far as variables tell it. */
+  /** Whether windows can be opened, judging by the environment. */
   hasDisplay: boolean;
 };
 
-/** Where the person at the terminal is, as far as variables tell it. */
+/** Describes the desktop of the person at the terminal, judging by the environment. */
 export function describeDesktop(): Desktop {
   const { BROWSER, SSH_CONNECTION, SSH_TTY, DISPLAY, WAYLAND_DISPLAY } = process.env;
   return {
@@ -85,8 +88,8 @@ export function isDumbTerminal(): boolean {
 }
 
 /**
- * The folder with the settings of this user's programs (XDG Base Directory Specification): XDG_CONFIG_HOME where it is an
- * absolute path, otherwise `.config` in `home`. Throws `bad_config` for a path that is no UTF-8.
+ * The folder for this user's settings of programs (XDG Base Directory Specification): XDG_CONFIG_HOME if it is an
+ * absolute path, otherwise `.config` in `home`. Throws `bad_config` for a path that is not UTF-8.
  */
 export function settingsFolder(home: string): string {
   const { XDG_CONFIG_HOME: named = '' } = process.env;
@@ -95,7 +98,7 @@ export function settingsFolder(home: string): string {
   return folder;
 }
 
-/** Whether a text had bytes that are no UTF-8: the runtime puts U+FFFD in their place, which names another file. */
+/** Whether a text contained bytes that are not UTF-8: the runtime replaces them by U+FFFD, which names another file. */
 export function isMangled(value: string): boolean {
   return value.includes('\uFFFD');
 }
@@ -105,12 +108,12 @@ export function mangledText(name: string): string {
   return `${name} must be a text in UTF-8, without U+FFFD.`;
 }
 
-/** The text of a file that a variable or flag names, of 1 MiB at most. Throws `bad_config`. */
+/** The text of a file that a variable or flag names, at most 1 MiB. Throws `bad_config`. */
 export function readTextFile(name: string, path: string): string {
   return readSmallText({ name, path, maxKib: 1_024, code: 'bad_config' });
 }
 
-/** Whether Bun reads {@link DOT_ENV}: where the source is run; the binary is made without that. */
+/** Whether Bun reads {@link DOT_ENV}: it does when the source is run; the binary is built without that. */
 export function isDotEnvRead(): boolean {
   return !isBinary() && !process.execArgv.includes('--no-env-file');
 }

@@ -3,10 +3,13 @@ import * as z from 'zod/mini';
 // Kinds of variables. They are made with zod/mini, because every command that reads the configuration loads them: in the
 // binary zod/mini takes 2.5 ms and 3 MiB for all variables, and zod with its methods 8 ms and 9 MiB.
 
-/** What a variable may be: a schema of its text, and what is said of any other text after the variable's name. */
+/**
+ * The type of a variable: a schema of its text, and the rule that follows the variable's name in the refusal of any
+ * other text.
+ */
 export type Kind<T> = { rule: string; schema: z.ZodMiniType<T, string> };
 
-/** A text that `parse` makes a value of, or refuses with null. */
+/** A text that `parse` turns into a value, or refuses with null. */
 export function parsed<T>(rule: string, parse: (text: string) => T | null): Kind<T> {
   const read = z.transform((text: string, { issues }): T => {
     const value = parse(text);
@@ -17,7 +20,7 @@ export function parsed<T>(rule: string, parse: (text: string) => T | null): Kind
   return { rule, schema: z.pipe(z.string(), read) };
 }
 
-/** A text that `isValid` accepts, as it is. */
+/** A text that `isValid` accepts, unchanged. */
 export function text(rule: string, isValid: (text: string) => boolean): Kind<string> {
   return { rule, schema: z.string().check(z.refine(isValid)) };
 }
@@ -37,12 +40,12 @@ export function wholeNumber(least: number, most: number): Kind<number> {
   };
 }
 
-/** The same texts as another kind, with what `make` makes of its values. */
+/** Accepts the same texts as another kind, and converts its values with `make`. */
 export function mapped<T, Made>({ rule, schema }: Kind<T>, make: (value: T) => Made): Kind<Made> {
   return { rule, schema: z.pipe(schema, z.transform(make)) };
 }
 
-/** `on` or `off`, as whether it is on. */
+/** `on` or `off`, as a boolean. */
 export function onOrOff(): Kind<boolean> {
   return mapped(oneOf(['on', 'off']), (text) => text === 'on');
 }

@@ -1,4 +1,4 @@
-/** From chatty to quiet; requests are logged at `info`. */
+/** From the most verbose to none; requests are logged at `info`. */
 export const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const;
 
 /** One of {@link LOG_LEVELS}. */

@@ -1,14 +1,14 @@
 import { badVariable } from './network.ts';
 import { readSmallBytes } from './small-file.ts';
 
-/** The largest logo, in KiB: each page has it in it, as a picture and as its icon. */
+/** The largest logo, in KiB: every page embeds it, as a picture and as its icon. */
 const MAX_KIB = 32;
 
 const PNG = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
 
 /**
- * The square SVG or PNG of a path as a `data:` URL. Throws `bad_config` with the variable's name where it can't be read, is
- * larger than 32 KiB, neither of both, or not square.
+ * Reads a square SVG or PNG as a `data:` URL. Throws `bad_config` with the variable's name if the file can't be read,
+ * is larger than 32 KiB, has another format, or is not square.
  */
 export function readLogo(name: string, path: string): string {
   const bytes = Buffer.from(readSmallBytes({ name, path, maxKib: MAX_KIB, code: 'bad_config' }));
@@ -21,13 +21,15 @@ export function readLogo(name: string, path: string): string {
 
 type Picture = { type: string; width: number; height: number };
 
-/** The size of a PNG, which its first chunk has (W3C PNG, section 11.2.1). */
+/** The size of a PNG, from its first chunk (W3C PNG, section 11.2.1). */
 function readPng(bytes: Buffer): Picture | null {
   if (bytes.length < 24 || !bytes.subarray(0, PNG.length).equals(PNG)) return null;
   return { type: 'image/png', width: bytes.readUInt32BE(16), height: bytes.readUInt32BE(20) };
 }
 
-/** The size of an SVG, by its `viewBox`, or else its width and height. Without the namespace, browsers show none. */
+/**
+ * The size of an SVG: its `viewBox`, or else its width and height. Browsers do not display one without the namespace.
+ */
 function readSvg(text: string): Picture | null {
   const root = /<svg\b[^>]*>/.exec(text)?.[0];
   if (root === undefined || !/\sxmlns=["']http:\/\/www\.w3\.org\/2000\/svg["']/.test(root)) return null;

@@ -2,12 +2,15 @@ import { BlockList, isIP } from 'node:net';
 import { AppError } from '../errors.ts';
 import { bareHost, isLoopback } from '../net.ts';
 
-// The variables that say where the server listens and who reaches it.
+// The variables for where the server listens and how it is reached.
 
 /** Certificate and key, both files that exist. */
 export type TlsFiles = { certFile: string; keyFile: string };
 
-/** A sentence where API keys would travel over plain HTTP to this address: it is reached from elsewhere, and nothing protects it. */
+/**
+ * A sentence if API keys would travel over plain HTTP to this address: other machines reach it, and nothing protects
+ * the connection.
+ */
 export function exposureFault(at: {
   host: string;
   tls: TlsFiles | null;
@@ -22,7 +25,7 @@ export function isHost(text: string): boolean {
   return text === 'localhost' || (isIP(text) !== 0 && !text.includes('%'));
 }
 
-/** The origin of a public address with its prefix; null where it is none, or has more. */
+/** The origin and prefix of a public URL; null if the text is not one, or contains more. */
 export function parsePublicUrl(text: string): string | null {
   const url = URL.parse(text);
   if (url === null || !/^https?:$/.test(url.protocol)) return null;
@@ -31,17 +34,17 @@ export function parsePublicUrl(text: string): string | null {
   return prefix.endsWith('/api') ? null : url.origin + prefix;
 }
 
-/** What `ADMIN_WEBHOOK_URL` may be, for error messages. */
+/** The values that `ADMIN_WEBHOOK_URL` may have, for error messages. */
 export const WEBHOOK_SYNTAX = 'an https address, or an http address of this machine';
 
-/** The normal form of a webhook's address, or null. */
+/** The normalised URL of a webhook, or null. */
 export function parseWebhook(text: string): string | null {
   const url = URL.parse(text);
   const isSafe = url?.protocol === 'https:' || (url?.protocol === 'http:' && isLoopback(bareHost(url.hostname)));
   return url !== null && isSafe ? url.href : null;
 }
 
-/** The addresses and CIDR blocks of a list that is separated by commas; null where one of them is neither. */
+/** Parses a comma-separated list of addresses and CIDR blocks; null if an item is neither. */
 export function parseProxies(text: string): BlockList | null {
   const list = new BlockList();
   for (const block of text.split(',').map((part) => part.trim())) {
@@ -55,15 +58,15 @@ export function parseProxies(text: string): BlockList | null {
   return list;
 }
 
-/** What a token consists of, for refusals. */
+/** The characters of a token, for refusals. */
 export const TOKEN_CHARACTERS = 'letters, digits and - . _ ~ + /';
 
-/** Whether a bearer can carry a text (RFC 6750, section 2.1): any other token could never be sent. */
+/** Whether a text can be sent as a bearer token (RFC 6750, section 2.1). */
 export function isToken(text: string): boolean {
   return /^[A-Za-z0-9\-._~+/]+=*$/.test(text);
 }
 
-/** The refusal of a variable's value, in one sentence that begins with its name. */
+/** The refusal of a variable's value, as one sentence that begins with its name. */
 export function badVariable(name: string, rule: string): AppError {
   return new AppError('bad_config', `${name} ${rule}.`);
 }

@@ -2,14 +2,14 @@ import { isLoopback } from '../net.ts';
 import { isMangled, type Source } from './environment.ts';
 import { badVariable, isToken, TOKEN_CHARACTERS } from './network.ts';
 
-// What says which server `profilectl` asks from another machine, and with which token. Commands on the box don't read it.
+// The variables that name the server and token for `profilectl` on another machine. Local commands don't read them.
 
-/** The server that PROFILECTL_HOST names, as {@link checkServerUrl} returns it; null where it is not set. Throws `bad_config`. */
+/** The server that PROFILECTL_HOST names, as {@link checkServerUrl} returns it; null if unset. Throws `bad_config`. */
 export function remoteHost(source: Source): string | null {
   return source.PROFILECTL_HOST ? checkServerUrl('PROFILECTL_HOST', source.PROFILECTL_HOST) : null;
 }
 
-/** The token in PROFILECTL_TOKEN; null where it is not set. Throws `bad_config`, without repeating it. */
+/** The token in PROFILECTL_TOKEN; null if unset. Throws `bad_config`, without repeating the token. */
 export function remoteToken(source: Source): string | null {
   const token = source.PROFILECTL_TOKEN || null;
   if (token !== null && !isToken(token)) throw badVariable('PROFILECTL_TOKEN', `must consist of ${TOKEN_CHARACTERS}`);
@@ -17,9 +17,9 @@ export function remoteToken(source: Source): string | null {
 }
 
 /**
- * The address of a server: its origin with the optional prefix of its PUBLIC_URL, without a slash at the end, so that each
- * server has one name. `name` says where the text came from. Throws `bad_config`: a token must not travel in clear, so plain
- * HTTP is for this machine only.
+ * The URL of a server: its origin with the optional prefix of its PUBLIC_URL, without a trailing slash, so that each
+ * server has one name. `name` says where the text came from. Throws `bad_config`, also for plain HTTP to another
+ * machine, because a token must not travel unencrypted.
  */
 export function checkServerUrl(name: string, text: string): string {
   const url = URL.parse(text.trim());

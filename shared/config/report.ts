@@ -11,18 +11,18 @@ import { exposureFault } from './network.ts';
 import { remoteHost, remoteToken } from './remote.ts';
 import { SECRET_FILES, VARIABLES } from './variables.ts';
 
-/** A variable as it is in force: `value` is null where it is not set, secrets are masked. */
+/** The effective value of a variable: null if it is unset, masked if secret. */
 export type VariableReport = { name: string; value: string | null; from: string };
 
-/** The whole configuration: what is in force, what stops the program or the server, and what only should be otherwise. */
+/** The whole configuration: effective values, faults that stop the program or the server, and warnings. */
 export type ConfigReport = { variables: VariableReport[]; faults: string[]; warnings: string[] };
 
-/** The variables that say who reaches the server, and how. */
+/** The variables that determine who reaches the server, and how. */
 const REACH = ['HOST', 'TLS_CERT_FILE', 'TLS_KEY_FILE', 'TRUSTED_PROXIES'];
 
 /**
- * Reports on every variable, all faults at once. `envFile` and `databasePath` are the values of `--env-file` and `--db`.
- * Throws `bad_config` where the environment file can't be read.
+ * Reports on every variable, all faults at once. `envFile` and `databasePath` are the values of `--env-file` and
+ * `--db`. Throws `bad_config` if the environment file can't be read.
  */
 export function reportConfig(
   given: { envFile: string | undefined; databasePath: string | undefined },
@@ -42,7 +42,7 @@ export function reportConfig(
     if (!value) return { name, value: unset || null, from: unset === '' ? 'not set' : 'default' };
     return { name, value: mask?.(value) ?? value, from: originOf(name, value, environment) };
   });
-  // Where one of these is bad itself, what follows from it is not known.
+  // If one of these is bad, its consequences are unknown.
   const isReachKnown = !REACH.some((name) => faults.has(name));
   const tls = tlsState(config, clock.nowMs());
   const remote = [remoteHost, remoteToken].map((read) => faultOf(() => read(source)));
@@ -59,7 +59,7 @@ export function reportConfig(
   return { variables, faults: [...sentences, ...more].filter(isSentence), warnings: warnings.filter(isSentence) };
 }
 
-/** The warnings that concern a running server: a certificate that ends soon, mail that is not sent. */
+/** The warnings for a running server: a certificate that expires soon, mail that is not sent. */
 export function configWarnings(config: Config, nowMs: number): string[] {
   return [tlsState(config, nowMs).warning, mailWarning(config)].filter(isSentence);
 }
@@ -68,10 +68,10 @@ function isSentence(text: string | null): text is string {
   return text !== null;
 }
 
-/** Where a variable that is set has its value from. */
+/** Where the value of a variable comes from. */
 function originOf(name: string, value: string, { inherited, dotFiles }: Environment): string {
   if (inherited[name] === undefined) return '--env-file';
-  // The environment wins over such a file; where both say the same it makes no difference.
+  // The environment takes precedence over such a file; if both have the same value, it makes no difference.
   return dotFiles.find(({ values }) => values[name] === value)?.path ?? 'environment';
 }
 

@@ -3,24 +3,27 @@ import { AppError } from '../errors.ts';
 
 const KIB = 1_024;
 
-/** How long a pipe may be without a writer before anything was read, and have a writer that writes nothing: milliseconds. */
+/** How long to wait for a pipe's first writer, and for a writer that writes nothing, in milliseconds. */
 const PATIENCE_MS = { open: 5_000, write: 60_000 };
 
 /** How long to wait before a pipe is read again, in milliseconds. */
 const PAUSE_MS = 20;
 
-/** What a file is for: `name` is the flag or variable that names it, and `code` that of the error where it can't be read. */
+/**
+ * A file that a person has named: `name` is the flag or variable that names it, `code` that of the error if it can't be
+ * read.
+ */
 export type SmallFile = { name: string; path: string; maxKib: number; code: 'bad_config' | 'usage' };
 
-/** The text of {@link readSmallBytes}. Throws an AppError too if it is not UTF-8. */
+/** Reads a file as {@link readSmallBytes} does, as text. Throws an AppError also if it is not UTF-8. */
 export function readSmallText(file: SmallFile): string {
   return decodeUtf8(file, readSmallBytes(file));
 }
 
 /**
- * The bytes of a file that a person has named, which may be a pipe, such as the shell makes of `<(command)`. Throws an
- * AppError that names the file, but nothing in it: if it can't be read, is larger than `maxKib` KiB, or is a pipe and
- * nothing comes for 5 s (no writer) or 60 s.
+ * Reads a file that a person has named, which may be a pipe, such as the shell makes of `<(command)`. Throws an
+ * AppError that names the file without quoting it if it can't be read, is larger than `maxKib` KiB, or is a pipe on
+ * which nothing arrives for 5 s (no writer) or 60 s.
  */
 export function readSmallBytes(file: SmallFile): Uint8Array {
   try {
@@ -50,7 +53,7 @@ function fault({ name, code }: Pick<SmallFile, 'name' | 'code'>, what: string, c
 }
 
 function readBounded(file: SmallFile): Uint8Array {
-  // A pipe that nobody writes to would otherwise be waited for here.
+  // Otherwise this would block until somebody opens the pipe to write.
   const fd = openSync(file.path, constants.O_RDONLY | constants.O_NONBLOCK);
   try {
     const isPipe = fstatSync(fd).isFIFO();
@@ -77,7 +80,7 @@ function readBounded(file: SmallFile): Uint8Array {
   }
 }
 
-/** How many bytes were read; 0 at the end, also of a pipe that nobody has open to write; null if none are there yet. */
+/** Returns how many bytes were read: 0 at the end, also of a pipe without a writer; null if none are there yet. */
 function readNow(fd: number, into: Uint8Array): number | null {
   try {
     return readSync(fd, into);

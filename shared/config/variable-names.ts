@@ -1,12 +1,12 @@
 import type { EnvironmentFile, Source } from './environment.ts';
 import { VARIABLES } from './variables.ts';
 
-/** What Bun, libraries and the prompts read themselves, so that it may stand in a file of variables too. */
+/** Names that Bun, libraries and the prompts read themselves, so that a file of variables may contain them too. */
 const OF_OTHERS = /^(BUN_|NODE_|LC_|SSL_CERT_|(LANG|TZ|TMPDIR|PATH|HOME|TERM|NO_COLOR|EDITOR|VISUAL)$)/;
 
 /**
- * Sentences on names that are no variables of ours: all that stand in a file of variables, and elsewhere those that are
- * nearly one of ours, since an environment is full of names that are nobody's mistake.
+ * Warnings about unknown names: all in files of variables; elsewhere only those that nearly match one of ours, since an
+ * environment is full of names that are nobody's mistake.
  */
 export function nameWarnings(source: Source, files: readonly EnvironmentFile[]): string[] {
   const inFiles = files.flatMap(({ path, values }) => warningsOfFile(path, unknownNames(values)));
@@ -32,7 +32,7 @@ function nearlyRight(where: string, name: string): string | null {
   return nearest === null ? null : `${where} sets ${name}, which is not read; did you mean ${nearest}?`;
 }
 
-/** In names of up to so many characters two wrong ones make another word, such as HOME of HOST. */
+/** In names of up to this many characters, two wrong ones make another word, such as HOME for HOST. */
 const SHORT_LENGTH = 7;
 
 /** The variable that a name was probably meant to be, or null. */
@@ -45,7 +45,10 @@ export function nearestVariable(name: string): string | null {
   return near[0]?.variable ?? null;
 }
 
-/** How many characters must be put in, left out, exchanged or swapped with their neighbour (optimal string alignment). */
+/**
+ * How many characters must be inserted, deleted, substituted or swapped with their neighbour (optimal string
+ * alignment).
+ */
 function editDistance(from: string, to: string): number {
   if (Math.abs(from.length - to.length) > 2) return 3;
   const rows: number[][] = [Array.from({ length: to.length + 1 }, (_, at) => at)];

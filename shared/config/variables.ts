@@ -16,12 +16,12 @@ import {
 } from './network.ts';
 import { isPublicName, isServerUrl, parseAddresses, parseLimits, parseUrl } from './values.ts';
 
-/** What is known of a variable beside its schema. */
+/** The description of a variable beside its schema. */
 export type VariableMeta = {
   /** Its name in the environment. */
   name: string;
   meaning: string;
-  /** Its value where none is set, as a person would write it; empty where there is none. */
+  /** Its default, as a person would write it; empty if there is none. */
   default: string;
   rule: Kind<unknown>['rule'];
   /** The rule for the text in a file. Only where this is set may `<name>_FILE` name a file that holds the value. */
@@ -32,23 +32,23 @@ export type VariableMeta = {
 
 const METAS = z.registry<VariableMeta>();
 
-/** A variable that always has a value, `unset` where nothing sets it. */
+/** A variable that always has a value, by default `unset`. */
 function variable<T>(name: string, unset: string, meaning: string, { rule, schema }: Kind<T>) {
   return z.prefault(schema, unset).register(METAS, { name, default: unset, meaning, rule });
 }
 
-/** A variable that is null where nothing sets it. */
+/** A variable that is null if unset. */
 function optional<T>(name: string, meaning: string, { rule, schema }: Kind<T>, more: Partial<VariableMeta> = {}) {
   return z._default(z.nullable(schema), null).register(METAS, { name, default: '', meaning, rule, ...more });
 }
 
 const TOKEN = text(`must consist of ${TOKEN_CHARACTERS}`, isToken);
-/** A file; whether it is there, and what it must be, is checked after the schema. */
+/** A file; whether it exists, and what it must contain, is checked after the schema. */
 const PATH: Kind<string> = { rule: 'must name a file', schema: z.string() };
 const HIDDEN = '(hidden)';
 const mask = () => HIDDEN;
 
-/** Every variable, in the order of the documents; a test compares the table in docs/operating.md with them. */
+/** Every variable, in the order of the documents; a test compares them with the table in docs/operating.md. */
 export const Variables = z.object({
   databasePath: variable(
     'DATABASE_PATH',
@@ -167,7 +167,7 @@ export const Variables = z.object({
     'PROFILECTL_HOST',
     'the server that keys and profiles import use instead of a database here',
     text('must be the address of a server', isServerUrl),
-    // A faulty address may hold a password.
+    // A faulty URL may contain a password.
     { mask: (url) => (isServerUrl(url) ? url : HIDDEN) },
   ),
   profilectlToken: optional('PROFILECTL_TOKEN', 'the token for it, instead of a stored login', TOKEN, {
@@ -181,10 +181,10 @@ export const FIELDS = Object.entries(Variables.shape).flatMap(([key, schema]) =>
   return meta === undefined ? [] : [{ key, ...meta }];
 });
 
-/** What is known of a variable by name alone. */
+/** The description of a variable that is known only by name. */
 type NamedVariable = Pick<VariableMeta, 'default' | 'meaning' | 'mask'>;
 
-/** Every variable by its name, those that name the file of a secret too, in the order of the documents. */
+/** Every variable by name, including those that name the file of a secret, in the order of the documents. */
 export const VARIABLES: Readonly<Record<string, NamedVariable>> = Object.fromEntries(
   FIELDS.flatMap(({ name, fileRule, ...rest }): [string, NamedVariable][] => {
     const file: [string, NamedVariable] = [`${name}_FILE`, { default: '', meaning: `a file that holds ${name}` }];
@@ -192,5 +192,5 @@ export const VARIABLES: Readonly<Record<string, NamedVariable>> = Object.fromEnt
   }),
 );
 
-/** The variables that name the file of a secret. */
+/** The variables that name a file with a secret. */
 export const SECRET_FILES = FIELDS.flatMap(({ name, fileRule }) => (fileRule === undefined ? [] : [`${name}_FILE`]));

@@ -3,14 +3,15 @@ import type { Random } from '../random.ts';
 import { fileKey, type SessionsFile } from '../sessions-file/sessions-file.ts';
 import { keyedHash } from '../sessions-file/tokens.ts';
 
-// The secret of a browser that has asked for a code, by which the code is found. Its cookie holds it encrypted, with another
-// value after each ask, so that no cookie of somebody who asks several times tells whether an earlier code was replaced.
+// The secret of a browser that requested a code, by which the code is found. The cookie holds it encrypted, with a
+// different value after each request, so that the cookies of repeated requests do not show whether an earlier code was
+// replaced.
 
 const CIPHER = 'aes-256-gcm';
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 
-/** What the cookie of a secret holds, 80 characters of base64url: different ones each time. */
+/** Encrypts a secret for its cookie: 80 characters of base64url, different each time. */
 export function sealBrowserSecret(sessions: SessionsFile, random: Random, secret: string): string {
   const nonce = random(NONCE_BYTES);
   const cipher = createCipheriv(CIPHER, keyOf(sessions), nonce);
@@ -18,7 +19,7 @@ export function sealBrowserSecret(sessions: SessionsFile, random: Random, secret
   return Buffer.concat([nonce, ...sealed, cipher.getAuthTag()]).toString('base64url');
 }
 
-/** The secret in a cookie; null where there is none, or the cookie was not made with this sessions file. */
+/** Decrypts the secret in a cookie; null without a cookie, or for one that was not made with this sessions file. */
 export function openBrowserSecret(sessions: SessionsFile, cookie: string | null): string | null {
   const bytes = Buffer.from(cookie ?? '', 'base64url');
   if (bytes.length <= NONCE_BYTES + TAG_BYTES) return null;

@@ -13,28 +13,29 @@ import { findTicket, makeTicket, noteMadeInto, spendTry, type TicketKey, useTick
 import { newCode, readCode } from './code-text.ts';
 import { tellOfSignIn } from './sign-in-notices.ts';
 
-// How a `profilectl` on another machine gets a token: a person who is signed in lets it in on a page, which makes a code; the
-// `profilectl` exchanges the code for the token, and shows by a secret of its own that it is the one that asked (RFC 7636).
-// A browser brings it a code that is long. A person types one as short as those of sign-in mails, which is found by that secret
-// and never by itself, so that a guess is tried against the codes of one login only.
-// Functions throw `busy` where a lock is held for too long, and `refused` where a file can't be read or written.
+// How `profilectl` on another machine gets a token: a person who is signed in allows the login on a page, which makes a
+// code; `profilectl` exchanges the code for the token, and proves with its own secret that it requested it (PKCE, RFC
+// 7636). A browser delivers a long code. A code that a person types is as short as those of sign-in mails, and is found
+// only by that secret, never by itself, so that each guess is tried against the codes of one login only. Functions
+// throw `refused` if a file can't be read or written.
 
-/** What somebody consents to. */
+/** The login that a person allows. */
 export type CliConsent = {
-  /** SHA-256 of the secret of the `profilectl` that asks, as base64url. */
+  /** SHA-256 of the secret of the `profilectl` that logs in, as base64url. */
   codeChallenge: string;
-  /** Where the browser brings the code; null where the person types it. */
+  /** The URL to which the browser delivers the code; null if the person types it. */
   redirectUri: string | null;
-  /** What the machine calls itself. */
+  /** The machine's name for itself. */
   machine: string;
 };
 
-/** What a `profilectl` shows for a token: the code, the address that the code was brought to if there was one, its secret. */
+/** What `profilectl` sends for a token: the code, the URL to which the code was delivered, if any, and its secret. */
 export type CliExchange = { code: string; redirectUri: string | null; verifier: string };
 
 /**
- * Makes a code for whoever is signed in: 43 characters of base64url, or 8 as `newCode` makes them where a person types it.
- * Throws `too_many_pages` where too many are open, and `too_many_requests` where this person has logged in too often today.
+ * Makes a code for the person who is signed in: 43 characters of base64url, or 8 from `newCode` if a person types it.
+ * Throws `too_many_pages` if too many logins are open, and `too_many_requests` if this person has logged in too often
+ * today.
  */
 export function makeCliCode(access: Access, signed: Signed, consent: CliConsent): string {
   const { codeChallenge, redirectUri, machine } = consent;
@@ -46,7 +47,9 @@ export function makeCliCode(access: Access, signed: Signed, consent: CliConsent)
   return code;
 }
 
-/** What a code is found by, and what proves that it is brought by the login that it was made for, to the same address. */
+/**
+ * What a code is found by, and what proves that it comes from the login it was made for, with the same redirect URL.
+ */
 function keyOf(code: string, codeChallenge: string, redirectUri: string | null): Required<TicketKey> {
   if (redirectUri === null) {
     return { purpose: 'login code', foundBy: hashOf(codeChallenge), proof: hashOf(codeChallenge, code) };
@@ -55,10 +58,10 @@ function keyOf(code: string, codeChallenge: string, redirectUri: string | null):
 }
 
 /**
- * Exchanges a code for a token, once. That the owner is to be told of it is stored together with the token. Throws
- * `invalid_grant`, with one sentence for all reasons: an unknown, used or old code, one that was mistyped too often, another
- * address or secret than the code was made for, and a person who is not the same any more. A second use
- * of a code ends the token that the first has made (RFC 6749, section 4.1.2).
+ * Exchanges a code for a token, once. The owner's pending notification is stored in the same transaction as the token.
+ * Throws `invalid_grant`, with one sentence for all reasons: an unknown, used or expired code, one that was mistyped
+ * too often, a different redirect URL or secret than the code was made for, and a person who has changed. A second use
+ * of a code revokes the token from the first (RFC 6749, section 4.1.2).
  */
 export function exchangeCliCode(
   access: Access,
@@ -74,7 +77,7 @@ export function exchangeCliCode(
   throw new AppError('invalid_grant', sentence);
 }
 
-/** By what the code of an exchange is found; null where a code to be typed can't be one, which spends no try. */
+/** The key of an exchange's code; null if a typed text can't be a code, which uses up no attempt. */
 function keyOfExchange({ code, redirectUri, verifier }: CliExchange): Required<TicketKey> | null {
   const codeChallenge = hashOf(verifier).toString('base64url');
   const typed = redirectUri === null ? readCode(code) : code;
@@ -89,7 +92,7 @@ function exchangeIn(
 ): { token: string; signIn: SignIn } | null {
   const nowMs = access.clock.nowMs();
   const { purpose, foundBy, proof } = key;
-  // A second use of a long code counts whoever tries it; a short one is found by its proof only.
+  // A second use of a long code counts no matter who tries it; a short one is found only with its proof.
   const used = findTicket(tables, purpose === 'login redirect' ? { purpose, foundBy } : { purpose, foundBy, proof });
   if (used !== null && used.madeInto !== null) {
     endSignIns(tables, eq(signIns.id, used.madeInto), nowMs);

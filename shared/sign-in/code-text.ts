@@ -6,7 +6,7 @@ const DIGITS = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
 /** How many characters a code has; each holds 5 bits. */
 const LENGTH = 8;
 
-/** A new code: 40 random bits as 8 characters, as they are hashed. */
+/** A new code in the form in which it is hashed: 40 random bits as 8 characters. */
 export function newCode(random: Random): string {
   // Five bytes are exactly eight groups of five bits, so each code is equally likely.
   let bits = 0n;
@@ -16,14 +16,14 @@ export function newCode(random: Random): string {
   return code;
 }
 
-/** A code as people see it: `7Q2M-X0AB`. */
+/** A code as people read it: `7Q2M-X0AB`. */
 export function showCode(code: string): string {
   return `${code.slice(0, LENGTH / 2)}-${code.slice(LENGTH / 2)}`;
 }
 
 /**
- * The code that somebody typed, or null where it can't be one. Small letters, spaces, any kind of hyphen, and the letters O,
- * I and L for the digits 0, 1 and 1 are all right.
+ * Parses a typed code; null if it can't be one. Accepts lower case, spaces, any kind of hyphen, and the letters O, I
+ * and L for the digits 0, 1 and 1.
  */
 export function readCode(typed: string): string | null {
   if (typed.length > 100) return null;

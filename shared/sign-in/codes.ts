@@ -13,29 +13,29 @@ import { countAsk, countedUnder, dropOldCounts, MAIL_LIMITS, roomFor } from './m
 import { type SignedOwner, signOwnerIn } from './owner-sign-in.ts';
 import { type Claim, NOBODY, readClaim, type Typed } from './sign-in-lookup.ts';
 
-// How owners sign in: a code is mailed to the stored address, and works once, for ten minutes and five tries, in the browser
-// that asked. Whatever name and address were typed, the same statements are run and the same number of rows is written;
-// only the mail, after the answer, depends on it. A code is found by the secret in the browser's cookie and never by
-// itself, so that a guess is tried against one code only.
+// How owners sign in: a code is mailed to the stored address. It works once, for ten minutes and five attempts, in the
+// browser that requested it. Whatever name and address were typed, the same statements are run and the same number of
+// rows is written; only the mail, sent after the response, depends on them. A code is found by the secret in the
+// browser's cookie and never by itself, so that each guess is tried against one code only.
 
-/** What the page knows that asks for a code; the tokens are those of cookies, null where the browser sent none. */
+/** A request for a code; the tokens are those of cookies, null if the browser sent none. */
 export type Ask = Typed & { browserSecret: string | null; knownBrowser: string | null; client: Client };
 
-/** What becomes of it, which does not tell whether the profile and the address belong together. */
+/** The result, which does not reveal whether the profile and the address match. */
 export type Asked = {
-  /** For the cookie that {@link enterCode} needs; another one each time. */
+  /** For the cookie that {@link enterCode} needs; a different value each time. */
   browserSecret: string;
   /**
-   * Sends the mail, if there is one to send; called after the answer. Resolves to a sentence for the log where something is
-   * wrong, without an address or a code, otherwise null. Never rejects.
+   * Sends the mail, if any; called after the response. Resolves to a sentence for the log if something is wrong,
+   * without an address or a code, otherwise to null. Never rejects.
    */
   mail: () => Promise<string | null>;
 };
 
 /**
- * Makes a code for whoever typed this and, where name and address belong to one profile, mails it. Where a limit is reached
- * no mail is sent, and the code for which this browser asked before by typing the same stays. Throws `busy`, and `refused` where the sessions
- * file can't be written.
+ * Makes a code for this name and address and mails it if they match a profile. If a limit is reached, no mail is sent,
+ * and the code that this browser requested earlier for the same name and address stays valid. Throws `refused` if the
+ * sessions file can't be written.
  */
 export function askCode(access: Access, ask: Ask): Asked {
   const claim = readClaim(access.db, ask);
@@ -51,7 +51,7 @@ export function askCode(access: Access, ask: Ask): Asked {
       clientAddress: ask.client.address,
       knownBrowser: isKnown ? ask.knownBrowser : null,
     });
-    // By what was typed, not by what that leads to: otherwise two names could be seen to belong together.
+    // Keyed by what was typed, not by the profile found: otherwise two names could be seen to belong to the same one.
     const about = keyedHash(key, 'typed', claim.folded, claim.address).toString('hex');
     const isSame = readTicket(tables, codeOf(secret), nowMs)?.about === about;
     const room = roomFor(tables, counted, nowMs);
@@ -76,34 +76,37 @@ export function askCode(access: Access, ask: Ask): Asked {
   };
 }
 
-/** What the code of a browser is found by: its secret. Only both together prove that a code is right. */
+/** A browser's code is found by the browser's secret. Only both together prove that a code is right. */
 function codeOf(secret: string, code?: string): TicketKey {
   const key = { purpose: 'sign-in code', foundBy: hashOf(secret) } as const;
   return code === undefined ? key : { ...key, proof: hashOf(secret, code) };
 }
 
-/** Whose a code is, or the session that it becomes. */
+/** The owner of a code or of the session made from it. */
 function ownedBy(binding: Binding): Owner {
   return { kind: 'owner', ...binding, openedBy: null };
 }
 
-/** Stands in mails that are written and never sent. */
+/** The recipient in mails that are composed and never sent. */
 const NOBODYS_ADDRESS = 'nobody@example.org';
 
 const SENT_LIMIT_REACHED = `A sign-in mail was not sent: ${MAIL_LIMITS.sent[0].most} were sent in the last hour, which is the most.`;
 
-/** What comes of a code that was entered. */
+/** The result of entering a code. */
 export type Entered =
   | ({ isSignedIn: true } & SignedOwner)
-  /** `malformed`: no code looks like this, and no try was spent. `wrong`: it is wrong, used, too old or from another browser. */
+  /**
+   * `malformed`: the text can't be a code, and no attempt was used up. `wrong`: it is wrong, used, expired or from
+   * another browser.
+   */
   | { isSignedIn: false; why: 'malformed' | 'wrong' };
 
-/** What the page knows where a code is entered; the tokens are those of cookies. */
+/** A code as it is entered; the tokens are those of cookies. */
 export type Entry = { browserSecret: string | null; knownBrowser: string | null; code: string; client: Client };
 
 /**
- * Signs the owner in whose code this is, and stores with the session that he is to be told where the browser is new. Of two
- * processes that are given the same code only one does. Throws `busy`, and `refused` where the sessions file can't be
+ * Signs the owner of this code in. For a new browser, the pending notification is stored in the same transaction as the
+ * session. Of two processes given the same code, only one succeeds. Throws `refused` if the sessions file can't be
  * written.
  */
 export function enterCode(access: Access, entry: Entry): Entered {
@@ -119,12 +122,12 @@ export function enterCode(access: Access, entry: Entry): Entered {
   });
 }
 
-/** What a mail with a code is made of, and whether it is sent. */
+/** The contents of a mail with a code, and whether it is sent. */
 type Sending = { code: string; nowMs: number; client: Client; isSent: boolean };
 
 /**
- * Writes the mail, and sends it where it is to be sent. Where it is not, it is written all the same: otherwise whoever asks
- * for pages right behind could tell by their times whether name and address belong together.
+ * Composes the mail, and sends it if `isSent`. It is composed in any case: otherwise the timing of the next responses
+ * would reveal whether name and address match.
  */
 async function sendCode(
   access: Access,

@@ -11,10 +11,10 @@ import { endTickets } from '../tickets/tickets.ts';
 import { forgetBrowsers } from './known-browsers.ts';
 
 /**
- * Ends everything that lets somebody in as this profile or admin, or soon could: sessions, logins of `profilectl`, codes and
- * addresses of hand-overs, also those that were made while the profile had another address. The browsers that the owner has
- * used are forgotten, but for the one with the cookie `keptBrowser`. Throws `busy`, and `refused` where the sessions file
- * can't be written; nothing is ended then.
+ * Ends everything that gives access as this profile or admin, now or soon: sessions, logins of `profilectl`, codes and
+ * hand-over addresses, including those made while the profile had another e-mail address. Forgets the owner's known
+ * browsers, except the one with the cookie `keptBrowser`. Throws `refused` if the sessions file can't be written; then
+ * nothing has ended.
  */
 export function endAllSignIns(
   { sessions, clock }: Access,
@@ -24,26 +24,26 @@ export function endAllSignIns(
   return end(sessions, (tables) => {
     endTickets(tables, isAnyOf(tickets, signed));
     if (signed.kind === 'owner') forgetBrowsers(tables, signed.profileId, keptBrowser);
-    // Those of an earlier address let nobody in before either.
+    // Those of an earlier address gave no access any more.
     return endSignIns(tables, isAnyOf(signIns, signed), clock.nowMs(), isTheirs(signIns, signed));
   });
 }
 
 /**
- * Ends all of this for the owner of the profile with this username or alias. Returns which profile that is. Throws
- * `not_found`, and as above.
+ * Does the same for the owner of the profile with this username or alias, and returns the profile. Throws `not_found`,
+ * and as above.
  */
 export function signOwnerOut(access: Access, username: string): ProfileRef & { ended: EndedSignIns } {
   const profile = findProfile(access.db, username);
   const owner = ownerToSign(access, profile.id);
-  // Erased since: then nothing of it lets anybody in.
+  // Erased meanwhile, so nothing gives access to it.
   if (owner === null) return { ...profile, ended: { sessions: 0, logins: 0 } };
   return { ...profile, ended: endAllSignIns(access, owner) };
 }
 
 /**
- * Stores that everything has ended to which a platform's token led that was removed: addresses of hand-overs, sessions, and
- * logins of `profilectl` that were let in from these. None of them lets anybody in without the token anyway. Throws as above.
+ * Marks as ended everything that came from a backend's token that was removed: hand-over addresses, sessions, and
+ * logins of `profilectl` allowed from these. Without the token, none of them gives access anyway. Throws as above.
  */
 export function endOpenedBy({ sessions, clock }: Pick<Access, 'sessions' | 'clock'>, identifier: string): EndedSignIns {
   return end(sessions, (tables) => {

@@ -13,26 +13,26 @@ import { isStillSigned } from '../sign-ins/still-signed.ts';
 import { makeTicket, readTicket, type Ticket, type TicketKey, useTicket } from '../tickets/tickets.ts';
 import { signOwnerIn } from './owner-sign-in.ts';
 
-// The platform's backend knows its users. For one of them it is given an address, to which it sends the user's browser; there
-// the user becomes the owner of the profile by one click. An address works once, for a minute, and as long as the profile
-// is the same (its row and its e-mail address) and the backend's token is there. Stored is only the SHA-256 of its secret. Functions throw `busy` where a
-// lock is held for too long, and `refused` where a file can't be written.
+// Hand-overs: a customer's backend has already signed its user in. It gets a one-time address, sends the user's browser
+// there, and with one click the user is signed in as the owner of their profile. An address works once, for a minute,
+// and only while the profile (its row and its e-mail address) is unchanged and the backend's token exists. Only the
+// SHA-256 of its secret is stored. Functions throw `refused` if a file can't be written.
 
-/** Whom a backend hands over: by UID or by auth ID. */
+/** The user that a backend hands over, by UID or auth ID. */
 export type HandedOver = { uid: number } | { authId: string };
 
-/** Where the user is to be sent; the address is shown this once. `expiresAt` is ISO 8601 in UTC. */
+/** The address to send the user to, returned only this once. `expiresAt` is ISO 8601 in UTC. */
 export type HandOver = { address: string; expiresAt: string };
 
 /** What the page shows of an address before it is used. */
 export type OpenHandOver = { profileId: number; username: string };
 
-/** What using an address makes: the tokens of two cookies. */
+/** The result of using an address: the tokens of two cookies. */
 export type Entrance = { token: string; knownBrowser: string };
 
 /**
- * Makes an address for the owner of a profile, for the platform's token with the identifier `openedBy`. What it leads to ends
- * with that token. Throws `not_found`.
+ * Makes an address for the owner of a profile, on behalf of the backend's token with the identifier `openedBy`.
+ * Everything that comes from it ends with that token. Throws `not_found`.
  */
 export function handOver(access: Access, who: HandedOver, openedBy: string): HandOver {
   const profileId = findId(access.db, who);
@@ -46,7 +46,9 @@ export function handOver(access: Access, who: HandedOver, openedBy: string): Han
   return { address, expiresAt: isoTime(untilMs) };
 }
 
-/** Looks an address up by its secret and changes nothing. Throws `not_found`, with one sentence for all reasons. */
+/**
+ * Looks an address up by its secret without changing anything. Throws `not_found`, with one sentence for all reasons.
+ */
 export function readHandOver(access: Access, secret: string): OpenHandOver {
   const nowMs = access.clock.nowMs();
   const { profileId } = ownerOf(
@@ -57,8 +59,8 @@ export function readHandOver(access: Access, secret: string): OpenHandOver {
 }
 
 /**
- * Uses an address up and signs the owner in, and stores that he is to be told where the browser is new. Throws `not_found` as above: of two
- * that use one address only one gets in.
+ * Uses up an address and signs the owner in. For a new browser, the pending notification is stored in the same
+ * transaction. Throws `not_found` as above: of two users of one address, only one succeeds.
  */
 export function enterHandOver(access: Access, secret: string, knownBrowser: string | null, client: Client): Entrance {
   return writeSessions(access.sessions, (tables) => {
@@ -72,7 +74,7 @@ function keyOf(secret: string): TicketKey {
   return { purpose: 'hand-over', foundBy: hashOf(secret) };
 }
 
-/** Whom an address signs in. Throws `not_found` where none does. */
+/** The owner that an address signs in. Throws `not_found` if there is none. */
 function ownerOf(access: Access, ticket: Ticket | null): Owner {
   if (ticket?.signed.kind === 'owner' && isStillSigned(access, ticket.signed)) return ticket.signed;
   const sentence =

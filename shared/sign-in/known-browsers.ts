@@ -8,13 +8,14 @@ import { knownBrowsers } from '../sessions-file/schema.ts';
 import { hashOf, newToken } from '../sessions-file/tokens.ts';
 import type { Binding } from '../sessions-file/whose.ts';
 
-// Browsers in which an owner has signed in. Such a browser lets nobody in; it only has a count of sign-in mails of its own,
-// so that strangers who use the owner's up can't keep him out. It is known by a cookie, whose token is stored as SHA-256.
+// Browsers in which an owner has signed in. Being known gives no access; such a browser only has its own count of
+// sign-in mails, so that strangers who use up the owner's can't lock them out. It is recognised by a cookie, whose
+// token is stored as SHA-256.
 
-/** For how long after a sign-in a browser is known, in milliseconds. */
+/** How long a browser stays known after a sign-in, in milliseconds. */
 export const KNOWN_FOR_MS = 90 * DAY_MS;
 
-/** Whether the owner has signed in with this cookie's browser in the last 90 days, by the address that he has now. */
+/** Whether the owner has signed in with this cookie's browser in the last 90 days, with their current address. */
 export function isKnownBrowser(tables: Db, token: string | null, owner: Binding, nowMs: number): boolean {
   return knownBrowser(tables).get({ ...owner, tokenHash: hashOf(token ?? ''), nowMs }) !== undefined;
 }
@@ -36,8 +37,8 @@ const knownBrowser = keepQuery((tables) => {
 });
 
 /**
- * Notes that the owner has signed in with this cookie's browser. Returns the new token for the cookie: each sign-in makes
- * one, and whom the browser knew by the old one it knows by the new one.
+ * Records that the owner has signed in with this cookie's browser. Returns a new token for the cookie at each sign-in;
+ * it is also valid for the other owners that the browser knew by the old one.
  */
 export function knowBrowser(
   tables: Db,
@@ -64,7 +65,7 @@ export function knowBrowser(
   return next;
 }
 
-/** Forgets the browsers in which this profile's owner has signed in, but for the one with the cookie `kept`. */
+/** Forgets the browsers in which this profile's owner has signed in, except the one with the cookie `kept`. */
 export function forgetBrowsers(tables: Db, profileId: number, kept: string | null): void {
   const isOther = ne(knownBrowsers.tokenHash, hashOf(kept ?? ''));
   tables

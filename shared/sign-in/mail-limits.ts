@@ -6,22 +6,22 @@ import { networkOf } from '../net.ts';
 import { mailCounts } from '../sessions-file/schema.ts';
 import { keyedHash } from '../sessions-file/tokens.ts';
 
-// How many sign-in mails are sent. Each count is stored in the table mail_counts under a keyed hash: neither a name nor an
-// address can be read from the file. What is asked for counts, whether or not it leads to a mail, so that nobody learns
-// from the counts whether a profile and an address belong together.
+// Limits on sign-in mails. Each count is stored in the table mail_counts under a keyed hash, so that neither names nor
+// addresses can be read from the file. Every request counts, whether or not it leads to a mail, so that the counts do
+// not reveal whether a profile and an address match.
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 
-/** At most so many within any such time. */
+/** At most `most` within any period of `windowMs` milliseconds. */
 export type MailLimit = { most: number; windowMs: number };
 
 /**
- * The limits on what may be asked for, and on the mails that are really sent. A browser that the owner has used has a count of
- * its own in each of them.
+ * The limits on requests for codes, and on mails actually sent. A browser that the owner has used has its own count in
+ * each of them.
  */
 export const MAIL_LIMITS = {
-  /** For one profile (or name that no profile has) and one address. */
+  /** For one profile (or unknown name) and one address. */
   pair: [
     { most: 1, windowMs: MINUTE_MS },
     { most: 5, windowMs: HOUR_MS },
@@ -31,23 +31,26 @@ export const MAIL_LIMITS = {
   network: [{ most: 10, windowMs: HOUR_MS }],
   /** From an IPv6 network of 48 bits. */
   wideNetwork: [{ most: 100, windowMs: HOUR_MS }],
-  /** Mails that are really sent, to everybody. */
+  /** Mails actually sent, to everybody. */
   sent: [{ most: 1_000, windowMs: HOUR_MS }],
 } as const satisfies Record<string, readonly MailLimit[]>;
 
 /** No count is needed for longer than this. */
 const LONGEST_WINDOW_MS = DAY_MS;
 
-/** What an ask is counted under for each limit: keyed hashes. */
+/** The keyed hashes under which a request is counted for each limit. */
 export type Counted = Record<keyof typeof MAIL_LIMITS, Buffer>;
 
 /**
- * Who asks: the profile (or the name that no profile has) with the address that was typed, the client's address, normalised,
- * and the cookie of a browser that the owner of this profile has used, null for every other one.
+ * The origin of a request: the profile (or unknown name) with the address that was typed, the client's normalised
+ * address, and the cookie of a browser that the owner of this profile has used, null for any other browser.
  */
 export type Asking = { pair: readonly (string | number)[]; clientAddress: string; knownBrowser: string | null };
 
-/** What an ask is counted under. A browser that the owner has used has counts of its own, so that no stranger uses them up. */
+/**
+ * The hashes under which a request is counted. A browser that the owner has used has its own counts, so that no
+ * stranger uses them up.
+ */
 export function countedUnder(key: Uint8Array, { pair, clientAddress, knownBrowser }: Asking): Counted {
   const isKnown = knownBrowser !== null;
   const under = (limit: keyof Counted, ...others: readonly (string | number)[]) =>
@@ -55,13 +58,13 @@ export function countedUnder(key: Uint8Array, { pair, clientAddress, knownBrowse
   return {
     pair: keyedHash(key, 'pair', ...(isKnown ? ['known browser', knownBrowser] : []), ...pair),
     network: under('network', networkOf(clientAddress, 64)),
-    // One IPv4 address is its own network of either width.
+    // A single IPv4 address is its own network at either width.
     wideNetwork: under('wideNetwork', networkOf(clientAddress, 48)),
     sent: under('sent'),
   };
 }
 
-/** Whether there is room for one more ask, and for one more mail that is really sent. */
+/** Whether the limits allow one more request, and one more mail actually sent. */
 export function roomFor(tables: Db, counted: Counted, nowMs: number): { toAsk: boolean; toSend: boolean } {
   const below = (limit: keyof Counted) =>
     MAIL_LIMITS[limit].map((bound) => isBelow(tables, counted[limit], bound, nowMs));
@@ -69,7 +72,7 @@ export function roomFor(tables: Db, counted: Counted, nowMs: number): { toAsk: b
   return { toAsk: counts.every(Boolean), toSend: below('sent').every(Boolean) };
 }
 
-/** How many mails were really sent in the last hour, but for those to owners whose browser is known. */
+/** How many mails were actually sent in the last hour, except to owners in known browsers. */
 export function countSent(tables: Db, key: Uint8Array, nowMs: number): number {
   return countWithin(tables, keyedHash(key, 'sent'), HOUR_MS, nowMs);
 }
@@ -93,8 +96,8 @@ const insertCount = keepQuery((tables) =>
 );
 
 /**
- * Deletes what no limit counts any more, inside a transaction of the caller, who has the settled time. Counts ahead of the clock are
- * kept for as long as those behind it.
+ * Deletes what no limit counts any more, inside the caller's transaction; the caller has the settled time. Counts dated
+ * ahead of the clock are kept as long as those behind it.
  */
 export function dropOldCounts(tables: Db, settledMs: number): void {
   const { at } = mailCounts;

@@ -6,19 +6,20 @@ import { beginSignIn } from '../sign-ins/sign-ins.ts';
 import { isKnownBrowser, knowBrowser } from './known-browsers.ts';
 import { tellOfSignIn } from './sign-in-notices.ts';
 
-/** What an owner's sign-in with a browser makes: the tokens of two cookies. */
+/** The result of an owner's sign-in with a browser: the tokens of two cookies. */
 export type SignedOwner = {
   token: string;
   session: SignIn;
-  /** The new token of the cookie by which the browser is known. */
+  /** The new token of the known-browser cookie. */
   knownBrowser: string;
-  /** Whether the owner had not signed in with this browser in the last 90 days: then a mail tells him of it. */
+  /** True if the owner had not signed in with this browser in the last 90 days; they are then notified by mail. */
   isNewBrowser: boolean;
 };
 
 /**
- * Signs an owner in with a browser, inside the transaction that uses a code or an address of a hand-over up, and stores with the
- * session that he is to be told where the browser is new. `knownBrowser` is the token of its cookie, null where it sent none.
+ * Signs an owner in with a browser, inside the transaction that uses up a code or a hand-over address. For a new
+ * browser, the pending notification is stored with the session. `knownBrowser` is the token of its cookie, null if it
+ * sent none.
  */
 export function signOwnerIn(
   access: Access,

@@ -9,31 +9,34 @@ import { checkedFold, foldName } from '../profiles/name.ts';
 import type { Binding } from '../sessions-file/whose.ts';
 import { BOUND_COLUMNS, type BoundColumns, bindingOf } from '../sign-ins/binding.ts';
 
-/** What somebody typed who wants to sign in: a username or alias, and an e-mail address. */
+/** What a person typed to sign in: a username or alias, and an e-mail address. */
 export type Typed = { name: string; address: string };
 
-/** What was typed, and what it leads to. */
+/** What was typed, and the profile found. */
 export type Claim = {
   /** The address in the form in which addresses are compared. */
   address: string;
-  /** The profile that the name leads to, whatever the address is; null where there is none. */
+  /** The profile with this name, whatever the address; null if there is none. */
   profileId: number | null;
-  /** The name as names are compared. */
+  /** The name in the form in which names are compared. */
   folded: string;
-  /** The profile as a sign-in is bound to it, whatever the address is; {@link NOBODY} where the name leads to none. */
+  /**
+   * What a sign-in to the profile is bound to, whatever the address; {@link NOBODY} if there is no profile with this
+   * name.
+   */
   binding: Binding;
-  /** Where the code goes: the stored address, where name and address belong together. Null where they don't. */
+  /** The recipient of the code: the stored address, if name and address match; otherwise null. */
   mailTo: { address: string; username: string } | null;
 };
 
-/** No name and no address is longer; what stands behind is not looked at. */
+/** The longest text that is read; no name or address is longer. */
 const MAX_TYPED = 400;
 
 type Row = BoundColumns & { username: string };
 
 const NO_ROW: Row = { id: 0, username: '', generation: 0, email: null, addressChanges: 0 };
 
-/** What a code is bound to that nobody can use: no profile has the id 0. */
+/** The binding of a code that nobody can use: no profile has the id 0. */
 export const NOBODY: Binding = bindingOf(NO_ROW);
 
 const byName = keepQuery((db) =>
@@ -46,8 +49,8 @@ const byName = keepQuery((db) =>
 );
 
 /**
- * Finds out what was typed. The same statement is run whether or not there is such a profile and the address is its own; a
- * banned profile is found too. Throws `busy`.
+ * Looks up what was typed. The same statement is run whether or not the profile exists and the address is its own;
+ * banned profiles are found too.
  */
 export function readClaim(db: Opened, typed: Typed): Claim {
   const name = typed.name.slice(0, MAX_TYPED).trim();

@@ -9,11 +9,13 @@ import { readSessions, writeSessions } from '../sessions-file/sessions-file.ts';
 import type { Binding } from '../sessions-file/whose.ts';
 import { isStillBound } from '../sign-ins/binding.ts';
 
-// Owners are told by mail of sign-ins from browsers that they had not used. Mails wait in the main database, for whose lock
-// a sign-in does not wait: that there is somebody to tell is stored together with the session, in the sessions file, and
-// moved to the main database later.
+// Mails to owners about sign-ins from new browsers. Mails wait in the main database, for whose lock a sign-in does not
+// wait. So the pending notification is stored in the sessions file, in the same transaction as the session, and moved
+// to the main database later.
 
-/** Stores that an owner is to be told of a sign-in, inside the transaction on the sessions file that signs him in. */
+/**
+ * Stores the pending notification of a sign-in, inside the transaction on the sessions file that signs the owner in.
+ */
 export function tellOfSignIn(tables: Db, owner: Binding, { address, agent }: Client, at: number): void {
   const { profileId, generation, addressHash } = owner;
   const client = { clientAddress: address, clientAgent: agent.toWellFormed() };
@@ -24,9 +26,9 @@ export function tellOfSignIn(tables: Db, owner: Binding, { address, agent }: Cli
 }
 
 /**
- * Moves all of them to the main database, from where the mails are sent; those of profiles that were erased or have
- * another address since are dropped. A crash in between tells an owner twice. Throws `busy` at once where the main database
- * is locked, and `refused` where a file can't be written; what is left is moved the next time.
+ * Moves all pending notifications to the main database, from which the mails are sent; those of profiles that were
+ * erased or have changed their address are dropped. A crash in between notifies an owner twice. Throws `busy` at once
+ * if the main database is locked, and `refused` if a file can't be written; the remaining ones are moved next time.
  */
 export function storeSignInNotices(access: Access): void {
   const rows = readSessions(access.sessions, (tables) =>

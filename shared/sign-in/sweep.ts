@@ -25,10 +25,10 @@ import { dropOldCounts } from './mail-limits.ts';
 const OWNED = [signIns, tickets, knownBrowsers, untoldSignIns] as const;
 
 /**
- * Deletes from the sessions file, its write-ahead log included, what is of no use any more: tickets, counts and known browsers
- * whose time is over, sign-ins that ended more than 30 days ago, and everything of profiles that were erased or have another
- * address and of platforms' tokens that were removed; what such a token opened is marked as ended. What depends on the time is
- * done only while the clock is settled. Throws `busy`, and `refused` where the file can't be written.
+ * Deletes from the sessions file, including its write-ahead log, what is no longer needed: expired tickets, counts and
+ * known browsers, sign-ins that ended more than 30 days ago, and everything of profiles that were erased or have
+ * another address and of backends' tokens that were removed; what such a token opened is marked as ended. Whatever
+ * depends on the time happens only while the clock is settled. Throws `refused` if the file can't be written.
  */
 export function sweepSessions(db: Opened, clock: Clock, sessions: SessionsFile): void {
   writeSessions(sessions, (tables) => {
@@ -42,8 +42,8 @@ export function sweepSessions(db: Opened, clock: Clock, sessions: SessionsFile):
 }
 
 /**
- * Sweeps the sessions file of a database that may have none, for commands: after an erasure nothing of the profile is left
- * in it. Throws what {@link sweepSessions} and opening the file throw.
+ * Sweeps the sessions file of a database that may have none, for commands: after an erasure the file holds nothing of
+ * the profile. Throws the same errors as {@link sweepSessions} and opening the file.
  */
 export function sweepBeside(db: Opened, clock: Clock): void {
   const databasePath = db.$client.filename;
@@ -57,8 +57,8 @@ export function sweepBeside(db: Opened, clock: Clock): void {
 }
 
 /**
- * Deletes the rows whose time is over, and those that begin further ahead than the clock may have been set back. Whoever counts
- * or uses such rows compares their times too, since nothing is deleted while the clock is not settled.
+ * Deletes expired rows, and those dated further ahead than the clock may have been set back. Code that counts or uses
+ * such rows also compares their times, since nothing is deleted while the clock is not settled.
  */
 function dropPast(tables: Db, settledMs: number): void {
   const latestMs = settledMs + MAX_BACK_MS;
@@ -77,7 +77,7 @@ function dropPast(tables: Db, settledMs: number): void {
   dropOldCounts(tables, settledMs);
 }
 
-/** The platforms' tokens that were removed, as far as sign-ins that they opened are not marked as ended. */
+/** The removed tokens of backends with sign-ins that are not yet marked as ended. */
 function removedOpeners(db: Opened, sessions: SessionsFile): string[] {
   const rows = readSessions(sessions, (tables) =>
     tables
@@ -106,7 +106,7 @@ function dropUnbound(db: Opened, tables: Db, table: (typeof OWNED)[number]): voi
   }
 }
 
-/** Deletes when tokens were last used that were removed. */
+/** Deletes the last uses of removed tokens. */
 function dropUsesOfRemoved(db: Opened, tables: Db): void {
   for (const { identifier } of tables.select().from(tokenUses).all()) {
     if (!isPlatformToken(db, identifier)) tables.delete(tokenUses).where(eq(tokenUses.identifier, identifier)).run();

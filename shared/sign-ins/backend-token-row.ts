@@ -13,7 +13,7 @@ const byIdentifier = keepQuery((db) =>
     .prepare(),
 );
 
-/** Whether there is a token of a platform with this identifier: it was not removed. Throws `busy`. */
+/** Whether a backend's token with this identifier exists, that is, was not removed. */
 export function isPlatformToken(db: Opened, identifier: string): boolean {
   const row = guardDatabase(db.$client.filename, () => byIdentifier(withTables(db)).get({ identifier }));
   return row !== undefined;

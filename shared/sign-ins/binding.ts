@@ -16,7 +16,7 @@ export const BOUND_COLUMNS = {
   addressChanges: profiles.addressChanges,
 };
 
-/** What these columns hold. */
+/** The values of these columns. */
 export type BoundColumns = Pick<typeof profiles.$inferSelect, keyof typeof BOUND_COLUMNS>;
 
 const boundById = keepQuery((db) =>
@@ -27,24 +27,24 @@ const boundById = keepQuery((db) =>
     .prepare(),
 );
 
-/** What a sign-in is bound to whose profile has this row. */
+/** What a sign-in to the profile with this row is bound to. */
 export function bindingOf({ id, generation, email, addressChanges }: BoundColumns): Binding {
   return { profileId: id, generation, addressHash: hashOf(foldAddress(email ?? ''), String(addressChanges)) };
 }
 
-/** What a sign-in of this profile would be bound to now; null where there is no such profile. Throws `busy`. */
+/** What a sign-in to this profile would be bound to now; null if there is no such profile. */
 export function readBinding(db: Opened, profileId: number): Binding | null {
   const row = guardDatabase(db.$client.filename, () => boundById(withTables(db)).get({ id: profileId }));
   return row === undefined ? null : bindingOf(row);
 }
 
-/** Whether the profile is still the one that a sign-in was bound to. Throws `busy`. */
+/** Whether the profile still is the one to which a sign-in was bound. */
 export function isStillBound(db: Opened, bound: Binding): boolean {
   const now = readBinding(db, bound.profileId);
   return now !== null && isSameBinding(now, bound);
 }
 
-/** Whether two bindings are of the same profile, row and address. */
+/** Whether two bindings have the same profile, row and address. */
 export function isSameBinding(one: Binding, other: Binding): boolean {
   return (
     one.profileId === other.profileId &&
@@ -53,7 +53,7 @@ export function isSameBinding(one: Binding, other: Binding): boolean {
   );
 }
 
-/** Who an owner is for a sign-in that begins now; null where there is no such profile. Throws `busy`. */
+/** The identity of an owner for a new sign-in; null if there is no such profile. */
 export function ownerToSign({ db }: { db: Opened }, profileId: number): Signed | null {
   const binding = readBinding(db, profileId);
   return binding === null ? null : { kind: 'owner', ...binding, openedBy: null };

@@ -5,8 +5,8 @@ const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 
 /**
- * How long a sign-in lives unused (`idleMs`), and how long at most (`mostMs`), in milliseconds. A `profilectl` of an admin lives as
- * long as a session at most, however much it is used.
+ * How long a sign-in lasts unused (`idleMs`), and how long at most (`mostMs`), in milliseconds. An admin's `profilectl`
+ * login lasts at most as long as a session, however much it is used.
  */
 export const PERIODS = {
   browser: {
@@ -19,5 +19,5 @@ export const PERIODS = {
   },
 } as const satisfies Record<SignInKind, Record<'owner' | 'admin', { idleMs: number; mostMs: number }>>;
 
-/** How long a sign-in is still shown after its end, in milliseconds. */
+/** How long a sign-in is still listed after its end, in milliseconds. */
 export const SHOWN_AFTER_END_MS = 30 * DAY_MS;

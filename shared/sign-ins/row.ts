@@ -4,29 +4,31 @@ import { isLive } from '../sessions-file/live.ts';
 import { type SignInKind, signIns } from '../sessions-file/schema.ts';
 import { type Signed, signedOf } from '../sessions-file/whose.ts';
 
-// What a row of the table of sign-ins means: whose it is, and when it ends. Nothing here reads or writes a file.
+// The meaning of a row of the table of sign-ins: whose it is, and when it ends. Nothing here reads or writes a file.
 
-/** The person that pages act as: an owner, or an admin who has asserted nothing. */
+/** The person for whom pages act: an owner, or an admin who has not confirmed anything with a passkey. */
 export type SignedInPerson = Extract<Person, { kind: 'owner' | 'admin' }>;
 
-/** What the kinds have of their own: a `profilectl` the eight characters in the middle of its token, which are no secret. */
+/**
+ * What differs by kind: a `profilectl` login has the eight characters in the middle of its token, which are not secret.
+ */
 type OfKind = {
   browser: { kind: 'browser' };
   profilectl: { kind: 'profilectl'; identifier: string; machine: string };
 };
 
-/** A sign-in that is alive. Times are milliseconds since 1970. */
+/** A live sign-in. Times are milliseconds since 1970. */
 export type SignIn<Kind extends SignInKind = SignInKind> = OfKind[Kind] & {
   id: number;
-  /** As whom its requests act. */
+  /** The person for whom its requests act. */
   person: SignedInPerson;
-  /** What it is bound to; sign-ins of the same are listed and ended together. */
+  /** What it is bound to; sign-ins with the same binding are listed and ended together. */
   signed: Signed;
   startedAtMs: number;
   lastUsedAtMs: number;
   /** When it ends at the latest, however much it is used. */
   endsAtMs: number;
-  /** From where it began: the client's address, normalised, and what a browser calls itself. */
+  /** Where it began: the client's normalised address and the browser's user agent. */
   client: { address: string; agent: string };
 };
 
@@ -42,24 +44,24 @@ export type Listed<Kind extends SignInKind = SignInKind> = SignIn<Kind> & { ende
 /** A row as it is read. */
 export type Row = typeof signIns.$inferSelect & { isAlive: boolean };
 
-/** The columns of a {@link Row}, for a statement that is run at a time in milliseconds since 1970. */
+/** The columns of a {@link Row}, for a statement run at a time in milliseconds since 1970. */
 export function columnsAt(nowMs: number | Placeholder) {
   return { ...getTableColumns(signIns), isAlive: sql<boolean>`${isAlive(nowMs)}`.mapWith(Boolean) };
 }
 
-/** Whether nobody has ended a sign-in, and its time is not over. */
+/** Whether a sign-in was not ended and has not expired. */
 export function isAlive(nowMs: number | Placeholder): SQL | undefined {
-  // A use may be noted with a time that lies before the beginning, where the clock was set back by seconds.
+  // If the clock was set back by seconds, the time of a use may be before the start.
   const begunAt = sql`max(${signIns.startedAt}, ${signIns.lastUsedAt})`;
   return and(isNull(signIns.endedAt), isLive({ begunAt, until: signIns.idleUntil }, nowMs));
 }
 
-/** Whether a sign-in had ended at a time, or its time was over then. */
+/** Whether a sign-in had ended or expired at a time. */
 export function isOverAt(atMs: number): SQL | undefined {
   return or(lte(signIns.endedAt, atMs), lte(signIns.idleUntil, atMs));
 }
 
-/** When the sign-in of a row ended, or ends by itself before now; null while it is alive. */
+/** When the sign-in of a row ended or expired; null while it is alive. */
 export function endOf({ endedAt, idleUntil, isAlive }: Row, nowMs: number): number | null {
   return endedAt ?? (isAlive ? null : Math.min(nowMs, idleUntil));
 }
@@ -82,7 +84,7 @@ export function isOfKind<Kind extends SignInKind>(one: SignIn, kind: Kind): one 
   return one.kind === kind;
 }
 
-/** As whom somebody acts who is signed in so. */
+/** The person for whom requests with this sign-in act. */
 function personOf(signed: Signed): SignedInPerson {
   return signed.kind === 'owner'
     ? { kind: 'owner', name: 'owner', profileId: signed.profileId }

@@ -12,31 +12,34 @@ import { columnsAt, endOf, isAlive, isOfKind, type Listed, type SignIn, signInOf
 import { isStillSigned } from './still-signed.ts';
 import { newTokenText } from './token-text.ts';
 
-// Who is signed in, with a browser or a `profilectl` on another machine. A sign-in is found by the SHA-256 of its token, and every
-// look at it compares what it is bound to: an owner's profile, row and address, an admin's name and generation. Functions throw
-// `busy` where a lock is held for too long, and `refused` where a file can't be read or written.
+// Sign-ins, with a browser or `profilectl` on another machine. A sign-in is found by the SHA-256 of its token, and each
+// lookup compares what it is bound to: an owner's profile, row and address, an admin's name and generation. Functions
+// throw `refused` if a file can't be read or written.
 
 /** What the functions of this room need. */
 export type SignInDeps = Pick<Deps, 'db' | 'clock' | 'random'> & { sessions: SessionsFile };
 
-/** From where somebody signs in; `machine` is what the machine of a `profilectl` calls itself, and is absent for a browser. */
+/**
+ * Where a sign-in comes from; `machine` is the name that the machine of a `profilectl` gives itself, absent for a
+ * browser.
+ */
 export type Origin = { client: { address: string; agent?: string }; machine?: string };
 
-/** How many sign-ins were alive until they were ended, by what was signed in: browsers, and `profilectl` on other machines. */
+/** How many live sign-ins were ended: of browsers, and of `profilectl` on other machines. */
 export type EndedSignIns = { sessions: number; logins: number };
 
-/** The most sign-ins of a kind that are listed of one person. */
+/** The most sign-ins of a kind that are listed for one person. */
 export const MOST_LISTED = 200;
 
-/** The most characters that are kept of what a browser calls itself. */
+/** The longest user agent that is kept, in characters. */
 const MAX_AGENT = 255;
 
-/** The last use is written when the one that is stored is so old. */
+/** A use is recorded only if the recorded last use is older than this. */
 const USE_STEP_MS = 60_000;
 
 /**
- * Begins a sign-in. The token is returned this once and stored nowhere: 43 characters for a browser's cookie, the form of a
- * secret for a `profilectl`.
+ * Starts a sign-in. The token is returned only this once and never stored: 43 characters for a browser's cookie, the
+ * form of a secret for `profilectl`.
  */
 export function beginSignIn(
   { sessions, clock, random }: Omit<SignInDeps, 'db'>,
@@ -84,8 +87,8 @@ const byToken = keepQuery((tables) =>
 );
 
 /**
- * The sign-in of this kind that a token belongs to; null where there is none, where it was ended or its time is over, and where
- * the person is not the same any more: another address, an erased profile, a removed admin.
+ * The sign-in of this kind with this token; null if there is none, if it was ended or has expired, or if the person has
+ * changed: another address, an erased profile, a removed admin.
  */
 export function readSignIn<Kind extends SignInKind>(deps: SignInDeps, kind: Kind, token: string): SignIn<Kind> | null {
   const { db, sessions, clock } = deps;
@@ -93,14 +96,14 @@ export function readSignIn<Kind extends SignInKind>(deps: SignInDeps, kind: Kind
   const row = readSessions(sessions, (tables) => byToken(tables).get(at));
   if (row === undefined || !row.isAlive) return null;
   const signIn = signInOf(row);
-  // Read before it is compared with the sign-in: what the person then does is compared with this once more.
+  // Read before the sign-in is compared with the person: what the person then does is compared with this once more.
   const person = withShown(db, signIn.person);
   return isOfKind(signIn, kind) && isStillSigned(deps, signIn.signed) ? { ...signIn, person } : null;
 }
 
 /**
- * Notes that a sign-in was used now; called after the answer. Writes at most once a minute, and nothing while the clock is not
- * settled: with a time that lies ahead it would not be alive once the clock is right again.
+ * Records that a sign-in was used now; called after the response. Writes at most once a minute, and never while the
+ * clock is not settled: a sign-in with a use in the future would not be alive once the clock is right again.
  */
 export function noteUse({ sessions, clock }: SignInDeps, { id, kind, signed, lastUsedAtMs }: SignIn): void {
   const seenMs = clock.settledMs();
@@ -119,8 +122,8 @@ export function noteUse({ sessions, clock }: SignInDeps, { id, kind, signed, las
 }
 
 /**
- * Ends one of this person's sign-ins: a browser's by its id, a `profilectl`'s by its identifier. Returns whether it was alive:
- * one whose time was over before ended then.
+ * Ends one of this person's sign-ins: a browser's by its id, that of `profilectl` by its identifier. Returns whether it
+ * was alive, which an expired one was not.
  */
 export function endSignIn(deps: SignInDeps, signed: Signed, which: number | string): boolean {
   const isIt = typeof which === 'number' ? eq(signIns.id, which) : eq(signIns.identifier, which);
@@ -128,8 +131,8 @@ export function endSignIn(deps: SignInDeps, signed: Signed, which: number | stri
 }
 
 /**
- * Ends the `profilectl` whose token somebody gives back; does nothing for every other text. Also one that is not alive just now,
- * which could live again once the clock is put right.
+ * Ends the `profilectl` login with this token, for a log-out; ignores any other text. Also ends one that is not alive
+ * at the moment, because it could become so again once the clock is corrected.
  */
 export function endShownLogin(deps: SignInDeps, token: string): void {
   endFlushed(deps, sql`${eq(signIns.tokenHash, hashOf(token))} AND ${eq(signIns.kind, 'profilectl')}`);
@@ -142,8 +145,8 @@ function endFlushed({ sessions, clock }: SignInDeps, rows: SQL): number {
 }
 
 /**
- * Ends these sign-ins, inside a transaction of the caller, who flushes what is written. Returns how many of them, or of those that
- * are among `counted` too, were alive.
+ * Ends these sign-ins, inside the transaction of the caller, who flushes it to the disk. Returns how many of those that
+ * are also among `counted` were alive.
  */
 export function endSignIns(tables: Db, rows: SQL, nowMs: number, counted = rows): EndedSignIns {
   const alive = tables
@@ -158,9 +161,9 @@ export function endSignIns(tables: Db, rows: SQL, nowMs: number, counted = rows)
 }
 
 /**
- * The sign-ins of a kind of this person, {@link MOST_LISTED} at most: first those that nobody has ended, then those that were
- * ended in the last 30 days, each the newest first. Those of an earlier address, an erased profile or a removed admin are not
- * listed: they were perhaps another person's.
+ * This person's sign-ins of a kind, at most {@link MOST_LISTED}: first those that nobody has ended, then those that
+ * were ended in the last 30 days, each newest first. Those of an earlier address, an erased profile or a removed admin
+ * are not listed, since they may have been another person's.
  */
 export function listSignIns<Kind extends SignInKind>(
   { sessions, clock }: SignInDeps,
@@ -185,7 +188,7 @@ export function listSignIns<Kind extends SignInKind>(
   });
 }
 
-/** How many sign-ins of a kind are alive by their times. Throws `busy`, and `refused` where the file can't be read. */
+/** How many sign-ins of a kind are alive by their times. Throws `refused` if the file can't be read. */
 export function countSignIns(sessions: SessionsFile, kind: SignInKind, nowMs: number): number {
   const found = readSessions(sessions, (tables) =>
     tables

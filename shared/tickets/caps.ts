@@ -9,8 +9,8 @@ import { type Cap, purposesWith, rulesOf } from './purposes.ts';
 const COUNTED = { made: undefined, open: isNull(tickets.usedAt), spent: isNotNull(tickets.madeInto) };
 
 /**
- * Makes room for one more ticket of somebody: the oldest open ones give way where a person may have so many. Throws the refusal
- * of a cap that is reached. Inside a transaction of the caller, which is to end then.
+ * Makes room for one more of a person's tickets by removing their oldest open ones, if the number of these is limited.
+ * Throws the refusal of a cap that is reached. Runs inside the caller's transaction, which must then be rolled back.
  */
 export function makeRoom(tables: Db, purpose: Purpose, signed: Signed, nowMs: number): void {
   const { caps = [], mostOpen } = rulesOf(purpose);
@@ -38,7 +38,7 @@ export function makeRoom(tables: Db, purpose: Purpose, signed: Signed, nowMs: nu
   }
 }
 
-/** The purposes that are counted together with one, which is among them. */
+/** The purposes that are counted together with this one, including itself. */
 function sharing(purpose: Purpose): Purpose[] {
   const { together } = rulesOf(purpose);
   return together === undefined ? [purpose] : purposesWith((rules) => rules.together === together);

@@ -7,16 +7,19 @@ import { columnsOf, isTheirs, type Signed, signedOf, type WhoseColumns } from '.
 import { makeRoom } from './caps.ts';
 import { purposesWith, rulesOf } from './purposes.ts';
 
-// One-time secrets of all kinds: what somebody has who may do one thing once. Stored is only the SHA-256 of each. Functions work
-// inside a transaction of the caller on the sessions file, who has the time from within it.
+// Tickets: one-time secrets of all kinds, each of which allows its bearer one action, once. Only the SHA-256 of each is
+// stored. Functions run inside the caller's transaction on the sessions file; the caller reads the time within it.
 
 /**
- * What a ticket is found by: the SHA-256 of what the bearer has, and where a code belongs to it, `proof`, the SHA-256 of both
- * together. A guess is tried only against what is found.
+ * What a ticket is found by: the SHA-256 of the bearer's secret, and with a code also `proof`, the SHA-256 of both
+ * together. A guess is tried only against the tickets found.
  */
 export type TicketKey = { purpose: Purpose; foundBy: Buffer; proof?: Buffer };
 
-/** A ticket: whose it is, what it is for, until when it works (milliseconds since 1970), and the id of the sign-in that it became. */
+/**
+ * A ticket: its person, its subject, the time until which it works (milliseconds since 1970), and the id of the sign-in
+ * that it became.
+ */
 export type Ticket = { id: number; signed: Signed; about: string; untilMs: number; madeInto: number | null };
 
 const TICKET = {
@@ -32,8 +35,8 @@ const TICKET = {
 };
 
 /**
- * Makes a ticket for somebody. Returns until when it works, in milliseconds since 1970. Throws the refusals of its purpose's caps;
- * the transaction is to end then.
+ * Makes a ticket for a person. Returns the time until which it works, in milliseconds since 1970. Throws the refusals
+ * of its purpose's caps; the transaction must then be rolled back.
  */
 export function makeTicket(
   tables: Db,
@@ -51,25 +54,25 @@ export function makeTicket(
   return until;
 }
 
-/** The ticket that is found so and works, without using it; null where there is none. */
+/** Finds a working ticket without using it; null if there is none. */
 export function readTicket(tables: Db, key: TicketKey, nowMs: number): Ticket | null {
   return ticketOf(kept(tables).read.get({ proof: null, ...key, nowMs }));
 }
 
-/** The ticket that is found so, also where it was used or its time is over; null where there is none. */
+/** Finds a ticket, even a used or expired one; null if there is none. */
 export function findTicket(tables: Db, key: TicketKey): Ticket | null {
   return ticketOf(kept(tables).find.get({ proof: null, ...key }));
 }
 
-/** The newest ticket of somebody for a purpose that works; null where there is none. */
+/** A person's newest working ticket for a purpose; null if there is none. */
 export function readTicketOf(tables: Db, purpose: Purpose, signed: Signed, nowMs: number): Ticket | null {
   const isWanted = and(eq(tickets.purpose, purpose), isTheirs(tickets, signed), works(nowMs));
   return ticketOf(tables.select(TICKET).from(tickets).where(isWanted).orderBy(desc(tickets.id)).limit(1).get());
 }
 
 /**
- * Uses a ticket up and returns it: of several that try, one can. Where none that works is found so, spends a try of those that
- * are found without the proof, and returns null.
+ * Uses up a ticket and returns it; of several attempts at once, only one succeeds. If no working ticket matches, uses
+ * up one attempt of those that match without the proof, and returns null.
  */
 export function useTicket(tables: Db, key: TicketKey, nowMs: number): Ticket | null {
   const { keptMs = 0 } = rulesOf(key.purpose);
@@ -78,22 +81,22 @@ export function useTicket(tables: Db, key: TicketKey, nowMs: number): Ticket | n
   return used;
 }
 
-/** Spends a try of all tickets that are found by the same, whatever their proof. */
+/** Uses up one attempt of all tickets with the same `foundBy`, whatever their proof. */
 export function spendTry(tables: Db, { purpose, foundBy }: TicketKey): void {
   kept(tables).spendTry.run({ purpose, foundBy });
 }
 
-/** Stores which sign-in a ticket became. */
+/** Records which sign-in a ticket became. */
 export function noteMadeInto(tables: Db, { id }: Ticket, signInId: number): void {
   tables.update(tickets).set({ madeInto: signInId }).where(eq(tickets.id, id)).run();
 }
 
-/** Deletes the ticket that is found so. */
+/** Deletes the ticket with this key. */
 export function dropTicket(tables: Db, key: TicketKey): void {
   kept(tables).drop.run({ proof: null, ...key });
 }
 
-/** Deletes the tickets that would let somebody in and were not used, as far as they are among `whose`. */
+/** Deletes the unused tickets among `whose` that would give access. */
 export function endTickets(tables: Db, whose: SQL): void {
   const letIn = purposesWith(({ letsIn }) => letsIn === true);
   tables
@@ -102,19 +105,19 @@ export function endTickets(tables: Db, whose: SQL): void {
     .run();
 }
 
-/** Whether a ticket was not used, nor tried too often, and its time is not over. */
+/** Whether a ticket is unused, not tried too often, and not expired. */
 function works(nowMs: number | Placeholder): SQL | undefined {
   const hasTries = or(isNull(tickets.triesLeft), gt(tickets.triesLeft, 0));
   return and(isNull(tickets.usedAt), hasTries, isLive({ begunAt: tickets.madeAt, until: tickets.until }, nowMs));
 }
 
-/** The statements that every ask for a code runs, which strangers make. */
+/** The statements run at every request for a code, which strangers can make. */
 const kept = keepQuery((tables) => {
   const { placeholder } = sql;
   const isFoundBy = and(eq(tickets.purpose, placeholder('purpose')), eq(tickets.foundBy, placeholder('foundBy')));
   const proof = placeholder('proof');
   const isRight = and(isFoundBy, sql`(${proof} IS NULL OR ${tickets.proof} = ${proof})`);
-  // A ticket that has a proof is used by nobody who leaves it out.
+  // A ticket with a proof can't be used without it.
   const isProven = and(isFoundBy, sql`${tickets.proof} IS ${proof}`, works(placeholder('nowMs')));
   const keptUntil = sql`max(${tickets.keptUntil}, ${tickets.madeAt} + ${placeholder('keptMs')})`;
   const found = (isWanted: SQL | undefined) =>
