@@ -17,12 +17,15 @@ export type SchemaState = 'new' | 'older' | 'current';
  * the released ones.
  */
 export function schemaState(sqlite: Sqlite, path: string, migrations = MIGRATIONS): SchemaState {
-  // One statement reads both values from one snapshot: another process may be creating the tables.
-  const { id, tables } = sqlite
-    .query('SELECT (SELECT count(*) FROM sqlite_schema) AS tables, application_id AS id FROM pragma_application_id')
-    .get() as { id: number; tables: number };
+  // One statement reads all values from one snapshot: another process may be creating the tables.
+  const { id, tables, lists } = sqlite
+    .query(
+      `SELECT (SELECT count(*) FROM sqlite_schema) AS tables,
+        (SELECT count(*) FROM sqlite_schema WHERE name = 'migrations') AS lists, application_id AS id FROM pragma_application_id`,
+    )
+    .get() as { id: number; tables: number; lists: number };
   if (tables === 0 && id === 0) return 'new';
-  if (id !== APPLICATION_ID) throw fileRefusal(`${path} is not a Profile Lookup database.`);
+  if (id !== APPLICATION_ID || lists === 0) throw fileRefusal(`${path} is not a Profile Lookup database.`);
   const { applied, list, changed } = compareMigrations(sqlite, migrations);
   if (list === 'unreleased') throw unreleasedDatabase(path);
   if (applied > migrations.length) throw newerDatabase(path, applied, migrations.length);

@@ -90,8 +90,12 @@ describe('which databases are opened by whom', () => {
     const foreign = new Database(join(folder, 'foreign.db'));
     foreign.run('CREATE TABLE theirs (id INTEGER)');
     foreign.close();
+    const listless = new Database(join(folder, 'listless.db'));
+    listless.run('PRAGMA application_id = 0x504c4b31');
+    listless.run('CREATE TABLE profiles (id INTEGER)');
+    listless.close();
     writeFileSync(join(folder, 'text.db'), 'This is no database. '.repeat(100));
-    for (const name of ['foreign.db', 'text.db']) {
+    for (const name of ['foreign.db', 'listless.db', 'text.db']) {
       const before = readFileSync(join(folder, name));
       expect(() => openDatabase(join(folder, name), 'serve')).toThrow('not a Profile Lookup database');
       expect(readFileSync(join(folder, name)).equals(before)).toBe(true);
