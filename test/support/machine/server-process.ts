@@ -24,7 +24,7 @@ export type ServerProcessOptions = {
   listening?: RegExp;
 };
 
-const PATIENCE_MS = 10_000;
+const PATIENCE_MS = 20_000;
 
 /**
  * Starts `profilectl serve` on a port of the system's choice and waits until it has printed its address. Killed when the
