@@ -66,9 +66,10 @@ export function carryOutAll(
   const waiting = [...authorised];
   const mayBegin = () => !pages.isStopping && readAdminGeneration(access.db, name) === generation;
   const work = async (signal: AbortSignal) => {
-    for (let next = waiting.shift(); next !== undefined && mayBegin(); next = waiting.shift()) {
+    for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
       const { person, decision } = next;
       try {
+        if (!mayBegin()) return;
         await (await carryOut(pages, person, decision))(signal);
       } catch (cause) {
         const key = `Key ${decision.identifier}`;
