@@ -1,36 +1,36 @@
 import type { Shown } from './shown-version.ts';
 
-/** The kinds of actors, as they are stored beside what was done. */
+/** The kinds of actors, as stored with each action. */
 export const ACTOR_KINDS = ['operator', 'admin', 'owner', 'platform', 'service'] as const;
 
 export type ActorKind = (typeof ACTOR_KINDS)[number];
 
 /**
- * Somebody who asks for an operation (`shared/operations.ts`). `shown` is the state of what they were shown and have
- * confirmed (`shared/shown-version.ts`); the operation is refused for any other. `version` names what of it counts; all where it is
- * absent.
+ * The person who requests an operation (`shared/operations.ts`). `shown` is the version of what they were shown and
+ * have confirmed (`shared/shown-version.ts`); the operation is refused for any other. `version` names the facts that
+ * count; all if absent.
  */
 export type Person =
-  /** Whoever can open the database, on the box; the name is the operating system's user. */
+  /** Anybody who can open the database, on the server itself; the name is the operating system's user. */
   | { kind: 'operator'; name: string; shown?: Shown; version?: readonly string[] }
   /** `hasAsserted` is true only where the admin's passkey has just confirmed exactly this operation with this input. */
   | { kind: 'admin'; name: string; hasAsserted: boolean; shown?: Shown; version?: readonly string[] }
   /**
-   * The owner of one profile, by its id. The name is no person's: history stays when a profile is erased, so nothing in
-   * it may lead to its owner. `shown` is the state of the profile to which the sign-in is bound, `keyVersion` that of the key
-   * on the page on which they have confirmed the operation.
+   * The owner of one profile, by its id. The name is nobody's: history stays when a profile is erased, so nothing in it
+   * may identify its owner. `shown` is the version of the profile to which the sign-in is bound, `keyVersion` that of
+   * the key on the page where they confirmed the operation.
    */
   | { kind: 'owner'; name: 'owner'; profileId: number; shown?: Shown; keyVersion?: Shown; version?: readonly string[] }
   /** A backend with a token; the name is the token's. */
   | { kind: 'platform'; name: string; version?: readonly string[] };
 
-/** Who did something: a person, or the service itself where time has run out. The name is never an e-mail address. */
+/** Who did something: a person, or the service itself for what expires. The name is never an e-mail address. */
 export type Actor = Person | { kind: 'service'; name: 'system' };
 
-/** The service itself, for what no person does: ending a key whose time is over, filling a database with samples. */
+/** The service itself, for what no person does: expiring keys, filling a database with samples. */
 export const SERVICE: Actor = { kind: 'service', name: 'system' };
 
-/** An actor as far as it is stored: enough to be shown, not to act. */
+/** A stored actor: enough to be shown, not to act. */
 export type StoredActor = { kind: ActorKind; name: string };
 
 /**

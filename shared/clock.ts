@@ -8,7 +8,7 @@ export type Clocks = {
   monotonicMs: () => number;
 };
 
-/** The clocks, and what both of them together say about the time. */
+/** The clocks, and the time on which both agree. */
 export type Clock = Clocks & {
   /**
    * The wall clock's time if it has agreed with the monotonic clock for {@link SETTLE_MS}: since the start of this
@@ -19,7 +19,7 @@ export type Clock = Clocks & {
   settledMs: () => number | null;
 };
 
-/** How long both clocks must have agreed before the wall clock is believed. */
+/** How long both clocks must have agreed before the wall clock is trusted. */
 export const SETTLE_MS = 600_000;
 
 /** How far the clocks may differ without a jump: the second of a leap second, and a rate that differs by 0.05 %. */
@@ -28,7 +28,8 @@ const MOST_DRIFT = 0.0005;
 
 /** Adds {@link Clock.settledMs} to two clocks; they are compared whenever that is called, and from now on. */
 export function withSettledTime({ nowMs, monotonicMs }: Clocks): Clock {
-  // What both clocks said at a moment of agreement. It is renewed now and then, since their small differences add up.
+  // The readings of both clocks at a moment of agreement. They are renewed now and then, since small differences add
+  // up.
   let agreed = { wallMs: nowMs(), steadyMs: monotonicMs() };
   let agreedSinceMs = agreed.steadyMs;
   return {

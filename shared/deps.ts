@@ -5,17 +5,17 @@ import type { Mailer } from './mail/mail.ts';
 import { type Random, systemRandom } from './random.ts';
 
 /**
- * What the functions of `shared/` need from outside. The server or a command builds it once and passes it down; tests
- * replace the clock, the randomness and the lease.
+ * External dependencies of the functions in `shared/`. The server or a command builds them once and passes them down;
+ * tests replace the clock, the randomness and the lease.
  */
 export type Deps = {
   db: Db;
   clock: Clock;
   random: Random;
-  /** Loads the mailer when a mail is really sent; null if `MAIL_URL` is unset. */
+  /** Loads the mailer when a mail is to be sent; null if `MAIL_URL` is unset. */
   mailer: () => Promise<Mailer | null>;
   config: Config;
-  /** How long an approval attempt keeps other attempts away, in milliseconds. */
+  /** How long an approval attempt excludes others, in milliseconds. */
   approvalLeaseMs: number;
 };
 

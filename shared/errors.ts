@@ -1,7 +1,7 @@
 import type { ErrorDetails, Refusal } from './refusal.ts';
 import { REFUSALS } from './refusals.ts';
 
-/** The name of a refusal: programs see it as `X-Error-Code`. */
+/** The code of a refusal, which clients see as `X-Error-Code`. */
 export type ErrorCode = keyof typeof REFUSALS;
 
 type CodesWith<Column extends keyof Refusal> = {
@@ -11,22 +11,22 @@ type CodesWith<Column extends keyof Refusal> = {
 /** The codes that clients of `/api` can meet; the OpenAPI document describes each of them. */
 export type DocumentedCode = CodesWith<'remedy'>;
 
-/** The same as a list. */
+/** {@link DocumentedCode} as a list. */
 export const DOCUMENTED_CODES = (Object.keys(REFUSALS) as ErrorCode[]).filter(
   (code) => 'remedy' in REFUSALS[code],
 ) as DocumentedCode[];
 
-/** Everything that is known of a code. */
+/** The description of a code. */
 export function refusalOf(code: ErrorCode): Refusal {
   return REFUSALS[code];
 }
 
-/** The exit code with which `profilectl` ends where it is refused with this code. */
+/** `profilectl`'s exit code for a refusal with this code. */
 export function exitCodeOf(code: ErrorCode): number {
   return refusalOf(code).exitCode ?? 1;
 }
 
-/** The one error class. `message` is a whole sentence for a person: what is wrong and, where it helps, what to do. */
+/** The only error class. `message` is a whole sentence for a person: what is wrong and, if that helps, what to do. */
 export class AppError extends Error {
   readonly code: ErrorCode;
   readonly details: ErrorDetails;
@@ -42,12 +42,14 @@ export class AppError extends Error {
   }
 }
 
-/** The refusal of a sentence that tells of a file, a folder or a disk of this machine; `cause` is the fault behind it. */
+/** A refusal whose sentence is about a file, a folder or a disk of this machine; `cause` is the original error. */
 export function fileRefusal(sentence: string, cause?: unknown): AppError {
   return new AppError('refused', sentence, { isForOperator: true, cause });
 }
 
-/** Whether only the operator may read the sentence of a refusal: it tells of a file, or of a fault that has another cause. */
+/**
+ * Whether only the operator may read a refusal's sentence, because it is about a file or an error with another cause.
+ */
 export function isForOperator({ details }: AppError): boolean {
   return details.isForOperator ?? details.cause !== undefined;
 }

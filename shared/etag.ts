@@ -1,4 +1,7 @@
-/** Bun 1.4.5 takes 32 bits of a seed. Other seeds give other tags, with which each client fetches everything once more. */
+/**
+ * Bun 1.4.5 uses 32 bits of a seed. Other seeds would change every tag, and each client would fetch everything once
+ * more.
+ */
 const SEEDS = [0x706c6b31n, 0x9e3779b9n] as const;
 
 /**

@@ -1,8 +1,8 @@
 import { type Stats, statSync } from 'node:fs';
 
 /**
- * A sentence where a file or folder may be read or written by others than its owner; null where it may not, is not
- * there, or can't be looked at. A file of root's that this user's group may read is meant for this user, so it is not named.
+ * A sentence if others than its owner may read or write a file or folder; null if not, if it is missing, or if it can't
+ * be inspected. A file of root's that this user's group may read is meant for this user, so it is not reported.
  */
 export function looseMode(path: string): string | null {
   const stat = statOf(path);
@@ -12,7 +12,7 @@ export function looseMode(path: string): string | null {
   return `${path} can be read by other users of this machine (mode ${mode}); chmod ${wanted} it.`;
 }
 
-/** Null also where a path can't be one, or leads through what is no folder or may not be passed. */
+/** Also null for an invalid or inaccessible path. */
 function statOf(path: string): Stats | null {
   try {
     return statSync(path);

@@ -5,9 +5,9 @@ const FIRST_MS = Date.parse('0001-01-01T00:00:00.000Z');
 const LAST_MS = Date.parse('9999-12-31T23:59:59.999Z');
 
 /**
- * Milliseconds since 1970 of an ISO 8601 time with date, time and zone (`Z`, `+02:00`, `+0200`), seconds and fractions
- * being optional and what is finer than a millisecond cut off. Null for anything else: no zone, a day that the calendar
- * lacks, 24:00, a leap second, a year outside 0001 to 9999.
+ * Parses an ISO 8601 time with date, time and zone (`Z`, `+02:00`, `+0200`) to milliseconds since 1970. Seconds and
+ * fractions are optional; digits beyond milliseconds are truncated. Null for anything else: no zone, a day that the
+ * calendar lacks, 24:00, a leap second, a year outside 0001 to 9999.
  */
 export function parseIsoTime(text: string): number | null {
   const match = ISO_TIME.exec(text);
@@ -18,7 +18,7 @@ export function parseIsoTime(text: string): number | null {
   if (hour > 23 || minute > 59 || second > 59 || zoneHour > 23 || zoneMinute > 59) return null;
 
   const date = new Date(0);
-  // Date.UTC takes the years 0 to 99 for 1900 to 1999.
+  // Date.UTC maps the years 0 to 99 to 1900 to 1999.
   date.setUTCFullYear(part(1), month - 1, day);
   if (date.getUTCMonth() !== month - 1 || date.getUTCDate() !== day) return null;
   date.setUTCHours(hour, minute, second, Number((match[7] ?? '').padEnd(3, '0').slice(0, 3)));

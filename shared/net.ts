@@ -5,17 +5,20 @@ export function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '::1' || /^127(\.\d{1,3}){3}$/.test(host);
 }
 
-/** A host as it stands in a URL, without the brackets of an IPv6 address. */
+/** A host from a URL, without the brackets of an IPv6 address. */
 export function bareHost(hostname: string): string {
   return hostname.replace(/^\[|\]$/g, '');
 }
 
-/** The network of so many bits that an IPv6 address belongs to; an IPv4 address, or a text that is no address, as it is. */
+/**
+ * The network of an IPv6 address, with a prefix of `bits`; an IPv4 address, or a text that is not an address, is
+ * returned as it is.
+ */
 export function networkOf(address: string, bits: 48 | 64): string {
   if (!isIPv6(address)) return address;
   const [head = '', tail] = address.split('::');
   const before = head === '' ? [] : head.split(':');
-  // An IPv4 address at the end (`::1.2.3.4`) stands for two groups.
+  // A trailing IPv4 address (`::1.2.3.4`) stands for two groups.
   const after = (tail ?? '').split(':').filter((group) => group !== '');
   const afterLength = after.reduce((length, group) => length + (group.includes('.') ? 2 : 1), 0);
   const zeros = tail === undefined ? 0 : 8 - before.length - afterLength;

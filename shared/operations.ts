@@ -17,31 +17,32 @@ import { list, nextPending, queue, queuePlace, show, usage } from './operations/
 import { edit, request, withdraw } from './operations/owners.ts';
 import { approve, reject } from './operations/requests.ts';
 
-/** The table: every operation on keys, who may do it, what it needs, what is said of it and what it does. */
+/** The table of all operations on keys: who may perform each, its input, its texts and its effect. */
 export const OPERATIONS = {
   ...{ request, list, queue, queuePlace, nextPending, show, usage, edit, withdraw },
   ...{ approve, reject, change, suspend, resume, revoke },
 };
 
-/** All of them, for doors that are loops over the table. */
+/** All operations, for doors that loop over the table. */
 export const ALL_OPERATIONS: readonly AnyOperation[] = Object.values<AnyOperation>(OPERATIONS);
 
-/** Those that admins decide on the page of the key, each by an assertion. */
+/** The operations that admins decide on the page of the key, each with an assertion. */
 export const DECISIONS: readonly AnyOperation[] = ALL_OPERATIONS.filter(({ doors }) => doors.page === 'decision');
 
-/** Those of them that are about requests, which the queue offers too. */
+/** The decisions on requests, which the queue offers too. */
 export const REQUEST_DECISIONS: readonly AnyOperation[] = DECISIONS.filter(({ from }) => from?.includes('pending'));
 
-/** Those that owners do from the page of a key of theirs, each with its page. */
+/** The operations that owners perform from the page of one of their keys, each with its page. */
 export const OWNERS_ACTIONS: readonly (readonly [AnyOperation, OwnerPage])[] = ALL_OPERATIONS.flatMap((operation) =>
   operation.doors.ownerPage === undefined ? [] : [[operation, operation.doors.ownerPage] as const],
 );
 
 /**
- * Lets a person do something. Checked in this order: may this kind of person do it at all (`forbidden`, whatever the
- * input is about); do they see this key or profile (`not_found`, with the sentence for one that does not exist); is the
- * input as it must be (`usage`); then the operation's own rules. An approval is only begun: who calls this has to `finish` it.
- * Mails are only stored, as the {@link Outcome} says: a running server sends them, unless who calls this does.
+ * Performs an operation for a person. Checked in this order: whether this kind of person may do it at all (`forbidden`,
+ * whatever the input); whether they can see this key or profile (`not_found`, with the sentence for one that does not
+ * exist); whether the input is valid (`usage`); then the operation's own rules. An approval is only started: the caller
+ * has to `finish` it. Mails are only stored, as the {@link Outcome} says: a running server sends them, unless the
+ * caller does.
  */
 export async function perform<Input extends object, Output>(
   deps: Deps,

@@ -5,7 +5,10 @@ import { admins } from '../db/schema/people.ts';
 import { listPasskeys } from '../passkeys/passkeys.ts';
 import { type Facts, refuseOtherVersion, type Shown, versionOf } from '../shown-version.ts';
 
-/** What an operator is shown of an admin: who it is (another one may get the name), and with how many passkeys. */
+/**
+ * The facts that an operator is shown of an admin: their identity (another admin may get the name), and how many
+ * passkeys they have.
+ */
 function factsOfAdmin(db: Db | Tx, name: string): Facts {
   const admin = db.select().from(admins).where(eq(admins.name, name)).get();
   if (admin === undefined) return { admin: [null, 'the admin was removed'] };
@@ -16,12 +19,12 @@ function factsOfAdmin(db: Db | Tx, name: string): Facts {
   };
 }
 
-/** The state of the admin of this name, as it is stored. */
+/** The stored version of the admin of this name. */
 export function shownAdmin(db: Db | Tx, name: string): Shown {
   return versionOf(factsOfAdmin(db, name));
 }
 
-/** Throws `changed_since` where the admin is not any more as an operator was shown. */
+/** Throws `changed_since` if the admin is no longer as the operator was shown. */
 export function refuseUnlikeAdmin(tx: Tx, name: string, by: Actor): void {
   if (by.kind === 'operator') refuseOtherVersion(by.shown, `Admin ${name}`, () => factsOfAdmin(tx, name));
 }

@@ -14,8 +14,8 @@ import { foldName, nameFault } from '../profiles/name.ts';
 import type { Access } from '../sessions-file/access.ts';
 import { refuseUnlikeAdmin } from './admin-version.ts';
 
-// Admins of the Developer Platform, as the operator makes and ends them. Functions throw `busy` where a lock is held for too
-// long, and `refused` with a sentence where something can't be done.
+// Admins of the Developer Platform, whom the operator adds and removes. Functions throw `refused` with a sentence if
+// something can't be done.
 
 /** A passkey as operators and its owner see it; times are ISO 8601 in UTC. */
 export type PasskeyView = {
@@ -24,7 +24,7 @@ export type PasskeyView = {
   registeredAt: string;
   /** The client's address. */
   registeredFrom: string;
-  /** What the browser called itself. */
+  /** The browser's user agent. */
   registeredBy: string;
   confirmedAt: string | null;
   lastUsedAt: string | null;
@@ -33,17 +33,17 @@ export type PasskeyView = {
 /** An admin as operators see it. */
 export type AdminView = {
   name: string;
-  /** `confirmed` with at least one confirmed passkey; `to be confirmed` with one that waits for it, and no other. */
+  /** `confirmed` with at least one confirmed passkey; `to be confirmed` with only one that waits for confirmation. */
   state: 'confirmed' | 'to be confirmed' | 'invited' | 'without passkey';
   addedAt: string;
-  /** Until when an address works that was printed and not used. */
+  /** The time until which the admin's unused invitation works; null without one. */
   invitedUntil: string | null;
   passkeys: PasskeyView[];
 };
 
 /**
- * Adds an admin and makes the address where a passkey is registered. Throws `usage` for a name that can't be one, and
- * `refused` where one of the same name is there, and where browsers make no passkeys for PUBLIC_URL.
+ * Adds an admin and makes the address for registering a passkey. Throws `usage` for an invalid name, and `refused` if
+ * the name is in use, or if browsers support no passkeys for PUBLIC_URL.
  */
 export function addAdmin(access: Access, name: string, by: Actor): Invitation {
   relyingPartyOf(access.config.publicUrl);
@@ -51,7 +51,7 @@ export function addAdmin(access: Access, name: string, by: Actor): Invitation {
   if (fault !== null) throw new AppError('usage', `The name of an admin ${fault}.`);
   if (lookUp(access.db, name) !== undefined) throw alreadyThere(name);
   const generation = newGeneration(access.random);
-  // First the address: without the admin it is worth nothing.
+  // The address comes first: without the admin it is useless.
   const invitation = invite(access, name, generation);
   write(access.db, (tx) => {
     if (lookUp(tx, name) !== undefined) throw alreadyThere(name);
@@ -66,9 +66,9 @@ export function addAdmin(access: Access, name: string, by: Actor): Invitation {
 }
 
 /**
- * Ends an admin's sessions, tokens and older addresses, and the passkeys unless they are kept (one that was never
- * confirmed is not), and makes a new address. Returns how many passkeys ended. Throws `changed_since` where the admin is not
- * as `by` was shown.
+ * Ends an admin's sessions, tokens and older addresses, removes their passkeys unless these are kept (an unconfirmed
+ * one never is), and makes a new address. Returns how many passkeys were removed. Throws `changed_since` if the admin
+ * is no longer as `by` was shown.
  */
 export function inviteAdmin(
   access: Access,
@@ -94,7 +94,10 @@ export function inviteAdmin(
   return { ...invitation, endedPasskeys };
 }
 
-/** Removes an admin with passkeys, sessions and addresses. Returns how many passkeys ended. Throws `changed_since` as above. */
+/**
+ * Removes an admin with passkeys, sessions and addresses. Returns how many passkeys were removed. Throws
+ * `changed_since` as above.
+ */
 export function removeAdmin(access: Access, name: string, by: Actor): { endedPasskeys: number } {
   const { name: stored } = findAdmin(access.db, name);
   return write(access.db, (tx) => {
@@ -109,7 +112,9 @@ export function removeAdmin(access: Access, name: string, by: Actor): { endedPas
   });
 }
 
-/** The passkey of this admin that waits to be confirmed. Throws `refused` where none does, saying what comes first. */
+/**
+ * The passkey of this admin that waits for confirmation. Throws `refused` if there is none, saying what to do first.
+ */
 export function unconfirmedPasskey(access: Access, name: string): { name: string; passkey: PasskeyView } {
   const admin = findAdmin(access.db, name);
   const passkey = listPasskeys(access.db, admin.name).find(({ confirmedAt }) => confirmedAt === null);
@@ -138,7 +143,7 @@ export function listAdmins(access: Access): AdminView[] {
   });
 }
 
-/** The admin that a name leads to, however it is spelled. Throws `refused`. */
+/** The admin with this name, in any spelling. Throws `refused`. */
 export function findAdmin(db: Db | Tx, name: string): Admin {
   const found = lookUp(db, name);
   if (found === undefined) throw new AppError('refused', `There is no admin ${name}.`);

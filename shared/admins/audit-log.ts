@@ -5,31 +5,31 @@ import { eventsOf, type LogKind } from './log-kinds.ts';
 import { keyRows, type LogFilter, type LogRow, peopleRows, serviceRows } from './log-rows.ts';
 import { logSentence, writtenText } from './log-text.ts';
 
-/** Something that somebody did. */
+/** One action in the log. */
 export type LogEntry = {
   /** Milliseconds since 1970. */
   atMs: number;
-  /** Who did it, as admins and operators are shown it: `ada (on the box)`, `admin Grace`, `owner`. */
+  /** Who did it, as admins and operators see it: `ada (on the box)`, `admin Grace`, `owner`. */
   by: string;
   kind: LogKind;
-  /** That of the key or the backend's token; null of everything else. */
+  /** The identifier of the key or the backend's token; null for anything else. */
   identifier: string | null;
-  /** The UID of the profile that it is about; null where there is none, or it is not known any more. */
+  /** The UID of the profile concerned; null if there is none, or it is no longer known. */
   profile: number | null;
   /** What was done, as a sentence after the name: `Approved key k7Qm2XaB`. */
   text: string;
-  /** What people wrote about it, such as a reason; the caller has to escape it. Empty where they wrote nothing. */
+  /** What people wrote about it, such as a reason; the caller has to escape it. Empty if nothing. */
   written: string;
-  /** Names this place in the log, for {@link listLog}'s `before`: what follows there was done before this entry. */
+  /** The cursor for {@link listLog}'s `before`, which continues with the entries older than this one. */
   cursor: string;
 };
 
-/** The tables that entries come from; of those of one millisecond, the first table's come first. */
+/** The tables that entries come from; within a millisecond, those of the first table come first. */
 const TABLES = ['service', 'people', 'keys'] as const;
 
 type Table = (typeof TABLES)[number];
 
-/** The last entry of each of {@link TABLES} that came before, by its id. */
+/** A cursor: the id of the last entry read from each of {@link TABLES}. */
 const CURSOR = /^(\d{1,16})-(\d{1,16})-(\d{1,16})$/;
 
 /** Whether a text can be the cursor of an entry. */
@@ -38,9 +38,9 @@ export function isCursor(text: string): boolean {
 }
 
 /**
- * What people did with keys, admins, tokens, bans, erasures and restores, newest first: at most `limit` entries. Each table is
- * read backwards from a place in it, as far as needed, so that a page costs the same however long they are; a filter that few
- * entries pass reads more. Throws `busy`.
+ * Lists what people did with keys, admins, tokens, bans, erasures and restores, newest first: at most `limit` entries.
+ * Each table is read backwards from the cursor, as far as needed, so that a page costs the same however long the tables
+ * are, unless few entries pass the filter.
  */
 export function listLog(db: Db, limit: number, filter: LogFilter = {}): LogEntry[] {
   const last = lastOf(filter.before ?? null);
@@ -50,7 +50,7 @@ export function listLog(db: Db, limit: number, filter: LogFilter = {}): LogEntry
     people: peopleRows(db, { filter, events, limit, before: last.people }),
     keys: keyRows(db, { filter, events, limit, before: last.keys }),
   }));
-  // What a table has come by since the first page was read is newer than the place where that page ends.
+  // Rows added since the first page was read are newer than that page's cursor.
   for (const table of TABLES) last[table] = (rows[table][0]?.id ?? -1) + 1;
   const entries: LogEntry[] = [];
   while (entries.length < limit) {

@@ -1,10 +1,10 @@
 import type { KeyEventName } from '../db/key-columns.ts';
 import type { PeopleEventName, ServiceEventName } from '../db/people-columns.ts';
 
-// The kinds of entries in the log of what people did. What the service does by itself, and what becomes of mails, is in the
+// The kinds of entries in the log of what people did. The service's own actions, and the results of mails, are in the
 // histories of keys.
 
-/** The event that each kind of entry about a key tells of. */
+/** The event behind each kind of entry about a key. */
 const KEYS = {
   'key-requested': 'requested',
   'key-edited': 'edited',
@@ -41,10 +41,10 @@ const RESTORES = { 'database-restored': 'restored' } as const satisfies ServiceK
 
 type ServiceKinds = Record<string, ServiceEventName>;
 
-/** The kinds by what they are about: the words that a filter may name instead of the kinds themselves. */
+/** The kinds by subject: a filter may name these groups instead of the kinds themselves. */
 const GROUPS = { keys: KEYS, admins: ADMINS, tokens: TOKENS, bans: BANS, erasures: ERASURES, restores: RESTORES };
 
-/** What an entry tells of, as `profilectl log --json` prints it. */
+/** The kind of an entry, as `profilectl log --json` prints it. */
 export type LogKind =
   | keyof typeof KEYS
   | keyof typeof ADMINS
@@ -56,7 +56,7 @@ export type LogKind =
 /** One of the groups of kinds. */
 export type LogGroup = keyof typeof GROUPS;
 
-/** Each group with its kinds, in the order in which people are shown them. */
+/** Each group with its kinds, in display order. */
 export const LOG_GROUPS = Object.entries(GROUPS).map(([group, kinds]) => ({
   group: group as LogGroup,
   kinds: Object.keys(kinds) as LogKind[],
@@ -67,7 +67,7 @@ export function isLogKind(text: string): text is LogKind | LogGroup {
   return LOG_GROUPS.some(({ group, kinds }) => group === text || kinds.some((kind) => kind === text));
 }
 
-/** The events of each table that a list of groups and kinds asks for; all of them where the list is absent. */
+/** The events of each table that a list of groups and kinds selects; all of them without a list. */
 export type AskedEvents = {
   keys: KeyEventName[];
   admins: PeopleEventName[];
@@ -75,7 +75,7 @@ export type AskedEvents = {
   service: ServiceEventName[];
 };
 
-/** Finds out which events to read. */
+/** Determines which events to read. */
 export function eventsOf(asked?: readonly (LogKind | LogGroup)[]): AskedEvents {
   const isAsked = (group: LogGroup, kind: string) =>
     asked === undefined || asked.some((one) => one === group || one === kind);
@@ -89,7 +89,7 @@ export function eventsOf(asked?: readonly (LogKind | LogGroup)[]): AskedEvents {
   };
 }
 
-/** The kind of an entry that tells of an event of one of the tables. */
+/** The kind of the entry for an event of one of the tables. */
 export function kindOf(table: keyof AskedEvents, event: string): LogKind {
   const kinds = table === 'service' ? { ...BANS, ...ERASURES, ...RESTORES } : GROUPS[table];
   const found = Object.entries(kinds).find(([, one]) => one === event);

@@ -9,21 +9,21 @@ import { type AskedEvents, kindOf, type LogGroup, type LogKind } from './log-kin
 
 // The three tables that the log is made of (audit-log.ts), each read backwards.
 
-/** Which entries to list; all where nothing is given. */
+/** Which entries to list; all by default. */
 export type LogFilter = {
-  /** Since when, and before when; milliseconds since 1970. */
+  /** The earliest time, and the time before which they were made; milliseconds since 1970. */
   sinceMs?: number;
   untilMs?: number;
-  /** Whose: a name, one as the log shows it, or a kind of actor such as `owner`. In any letter case. */
+  /** Whose entries: a name, a name as the log shows it, or a kind of actor such as `owner`. Case-insensitive. */
   by?: string;
   kinds?: readonly (LogKind | LogGroup)[];
-  /** Only what was done with the key of this identifier. */
+  /** Only actions on the key with this identifier. */
   key?: string;
-  /** The cursor of an entry: only what follows it. */
+  /** The cursor of an entry: only entries after it in the list. */
   before?: string | null;
 };
 
-/** An entry as it is stored; its id counts up in the order in which entries are stored. */
+/** A stored entry; ids ascend in the order of storing. */
 export type LogRow = {
   id: number;
   at: number;
@@ -36,10 +36,10 @@ export type LogRow = {
   detail: (KeyEventDetail & PeopleEventDetail) | null;
 };
 
-/** What to read of a table: at most so many entries, those before an id. */
+/** What to read from a table: at most `limit` entries with ids below `before`. */
 export type Reading = { filter: LogFilter; events: AskedEvents; limit: number; before: number };
 
-/** The columns that each of the tables has. */
+/** The columns common to the tables. */
 type Columns = Pick<typeof keyEvents, 'id' | 'at' | 'by' | 'byKind'>;
 
 function isAsked(table: Columns | typeof peopleEvents | typeof serviceEvents, { filter, before }: Reading): SQL[] {
@@ -52,7 +52,7 @@ function isAsked(table: Columns | typeof peopleEvents | typeof serviceEvents, { 
   ];
 }
 
-/** Whether it was done by whom a text means. */
+/** A condition for entries by the actor that a text names. */
 function isBy(table: Columns | typeof peopleEvents | typeof serviceEvents, text: string): SQL {
   const [, onBox] = /^(.+) \(on the box\)$/i.exec(text) ?? [];
   const [, kind, name] = onBox === undefined ? (/^(admin|platform) (.+)$/i.exec(text) ?? []) : ['', 'operator', onBox];
@@ -65,7 +65,7 @@ function isBy(table: Columns | typeof peopleEvents | typeof serviceEvents, text:
   return or(isNamed(text), isKind(text), asShown) ?? isNamed(text);
 }
 
-/** What was done with keys. Throws SQLite's errors. */
+/** Actions on keys. Throws SQLite's errors. */
 export function keyRows(db: Db, reading: Reading): LogRow[] {
   const { events, filter, limit } = reading;
   if (events.keys.length === 0) return [];
@@ -87,7 +87,7 @@ export function keyRows(db: Db, reading: Reading): LogRow[] {
     }));
 }
 
-/** What was done with admins and tokens of backends. Throws SQLite's errors. */
+/** Actions on admins and tokens of backends. Throws SQLite's errors. */
 export function peopleRows(db: Db, reading: Reading): LogRow[] {
   const { events, filter, limit } = reading;
   const isOf = (kind: 'admin' | 'platform', names: AskedEvents['admins']) =>
@@ -125,7 +125,7 @@ export function serviceRows(db: Db, reading: Reading): LogRow[] {
     });
 }
 
-/** The profile that was erased at a time, as long as that is kept (40 days); null where it is not, or there are several. */
+/** The profile that was erased at a time, while that is kept (40 days); null if unknown, or if there are several. */
 function erasedAt(db: Db, atMs: number): number | null {
   const rows = db
     .select({ id: erasedProfiles.id })

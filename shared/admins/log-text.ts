@@ -3,14 +3,14 @@ import type { PeopleEventDetail } from '../db/schema/people.ts';
 import { changesText } from '../keys/history-text.ts';
 import type { LogKind } from './log-kinds.ts';
 
-/** What the sentence of an entry is made of. */
+/** The parts of an entry's sentence. */
 export type LoggedEvent = {
   kind: LogKind;
-  /** The key's identifier, the name of the admin or backend; empty of what has neither. */
+  /** The key's identifier, or the name of the admin or backend; empty if there is neither. */
   name: string;
-  /** The UID of the profile; null where it is not known any more. */
+  /** The UID of the profile; null if no longer known. */
   profile: number | null;
-  /** How many profiles were erased; 1 of everything else. */
+  /** How many profiles were erased; 1 for anything else. */
   count: number;
   detail: (KeyEventDetail & PeopleEventDetail) | null;
 };
@@ -49,12 +49,15 @@ const SENTENCES: Record<LogKind, Sentence> = {
   'database-restored': () => 'Restored the database from a backup',
 };
 
-/** What somebody did, as a sentence after their name, without a full stop. No text that people wrote is in it but names of admins and backends. */
+/**
+ * What somebody did, as a sentence to follow their name, without a full stop. The only text from people in it is names
+ * of admins and backends.
+ */
 export function logSentence(told: LoggedEvent): string {
   return SENTENCES[told.kind](told);
 }
 
-/** What people wrote about it: a reason, a key's names before and after, a passkey's name; empty where they wrote nothing. */
+/** What people wrote about it: a reason, a key's names before and after, a passkey's name; empty if nothing. */
 export function writtenText({ detail }: Pick<LoggedEvent, 'detail'>): string {
   if (detail?.nameAfter !== undefined) return `“${detail.nameBefore}” → “${detail.nameAfter}”`;
   return detail?.reason ?? detail?.passkey ?? '';

@@ -8,8 +8,8 @@ import { write } from '../db/write.ts';
 import { addPeopleEvent } from '../passkeys/people-log.ts';
 
 /**
- * Who is in a backup and not in the database that it replaces: admins, passkeys of admins who are in both, and tokens of
- * platforms. They may have been removed since the backup was made.
+ * People in a backup who are missing from the database that it replaces: admins, passkeys of admins who are in both,
+ * and backends' tokens. They may have been removed since the backup was made.
  */
 export type RestoredPeople = {
   admins: string[];
@@ -17,16 +17,16 @@ export type RestoredPeople = {
   tokens: { name: string; identifier: string }[];
 };
 
-/** Whether they are put in, and who decides that, at which time. */
+/** Whether these people are added, who decides that, and when. */
 export type PeopleDecision = { isPutIn: boolean; by: Actor; atMs: number };
 
-/** The people of a database, by the bytes that their passkeys and tokens are known by, in hexadecimal. */
+/** The people of a database, by the bytes that identify their passkeys and tokens, in hexadecimal. */
 export type KnownPeople = { admins: ReadonlySet<string>; passkeys: ReadonlySet<string>; tokens: ReadonlySet<string> };
 
 /** Nobody: the people of a database that is missing or damaged. */
 export const NOBODY: KnownPeople = { admins: new Set(), passkeys: new Set(), tokens: new Set() };
 
-/** Reads who is in a database. Throws what SQLite throws. */
+/** Reads the people of a database. Throws SQLite's errors. */
 export function readPeople(sqlite: Sqlite): KnownPeople {
   if (!hasTable(sqlite, 'platform_tokens')) return NOBODY;
   const db = withTables({ $client: sqlite });
@@ -39,8 +39,8 @@ export function readPeople(sqlite: Sqlite): KnownPeople {
 }
 
 /**
- * Finds those people in the copy of a backup, before it takes the place of the database, which has the people `known`.
- * Takes them out of the copy unless they are put in. Either is written to the log in the copy. Throws what SQLite throws.
+ * Finds those people in the copy of a backup, before it replaces the database, whose people are `known`. Removes them
+ * from the copy unless they are to be added. Either is logged in the copy. Throws SQLite's errors.
  */
 export function settlePeople(copy: Sqlite, known: KnownPeople, decision: PeopleDecision): RestoredPeople {
   const found: RestoredPeople = { admins: [], passkeys: [], tokens: [] };
@@ -63,7 +63,7 @@ export function settlePeople(copy: Sqlite, known: KnownPeople, decision: PeopleD
       addPeopleEvent(tx, { atMs, by, event, kind: 'admin', name });
     }
     for (const { id, adminId, name } of newPasskeys) {
-      // Those of an admin who is not known either went with him.
+      // The passkeys of an unknown admin were removed together with the admin.
       if (newAdmins.some((one) => one.id === adminId)) continue;
       const admin = rows.find((one) => one.id === adminId)?.name ?? '';
       found.passkeys.push({ admin, name });
@@ -78,7 +78,7 @@ function eventOf({ isPutIn }: PeopleDecision): 'put in by a restore' | 'left out
   return isPutIn ? 'put in by a restore' : 'left out of a restore';
 }
 
-/** Does the same for tokens of platforms. */
+/** Does the same for backends' tokens. */
 function settleTokens(db: Db, known: KnownPeople, decision: PeopleDecision, found: RestoredPeople): void {
   const rows = db.select().from(platformTokens).orderBy(platformTokens.addedAt).all();
   const newTokens = rows.filter(({ tokenHash }) => !known.tokens.has(tokenHash.toString('hex')));

@@ -4,19 +4,19 @@ import { voidingChange } from '../keys/life/profile-change.ts';
 import { showKey } from '../keys/view.ts';
 import type { Attempt } from './attempt.ts';
 
-// How an approval ends that has not made its key Active, in sentences for the admin. Somebody else may have decided on the
-// key by then, so each says how it stands.
+// The sentences for the admin at the end of an approval that did not make its key Active. Somebody else may have
+// decided on the key by then, so each says what state it is in.
 
-/** How a key stands when one of its approvals has ended. */
+/** The state of a key when one of its approvals has ended. */
 type Standing = { identifier: string; state: KeyState };
 
-/** How an approval ends whose mail was not accepted; `reason` is a sentence of ours or of the mail server. */
+/** The sentence if the mail was not accepted; `reason` is a sentence of ours or of the mail server. */
 export function refusedText(key: Standing, reason: string): string {
   const { identifier, state } = key;
   return `${reason} ${state === 'pending' ? `Key ${identifier} is pending as before.` : decidedText(key)}`.trimStart();
 }
 
-/** How an approval ends of whose mail nobody knows whether it arrives. */
+/** The sentence if nobody knows whether the mail arrives. */
 export function notConfirmedText(key: Standing, reason: string): string {
   const { identifier, state } = key;
   const never = 'the secret in that mail, if it arrives, will never work.';
@@ -31,7 +31,7 @@ function decidedText({ identifier, state }: Standing): string {
   return `Key ${identifier} is ${state} by now: "profilectl keys show ${identifier}" says how.`;
 }
 
-/** How a key stands now; as it must be, pending, where the database can't be read. */
+/** The present state of a key; pending, as it must be, if the database can't be read. */
 export function standingOf(deps: Deps, identifier: string): Standing {
   try {
     return showKey(deps, identifier);
@@ -40,7 +40,7 @@ export function standingOf(deps: Deps, identifier: string): Standing {
   }
 }
 
-/** Who or what made an attempt void, as the rest of a sentence, and what to do. */
+/** Who or what invalidated an attempt, as the rest of a sentence, and what to do. */
 export function whatHappened(deps: Deps, { key: { identifier }, owner, number }: Attempt): string {
   const says = `"profilectl keys show ${identifier}" says how.`;
   const change = voidingChange(deps.db, identifier, number);
@@ -65,7 +65,7 @@ const AFTER_CHANGE = {
   },
 };
 
-/** When a key can be approved again whose attempt could not be closed. */
+/** When a key whose attempt could not be closed can be approved again. */
 export function stillOpenText({ approvalLeaseMs }: Deps): string {
   return `The database could not be written, so approving again is possible only once ${approvalLeaseMs / 1000} s have passed.`;
 }

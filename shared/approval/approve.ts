@@ -11,14 +11,14 @@ import { type Attempt, activateKey, beginAttempt, closeAttempt, isOpenStill, typ
 
 const STORE_RETRY_MS = 250;
 
-/** An approval whose attempt is open: from here on it is in the database that somebody approves this key. */
+/** An approval with an open attempt: from now on the database says that somebody is approving this key. */
 export type BegunApproval = {
   identifier: string;
-  /** The address that the secret is mailed to; for whoever approved, and nobody else. */
+  /** The address that the secret is mailed to, for the person who approved only. */
   mailedTo: string;
   /**
-   * Mails the secret and activates the key; throws `refused` and `try_later` as {@link approveKey}. Once the signal is
-   * aborted it waits for nothing any more, and stores that the delivery is not confirmed.
+   * Mails the secret and activates the key; throws `refused` and `try_later` like {@link approveKey}. Once the signal
+   * is aborted, it stops waiting and stores that the delivery is not confirmed.
    */
   finish: (signal?: AbortSignal) => Promise<void>;
 };
@@ -38,8 +38,8 @@ export async function approveKey(deps: Deps, input: { identifier: string; grant:
 }
 
 /**
- * The first of the three steps of {@link approveKey}, for callers that can't wait for a mail server. Throws what that
- * throws, as far as it does not come from sending the mail.
+ * The first of the three steps of {@link approveKey}, for callers that can't wait for a mail server. Throws the same
+ * errors, except those from sending the mail.
  */
 export async function beginApproval(
   deps: Deps,
@@ -58,7 +58,10 @@ export async function beginApproval(
   };
 }
 
-/** Throws `refused` or `try_later` where no mail can be sent now, with what to do. The mail server is asked, for ten seconds at most. */
+/**
+ * Throws `refused` or `try_later`, saying what to do, if no mail can be sent now. Contacts the mail server, for at most
+ * ten seconds.
+ */
 export async function checkMailer(deps: Deps): Promise<void> {
   const state = await (await requireMailer(deps)).check();
   if (state.outcome === 'accepted') return;
@@ -66,7 +69,7 @@ export async function checkMailer(deps: Deps): Promise<void> {
   throw new AppError(isForGood ? 'refused' : 'try_later', `No secret can be mailed now. ${state.reason}`);
 }
 
-/** What sends mail. Throws `refused` where `MAIL_URL` is not set. */
+/** Returns the mailer. Throws `refused` if `MAIL_URL` is not set. */
 export async function requireMailer(deps: Deps): Promise<Mailer> {
   const mailer = await deps.mailer();
   if (mailer !== null) return mailer;
@@ -76,10 +79,10 @@ export async function requireMailer(deps: Deps): Promise<Mailer> {
   );
 }
 
-/** The hash of a secret whose mail was accepted, and when to try no more to store it. */
+/** The hash of a secret whose mail was accepted, and the signal to stop trying to store it. */
 type Made = { secretHash: Uint8Array; signal: AbortSignal };
 
-/** Resolves when the signal is aborted, and not before: nobody knows then what becomes of the mail. */
+/** Resolves only when the signal is aborted: then nobody knows whether the mail arrives. */
 function givenUp(signal: AbortSignal): Promise<NotAccepted> {
   const { promise, resolve } = Promise.withResolvers<NotAccepted>();
   const reason = 'The server was stopped before the mail was confirmed, so it may or may not arrive.';
@@ -89,7 +92,7 @@ function givenUp(signal: AbortSignal): Promise<NotAccepted> {
   return promise;
 }
 
-/** Step 2: hands the mail over. Returns only when it was accepted; else closes the attempt and says what happened. */
+/** Step 2: sends the mail. Returns only if it was accepted; otherwise closes the attempt and throws what happened. */
 async function deliver(
   deps: Deps,
   mailer: Mailer,
@@ -154,13 +157,16 @@ async function activate(deps: Deps, attempt: Attempt, made: Made): Promise<void>
   );
 }
 
-/** Tries for the rest of the lease, since the mail is out and only this makes it work; once where the signal is aborted. */
+/**
+ * Retries for the rest of the lease, since the mail is out and only this makes its secret work; tries once if the
+ * signal is aborted.
+ */
 async function storeActivation(deps: Deps, attempt: Attempt, { secretHash, signal }: Made): Promise<boolean> {
   for (;;) {
     try {
       return activateKey(deps, attempt, secretHash);
     } catch (error) {
-      // A locked or full database may recover; anything else is a fault of ours and surfaces.
+      // A locked or full database may recover; anything else is a bug and surfaces.
       if (!(error instanceof AppError)) throw error;
       if (!isOpenStill(deps, attempt)) return false;
       if (signal.aborted || deps.clock.monotonicMs() + STORE_RETRY_MS >= attempt.leaseOverMs) {

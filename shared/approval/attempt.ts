@@ -30,7 +30,7 @@ import type { Delivery } from '../mail/mail.ts';
 
 // The three transactions of an approval: each reads the key, asks approval.ts what it may do, and writes that.
 
-/** An attempt that has begun: all that is needed to write the mail and to activate. */
+/** A started attempt: everything needed to write the mail and to activate the key. */
 export type Attempt = {
   key: ApiKey;
   owner: Owner;
@@ -38,13 +38,13 @@ export type Attempt = {
   number: number;
   by: Actor;
   grant: DecidedGrant;
-  /** The key that this one succeeds, as it will stand after the activation. */
+  /** The key that this one replaces, in its state after the activation. */
   predecessor: Predecessor | null;
-  /** On the monotonic clock: from here on somebody else may begin. */
+  /** When others may start an attempt, on the monotonic clock. */
   leaseOverMs: number;
 };
 
-/** Step 1: checks everything, stores the grant and the address, raises the fence and opens the attempt. */
+/** Step 1: checks everything, stores the grant and the address, increments the fence and opens the attempt. */
 export function beginAttempt(deps: Deps, input: { identifier: string; grant: Grant; by: Actor }): Attempt {
   return writeNow(deps, (tx, nowMs) => {
     const key = readKey(tx, input.identifier);
@@ -114,19 +114,19 @@ function requireOwner(db: Db | Tx, key: ApiKey): { owner: Owner; address: string
   return { owner, address: reachableAddress(owner) };
 }
 
-/** Throws what {@link beginAttempt} would throw for this key just now. Returns its owner's address. */
+/** Throws what {@link beginAttempt} would throw for this key now. Returns its owner's address. */
 export function checkOpenable(deps: Deps, identifier: string): string {
   const key = readKey(deps.db, identifier);
   requireOpenable(deps.db, key, deps.clock.nowMs());
   return requireOwner(deps.db, key).address;
 }
 
-/** What became of a mail that was not accepted; the reason is a sentence for admins, without addresses and secrets. */
+/** The result for a mail that was not accepted; the reason is a sentence for admins, without addresses and secrets. */
 export type NotAccepted = Exclude<Delivery, { outcome: 'accepted' }>;
 
 /**
- * Closes an attempt whose mail was not accepted, and keeps the reason in the key's history. False, and nothing written,
- * where somebody has decided otherwise meanwhile. Throws `busy` and what `write` throws.
+ * Closes an attempt whose mail was not accepted, and adds the reason to the key's history. Returns false and writes
+ * nothing if somebody has decided otherwise meanwhile. Throws what `write` throws.
  */
 export function closeAttempt(deps: Deps, attempt: Attempt, delivery: NotAccepted): boolean {
   const { outcome, reason } = delivery;
@@ -143,7 +143,7 @@ export function closeAttempt(deps: Deps, attempt: Attempt, delivery: NotAccepted
   });
 }
 
-/** Whether nobody has decided otherwise so far; true as well where the database can't be read. */
+/** Whether nobody has decided otherwise so far; also true if the database can't be read. */
 export function isOpenStill({ db }: Pick<Deps, 'db'>, { key: { identifier }, number }: Attempt): boolean {
   try {
     return mayActivate(approvable(db, readKey(db, identifier)), number);
@@ -153,8 +153,8 @@ export function isOpenStill({ db }: Pick<Deps, 'db'>, { key: { identifier }, num
 }
 
 /**
- * Step 3: stores the hash, makes the key Active and ends its predecessor as was granted; false, and nothing written, where
- * somebody decided otherwise.
+ * Step 3: stores the hash, makes the key Active and ends the key it replaces as granted. Returns false and writes
+ * nothing if somebody decided otherwise.
  */
 export function activateKey(deps: Deps, attempt: Attempt, secretHash: Uint8Array): boolean {
   return write(deps.db, (tx) => {

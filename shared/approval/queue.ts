@@ -11,14 +11,14 @@ export type Queued = {
   key: KeyView;
   /** How many other keys its profile has or had. */
   keysBeside: number;
-  /** A sentence that says why it can't be approved just now, such as another attempt that is open; null where it can. */
+  /** A sentence on why it can't be approved now, such as another open attempt; null if it can. */
   cantApprove: string | null;
 };
 
-/** A page of the queue, how many requests are waiting in all, and the cursor at which the queue continues; else null. */
+/** One page of the queue, the total of waiting requests, and the cursor of the next page, or null. */
 export type Queue = { requests: Queued[]; waiting: number; next: string | null };
 
-/** Which page: at most `limit` requests, those after the cursor. */
+/** One page: at most `limit` requests after the cursor. */
 type Part = { limit: number; after?: string | null | undefined };
 
 /** The requests that are waiting, oldest first. */
@@ -27,7 +27,7 @@ export function listQueue(deps: Deps, person: Person, { limit, after }: Part): Q
   return { requests: keys.map((key) => queuedOf(deps, key)), waiting: countPending(deps), next };
 }
 
-/** One of them. Throws `not_found` for an unknown key. */
+/** One request of the queue. Throws `not_found` for an unknown key. */
 export function readQueued(deps: Deps, identifier: string): Queued {
   return queuedOf(deps, showKey(deps, identifier));
 }
@@ -42,8 +42,8 @@ function queuedOf(deps: Deps, key: KeyView): Queued {
 }
 
 /**
- * Why a request can't be chosen together with others, as a sentence; null where it can: it must be possible to approve it,
- * and its owner's address must be the one for which it was made.
+ * Why a request can't be selected together with others, as a sentence. Null if it can: it must be possible to approve
+ * it, and its owner's address must be the one for which it was made.
  */
 export function choiceFault({ key, cantApprove }: Queued): string | null {
   if (cantApprove !== null || key.addressChangedAt === null) return cantApprove;

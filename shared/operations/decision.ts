@@ -2,15 +2,16 @@ import { z } from 'zod';
 import { FIELDS } from '../keys/fields/inputs.ts';
 import type { JsonDoor, Texts } from './entry.ts';
 
-// What decisions of admins have in common. Nobody decides by a token: there the address of the key's page is the answer.
+// What decisions of admins have in common. They can't be made with a token, which is answered with the URL of the key's
+// page.
 
-/** The input of a decision on a key for which a reason is needed. */
+/** The input of a decision that needs a reason. */
 export const WITH_REASON = z.object({ identifier: FIELDS.identifier, reason: FIELDS.reason });
 
-/** After Ctrl-C nothing is said but what is said of every operation. */
+/** Adds nothing to the message after Ctrl-C that all operations have. */
 export const asEver: Texts['interrupted'] = () => null;
 
-/** The route of a decision, which `verb` names in its path; `what` follows "an admin can". */
+/** The route of a decision, whose path contains `verb`; `what` follows "an admin can". */
 export function decision(verb: string, what: string): JsonDoor {
   return {
     method: 'POST',

@@ -9,21 +9,25 @@ import type { KeyFact } from '../keys/key-version.ts';
 import { refuseState } from '../keys/record.ts';
 import { type KeyView, showKey } from '../keys/view.ts';
 
-// What an operation is; `shared/operations.ts` is the table of all.
+// The type of an operation; `shared/operations.ts` is the table of all.
 
 /**
- * Which keys a kind of person may do something with. `all, asserted`: all, each time by an assertion of the admin's
- * passkey for exactly this. `own`: those of the person's own profile; `own, unless banned`: none while it is banned.
+ * The keys on which a kind of person may perform an operation. `all, asserted`: all, each time with an assertion of the
+ * admin's passkey for exactly this. `own`: those of the person's own profile; `own, unless banned`: none while it is
+ * banned.
  */
 export type Reach = 'all' | 'all, asserted' | 'own' | 'own, unless banned' | 'none';
 
-/** Which keys each kind of person may do something with. */
+/** The keys on which each kind of person may perform an operation. */
 export type Who = Record<Person['kind'], Reach>;
 
-/** What a door hands over for an operation: the names are known, the values are checked by the schema. */
+/** The input of an operation as a door passes it on: the names are known, the schema checks the values. */
 export type Sent<Shape extends z.ZodRawShape> = { readonly [Name in keyof Shape]?: unknown };
 
-/** How a request under `/manage/v1/keys` asks for it. What needs an assertion answers an admin with the key's page instead. */
+/**
+ * The route of an operation under `/manage/v1/keys`. If it needs an assertion, an admin is answered with the URL of the
+ * key's page instead.
+ */
 export type JsonDoor = {
   method: 'GET' | 'POST' | 'PATCH';
   /** What follows `/manage/v1/keys`. */
@@ -32,30 +36,33 @@ export type JsonDoor = {
   description: string;
   /** The inputs that the body may have. */
   body?: readonly string[];
-  /** The inputs that the query may have, by the names of its parameters, each with what the document says of it. */
+  /** The inputs in the query, by parameter, each with its description for the document. */
   query?: Readonly<Record<string, readonly [input: string, description: string]>>;
   answers: 'key' | 'new key' | 'key with history' | 'list' | 'usage';
 };
 
-/** The page on which owners do it with a key of their own, as far as it is another than that of admins. */
+/** The page on which owners perform it on one of their keys, if it differs from the one for admins. */
 export type OwnerPage = {
   /** What follows `/developers/keys/:identifier/`. */
   path: string;
-  /** What it brings about, where owners are to be told other than {@link Texts} tells it. */
+  /** Its consequence for owners, if it is not the one in {@link Texts}. */
   consequence?: string;
 };
 
-/** The ways in. `page`: admins decide it on the page of the key; `own`: a page of its own, written by hand. */
+/**
+ * The doors to an operation. `page`: admins decide it on the page of the key; `own`: it has a page of its own, written
+ * by hand.
+ */
 export type Doors = {
-  /** `profilectl keys <verb>`, its examples, and what its help says beside the flags. */
+  /** `profilectl keys <verb>`, its examples, and additional help besides the flags. */
   command: { verb: string; examples: readonly string[]; help?: string } | null;
   page: 'decision' | 'own' | null;
-  /** Absent where owners don't do it from the page of a key. */
+  /** Absent if owners can't perform it from the page of a key. */
   ownerPage?: OwnerPage;
   json: JsonDoor | null;
 };
 
-/** What people read when they do it. */
+/** The texts that people read when they perform it. */
 export type Texts = {
   /** Above a confirmation, before the identifier: `Approve key`. */
   title: string;
@@ -63,79 +70,91 @@ export type Texts = {
   button: string;
   /** In a sentence after "to": `approve this key`. */
   what: string;
-  /** What it brings about, below what is confirmed. */
+  /** Its consequence, below what is to be confirmed. */
   consequence: string;
-  /** The line on the page that is shown next; null where that page says it by itself. */
+  /** The message on the next page; null if that page says it anyway. */
   done: string | null;
-  /** What a command says after Ctrl-C of a key that is in this state now; null for what is said of every operation. */
+  /**
+   * What a command says after Ctrl-C about a key that is in this state now; null for the message that all operations
+   * have.
+   */
   interrupted: (key: Pick<KeyView, 'identifier' | 'state'>) => string | null;
 };
 
-/** What an act may return that goes on afterwards: the door waits for it, or runs it in the background. */
+/** The result of an act that continues afterwards: the door waits for it, or runs it in the background. */
 export type Unfinished = { finish: (signal?: AbortSignal) => Promise<void> };
 
 type Facts = {
   name: string;
   who: Who;
-  /** The states in which a key must be; null where any will do, or there is none yet. */
+  /** The required states of a key; null if any will do, or if there is no key yet. */
   from: readonly KeyState[] | null;
-  /** The state that it brings the key to; null where that stays. */
+  /** The state of the key afterwards; null if it stays as it is. */
   to: KeyState | null;
-  /** The entry of the key's history that tells of it; null where it changes nothing. */
+  /** The resulting entry in the key's history; null if it changes nothing. */
   event: KeyEventName | null;
-  /** What of the key and its profile it is decided on: where that has changed since it was shown, nothing is done. */
+  /**
+   * The facts on the key and its profile that the decision relies on: if one has changed since it was shown, nothing is
+   * done.
+   */
   version: readonly KeyFact[];
   /** One sentence, for help and documents. */
   summary: string;
   doors: Doors;
   texts: Texts | null;
-  /** Whether what is left out of its input stays as the key has it, so that some of it is enough. */
+  /** Whether omitted inputs keep the key's present values, so that some of them are enough. */
   keepsRest: boolean;
   /** Whether it ends or refuses something. */
   isDangerous: boolean;
-  /** Whether the owner is mailed what was done. */
+  /** Whether the owner is notified by mail. */
   isMailed: boolean;
-  /** Whether its button is the one that stands out on the page of a key. */
+  /** Whether it has the primary button on the page of a key. */
   isMain: boolean;
   /**
-   * Null where its act is all of it. Else the act only begins it, and what that returns has to be finished: what the log
-   * says of the key, after its identifier, where that was refused or has failed.
+   * Null if its act is complete when it returns. Otherwise the act only starts the operation, and what it returns has
+   * to be finished; these are the log's words about the key, after its identifier, if that is refused or fails.
    */
   goesOn: { refused: string; failed: string } | null;
 };
 
-/** Throws `forbidden` where this kind of person can never do it. */
+/** Throws `forbidden` if this kind of person can never perform it. */
 export function refuseKind({ who }: { who: Who }, kind: Person['kind']): void {
   if (who[kind] === 'none')
     throw new AppError('forbidden', `Only ${who.owner === 'none' ? 'admins' : 'owners'} can do this.`);
 }
 
-/** Something that people do with keys. Every door is made of these, and none has rules of its own about who may do what. */
+/** An action of people on keys. Every door is made from these, and none has its own rules on who may do what. */
 export type Operation<Input extends object, Output> = Facts & {
-  /** Of `FIELDS` of `keys/inputs.ts`, each required or not. */
+  /** Made from `FIELDS` in `keys/inputs.ts`, each required or optional. */
   input: z.ZodObject;
-  /** Where a kind of person may leave out less than {@link input} says. */
+  /** The input for kinds of person who may omit some of {@link input}. */
   inputOf: Partial<Record<Person['kind'], z.ZodObject>>;
-  /** What is filled in where nobody has typed anything, by input; what is absent is not asked for of this key. */
+  /**
+   * The default values by input, for when nobody has typed anything; an input that is absent is not requested for this
+   * key.
+   */
   usual(deps: Pick<Deps, 'db' | 'config'>, key: KeyView): Readonly<Record<string, unknown>>;
-  /** Throws `usage` where this key can't have this input, as far as the key itself shows it: what is typed is checked by this. */
+  /**
+   * Throws `usage` if this key can't have this input, as far as the key itself shows; used to check input while it is
+   * typed.
+   */
   refuse(
     key: KeyView,
     input: Readonly<Record<string, unknown>>,
     at: Pick<Deps, 'approvalLeaseMs'> & { nowMs: number },
   ): void;
-  /** What is confirmed beside the input: names and values. Throws what {@link check} does. */
+  /** What is to be confirmed besides the input: names and values. Throws what {@link check} does. */
   alsoConfirmed(deps: Deps, key: KeyView): readonly (readonly [name: string, value: string])[];
-  /** Throws what would refuse it just now, before anybody confirms it. */
+  /** Throws the refusal that the operation would meet now, before anybody confirms it. */
   check(deps: Deps, input: { identifier: string; expiresAtMs?: number | null | undefined }): void | Promise<void>;
   /**
-   * Checks and trims the input, and does it. Only `perform` calls this, after its checks; throws `usage`, and what the
-   * function for it in `keys/` throws.
+   * Checks and trims the input, and performs the operation. Only `perform` calls this, after its checks; throws
+   * `usage`, and what the function for it in `keys/` throws.
    */
   act(deps: Deps, actor: Person, input: Input): Output | Promise<Output>;
 };
 
-/** An operation whose input is known only when it is asked for. */
+/** An operation whose input is known only at run time. */
 export type AnyOperation = Operation<Readonly<Record<string, unknown>>, unknown>;
 
 type Entry<Shape extends z.ZodRawShape, Output> = Pick<Facts, 'name' | 'who' | 'summary'> &
@@ -144,7 +163,9 @@ type Entry<Shape extends z.ZodRawShape, Output> = Pick<Facts, 'name' | 'who' | '
     act: (deps: Deps, actor: Person, input: z.output<z.ZodObject<Shape>>) => Output | Promise<Output>;
   };
 
-/** An entry of the table, whose act gets its input as the schema makes it; what is left out is as for looking at a key. */
+/**
+ * An entry of the table, whose act gets its input as the schema returns it; the defaults are those of looking at a key.
+ */
 export function operation<Shape extends z.ZodRawShape, Output>(
   entry: Entry<Shape, Output>,
 ): Operation<Sent<Shape>, Output> {
@@ -174,7 +195,7 @@ export function operation<Shape extends z.ZodRawShape, Output>(
   };
 }
 
-/** The schema of an operation's input as a kind of person has to give it. */
+/** The schema of an operation's input for a kind of person. */
 export function inputFor(
   { input, inputOf }: Pick<AnyOperation, 'input' | 'inputOf'>,
   kind: Person['kind'],
@@ -182,7 +203,7 @@ export function inputFor(
   return inputOf[kind] ?? input;
 }
 
-/** The inputs that have a flag of `profilectl`, as a kind of person has to give them: names and schemas. */
+/** The inputs with a flag of `profilectl` for a kind of person: names and schemas. */
 export function flaggedInputs(
   operation: Pick<AnyOperation, 'input' | 'inputOf'>,
   kind: Person['kind'],
@@ -191,11 +212,11 @@ export function flaggedInputs(
   return Object.entries(shape).filter(([, schema]) => factsOf(schema).flag !== null);
 }
 
-/** What owners do with their own keys; the operator types it for owners who have no other way. */
+/** Actions of owners on their own keys; the operator can perform them for owners without another way. */
 export const OWNERS_DO: Who = { operator: 'all', admin: 'none', owner: 'own', platform: 'none' };
 
 /** Looking at keys, which changes nothing. */
 export const ALL_LOOK: Who = { operator: 'all', admin: 'all', owner: 'own', platform: 'none' };
 
-/** Decisions, which nobody takes on a key of their own. */
+/** Decisions, which nobody makes on their own keys. */
 export const ADMINS_DECIDE: Who = { operator: 'all', admin: 'all, asserted', owner: 'none', platform: 'none' };

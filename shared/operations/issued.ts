@@ -8,11 +8,11 @@ import { moveAndNotify } from '../keys/life/move.ts';
 import { asEver, decision, WITH_REASON } from './decision.ts';
 import { ADMINS_DECIDE, operation } from './entry.ts';
 
-// What admins decide on keys that have a secret.
+// Decisions of admins on keys that have a secret.
 
 const { identifier } = FIELDS;
 
-/** What an owner can't change of a key that has a secret, so that nobody keeps admins from deciding on it. */
+/** The facts on a key with a secret that its owner can't change, so that no owner can keep admins from deciding. */
 const GRANTED_FACTS = ['key', 'state', 'grant', 'profile', 'request'] as const;
 
 /** Changes the permissions, rate limits or expiry of a key that has a secret. */
@@ -99,7 +99,7 @@ export const resume = operation({
   act: (deps, by, { identifier: key }) => moveAndNotify(deps, 'resume', { identifier: key, reason: null, by }),
 });
 
-/** Revokes a key; an owner may do that with their own, and need not say why. */
+/** Revokes a key; an owner may do that with their own, without a reason. */
 export const revoke = operation({
   ...{ name: 'revoke', ...MOVES.revoke, version: GRANTED_FACTS },
   who: { ...ADMINS_DECIDE, owner: 'own' },

@@ -11,11 +11,11 @@ import { listForPerson } from '../usage/key-list.ts';
 import { keyUsage } from '../usage/usage-view.ts';
 import { ALL_LOOK, operation, type Who } from './entry.ts';
 
-// What changes nothing.
+// Operations that change nothing.
 
 const ONE_KEY = z.object({ identifier: FIELDS.identifier });
 
-/** Looking at the requests that wait, of whichever profile. */
+/** Looking at pending requests, of all profiles. */
 const ADMINS_LOOK: Who = { ...ALL_LOOK, owner: 'none' };
 
 /** Lists keys. */
@@ -53,20 +53,20 @@ approval. The server writes down what was used every ten seconds.`,
   act: listForPerson,
 });
 
-/** A page of the requests that are waiting, with what an admin decides by. */
+/** Lists a page of the pending requests, with the facts for a decision. */
 export const queue = operation({
   ...{ name: 'queue', who: ADMINS_LOOK, summary: 'List the requests that are waiting, oldest first.' },
   input: z.object({ limit: FIELDS.limit, after: FIELDS.after.nullish() }),
   act: listQueue,
 });
 
-/** The request to decide on after this one, by its identifier. */
+/** Finds the next request to decide on after this one. */
 export const nextPending = operation({
   ...{ name: 'nextPending', who: ADMINS_LOOK, input: ONE_KEY, summary: 'Find the request to decide on next.' },
   act: (deps, _by, { identifier }) => next(deps, identifier),
 });
 
-/** Where a request is in the queue: its position, counted from 1, of how many that are waiting. */
+/** Finds the position of a request in the queue, counted from 1, and the total. */
 export const queuePlace = operation({
   ...{ name: 'queuePlace', who: ADMINS_LOOK, input: ONE_KEY, summary: 'Find where a request is in the queue.' },
   act: (deps, _by, { identifier }) => ({ position: countOlder(deps, identifier) + 1, waiting: countPending(deps) }),
@@ -89,7 +89,7 @@ export const show = operation({
   }),
 });
 
-/** Tells what a key was used for. */
+/** Shows a key's usage. */
 export const usage = operation({
   ...{ name: 'usage', who: ALL_LOOK },
   input: z.object({ identifier: FIELDS.identifier, days: FIELDS.days }),

@@ -6,11 +6,11 @@ import { KEY_FACTS } from '../keys/key-version.ts';
 import { editKey, requestKey, withdrawKey } from '../keys/life/lifecycle.ts';
 import { OWNERS_DO, operation } from './entry.ts';
 
-// What owners do with their own keys.
+// Actions of owners on their own keys.
 
 const { identifier, profile, name } = FIELDS;
 
-/** Asks for a key. */
+/** Requests a key. */
 export const request = operation({
   ...{ name: 'request', who: { ...OWNERS_DO, owner: 'own, unless banned' }, event: 'requested' },
   input: z.object({
@@ -79,7 +79,7 @@ export const edit = operation({
   act: (deps, by, input) => editKey(deps, { ...input, by }),
 });
 
-/** Takes back a pending request. */
+/** Withdraws a pending request. */
 export const withdraw = operation({
   ...{ name: 'withdraw', who: OWNERS_DO, ...MOVES.withdraw, version: KEY_FACTS },
   input: z.object({ identifier }),

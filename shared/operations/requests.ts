@@ -13,11 +13,11 @@ import { usualRateLimits } from '../keys/life/successor.ts';
 import { asEver, decision, WITH_REASON } from './decision.ts';
 import { ADMINS_DECIDE, operation, type Unfinished } from './entry.ts';
 
-// What admins decide on requests.
+// Decisions of admins on requests.
 
 const { identifier } = FIELDS;
 
-/** Approves a request; what it returns has to be finished, which mails the secret. */
+/** Approves a request; its result has to be finished, which mails the secret. */
 export const approve = operation({
   ...{ name: 'approve', who: ADMINS_DECIDE, ...MOVES.approve, version: KEY_FACTS },
   input: z.object({ identifier, ...GRANT.shape }),

@@ -15,19 +15,22 @@ import { type Admin, findPasskey, listPasskeys, notePasskeyUse } from './passkey
 import { type RelyingParty, relyingPartyOf } from './relying-party.ts';
 import { checkSignInChallenge, makeSignInChallenge, useSignInChallenge } from './sign-in-challenges.ts';
 
-// What admins do with a passkey: they sign in, and they authorise exactly the decisions that a page showed. Functions throw `busy` where a lock
-// is held for too long, and `refused` where PUBLIC_URL can't have passkeys.
+// What admins do with a passkey: sign in, and authorise exactly the decisions that a page showed. Functions throw
+// `refused` if PUBLIC_URL can't have passkeys.
 
-/** What a browser needs to ask for a passkey. `credentialIds` (base64url) are those that may answer; any may where it is empty. */
+/**
+ * What a browser needs to request an assertion. `credentialIds` (base64url) are the passkeys that may answer; any may
+ * if it is empty.
+ */
 export type AssertionOptions = { challenge: string; party: RelyingParty; credentialIds: string[] };
 
-/** Begins a sign-in; nothing is stored of it. */
+/** Starts a sign-in, of which nothing is stored. */
 export function beginPasskeySignIn(access: Access): AssertionOptions {
   const party = relyingPartyOf(access.config.publicUrl);
   return { challenge: makeSignInChallenge(access), party, credentialIds: [] };
 }
 
-/** Signs an admin in by an assertion, which is the JSON of a credential, once. Throws `forbidden`. */
+/** Signs an admin in by an assertion (the JSON of a credential), which works once. Throws `forbidden`. */
 export async function signInByPasskey(
   access: Access,
   text: string,
@@ -47,8 +50,8 @@ export async function signInByPasskey(
 }
 
 /**
- * Begins decisions of an admin who is signed in, which one assertion is to cover: stores what they are about to decide.
- * Throws `forbidden` where they are no admin any more, `changed_since` where a key is not as the page showed it, and what
+ * Starts decisions of a signed-in admin that one assertion is to cover, and stores what they are about to decide.
+ * Throws `forbidden` if they are no longer an admin, `changed_since` if a key is not as the page showed it, and what
  * {@link makeChallenge} throws.
  */
 export function beginDecisions(access: Access, admin: SignedAdmin, decisions: readonly Decision[]): AssertionOptions {
@@ -59,14 +62,18 @@ export function beginDecisions(access: Access, admin: SignedAdmin, decisions: re
   return { challenge, party, credentialIds };
 }
 
-/** What an assertion has authorised: the id under which it is remembered, and the admin as the person who may take each decision. */
+/**
+ * What an assertion has authorised: the id under which it is stored, and for each decision the admin as the person who
+ * may carry it out.
+ */
 export type Asserted = { id: number; people: readonly Person[] };
 
 /**
- * Uses an assertion, which is the JSON of a credential, up for exactly these decisions, and returns the admin as the person
- * who may take each of them: the only place where `hasAsserted` becomes true. Throws `forbidden` for an assertion that is
- * old, used, another's, changed or for anything else, and `changed_since` where no key is as the page showed it any more.
- * Where only some have changed, whatever stores the decisions refuses these by themselves.
+ * Uses up an assertion (the JSON of a credential) for exactly these decisions, and returns for each the admin as the
+ * person who may carry it out: this is the only place that sets `hasAsserted` to true. Throws `forbidden` for an
+ * assertion that is expired, used, somebody else's, altered or for anything else, and `changed_since` if no key is as
+ * the page showed it any more. If only some have changed, the code that stores the decisions refuses these
+ * individually.
  */
 export async function consumeAssertion(
   access: Access,
@@ -75,7 +82,7 @@ export async function consumeAssertion(
   decisions: readonly Decision[],
 ): Promise<Asserted> {
   const answer = readAssertion(text);
-  // What follows is written there too: a lock that lasts uses no challenge up.
+  // What follows is written to the main database, too: a lock that lasts must not use up the challenge.
   await whenUnlocked(access.db.$client);
   await whenUnlocked(access.sessions.sqlite);
   const about = decisionsText(decisions);
@@ -107,7 +114,7 @@ function confirmedIds(access: Access, { name, generation }: SignedAdmin): string
     .map(({ credentialId }) => credentialId.toString('base64url'));
 }
 
-/** Whose passkey has signed this challenge; stores its counter. Throws `forbidden`. */
+/** Returns the admin whose passkey signed this challenge, and stores its counter. Throws `forbidden`. */
 async function checkPasskey(access: Access, { sent, challenge }: Answer<Assertion>): Promise<Admin> {
   const find = () => findPasskey(access.db, Buffer.from(sent.id, 'base64url'));
   const gone = () => new AppError('forbidden', 'This passkey is not registered here, or not any more.');
@@ -121,7 +128,7 @@ async function checkPasskey(access: Access, { sent, challenge }: Answer<Assertio
   await whenUnlocked(access.db.$client);
   // While the signature was verified, the admin may have been removed or invited again.
   if (find()?.admin.generation !== admin.generation) throw gone();
-  // Only after the signature, so that strangers learn nothing of it.
+  // Checked only after the signature, so that strangers learn nothing from it.
   if (passkey.confirmedAt === null) {
     const sentence = `This passkey is not confirmed yet: the operator does that with "profilectl admins confirm ${admin.name}".`;
     throw new AppError('forbidden', sentence);

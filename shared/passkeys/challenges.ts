@@ -5,11 +5,11 @@ import { hashOf, newToken } from '../sessions-file/tokens.ts';
 import type { SignedAdmin } from '../sessions-file/whose.ts';
 import { makeTicket, useTicket } from '../tickets/tickets.ts';
 
-// Challenges that passkeys sign for a decision or a registration. Each is made by a POST of one person, for one purpose, lives
-// for five minutes, and is used up by the first answer, whether or not that is right. They lie in the sessions file, so that
-// all threads and processes count them together. Those for signing in are in sign-in-challenges.ts.
+// Challenges that passkeys sign for a decision or a registration. Each is made by a POST of one person, for one
+// purpose, works for five minutes, and is used up by the first answer, right or wrong. They are in the sessions file,
+// so that all threads and processes count them together. Those for signing in are in sign-in-challenges.ts.
 
-/** What a challenge is for, and for which admin, as that one is signed in or invited; `about` says it as text. */
+/** The purpose of a challenge, and the admin in their present session or invitation; `about` is the subject as text. */
 export type ChallengeFor = {
   purpose: 'registration' | 'decision';
   admin: Pick<SignedAdmin, 'name' | 'generation'>;
@@ -17,8 +17,7 @@ export type ChallengeFor = {
 };
 
 /**
- * Makes a challenge, 43 characters of base64url. Throws `too_many_challenges` where this person has asked for too many, and
- * `busy`.
+ * Makes a challenge, 43 characters of base64url. Throws `too_many_challenges` if this person has requested too many.
  */
 export function makeChallenge(access: Access, { purpose, admin, about }: ChallengeFor): string {
   const challenge = newToken(access.random);
@@ -31,8 +30,8 @@ export function makeChallenge(access: Access, { purpose, admin, about }: Challen
 }
 
 /**
- * Uses a challenge up. Throws `forbidden` where there is none for this purpose, it was used or its time is over, and where it was
- * made for anything else than this. Returns the id of its row.
+ * Uses up a challenge and returns the id of its row. Throws `forbidden` if there is none for this purpose, if it is
+ * used or expired, or if it was made for anything else.
  */
 export function consumeChallenge(access: Access, challenge: string, { purpose, admin, about }: ChallengeFor): number {
   const ticket = writeSessions(access.sessions, (tables) =>
@@ -47,7 +46,7 @@ export function consumeChallenge(access: Access, challenge: string, { purpose, a
   return ticket.id;
 }
 
-/** The error for a challenge that is not open: unknown, old or used. */
+/** The error for a challenge that is unknown, expired or used. */
 export function challengeOver(): AppError {
   return new AppError('forbidden', 'This took longer than five minutes, or was sent twice; begin again.');
 }

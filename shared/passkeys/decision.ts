@@ -1,19 +1,21 @@
 import { AppError } from '../errors.ts';
 import type { RateLimit } from '../limits/rate-limit.ts';
 
-/** One thing that an admin decides: all that the page showed and the form says. Times are milliseconds since 1970. */
+/**
+ * One decision of an admin: everything that the page showed and the form contains. Times are milliseconds since 1970.
+ */
 export type Decision = {
   /** The name of an operation on keys, or `remove passkey`. */
   operation: string;
-  /** Of the key, or the id of the passkey. */
+  /** The key's identifier, or the id of the passkey. */
   identifier: string;
   permissions?: readonly string[] | undefined;
   rateLimits?: readonly RateLimit[] | undefined;
-  /** Null where there is to be none; undefined where nothing is said of it. */
+  /** Null for no expiry; undefined if the decision does not concern it. */
   expiresAtMs?: number | null | undefined;
   retireOldAtMs?: number | null | undefined;
   reason?: string | null | undefined;
-  /** The state in which the page showed what is decided on (`keyVersion`). */
+  /** The version of the subject that the page showed (`keyVersion`). */
   shown: string;
 };
 
@@ -21,8 +23,8 @@ export type Decision = {
 export const MOST_DECISIONS = 20;
 
 /**
- * What one assertion covers, as one text: lists of decisions that differ in anything have different ones, also where one
- * leaves out what is null in the other. `readDecisions` reads it again.
+ * What one assertion covers, as text: different lists of decisions have different texts, even if one omits what is null
+ * in the other. `readDecisions` parses it.
  */
 export function decisionsText(decisions: readonly Decision[]): string {
   return JSON.stringify(
@@ -39,14 +41,14 @@ export function decisionsText(decisions: readonly Decision[]): string {
   );
 }
 
-/** The decisions of a text that {@link decisionsText} has made. */
+/** Parses a text from {@link decisionsText}. */
 export function readDecisions(text: string): Decision[] {
   return JSON.parse(text);
 }
 
 /**
- * Throws the first refusal where each of these decisions is refused. Where only some are, it throws nothing: whatever carries
- * them out refuses these by themselves.
+ * Throws the first refusal if every one of these decisions is refused. If only some are, it throws nothing: the code
+ * that carries them out refuses these individually.
  */
 export async function refuseWhereAll<One extends Decision>(
   decisions: readonly One[],

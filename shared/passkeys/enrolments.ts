@@ -10,19 +10,22 @@ import type { SignedAdmin } from '../sessions-file/whose.ts';
 import { makeTicket, readTicket, readTicketOf, type Ticket, type TicketKey, useTicket } from '../tickets/tickets.ts';
 import type { Admin } from './passkeys.ts';
 
-// The addresses at which admins register a passkey: each works once, for 15 minutes, and only while the admin was not
-// invited anew or removed. The secret stands behind the # of the address, which browsers keep to themselves: it is in no
-// log of a proxy and in no Referer. The page's script sends it in the body of a POST. registration.ts has what happens there.
+// The addresses at which admins register a passkey: each works once, for 15 minutes, and only until the admin is
+// invited again or removed. The secret is in the URL fragment, which browsers never send, so it is in no proxy's log
+// and no Referer. The page's script sends it in the body of a POST. The registration itself is in registration.ts.
 
-/** Where a passkey is registered. The address is shown this once; stored is only the SHA-256 of its secret. */
+/**
+ * An invitation to register a passkey. The address is returned only this once; only the SHA-256 of its secret is
+ * stored.
+ */
 export type Invitation = { name: string; address: string; expiresAt: string };
 
-/** What the page of an address may show before anything is decided. */
+/** What the page of an address may show before the passkey is made. */
 export type Enrolment = { name: string; expiresAtMs: number };
 
 /**
- * Makes an address for the admin of this name and generation. Older ones stay in the table, where they lead nowhere once the
- * admin has another generation: of two commands at once, the one that stores its generation last has the address that works.
+ * Makes an address for the admin of this name and generation. Older ones stay in the table, but stop working once the
+ * admin has another generation: of two concurrent commands, the last to store its generation has the working address.
  */
 export function invite(access: Access, name: string, generation: number): Invitation {
   const secret = newToken(access.random);
@@ -38,7 +41,7 @@ function keyOf(secret: string): TicketKey {
   return { purpose: 'enrolment', foundBy: hashOf(secret) };
 }
 
-/** Until when an admin's address works, milliseconds since 1970; null where there is none or it was used. */
+/** The time until which an admin's address works, in milliseconds since 1970; null if there is none or it was used. */
 export function invitedUntil(access: Access, { name, generation }: Pick<Admin, 'name' | 'generation'>): number | null {
   const nowMs = access.clock.nowMs();
   const signed = { kind: 'admin', name, generation } as const;
@@ -46,13 +49,18 @@ export function invitedUntil(access: Access, { name, generation }: Pick<Admin, '
   return ticket?.untilMs ?? null;
 }
 
-/** Looks an address up by its secret and changes nothing. Throws `forbidden`, with one sentence for all reasons. */
+/**
+ * Looks up an address by its secret without changing anything. Throws `forbidden`, with one sentence for all reasons.
+ */
 export function readEnrolment(access: Access, secret: string): Enrolment {
   const { admin, expiresAtMs } = findEnrolment(access, secret);
   return { name: admin.name, expiresAtMs };
 }
 
-/** Whose address has this secret, and until when it works, in milliseconds since 1970. Throws `forbidden`, like {@link readEnrolment}. */
+/**
+ * The admin whose address has this secret, and the time until which it works, in milliseconds since 1970. Throws
+ * `forbidden`, like {@link readEnrolment}.
+ */
 export function findEnrolment(access: Access, secret: string): { admin: Admin; expiresAtMs: number } {
   const nowMs = access.clock.nowMs();
   const ticket = readSessions(access.sessions, (tables) => readTicket(tables, keyOf(secret), nowMs));
@@ -63,7 +71,9 @@ export function findEnrolment(access: Access, secret: string): { admin: Admin; e
   return { admin, expiresAtMs: ticket.untilMs };
 }
 
-/** Uses the address up, which at most one process can do, inside a transaction of the caller. Throws `forbidden`. */
+/**
+ * Uses up the address, inside the caller's transaction; of several processes, only one succeeds. Throws `forbidden`.
+ */
 export function useEnrolment({ clock }: Access, tables: Db, secret: string): SignedAdmin {
   return adminOf(useTicket(tables, keyOf(secret), clock.nowMs()));
 }

@@ -1,6 +1,6 @@
 import type { Random } from '../random.ts';
 
-/** A number that an admin's sessions and invitations are bound to: 48 random bits, so that none comes again. */
+/** A new number for an admin's sessions and invitations to be bound to: 48 random bits, so that none is repeated. */
 export function newGeneration(random: Random): number {
   return Buffer.from(random(6)).readUIntBE(0, 6);
 }

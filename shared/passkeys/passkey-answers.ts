@@ -5,27 +5,27 @@ import { type Assertion, COSE_ALGORITHMS, clientDataOf, type Registration, unacc
 import { anotherKind, coseOf, isDer, spkiOf } from './passkey-keys.ts';
 import type { RelyingParty } from './relying-party.ts';
 
-// What a browser and its authenticator say about a passkey, checked by @simplewebauthn/server as WebAuthn level 3, sections 7.1
-// and 7.2, says, and beside it what that leaves to its caller. All of this is pure. Every fault is thrown as `forbidden`, with
-// a sentence of ours that a person can act on. This file is loaded when a passkey is first checked: the library
-// takes 20 ms and 8 MiB.
+// Verifies what a browser and its authenticator send, through @simplewebauthn/server as WebAuthn level 3, sections 7.1
+// and 7.2, require, and adds the checks that the library leaves to its caller. Everything here is pure. Every fault is
+// thrown as `forbidden`, with our own sentence that a person can act on. This file is loaded when a passkey is first
+// checked: the library takes 20 ms and 8 MiB.
 
 /** A registered passkey: `publicKey` is the DER of a SubjectPublicKeyInfo. */
 export type Credential = {
   credentialId: Buffer;
   publicKey: Buffer;
   signCount: number;
-  /** Whether it may exist on several devices, which never changes. */
+  /** Whether it may exist on several devices; this never changes. */
   isBackupEligible: boolean;
 };
 
-/** Where the flags of authenticator data stand, and the one that says that a key is told (section 6.1). */
+/** The offset of the flags in authenticator data, and the flag that says that it contains a key (section 6.1). */
 const FLAGS_AT = 32;
 const ATTESTED = 0x40;
 
 /**
- * Checks a registration, of which no attestation was asked. `challenge` is base64url, as it was given to the browser. Returns
- * what is to be stored.
+ * Checks a registration, for which no attestation was requested. `challenge` is base64url, as the browser received it.
+ * Returns what is to be stored.
  */
 export async function checkRegistration(
   party: RelyingParty,
@@ -54,7 +54,7 @@ export async function checkRegistration(
 }
 
 /**
- * Checks an assertion by this passkey for this challenge (base64url). `userHandle` is the one that its owner was given,
+ * Checks an assertion by this passkey for this challenge (base64url). `userHandle` is the one assigned to its owner,
  * base64url. Returns the new signature counter, which is to be stored.
  */
 export async function checkAssertion(
@@ -74,7 +74,8 @@ export async function checkAssertion(
       expectedChallenge: challenge,
       expectedOrigin: party.origin,
       expectedRPID: party.id,
-      // Counters are compared below: the library does it before the signature, and would tell them to anybody.
+      // Counters are compared below: the library does it before verifying the signature, and would reveal them to
+      // anybody.
       credential: { id: sent.id, publicKey, counter: 0 },
     }),
   );
@@ -87,7 +88,7 @@ export async function checkAssertion(
   if ((said.credentialDeviceType === 'multiDevice') !== passkey.isBackupEligible) {
     throw unacceptable('it says otherwise than at its registration whether it may be on several devices');
   }
-  // Some authenticators do not count, and always say 0.
+  // Some authenticators do not count, and always send 0.
   const isCounting = said.newCounter > 0 || passkey.signCount > 0;
   if (isCounting && said.newCounter <= passkey.signCount) {
     throw unacceptable('its counter went back, so there may be a copy of it; ask the operator for a new invitation');
@@ -95,7 +96,7 @@ export async function checkAssertion(
   return { signCount: said.newCounter };
 }
 
-/** A page of another site may show ours inside itself; the library refuses that only where the browser tells which site. */
+/** Refuses an answer from a page embedded in another site; the library does so only if the browser names that site. */
 function refuseEmbedded(sent: { response: { clientDataJSON: string } }): void {
   const { crossOrigin, topOrigin } = clientDataOf(sent);
   if ((crossOrigin ?? false) !== false || topOrigin !== undefined) {
@@ -104,8 +105,8 @@ function refuseEmbedded(sent: { response: { clientDataJSON: string } }): void {
 }
 
 /**
- * Throws for a statement about the authenticator, which was not asked for: the library would follow the addresses in its
- * certificates. One that the passkey made itself holds none, and browsers leave it in (section 5.1.3, `none`).
+ * Throws if there is an attestation statement, which was not requested: the library would fetch the URLs in its
+ * certificates. A self attestation has none, and browsers keep it (section 5.1.3, `none`).
  */
 function refuseStatement(attestationObject: string): void {
   const statement = decodeAttestationObject(new Uint8Array(Buffer.from(attestationObject, 'base64url')));
@@ -113,7 +114,7 @@ function refuseStatement(attestationObject: string): void {
   if (statement.get('fmt') !== 'none' && !isOwn) throw unacceptable('it tells more of the device than was asked for');
 }
 
-/** The messages of the library that a person can do something about, and what is said instead. */
+/** Messages of the library that a person can act on, and our sentences for them. */
 const REASONS: readonly [RegExp, string][] = [
   [/^Unexpected (authentication|registration) response type/, 'it was made for another purpose'],
   [/^Unexpected (authentication|registration) response challenge/, 'it is for another challenge'],
@@ -124,7 +125,7 @@ const REASONS: readonly [RegExp, string][] = [
   [/^No (credential ID|public key) was provided/, 'it tells no key'],
 ];
 
-/** Passes on what `act` returns. Whatever it throws becomes a refusal of ours; nobody sees a message of the library. */
+/** Returns what `act` returns. Anything it throws becomes one of our refusals; nobody sees a message of the library. */
 async function inOurWords<Value>(act: () => Promise<Value>): Promise<Value> {
   try {
     return await act();

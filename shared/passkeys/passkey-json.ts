@@ -2,22 +2,22 @@ import type { AuthenticationResponseJSON, RegistrationResponseJSON } from '@simp
 import { z } from 'zod';
 import { AppError } from '../errors.ts';
 
-// The JSON in which browsers send what a passkey has said (WebAuthn level 3, section 5.1), read and not checked yet.
+// Parses the JSON that browsers send for passkeys (WebAuthn level 3, section 5.1); verification follows elsewhere.
 
-/** What a browser sends where a passkey is used, and where one is made, as the standard has it. */
+/** What a browser sends when a passkey is used, and when one is created, as in the standard. */
 export type Assertion = AuthenticationResponseJSON;
 export type Registration = RegistrationResponseJSON;
 
-/** What a browser sent, and the challenge (base64url) that it is about. */
+/** What a browser sent, and the challenge (base64url) that it answers. */
 export type Answer<Sent> = { sent: Sent; challenge: string };
 
-/** The algorithms of passkeys that are accepted, in the order in which a browser is asked for them: their numbers in COSE. */
+/** The accepted algorithms of passkeys, in the order of preference sent to browsers, by their COSE numbers. */
 export const COSE_ALGORITHMS = { ES256: -7, Ed25519: -8, RS256: -257 } as const;
 
-/** The longest answer, in characters: one with the longest identifier and key has 6 000. */
+/** The longest answer, in characters; the one with the longest identifier and key has 6 000. */
 const MOST_CHARACTERS = 16_384;
 const MOST_IDENTIFIER_BYTES = 1023;
-/** Base64url without padding, in the one canonical spelling of its bytes. */
+/** Base64url without padding, in its canonical form. */
 const bytes = z.string().refine((text) => Buffer.from(text, 'base64url').toString('base64url') === text);
 
 const credential = {
@@ -42,23 +42,26 @@ const REGISTRATION = z.object({
   response: z.object({ clientDataJSON: bytes, attestationObject: bytes }),
 });
 
-/** Of what a browser says about the page that asked, what is looked at here: a page inside one of another site is refused. */
+/** The fields needed from what a browser says about the requesting page: a page embedded in another site is refused. */
 const CLIENT_DATA = z.object({
   challenge: z.string(),
   crossOrigin: z.unknown().optional(),
   topOrigin: z.unknown().optional(),
 });
 
-/** Reads the JSON of an assertion, which `PublicKeyCredential.toJSON()` gives, and checks nothing yet. Throws `forbidden`. */
+/**
+ * Parses the JSON of an assertion, as `PublicKeyCredential.toJSON()` returns it, without verifying it. Throws
+ * `forbidden`.
+ */
 export function readAssertion(text: string): Answer<Assertion> {
   const { response, ...rest } = read(ASSERTION, text);
   const { userHandle, ...others } = response;
-  // Authenticators may leave the handle out, which some browsers tell as null or as nothing.
+  // Authenticators may omit the handle, which some browsers send as null or empty.
   const sent = { ...rest, response: { ...others, ...(userHandle && { userHandle }) } };
   return { sent, challenge: clientDataOf(sent).challenge };
 }
 
-/** Reads the JSON of a registration, and checks nothing yet. Throws `forbidden`. */
+/** Parses the JSON of a registration, without verifying it. Throws `forbidden`. */
 export function readRegistration(text: string): Answer<Registration> {
   const sent = read(REGISTRATION, text);
   return { sent, challenge: clientDataOf(sent).challenge };
@@ -70,7 +73,7 @@ function read<Sent>(schema: z.ZodType<Sent>, text: string): Sent {
   return data;
 }
 
-/** What a browser says about the page that asked. Throws `forbidden`. */
+/** What a browser says about the requesting page. Throws `forbidden`. */
 export function clientDataOf(sent: { response: { clientDataJSON: string } }): z.infer<typeof CLIENT_DATA> {
   const json = new TextDecoder().decode(Buffer.from(sent.response.clientDataJSON, 'base64url'));
   const { success, data } = CLIENT_DATA.safeParse(parseJson(json));
@@ -78,7 +81,7 @@ export function clientDataOf(sent: { response: { clientDataJSON: string } }): z.
   return data;
 }
 
-/** The value of a JSON text; null where it is none. */
+/** The value of a JSON text; null if it is invalid. */
 function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -87,7 +90,7 @@ function parseJson(text: string): unknown {
   }
 }
 
-/** The error for what a passkey has said, with the reason. */
+/** The error for an unacceptable answer of a passkey, with the reason. */
 export function unacceptable(why: string): AppError {
   return new AppError('forbidden', `This passkey was not accepted: ${why}.`);
 }

@@ -3,10 +3,10 @@ import { cose, decodeCredentialPublicKey, isoCBOR } from '@simplewebauthn/server
 import type { AppError } from '../errors.ts';
 import { COSE_ALGORITHMS, unacceptable } from './passkey-json.ts';
 
-// The public keys of passkeys. Authenticators write them as COSE (RFC 9052, RFC 9053, RFC 8230), which is what the library
-// takes; the database has the DER of a SubjectPublicKeyInfo. Faults are thrown as `forbidden`.
+// The public keys of passkeys. Authenticators encode them as COSE (RFC 9052, RFC 9053, RFC 8230), which the library
+// accepts; the database stores the DER of a SubjectPublicKeyInfo. Faults are thrown as `forbidden`.
 
-/** The name of one of them. */
+/** The name of an accepted algorithm. */
 export type Algorithm = keyof typeof COSE_ALGORITHMS;
 
 const { COSEKEYS: KEYS, COSEKTY, COSECRV } = cose;
@@ -14,8 +14,8 @@ const LEAST_MODULUS_BYTES = 256;
 const MOST_MODULUS_BYTES = 512;
 
 /**
- * The key of a SubjectPublicKeyInfo as COSE in the canonical CBOR of CTAP2, where each of the three kinds has exactly one
- * shape, and its algorithm.
+ * Converts a SubjectPublicKeyInfo to COSE in the canonical CBOR of CTAP2, in which each of the three kinds has exactly
+ * one form, and returns its algorithm.
  */
 export function coseOf(spki: Uint8Array): { algorithm: Algorithm; key: Uint8Array<ArrayBuffer> } {
   const jwk = createPublicKey({ key: Buffer.from(spki), format: 'der', type: 'spki' }).export({ format: 'jwk' });
@@ -37,7 +37,7 @@ export function coseOf(spki: Uint8Array): { algorithm: Algorithm; key: Uint8Arra
   return write('RS256', COSEKTY.RSA, [KEYS.n, modulus], [KEYS.e, bytes(jwk.e)]);
 }
 
-/** The DER of the SubjectPublicKeyInfo of a key that an authenticator tells as COSE, in the one shape of its kind. */
+/** Converts a COSE key from an authenticator, in the one form of its kind, to the DER of a SubjectPublicKeyInfo. */
 export function spkiOf(coseKey: Uint8Array<ArrayBuffer>): Buffer {
   const told = decodeCredentialPublicKey(coseKey);
   const text = (bytes = new Uint8Array()) => Buffer.from(bytes).toString('base64url');
@@ -50,19 +50,19 @@ export function spkiOf(coseKey: Uint8Array<ArrayBuffer>): Buffer {
     throw anotherKind();
   };
   const spki = createPublicKey({ key: jwk(), format: 'jwk' }).export({ type: 'spki', format: 'der' });
-  // The library looks at the algorithm alone: not at the curve, nor at the length, nor for more than belongs there.
+  // The library checks only the algorithm: not the curve, the length, or additional content.
   if (!Buffer.from(coseOf(spki).key).equals(coseKey)) throw anotherKind();
   return spki;
 }
 
-/** The error for a key of a kind that is not taken. */
+/** The error for a key of an unsupported kind. */
 export function anotherKind(): AppError {
   return unacceptable('its key is none of ES256, Ed25519 and RS256');
 }
 
 /**
- * Whether an ECDSA signature is two numbers in DER (X.690) and nothing else. The library also takes longer spellings, and
- * passes over what follows.
+ * Whether an ECDSA signature is two numbers in DER (X.690) and nothing else. The library also accepts longer encodings,
+ * and ignores trailing bytes.
  */
 export function isDer(signature: Uint8Array): boolean {
   const endOfNumber = (at: number) => {

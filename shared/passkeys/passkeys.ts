@@ -9,7 +9,7 @@ import { newGeneration } from './generation.ts';
 import type { Credential } from './passkey-answers.ts';
 import { addPeopleEvent } from './people-log.ts';
 
-// The passkeys of admins. Functions throw `busy` where a lock is held for too long.
+// The passkeys of admins.
 
 /** A passkey as it is stored. */
 export type Passkey = typeof passkeys.$inferSelect;
@@ -27,7 +27,7 @@ export function adminNames(db: Db): string[] {
     .map(({ name }) => name);
 }
 
-/** All passkeys of the admin of this name, the oldest first, one that waits for its confirmation among them. */
+/** All passkeys of the admin of this name, oldest first, including one that waits for confirmation. */
 export function listPasskeys(db: Db | Tx, name: string): Passkey[] {
   return db
     .select({ passkey: passkeys })
@@ -39,7 +39,7 @@ export function listPasskeys(db: Db | Tx, name: string): Passkey[] {
     .map(({ passkey }) => passkey);
 }
 
-/** The passkey with this identifier of the authenticator's, and whose it is; null where none has it. */
+/** The passkey with this credential id, and its admin; null if there is none. */
 export function findPasskey(db: Db | Tx, credentialId: Buffer): { passkey: Passkey; admin: Admin } | null {
   const found = db
     .select({ passkey: passkeys, admin: admins })
@@ -69,10 +69,13 @@ export function insertPasskey(
     .run();
 }
 
-/** The most characters that are kept of what a browser calls itself. */
+/** The longest user agent that is kept, in characters. */
 const MAX_AGENT = 255;
 
-/** Lets an admin sign in with the passkey of this id. Throws `refused` where none of this id waits for it. */
+/**
+ * Confirms the passkey of this id, so that its admin can sign in with it. Throws `refused` if no passkey of this id
+ * waits for that.
+ */
 export function confirmPasskey(access: Access, id: number, by: Actor): void {
   write(access.db, (tx) => {
     const atMs = access.clock.nowMs();
@@ -90,8 +93,8 @@ export function confirmPasskey(access: Access, id: number, by: Actor): void {
 }
 
 /**
- * Stores that a passkey was used: its counter, and when. Throws `forbidden` where another process has used it with this
- * counter, or removed it, meanwhile.
+ * Records the use of a passkey: its counter, and when. Throws `forbidden` if another process has meanwhile used it with
+ * this counter, or removed it.
  */
 export function notePasskeyUse(access: Access, { id, signCount }: Passkey, newCount: number): void {
   const changed = write(access.db, (tx) =>

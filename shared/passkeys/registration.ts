@@ -20,21 +20,24 @@ import { type RelyingParty, relyingPartyOf } from './relying-party.ts';
 
 // Registers passkeys at the addresses of enrolments.ts.
 
-/** What a browser needs to make a passkey; all but the names are base64url or numbers, as WebAuthn wants them. */
+/** What a browser needs to create a passkey; all but the names are base64url or numbers, as in WebAuthn. */
 export type RegistrationOptions = {
   challenge: string;
-  /** With what the browser's dialog calls it. */
+  /** With the name that the browser's dialog shows. */
   party: RelyingParty & { name: string };
   user: { handle: string; name: string };
   algorithms: readonly number[];
-  /** The passkeys that this admin has: a device that keeps one of them is to make no second one. */
+  /** The passkeys that this admin already has; a device with one of them must not create a second one. */
   credentialIds: string[];
 };
 
-/** What its owner calls a passkey, to tell it from others. */
+/** The name that a passkey's owner gives it, to tell it from others. */
 const PASSKEY_NAME = textInput({ label: 'name of the passkey', least: 1, most: 64, lines: false });
 
-/** Begins a registration at an address. Throws `forbidden`, `refused` where PUBLIC_URL can't have passkeys, and what challenges throw. */
+/**
+ * Starts a registration at an address. Throws `forbidden`, `refused` if PUBLIC_URL can't have passkeys, and what
+ * challenges throw.
+ */
 export function beginRegistration(access: Access, secret: string): RegistrationOptions {
   const { publicUrl, publicName } = access.config;
   const party = { ...relyingPartyOf(publicUrl), name: publicName };
@@ -48,10 +51,10 @@ export function beginRegistration(access: Access, secret: string): RegistrationO
 }
 
 /**
- * Registers a passkey at an address, under a name that tells it from others, and uses the address up; `credential` is the
- * JSON that the browser gave. The passkey counts only once it was confirmed on the box, and ADMIN_EMAIL is told of it. Throws
- * `forbidden`, and uses up the challenge but not the address, where the registration is not as it must be; `forbidden` for
- * an address that does not work; `usage` for a name that can't be one; and `busy`, which uses up the challenge only.
+ * Registers a passkey at an address, under a name of its own, and uses up the address; `credential` is the JSON from
+ * the browser. The passkey works only once it is confirmed on the server itself, and ADMIN_EMAIL is notified. Throws
+ * `forbidden` for a bad registration, which uses up the challenge but not the address; `forbidden` for an address that
+ * does not work; `usage` for an invalid name; and `busy`, which uses up only the challenge.
  */
 export async function register(
   access: Access,
@@ -71,7 +74,7 @@ export async function register(
   }
   await whenUnlocked(access.sessions.sqlite);
   await whenUnlocked(access.db.$client);
-  // One inside the other: where the database is locked, the address stays.
+  // Nested transactions: if the database is locked, the address stays valid.
   writeSessions(access.sessions, (tables) => {
     const { name: invited, generation } = useEnrolment(access, tables, secret);
     write(access.db, (tx) => {
@@ -84,7 +87,7 @@ export async function register(
   return { name: wanted.name, passkey: name };
 }
 
-/** Stores a passkey, that it was registered, and that ADMIN_EMAIL is to be told. */
+/** Stores a passkey, the log entry of its registration, and the pending notification to ADMIN_EMAIL. */
 function storePasskey(
   { clock, config }: Access,
   tx: Tx,

@@ -1,10 +1,13 @@
 import { isIP } from 'node:net';
 import { AppError } from '../errors.ts';
 
-/** The web site that passkeys are made for: its host, and the origin of its pages. */
+/** The site that passkeys are bound to: its host, and the origin of its pages. */
 export type RelyingParty = { id: string; origin: string };
 
-/** The web site that passkeys are made for, by PUBLIC_URL. Throws `refused`, saying what to set, where browsers make none for it. */
+/**
+ * The site that passkeys are bound to, from PUBLIC_URL. Throws `refused`, saying what to set, if browsers support none
+ * for it.
+ */
 export function relyingPartyOf(publicUrl: string): RelyingParty {
   const { protocol, hostname, origin, port } = new URL(publicUrl);
   const isAddress = isIP(hostname.replace(/^\[|\]$/g, '')) !== 0;

@@ -9,17 +9,17 @@ import { PURPOSES } from '../tickets/purposes.ts';
 import { findTicket, makeTicket, type TicketKey } from '../tickets/tickets.ts';
 import { challengeOver } from './challenges.ts';
 
-// Challenges that passkeys sign to sign in. Anybody may ask for one, so nothing is stored of it: it consists of random bytes,
-// the time and a keyed hash of both, by which the server knows it again. Strangers who ask for many take no admin's away. Only
-// one that an admin has signed is stored, as SHA-256, so that it signs in once.
+// Challenges that passkeys sign to sign in. Anybody may request one, so nothing is stored: a challenge consists of
+// random bytes, the time and a keyed hash of both, by which the server recognises it. So strangers who request many
+// can't use up an admin's. Only one that an admin has signed is stored, as SHA-256, so that it works once.
 
 const RANDOM_BYTES = 32;
 const TIME_BYTES = 6;
 
-/** It works as long as those that are stored. */
+/** As long as that of stored challenges. */
 const LIFETIME_MS = PURPOSES.decision.lifetimeMs;
 
-/** Makes a challenge, 94 characters of base64url. Throws `busy`. */
+/** Makes a challenge, 94 characters of base64url. */
 export function makeSignInChallenge({ sessions, clock, random }: Access): string {
   const bytes = Buffer.alloc(RANDOM_BYTES + TIME_BYTES);
   bytes.set(random(RANDOM_BYTES));
@@ -27,7 +27,7 @@ export function makeSignInChallenge({ sessions, clock, random }: Access): string
   return Buffer.concat([bytes, readMac(sessions, bytes)]).toString('base64url');
 }
 
-/** Throws `forbidden` for a challenge that was not made here, was used or is older than five minutes, and `busy`. */
+/** Throws `forbidden` for a challenge that was not made here, was used or is older than five minutes. */
 export function checkSignInChallenge({ sessions, clock }: Access, challenge: string): void {
   const madeAt = readMadeAt(sessions, challenge);
   if (madeAt === null || !isWithin(madeAt, LIFETIME_MS, clock.nowMs())) throw challengeOver();
@@ -36,8 +36,8 @@ export function checkSignInChallenge({ sessions, clock }: Access, challenge: str
 }
 
 /**
- * Uses a challenge up, inside a transaction of the caller: of several processes that are sent the same one, one can. Throws
- * what {@link checkSignInChallenge} throws.
+ * Uses up a challenge, inside the caller's transaction; of several processes given the same one, only one succeeds.
+ * Throws the same errors as {@link checkSignInChallenge}.
  */
 export function useSignInChallenge(access: Access, tables: Db, challenge: string, signed: SignedAdmin): void {
   checkSignInChallenge(access, challenge);
@@ -48,15 +48,15 @@ function keyOf(challenge: string): TicketKey {
   return { purpose: 'used challenge', foundBy: hashOf(challenge) };
 }
 
-/** Whether a challenge works now, as `isLive` says it of what is stored. */
+/** Whether a challenge works now, by the same rule as `isLive` for stored rows. */
 function isWithin(madeAt: number, lengthMs: number, nowMs: number): boolean {
   return nowMs < madeAt + lengthMs && madeAt <= nowMs + MAX_BACK_MS;
 }
 
-/** When this challenge was made here, milliseconds since 1970; null where it was not. */
+/** When this server made the challenge, in milliseconds since 1970; null if it did not. */
 function readMadeAt(sessions: SessionsFile, challenge: string): number | null {
   const bytes = Buffer.from(challenge, 'base64url');
-  // One text for each challenge: the decoder ignores what is not base64url.
+  // Each challenge has only one valid text: the decoder ignores characters outside base64url.
   if (bytes.toString('base64url') !== challenge) return null;
   const signed = bytes.subarray(0, RANDOM_BYTES + TIME_BYTES);
   const mac = bytes.subarray(RANDOM_BYTES + TIME_BYTES);

@@ -154,8 +154,8 @@ function replaceByCopy(path: string, backup: Backup, temporary: string, decision
       return found;
     },
     replace: () => {
-      // Whoever is signed in may not have been anybody when the backup was made. Sessions are removed first, so that a
-      // crash in between leaves none beside the restored database.
+      // Whoever is signed in may have been somebody else, or nobody, when the backup was made. Sessions are removed
+      // first, so that a crash in between leaves none beside the restored database.
       removeSessionsFile(path);
       renameSync(temporary, path);
     },
