@@ -24,10 +24,7 @@ export type Who = Record<Person['kind'], Reach>;
 /** The input of an operation as a door passes it on: the names are known, the schema checks the values. */
 export type Sent<Shape extends z.ZodRawShape> = { readonly [Name in keyof Shape]?: unknown };
 
-/**
- * The route of an operation under `/manage/v1/keys`. If it needs an assertion, an admin is answered with the URL of the
- * key's page instead.
- */
+/** Its route under `/manage/v1/keys`. If it needs an assertion, an admin gets the URL of the key's page instead. */
 export type JsonDoor = {
   method: 'GET' | 'POST' | 'PATCH';
   /** What follows `/manage/v1/keys`. */
@@ -49,10 +46,7 @@ export type OwnerPage = {
   consequence?: string;
 };
 
-/**
- * The doors to an operation. `page`: admins decide it on the page of the key; `own`: it has a page of its own, written
- * by hand.
- */
+/** Its doors. `page`: admins decide it on the page of the key; `own`: it has a page of its own, written by hand. */
 export type Doors = {
   /** `profilectl keys <verb>`, its examples, and additional help besides the flags. */
   command: { verb: string; examples: readonly string[]; help?: string } | null;
@@ -74,10 +68,7 @@ export type Texts = {
   consequence: string;
   /** The message on the next page; null if that page says it anyway. */
   done: string | null;
-  /**
-   * What a command says after Ctrl-C about a key that is in this state now; null for the message that all operations
-   * have.
-   */
+  /** What a command says after Ctrl-C about a key in this state; null for the message of all operations. */
   interrupted: (key: Pick<KeyView, 'identifier' | 'state'>) => string | null;
 };
 
@@ -93,10 +84,7 @@ type Facts = {
   to: KeyState | null;
   /** The resulting entry in the key's history; null if it changes nothing. */
   event: KeyEventName | null;
-  /**
-   * The facts on the key and its profile that the decision relies on: if one has changed since it was shown, nothing is
-   * done.
-   */
+  /** The facts of the key and its profile that it relies on: if one has changed since it was shown, nothing is done. */
   version: readonly KeyFact[];
   /** One sentence, for help and documents. */
   summary: string;
@@ -129,15 +117,9 @@ export type Operation<Input extends object, Output> = Facts & {
   input: z.ZodObject;
   /** The input for kinds of person who may omit some of {@link input}. */
   inputOf: Partial<Record<Person['kind'], z.ZodObject>>;
-  /**
-   * The default values by input, for when nobody has typed anything; an input that is absent is not requested for this
-   * key.
-   */
+  /** Defaults by input, for when nobody has typed anything; an absent input is not requested for this key. */
   usual(deps: Pick<Deps, 'db' | 'config'>, key: KeyView): Readonly<Record<string, unknown>>;
-  /**
-   * Throws `usage` if this key can't have this input, as far as the key itself shows; used to check input while it is
-   * typed.
-   */
+  /** Throws `usage` if this key, as far as it shows, can't have this input; checks input while it is typed. */
   refuse(
     key: KeyView,
     input: Readonly<Record<string, unknown>>,
@@ -163,9 +145,7 @@ type Entry<Shape extends z.ZodRawShape, Output> = Pick<Facts, 'name' | 'who' | '
     act: (deps: Deps, actor: Person, input: z.output<z.ZodObject<Shape>>) => Output | Promise<Output>;
   };
 
-/**
- * An entry of the table, whose act gets its input as the schema returns it; the defaults are those of looking at a key.
- */
+/** An entry of the table, whose act gets its input as the schema returns it; defaults suit looking at a key. */
 export function operation<Shape extends z.ZodRawShape, Output>(
   entry: Entry<Shape, Output>,
 ): Operation<Sent<Shape>, Output> {
