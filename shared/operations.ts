@@ -57,7 +57,7 @@ export async function perform<Input extends object, Output>(
   return operation.act(deps, { ...actor, version: operation.version }, input);
 }
 
-/** The same for callers who wait for what goes on afterwards too; throws what that throws. */
+/** The same for callers who also wait for the operation to finish; also throws what that throws. */
 export async function performWhole<Input extends object, Output>(
   deps: Deps,
   actor: Person,
@@ -69,17 +69,17 @@ export async function performWhole<Input extends object, Output>(
   return output;
 }
 
-/** Whether something goes on after what was done. */
+/** Whether the operation has to be finished. */
 export function isUnfinished(output: unknown): output is Unfinished {
   return typeof output === 'object' && output !== null && 'finish' in output;
 }
 
-/** Whether it is what an operation that changes keys leaves behind. */
+/** Whether this is the output of an operation that changes keys. */
 export function isOutcome(output: unknown): output is Outcome {
   return typeof output === 'object' && output !== null && 'noticeIds' in output;
 }
 
-/** Throws the `forbidden` and `not_found` of {@link perform}, but asks an admin for no assertion. */
+/** Throws the `forbidden` and `not_found` of {@link perform}, but requires no assertion of an admin. */
 export function checkReach(deps: Deps, actor: Person, { who }: { who: Who }, input: object): void {
   const reach = who[actor.kind];
   refuseKind({ who }, actor.kind);

@@ -3,7 +3,7 @@ import { retryAfter } from './refusal-headers.ts';
 
 /** The refusals of the pages under `/developers` and of `/manage`; entries of the table in `refusals.ts`. */
 export const PORTAL_REFUSALS = {
-  /** This kind of person may not do this, whatever it is about (`shared/operations.ts`). */
+  /** This kind of person may never do this, whatever the input (`shared/operations.ts`). */
   forbidden: {
     status: 403,
     sentence: 'You are not allowed to do this.',
@@ -11,7 +11,7 @@ export const PORTAL_REFUSALS = {
   },
   /** A form of the pages under `/developers` that breaks a rule: the page that comes back says which. */
   refused_form: { status: 422, sentence: 'Something in this form can’t be accepted; nothing was done.' },
-  /** A form whose bytes are not what a browser sends. */
+  /** A form that is not encoded as a browser does it. */
   bad_form: { status: 400, sentence: 'The form did not arrive as a browser sends it; nothing was done.' },
   form_too_long: {
     status: 413,
@@ -40,12 +40,15 @@ export const PORTAL_REFUSALS = {
   signed_out: { status: 403, sentence: 'You are not signed in, or no longer; nothing was done.' },
   /** A body of `/manage/v1` that breaks a rule. */
   bad_body: { status: 400, exitCode: 2, when: 'the body is not the JSON object that this path takes' },
-  /** What `/manage/v1` was asked for breaks a rule of the product, at least just now. */
+  /** The request to `/manage/v1` breaks a rule of the product, at least at present. */
   not_possible: {
     status: 409,
     when: 'a rule of the product is against it, at least just now; the sentence says which',
   },
-  /** An admin's token was sent to decide on a key, which admins do on its page by their passkey; the answer has its address. */
+  /**
+   * An admin's token was sent for a decision on a key, which admins make on its page with their passkey; the answer has
+   * its URL.
+   */
   decision_needed: {
     status: 403,
     sentence: 'Admins decide on keys by their passkey, on the page at the address in this answer.',
@@ -61,7 +64,7 @@ export const PORTAL_REFUSALS = {
     sentence: 'This path takes JSON only, as application/json.',
     when: 'the body is not application/json',
   },
-  /** A request to `/manage/v1/token` or `/revoke` that is refused as RFC 6749, section 5.2, and RFC 7009 say. */
+  /** A request to `/manage/v1/token` or `/revoke` that RFC 6749, section 5.2, or RFC 7009 refuses. */
   invalid_request: { status: 400, when: 'a parameter is missing, malformed or repeated, or the body is no form' },
   invalid_client: {
     status: 401,
@@ -74,7 +77,7 @@ export const PORTAL_REFUSALS = {
   },
   unsupported_grant_type: { status: 400, when: 'grant_type is not authorization_code' },
   unsupported_token_type: { status: 400, when: 'the token is one of a platform' },
-  /** Profiles that a platform sends to `/manage/v1/profiles`. */
+  /** Profiles that a backend sends to `/manage/v1/profiles`. */
   lines_refused: { status: 422, when: 'lines were refused; without `partial=1` nothing is in then' },
   too_many_lines: {
     status: 413,
@@ -98,12 +101,12 @@ export const PORTAL_REFUSALS = {
     headers: retryAfter,
     when: 'another request puts profiles in',
   },
-  /** Something is not any more as it was shown to whoever has confirmed it. */
+  /** Something has changed since it was shown to the person who confirmed it. */
   changed_since: {
     status: 409,
     sentence: 'This has changed since it was shown; look at it again. Nothing was done.',
   },
-  /** An admin begins to use a passkey too often. */
+  /** An admin starts to use a passkey too often. */
   too_many_challenges: {
     status: 429,
     exitCode: 75,

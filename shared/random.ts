@@ -13,8 +13,8 @@ export function randomBase62(length: number, random: Random): string {
 }
 
 /**
- * Returns `length` random characters of an alphabet of at most 256, each equally likely: bytes from the largest multiple of
- * its size upwards are thrown away (of 62 characters, 248 and more), so there is no modulo bias.
+ * Returns `length` random characters of an alphabet of at most 256, each equally likely: bytes from the largest
+ * multiple of its size upwards are discarded (for 62 characters, 248 and more), to avoid modulo bias.
  */
 export function randomText(alphabet: string, length: number, random: Random): string {
   const end = 256 - (256 % alphabet.length);

@@ -1,36 +1,36 @@
-/** What a refusal carries besides its sentence; each field is read by exactly one header, `address` by the body. */
+/** What a refusal has besides its sentence; each field is read by exactly one header, `address` by the body. */
 export type ErrorDetails = {
-  /** Whole seconds after which trying again is sensible (RFC 9110, section 10.2.3). */
+  /** Whole seconds after which retrying makes sense (RFC 9110, section 10.2.3). */
   retryAfterSeconds?: number;
-  /** Whether a client is shown this sentence although the code's `isSentenceFixed`: then it is no fault of the server. */
+  /** Whether clients see this sentence despite the code's `isSentenceFixed`, because the fault is not the server's. */
   isForClient?: boolean;
-  /** Whether the sentence tells of a file or a disk of this machine: then only the operator may read it. */
+  /** Whether the sentence is about a file or a disk of this machine, and only the operator may read it. */
   isForOperator?: boolean;
   /** The permission that the key lacks (RFC 6750, section 3.1). */
   scope?: string;
-  /** The methods that a path answers, separated by commas (RFC 9110, section 10.2.1). */
+  /** The methods that a path supports, comma-separated (RFC 9110, section 10.2.1). */
   allow?: string;
-  /** The page on which admins decide on a key (`decision_needed`). */
+  /** The URL of the page on which admins decide on a key (`decision_needed`). */
   address?: string;
   /** The underlying fault, for the log only; never shown to a stranger. */
   cause?: unknown;
 };
 
-/** What one error code means at each door. */
+/** The meaning of one error code at each door. */
 export type Refusal = {
   /** The HTTP status. Without one, no request should meet the code, and a request that does is answered as `internal`. */
   status?: number;
-  /** The exit code of `profilectl`; 1 where it is left out. 75 is EX_TEMPFAIL of sysexits.h: trying again can help. */
+  /** The exit code of `profilectl`, by default 1. 75 is EX_TEMPFAIL of sysexits.h: retrying can help. */
   exitCode?: number;
-  /** The sentence for a person, unless whoever throws the error gives a more exact one. */
+  /** The sentence for a person, unless the error was thrown with a more exact one. */
   sentence?: string;
   /** True where clients are always shown `sentence`, because a more exact one was written for the operator. */
   isSentenceFixed?: true;
-  /** When a client of `/api` or `/manage` meets it, for the OpenAPI documents; absent where none can. */
+  /** When a client of `/api` or `/manage` gets it, for the OpenAPI documents; absent if none can. */
   when?: string;
-  /** What a client of `/api` should do about it, in whole sentences; absent where none of them can meet it. */
+  /** What a client of `/api` should do about it, in whole sentences; absent if none can get it. */
   remedy?: string;
-  /** True where the server logs what caused it. */
+  /** True if the server logs the cause. */
   isLogged?: true;
   /** The headers that only this refusal has. */
   headers?: (details: ErrorDetails) => Record<string, string>;

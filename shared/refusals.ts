@@ -15,11 +15,11 @@ export const REFUSALS = {
   bad_config: { exitCode: 2 },
   /** A rule of the product. */
   refused: {},
-  /** Something of an import is in and something is not. */
+  /** Only part of an import was applied. */
   done_in_part: { exitCode: 3 },
   /** The person at the terminal gave up. */
   cancelled: { exitCode: 130, sentence: 'Cancelled; nothing was changed.' },
-  /** Somebody or something else is at it, or did not answer. */
+  /** Something else is in progress, or did not answer. */
   try_later: { exitCode: 75 },
   /** `profilectl` has no token that the server of its command accepts. */
   not_logged_in: { exitCode: 4 },

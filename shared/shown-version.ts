@@ -1,20 +1,20 @@
 import { createHash } from 'node:crypto';
 import { AppError } from './errors.ts';
 
-// What was shown is what is done: whoever confirms something confirms the state in which it was laid out. That state is
-// read before it is shown, travels with whoever confirms it (`shown` of a `Person`), and is read once more in the
-// transaction that writes. Each kind of thing says by its facts what there is to compare.
+// Decisions apply only to what was shown: the person confirms a version, that is, the state at the time of display. It
+// is read before it is shown, travels with the person who confirms it (`shown` of a `Person`), and is read again in the
+// transaction that writes. Each kind of thing provides the facts to compare.
 
-/** The facts of something by their names: what each is, as a JSON value, and a clause for when it has changed. */
+/** The facts of something by name: the value of each, as JSON, and a clause for when it has changed. */
 export type Facts = Readonly<Record<string, readonly [value: unknown, clause: string]>>;
 
-/** A state as a text, which forms can send back: a hash of each fact beside its name. */
+/** A version as text, which forms can send back: the name of each fact with a hash of its value. */
 export type Shown = string;
 
 /** How much of a hash is kept, in characters of base64url: 96 bits. */
 const HASH_LENGTH = 16;
 
-/** The text for a state. */
+/** The version with these facts. */
 export function versionOf(facts: Facts): Shown {
   return Object.entries(facts)
     .map(([name, [value]]) => `${name}=${hashOf(value)}`)
@@ -26,8 +26,8 @@ function hashOf(value: unknown): string {
 }
 
 /**
- * The clauses of the facts that are not any more as they were shown; null where all are. Empty where a text is none that
- * {@link versionOf} has made of facts of these names.
+ * The clauses of the facts that have changed since they were shown; null if none has. Empty if the text is not a
+ * version of facts with these names.
  */
 export function changesSince(shown: Shown, facts: Facts): string[] | null {
   if (shown === versionOf(facts)) return null;
@@ -39,8 +39,8 @@ export function changesSince(shown: Shown, facts: Facts): string[] | null {
 
 /**
  * Throws `changed_since`, with a sentence that says what has changed, unless `what` is as it was shown. Call it in the
- * transaction that writes. Undefined, where nothing was shown to anybody, is fine. Only the facts that `version` names count,
- * where it is given.
+ * transaction that writes. Undefined, if nothing was shown to anybody, always passes. If `version` is given, only the
+ * facts that it names count.
  */
 export function refuseOtherVersion(
   shown: Shown | undefined,
@@ -54,7 +54,7 @@ export function refuseOtherVersion(
   throw new AppError('changed_since', `${what} has changed meanwhile${which}. Nothing was done.`);
 }
 
-/** A state and facts without those that don't count. */
+/** A version and facts without those that don't count. */
 function counting(version: readonly string[] | undefined, shown: Shown, facts: Facts): [Shown, Facts] {
   if (version === undefined) return [shown, facts];
   const parts = shown.split(',').filter((part) => version.includes(part.split('=', 1)[0] as string));

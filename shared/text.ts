@@ -7,7 +7,7 @@ export const CONTROL_BUT_LINE_FEED = /(?!\n)\p{Cc}/u;
 // Most texts match this and need no cleaning.
 const PRINTABLE_ASCII = /^[ -~]*$/;
 
-/** A text as it is stored: CRLF and CR become LF, white space at the ends goes. */
+/** Normalises a text for storage: CRLF and CR become LF, and leading and trailing white space is removed. */
 export function normaliseText(text: string): string {
   return text.replaceAll(/\r\n?/g, '\n').trim();
 }
@@ -33,7 +33,8 @@ export function cleanForTerminal(text: string, lines = false): string {
 }
 
 /**
- * Characters that JSON.stringify and SQLite do not escape, but a terminal obeys: DEL, C1 and bidirectional characters.
+ * Characters that neither JSON.stringify nor SQLite escapes, but that terminals interpret: DEL, C1 and bidirectional
+ * ones.
  */
 const UNSAFE_IN_JSON = /[\u007f-\u009f\p{Bidi_Control}]/gu;
 
@@ -42,7 +43,7 @@ const UNSAFE_IN_JSON = /[\u007f-\u009f\p{Bidi_Control}]/gu;
  * value.
  */
 export function escapeJsonForTerminal(json: string): string {
-  // Hardly any text has one, and looking for the first takes less than half of the time of replacing none.
+  // Hardly any text has one, and searching takes less than half of the time of a replacement without a match.
   if (json.search(UNSAFE_IN_JSON) === -1) return json;
   return json.replace(UNSAFE_IN_JSON, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }
@@ -52,7 +53,7 @@ export function numberText(count: number): string {
   return String(count).replace(/\B(?=(\d{3})+$)/g, '\u202f');
 }
 
-/** A number of things, whose noun has a regular plural: `1 request`, `5 000 requests`. */
+/** A count with its noun, which has a regular plural: `1 request`, `5 000 requests`. */
 export function countText(count: number, noun: string): string {
   return `${numberText(count)} ${noun}${count === 1 ? '' : 's'}`;
 }

@@ -1,9 +1,8 @@
 import { spawnSync } from 'node:child_process';
 
 /**
- * The name of an operating system's user, of the one that this process runs as where none is given; `uid 1000` where it
- * has none. Asked of `id`, since Bun's `userInfo` repeats the variable USER, which is unset in many services and free to
- * say anything.
+ * The name of an operating system's user, by default the one that this process runs as; `uid 1000` without a name. Read
+ * from `id`, since Bun's `userInfo` repeats the variable USER, which many services leave unset and anybody can set.
  */
 export function userName(uid?: number): string {
   const words = uid === undefined ? ['-un'] : ['-un', '--', String(uid)];

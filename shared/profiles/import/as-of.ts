@@ -3,9 +3,9 @@ import { KEPT_AFTER_ERASURE_MS } from '../../db/erasures.ts';
 import { parseIsoTime } from '../../iso-time.ts';
 
 /**
- * Reads the moment at which an import's data was read: milliseconds since 1970, or why that can't be, as the end of a
- * sentence that begins with the parameter's name. Longer ago than erasures are kept, erased profiles would come back.
- * Without the present time (`nowMs`) only the form is checked.
+ * Parses the time at which an import's data was read: milliseconds since 1970, or the fault, as the end of a sentence
+ * that begins with the parameter's name. If the time is longer ago than erasures are kept, erased profiles would come
+ * back. Without the present time (`nowMs`), only the form is checked.
  */
 export function readAsOf(text: string, nowMs: number | null): { atMs: number } | { fault: string } {
   const atMs = parseIsoTime(text);

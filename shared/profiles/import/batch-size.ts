@@ -1,24 +1,27 @@
 import type { Clock } from '../../clock.ts';
 
-/** Batches grow and shrink so that the write lock is held for about this long, milliseconds: half of what is promised. */
+/**
+ * Batches grow and shrink so that the write lock is held for about this long, in milliseconds: half of what is
+ * promised.
+ */
 const WANTED_LOCK_MS = 50;
 
 /** The most lines of a batch. */
 const MAX_LINES = 1_000;
 
-/** How many lines a batch may have, as fast as this machine is. */
+/** The size of batches, in lines, adapted to the speed of this machine. */
 export type BatchSize = {
   maxLines: () => number;
-  /** Runs what holds the write lock, and measures how long it takes. */
+  /** Runs a function that holds the write lock, and measures how long it takes. */
   timed: (act: () => void) => void;
 };
 
-/** Lets others have their turn between batches: at the lock, and in this process. */
+/** Lets others run between batches: those who wait for the lock, and the rest of this process. */
 export function giveTurn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }
 
-/** Begins with batches of a quarter of the most lines. */
+/** Starts with batches of a quarter of the maximum. */
 export function createBatchSize(clock: Clock): BatchSize {
   let maxLines = MAX_LINES / 4;
   return {

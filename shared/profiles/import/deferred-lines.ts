@@ -5,21 +5,24 @@ import type { TextEntry } from './import-run.ts';
 import { createWishes } from './wishes.ts';
 
 /**
- * Lines that were refused only for a name or auth ID that another profile held, each with all later lines of its profile.
- * They are tried again at the end, since that profile may have given it up meanwhile, or its own line may wait here too:
- * two profiles that swap their names.
+ * Lines that were refused only because another profile held a name or auth ID, each with all later lines of its
+ * profile. They are retried at the end: that profile may have given it up by then, or its own line may be deferred too,
+ * as with two profiles that swap their names.
  */
 export type DeferredLines = {
-  /** Keeps a line for the end. False where there is no room for more. */
+  /** Defers a line. Returns false if there is no room for more. */
   add: (entry: TextEntry, refusal: Refusal) => boolean;
-  /** Whether a line of this profile waits: later ones may not be applied before it. */
+  /** Whether a line of this profile is deferred: later ones must not be applied before it. */
   has: (id: number) => boolean;
   count: () => number;
-  /** The lines that may go in now, those together that wait for each other; the others are refused. Call it once. */
+  /**
+   * The lines that can now be applied, those that wait for each other in one group; the others are refused. Call it
+   * once.
+   */
   groups: () => Generator<TextEntry[]>;
 };
 
-/** Called for each line that is refused for good. */
+/** Called for each line that is finally refused. */
 type OnRefused = (entry: TextEntry, refusal: Refusal) => void;
 
 /** The ids of their profiles are in memory; the lines themselves are in a temporary table. */
@@ -27,7 +30,7 @@ const MAX_LINES = 100_000;
 
 type Row = { number: number; bytes: number; text: string };
 
-/** Makes the temporary table. `merge` tells how the lines are read. */
+/** Makes the temporary table. `merge` says how lines are interpreted. */
 export function createDeferredLines(sqlite: Sqlite, merge: boolean, onRefused: OnRefused): DeferredLines {
   sqlite.run('DROP TABLE IF EXISTS temp.deferred');
   sqlite.run('CREATE TEMP TABLE deferred (id, number, bytes, text, PRIMARY KEY (id, number)) WITHOUT ROWID');
@@ -69,7 +72,7 @@ export function createDeferredLines(sqlite: Sqlite, merge: boolean, onRefused: O
         if (hopeless === null) continue;
         refuse(id, hopeless.line, hopeless.refusal);
         wishes.set(id, read(id));
-        // Without that line the profile may keep what others wait for, or want something else.
+        // Without that line, the profile may keep what others wait for, or need something else.
         doubtful.push(...wishes.waitersOf(id), id);
       }
       for (const group of connected(waiting, wishes.holdersOf)) {

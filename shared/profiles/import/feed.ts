@@ -1,42 +1,42 @@
 import type { ErrorCode } from '../../errors.ts';
 import type { ImportDetails, ImportResult } from './import-report.ts';
 
-// What a server and the process that it starts for profiles of a platform tell each other: the server sends one line of
-// JSON, then the platform's lines; the process prints one line of JSON at its end.
+// The protocol between a server and the process that it starts for a backend's profiles: the server sends one line of
+// JSON, then the backend's lines; the process prints one line of JSON at its end.
 
-/** What a platform may do and wants. */
+/** A backend's rights and options. */
 export type FeedOrder = {
-  /** The identifier of the token, whose use the process notes. */
+  /** The identifier of the token, whose use the process records. */
   token: string;
-  /** The name of the platform. */
+  /** The name of the backend. */
   name: string;
   isWithoutAddress: boolean;
   eraseLimit: number;
-  /** A line changes only the fields that it has. */
+  /** Whether a line changes only the fields that it contains. */
   merge: boolean;
-  /** Bad lines are left out and the rest goes in, in batches; else all goes in or nothing. */
+  /** Whether bad lines are skipped and the rest applied, in batches; otherwise all lines are applied or none. */
   partial: boolean;
-  /** When the lines were read, milliseconds since 1970; null where nobody said. */
+  /** When the lines' data was read, milliseconds since 1970; null if unknown. */
   asOfMs: number | null;
 };
 
-/** The first line: the order, the configuration's bound, and how many bytes follow; null where that is not known yet. */
+/** The first line: the order, the configured size limit, and how many bytes follow, null if not known yet. */
 export type FeedHead = FeedOrder & { maxProfileBytes: number; bytes: number | null };
 
 /** The counts of an answer; {@link ImportDetails} says what `notThere`, `unaddressed` and `newerIds` are. */
 export type FeedCounts = Pick<ImportResult, 'imported' | 'deleted' | 'newer' | 'refused' | 'dropped'> &
   Pick<ImportDetails, 'notThere' | 'unaddressed' | 'newerIds'>;
 
-/** The last line: what was done, or why nothing (more) was; `isForClient` where a client may see the sentence. */
+/** The last line: the result, or why nothing (more) was done; `isForClient` if a client may see the sentence. */
 export type FeedEnd = (
   | { done: FeedCounts }
   | { fault: { code: ErrorCode; sentence: string; isForClient: boolean } }
 ) & {
-  /** Why the use of the token could not be noted; absent where it was. */
+  /** Why the use of the token could not be recorded; absent if it was. */
   unnoted?: string;
 };
 
-/** What one request may send. */
+/** The limits of one request. */
 export const FEED_LIMITS = {
   whole: { lines: 1_000, bytes: 4 * 1024 * 1024 },
   partial: { lines: 50_000, bytes: 64 * 1024 * 1024 },

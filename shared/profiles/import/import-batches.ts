@@ -9,13 +9,13 @@ import { applyEntries, type ImportRun, rawOf, readLine, refuseLine, type TextEnt
 import { chunksOf, type ImportSource, sizeOf } from './import-source.ts';
 import { createLineSplitter, type LineSplitter, type SplitLine } from './split.ts';
 
-/** A batch ends at whichever comes first, or where `BatchSize` says so. A row is a profile, a name or a link. */
+/** A batch ends at whichever limit comes first, including that of `BatchSize`. A row is a profile, a name or a link. */
 const BATCH_MAX = { rows: 8_000, bytes: 2_097_152 };
 
 /**
- * Puts a file in, batch by batch; bad lines are left out. Lines that conflict with a name or auth ID of another profile are
- * tried again at the end, and with them all later lines of the same profile, so that lines of a profile are applied in
- * their order wherever a batch ends. Returns how the file ended.
+ * Imports a file batch by batch, skipping bad lines. Lines that conflict with a name or auth ID of another profile are
+ * retried at the end, together with all later lines of the same profile, so that the lines of a profile are applied in
+ * order wherever a batch ends. Returns how the file ended.
  */
 export async function importInBatches(
   run: ImportRun,
@@ -42,7 +42,7 @@ export async function importInBatches(
   };
   const take = async (line: SplitLine): Promise<void> => {
     const parsed = readLine(run, line);
-    // What writes or clears very many rows goes alone.
+    // A line that writes or clears very many rows gets its own batch.
     const rows = 'reason' in parsed ? 0 : rowsOf(parsed);
     if (batch.rows > 0 && batch.rows + rows > BATCH_MAX.rows) await flush();
     lines = line.number;
@@ -87,7 +87,10 @@ function createRowCounter({ db }: ImportRun): (line: ProfileLine) => number {
     2 + (aliases?.length ?? 0) + (links?.length ?? 0) + (id > lastId ? 0 : countLinks(id));
 }
 
-/** Applies a batch. What conflicts with a name of another profile waits for the end; what else is refused is reported. */
+/**
+ * Applies a batch. Lines that conflict with a name of another profile are deferred to the end; other refused lines are
+ * reported.
+ */
 function applyOrDefer(run: ImportRun, { entries, refused }: Batch, deferred: DeferredLines): void {
   const losers = applyEntries(run, entries, true);
   const forGood = refused.map(({ number, raw, refusal }) => ({
@@ -105,7 +108,7 @@ function applyOrDefer(run: ImportRun, { entries, refused }: Batch, deferred: Def
   for (const line of forGood.sort((a, b) => a.number - b.number)) refuseLine(run, line, line.refusal);
 }
 
-/** Tries the deferred lines again, those of a group in one transaction, as long as that may take. */
+/** Retries the deferred lines, those of a group in one transaction unless it would take too long. */
 async function retryDeferred(
   run: ImportRun,
   deferred: DeferredLines,

@@ -2,61 +2,64 @@ import { cleanForTerminal } from '../../text.ts';
 import type { ProfileLine } from '../edit/line.ts';
 import { type Applied, addApplied, NOTHING_APPLIED } from '../edit/pass.ts';
 
-/** A line that was left out: its number from 1, its id and the field where they are known, and why. */
+/** A refused line: its number from 1, its id and the field, if known, and the reason. */
 export type RefusedLine = { line: number; id: number | null; field: string | null; reason: string };
 
-/** What an import did; exactly what `profiles import --json` prints. */
+/** The result of an import, exactly as `profiles import --json` prints it. */
 export type ImportResult = {
-  /** Lines that put a profile in or changed one. */
+  /** Lines that added or changed a profile. */
   imported: number;
-  /** Profiles that were there and that a line erased. */
+  /** Profiles that a line erased. */
   deleted: number;
   /** Profiles that were erased because the file does not name them. */
   pruned: number;
-  /** Lines that were left out, because their profile was written or erased here after their data was read (`asOfMs`). */
+  /** Lines that were skipped, because their profile was written or erased here after their data was read (`asOfMs`). */
   newer: number;
-  /** In the order of the file; after the first 10 000 one entry speaks for the others. */
+  /** In file order; after the first 10 000, one entry stands for the others. */
   refused: RefusedLine[];
   /**
-   * How often each unknown field was left out; after 1 000 different ones the others count as `…other`. `links` counts
-   * links that were left out for their scheme.
+   * How often each unknown field was ignored; after 1 000 different ones, the others count as `…other`. `links` counts
+   * links that were dropped because of their scheme.
    */
   dropped: Record<string, number>;
 };
 
-/** What else a person is told of an import. */
+/** What people are also told about an import. */
 export type ImportDetails = {
-  /** Lines that were read and are not blank. */
+  /** Lines that were read, without blank ones. */
   lines: number;
   /** Blank lines. */
   blank: number;
-  /** Lines that erase a profile that is not there. */
+  /** Lines that erase a profile that does not exist. */
   notThere: number;
-  /** Profiles that have no address any more, because their line does not speak of it. */
+  /** Profiles that lost their address because their line does not contain one. */
   unaddressed: number;
-  /** The profiles of the first ten lines that were left out as `newer`. */
+  /** The profiles of the first ten lines that were skipped as `newer`. */
   newerIds: number[];
-  /** How many lines were refused for each reason, the most frequent first; after 50 reasons the others count as one. */
+  /**
+   * How many lines were refused for each reason, the most frequent first; after 50 reasons, the others are counted
+   * together.
+   */
   refusedFor: { reason: string; lines: number }[];
-  /** Why nothing was pruned although it was asked for, as a sentence; null where that is not so. */
+  /** Why nothing was pruned despite the request, as a sentence; otherwise null. */
   notPruned: string | null;
 };
 
-/** Both. */
+/** The result and the details. */
 export type ImportOutcome = ImportResult & { details: ImportDetails };
 
 /** Collects what an import did in bounded memory, whatever the file holds. */
 export type ImportReport = {
-  /** Counts a line that was read, with what of it was left out. */
+  /** Counts a line that was read, and what was ignored in it. */
   read: (line: Pick<ProfileLine, 'unknown' | 'droppedLinks'> | null) => void;
   applied: (done: Applied) => void;
   pruned: (profiles: number) => void;
   notPruned: (sentence: string) => void;
-  /** `sum` is the reason without what differs from line to line. */
+  /** `sum` is the reason without the parts that differ from line to line. */
   refuse: (refused: RefusedLine, sum: string) => void;
   refusedCount: () => number;
   lineCount: () => number;
-  /** How many lines are in the database: profiles put in, changed or erased. */
+  /** How many lines were applied: profiles added, changed or erased. */
   appliedCount: () => number;
   outcome: (blank: number) => ImportOutcome;
 };
@@ -68,7 +71,7 @@ const OTHER = '…other';
 const MAX_REASONS = 50;
 const OTHER_REASONS = 'other reasons';
 
-/** An empty report; `onRefused` hears of every refused line, the ones beyond the 10 000 too. */
+/** Creates an empty report; `onRefused` is called for every refused line, including those beyond the 10 000. */
 export function createImportReport(onRefused: (refused: RefusedLine) => void = () => {}): ImportReport {
   let done: Applied = NOTHING_APPLIED;
   const counts = { lines: 0, pruned: 0, unlisted: 0, droppedLinks: 0 };
@@ -112,7 +115,7 @@ export function createImportReport(onRefused: (refused: RefusedLine) => void = (
         pruned: counts.pruned,
         newer: done.newer,
         refused: listed(refused, counts.unlisted),
-        // fromEntries makes own fields of whatever a hostile file calls them, __proto__ too.
+        // fromEntries creates own properties, even if a hostile file calls one __proto__.
         dropped: Object.fromEntries(dropped),
         details: {
           lines: counts.lines,
@@ -128,7 +131,7 @@ export function createImportReport(onRefused: (refused: RefusedLine) => void = (
   };
 }
 
-/** Counts a name; of names beyond so many different ones, `other` is counted. */
+/** Counts a name, or `other` if there are already `most` different ones. */
 function countIn(counts: Map<string, number>, name: string, most: number, other: string): void {
   const key = counts.has(name) || counts.size < most ? name : other;
   counts.set(key, (counts.get(key) ?? 0) + 1);

@@ -12,19 +12,19 @@ import type { PruneCandidates } from './prune-candidates.ts';
 import type { Rejects } from './rejects.ts';
 import type { SplitLine } from './split.ts';
 
-/** What all parts of one import share. */
+/** State shared by all parts of one import. */
 export type ImportRun = BatchContext & {
   clock: Deps['clock'];
   log: LogKeeper;
   report: ImportReport;
-  /** Takes the refused lines themselves; null where nobody wants them. */
+  /** Receives the refused lines themselves; null if nobody wants them. */
   rejects: Rejects | null;
-  /** The profiles that the file has not named yet; null where nothing is to be pruned. */
+  /** The profiles that the file has not named yet; null if nothing is to be pruned. */
   candidates: PruneCandidates | null;
   onProgress: OnProgress;
 };
 
-/** A line that was checked, with its text. */
+/** A checked line with its text. */
 export type TextEntry = Entry & { text: string };
 
 /** Checks a line of the file and counts it. */
@@ -37,12 +37,12 @@ export function readLine(
   return parsed;
 }
 
-/** The line itself; null where it is too long to be held. */
+/** The line itself; null if it is too long to be held in memory. */
 export function rawOf(line: SplitLine): string | Uint8Array | null {
   return 'text' in line ? line.text : line.raw;
 }
 
-/** Reports a line as refused for good. */
+/** Reports a line as finally refused. */
 export function refuseLine(
   { report, rejects }: Pick<ImportRun, 'report' | 'rejects'>,
   line: { number: number; id: number | null; raw: string | Uint8Array | null },
@@ -53,8 +53,8 @@ export function refuseLine(
 }
 
 /**
- * Applies lines in a transaction of their own. Returns those that were not applied, by the numbers of their lines;
- * `mayWait` is explained at `applyBatch`.
+ * Applies lines in their own transaction. Returns those that were not applied, by line number; `mayWait` is explained
+ * at `applyBatch`.
  */
 export function applyEntries(run: ImportRun, entries: readonly Entry[], mayWait: boolean): Map<number, Loser> {
   if (entries.length === 0) return new Map();

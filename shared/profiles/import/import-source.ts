@@ -2,39 +2,39 @@ import { accessSync, closeSync, constants, createReadStream, openSync, readSync,
 import { type AppError, fileRefusal } from '../../errors.ts';
 import { formatFault } from './source-format.ts';
 
-/** Where lines come from: a file's path, or chunks of bytes such as stdin gives. */
+/** The source of lines: a file's path, or chunks of bytes, as from stdin. */
 export type ImportSource = string | AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
 
-/** How far an import is; `totalBytes` is null where nobody knows, `deferred` lines wait for the end. */
+/** The progress of an import; `totalBytes` is null if unknown, `deferred` lines wait for the end. */
 export type Progress = { lines: number; bytes: number; totalBytes: number | null; deferred: number };
 
-/** Hears of progress after every batch. */
+/** Called after every batch. */
 export type OnProgress = (progress: Progress) => void;
 
-/** The source's bytes, in chunks of a bounded size where it is a file. */
+/** The source's bytes, in chunks of limited size if it is a file. */
 export function chunksOf(source: ImportSource): AsyncIterable<Uint8Array> | Iterable<Uint8Array> {
   return typeof source === 'string' ? createReadStream(source, { highWaterMark: 262_144 }) : source;
 }
 
-/** How many bytes the source has; null where nobody knows. */
+/** The source's size in bytes; null if unknown. */
 export function sizeOf(source: ImportSource): number | null {
   return (typeof source === 'string' && statSync(source, { throwIfNoEntry: false })?.size) || null;
 }
 
-/** What a sentence calls the source. */
+/** The source's name in sentences. */
 export function nameOf(source: ImportSource): string {
   return typeof source === 'string' ? source : 'The input';
 }
 
-/** So many bytes show what kind of file it is; fewer do, if a line ends among them. */
+/** How many bytes are needed to recognise the kind of a file; fewer are enough if a line ends among them. */
 const HEAD_BYTES = 4_096;
 
 const LF = 0x0a;
 
 /**
- * The source that a person has named: a path, or "-" for `stdin`. Throws `refused` where it can't be read, is empty, or is
- * not JSON Lines but something that is often taken for them: then the sentence says how to convert it. Waits for the
- * beginning of what is no regular file.
+ * Opens the source that a person has named: a path, or "-" for `stdin`. Throws `refused` if it can't be read, is empty,
+ * or is in a format often mistaken for JSON Lines; the sentence then says how to convert it. Waits for the beginning of
+ * anything but a regular file.
  */
 export async function openSource(file: string, stdin: AsyncIterable<Uint8Array>): Promise<ImportSource> {
   if (file !== '-') checkSource(file);
@@ -50,9 +50,9 @@ export async function openSource(file: string, stdin: AsyncIterable<Uint8Array>)
 }
 
 /**
- * Waits until the first 4 096 bytes, the first line feed or the end has arrived, however the bytes are cut into chunks, and
- * has `check` judge what is there by then, at most 4 096 bytes. Returns the same bytes from their beginning. Throws what
- * `check` and the chunks throw.
+ * Waits until the first 4 096 bytes, the first line feed or the end has arrived, however the bytes are divided into
+ * chunks, and passes what has arrived, at most 4 096 bytes, to `check`. Returns all bytes from the beginning. Throws
+ * what `check` and the chunks throw.
  */
 export async function checkBeginning(
   chunks: AsyncIterable<Uint8Array>,
@@ -91,7 +91,7 @@ function checkHead(head: Uint8Array, file: string | null): void {
   if (fault !== null) throw fileRefusal(fault);
 }
 
-/** A fault of the file or the pipe as a sentence: `refused`. Null where the fault lies elsewhere. */
+/** The `refused` error for a fault of the file or the pipe. Null for any other fault. */
 export function sourceFault(source: ImportSource, error: unknown): AppError | null {
   if (!(error instanceof Error) || !('syscall' in error)) return null;
   const code = (error as NodeJS.ErrnoException).code ?? 'unknown fault';
@@ -102,7 +102,7 @@ export function sourceFault(source: ImportSource, error: unknown): AppError | nu
   return fileRefusal(`${what} can't be read (${code}).`, error);
 }
 
-/** Throws `refused` where there is no such file, it is a folder, or it may not be read. */
+/** Throws `refused` if the file does not exist, is a folder, or may not be read. */
 export function checkSource(path: string): void {
   try {
     accessSync(path, constants.R_OK);

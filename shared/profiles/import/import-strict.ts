@@ -16,8 +16,8 @@ const CHUNK_BYTES = 262_144;
 
 /**
  * All or nothing: checks the whole file first, without the lock, then applies it in one transaction as if it were one
- * batch. Memory doesn't grow with the file. A source that can't be read twice (a pipe) is first copied to a file beside
- * the database, which has no name any more by the time anything is in it. Returns how the file ended.
+ * batch. Memory use doesn't grow with the file. A source that can't be read twice (a pipe) is first copied to a file
+ * beside the database, whose name is removed before anything is written to it. Returns how the file ended.
  */
 export async function importStrictly(run: ImportRun, source: ImportSource): Promise<ReturnType<LineSplitter['state']>> {
   const file = await openTwice(run.db.$client.filename, source);
@@ -41,7 +41,7 @@ export async function importStrictly(run: ImportRun, source: ImportSource): Prom
   }
 }
 
-/** Reports the line where it is bad; returns its profile's id where it is not. */
+/** Reports a bad line; returns the profile's id of a good one. */
 function checkLine(run: ImportRun, line: SplitLine): number | null {
   const parsed = readLine(run, line);
   if (!('reason' in parsed)) return parsed.id;
@@ -54,7 +54,7 @@ function applyWhole(run: ImportRun, fd: number): void {
   const refusedLines = createLineSet();
   const refuse = ({ line, id, refusal }: Loser): void => {
     refusedLines.add(line);
-    // The line itself is written below: it may have been read long ago.
+    // The line itself is written below: its text may no longer be in memory.
     refuseLine(run, { number: line, id, raw: null }, refusal);
   };
   try {
@@ -80,14 +80,14 @@ function applyWhole(run: ImportRun, fd: number): void {
 function* entriesOf({ merge }: ImportRun, fd: number, refuse: (loser: Loser) => void): Generator<Entry> {
   for (const { line } of readLines(fd)) {
     if (line === null) continue;
-    // Checked again, for the file may have changed since.
+    // Checked again, because the file may have changed since.
     const parsed = 'fault' in line ? { id: null, ...wholeLine(line.fault) } : parseLine(line.text, merge);
     if ('reason' in parsed) refuse({ line: line.number, id: parsed.id ?? 0, refusal: parsed, isForName: false });
     else if ('bytes' in line) yield { number: line.number, bytes: line.bytes, line: parsed };
   }
 }
 
-/** A set of line numbers that takes a bit for each line of the file. */
+/** A set of line numbers that uses one bit for each line of the file. */
 function createLineSet(): { add: (line: number) => void; has: (line: number) => boolean } {
   let bits = new Uint8Array(1_024);
   return {
@@ -106,7 +106,7 @@ function createLineSet(): { add: (line: number) => void; has: (line: number) => 
 
 type Step = { line: SplitLine | null; bytes: number; lines: number };
 
-/** The lines of a file from its beginning, and a null after each chunk. */
+/** The lines of a file from the beginning, and a null after each chunk. */
 function* readLines(fd: number, splitter = createLineSplitter()): Generator<Step> {
   const buffer = Buffer.allocUnsafe(CHUNK_BYTES);
   let bytes = 0;
@@ -129,7 +129,7 @@ async function openTwice(databasePath: string, source: ImportSource): Promise<{ 
   const path = `${databasePath}.${randomUUID()}.import`;
   const fd = openSync(path, 'wx+', 0o600);
   try {
-    // Without its name it is gone with this process, however that ends.
+    // Without a name, it disappears with this process, however that ends.
     unlinkSync(path);
     let bytes = 0;
     for await (const chunk of chunksOf(source)) {
@@ -143,7 +143,7 @@ async function openTwice(databasePath: string, source: ImportSource): Promise<{ 
   }
 }
 
-/** On disk where it is large, unlike a map. */
+/** On disk if it is large, unlike a map. */
 function createTakenAtTable(sqlite: Sqlite): TakenAt {
   sqlite.run('DROP TABLE IF EXISTS temp.taken_at');
   sqlite.run('CREATE TEMP TABLE taken_at (what TEXT PRIMARY KEY, line INTEGER NOT NULL) WITHOUT ROWID');

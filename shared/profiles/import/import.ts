@@ -19,46 +19,49 @@ import { type PruneOptions, pruneCandidates } from './prune.ts';
 import { createPruneCandidates } from './prune-candidates.ts';
 import type { Rejects } from './rejects.ts';
 
-/** What an import works with. */
+/** The dependencies of an import. */
 export type ImportDeps = Pick<Deps, 'db' | 'clock'> & { config: Pick<Config, 'maxProfileBytes'> };
 
 /** How to import. */
 export type ImportOptions = {
-  /** A line changes only the fields it has, where its profile exists; else it replaces the profile. */
+  /** If true, a line changes only the fields it contains if its profile exists; otherwise it replaces the profile. */
   merge: boolean;
-  /** Everything or nothing, in one transaction; else bad lines are left out and the rest goes in, in batches. */
+  /**
+   * If true, all lines are applied or none, in one transaction; otherwise bad lines are skipped and the rest is applied
+   * in batches.
+   */
   strict: boolean;
   /**
-   * When the data was read, milliseconds since 1970: lines of profiles that were written or erased here since are left out.
-   * Absent where nobody said. The caller has checked that it is not in the future, nor more than 40 days ago.
+   * When the data was read, milliseconds since 1970: lines of profiles that were written or erased here since are
+   * skipped. Absent if unknown. The caller has checked that it is not in the future, nor more than 40 days ago.
    */
   asOfMs?: number;
   /** Who imports. */
   by: Actor;
-  /** What it does to the keys of profiles (`effectsOnKeys` in shared/erasure). */
+  /** Its effects on the keys of profiles (`effectsOnKeys` in shared/erasure). */
   onKeys: EffectsOnKeys;
-  /** Erases the profiles that the file does not name, after all else. */
+  /** Erases the profiles that the file does not name, at the end. */
   prune?: PruneOptions;
-  /** Gets the refused lines themselves. */
+  /** Receives the refused lines themselves. */
   rejects?: Rejects;
   onProgress?: OnProgress;
-  /** Hears of every refused line; with `strict`, conflicts come in no particular order. */
+  /** Called for every refused line; with `strict`, conflicts come in no particular order. */
   onRefused?: (refused: RefusedLine) => void;
   /**
-   * Hears a sentence where the write-ahead log still holds something of what was erased, or where it can't be stored when
-   * the last import was.
+   * Called with a sentence if the write-ahead log still holds parts of what was erased, or if the time of the last
+   * import can't be stored.
    */
   onWarning?: (sentence: string) => void;
 };
 
-/** Indexes are written all over: what SQLite keeps of them in memory (KiB) need not be read again for each batch. */
+/** Writes are spread all over the indexes: the pages that SQLite caches (KiB) need not be read again for each batch. */
 const CACHE_KIB = 32_768;
 
 /**
- * Puts JSON Lines into the database (docs/profiles.md): upserts by id, erasures, refusals. Streams: memory
- * doesn't grow with the file. A batch is wholly in or wholly out, whatever stops the process. Waits while the database is
- * being vacuumed. Throws `refused` where the source can't be read or holds no line, and what `write` throws. What earlier
- * batches committed stays; the error is `done_in_part` then, and its sentence says how much.
+ * Imports JSON Lines into the database (docs/profiles.md): upserts by id, erasures, refusals. Memory use doesn't grow
+ * with the file. A batch is applied wholly or not at all, whatever stops the process. Waits while the database is being
+ * vacuumed. Throws `refused` if the source can't be read or contains no line, and what `write` throws. If earlier
+ * batches were committed, they stay; the error is then `done_in_part`, and its sentence says how much was applied.
  */
 export async function importProfiles(
   deps: ImportDeps,
@@ -116,17 +119,15 @@ function prepareRun({ db, clock, config }: ImportDeps, options: ImportOptions): 
     const candidates = prune === undefined ? null : createPruneCandidates(sqlite);
     const log = keepLogShort(sqlite);
     const report = createImportReport(onRefused);
-    // A file may contain all profiles every night, and most of its lines change nothing: without --as-of these are not written.
+    // A file may contain all profiles every night, and most of its lines change nothing: without --as-of, these are not
+    // written.
     const confirms = by.kind === 'platform' || asOfMs !== null;
     const context = { db, clock, apply, merge, onKeys, confirms, asOfMs };
     return { ...context, log, report, rejects, candidates, onProgress };
   });
 }
 
-/**
- * The refusal that ended an import, or whatever else did, which now also says how many lines are in: `done_in_part` where
- * that is not 0.
- */
+/** The error that ended an import; if lines were already applied, a `done_in_part` that also says how many. */
 export function sayingWhatIsIn(error: unknown, lines: number): unknown {
   if (!(error instanceof AppError) || error.code === 'cancelled' || lines === 0) return error;
   const areIn = lines === 1 ? '1 line is in' : `${lines} lines are in`;

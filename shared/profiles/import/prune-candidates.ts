@@ -3,32 +3,32 @@ import type { Sqlite } from '../../db/connect.ts';
 import type { Facts } from '../../shown-version.ts';
 import type { Times } from '../edit/newer.ts';
 
-/** A profile by its row: another one may get the id after an erasure. */
+/** Identifies a profile's row: after an erasure, another profile may get the id. */
 export type ProfileRow = { id: number; generation: number };
 
-/** The profiles that were there before an import and that no line of it has named yet. */
+/** The profiles that existed before an import and that none of its lines has named yet. */
 export type PruneCandidates = {
-  /** How many profiles there were before. */
+  /** How many profiles existed before. */
   before: number;
-  /** Takes these ids out, because a line names them. */
+  /** Removes these ids, because a line names them. */
   name: (ids: readonly number[]) => void;
-  /** How many are left and may be erased, and which, as facts of what somebody is asked about. */
+  /** How many are left and may be erased, and which, as facts for a confirmation. */
   left: (times: Times) => { count: number; facts: Facts };
-  /** Takes out the first `most` of those that are left and may be erased, in the order of their ids, and returns them. */
+  /** Removes and returns the first `most` of those that are left and may be erased, by id. */
   take: (most: number, times: Times) => ProfileRow[];
 };
 
-/** What SQLite takes for no limit. */
+/** SQLite's value for no limit. */
 const NO_LIMIT = -1;
 
-/** Lists all profiles in a temporary table, which SQLite moves to the disk where there are many. */
+/** Lists all profiles in a temporary table, which SQLite moves to the disk if it is large. */
 export function createPruneCandidates(sqlite: Sqlite): PruneCandidates {
   sqlite.run('DROP TABLE IF EXISTS temp.candidates');
   sqlite.run('CREATE TEMP TABLE candidates (id INTEGER PRIMARY KEY, generation INTEGER NOT NULL)');
   const before = sqlite.run('INSERT INTO temp.candidates SELECT id, generation FROM main.profiles').changes;
   const remove = sqlite.prepare('DELETE FROM temp.candidates WHERE id IN (SELECT value FROM json_each(?))');
   const name = (ids: readonly number[]): void => void remove.run(JSON.stringify(ids));
-  // Those that were written after the file was read are spared, and those that were erased and made again.
+  // Profiles that were written after the file was read are spared, as are those that were erased and created again.
   const erasable = sqlite.prepare<ProfileRow, [number, number, number]>(
     `SELECT id, generation FROM temp.candidates JOIN main.profiles USING (id, generation)
        WHERE NOT (written_at > ? AND written_at <= ?) ORDER BY id LIMIT ?`,

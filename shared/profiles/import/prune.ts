@@ -12,19 +12,19 @@ import type { ProfileRow } from './prune-candidates.ts';
 
 /** How to prune. */
 export type PruneOptions = {
-  /** Of the profiles that there were before, so many percent may be erased. */
+  /** The most that may be erased, as a percentage of the profiles that existed before. */
   limitPercent: number;
   /**
-   * Whether these many profiles shall be erased: a person may be asked. `changes` says, as clauses, how they have changed since
-   * it was called before.
+   * Confirms the erasure of this many profiles, perhaps by asking a person. `changes` says, as clauses, how they have
+   * changed since the previous call.
    */
   confirm: (profiles: number, changes: readonly string[]) => Promise<boolean>;
 };
 
 /**
- * Erases the profiles that the whole file has not named, in batches, but none that was written after the file was read. Erases
- * none, and reports why, where a line was refused, the file may have been cut off, there would be too many, or the person
- * says no. Asks again where other profiles would be erased by then than were asked about.
+ * Erases the profiles that the whole file has not named, in batches, except those written after the file was read.
+ * Erases none, and reports why, if a line was refused, the file may be truncated, there would be too many, or the
+ * person declines. Asks again if the profiles to erase have changed since the confirmation.
  */
 export async function pruneCandidates(
   run: ImportRun,
@@ -51,7 +51,7 @@ export async function pruneCandidates(
   }
 }
 
-/** Erases profiles, unless another one has got the id by the time that the lock is got. Returns how many. */
+/** Erases profiles, unless another profile has got the id before the lock was acquired. Returns how many. */
 function erase(run: ImportRun, rows: readonly ProfileRow[]): number {
   const generations = new Map(rows.map(({ id, generation }) => [id, generation]));
   const refuseErasure: EffectsOnKeys['refuseErasure'] = (tx, id, nowMs) => {
@@ -74,7 +74,7 @@ const generationOf = keepQuery((db) =>
 
 const MADE_AGAIN = wholeLine('the profile was erased and made again');
 
-/** Why nothing may be pruned, as a clause; null where nothing speaks against it. */
+/** Why nothing may be pruned, as a clause; null if pruning is allowed. */
 function whyNot(
   { report }: ImportRun,
   before: number,

@@ -13,24 +13,25 @@ import {
 import { isDatabaseFile } from '../../db-files/database-files.ts';
 import { AppError, fileRefusal } from '../../errors.ts';
 
-/** The file that gets the lines themselves that an import refuses, as they came. */
+/** The file for the lines that an import refuses, as they came. */
 export type Rejects = {
   writeLine: (line: string | Uint8Array) => void;
-  /** Bytes of a line that is too long to be held, its line feed too. */
+  /** Bytes of a line that is too long to be held in memory, including its line feed. */
   writePiece: (piece: Uint8Array) => void;
   close: () => void;
 };
 
 /**
- * Decides whether a file that holds something already is overwritten; may ask a person, and throw. `mayBeOurs` is false
- * where an import can't have written it.
+ * Decides whether a file with content is overwritten; may ask a person, and throw. `mayBeOurs` is false if an import
+ * can't have written it.
  */
 export type MayOverwrite = (held: { bytes: number; mayBeOurs: boolean }) => Promise<boolean>;
 
 /**
- * Makes the file (0600), or empties it where `mayOverwrite` says so: it holds private data, and yesterday's lines would be
- * taken for today's. Throws `usage` where it is a file of a database, or one of `inputs`, paths or descriptors of what the
- * import reads; `cancelled` where it is not to be overwritten; and `refused`, from here on too, where it can't be written.
+ * Creates the file (0600), or empties it if `mayOverwrite` allows that: it holds private data, and yesterday's lines
+ * would be mistaken for today's. Throws `usage` if it is a file of a database, or one of `inputs`, the paths or
+ * descriptors that the import reads; `cancelled` if it must not be overwritten; and `refused`, here and later, if it
+ * can't be written.
  */
 export async function openRejects(
   path: string,
@@ -76,7 +77,7 @@ export async function openRejects(
 
 const LINE_FEED = Buffer.from('\n');
 
-/** Opens the file without emptying it; all that is found out of it then is of this very file. */
+/** Opens the file without emptying it, so that everything checked afterwards is about this very file. */
 function openChecked(path: string, inputs: readonly (string | number)[], databasePath: string | null): number {
   const taken = fileOf(path);
   if (isDatabaseFile(path, databasePath)) throw new AppError('usage', `--rejects names a file of a database: ${path}.`);
@@ -88,7 +89,7 @@ function openChecked(path: string, inputs: readonly (string | number)[], databas
   return openSync(path, other !== undefined ? 'w' : constants.O_RDWR | constants.O_CREAT, 0o600);
 }
 
-/** Throws the system's ENXIO if nobody reads the pipe, where opening it would otherwise wait for somebody who does. */
+/** Throws the system's ENXIO if nobody reads the pipe; opening it would otherwise block until somebody does. */
 function openPipe(path: string): number {
   const probe = openSync(path, constants.O_WRONLY | constants.O_NONBLOCK);
   try {
@@ -101,7 +102,10 @@ function openPipe(path: string): number {
 /** How many bytes are read to recognise what a file is. */
 const HEAD_BYTES = 4_096;
 
-/** Whether an earlier import may have written this: for nobody else to read, of one name, with lines that want to be JSON. */
+/**
+ * Whether an earlier import may have written this file: unreadable to others, with a single name and lines that look
+ * like JSON.
+ */
 function mayBeRejects(fd: number, { mode, uid, nlink }: Stats): boolean {
   if ((mode & 0o777) !== 0o600 || nlink !== 1 || uid !== process.getuid?.()) return false;
   const head = Buffer.alloc(HEAD_BYTES);
@@ -109,7 +113,7 @@ function mayBeRejects(fd: number, { mode, uid, nlink }: Stats): boolean {
   return lines.some((line) => /^\s*\{./.test(line));
 }
 
-/** What is known of a regular file, of its path or descriptor; undefined where there is none, or it is something else. */
+/** The status of a regular file by path or descriptor; undefined if there is none, or it is something else. */
 function fileOf(file: string | number): Stats | undefined {
   const stats = typeof file === 'number' ? fstatSync(file) : statSync(file, { throwIfNoEntry: false });
   return stats?.isFile() ? stats : undefined;

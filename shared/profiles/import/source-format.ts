@@ -1,9 +1,9 @@
-/** Where the bytes come from, for a sentence and for a command line. */
+/** The source of the bytes, for a sentence and for a command line. */
 type Source = { name: string; file: string | null };
 
 const LF = 0x0a;
 
-/** The bytes with which compressed files begin, and the command that undoes each compression. */
+/** The first bytes of compressed files, and the command that decompresses each format. */
 const COMPRESSIONS = [
   { name: 'gzip', mark: [0x1f, 0x8b], command: 'zcat' },
   { name: 'zstd', mark: [0x28, 0xb5, 0x2f, 0xfd], command: 'zstdcat' },
@@ -24,12 +24,12 @@ export function formatFault(head: Uint8Array, file: string | null): string | nul
     return faultText(source, 'is UTF-16, and JSON Lines are UTF-8', `iconv -f ${encoding} -t UTF-8`);
   }
   const end = head.lastIndexOf(LF);
-  // A line that was cut off tells nothing, unless it is the only one.
+  // A truncated line proves nothing, unless it is the only one.
   const text = new TextDecoder().decode(end === -1 ? head : head.subarray(0, end));
   const lines = text.split('\n').filter((line) => line.trim() !== '');
   const [first = ''] = lines;
   if (/^\s*\[/.test(first)) return faultText(source, 'is a JSON array, not JSON Lines', "jq -c '.[]'");
-  // Before the first line has ended, more of it may follow.
+  // Until the first line has ended, it may continue.
   if (end !== -1 && first.trim() === '{')
     return faultText(source, 'is JSON with line breaks inside, not JSON Lines', 'jq -c .');
   const separator = lines.some((line) => line.trimStart().startsWith('{')) ? undefined : /[\t;,]/.exec(first)?.[0];
@@ -43,7 +43,10 @@ function faultText({ name, file }: Source, what: string, command: string): strin
   return `${name} ${what}. Try: ${words} | profilectl profiles import -`;
 }
 
-/** The name of the encoding for iconv, or null: told by its mark, or by the zero that is half of every ASCII character. */
+/**
+ * The encoding's name for iconv, or null: recognised by its byte order mark, or by the zero that is half of every ASCII
+ * character.
+ */
 function utf16Of(head: Uint8Array): string | null {
   const [a, b] = head;
   if ((a === 0xff && b === 0xfe) || (a === 0xfe && b === 0xff)) return 'UTF-16';
@@ -51,7 +54,7 @@ function utf16Of(head: Uint8Array): string | null {
   return a === 0 && b !== undefined && b !== 0 ? 'UTF-16BE' : null;
 }
 
-/** A path as one word of a shell. */
+/** Quotes a path for a shell. */
 function quoted(path: string): string {
   return /^[\w./+:@-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`;
 }

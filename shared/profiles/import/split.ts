@@ -1,20 +1,20 @@
 import { MAX_LINE_BYTES } from '../edit/line.ts';
 
 /**
- * A line of a file: its number from 1, and its text, or what is wrong with it and its bytes; `raw` is null where these are
- * too many. Blank lines are counted and left out.
+ * A line of a file: its number from 1, and either its text or its fault and its bytes; `raw` is null if there are too
+ * many. Blank lines are counted and skipped.
  */
 export type SplitLine =
   | { number: number; text: string; bytes: number }
   | { number: number; fault: string; raw: Uint8Array | null };
 
-/** Cuts chunks of bytes into lines; holds at most one line's worth of bytes between them. */
+/** Splits chunks of bytes into lines; holds at most one line's bytes between chunks. */
 export type LineSplitter = {
   /** The lines that end in this chunk. */
   push: (chunk: Uint8Array) => SplitLine[];
-  /** The last line, where the file doesn't end in a line end. */
+  /** The last line, if the file doesn't end with a line end. */
   end: () => SplitLine[];
-  /** How many blank lines there were so far, and whether the last line ended in a line feed. */
+  /** How many blank lines there were so far, and whether the last line ended with a line feed. */
   state: () => { blank: number; isLastEnded: boolean };
 };
 
@@ -23,12 +23,12 @@ const CR = 0x0d;
 const LINE_END = Uint8Array.of(LF);
 const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
 const TOO_LONG = 'the line has more than 1 MiB';
-// A line end of two bytes, and the mark that may begin a file.
+// A two-byte line end, and the byte order mark that may begin a file.
 const MAX_HELD_BYTES = MAX_LINE_BYTES + 1 + BYTE_ORDER_MARK.length;
 
 /**
- * Strict UTF-8; lines end in LF or CRLF; a byte order mark may begin the file. `onLong` hears the bytes of lines that are
- * too long to be held, piece by piece, each such line with a line feed at its end.
+ * Reads strict UTF-8 with LF or CRLF line ends and an optional byte order mark. `onLong` gets the bytes of lines that
+ * are too long to be held in memory, piece by piece, each such line with a line feed at its end.
  */
 export function createLineSplitter(onLong: (piece: Uint8Array) => void = () => {}): LineSplitter {
   const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
@@ -57,7 +57,7 @@ export function createLineSplitter(onLong: (piece: Uint8Array) => void = () => {
     // The copy lets the caller use its chunk again.
     if (!tooLong) held.push(Uint8Array.from(rest));
     else {
-      // What is too long is read on to its end, but not kept.
+      // A line that is too long is read to its end, but not kept.
       for (const piece of [...held, rest]) onLong(piece);
       held = [];
     }

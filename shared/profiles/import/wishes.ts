@@ -5,29 +5,30 @@ import { heldByOther, type Refusal } from '../edit/refusal.ts';
 import { createProfileReader, prepareRowReader } from '../record.ts';
 
 /**
- * Which names and auth IDs profiles will have once their waiting lines are applied, and who holds these now. It is in a
- * temporary table, because a line may have any number of aliases.
+ * The names and auth IDs that profiles will have once their deferred lines are applied, and their present holders.
+ * Stored in a temporary table, because a line may have any number of aliases.
  */
 export type Wishes = {
-  /** What a profile will have after these lines, in their order; none: it keeps what it has. */
+  /** Sets what a profile will have after these lines, in order; without lines, it keeps what it has. */
   set: (id: number, lines: readonly Entry[]) => void;
   /**
-   * The line of the profile that wants something of another one which will keep it, and why it is refused; null where
-   * there is none.
+   * The profile's line that needs something which another profile will keep, and the refusal; null if there is none.
    */
   hopelessOf: (id: number) => { line: number; refusal: Refusal } | null;
-  /** The profiles that want something of this one. */
+  /** The profiles that need something of this one. */
   waitersOf: (id: number) => number[];
-  /** The profiles, all of them with lines that wait, that hold what this one wants. */
+  /** The profiles that hold what this one needs; all of them have deferred lines. */
   holdersOf: (id: number) => number[];
 };
 
-/** A name or an auth ID that a profile will have; `line` is the one that says so, null where it has had it before. */
+/**
+ * A name or an auth ID that a profile will have; `line` is the one that assigns it, null if the profile already had it.
+ */
 type Wish = { key: string; name: string | null; position: number | null; line: number | null };
 
 type Hopeless = { line: number; holder: number; name: string | null; position: number };
 
-/** Makes the temporary table. `merge` tells whether what a line lacks stays. */
+/** Makes the temporary table. `merge` says whether fields missing from a line stay. */
 export function createWishes(sqlite: Sqlite, merge: boolean): Wishes {
   sqlite.run('DROP TABLE IF EXISTS temp.wishes');
   sqlite.run('CREATE TEMP TABLE wishes (id, key, name, position, line, holder, PRIMARY KEY (id, key)) WITHOUT ROWID');
@@ -72,7 +73,7 @@ export function createWishes(sqlite: Sqlite, merge: boolean): Wishes {
 const [NAME, AUTH_ID] = ['name:', 'auth:'] as const;
 const PREFIX_LENGTH = NAME.length;
 
-/** Prepares what says which names and auth ID a profile will have after some lines. */
+/** Prepares a function that computes which names and auth ID a profile will have after some lines. */
 function prepareWishes(sqlite: Sqlite, merge: boolean): (id: number, lines: readonly Entry[]) => Wish[] {
   const reader = createProfileReader(sqlite);
   const readRow = prepareRowReader(sqlite);
@@ -84,7 +85,7 @@ function prepareWishes(sqlite: Sqlite, merge: boolean): (id: number, lines: read
       const wanted: Wanted | Refusal | null = line.deleted
         ? null
         : mergedRow(line, held, { merge, nowMs: 0, writtenAt: 0 });
-      // A line that will be refused for its own sake changes nothing.
+      // A line that will be refused on its own account changes nothing.
       if (wanted !== null && 'reason' in wanted) continue;
       held = wanted === null ? null : heldAfter(wanted);
       const { username, aliases = [], columns } = line;
