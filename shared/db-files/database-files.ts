@@ -2,14 +2,14 @@ import { closeSync, lstatSync, openSync, readdirSync, readlinkSync, readSync, re
 import { basename, dirname, join, resolve } from 'node:path';
 import { realPath } from '../db/real-path.ts';
 
-// Which files belong to a database, so that no command takes one of them for its output: SQLite would lose what is in them,
-// and whoever has the database open would write into something else.
+// Recognises the files of a database, so that no command uses one of them for its output: SQLite would lose its
+// content, and a process with the database open would write into the output.
 
-/** What follows the name of a database in the names of the files that programs keep beside it while they use it. */
+/** The suffixes of files that programs keep beside a database while they use it. */
 const SIDE_NAME =
   /^(?:-wal|-shm|-journal|\.(?:quotas|sessions|lock|import-lock|feed-lock)(?:-wal|-shm|-journal)?|\.reserve|\.last-(?:backup|restore-test)(?:\.unfinished)?)$/;
 
-/** The same for copies that are kept there, and for those that a killed program has left. */
+/** The suffixes of copies kept there, and of those that a killed program has left. */
 const COPY_NAME = /^\.(?:before-(?:restore|schema)-|quotas\.unreadable-)|\.unfinished$/;
 
 const SQLITE_MARK = 'SQLite format 3\0';
@@ -32,7 +32,7 @@ export function isDatabaseFile(path: string, databasePath: string | null): boole
   return main !== null && isSameAsOne(target, filesOf(main));
 }
 
-/** Whether a path is that of a database of SQLite. */
+/** Whether a file is an SQLite database. */
 function isSqlite(path: string): boolean {
   if (statSync(path, { throwIfNoEntry: false })?.isFile() !== true) return false;
   try {
@@ -44,15 +44,15 @@ function isSqlite(path: string): boolean {
       closeSync(fd);
     }
   } catch {
-    // Nobody can tell, so that the name decides.
+    // Unknown, so the name decides.
     return true;
   }
 }
 
-/** How many symbolic links are followed: some lead to each other. */
+/** The most symbolic links to follow, since they may form a loop. */
 const MAX_LINKS = 40;
 
-/** Where the path leads, also where nothing is there yet or a symbolic link leads to nothing. */
+/** The target of a path, even if it does not exist yet or is a dangling symbolic link. */
 function targetOf(path: string, links = 0): string {
   const found = lstatSync(path, { throwIfNoEntry: false });
   try {

@@ -73,7 +73,7 @@ export function refillReserve(path: string): void {
 /** The room on the disk of a database, in bytes: what is free for the user of this process, and its whole size. */
 export type DiskRoom = { freeBytes: number; totalBytes: number };
 
-/** Reads how much room there is; null where the folder does not exist yet, or the file system does not tell. */
+/** Reads the room on the disk; null if the folder does not exist yet, or the file system does not report it. */
 export function readDiskRoom(path: string): DiskRoom | null {
   try {
     const { bavail, blocks, bsize } = statfsSync(dirname(realPath(path)));
@@ -84,8 +84,8 @@ export function readDiskRoom(path: string): DiskRoom | null {
 }
 
 /**
- * A sentence about the disk of this database where it is read-only or full, so that something can't be written, or has
- * little room left; otherwise null.
+ * A sentence if the disk of this database is read-only or full, so that something can't be written, or has little room
+ * left; otherwise null.
  */
 export function diskWarning(path: string): string | null {
   const file = realPath(path);

@@ -2,10 +2,9 @@ import { openBare, type Sqlite } from '../db/connect.ts';
 import { databaseFault } from '../db/faults.ts';
 
 /**
- * Takes the lock of a file that is there, empty or an SQLite file; closing the result releases it. The operating system
- * releases it when the process ends, however it ends. Null if others hold a lock that conflicts with this one for `waitMs`
- * milliseconds, which blocks the thread. `statements` say which lock: by default one that nobody shares. Throws the errors
- * of SQLite.
+ * Locks an existing file, empty or an SQLite file; closing the result releases the lock. The operating system releases
+ * it when the process ends, however it ends. Null if others hold a conflicting lock for `waitMs` milliseconds, during
+ * which the thread is blocked. `statements` choose the lock, by default an exclusive one. Throws SQLite's errors.
  */
 export function tryFileLock(
   path: string,

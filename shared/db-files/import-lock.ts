@@ -42,8 +42,8 @@ export function lockForVacuum(databasePath: string, waitMs: number): Sqlite {
 }
 
 /**
- * Takes the lock of profiles that a platform sends: one such import at a time. Closing the result releases it. Null where
- * another one is under way. Throws `refused` if the lock file can't be created.
+ * Takes the lock for backends' imports, of which one runs at a time. Closing the result releases it. Null if another
+ * one is in progress. Throws `refused` if the lock file can't be created.
  */
 export function lockForFeed(databasePath: string): Sqlite | null {
   return tryLock(databasePath, 0, ['BEGIN EXCLUSIVE'], '.feed-lock');

@@ -6,8 +6,8 @@ import { MIGRATIONS } from '../db/migrations.ts';
 type SchemaObject = { type: string; name: string; sql: string };
 
 /**
- * What the tables and triggers of a database have that its migrations don't make of it, as the end of a sentence; null where
- * nothing. A table may be there beside ours, and not a trigger: it would change by itself what this program stores.
+ * What a database's tables and triggers have beyond those from its migrations, as the end of a sentence; null if
+ * nothing. Additional tables are allowed, but no triggers, which would change what this program stores.
  */
 export function strangeSchema(sqlite: Sqlite): string | null {
   const made = openBare(':memory:', 'write');
@@ -36,7 +36,7 @@ function isSame(one: SchemaObject, other: SchemaObject): boolean {
   return one.type === other.type && one.name === other.name && (one.type === 'table' || textOf(one) === textOf(other));
 }
 
-/** Versions of SQLite may quote names otherwise where a table was renamed. */
+/** Versions of SQLite may quote the names of renamed tables differently. */
 function textOf({ sql }: SchemaObject): string {
   return sql.replaceAll(/["`\s]/g, '');
 }

@@ -11,7 +11,7 @@ import { realPath } from '../db/real-path.ts';
 // will finish. The id of the process would not tell: another process may have it by then, and processes of another
 // container have ids of their own.
 
-/** What SQLite may leave beside a copy. */
+/** The suffixes of files that SQLite may leave beside a copy. */
 const SUFFIXES = ['', '-journal', '-wal', '-shm'] as const;
 
 /**

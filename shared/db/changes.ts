@@ -43,14 +43,14 @@ export function noteNoChange(sqlite: Sqlite): void {
 function addNote(sqlite: Sqlite, known: string | null): void {
   const noted = sqlite.query('INSERT INTO profile_changes (profile_ids) VALUES (?)').run(known);
   const seq = Number(noted.lastInsertRowid);
-  // Once any profile may have changed, earlier rows tell a reader nothing more.
+  // Once any profile may have changed, earlier rows add nothing.
   const last = known === null ? seq - 1 : seq - KEPT_TRANSACTIONS;
   sqlite.query('DELETE FROM profile_changes WHERE seq <= ?').run(last);
 }
 
 /**
- * Prepares the reading of the newest rows: a single one where nothing has changed. Ask before reading profiles: what is
- * read in the same snapshot or a later one is then never older than the `seq` that was returned.
+ * Prepares reading the newest rows: a single one if nothing has changed. Call it before reading profiles: what is read
+ * in the same or a later snapshot is then never older than the returned `seq`.
  */
 export function prepareChanges(sqlite: Sqlite): ChangeLog {
   const rowsFrom = sqlite.prepare<{ seq: number; ids: string | null }, [number]>(

@@ -23,8 +23,8 @@ export function isInTransaction(db: Db): db is Tx {
   return db.$client.inTransaction;
 }
 
-// A connection keeps so many statements that `query` has prepared, by their text. The pages need more than the 20 that are
-// usual, and would have SQLite compile the others again and again.
+// How many statements a connection caches by their text. The pages need more than the default of 20, and SQLite would
+// compile the others again and again.
 Database.MAX_QUERY_CACHE_SIZE = 200;
 
 /** How long a bare connection waits for locks of other connections, in milliseconds. */

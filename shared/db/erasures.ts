@@ -6,8 +6,8 @@ import { prepareWrite } from './write.ts';
 
 // SQLite overwrites deleted rows (secure_delete), but moving rows between pages may have left older copies in unused
 // parts of other pages. Only a VACUUM writes a file without these copies. So each transaction that erases profiles adds
-// a row to `erasures`, which says that a VACUUM is due. Texts that were replaced, not erased, need no row: the VACUUM
-// after their profile's erasure removes their copies too.
+// a row to `erasures`, which says that a VACUUM is due. Replaced texts need no row: the VACUUM after their profile's
+// erasure removes their copies too.
 
 /** Which erasures wait for a VACUUM. Times are milliseconds since 1970. */
 export type Erasures = {
@@ -44,8 +44,8 @@ export function noteErasedProfile(sqlite: Sqlite, id: number, { atMs, nowMs }: {
 const DROPPED_AT_ONCE = 2_000;
 
 /**
- * Deletes ids of profiles that were erased more than 40 days ago, some thousand at most, and none while the clock is not
- * settled. Returns whether more are left. Throws `busy`, and `refused` for a file that can't be written.
+ * Deletes the ids of profiles that were erased more than 40 days ago, a few thousand at most, and none while the clock
+ * is not settled. Returns whether more are left. Throws `refused` for a file that can't be written.
  */
 export function dropErasedProfiles({ $client: sqlite }: Opened, clock: Pick<Clock, 'settledMs'>): boolean {
   // Nothing is that old while the clock is not settled.

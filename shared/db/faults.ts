@@ -33,8 +33,8 @@ export function databaseFault(path: string, error: unknown): AppError | null {
 }
 
 /**
- * Whether an error of SQLite says that the content of a file is damaged: its pages or, with SQLITE_ERROR, its tables. SQLite
- * says so too of most reads that fail with EIO, of which {@link hasFailedOnDisk} knows.
+ * Whether an error of SQLite says that the content of a file is damaged: its pages or, with SQLITE_ERROR, its tables.
+ * SQLite also reports most reads that fail with EIO as damage; {@link hasFailedOnDisk} detects these.
  */
 export function isDamage(error: unknown): boolean {
   return error instanceof SQLiteError && /^SQLITE_(CORRUPT|NOTADB|ERROR)/.test(error.code ?? '');
@@ -47,7 +47,7 @@ export function hasFailedOnDisk(sqlite: Sqlite): boolean {
   return sqlite.fileControl(constants.SQLITE_FCNTL_LAST_ERRNO, errno) !== 0 || errno[0] !== 0;
 }
 
-/** Whether an error says that the disk took nothing: it is full, read-only or broken. */
+/** Whether an error says that the disk can't be written: it is full, read-only or broken. */
 export function isDiskFault(error: unknown): boolean {
   if (!(error instanceof AppError)) return false;
   const { code } = (error.details.cause ?? {}) as { code?: unknown };

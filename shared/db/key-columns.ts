@@ -5,7 +5,7 @@ export const KEY_STATES = ['pending', 'Active', 'suspended', 'rejected', 'withdr
 
 export type KeyState = (typeof KEY_STATES)[number];
 
-/** What a key may do, in the order in which they are listed everywhere (specification 5.4). */
+/** The permissions of keys, in display order (specification 5.4). */
 export const PERMISSIONS = ['api.lookup', 'api.leaderboard'] as const;
 
 /** `api.lookup` grants every lookup and links endpoint, `api.leaderboard` the leaderboard only. */
@@ -17,11 +17,11 @@ export const ATTEMPT_RESULTS = ['open', 'accepted', 'refused', 'not confirmed', 
 export type AttemptResult = (typeof ATTEMPT_RESULTS)[number];
 
 /**
- * The kinds of mails that hold no secret, and whom each is for. A new kind is one line here and one in the table of
+ * The kinds of mails without a secret, with the recipient of each. A new kind is one line here and one in the table of
  * `shared/upkeep/delivery/kinds.ts`, which has its text. All but the last four are about a key.
  */
 export const NOTICE_KINDS = {
-  /** A key was requested. Those that come within an hour of a mail of this kind are told together, at its end. */
+  /** A key was requested. Requests within an hour of such a mail are reported together, at the end of that hour. */
   request: 'admins',
   rejection: 'owner',
   suspension: 'owner',
@@ -33,7 +33,7 @@ export const NOTICE_KINDS = {
   submission: 'owner',
   /** A key was renamed in the owner's name, by a page or from elsewhere. */
   renaming: 'owner',
-  /** Somebody who is no admin gave the secret of an Active or suspended key back, which was revoked for that. */
+  /** Somebody who is not an admin reported the secret of an Active or suspended key, which was therefore revoked. */
   exposure: 'admins',
   /** A new browser or command line signed in for the profile. */
   'new-sign-in': 'owner',
@@ -49,9 +49,9 @@ export const NOTICE_KINDS = {
 export type NoticeKind = keyof typeof NOTICE_KINDS;
 
 /**
- * What became of a notice. `waiting`: it is to be sent, perhaps again. `accepted` by the mail server; `refused` by it, for
- * good, because of the address. `dropped`: given up after three days, or by `db restore`. `moot`: no longer true when its
- * turn came, so it was not sent.
+ * The result of a notice. `waiting`: to be sent, perhaps again. `accepted` by the mail server; `refused` by it
+ * permanently, because of the address. `dropped`: given up after three days, or by `db restore`. `moot`: no longer true
+ * when it was due, so it was not sent.
  */
 export const NOTICE_RESULTS = ['waiting', 'accepted', 'refused', 'dropped', 'moot'] as const;
 

@@ -5,7 +5,10 @@ import type { Sqlite } from './connect.ts';
 import { LAST_UNRELEASED_COMMIT, MIGRATIONS, type Migration } from './migrations.ts';
 import { realPath } from './real-path.ts';
 
-/** The application id in the file's header, "PLK1": a file with another id is another program's and never touched. */
+/**
+ * The application id in the file's header, "PLK1": a file with another id belongs to another program and is never
+ * touched.
+ */
 export const APPLICATION_ID = 0x504c4b31;
 
 /** How a database's schema compares with the one of this program. */
@@ -34,9 +37,9 @@ export function schemaState(sqlite: Sqlite, path: string, migrations = MIGRATION
 }
 
 /**
- * What the list in a file says: how many of the migrations it has, and the name of the first that differs from the known one
- * of its number, null where none does. A `replaced` list is the whole one that the first migration has taken the place of,
- * so that the file has that one; an `unreleased` list is a part of it, or an earlier one.
+ * The result of comparing the list of migrations in a file: how many it has, and the name of the first that differs
+ * from the known one of its number, or null. A `replaced` list is the complete one that the first migration replaces,
+ * so the file counts as having that migration; an `unreleased` list is a part of it, or an earlier one.
  */
 export type Compared = { applied: number; list: 'known' | 'replaced' | 'unreleased'; changed: string | null };
 
@@ -132,8 +135,8 @@ function applyMissing(
 }
 
 /**
- * Applies the migrations that a file has not, inside a transaction of the caller; a file without any gets all. A list that
- * the first one has replaced becomes that one.
+ * Applies the migrations that a file lacks, inside the caller's transaction; a file without any gets all. A list that
+ * the first migration replaces becomes that one.
  */
 export function applyMigrations(sqlite: Sqlite, migrations: readonly Migration[]): void {
   sqlite.run(

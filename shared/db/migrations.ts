@@ -1,18 +1,21 @@
 import first from '../../drizzle/main/0000_first.sql' with { type: 'text' };
 
-/** A step of the schema: its number is its place, from 1. */
+/** A step of the schema, numbered from 1 by its position. */
 export type Migration = { name: string; sql: string; replaces?: ReplacedList };
 
 /**
- * The list of migrations that a first migration has taken the place of, and that made the same schema: the SHA-256 of the
+ * The list of migrations that a first migration replaces and that made the same schema: `all` is the SHA-256 of the
  * lines `<name> <SHA-256>` of all of them. `firsts` are those of the first migration in this list and in earlier ones.
  */
 export type ReplacedList = { firsts: readonly string[]; all: string };
 
-/** The last commit whose databases have such a list: its program brings those of earlier commits to the end of the list. */
+/**
+ * The last commit whose databases have such a list: its program upgrades databases of earlier commits to the end of the
+ * list.
+ */
 export const LAST_UNRELEASED_COMMIT = '8872805';
 
-/** Every migration in order. Never edited after release: their checksums stand in each database. */
+/** Every migration in order. Never edited after release: each database contains their checksums. */
 export const MIGRATIONS: readonly Migration[] = [
   {
     name: '0000_first',

@@ -5,8 +5,8 @@ import { userName } from '../user.ts';
 const { R_OK, W_OK, X_OK } = constants;
 
 /**
- * Finds out whether a file can't be read and written because the file, or a folder above it, belongs to another user than
- * the one that this process runs as. Returns a sentence that names both users; null where there is no such problem.
+ * Checks whether a file can't be read and written because the file, or a folder above it, belongs to another user than
+ * the one that this process runs as. Returns a sentence that names both users; null if there is no such problem.
  */
 export function foreignOwner(path: string): string | null {
   const file = resolve(path);

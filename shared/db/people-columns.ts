@@ -13,7 +13,7 @@ export const PEOPLE_EVENTS = [
 /** The name of such an event. */
 export type PeopleEventName = (typeof PEOPLE_EVENTS)[number];
 
-/** What a token of a platform may do: send profiles, and sign its users in as owners. */
+/** What a backend's token may do: send profiles, and sign its users in as owners. */
 export const BACKEND_RIGHTS = ['profiles', 'sign-ins'] as const;
 
 /** One of them. */

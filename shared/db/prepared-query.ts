@@ -1,9 +1,9 @@
 import type { Db, Tx } from './connect.ts';
 
 /**
- * A query that is made once for each open database and then kept, for queries that many requests need: Drizzle takes longer
- * to write most of them as SQL than SQLite takes to run them. `make` prepares it, with `sql.placeholder` where its values
- * differ. The function that is returned gives the query for a database, or for a transaction on it.
+ * Caches a query that many requests need, once for each open database: Drizzle takes longer to generate most of them as
+ * SQL than SQLite takes to run them. `make` prepares it, with `sql.placeholder` for its varying values. The returned
+ * function gets the query for a database, or for a transaction on it.
  */
 export function keepQuery<Query>(make: (db: Db | Tx) => Query): (db: Db | Tx) => Query {
   const kept = new WeakMap<Db | Tx, Query>();

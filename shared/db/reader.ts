@@ -11,7 +11,7 @@ import { openBeside } from './open-beside.ts';
  */
 export type Reader = {
   readonly sqlite: Sqlite;
-  /** Tells the operator of a fault that no response reports. */
+  /** Reports a fault that no response shows to the operator. */
   readonly report: ReportFault;
   readonly statements: ReturnType<typeof prepareStatements>;
   /** Called at the start of each view. */
@@ -29,7 +29,7 @@ export type Reader = {
   timer: Timer | null;
 };
 
-/** Takes a sentence for the operator's log, and the fault that it tells of. */
+/** Takes a sentence for the operator's log, and the underlying fault. */
 export type ReportFault = (sentence: string, cause: unknown) => void;
 
 /**

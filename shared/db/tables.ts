@@ -3,7 +3,7 @@ import type { Db, Opened, Sqlite } from './connect.ts';
 
 const known = new WeakMap<Sqlite, Db>();
 
-/** An open main database with its tables through Drizzle: the same object each time, since queries are kept for it. */
+/** Wraps an open main database in Drizzle: the same object each time, since queries are cached for it. */
 export function withTables({ $client }: Opened): Db {
   const made = known.get($client) ?? Object.assign(drizzle(keepingStatements($client)), { $client });
   known.set($client, made);
@@ -11,8 +11,9 @@ export function withTables({ $client }: Opened): Db {
 }
 
 /**
- * What Drizzle needs of a connection. By itself it has SQLite compile each statement anew, which takes longer than running
- * most of them; so it gets those that the connection keeps, which end with the connection.
+ * The part of a connection that Drizzle uses. Drizzle would have SQLite compile each statement again, which takes
+ * longer than running most of them; instead it gets the statements that the connection caches, which end with the
+ * connection.
  */
 function keepingStatements(sqlite: Sqlite): Sqlite {
   const kept = {

@@ -4,17 +4,17 @@ import { withBusyTimeout } from './busy-timeout.ts';
 import type { Sqlite } from './connect.ts';
 import { databaseFault } from './faults.ts';
 
-/** How long {@link whenUnlocked} waits at most, and how often it looks, in milliseconds. */
+/** The longest wait of {@link whenUnlocked}, and the interval between its checks, in milliseconds. */
 const WAIT_MS = 2_000;
 const LOOK_MS = 10;
 
-/** The next look at each connection, which all that wait for its lock share. */
+/** The next check of each connection, shared by all that wait for its lock. */
 const looks = new WeakMap<Sqlite, Promise<boolean>>();
 
 /**
- * Resolves once no other connection holds the write lock of a file, without holding up this thread. What writes then and at
- * once gets the lock by its own BEGIN IMMEDIATE; a transaction is begun here only to see whether that works, and never an
- * operation, which is done once. Throws `busy` after 2 seconds.
+ * Resolves once no other connection holds the write lock of a file, without blocking this thread. A write right
+ * afterwards gets the lock by its own BEGIN IMMEDIATE; the transaction started here only tests the lock, and never
+ * contains an operation, which must run once. Throws `busy` after 2 seconds.
  */
 export async function whenUnlocked(sqlite: Sqlite): Promise<void> {
   if (isUnlocked(sqlite)) return;
@@ -24,7 +24,7 @@ export async function whenUnlocked(sqlite: Sqlite): Promise<void> {
   throw new AppError('busy');
 }
 
-/** Does something at once, and once more where that throws `busy`, when no other connection holds the write lock. */
+/** Runs a function at once, and if that throws `busy`, once more when no other connection holds the write lock. */
 export async function onceUnlocked(sqlite: Sqlite, act: () => void): Promise<void> {
   try {
     return act();
@@ -47,7 +47,7 @@ function nextLook(sqlite: Sqlite): Promise<boolean> {
   return look;
 }
 
-/** Whether nobody else holds the lock. Any other fault is left to what writes, which says what is wrong. */
+/** Whether nobody else holds the lock. Any other fault is left to the write that follows, which reports it. */
 function isUnlocked(sqlite: Sqlite): boolean {
   try {
     withBusyTimeout(sqlite, 0, () => {

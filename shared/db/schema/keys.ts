@@ -18,7 +18,7 @@ import { profiles } from './profiles.ts';
 // Times are milliseconds since 1970 (UTC). JSON columns hold compact JSON text as JSON.stringify writes it.
 // The migrations add what drizzle-kit can't say: STRICT, WITHOUT ROWID and the triggers.
 
-/** A rate limit as it is stored: `quota` requests in any window of so many seconds. */
+/** A stored rate limit: `quota` requests in any window of `windowSeconds` seconds. */
 export type StoredRateLimit = { quota: number; windowSeconds: number };
 
 /** API keys. Rows are never deleted; an erased profile's keys keep identifier, times and state, and lose the rest. */
@@ -42,7 +42,7 @@ export const apiKeys = sqliteTable(
     expiresAt: integer('expires_at'),
     /** SHA-256 of the secret; present exactly while the key is Active or suspended. */
     secretHash: blob('secret_hash', { mode: 'buffer' }),
-    /** The fence: an approval activates only while its own number stands here. */
+    /** The fence: an approval activates only while this is its own number. */
     attemptNumber: integer('attempt_number').notNull().default(0),
     /** The key that this one was requested to replace: Active then, and of the same profile. Never changed. */
     successorOf: text('successor_of').references((): AnySQLiteColumn => apiKeys.identifier),
@@ -81,7 +81,7 @@ export const apiKeys = sqliteTable(
   ],
 );
 
-/** Approval attempts: who tried to mail which grant where, and what came of it. At most one is open for a key. */
+/** Approval attempts: who tried to mail which grant to which address, and the result. At most one is open for a key. */
 export const keyAttempts = sqliteTable(
   'key_attempts',
   {
@@ -100,7 +100,7 @@ export const keyAttempts = sqliteTable(
     rateLimits: text('rate_limits', { mode: 'json' }).$type<StoredRateLimit[]>().notNull(),
     expiresAt: integer('expires_at'),
     result: text().$type<AttemptResult>().notNull(),
-    /** When the key that this one succeeds ends at the latest, once this attempt is accepted; null leaves it alone. */
+    /** The latest expiry of the key that this one replaces, once this attempt is accepted; null leaves it alone. */
     retireOldAt: integer('retire_old_at'),
   },
   (t) => [
@@ -112,14 +112,14 @@ export const keyAttempts = sqliteTable(
   ],
 );
 
-/** What was changed of a key, from what to what; times are ISO 8601 in UTC, null where there is no expiry. */
+/** The changes to a key, from what to what; times are ISO 8601 in UTC, null for no expiry. */
 export type KeyChanges = {
   permissions?: { from: Permission[]; to: Permission[] };
   rateLimits?: { from: StoredRateLimit[]; to: StoredRateLimit[] };
   expiresAt?: { from: string | null; to: string | null };
 };
 
-/** What `key_events.detail` may say; blanked, and nothing else, when the profile is erased. */
+/** The contents of `key_events.detail`, the only column that is blanked when the profile is erased. */
 export type KeyEventDetail = {
   reason?: string;
   nameBefore?: string;
@@ -130,7 +130,7 @@ export type KeyEventDetail = {
   changes?: KeyChanges;
   /** The key that this one was requested to replace. */
   successorOf?: string;
-  /** The expiry that the approval of this key gave to the one that it succeeds. */
+  /** The expiry that the approval of this key gave to the one that it replaces. */
   retiresOldAt?: string;
   /** The key whose approval changed the expiry of this one. */
   successor?: string;
@@ -139,7 +139,7 @@ export type KeyEventDetail = {
   to?: string;
 };
 
-/** The history of every key: append-only, held so by triggers. */
+/** The history of every key: append-only, which triggers enforce. */
 export const keyEvents = sqliteTable(
   'key_events',
   {
@@ -161,7 +161,7 @@ export const keyEvents = sqliteTable(
   ],
 );
 
-/** What a key was used for, a row for each day (UTC) on which it was: requests by how they ended. Kept 400 days. */
+/** The usage of keys, one row for each day (UTC) with requests: their number by outcome. Kept 400 days. */
 export const keyUsage = sqliteTable(
   'key_usage',
   {

@@ -8,11 +8,11 @@ import { profiles } from './profiles.ts';
 // The migrations add what drizzle-kit can't say: STRICT, WITHOUT ROWID and the triggers.
 
 /**
- * What a notice tells of. About a key: the entry of its history, or the step of a reminder (so many days before the expiry
- * that the key had then, milliseconds since 1970). About a profile: from where somebody has signed in, the address that
- * the profile had before, or whether it is banned from then on and which Active keys it has. About nobody's key or profile: the admin who enrolled, and from where.
- * Where the webhook is told that a mail of this kind could not be delivered: which recipient it was for. It is
- * emptied once a notice that is not about a key is over, since it names an address.
+ * The subject of a notice. About a key: the entry of its history, or the step of a reminder (a number of days before
+ * the expiry that the key had then, milliseconds since 1970). About a profile: the origin of a sign-in, the profile's
+ * previous address, or whether it is now banned and which Active keys it has. About neither: the admin who enrolled,
+ * and from where. For the webhook, about a mail that could not be delivered: its recipient. It is emptied once a notice
+ * that is not about a key has ended, since it names an address.
  */
 export type NoticeAbout =
   | { event: number }
@@ -24,9 +24,10 @@ export type NoticeAbout =
   | { undeliveredTo: string };
 
 /**
- * Mails without a secret and messages to the webhook, one row a recipient, stored in the transaction that they tell of (`shared/outbox/`). A mail is
- * written and addressed when it is sent: neither text nor address is stored, but for what `about` says of those that are
- * not about a key. Most are about a key, some about a profile, and the enrolment of an admin is about neither.
+ * Mails without a secret and messages to the webhook, one row for each recipient, stored in the same transaction as the
+ * event (`shared/outbox/`). A mail is composed and addressed when it is sent: neither its text nor its address is
+ * stored, except in the `about` of those that are not about a key. Most are about a key, some about a profile, and the
+ * enrolment of an admin is about neither.
  */
 export const notices = sqliteTable(
   'notices',
@@ -39,14 +40,14 @@ export const notices = sqliteTable(
     recipient: text().notNull(),
     about: text({ mode: 'json' }).$type<NoticeAbout>().notNull(),
     at: integer().notNull(),
-    /** How often sending it was begun. */
+    /** How many times sending it was started. */
     tries: integer().notNull().default(0),
-    /** Nobody tries it before: after a failure for a pause, while it is being sent for a lease. */
+    /** The earliest next attempt: after a pause following a failure, or after the lease of an attempt in progress. */
     nextTryAt: integer('next_try_at').notNull(),
     result: text().$type<NoticeResult>().notNull().default('waiting'),
     /** Why it is not delivered, as a sentence without addresses; null before the first failure and once accepted. */
     fault: text(),
-    /** When the mail server accepted it; null before, and where that was before this was stored. */
+    /** When the mail server accepted it; null before, and in rows from before this column. */
     sentAt: integer('sent_at'),
   },
   (t) => [

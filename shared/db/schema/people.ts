@@ -6,16 +6,19 @@ import type { BackendRight, PeopleEventName } from '../people-columns.ts';
 // Times are milliseconds since 1970 (UTC). JSON columns hold compact JSON text as JSON.stringify writes it.
 // The migrations add what drizzle-kit can't say: STRICT, WITHOUT ROWID and the triggers.
 
-/** Admins of the Developer Platform. One counts only while at least one passkey of it is confirmed. */
+/** Admins of the Developer Platform. An admin counts only with at least one confirmed passkey. */
 export const admins = sqliteTable(
   'admins',
   {
     id: integer().primaryKey({ autoIncrement: true }),
     name: text().notNull(),
     folded: text().notNull(),
-    /** Drawn anew when everything that the admin signed in with ends: sessions and invitations are bound to it. */
+    /**
+     * A random number that changes when everything that the admin signed in with ends: sessions and invitations are
+     * bound to it.
+     */
     generation: integer().notNull(),
-    /** What passkeys know their owner by: random bytes, no secret. */
+    /** The user handle in passkeys: random bytes, not secret. */
     userHandle: blob('user_handle', { mode: 'buffer' }).notNull(),
     addedAt: integer('added_at').notNull(),
   },
@@ -26,7 +29,7 @@ export const admins = sqliteTable(
   ],
 );
 
-/** Passkeys of admins; each has its public key only. */
+/** Passkeys of admins, with only the public keys. */
 export const passkeys = sqliteTable(
   'passkeys',
   {
@@ -42,10 +45,10 @@ export const passkeys = sqliteTable(
     /** What its owner calls it. */
     name: text().notNull(),
     registeredAt: integer('registered_at').notNull(),
-    /** The client's address, and what its browser called itself. */
+    /** The client's address, and the browser's user agent. */
     registeredFrom: text('registered_from').notNull(),
     registeredBy: text('registered_by').notNull(),
-    /** Null until somebody on the box has confirmed it; nobody signs in with it before. */
+    /** Null until somebody on the server itself has confirmed it; until then it can't sign in. */
     confirmedAt: integer('confirmed_at'),
     lastUsedAt: integer('last_used_at'),
   },
@@ -60,20 +63,20 @@ export const passkeys = sqliteTable(
   ],
 );
 
-/** What `people_events.detail` may say. */
+/** The contents of `people_events.detail`. */
 export type PeopleEventDetail = {
   /** The name of the passkey. */
   passkey?: string;
-  /** How many passkeys ended with it. */
+  /** How many passkeys were removed with it. */
   endedPasskeys?: number;
-  /** The identifier of the platform's token, and what it may do. */
+  /** The identifier of the backend's token, and its rights. */
   token?: string;
   rights?: BackendRight[];
   withoutAddress?: boolean;
   eraseLimit?: number;
 };
 
-/** Tokens of backends, which act in the name of the platform; only the SHA-256 of each is here. */
+/** Tokens of backends; only the SHA-256 of each is stored. */
 export const platformTokens = sqliteTable(
   'platform_tokens',
   {
@@ -84,7 +87,10 @@ export const platformTokens = sqliteTable(
     rights: text({ mode: 'json' }).$type<BackendRight[]>().notNull(),
     /** Whether its lines leave `email`, `authId` and `banned` of profiles alone. */
     isWithoutAddress: integer('is_without_address', { mode: 'boolean' }).notNull(),
-    /** How many profiles the tokens of this name may erase on a day (UTC), all together; each asks for its own limit. */
+    /**
+     * How many profiles the tokens of this name may erase in a day (UTC), all together; each token has its own limit on
+     * that sum.
+     */
     eraseLimit: integer('erase_limit').notNull(),
     addedAt: integer('added_at').notNull(),
   },
@@ -110,7 +116,7 @@ export const platformErasures = sqliteTable(
   (t) => [primaryKey({ columns: [t.folded, t.day] }), check('platform_erasures_erased', sql`${t.erased} >= 0`)],
 );
 
-/** What was decided about people who may do more than others: append-only, held so by triggers. No address stands in it. */
+/** Decisions about admins and backends: append-only, which triggers enforce. Contains no addresses. */
 export const peopleEvents = sqliteTable(
   'people_events',
   {

@@ -5,7 +5,7 @@ import type { ActorKind } from '../../actor.ts';
 // Times are milliseconds since 1970 (UTC). JSON columns hold compact JSON text as JSON.stringify writes it.
 // The migrations add what drizzle-kit can't say: STRICT, WITHOUT ROWID and the triggers.
 
-/** A profile's own columns. What each means, and which are public, stands in `shared/profiles/fields.ts`. */
+/** A profile's own columns. What each means, and which are public, is defined in `shared/profiles/fields.ts`. */
 export const profiles = sqliteTable(
   'profiles',
   {
@@ -25,9 +25,9 @@ export const profiles = sqliteTable(
     /** Private: decides whether the leaderboard may list the profile. */
     showOnLeaderboard: integer('show_on_leaderboard', { mode: 'boolean' }).notNull().default(true),
     createdAt: integer('created_at').notNull(),
-    /** Private: the identity that the platform's sign-in gave. */
+    /** Private: the identity from the customer's sign-in. */
     authId: text('auth_id'),
-    /** Private: where the owner is reached. */
+    /** Private: the owner's e-mail address. */
     email: text(),
     /**
      * Tells an inserted row from an earlier one with the same id: a random number of 53 bits that INSERT draws and no UPDATE
@@ -35,14 +35,14 @@ export const profiles = sqliteTable(
      */
     generation: integer().notNull().default(0),
     /**
-     * How often this row got another e-mail address, one that differs by more than case. Sign-ins are bound to it, so that a
-     * former address that comes back revives none of them.
+     * How often this row got another e-mail address, one that differs in more than case. Sign-ins are bound to it, so
+     * that restoring a former address revives none of them.
      */
     addressChanges: integer('address_changes').notNull().default(0),
     /**
-     * When the row, its names or its links were last written, or confirmed by a platform or a command: lines of a file that
-     * was read before are left out (`shared/profiles/edit/newer.ts`). 0 in rows of some commits before
-     * version 0.1.0.
+     * When the row, its names or its links were last written, or confirmed by a backend or a command: lines of a file
+     * that was read before that are skipped (`shared/profiles/edit/newer.ts`). 0 in rows of some commits before version
+     * 0.1.0.
      */
     writtenAt: integer('written_at').notNull().default(0),
   },
@@ -105,16 +105,16 @@ export const links = sqliteTable(
   ],
 );
 
-/** Which profiles each of the latest transactions changed (`shared/db/changes.ts`); `seq` never comes again. */
+/** Which profiles each of the latest transactions changed (`shared/db/changes.ts`); `seq` is never reused. */
 export const profileChanges = sqliteTable('profile_changes', {
   seq: integer().primaryKey({ autoIncrement: true }),
-  /** Null where any profile may have changed. */
+  /** Null if any profile may have changed. */
   profileIds: text('profile_ids', { mode: 'json' }).$type<number[]>(),
 });
 
 /**
- * Transactions that erased profiles (`shared/db/erasures.ts`): the latest that a VACUUM has covered, and all since. A row
- * tells when, and nothing of who was erased.
+ * Transactions that erased profiles (`shared/db/erasures.ts`): the latest that a VACUUM has covered, and all since. A
+ * row says when, but not who was erased.
  */
 export const erasures = sqliteTable('erasures', {
   seq: integer().primaryKey(),
@@ -137,7 +137,7 @@ export const erasedProfiles = sqliteTable(
   (t) => [index('erased_profiles_at').on(t.at)],
 );
 
-/** A table of the last import of a kind that came to its end and changed something: one row, or none. */
+/** A table for the last import of a kind that ended and changed something: one row, or none. */
 function lastImportTable<Name extends string>(name: Name) {
   return sqliteTable(
     name,
@@ -158,8 +158,8 @@ function lastImportTable<Name extends string>(name: Name) {
   );
 }
 
-/** The last import (`shared/profiles/last-import.ts`) by anybody but a platform. */
+/** The last import (`shared/profiles/last-import.ts`) by anybody but a backend. */
 export const lastImport = lastImportTable('last_import');
 
-/** The last one that a platform has sent. They follow each other by seconds, and would hide the ones of every night. */
+/** The last import by a backend. These arrive every few seconds, and would hide the nightly ones. */
 export const lastFeed = lastImportTable('last_feed');

@@ -8,8 +8,8 @@ import { profiles } from './profiles.ts';
 // The migrations add what drizzle-kit can't say: STRICT, WITHOUT ROWID and the triggers.
 
 /**
- * What was done to profiles and to the database that the log tells of: bans, erasures and restores. Append-only, held so by
- * triggers, but for the id of a profile, which its erasure removes.
+ * Actions on profiles and on the database that the log shows: bans, erasures and restores. Append-only, which triggers
+ * enforce, except for the id of a profile, which its erasure removes.
  */
 export const serviceEvents = sqliteTable(
   'service_events',
@@ -20,9 +20,9 @@ export const serviceEvents = sqliteTable(
     /** What kind of actor `by` names. */
     byKind: text('by_kind').$type<ActorKind>().notNull(),
     event: text().$type<ServiceEventName>().notNull(),
-    /** The profile that was banned, or whose ban was lifted; null of everything else, and once it is erased. */
+    /** The profile that was banned, or whose ban was lifted; null for anything else, and once it is erased. */
     profileId: integer('profile_id').references(() => profiles.id, { onDelete: 'set null' }),
-    /** How many profiles one transaction erased; 1 of everything else. */
+    /** How many profiles one transaction erased; 1 for anything else. */
     count: integer().notNull().default(1),
   },
   (t) => [

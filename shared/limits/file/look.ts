@@ -3,20 +3,23 @@ import { openBare, type Sqlite } from '../../db/connect.ts';
 import { isIntact, type LogRow, readRow, type SavedAccount } from './row.ts';
 import { APPLICATION_ID, quotaPath } from './store.ts';
 
-/** What the quota file has of some keys: their accounts, without those of keys that have spent nothing, and its latest time. */
+/**
+ * The quota file's data on some keys: their accounts, without those of keys that have spent nothing, and its latest
+ * time.
+ */
 export type Looked = { accounts: ReadonlyMap<string, SavedAccount>; lastTime: number };
 
-/** How long a look waits for a lock of the file, which no reader needs as a rule. */
+/** How long reading waits for a lock of the file, which readers hardly ever need. */
 const BUSY_TIMEOUT_MS = 50;
 
 /**
- * Reads what the quota file of a main database has of these keys, while a server writes it or none does. Null where the file
- * is not there or can't be read.
+ * Reads the data on these keys from the quota file of a main database, whether or not a server is writing it. Null if
+ * the file is missing or can't be read.
  */
 export function lookInFile(databasePath: string, identifiers: readonly string[]): Looked | null {
   try {
     const path = quotaPath(databasePath);
-    // SQLite would wait for somebody to write to a pipe.
+    // SQLite would wait for a writer if this were a pipe.
     if (!statSync(path).isFile()) return null;
     const sqlite = openBare(path, 'read');
     try {
@@ -33,7 +36,7 @@ function look(sqlite: Sqlite, identifiers: readonly string[]): Looked | null {
   sqlite.run(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
   const id = sqlite.prepare('PRAGMA application_id').get() as { application_id: number };
   if (id.application_id !== APPLICATION_ID) return null;
-  // Most rows are about others; their stamps are not even read.
+  // Most rows are about other keys; even their stamps are not read.
   const rows = sqlite.prepare<LogRow, [string]>('SELECT * FROM log WHERE instr(identifiers, ?) > 0 ORDER BY seq');
   const accounts = new Map<string, SavedAccount>();
   for (const identifier of identifiers) {

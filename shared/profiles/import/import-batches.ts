@@ -108,7 +108,7 @@ function applyOrDefer(run: ImportRun, { entries, refused }: Batch, deferred: Def
   for (const line of forGood.sort((a, b) => a.number - b.number)) refuseLine(run, line, line.refusal);
 }
 
-/** Retries the deferred lines, those of a group in one transaction unless it would take too long. */
+/** Retries the deferred lines, each group within one transaction; several groups share one up to a batch's limits. */
 async function retryDeferred(
   run: ImportRun,
   deferred: DeferredLines,

@@ -5,8 +5,8 @@ export type Part = string | Uint8Array;
 export type Body = Uint8Array<ArrayBuffer>;
 
 /**
- * The most bytes of an answer with several profiles: a page of the leaderboard ends before it, and a lookup of many that
- * would be larger is refused. A page of a single profile may be longer.
+ * The most bytes in a response with several profiles: a page of the leaderboard ends before it, and a larger batch
+ * lookup is refused. The response for a single profile may be longer.
  */
 export const MAX_BODY_BYTES = 1024 * 1024;
 

@@ -4,13 +4,13 @@ import { authIdFault, checkedFold } from '../name.ts';
 import { type Body, bodyOf, MAX_BODY_BYTES, type Part } from './body.ts';
 import type { CachedProfile, Source, Sources, Text } from './cache.ts';
 
-/** By what a profile is looked up: a username or an alias, the UID in decimal, or the auth ID. */
+/** The key of a lookup: a username or an alias, the UID in decimal, or the auth ID. */
 export type Way = 'username' | 'uid' | 'authId';
 
 /** The result of a lookup. `aliasOf` is the username if the name in the request is an alias, otherwise null. */
 export type Found = { text: Text; aliasOf: string | null };
 
-/** One of the profiles of a batch, with the value as the client wrote it. The answer repeats it in this form. */
+/** One query of a batch, with the value as the client wrote it, which the response repeats. */
 export type Asked = { way: Way; value: string };
 
 /**
@@ -23,8 +23,8 @@ export type Lookup = {
   /** `{"links":[…]}` in the owner's order. */
   links: (way: Way, value: string) => Found;
   /**
-   * `{"profiles":[{"query","profile"}],"missing":[…]}`, both in the order of the request, read in one transaction. Throws
-   * `bad_parameter` where it would have more than {@link MAX_BODY_BYTES}.
+   * `{"profiles":[{"query","profile"}],"missing":[…]}`, both in the order of the request, read in one transaction.
+   * Throws `bad_parameter` if it would have more than {@link MAX_BODY_BYTES}.
    */
   many: (asked: readonly Asked[]) => Body;
 };
@@ -59,7 +59,7 @@ export function lookupIn(sources: Pick<Sources, 'profiles' | 'links'>): Lookup {
   };
 }
 
-/** The answer to a lookup of many. */
+/** The response to a batch lookup. */
 function foundProfiles(source: Source, asked: readonly Asked[]): Body {
   const parts: Part[] = [];
   const missing: string[] = [];
@@ -100,7 +100,7 @@ function found(source: Source, way: Way, value: string): Found {
   const profile = find(source, way, value);
   if (profile === null) throw MISSING;
   const { username, folded } = profile;
-  // A name that leads to this profile and is folded otherwise than its username is an alias.
+  // A name of this profile whose folded form differs from the username's is an alias.
   const isAlias = way === 'username' && value !== folded && checkedFold(value) !== folded;
   return { text: profile, aliasOf: isAlias ? username : null };
 }

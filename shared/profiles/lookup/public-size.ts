@@ -2,7 +2,9 @@ import type { Sqlite } from '../../db/connect.ts';
 import { LINK_LIST, PUBLIC_LIST } from '../field-values.ts';
 import { linksBodyOf, PROFILE_BODY } from './public.ts';
 
-/** Prepares a function that counts the bytes of JSON that lookups show of an existing profile, its links included. */
+/**
+ * Prepares a function that counts the bytes of JSON that lookups return for an existing profile, including its links.
+ */
 export function prepareShownSize(sqlite: Sqlite): (id: number) => number {
   const measure = sqlite.prepare<{ bytes: number }, [number]>(
     `SELECT octet_length(${PROFILE_BODY}) + octet_length(${linksBodyOf('profiles.id')}) AS bytes FROM profiles WHERE id = ?`,
@@ -26,7 +28,10 @@ const MAY_SHOW_MORE = `
   SELECT id FROM profiles WHERE ?1 < 12 * (${lengthInSql(PUBLIC_LIST)})
   UNION SELECT profile_id FROM links GROUP BY profile_id HAVING ?1 < 12 * sum(${lengthInSql(LINK_LIST)})`;
 
-/** The ids of profiles that show more than a number of bytes. It reads all rows: about a second for a million profiles. */
+/**
+ * The ids of profiles whose public JSON is longer than a number of bytes. Reads all rows: about a second for a million
+ * profiles.
+ */
 export function oversizedIds(sqlite: Sqlite, maxBytes: number): number[] {
   const sizeOf = prepareShownSize(sqlite);
   const candidates = sqlite.prepare<{ id: number }, [number]>(MAY_SHOW_MORE).all(maxBytes);

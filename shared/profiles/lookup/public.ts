@@ -17,12 +17,12 @@ const IN_SQL: Record<ColumnForm, (column: string) => string> = {
     `coalesce('"' || replace(datetime(${column} / 1000.0, 'unixepoch', 'subsec'), ' ', 'T') || 'Z"', 'null')`,
 };
 
-/** SQL for `"name":value` as JSON text after another text, such as a comma. It does not look whether the field is hidden. */
+/** SQL for `"name":value` as JSON text after another text, such as a comma. It ignores whether the field is hidden. */
 export function memberInSql(before: string, { name, column, form }: Pick<Column, 'name' | 'column' | 'form'>): string {
   return `'${before}"${name}":', ${IN_SQL[form](column)}`;
 }
 
-/** The same as clients may see it: the value of a hidden field is null. */
+/** The same for clients: the value of a hidden field is null. */
 function publicMember(field: Column, at: number): string {
   const { column, shownIf } = field;
   const shown = shownIf === undefined ? column : `iif(${shownIf} = 1, ${column}, 'null')`;
@@ -30,8 +30,8 @@ function publicMember(field: Column, at: number): string {
 }
 
 /**
- * Conditions in SQL that a stored value of a form meets unless it was damaged. json_valid takes the JSON of RFC 8259 only,
- * while the table's own checks let JSON5 pass. An import takes the years 0 to 9999.
+ * SQL conditions that hold for the stored values of a form unless they are damaged. json_valid accepts only the JSON of
+ * RFC 8259, while the table's own checks accept JSON5. An import accepts the years 0 to 9999.
  */
 const SOUND_IN_SQL: Partial<Record<ColumnForm, (column: string) => string>> = {
   json: (column) => `json_valid(${column})`,
