@@ -1,8 +1,11 @@
 import type { Deps } from '../deps.ts';
 import type { SessionsFile } from './sessions-file.ts';
 
-/** What the functions of this room need: the dependencies of all, and the sessions file. */
+/** The dependencies of functions that use the sessions file. */
 export type Access = Deps & { sessions: SessionsFile };
 
-/** Who asks, as far as a sign-in is told of: the client's address, normalised, and what its browser calls itself. */
+/**
+ * The origin of a request, as notifications of sign-ins name it: the client's normalised address, and the browser's
+ * user agent.
+ */
 export type Client = { address: string; agent: string };

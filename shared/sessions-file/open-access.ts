@@ -5,12 +5,15 @@ import { createDeps } from '../deps.ts';
 import type { Access } from './access.ts';
 import { closeSessionsFile, isInPlace, openSessionsFile, type SessionsFile } from './sessions-file.ts';
 
-/** How long a write holds up all pages for the lock of another process, in milliseconds; they wait by `whenUnlocked` first. */
+/**
+ * How long a write waits for another process's lock, which blocks all pages, in milliseconds; they wait by
+ * `whenUnlocked` first.
+ */
 const BUSY_TIMEOUT_MS = 50;
 
 /**
- * Opens what pages work on, for a thread of its own: one more connection to the main database, which must exist and be
- * current, and the sessions file. Throws `refused` and `busy`.
+ * Opens the databases of the pages for a thread: another connection to the main database, which must exist and be
+ * current, and the sessions file. Throws `refused`.
  */
 export function openAccess(config: Config): Access {
   const db = withTables(openDatabase(config.databasePath, 'pages'));
@@ -22,15 +25,15 @@ export function openAccess(config: Config): Access {
   }
 }
 
-/** Closes what {@link openAccess} has opened. */
+/** Closes the connections from {@link openAccess}. */
 export function closeAccess({ db, sessions }: Access): void {
   closeSessionsFile(sessions);
   closeDatabase(db);
 }
 
 /**
- * Opens the sessions file anew where it was moved or deleted since: whoever removes it signs everybody out at once, and pages
- * and commands work on the same file. Throws `refused` and `busy`, and tries again when it is called again.
+ * Reopens the sessions file if it was moved or deleted: removing it signs everybody out at once, and pages and commands
+ * always use the same file. Throws `refused`; the next call tries again.
  */
 export function renewSessions(access: Access): void {
   if (isInPlace(access.sessions)) return;

@@ -11,10 +11,11 @@ import {
   uniqueIndex,
 } from 'drizzle-orm/sqlite-core';
 
-// The tables of the sessions file. Times are milliseconds since 1970 (UTC). No token, code, challenge or address that lets
-// anybody in is stored in clear, only its SHA-256. The migrations add what drizzle-kit can't say: STRICT and WITHOUT ROWID.
+// The tables of the sessions file. Times are milliseconds since 1970 (UTC). No token, code, challenge or address that
+// gives access is stored in plain text, only its SHA-256. The migrations add what drizzle-kit can't say: STRICT and
+// WITHOUT ROWID.
 
-/** What a one-time secret is for. */
+/** The purpose of a one-time secret. */
 export type Purpose =
   | 'sign-in code'
   | 'login code'
@@ -52,7 +53,7 @@ export const knownBrowsers = sqliteTable(
   ],
 );
 
-/** When sign-in mails were asked for, by keyed hash of what they are counted under. */
+/** When sign-in mails were requested, by the keyed hash under which they are counted. */
 export const mailCounts = sqliteTable(
   'mail_counts',
   {
@@ -67,15 +68,15 @@ export const mailCounts = sqliteTable(
   ],
 );
 
-/** When tokens of platforms were last used, to the minute. */
+/** When backends' tokens were last used, to the minute. */
 export const tokenUses = sqliteTable('token_uses', {
   identifier: text().primaryKey(),
   usedAt: integer('used_at').notNull(),
 });
 
 /**
- * Sign-ins of which an owner is to be told, from their session's transaction until the main database has them, mostly for
- * milliseconds.
+ * Pending notifications of owners about sign-ins, from the session's transaction until they are in the main database,
+ * usually for milliseconds.
  */
 export const untoldSignIns = sqliteTable(
   'untold_sign_ins',
@@ -92,7 +93,7 @@ export const untoldSignIns = sqliteTable(
 );
 
 /**
- * Whose a ticket or a sign-in is: an owner's (`profileId`, `generation` and `addressHash`) or an admin's (`admin` and
+ * The person of a ticket or a sign-in: an owner (`profileId`, `generation` and `addressHash`) or an admin (`admin` and
  * `generation`). `openedBy` is the identifier of the backend's token whose hand-over led to it.
  */
 const WHOSE = () => ({
@@ -103,7 +104,7 @@ const WHOSE = () => ({
   openedBy: text('opened_by'),
 });
 
-/** What the columns of {@link WHOSE} are in a table. */
+/** The columns of {@link WHOSE} in a table. */
 type WhoseColumns = Record<'profileId' | 'addressHash' | 'admin', AnySQLiteColumn>;
 
 function isSomebodys({ profileId, addressHash, admin }: WhoseColumns): SQL {
@@ -111,9 +112,9 @@ function isSomebodys({ profileId, addressHash, admin }: WhoseColumns): SQL {
 }
 
 /**
- * One-time secrets, found by the SHA-256 of what the bearer has; what each purpose means by the columns, and for how long it
- * works, is in `shared/tickets/purposes.ts`. `profile_id` is 0 where a code was asked for whose name and address belong to no
- * profile: then nobody knows the code.
+ * One-time secrets, found by the SHA-256 of the bearer's secret; `shared/tickets/purposes.ts` says what the columns
+ * mean for each purpose, and how long it works. `profile_id` is 0 if a code was requested with a name and address that
+ * match no profile: nobody knows that code.
  */
 export const tickets = sqliteTable(
   'tickets',
@@ -121,25 +122,27 @@ export const tickets = sqliteTable(
     id: integer().primaryKey(),
     purpose: text().$type<Purpose>().notNull(),
     foundBy: blob('found_by', { mode: 'buffer' }).notNull(),
-    /** SHA-256 of what the ticket is found by and a code together, so that whoever reads the file can't try all codes. */
+    /**
+     * SHA-256 of the bearer's secret and a code together, so that somebody who can read the file can't try all codes.
+     */
     proof: blob({ mode: 'buffer' }),
     ...WHOSE(),
-    /** What it is for, as text; empty where the purpose says it all. */
+    /** Its subject as text; empty if the purpose is enough. */
     about: text().notNull(),
     madeAt: integer('made_at').notNull(),
-    /** From then on it does not work any more. */
+    /** When it expires. */
     until: integer().notNull(),
-    /** From then on nobody needs the row. */
+    /** When the row is no longer needed. */
     keptUntil: integer('kept_until').notNull(),
     usedAt: integer('used_at'),
-    /** Null where it can't be guessed. */
+    /** Null if it can't be guessed. */
     triesLeft: integer('tries_left'),
     /** The sign-in that it became. */
     madeInto: integer('made_into'),
   },
   (t) => [
     index('tickets_found_by').on(t.purpose, t.foundBy),
-    // Several people may consent to one login of `profilectl`, and nobody's code takes another's place.
+    // Several people may allow the same login of `profilectl`, and no code replaces another person's.
     uniqueIndex('tickets_one_each').on(t.purpose, t.foundBy).where(sql`purpose <> 'login code'`),
     index('tickets_profile').on(t.profileId).where(sql`profile_id IS NOT NULL`),
     index('tickets_admin').on(t.admin).where(sql`admin IS NOT NULL`),
@@ -156,8 +159,8 @@ export const tickets = sqliteTable(
 );
 
 /**
- * Who is signed in: a browser, or the `profilectl` of another machine. One that was ended, or whose time is over, stays for 30
- * days, so that people see from where they were signed in.
+ * Sign-ins, of browsers or of `profilectl` on other machines. Those that ended or expired stay for 30 days, so that
+ * people see where they were signed in.
  */
 export const signIns = sqliteTable(
   'sign_ins',
@@ -165,17 +168,20 @@ export const signIns = sqliteTable(
     id: integer().primaryKey({ autoIncrement: true }),
     kind: text().$type<SignInKind>().notNull(),
     tokenHash: blob('token_hash', { mode: 'buffer' }).notNull(),
-    /** The eight characters in the middle of a token of `profilectl`, which are no secret, and what its machine calls itself. */
+    /**
+     * The eight characters in the middle of a token of `profilectl`, which are not secret, and the machine's name for
+     * itself.
+     */
     identifier: text(),
     machine: text(),
     ...WHOSE(),
     startedAt: integer('started_at').notNull(),
     lastUsedAt: integer('last_used_at').notNull(),
-    /** When it ends unless it is used before; never later than `endsAt`. */
+    /** When it expires if it is not used before; never later than `endsAt`. */
     idleUntil: integer('idle_until').notNull(),
-    /** When it ends at the latest, however much it is used. */
+    /** When it expires at the latest, however much it is used. */
     endsAt: integer('ends_at').notNull(),
-    /** When somebody ended it; null where nobody has. */
+    /** When somebody ended it; null if nobody has. */
     endedAt: integer('ended_at'),
     clientAddress: text('client_address').notNull(),
     clientAgent: text('client_agent').notNull(),

@@ -14,17 +14,17 @@ import { settings } from './schema.ts';
 import { FILE_KEY, isCurrent, makeTables, NOT_OURS, refuseForeign } from './tables.ts';
 
 /**
- * The open sessions file: an SQLite file beside the main database that says who is signed in. Losing it signs everybody out
- * and loses nothing else, so it is in no backup. A file of its own, so that no write of a page waits for an import or makes
- * a lookup wait.
+ * The open sessions file: an SQLite file beside the main database with all sign-ins. Losing it signs everybody out and
+ * loses nothing else, so backups do not contain it. It is a separate file so that no write of a page waits for an
+ * import or makes a lookup wait.
  */
 export type SessionsFile = {
   readonly sqlite: Sqlite;
   /** Its tables through Drizzle (`schema.ts`). */
   readonly tables: Db;
-  /** The path of the file itself, where a link leads to it. */
+  /** The path of the file itself, with links resolved. */
   readonly path: string;
-  /** The number that the file system has given the file. */
+  /** The file's inode number. */
   readonly inode: number;
 };
 
@@ -37,8 +37,8 @@ export function sessionsPath(databasePath: string): string {
 }
 
 /**
- * Opens the sessions file of a main database, mode 0600, and makes it where it is missing. Throws `refused`, with a sentence
- * that says what to do, where it is damaged, another program's or can't be written, and `busy`.
+ * Opens the sessions file of a main database, mode 0600, and creates it if it is missing. Throws `refused`, with a
+ * sentence that says what to do, if it is damaged, another program's or can't be written.
  */
 export function openSessionsFile(
   databasePath: string,
@@ -74,7 +74,7 @@ export function isInPlace({ path, inode }: SessionsFile): boolean {
   return statSync(path, { throwIfNoEntry: false })?.ino === inode;
 }
 
-/** Removes the sessions file of a main database, which signs everybody out. Throws what the file system throws. */
+/** Removes the sessions file of a main database, which signs everybody out. Throws the file system's errors. */
 export function removeSessionsFile(databasePath: string): void {
   const path = sessionsPath(databasePath);
   // The log goes last: SQLite ignores one without its file, while the file without its log could be an older state of
@@ -83,8 +83,8 @@ export function removeSessionsFile(databasePath: string): void {
 }
 
 /**
- * What is wrong with the sessions file of a main database, as clauses; empty where nothing is, or where there is no such
- * file. Changes nothing.
+ * The faults of the sessions file of a main database, as clauses; empty if there are none, or no such file. Changes
+ * nothing.
  */
 export function sessionsFaults(databasePath: string): string[] {
   const path = sessionsPath(databasePath);
@@ -116,23 +116,24 @@ export function readSessions<T>({ tables, path }: SessionsFile, act: (tables: Db
   return guardSessions(path, () => act(tables));
 }
 
-/** Flushes what was written to the disk, so that it survives a power cut too. Throws `refused` where the disk fails. */
+/** Flushes all writes to the disk, so that they also survive a power cut. Throws `refused` if the disk fails. */
 export function flushSessions({ sqlite, path }: SessionsFile): void {
   // A checkpoint begins with flushing the write-ahead log.
   guardSessions(path, () => sqlite.run('PRAGMA wal_checkpoint(PASSIVE)'));
 }
 
 /**
- * Moves what the write-ahead log holds into the file and leaves the log empty, so that no deleted row is left in it; while
- * another process reads the file, after the wait for its lock, the log stays. Throws `refused` where the disk fails.
+ * Moves the content of the write-ahead log into the file and empties the log, so that it contains no deleted row; if
+ * another process reads the file for longer than the wait for its lock, the log stays. Throws `refused` if the disk
+ * fails.
  */
 export function emptyLog({ sqlite, path }: SessionsFile): void {
   guardSessions(path, () => sqlite.run('PRAGMA wal_checkpoint(TRUNCATE)'));
 }
 
 /**
- * The random key of this file, 32 bytes: mails are counted under hashes that it keys, so that the file names nobody, and by it
- * the server knows its own challenges again. Throws `refused` where it is missing.
+ * The random key of this file, 32 bytes. It keys the hashes under which mails are counted, so that the file names
+ * nobody, and the server recognises its own challenges by it. Throws `refused` if it is missing.
  */
 export function fileKey({ tables, path }: SessionsFile): Buffer {
   const row = settingByName(tables).get({ name: FILE_KEY });
@@ -148,7 +149,7 @@ const settingByName = keepQuery((tables) =>
     .prepare(),
 );
 
-/** Makes an empty file where there is none. Root gives it to the database's owner, so that the service can use it. */
+/** Creates an empty file if there is none. Root gives it to the database's owner, so that the service can use it. */
 function makeFile(path: string, databasePath: string): void {
   if (existsSync(path)) return;
   closeSync(openSync(path, 'a', 0o600));

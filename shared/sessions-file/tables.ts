@@ -3,7 +3,8 @@ import { applyMigrations, compareMigrations } from '../db/migrate.ts';
 import type { Random } from '../random.ts';
 import { SESSIONS_MIGRATIONS } from './migrations.ts';
 
-// What is in a sessions file: whose file it is, and its tables, which the migrations in drizzle/sessions make.
+// The contents of a sessions file: the mark of its program, and its tables, which the migrations in drizzle/sessions
+// create.
 
 /** The application id in the file's header, "PLS3". A file with another id is not touched. */
 const APPLICATION_ID = 0x504c5333;
@@ -34,8 +35,8 @@ export function isCurrent(sqlite: Sqlite): boolean {
 }
 
 /**
- * Makes the tables that a file has not, inside an immediate transaction of the caller. Of several processes that open a file
- * at once the first one makes them.
+ * Creates the tables that a file lacks, inside the caller's immediate transaction. Of several processes that open a
+ * file at once, the first one creates them.
  */
 export function makeTables(sqlite: Sqlite, random: Random): void {
   sqlite.run(`PRAGMA application_id = ${APPLICATION_ID}`);

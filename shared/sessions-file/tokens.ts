@@ -5,13 +5,13 @@ export function newToken(random: Random): string {
   return Buffer.from(random(32)).toString('base64url');
 }
 
-/** What is stored of texts that let somebody in, or by which somebody is found again: SHA-256 of them, 32 bytes. */
+/** The stored form of texts that give access or identify somebody: their SHA-256, 32 bytes. */
 export function hashOf(...texts: readonly string[]): Buffer {
-  // The line feed keeps ("a", "bc") and ("ab", "c") apart; no token, code or address holds one.
+  // The line feed distinguishes ("a", "bc") from ("ab", "c"); no token, code or address contains one.
   return new Bun.CryptoHasher('sha256').update(texts.join('\n')).digest();
 }
 
-/** The keyed hash of some texts, 32 bytes: what others can neither make nor guess from the texts. The first names its use. */
+/** The keyed hash of some texts, 32 bytes, which nobody without the key can compute. The first text names its use. */
 export function keyedHash(key: Uint8Array, ...texts: readonly (string | number)[]): Buffer {
   return new Bun.CryptoHasher('sha256', key).update(JSON.stringify(texts)).digest();
 }
