@@ -14,7 +14,7 @@ import { databaseSize } from './size.ts';
  */
 const RESERVE_BYTES = 262_144;
 
-/** With less free space than this, in bytes, the operator is told that the disk is full. */
+/** With less free space than this, in bytes, the disk counts as full in the warning to the operator. */
 const FULL_BYTES = 1_048_576;
 
 /** With less free space than this share of the disk, or this many times the database, the operator is warned. */

@@ -15,10 +15,11 @@ import { realPath } from '../db/real-path.ts';
 const SUFFIXES = ['', '-journal', '-wal', '-shm'] as const;
 
 /**
- * Removes what dead processes have left. Then runs a function that makes a copy of the database, or a folder with one, at
- * the path that it is given, `<target>.<id>.unfinished`, and renames it when it is whole; what is left there afterwards is
- * removed. Returns what `make` returns. Throws what `make` throws, and what SQLite and the file system throw where there
- * can be no note, unless the copy is made in another folder, perhaps because the disk of the database is full.
+ * Removes what dead processes have left. Then runs a function that makes a copy of the database, or a folder with one,
+ * at the path that it is given, `<target>.<id>.unfinished`, and renames it when it is whole; what is left there
+ * afterwards is removed. Returns what `make` returns. Throws what `make` throws, and the errors of SQLite and the file
+ * system if no note can be made, unless the copy is made in another folder, perhaps because the disk of the database is
+ * full.
  */
 export function withUnfinished<T>(databasePath: string, target: string, make: (path: string) => T): T {
   removeUnfinished(databasePath);
@@ -70,7 +71,7 @@ function removeCopy(path: string): void {
   for (const suffix of SUFFIXES) rmSync(path + suffix, { recursive: true, force: true });
 }
 
-/** Makes a note and returns the connection that holds its lock; null where there can be none and need not be. */
+/** Makes a note and returns the connection that holds its lock; null if none can be made and none is needed. */
 function holdNote(databasePath: string, note: string, copy: string): Sqlite | null {
   try {
     let lock = lockNewNote(databasePath, note, copy);

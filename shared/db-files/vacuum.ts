@@ -27,8 +27,8 @@ const ROOM_TIMES = 2.1;
 const LOCK_WAIT_MS = 500;
 
 /**
- * The same for one that is to have its turn between imports that follow each other. While it waits, no other import begins,
- * so this is longer than those that a platform sends all the time take.
+ * The same for a VACUUM that must get its turn between consecutive imports. While it waits, no other import starts, so
+ * this is longer than the imports that backends send all the time take.
  */
 export const PATIENT_WAIT_MS = 60_000;
 

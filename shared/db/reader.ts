@@ -170,7 +170,7 @@ function endPeriod(reader: Reader): void {
   reader.isOpen = false;
   endTransaction(reader);
   reader.isBusy = reader.reads > BUSY_READS;
-  // If the transaction could not be ended, the timer goes on without any reads, so that a later period tries again.
+  // If the transaction could not be ended, the timer continues even without reads, so that a later period tries again.
   const goesOn = reader.reads > 0 || reader.sqlite.inTransaction;
   reader.timer = goesOn ? setTimeout(endPeriod, VIEW_MS, reader) : null;
   reader.reads = 0;

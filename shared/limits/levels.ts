@@ -6,7 +6,7 @@ import { quantise, type Ring, remainingAt, waitMs } from './ring.ts';
 // What is left of limits, for pages: read from the quota file, so that nobody asks the threads that answer lookups. They
 // save every 0.8 s, so the latest second of spending may be missing.
 
-/** Where a rate limit stands. Moments are milliseconds since 1970; both are null where nothing of it is spent. */
+/** The current state of a rate limit. Moments are milliseconds since 1970; both are null if nothing of it is spent. */
 export type Level = RateLimit & {
   remaining: number;
   /** When the oldest request leaves the window, so that one more is admitted than now. */

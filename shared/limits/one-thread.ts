@@ -31,7 +31,8 @@ type OneThread = { readonly book: Book; readonly ledger: Ledger };
 
 /**
  * Opens the limits of a database for a server with one answering thread, and restores what an earlier run saved in the
- * quota file beside the database. If the file can't be used, requests are counted in memory only, and `report` is told.
+ * quota file beside the database. If the file can't be used, requests are counted in memory only, and `report` is
+ * called.
  */
 export function openLimits(databasePath: string, clock: Clocks, report: Report): Limits {
   const book: Book = { accounts: new Map(), changed: [], lists: new Map() };

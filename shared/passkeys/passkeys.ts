@@ -50,7 +50,7 @@ export function findPasskey(db: Db | Tx, credentialId: Buffer): { passkey: Passk
   return found ?? null;
 }
 
-/** Stores a passkey that was just registered and waits for its confirmation. */
+/** Stores a newly registered passkey, which waits for confirmation. */
 export function insertPasskey(
   tx: Tx,
   admin: Admin,
@@ -109,9 +109,9 @@ export function notePasskeyUse(access: Access, { id, signCount }: Passkey, newCo
 }
 
 /**
- * Removes a passkey of the admin who asks for it, and ends all sessions of that admin: whoever holds the passkey may have
- * begun one. Throws `forbidden` where the admin has not asserted this, and `refused` for the last one that is confirmed and
- * for one that is not the admin's.
+ * Removes a passkey at its admin's request, and ends all of that admin's sessions: whoever holds the passkey may have
+ * started one. Throws `forbidden` if the admin has not confirmed this by an assertion, and `refused` for the last
+ * confirmed passkey and for another admin's.
  */
 export function removePasskey(access: Access, by: Person, id: number): void {
   if (by.kind !== 'admin' || !by.hasAsserted) throw new AppError('forbidden');

@@ -41,8 +41,8 @@ export function othersDeciding(access: Access, identifier: string, admin: string
 export type Authorised = { decisions: readonly Decision[]; atMs: number };
 
 /**
- * What an admin's assertion with this id has authorised; null where there is none, it was another admin's, or it was so long
- * ago that nobody remembers it. Throws `busy`.
+ * What an admin's assertion with this id has authorised; null if there is none, it was another admin's, or it is no
+ * longer stored.
  */
 export function readAuthorised(access: Access, { name, generation }: SignedAdmin, id: number): Authorised | null {
   const isTheirs = and(eq(tickets.admin, name), eq(tickets.generation, generation));

@@ -3,7 +3,7 @@ import type { Tx } from '../db/connect.ts';
 import type { PeopleEventName } from '../db/people-columns.ts';
 import { type PeopleEventDetail, peopleEvents } from '../db/schema/people.ts';
 
-/** Something that was decided about an admin or a platform, by its name. */
+/** A decision about an admin or a backend, by its name. */
 export type PeopleEvent = {
   atMs: number;
   by: Actor;
@@ -13,7 +13,7 @@ export type PeopleEvent = {
   detail?: PeopleEventDetail;
 };
 
-/** Adds an entry to the log, inside the transaction that it tells of. */
+/** Adds an entry to the log, inside the transaction of the event. */
 export function addPeopleEvent(tx: Tx, { atMs, by, detail, ...event }: PeopleEvent): void {
   tx.insert(peopleEvents)
     .values({ ...event, at: atMs, by: by.name, byKind: by.kind, detail: detail ?? null })

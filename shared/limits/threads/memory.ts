@@ -35,7 +35,7 @@ export const HEAD = {
   /** In a free region: the next region in the list of free ones. */
   next: 6,
   firstRow: 7,
-  /** A new number whenever a region is made, so that a thread notices when a region it knew was made anew. */
+  /** A new number whenever a region is created, so that a thread notices if a region it knew was replaced. */
   made: 8,
 } as const;
 

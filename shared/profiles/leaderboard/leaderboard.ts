@@ -68,7 +68,7 @@ export function prepareLeaderboard(reader: Reader, sources: Sources, size = BOAR
       reader.report('A profile is left out of the leaderboard.', error);
       return null;
     }
-    // Somebody deleted the profile with SQL of his own in the same moment as a change that has a note.
+    // Somebody deleted the profile with their own SQL at the same moment as a change that has a note.
     changed = null;
     throw new AppError('busy', 'The leaderboard is not what it was; try again.');
   });

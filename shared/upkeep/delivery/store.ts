@@ -30,9 +30,9 @@ type Keeping<Time extends keyof Clock> = { clock: Pick<Clock, Time>; config: Not
 const FORGOTTEN = { about: sql`CASE WHEN ${notices.identifier} IS NULL THEN '{}' ELSE ${notices.about} END` };
 
 /**
- * Stores what came of a try, for all notices that were claimed together, unless they were erased or tried by somebody else
- * meanwhile. Requests that nobody tried to send yet then wait until an hour after a mail about requests, and whatever the
- * webhook is told next for ten seconds.
+ * Stores the result of a delivery for all notices that were leased together, unless they were erased or tried by
+ * another process meanwhile. Afterwards, untried notices of requests wait until an hour after a mail about requests,
+ * and the next messages to the webhook for ten seconds.
  */
 export function endNotice(db: Db, claimed: LeasedNotice, ending: Ending, { clock, config }: Keeping<'nowMs'>): void {
   const { kind, recipient, together } = claimed;
