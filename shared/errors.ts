@@ -60,7 +60,12 @@ export function faultOf(check: () => unknown): string | null {
     check();
     return null;
   } catch (error) {
-    if (error instanceof AppError) return error.message;
-    throw error;
+    return sentenceOf(error);
   }
+}
+
+/** Returns the sentence of a caught refusal. Throws other errors. */
+export function sentenceOf(error: unknown): string {
+  if (error instanceof AppError) return error.message;
+  throw error;
 }

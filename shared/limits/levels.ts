@@ -49,3 +49,9 @@ function levelOf(ring: Ring, now: number): Level {
   const at = (count: number) => (remaining === quota ? null : now + waitMs(ring, now, count));
   return { quota, windowSeconds: windowMs / 1000, remaining, moreAtMs: at(remaining + 1), fullAtMs: at(quota) };
 }
+
+/** The level with the smallest share left; of two that are equally full, the one with the longer window. */
+export function scarcest(levels: readonly Level[]): Level | undefined {
+  const share = ({ remaining, quota }: Level) => remaining / quota;
+  return levels.toSorted((one, other) => share(one) - share(other) || other.windowSeconds - one.windowSeconds)[0];
+}

@@ -6,7 +6,7 @@ import { profileNames } from '../db/schema/profiles.ts';
 import { type DiskRoom, diskWarning, readDiskRoom } from '../db-files/disk.ts';
 import type { Deps } from '../deps.ts';
 import { USAGE_OUTCOMES, type UsageOutcome } from '../keys/usage-outcomes.ts';
-import { type Level, readLevels } from '../limits/levels.ts';
+import { type Level, readLevels, scarcest } from '../limits/levels.ts';
 import { readKeyStats } from '../usage/key-stats.ts';
 import { dayOf } from '../usage/usage-counter.ts';
 import { type NoticeStatus, readNoticeStatus } from './notice-status.ts';
@@ -135,13 +135,13 @@ function readLimited({ db, config }: Deps, nowMs: number): LimitedKey[] {
   const levels = readLevels(config.databasePath, asked, nowMs);
   const share = ({ level }: LimitedKey) => (level === null ? 1 : level.remaining / level.quota);
   return used
-    .map(({ rateLimits: _, ...key }): LimitedKey => ({ ...key, level: lowest(levels?.get(key.identifier) ?? []) }))
+    .map(
+      ({ rateLimits: _, ...key }): LimitedKey => ({
+        ...key,
+        level: scarcest(levels?.get(key.identifier) ?? []) ?? null,
+      }),
+    )
     .filter((key) => key.refused > 0 || share(key) <= NEAR)
     .sort((a, b) => share(a) - share(b) || b.refused - a.refused)
     .slice(0, LISTED);
-}
-
-/** The limit with the smallest share left. */
-function lowest(levels: readonly Level[]): Level | null {
-  return levels.toSorted((a, b) => a.remaining / a.quota - b.remaining / b.quota)[0] ?? null;
 }

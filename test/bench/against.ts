@@ -103,6 +103,9 @@ const { values, positionals } = parseArgs({
 });
 const [other] = positionals;
 if (other === undefined) throw new Error('Say where the other checkout is: bun test/bench/against.ts <folder>');
+const unknown = values.case.find((name) => !NAMES.includes(name));
+if (unknown !== undefined)
+  throw new Error(`There is no case ${unknown}; give --case once for each of: ${NAMES.join(', ')}.`);
 const bench = openBench({
   rounds: Number(values.rounds),
   seconds: Number(values.seconds),

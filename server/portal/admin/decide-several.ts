@@ -1,5 +1,5 @@
 import { choiceFault, readQueued } from '../../../shared/approval/queue.ts';
-import { AppError, type ErrorCode, faultOf } from '../../../shared/errors.ts';
+import { AppError, type ErrorCode, sentenceOf } from '../../../shared/errors.ts';
 import { keyVersion } from '../../../shared/keys/key-version.ts';
 import { isIdentifier } from '../../../shared/keys/list-cursor.ts';
 import type { KeyView } from '../../../shared/keys/view.ts';
@@ -123,13 +123,6 @@ async function gather(visit: Visit, operation: AnyOperation, identifiers: readon
     }
   }
   return { decisions, keys, leftOut };
-}
-
-/** The sentence of a refusal; throws every other error. */
-function sentenceOf(error: unknown): string {
-  return faultOf(() => {
-    throw error;
-  }) as string;
 }
 
 /** The decision on a request as it was asked for, with the usual limits. */

@@ -2,7 +2,7 @@ import { PERMISSIONS } from '../../../shared/db/key-columns.ts';
 import type { KeyView } from '../../../shared/keys/view.ts';
 import type { AnyOperation, Texts } from '../../../shared/operations/entry.ts';
 import { type Html, html } from '../../html.ts';
-import { factList, limitText, requestFacts, type ShownFact } from '../html/key-facts.ts';
+import { factList, limitWithWords, requestFacts, type ShownFact } from '../html/key-facts.ts';
 import { timeText } from '../html/time.ts';
 import { written } from '../html/user-text.ts';
 import { type KeyDecision, operationOf } from '../passkeys/decision-form.ts';
@@ -65,7 +65,7 @@ function decidedFacts({ access }: Visit, operation: AnyOperation, key: KeyView, 
   if (decision.permissions !== undefined) facts.push(permissionFact(decision.permissions, key, isChange));
   if (rateLimits !== undefined) {
     const before = isChange ? key.rateLimits : rateLimits;
-    facts.push(['Rate limits', oldToNew(before.map(limitText), rateLimits.map(limitText), OF_CHANGE)]);
+    facts.push(['Rate limits', oldToNew(before.map(limitWithWords), rateLimits.map(limitWithWords), OF_CHANGE)]);
   }
   if (expiresAtMs !== undefined) {
     const before = isChange ? key.expiresAt : textOf(expiresAtMs);

@@ -1,4 +1,4 @@
-import { AppError, faultOf } from '../../../shared/errors.ts';
+import { AppError, faultOf, sentenceOf } from '../../../shared/errors.ts';
 import { refuseChangedKey } from '../../../shared/keys/key-version.ts';
 import type { KeyView } from '../../../shared/keys/view.ts';
 import { OPERATIONS } from '../../../shared/operations.ts';
@@ -86,8 +86,7 @@ async function faultNow({ access }: Visit, decision: Decision): Promise<string |
     await operationOf(decision).check(access, decision);
     return null;
   } catch (error) {
-    if (error instanceof AppError) return error.message;
-    throw error;
+    return sentenceOf(error);
   }
 }
 

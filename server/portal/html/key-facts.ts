@@ -66,7 +66,7 @@ export function grantFacts({ permissions, rateLimits, decidedAt, expiresAt }: Ke
     ['Permissions granted', permissionList(permissions)],
     [
       'Rate limits',
-      html`<ul class="plain tight">${rateLimits.map((limit) => html`<li>${limitText(limit)}</li>`)}</ul>`,
+      html`<ul class="plain tight">${rateLimits.map((limit) => html`<li>${limitWithWords(limit)}</li>`)}</ul>`,
     ],
     ['Approved', timeText(Date.parse(decidedAt))],
     ['Expires', expiresAt === null ? 'never, unless it is revoked' : timeText(Date.parse(expiresAt))],
@@ -74,7 +74,7 @@ export function grantFacts({ permissions, rateLimits, decidedAt, expiresAt }: Ke
 }
 
 /** A rate limit as it is written, and in words: `5000/1d (at most 5 000 requests in any day)`. */
-export function limitText(limit: RateLimit): string {
+export function limitWithWords(limit: RateLimit): string {
   return `${formatRateLimit(limit)} (at most ${rateLimitWords(limit, 'in any', numberText)})`;
 }
 

@@ -51,12 +51,3 @@ function soonText(ms: number, nowMs: number): Html {
   const seconds = Math.ceil((ms - nowMs) / 1000);
   return seconds < 60 ? html`in ${Math.max(1, seconds)} s` : relativeTime(ms, nowMs);
 }
-
-/** The level of which least is left, for a line: of two that are as full, that of the longer window. */
-export function scarcest(levels: readonly Level[]): Level | undefined {
-  const [first] = [...levels].sort(
-    (one, other) =>
-      one.remaining / one.quota - other.remaining / other.quota || other.windowSeconds - one.windowSeconds,
-  );
-  return first;
-}

@@ -1,14 +1,14 @@
 import { hasSecret } from '../../../shared/keys/key.ts';
 import type { KeyView } from '../../../shared/keys/view.ts';
 import { usualWaitDays, usualWaitText } from '../../../shared/keys/waiting.ts';
-import type { Level } from '../../../shared/limits/levels.ts';
+import { type Level, scarcest } from '../../../shared/limits/levels.ts';
 import { OPERATIONS } from '../../../shared/operations.ts';
 import { countText } from '../../../shared/text.ts';
 import { type Html, html } from '../../html.ts';
 import { publicPath } from '../../http/public-path.ts';
 import { performHere } from '../../thread/perform.ts';
 import { stateTag } from '../html/key-facts.ts';
-import { levelsOf, levelText, scarcest } from '../html/limit-levels.ts';
+import { levelsOf, levelText } from '../html/limit-levels.ts';
 import { written } from '../html/user-text.ts';
 import type { Page, Visit } from '../requests/request-context.ts';
 import { joined, keyMeta } from './key-meta.ts';

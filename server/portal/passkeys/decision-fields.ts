@@ -1,14 +1,14 @@
 import { factsOf, formNameOf, type InputKind } from '../../../shared/keys/fields/input-facts.ts';
 import { typedText } from '../../../shared/keys/fields/input-text.ts';
 import type { KeyView } from '../../../shared/keys/view.ts';
-import { type RateLimit, windowWords } from '../../../shared/limits/rate-limit.ts';
+import type { RateLimit } from '../../../shared/limits/rate-limit.ts';
 import type { AnyOperation } from '../../../shared/operations/entry.ts';
 import { DECISIONS } from '../../../shared/operations.ts';
 import type { Access } from '../../../shared/sessions-file/access.ts';
-import { numberText } from '../../../shared/text.ts';
 import { type Html, html, raw } from '../../html.ts';
 import { type Faults, formTo, hiddenField, NO_FAULTS, type Option } from '../html/fields.ts';
 import { inputField } from '../html/input-field.ts';
+import { limitText } from '../html/limit-levels.ts';
 import { type Form, oneValue } from '../requests/form.ts';
 import { sentTexts } from '../requests/operation-form.ts';
 import { decidedFields } from './decision-form.ts';
@@ -94,10 +94,7 @@ function typedIn({ typed }: DecisionParts, operation: AnyOperation): Form | null
 /** The answers that a page offers for a field; undefined where it offers none. `usual` is what is filled in. */
 function choicesOf(input: string, kind: InputKind, usual: unknown): Option[] | undefined {
   if (kind === 'rate limits') {
-    const label = (usual as RateLimit[]).map(
-      (limit) => `${numberText(limit.quota)} per ${windowWords(limit.windowSeconds)}`,
-    );
-    return [{ value: typedText(kind, usual).join(' '), label: label.join(', ') }];
+    return [{ value: typedText(kind, usual).join(' '), label: (usual as RateLimit[]).map(limitText).join(', ') }];
   }
   if (kind !== 'time') return undefined;
   const [now = ''] = typedText(kind, usual);

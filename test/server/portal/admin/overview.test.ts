@@ -74,7 +74,7 @@ test('the overview has requests by outcome, busiest keys, keys near their limits
     'Today 3 093 2 090 3 0 0 1 000 0',
     'Last 30 days 4 596 3 090 6 0 0 1 500 0',
     'Quiet bot bea 10 of 60/1m 0',
-    'Busy <bot> ada 60 of 60/1m 1 000',
+    'Busy <bot> ada 5 000 of 5000/1d 1 000',
   ]) {
     expect(text).toContain(part);
   }
