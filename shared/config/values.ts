@@ -35,9 +35,16 @@ export function isServerUrl(text: string): boolean {
   return faultOf(() => checkServerUrl('PROFILECTL_HOST', text)) === null;
 }
 
-/** Whether a name fits on one line of a page or mail and can't change the direction of the text around it. */
+/** Whether a name can be seen, fits on one line of a page or mail, and can't change the direction of the text around it. */
 export function isPublicName(text: string): boolean {
   return (
-    codePoints(text) <= 40 && text.trim() === text && !/[\u2028\u2029]/.test(text) && cleanForTerminal(text) === text
+    codePoints(text) <= 40 &&
+    text.trim() === text &&
+    !/[\u2028\u2029]/.test(text) &&
+    cleanForTerminal(text) === text &&
+    VISIBLE.test(text)
   );
 }
+
+/** A character that can be seen: the Braille blank is a symbol to Unicode. */
+const VISIBLE = /[^\p{Default_Ignorable_Code_Point}\p{Cf}\p{Z}\u2800]/u;

@@ -106,7 +106,7 @@ export const Variables = z.object({
     'PUBLIC_NAME',
     'Profile Lookup',
     'whose service this is, 1–40 characters: named on all pages, in the documents, mails and the dialogs of passkeys',
-    text('must be one line of 1 to 40 characters', isPublicName),
+    text('must be one line of 1 to 40 characters that are not all invisible', isPublicName),
   ),
   publicLogo: optional(
     'PUBLIC_LOGO',

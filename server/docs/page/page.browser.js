@@ -12,9 +12,16 @@ contents.addEventListener('click', (event) => {
   if (event.target.closest('a') && !wide.matches) contents.open = false;
 });
 
-const links = new Map(
-  [...contents.querySelectorAll('a')].map((link) => [decodeURIComponent(link.hash.slice(1)), link]),
-);
+// Anybody can link here with a hash that is malformed; that names nothing.
+const idOf = ({ hash }) => {
+  try {
+    return decodeURIComponent(hash.slice(1));
+  } catch {
+    return '';
+  }
+};
+
+const links = new Map([...contents.querySelectorAll('a')].map((link) => [idOf(link), link]));
 // What is folded has no place of its own.
 const places = new Map(
   [...links].map(([id, link]) => {
@@ -44,7 +51,7 @@ addEventListener('scroll', mark, { passive: true });
 mark();
 
 const reveal = () => {
-  const fold = document.getElementById(decodeURIComponent(location.hash.slice(1)))?.closest('details');
+  const fold = document.getElementById(idOf(location))?.closest('details');
   if (fold) fold.open = true;
 };
 addEventListener('hashchange', reveal);

@@ -1,6 +1,7 @@
 import type { Config } from '../../../shared/config/config.ts';
 import { type FramedPage, foot, framePage } from '../../frame/frame.ts';
-import { type Html, html, slug } from '../../html.ts';
+import { type Html, html, raw, slug } from '../../html.ts';
+import { publicPath } from '../../http/public-path.ts';
 import { readOperations, resolved } from '../openapi/read.ts';
 import type { Example, Header, OpenApi } from '../openapi/types.ts';
 import { TRY_PATHS } from '../try/paths.ts';
@@ -48,7 +49,7 @@ ${docsBar(config, '/docs')}
 <main id="content" tabindex="-1">
 <section class="hero"><h1>${info.title} API</h1><p class="lead">${info.summary}</p>
 <p>Base URL: <code data-copy="the base URL">${servers[0]?.url ?? ''}</code></p>${intro?.body ?? ''}${contactLine(info)}</section>
-${guide.map(({ heading, body }) => section(slug(heading ?? ''), heading ?? '', html`${body}${AFTER[slug(heading ?? '')]?.(document) ?? ''}`))}
+${guide.map(({ heading, body }) => section(slug(heading ?? ''), heading ?? '', html`${linked(config, body)}${AFTER[slug(heading ?? '')]?.(document) ?? ''}`))}
 ${groups.map(({ id, name, description, operations }) =>
   section(
     id,
@@ -66,6 +67,13 @@ ${section(
 </div>
 ${foot(html``)}`;
   return framePage(config, { title: 'API documentation', description: info.summary, style, scripts: [script], body });
+}
+
+/** A text of the guide in which the path of the Developer Platform is a link, on servers that have it. */
+function linked(config: Config, body: Html): Html {
+  if (!config.developerPlatform) return body;
+  const path = html`<code>/developers</code>`.html;
+  return raw(body.html.replace(path, `<a href="${publicPath(config, '/developers')}">${path}</a>`));
 }
 
 function section(id: string, heading: string, body: Html): Html {

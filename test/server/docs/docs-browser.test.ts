@@ -69,6 +69,7 @@ describe('the page as it is sent', () => {
     const prefixed = await startTestServer({ variables: { PUBLIC_URL: 'https://example.org/profiles/' } });
     expect((await get(prefixed, '/')).headers.get('location')).toBe('/profiles/docs');
     const text = await (await get(prefixed, '/docs')).text();
+    expect(text).toContain('<a href="/profiles/developers"><code>/developers</code></a>');
     expect(text).toContain('href="/profiles/openapi.json"');
     expect(text).toContain('https://example.org/profiles/api/lookup/username/Ada');
   });
@@ -118,6 +119,15 @@ describe('the page in a browser', () => {
       expect(troubles).toEqual([]);
     });
   }
+
+  test.skipIf(!hasChromium)('works the same with a hash that is malformed or names nothing', async () => {
+    for (const hash of ['#%', '#%E0%A4', '#nothing']) {
+      const { page, troubles } = await openPage(`${server.url}/docs${hash}`, { width: 1280, colorScheme: 'light' });
+      await page.locator('nav.contents').getByRole('link', { name: 'Errors' }).click();
+      await page.locator('nav.contents a[aria-current]', { hasText: 'Errors' }).waitFor();
+      expect([new URL(page.url()).hash, troubles]).toEqual(['#errors', []]);
+    }
+  });
 
   test.skipIf(!hasChromium)('copies a line, and goes where its contents lead', async () => {
     const { page, troubles } = await openPage(`${server.url}/`, { width: 390, colorScheme: 'light' });

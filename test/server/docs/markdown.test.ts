@@ -39,7 +39,7 @@ describe('/docs.md', () => {
 
   test('is Markdown, leads out but not into itself, and the page leads to it', () => {
     expect([answer.status, answer.headers.get('content-type')]).toEqual([200, 'text/markdown; charset=utf-8']);
-    expect(markdown.match(/\]\([^)]*\)/g)).toEqual(['](mailto:help@example.org)']);
+    expect(markdown.match(/\]\([^)]*\)/g)).toEqual(['](mailto:help@example.org)', '](/developers)']);
     expect(markdown.replace(/^```[\s\S]*?^```/gm, 'code')).not.toMatch(/\n{3}|^ +$/m);
     expect(html).toContain('<a href="/docs.md">Markdown</a>');
   });

@@ -85,6 +85,9 @@ describe('a bad value stops the program with the variable’s name', () => {
     ['PUBLIC_NAME', { PUBLIC_NAME: 'Link\r\nBcc: b@example.org' }],
     ['PUBLIC_NAME', { PUBLIC_NAME: 'Link\u202ehive' }],
     ['PUBLIC_NAME', { PUBLIC_NAME: 'Link\u2028hive' }],
+    ['PUBLIC_NAME', { PUBLIC_NAME: '\u200b\u200d' }],
+    ['PUBLIC_NAME', { PUBLIC_NAME: '\u3164' }],
+    ['PUBLIC_NAME', { PUBLIC_NAME: '\u2800\u00ad\ufe0f' }],
     ['PUBLIC_LOGO', { PUBLIC_LOGO: join(folder, 'none') }],
     ['PUBLIC_LOGO', { PUBLIC_LOGO: file('page.svg', '<html></html>') }],
     ['PUBLIC_COLOR', { PUBLIC_COLOR: '#fff' }],
@@ -134,7 +137,7 @@ test('the sentence of each variable says what is allowed', () => {
     ],
     [{ MAIL_FROM: 'x', MAIL_URL: 'smtp://mail.example.org' }, 'must be one plain e-mail address.'],
     [{ ADMIN_EMAIL: 'x' }, 'must be one plain e-mail address, or several separated by commas.'],
-    [{ PUBLIC_NAME: 'x\ny' }, 'must be one line of 1 to 40 characters.'],
+    [{ PUBLIC_NAME: 'x\ny' }, 'must be one line of 1 to 40 characters that are not all invisible.'],
     [{ PUBLIC_LOGO: '/x' }, "names a file that can't be read: /x."],
     [{ PUBLIC_LOGO: file('x.gif', 'GIF89a') }, `must name an SVG or PNG file: ${join(folder, 'x.gif')}.`],
     [{ PUBLIC_LOGO: file('big', 'x'.repeat(32_769)) }, `names more than 32 KiB: ${join(folder, 'big')}.`],
@@ -210,6 +213,10 @@ test('only this machine is loopback', () => {
   for (const host of ['127.0.0.1', '127.8.9.1', '::1', 'localhost']) expect(isLoopback(host)).toBe(true);
   for (const host of ['0.0.0.0', '::', '10.0.0.1', '128.0.0.1', '127.0.0.1.example.org'])
     expect(isLoopback(host)).toBe(false);
+});
+
+test('PUBLIC_NAME may have invisible characters that join visible ones', () => {
+  expect(readConfig({ PUBLIC_NAME: '👩\u200d💻' }).publicName).toBe('👩\u200d💻');
 });
 
 test('PUBLIC_NAME, PUBLIC_LOGO and PUBLIC_COLOR may be what their sentences say', () => {
