@@ -96,6 +96,7 @@ ${passkeyForm({
   passkey: 'get',
   options,
   isAtOnce,
+  sticks: true,
 })}`,
   };
 }

@@ -18,8 +18,9 @@ import type { Outcome, Page, Visit } from '../requests/request-context.ts';
 import { QUEUE_PATH } from './admin-path.ts';
 import { refuseImpossible } from './carry-out-decision.ts';
 import { type Asked, askForPasskey, decideByPasskey } from './confirm-decision.ts';
-import { titleOf, wholeKeys } from './decision-words.ts';
+import { titleOf } from './decision-words.ts';
 import { showQueue } from './queue.ts';
+import { wholeKeys } from './whole-keys.ts';
 
 // Decisions on requests that are chosen from the queue, one or several: approved as they were asked for with the usual limits,
 // or rejected with one reason. Each decision is sent from page to page as the form that would send it by itself.

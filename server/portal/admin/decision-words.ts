@@ -2,12 +2,12 @@ import { PERMISSIONS } from '../../../shared/db/key-columns.ts';
 import type { KeyView } from '../../../shared/keys/view.ts';
 import type { AnyOperation, Texts } from '../../../shared/operations/entry.ts';
 import { type Html, html } from '../../html.ts';
-import { factList, limitWithWords, requestFacts, type ShownFact } from '../html/key-facts.ts';
+import { factList, limitWithWords, permissionInWords, type ShownFact } from '../html/key-facts.ts';
 import { timeText } from '../html/time.ts';
 import { written } from '../html/user-text.ts';
 import { type KeyDecision, operationOf } from '../passkeys/decision-form.ts';
 import type { Visit } from '../requests/request-context.ts';
-import { adminKeyPath } from './admin-path.ts';
+import { wholeKeys } from './whole-keys.ts';
 
 /** A decision with the key that it is about. */
 export type DecidedKey = { key: KeyView; decision: KeyDecision };
@@ -32,7 +32,7 @@ export function decisionsInWords(visit: Visit, decided: readonly DecidedKey[]): 
       operation,
       decided.map(({ key }) => key),
     ),
-    body: html`${parts}${reasonOf(decision)}<p>${consequence}</p>`,
+    body: html`<p>${consequence}</p>${reasonOf(decision)}${parts}`,
     button: { text: `${button} with my passkey`, isDangerous: operation.isDangerous },
   };
 }
@@ -42,19 +42,6 @@ export function titleOf({ texts, name }: AnyOperation, [first, ...others]: reado
   const what = texts?.button ?? name;
   if (first === undefined || others.length > 0) return `${what} ${others.length + 1} requests?`;
   return `${what} ${first.name === '' ? 'an erased key' : `“${first.name}”`}?`;
-}
-
-/** Keys with all that is decided by, and more facts of each; under a heading of its own where there are several. */
-export function wholeKeys(visit: Visit, keys: readonly { key: KeyView; facts: readonly ShownFact[] }[]): Html {
-  return html`${keys.map(({ key, facts }) => {
-    const heading = keys.length > 1 ? html`<h2>${written(key.name)}</h2>` : '';
-    const asked = key.state === 'pending' ? requestFacts(key, adminKeyPath(visit)).slice(1) : [];
-    const whose: ShownFact[] = [
-      ['Profile', key.profile === null ? 'erased' : written(key.profile)],
-      ['Key', html`<code>${key.identifier}</code>`],
-    ];
-    return html`${heading}${factList([...whose, ...asked, ...facts])}`;
-  })}`;
 }
 
 function decidedFacts({ access }: Visit, operation: AnyOperation, key: KeyView, decision: KeyDecision): ShownFact[] {
@@ -80,9 +67,13 @@ function decidedFacts({ access }: Visit, operation: AnyOperation, key: KeyView, 
 
 /** The permissions of a decision: of a change beside those until now, of an approval beside those that were asked for. */
 function permissionFact(permissions: readonly string[], key: KeyView, isChange: boolean): ShownFact {
-  const before: readonly string[] = isChange ? key.permissions : key.requestedPermissions;
+  const before = isChange ? key.permissions : key.requestedPermissions;
   const after = PERMISSIONS.filter((permission) => permissions.includes(permission));
-  return [isChange ? 'Permissions' : 'Permissions granted', oldToNew(before, after, isChange ? OF_CHANGE : OF_REQUEST)];
+  const words = isChange ? OF_CHANGE : OF_REQUEST;
+  return [
+    isChange ? 'Permissions' : 'Permissions granted',
+    oldToNew(before.map(permissionInWords), after.map(permissionInWords), words),
+  ];
 }
 
 const OF_CHANGE = { gone: 'falls away', added: 'new' };

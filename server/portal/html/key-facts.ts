@@ -14,6 +14,11 @@ export const PERMISSION_WORDS: Readonly<Record<Permission, string>> = {
   'api.leaderboard': 'read the leaderboard',
 };
 
+/** A permission with what it lets a program do: `api.leaderboard: read the leaderboard`. */
+export function permissionInWords(permission: Permission): string {
+  return `${permission}: ${PERMISSION_WORDS[permission]}`;
+}
+
 /** The state of a key, as a word with the colour of that state; a second one where it is refused although it is Active. */
 export function stateTag({ state, refusedFor }: Pick<KeyView, 'state' | 'refusedFor'>): Html {
   const tag = html`<span class="state ${state}">${state}</span>`;

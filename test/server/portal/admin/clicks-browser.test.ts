@@ -116,7 +116,20 @@ describe.skipIf(!hasChromium)('deciding takes', () => {
     const atOnce = await count();
     await page.getByRole('link', { name: 'Choose the first 12' }).click();
     await button(page, 'Approve as asked…').click();
-    await button(page, 'Approve with my passkey').click();
+    // The button is there from the start, however long the list is above it.
+    const approve = button(page, 'Approve with my passkey');
+    await approve.waitFor();
+    const bottoms: number[] = [];
+    for (const [width, height] of [
+      [390, 844],
+      [1280, 800],
+    ] as const) {
+      await page.setViewportSize({ width, height });
+      const box = (await approve.boundingBox()) ?? { y: 0, height: 0 };
+      bottoms.push(height - box.y - box.height);
+    }
+    expect(bottoms.filter((below) => below < 0 || below > 60)).toEqual([]);
+    await approve.click();
     await page.getByText('12 of 12 mailed').waitFor();
     expect([atOnce, new Set(states(more))]).toEqual([{ clicks: 3, touches: 1 }, new Set(['Active'])]);
     expect(new URL(page.url()).pathname).toMatch(/^\/developers\/admin\/decided\/\d+$/);
@@ -227,15 +240,30 @@ describe.skipIf(!hasChromium)('deciding takes', () => {
       return bar && document.activeElement !== document.body && !bar.contains(document.activeElement) ? document.activeElement.outerHTML : null;
     })()`;
     const hidden: unknown[] = [];
+    const sticking: string[] = [];
+    const openQueue = async () => {
+      await page.goto(QUEUE);
+      await page.locator('input[name="chosen"]').first().check();
+    };
+    const pages: Record<string, () => Promise<unknown>> = {
+      queue: openQueue,
+      key: () => page.goto(`${QUEUE}/keys/${key}`),
+      several: async () => {
+        await page.goto(`${QUEUE}?choose=first`);
+        await button(page, 'Approve as asked…').click();
+        await button(page, 'Approve with my passkey').waitFor();
+      },
+    };
     for (const [width, height] of [
       [390, 844],
       [1280, 800],
       [320, 256],
     ] as const) {
       await page.setViewportSize({ width, height });
-      for (const path of [QUEUE, `${QUEUE}/keys/${key}`]) {
-        if (page.url() !== path) await page.goto(path);
-        if (path === QUEUE) await page.locator('input[name="chosen"]').first().check();
+      for (const [path, open] of Object.entries(pages)) {
+        await open();
+        const isSticky = '["sticky", "fixed"].includes(getComputedStyle(document.querySelector(".bar")).position)';
+        if (await page.evaluate<boolean>(isSticky)) sticking.push(`${path} at ${width}`);
         for (const back of ['', 'Shift+']) {
           for (let presses = 0; presses < 45; presses++) {
             await page.keyboard.press(`${back}Tab`);
@@ -246,6 +274,8 @@ describe.skipIf(!hasChromium)('deciding takes', () => {
       }
     }
     expect(hidden).toEqual([]);
+    // At 400 % zoom nothing sticks, as it would leave too little of the page.
+    expect(sticking).toEqual([390, 1280].flatMap((width) => Object.keys(pages).map((path) => `${path} at ${width}`)));
   }, 60_000);
 
   test('no script: choosing, the bar, the search and the way to the decision are there without', async () => {

@@ -111,6 +111,55 @@ test('several are approved as they were asked for, each shown whole, by one asse
   expect(world.events).toEqual([]);
 });
 
+/** The facts in a part of a page: what each is called, and its text. */
+const factsIn = (body: string): [label: string, text: string][] =>
+  [...body.matchAll(/<dt>(.*?)<\/dt><dd>([\s\S]*?)<\/dd>/g)].map(([, label = '', text = '']) => [
+    label,
+    textOf({ status: 200, headers: [], refusal: null, body: `<main>${text.replace(/<em[^>]*>.*?<\/em>/, '')}` }).trim(),
+  ]);
+
+test('what most have in common is said once, and each still shows all that the page of it alone shows', async () => {
+  const { world, grace, keys } = await queueOf(2);
+  const { access } = world;
+  const { identifier: old } = await issue(
+    access,
+    { profile: 'ada' },
+    { rateLimits: [{ quota: 7, windowSeconds: 60 }] },
+  );
+  const description = 'Reads the leaderboard for a wall of fame, once an hour, and keeps only the last answer it got.';
+  const projectUrl = 'https://wall.example.org/fame';
+  keys.push(
+    await request(access, {
+      profile: 'user100',
+      name: 'Wall',
+      description,
+      projectUrl,
+      permissions: ['api.leaderboard'],
+    }),
+    await request(access, { profile: 'ada', name: 'Next', expectedUsage: '900 a day', successorOf: old }),
+  );
+  const page = await choose(world, grace, keys);
+  const [above = '', ...blocks] = page.body.slice(0, page.body.indexOf('</ol>')).split('<li class="columns">');
+  const common = factsIn(above);
+  expect(common.map(([label]) => label)).toEqual([
+    ...['Description', 'Project URL', 'Expected usage', 'Permissions granted', 'Rate limits', 'Expires'],
+  ]);
+  expect(textOf(page).match(/except for 1, marked below/g)?.length).toBe(5);
+  for (const [at, key] of keys.entries()) {
+    const block = blocks[at] ?? '';
+    const own = factsIn(block);
+    const whole = new Map([...common, ...own]);
+    for (const [label, text] of factsIn((await send(world, grace, [['approve', key]])).body)) {
+      const isShown = whole.get(label) === text || block.includes(`>${text}<`) || label === 'Requested';
+      expect([key, label, text, isShown]).toEqual([key, label, text, true]);
+    }
+    expect(block).toContain(`datetime="${showKey(access, key).requestedAt}"`);
+    // Nothing is said twice.
+    expect(own.filter(([label, text]) => common.some(([other, same]) => other === label && same === text))).toEqual([]);
+  }
+  expect(blocks.map((block) => block.match(/<div class="missing"><dt>[^<]*/g)?.length ?? 0)).toEqual([0, 0, 1, 1]);
+});
+
 test('several are rejected with one reason, which is asked for first; so is one, by the button of its row', async () => {
   const { world, grace, keys } = await queueOf(4);
   const { access } = world;

@@ -1,0 +1,84 @@
+import type { KeyView } from '../../../shared/keys/view.ts';
+import { type Html, html } from '../../html.ts';
+import { factList, requestFacts, type ShownFact } from '../html/key-facts.ts';
+import { relativeTime } from '../html/time.ts';
+import { written } from '../html/user-text.ts';
+import type { Visit } from '../requests/request-context.ts';
+import { adminKeyPath } from './admin-path.ts';
+
+/** A key that is decided on, and what the decision means for it. */
+export type WholeKey = { key: KeyView; facts: readonly ShownFact[] };
+
+/** Keys with everything that is decided by. Of several, what most have in common is said once, above them. */
+export function wholeKeys(visit: Visit, keys: readonly WholeKey[]): Html {
+  const lists = keys.map(({ key, facts }) => [...askedFacts(visit, key, facts), ...facts]);
+  const [only] = keys;
+  if (only !== undefined && keys.length === 1) return factList([...ownerFacts(only.key), ...(lists[0] ?? [])]);
+  const common = commonFacts(lists);
+  const above = common.map(({ label, value, others }): ShownFact => [label, html`${value}${exceptions(others)}`]);
+  return html`${above.length === 0 ? '' : html`<h2>In common</h2>${factList(above)}`}
+<ol class="rows plain whole">${keys.map((whole, at) => blockOf(visit, whole, lists[at] ?? [], common))}</ol>`;
+}
+
+/** Whose the key is, and its identifier. */
+function ownerFacts({ profile, identifier }: KeyView): ShownFact[] {
+  return [
+    ['Profile', profile === null ? 'erased' : written(profile)],
+    ['Key', html`<code>${identifier}</code>`],
+  ];
+}
+
+/** What was asked for, without what the decision repeats or the heading says; nothing of a key that is no request any more. */
+function askedFacts(visit: Visit, key: KeyView, facts: readonly ShownFact[]): ShownFact[] {
+  if (key.state !== 'pending') return [];
+  const isGranted = facts.some(([label]) => label === 'Permissions granted');
+  const [, ...asked] = requestFacts(key, adminKeyPath(visit));
+  return asked.filter(([label]) => !(isGranted && label === 'Permissions asked for'));
+}
+
+/** A fact that more than half of the keys have alike, and how many have another one. */
+type CommonFact = { label: string; value: Html | string; others: number };
+
+/** The facts that every key has and more than half have alike, in the order of the first key. */
+function commonFacts(lists: readonly (readonly ShownFact[])[]): CommonFact[] {
+  return (lists[0] ?? []).flatMap(([label]) => {
+    const values = lists.flatMap((facts) => facts.filter(([name]) => name === label).map(([, value]) => value));
+    const alike = values.map((value) => values.filter((other) => isSame(value, other)).length);
+    const most = Math.max(...alike);
+    const value = values[alike.indexOf(most)];
+    if (value === undefined || values.length < lists.length || most * 2 <= lists.length) return [];
+    return [{ label, value, others: lists.length - most }];
+  });
+}
+
+function isSame(one: Html | string, other: Html | string): boolean {
+  const textOf = (value: Html | string) => (typeof value === 'string' ? value : value.html);
+  return textOf(one) === textOf(other);
+}
+
+function exceptions(others: number): Html {
+  if (others === 0) return html``;
+  return html`<em class="missing">except for ${others}, marked below</em>`;
+}
+
+/** One of several keys: what it has of its own. What the decision does otherwise for it than for most stands out. */
+function blockOf(
+  { access }: Visit,
+  { key, facts: decided }: WholeKey,
+  all: readonly ShownFact[],
+  common: readonly CommonFact[],
+): Html {
+  const { name, identifier, profile, requestedAt } = key;
+  const own = all.filter(([label, value]) => !common.some((one) => one.label === label && isSame(one.value, value)));
+  const rest = own.filter(([label]) => label !== 'Description' && label !== 'Requested');
+  const items = rest.map(([label, value]) => {
+    const isExceptional = common.some((one) => one.label === label) && decided.some(([one]) => one === label);
+    return html`<div${isExceptional ? html` class="missing"` : ''}><dt>${label}</dt><dd>${value}</dd></div>`;
+  });
+  const description = own
+    .filter(([label]) => label === 'Description')
+    .map(([, text]) => html`<p class="text">${text}</p>`);
+  return html`<li class="columns"><div><h2>${written(name)}</h2>
+<p class="meta">${profile === null ? 'erased' : written(profile)} · <code>${identifier}</code> · ${relativeTime(Date.parse(requestedAt), access.clock.nowMs())}</p>${description}</div>
+<dl>${items}</dl></li>`;
+}
