@@ -3,10 +3,10 @@ import type { Access } from '../shared/sessions-file/access.ts';
 import { closeSessionsFile, openSessionsFile } from '../shared/sessions-file/sessions-file.ts';
 import { type Context, withContext } from './database.ts';
 
-/** What the commands about admins work with: what every command does, and the sessions file. */
+/** The context of commands about admins, tokens and sign-ins: that of every command, and the sessions file. */
 export type AccessContext = Context & { access: Access };
 
-/** Opens the database and the sessions file beside it for a command. Throws what these and the command throw. */
+/** Runs a command with the database and the sessions file next to it. Throws what opening them and the command throw. */
 export async function withAccess<T>(command: Command, act: (context: AccessContext) => Promise<T> | T): Promise<T> {
   return withContext(command, 'use', async (context) => {
     const sessions = openSessionsFile(context.deps.config.databasePath);

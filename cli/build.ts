@@ -3,13 +3,13 @@ import { basename, dirname, join } from 'node:path';
 import { sourceCommit, versionText } from '../shared/version.ts';
 import { print } from './terminal/output.ts';
 
-// `bun run build`: one file that holds Bun, server, command line, migrations and sample profiles, and needs nothing
-// beside itself. `bun cli/build.ts [file] [commit]` writes elsewhere, or where there is no git; with two more arguments, a
-// target of Bun's and its executable, for other machines.
+// `bun run build` makes one self-contained executable of Bun, the server, the command line, migrations and sample profiles.
+// `bun cli/build.ts [file] [commit] [target] [executable]` writes to another file, names the commit where there is no git,
+// and builds for another machine, given Bun's name for that target and its Bun executable.
 
 const [file = 'dist/profilectl', commit = sourceCommit(), target, executablePath] = process.argv.slice(2);
 
-// Built beside its place and moved there: one that runs goes on running, and a failed build leaves the old one.
+// Built next to its destination, then renamed: a running binary is not disturbed, and a failed build leaves the old one.
 mkdirSync(dirname(file), { recursive: true });
 const folder = mkdtempSync(join(dirname(file), 'build-'));
 try {
@@ -18,15 +18,15 @@ try {
     entrypoints: ['main.ts', '../server/process/workers/worker.ts', '../server/process/portal-thread.ts'].map((path) =>
       join(import.meta.dir, path),
     ),
-    // All in one folder, so that each thread's file is found beside whatever starts it, as in the source.
+    // All in one folder, so that each thread's file is next to the code that starts it, as in the source.
     naming: { entry: '[name].[ext]' },
     target: 'bun',
     format: 'esm',
-    // Each command loads only its own part, already parsed: starts in a fifth of the time of one plain bundle.
+    // Each command loads only its own chunks, as bytecode: it starts in a fifth of the time of one plain bundle.
     splitting: true,
     bytecode: true,
-    // Elysia reads the source of hooks and handlers, and awaits what seems to call something in its `return`; whitespace and
-    // statements as written keep them synchronous. The map is inside, so that the log's traces name our files and lines.
+    // Elysia reads the source of hooks and handlers, and awaits those whose `return` seems to call something: unminified,
+    // they stay synchronous. The source map is inline, so that stack traces in the log name our files and lines.
     minify: false,
     sourcemap: 'inline',
     define: { BUILD_COMMIT: JSON.stringify(commit) },
@@ -34,7 +34,7 @@ try {
       outfile: built,
       ...(target && { target: target as Bun.Build.CompileTarget }),
       ...(executablePath && { executablePath }),
-      // Else a file in the folder that one happens to be in would run its code, or change the configuration.
+      // Otherwise files in the current folder could run code in this process, or change its configuration.
       autoloadBunfig: false,
       autoloadDotenv: false,
       autoloadTsconfig: false,

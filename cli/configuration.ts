@@ -6,14 +6,14 @@ import { cleanForTerminal } from '../shared/text.ts';
 import type { Globals } from './context.ts';
 import { notice } from './terminal/output.ts';
 
-// Not in context.ts, because commands that read no variable need no schema of them.
+// Not in context.ts, so that commands that read no variables don't load their schema.
 
-/** Warns on stderr of what may not be as the operator thinks, such as variables that are probably mistyped. */
+/** Warns on stderr of likely mistakes, such as misspelt variables or a file of variables that other users can read. */
 export function warnOfEnvironment(environment: Environment): void {
   for (const warning of environmentWarnings(environment)) notice(`Warning: ${cleanForTerminal(warning)}`);
 }
 
-/** The variables, with those of `--env-file`, unchecked, after {@link warnOfEnvironment}. Throws `bad_config`. */
+/** Returns the variables, with those of `--env-file`, unchecked, and prints {@link warnOfEnvironment}. Throws `bad_config`. */
 export function variablesOf({ envFile }: Globals): Source {
   const environment = readEnvironment(envFile);
   warnOfEnvironment(environment);
@@ -21,8 +21,8 @@ export function variablesOf({ envFile }: Globals): Source {
 }
 
 /**
- * Reads and checks the environment, with `--env-file` and `--db`. Before it throws, it warns on stderr of variables that
- * are probably mistyped, because that may be why another one is missing. Throws `bad_config`.
+ * Reads and checks the environment, with `--env-file` and `--db`. Warns on stderr before it checks, because a misspelt
+ * variable may be why another one is missing. Throws `bad_config`.
  */
 export function configOf(globals: Globals): Config {
   const config = readConfig(variablesOf(globals));

@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 /** The options that every command takes. */
 export type Globals = { json: boolean; yes: boolean; db?: string; host?: string; envFile?: string };
 
-/** The global options, which may stand before or after the command's name. */
+/** The global options, which may come before or after the command's name. */
 export function globalsOf(command: Command): Globals {
   const { json = false, yes = false, ...named } = command.optsWithGlobals<Partial<Globals>>();
   const { db, host, envFile } = named;

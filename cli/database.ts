@@ -5,7 +5,7 @@ import type { Opened } from '../shared/db/connect.ts';
 import { withTables } from '../shared/db/tables.ts';
 import type { OpenMode } from '../shared/db-files/open.ts';
 import { createDeps, type Deps } from '../shared/deps.ts';
-import type { Shown } from '../shared/shown-version.ts';
+import type { ShownVersion } from '../shared/shown-version.ts';
 import { userName } from '../shared/user.ts';
 import { configOf } from './configuration.ts';
 import { type Globals, globalsOf } from './context.ts';
@@ -19,12 +19,12 @@ export type Context = Globals & {
   actor: Operator;
 };
 
-/** Whoever can open the database, on the box. */
+/** The actor of commands on the box: anyone who can open the database. */
 export type Operator = Extract<Person, { kind: 'operator' }>;
 
 /**
  * Opens the database for a command, runs it and closes the database again, as {@link withOpenDatabase} does. Throws what
- * `openDatabase` and the command throw, and `refused` where the command is for the box only and this is not the box.
+ * `openDatabase` and the command throw, and `refused` if the command is for the box only and this is not the box.
  */
 export async function withDatabase<T>(
   command: Command,
@@ -59,8 +59,8 @@ export function operatorOf(config: Config): Operator {
   };
 }
 
-/** The same operator, about to confirm what was shown; the name is still read when it is needed. */
-export function havingSeen(operator: Operator, shown: Shown): Operator {
+/** The same operator, with the version of what they are shown and asked to confirm. The name is still read when needed. */
+export function withShownVersion(operator: Operator, shown: ShownVersion): Operator {
   return {
     kind: 'operator',
     get name() {

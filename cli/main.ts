@@ -13,20 +13,20 @@ async function run(words: readonly string[]): Promise<number> {
   const program = await createProgram(words);
   try {
     if (words.some(isSuspicious)) await refuseMangled(program, words);
-    await obey(program, words);
+    await runCommand(program, words);
     await flushOutput();
     return 0;
   } catch (error) {
-    // If the reader of the output stops reading (`| head`), that is no error. A full disk is one.
+    // It is no error if the reader of the output stops reading (`| head`). A full disk is one.
     if (isClosedOutput(error)) return 0;
     await flushOutput().catch(() => undefined);
-    const { code, sentence, places } = describeFault(error, program, words, isDebugging());
+    const { code, sentence, trace } = describeFault(error, program, words, isDebugging());
     // Commander has read the program's own options before it finds anything else wrong.
     const json = program.opts<{ json?: boolean }>().json === true;
-    const more = places.length > 0 ? { places } : {};
+    const more = trace.length > 0 ? { trace } : {};
     const text = json
       ? escapeJsonForTerminal(JSON.stringify({ error: sentence, ...more }))
-      : [sentence, ...places].map((line) => cleanForTerminal(line)).join('\n');
+      : [sentence, ...trace].map((line) => cleanForTerminal(line)).join('\n');
     process.stderr.write(`${text}\n`);
     return code;
   }
@@ -40,7 +40,7 @@ async function refuseMangled(program: Command, words: readonly string[]): Promis
   throw mangled;
 }
 
-async function obey(program: Command, words: readonly string[]): Promise<void> {
+async function runCommand(program: Command, words: readonly string[]): Promise<void> {
   if (process.argv.length === 2) return program.outputHelp();
   try {
     await program.parseAsync();

@@ -5,7 +5,7 @@ import { closeDatabase, type OpenMode, openDatabase } from '../shared/db-files/o
 import { notice } from './terminal/output.ts';
 
 /**
- * Opens the configured database, runs something with it and closes it again. Says on stderr where it was copied before an
+ * Opens the configured database, runs `act` with it and closes it again. Prints to stderr where it was copied before an
  * upgrade, and warns of files that other users can read. Throws what `openDatabase` and `act` throw.
  */
 export async function withOpenDatabase<T>(

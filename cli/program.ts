@@ -2,32 +2,32 @@ import { Command, CommanderError, Option } from 'commander';
 import { checkScope } from './remote/command-scope.ts';
 import { outputColumns, writeOutput } from './terminal/stdout.ts';
 
-/** A file of a command. `addTo` adds options, help and action to a command, or adds one more command to a group. */
-type Part = { addTo: (command: Command) => void };
+/** A command's file. `addTo` adds options, help and action to a command, or adds one more command to a group. */
+type CommandFile = { addTo: (command: Command) => void };
 
-/** What loads a file, and the names of the commands of a group that it has, separated by spaces; none outside groups. */
-type Entry = [names: string, load: () => Promise<Part>];
+/** A function that loads a file, and the commands that the file adds to its group, separated by spaces ('' outside groups). */
+type Entry = [names: string, load: () => Promise<CommandFile>];
 
 /**
- * The first words of all commands: their descriptions and their files. A file is loaded when one of its commands is named,
- * and nowhere else does the command line import later: a file's own imports are loaded with it.
+ * The first words of all commands, with their descriptions and files. A file is loaded when one of its commands is named,
+ * with all of its own imports: this is the only place in `cli/` with dynamic imports.
  */
 const TREE: Record<string, [about: string, files: Entry[]]> = {
   keys: [
-    'Request, decide on and look at API keys.',
+    'Request API keys, decide on requests, and manage keys.',
     [
       ['request', () => import('./keys/request.ts')],
       ['list', () => import('./keys/list.ts')],
       ['show', () => import('./keys/show.ts')],
       ['usage', () => import('./keys/usage.ts')],
       ['approve', () => import('./keys/approve.ts')],
-      // All others of the table of operations.
+      // All other operations of the table.
       ['*', () => import('./keys/operations.ts')],
       ['check', () => import('./keys/check.ts')],
     ],
   ],
   admins: [
-    'Add and end admins of the Developer Platform, who sign in with passkeys.',
+    'Add and remove admins of the Developer Platform, who sign in with passkeys.',
     [
       ['add', () => import('./admins/add.ts')],
       ['confirm', () => import('./admins/confirm.ts')],
@@ -37,7 +37,7 @@ const TREE: Record<string, [about: string, files: Entry[]]> = {
     ],
   ],
   tokens: [
-    'Add and end tokens of backends, which send profiles and sign their users in.',
+    'Add and remove tokens of backends, which send profiles and sign their users in.',
     [
       ['add', () => import('./tokens/add.ts')],
       ['list', () => import('./tokens/list.ts')],
@@ -45,7 +45,7 @@ const TREE: Record<string, [about: string, files: Entry[]]> = {
     ],
   ],
   profiles: [
-    'Bring profiles in and out, list, change and erase them.',
+    'Import, export, list, change and erase profiles.',
     [
       ['import', () => import('./profiles/import.ts')],
       ['export', () => import('./profiles/export.ts')],
@@ -68,15 +68,15 @@ const TREE: Record<string, [about: string, files: Entry[]]> = {
       ['vacuum', () => import('./db/vacuum.ts')],
     ],
   ],
-  config: ['Look at the configuration.', [['check', () => import('./config/check.ts')]]],
+  config: ['Check the configuration.', [['check', () => import('./config/check.ts')]]],
   mail: ['Send a test mail.', [['test', () => import('./mail/test.ts')]]],
   serve: ['Run the HTTP server; creates and migrates the database.', [['', () => import('./service/serve.ts')]]],
   status: [
-    'Show how the service is: server, database, keys, queue, last backup, warnings.',
+    'Show the state of the service: server, database, keys, queue, last backup, warnings.',
     [['', () => import('./service/status.ts')]],
   ],
   log: [
-    'List what people did with keys, admins, tokens, bans, erasures and restores, the newest first.',
+    'List what people did with keys, admins, tokens, bans, erasures and restores, newest first.',
     [['', () => import('./service/log.ts')]],
   ],
   healthcheck: [
@@ -88,39 +88,41 @@ const TREE: Record<string, [about: string, files: Entry[]]> = {
     [['', () => import('./service/demo.ts')]],
   ],
   login: [
-    'Log in at a server elsewhere, and store the token for commands that ask it.',
+    'Log in to a server, and store the token for commands that use that server.',
     [['', () => import('./remote/login/login.ts')]],
   ],
-  logout: ['Log out: end a stored token here and on its server.', [['', () => import('./remote/login/logout.ts')]]],
-  whoami: ['Show who you are at a server, and until when.', [['', () => import('./remote/login/whoami.ts')]]],
+  logout: [
+    'Log out: end the stored token on its server, and delete it here.',
+    [['', () => import('./remote/login/logout.ts')]],
+  ],
+  whoami: ['Show who you are logged in as, and until when.', [['', () => import('./remote/login/whoami.ts')]]],
   completion: [
     'Print a script that makes your shell complete commands, flags and identifiers.',
     [['', () => import('./completion/completion.ts')]],
   ],
-  version: ['Print the version and the commit that it was made of.', [['', () => import('./help/version.ts')]]],
+  version: ['Print the version and the commit it was built from.', [['', () => import('./help/version.ts')]]],
   help: ['Show how a command is used, or with "environment" the variables.', [['', () => import('./help/help.ts')]]],
 };
 
-/** The flags of every command that take a value. */
+/** The global flags that take a value. */
 const VALUED_FLAGS = ['--db', '--host', '--env-file'];
 
 /**
- * Makes the program. Only the commands that the words name are loaded, all of a group where they name none of it; without
- * words all are. Nothing here ends the process:
- * usage errors, help and version are thrown as `CommanderError`, everything else as `AppError`. `main.ts` turns both into an
- * exit code.
+ * Makes the program. `words` are the arguments: only the command that they name is loaded, or its whole group if they name
+ * no command of it, or everything without `words`. Nothing here ends the process: usage errors, help and version are thrown
+ * as `CommanderError`, everything else as `AppError`. `main.ts` turns both into an exit code.
  */
 export async function createProgram(words?: readonly string[]): Promise<Command> {
   const program = new Command('profilectl')
-    .description('Opens public profiles to other programs: keys, profiles, and the server that answers.')
-    .option('-v, --version', 'print the version and the commit that it was made of')
+    .description('Serves public profiles to other programs, and manages profiles, API keys and the server.')
+    .option('-v, --version', 'print the version and the commit it was built from')
     .addOption(new Option('-V').hideHelp())
-    .on('option:version', throwVersionWish)
-    .on('option:V', throwVersionWish)
+    .on('option:version', throwVersion)
+    .on('option:V', throwVersion)
     .option('--json', 'print results and errors as JSON')
-    .option('--yes', 'take defaults and ask nothing')
+    .option('--yes', 'use defaults and ask nothing')
     .option('--db <path>', 'the database file, instead of DATABASE_PATH')
-    .option('--host <url>', 'the server to ask, instead of a database here')
+    .option('--host <url>', 'the server to use, instead of a local database')
     .option('--env-file <path>', 'read variables from a file; the environment wins')
     .configureHelp({ showGlobalOptions: true })
     .configureOutput({
@@ -130,7 +132,7 @@ export async function createProgram(words?: readonly string[]): Promise<Command>
       writeErr: () => {},
     })
     .exitOverride()
-    .hook('preAction', (_program, command) => checkNamed(command))
+    .hook('preAction', (_program, command) => checkTargetFlags(command))
     .addHelpText(
       'after',
       `
@@ -152,18 +154,18 @@ Examples:
   return program;
 }
 
-/** The word after the name of a group, whatever flags stand between; empty where there is none. */
+/** The word after the name of a group, whatever flags are between them; empty if there is none. */
 function verbAfter(group: string, words: readonly string[]): string {
   const names = words.filter((word, at) => !word.startsWith('-') && !VALUED_FLAGS.includes(words[at - 1] ?? ''));
   return names[names.indexOf(group) + 1] ?? '';
 }
 
-/** Refuses a `--db` or `--host` that the command has no use for. */
-function checkNamed(command: Command): void {
+/** Refuses a `--db` or `--host` that the command doesn't support. */
+function checkTargetFlags(command: Command): void {
   const { db, host } = command.optsWithGlobals<{ db?: string; host?: string }>();
   if (db !== undefined || host !== undefined) checkScope(command);
 }
 
-function throwVersionWish(): never {
+function throwVersion(): never {
   throw new CommanderError(0, 'commander.version', '');
 }

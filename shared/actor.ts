@@ -1,4 +1,4 @@
-import type { Shown } from './shown-version.ts';
+import type { ShownVersion } from './shown-version.ts';
 
 /** The kinds of actors, as stored with each action. */
 export const ACTOR_KINDS = ['operator', 'admin', 'owner', 'platform', 'service'] as const;
@@ -12,15 +12,22 @@ export type ActorKind = (typeof ACTOR_KINDS)[number];
  */
 export type Person =
   /** Anybody who can open the database, on the server itself; the name is the operating system's user. */
-  | { kind: 'operator'; name: string; shown?: Shown; version?: readonly string[] }
+  | { kind: 'operator'; name: string; shown?: ShownVersion; version?: readonly string[] }
   /** `hasAsserted` is true only where the admin's passkey has just confirmed exactly this operation with this input. */
-  | { kind: 'admin'; name: string; hasAsserted: boolean; shown?: Shown; version?: readonly string[] }
+  | { kind: 'admin'; name: string; hasAsserted: boolean; shown?: ShownVersion; version?: readonly string[] }
   /**
    * The owner of one profile, by its id. The name is nobody's: history stays when a profile is erased, so nothing in it
    * may identify its owner. `shown` is the version of the profile to which the sign-in is bound, `keyVersion` that of
    * the key on the page where they confirmed the operation.
    */
-  | { kind: 'owner'; name: 'owner'; profileId: number; shown?: Shown; keyVersion?: Shown; version?: readonly string[] }
+  | {
+      kind: 'owner';
+      name: 'owner';
+      profileId: number;
+      shown?: ShownVersion;
+      keyVersion?: ShownVersion;
+      version?: readonly string[];
+    }
   /** A backend with a token; the name is the token's. */
   | { kind: 'platform'; name: string; version?: readonly string[] };
 

@@ -9,13 +9,13 @@ import { AppError } from './errors.ts';
 export type Facts = Readonly<Record<string, readonly [value: unknown, clause: string]>>;
 
 /** A version as text, which forms can send back: the name of each fact with a hash of its value. */
-export type Shown = string;
+export type ShownVersion = string;
 
 /** How much of a hash is kept, in characters of base64url: 96 bits. */
 const HASH_LENGTH = 16;
 
 /** The version with these facts. */
-export function versionOf(facts: Facts): Shown {
+export function versionOf(facts: Facts): ShownVersion {
   return Object.entries(facts)
     .map(([name, [value]]) => `${name}=${hashOf(value)}`)
     .join(',');
@@ -29,7 +29,7 @@ function hashOf(value: unknown): string {
  * The clauses of the facts that have changed since they were shown; null if none has. Empty if the text is not a
  * version of facts with these names.
  */
-export function changesSince(shown: Shown, facts: Facts): string[] | null {
+export function changesSince(shown: ShownVersion, facts: Facts): string[] | null {
   if (shown === versionOf(facts)) return null;
   const before = new Map(shown.split(',').map((part) => part.split('=') as [string, string | undefined]));
   return Object.entries(facts).flatMap(([name, [value, clause]]) =>
@@ -43,7 +43,7 @@ export function changesSince(shown: Shown, facts: Facts): string[] | null {
  * facts that it names count.
  */
 export function refuseOtherVersion(
-  shown: Shown | undefined,
+  shown: ShownVersion | undefined,
   what: string,
   facts: () => Facts,
   version?: readonly string[],
@@ -55,7 +55,7 @@ export function refuseOtherVersion(
 }
 
 /** A version and facts without those that don't count. */
-function counting(version: readonly string[] | undefined, shown: Shown, facts: Facts): [Shown, Facts] {
+function counting(version: readonly string[] | undefined, shown: ShownVersion, facts: Facts): [ShownVersion, Facts] {
   if (version === undefined) return [shown, facts];
   const parts = shown.split(',').filter((part) => version.includes(part.split('=', 1)[0] as string));
   return [parts.join(','), Object.fromEntries(Object.entries(facts).filter(([name]) => version.includes(name)))];

@@ -3,7 +3,7 @@ import { shownAdmin } from '../../shared/admins/admin-version.ts';
 import { findAdmin, inviteAdmin } from '../../shared/admins/admins.ts';
 import { listPasskeys } from '../../shared/passkeys/passkeys.ts';
 import { withAccess } from '../access.ts';
-import { havingSeen } from '../database.ts';
+import { withShownVersion } from '../database.ts';
 import { againWhileChanged } from '../terminal/again.ts';
 import { counted, notice } from '../terminal/output.ts';
 import { confirmOrYes } from '../terminal/values.ts';
@@ -31,7 +31,7 @@ Examples:
         const keepPasskeys = options.keepPasskeys === true;
         const { name } = findAdmin(access.db, admin);
         const invitation = await againWhileChanged(!yes, async () => {
-          const by = havingSeen(actor, shownAdmin(access.db, name));
+          const by = withShownVersion(actor, shownAdmin(access.db, name));
           const confirmed = listPasskeys(access.db, name).filter(({ confirmedAt }) => confirmedAt !== null);
           if (!keepPasskeys && confirmed.length > 0) {
             await confirmOrYes(yes, `End ${counted(confirmed.length, 'passkey')} and all sessions of ${name}?`);

@@ -3,7 +3,7 @@ import { shownAdmin } from '../../shared/admins/admin-version.ts';
 import { findAdmin, removeAdmin } from '../../shared/admins/admins.ts';
 import { listPasskeys } from '../../shared/passkeys/passkeys.ts';
 import { withAccess } from '../access.ts';
-import { havingSeen } from '../database.ts';
+import { withShownVersion } from '../database.ts';
 import { againWhileChanged } from '../terminal/again.ts';
 import { counted, print, printJson } from '../terminal/output.ts';
 import { confirmOrYes } from '../terminal/values.ts';
@@ -19,7 +19,7 @@ export function addTo(parent: Command): void {
       withAccess(command, async ({ access, actor, json, yes }) => {
         const { name } = findAdmin(access.db, admin);
         const { endedPasskeys } = await againWhileChanged(!yes, async () => {
-          const by = havingSeen(actor, shownAdmin(access.db, name));
+          const by = withShownVersion(actor, shownAdmin(access.db, name));
           const held = counted(listPasskeys(access.db, name).length, 'passkey');
           await confirmOrYes(yes, `Remove the admin ${name} with ${held} and all sessions?`);
           return removeAdmin(access, name, by);

@@ -9,7 +9,7 @@ import { findProfile, readProfile } from '../../shared/profiles/find.ts';
 import { shownProfile } from '../../shared/profiles/profile-version.ts';
 import { sendOnce } from '../../shared/upkeep/delivery/deliver.ts';
 import type { Globals } from '../context.ts';
-import { havingSeen, type Operator } from '../database.ts';
+import { type Operator, withShownVersion } from '../database.ts';
 import { whileMailIsChecked } from '../terminal/waiting.ts';
 import type { KeysHere, NamedProfile } from './context.ts';
 
@@ -24,7 +24,7 @@ export function keysHere(deps: Deps, operator: Operator): Omit<KeysHere, keyof G
     performAsNow: (about) => {
       const shown =
         'identifier' in about ? keyVersion(deps, about.identifier) : shownProfile(deps.db, find(deps, about).profileId);
-      return (operation, input) => performAndSend(deps, havingSeen(operator, shown), operation, input);
+      return (operation, input) => performAndSend(deps, withShownVersion(operator, shown), operation, input);
     },
     prepare: async (operation, key, given) => {
       await operation.check(deps, { ...given, identifier: key.identifier });

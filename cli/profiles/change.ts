@@ -3,7 +3,7 @@ import { effectsOnKeys } from '../../shared/erasure/erase-profile.ts';
 import { changeProfile, type Decide } from '../../shared/profiles/edit/change.ts';
 import { findProfile } from '../../shared/profiles/find.ts';
 import { shownProfile } from '../../shared/profiles/profile-version.ts';
-import { havingSeen, withContext } from '../database.ts';
+import { withContext, withShownVersion } from '../database.ts';
 import { printProfile } from './show.ts';
 
 /** Runs a command that changes one profile, and prints the changed profile. */
@@ -18,7 +18,7 @@ export function changeOne(command: Command, username: string, decide: Decide): P
 export function changeOneBy(command: Command, username: string, read: () => Decide | Promise<Decide>): Promise<void> {
   return withContext(command, 'use', async ({ deps, actor, json }) => {
     const { id } = findProfile(deps.db, username);
-    const by = havingSeen(actor, shownProfile(deps.db, id));
+    const by = withShownVersion(actor, shownProfile(deps.db, id));
     const decide = await read();
     printProfile(changeProfile(deps, { id, by, decide, onKeys: effectsOnKeys(actor) }), json);
   });

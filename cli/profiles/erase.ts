@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { eraseProfile } from '../../shared/erasure/erase-profile.ts';
 import { findProfile, readProfile } from '../../shared/profiles/find.ts';
 import { shownProfile } from '../../shared/profiles/profile-version.ts';
-import { havingSeen, withContext } from '../database.ts';
+import { withContext, withShownVersion } from '../database.ts';
 import { againWhileChanged } from '../terminal/again.ts';
 import { notice, print, printJson } from '../terminal/output.ts';
 import { confirmOrYes } from '../terminal/values.ts';
@@ -29,7 +29,7 @@ Examples:
       withContext(command, 'use', async ({ deps, actor, yes, json }) => {
         const { id } = findProfile(deps.db, name);
         const { warning, ...erased } = await againWhileChanged(!yes, async () => {
-          const by = havingSeen(actor, shownProfile(deps.db, id));
+          const by = withShownVersion(actor, shownProfile(deps.db, id));
           const { username } = readProfile(deps.db, id);
           await confirmOrYes(yes, `Erase the profile ${username} (id ${id}) for good, and stop its API keys?`);
           return eraseProfile(deps, id, by);

@@ -2,8 +2,9 @@ import { AppError } from '../../shared/errors.ts';
 import { notice } from './output.ts';
 
 /**
- * Runs what lays something out, asks, and does it. Where that has changed meanwhile (`changed_since`), says what, and runs it
- * again from the start: the new state is laid out, and asked about. Where nobody is asked, throws that refusal.
+ * Runs `act`, which shows something, asks for a confirmation and does it. If what was shown has changed meanwhile
+ * (`changed_since`), prints what changed and runs `act` again, so that the person confirms the new state. If nobody is asked,
+ * throws that refusal.
  */
 export async function againWhileChanged<T>(isAsking: boolean, act: () => Promise<T>): Promise<T> {
   for (;;) {

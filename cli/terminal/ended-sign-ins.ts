@@ -6,7 +6,7 @@ export function endedText({ sessions, logins }: EndedSignIns): string {
   return `${counted(sessions, 'session')} and ${counted(logins, 'login')} of profilectl`;
 }
 
-/** The same as members of a JSON object; null where it is not known. */
+/** The same as members of a JSON object; null if not known. */
 export function endedNumbers(ended: EndedSignIns | null): object {
   return { endedSessions: ended?.sessions ?? null, endedLogins: ended?.logins ?? null };
 }

@@ -3,25 +3,25 @@ import { AppError, exitCodeOf } from '../../shared/errors.ts';
 import { cleanForTerminal } from '../../shared/text.ts';
 import { OutputFault } from './stdout.ts';
 
-/** The error that ends a command: exit code, one sentence, and the lines of code where it happened, if they are shown. */
-export type Fault = { code: number; sentence: string; places: string[] };
+/** The error that ends a command: exit code, one sentence, and a stack trace without messages (empty if not shown). */
+export type Fault = { code: number; sentence: string; trace: string[] };
 
 /**
  * Returns a sentence and an exit code for anything that was thrown. Messages of libraries are never shown. `words` are the
- * arguments as typed. With `isDebugging`, an unexpected error also shows where it happened.
+ * arguments as typed. With `isDebugging`, an unexpected error has its stack trace too.
  */
 export function describeFault(error: unknown, program: Command, words: readonly string[], isDebugging: boolean): Fault {
-  if (error instanceof AppError) return { code: exitCodeOf(error.code), sentence: error.message, places: [] };
-  if (error instanceof OutputFault) return { code: exitCodeOf('refused'), sentence: error.message, places: [] };
+  if (error instanceof AppError) return { code: exitCodeOf(error.code), sentence: error.message, trace: [] };
+  if (error instanceof OutputFault) return { code: exitCodeOf('refused'), sentence: error.message, trace: [] };
   if (error instanceof CommanderError) {
     const sentence = usageSentence(error, commandPath(program, words));
-    return { code: exitCodeOf('usage'), sentence, places: [] };
+    return { code: exitCodeOf('usage'), sentence, trace: [] };
   }
   const kind = error instanceof Error ? error.name : typeof error;
   const sentence = `Something went wrong inside profilectl (${kind}); this is a bug.`;
   const code = exitCodeOf('internal');
-  if (isDebugging) return { code, sentence, places: placesOf(error) };
-  return { code, sentence: `${sentence} LOG_LEVEL=debug shows where it happened.`, places: [] };
+  if (isDebugging) return { code, sentence, trace: traceOf(error) };
+  return { code, sentence: `${sentence} LOG_LEVEL=debug shows where it happened.`, trace: [] };
 }
 
 /** Turns a usage error of Commander into a sentence with advice. `path` is the command, such as `profilectl keys`. */
@@ -49,7 +49,7 @@ function usageSentence(error: CommanderError, path: string): string {
   }
 }
 
-/** The command named by the words, with its groups before it. Options, some of them with a value, may stand anywhere. */
+/** The command that the words name, with its group, such as `profilectl keys list`. Options may be anywhere between. */
 function commandPath(program: Command, words: readonly string[]): string {
   const path = [program.name()];
   let command = program;
@@ -67,12 +67,12 @@ function commandPath(program: Command, words: readonly string[]): string {
 }
 
 /** The functions and lines of an error and its causes. Messages are left out: they may contain a secret or an address. */
-function placesOf(error: unknown): string[] {
-  const places: string[] = [];
+function traceOf(error: unknown): string[] {
+  const lines: string[] = [];
   for (let cause = error, depth = 0; cause instanceof Error && depth < 4; cause = cause.cause, depth++) {
-    if (depth > 0) places.push(`caused by ${cause.name}`);
-    const trace = (cause.stack ?? '').replace(cause.message, '').split('\n');
-    places.push(...trace.filter((line) => /^ +at /.test(line)));
+    if (depth > 0) lines.push(`caused by ${cause.name}`);
+    const stack = (cause.stack ?? '').replace(cause.message, '').split('\n');
+    lines.push(...stack.filter((line) => /^ +at /.test(line)));
   }
-  return places;
+  return lines;
 }

@@ -1,8 +1,8 @@
 import { AppError } from '../../shared/errors.ts';
 
 /**
- * Runs `act` until it ends, or until Ctrl-C. Throws what `act` throws. At Ctrl-C throws `cancelled` with the sentence that
- * `stateText` returns, which says what state things are in. Ctrl-C is noticed only while `act` waits for something.
+ * Waits until `act` ends, or for Ctrl-C. Throws what `act` throws; after Ctrl-C `cancelled`, with the sentence that
+ * `stateText` returns about what has been done. Ctrl-C is noticed only while `act` waits for something.
  */
 export async function untilInterrupted<T>(act: Promise<T>, stateText: () => string | Promise<string>): Promise<T> {
   const interrupted = Promise.withResolvers<never>();

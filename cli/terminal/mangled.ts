@@ -4,19 +4,19 @@ import { AppError } from '../../shared/errors.ts';
 import { isSuspicious } from './words.ts';
 
 /**
- * The error, `usage`, if an argument is not UTF-8: the runtime puts U+FFFD in the place of its bytes, and the command would
+ * The error, `usage`, if an argument is not UTF-8: the runtime replaces its invalid bytes with U+FFFD, and the command would
  * use another file or name than the one that was typed. Otherwise null. `words` are the arguments as the runtime gives them.
  */
 export function mangledFault(words: readonly string[]): AppError | null {
   const typed = readTyped(words.length);
   const at = words.findIndex(
-    (word, place) => isSuspicious(word) && (typed === null || !isUtf8(typed[place] as Buffer)),
+    (word, index) => isSuspicious(word) && (typed === null || !isUtf8(typed[index] as Buffer)),
   );
   // The sentence does not repeat the argument, because it may be a secret.
   return at === -1 ? null : new AppError('usage', `Argument ${at + 1} is not UTF-8; nothing was done.`);
 }
 
-/** The last arguments of this process as bytes; null if the system does not tell. */
+/** The last `count` arguments of this process as bytes; null on systems without /proc. */
 function readTyped(count: number): Buffer[] | null {
   try {
     const all = readFileSync('/proc/self/cmdline').toString('latin1').split('\0').slice(0, -1);

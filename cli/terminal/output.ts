@@ -11,7 +11,7 @@ export function printJson(value: unknown): void {
   printJsonText(JSON.stringify(value));
 }
 
-/** Does the same as {@link printJson} for a value that is JSON text already. */
+/** Does the same as {@link printJson} for JSON text. */
 export function printJsonText(json: string): void {
   writeOutput(`${escapeJsonForTerminal(json)}\n`);
 }
@@ -26,7 +26,7 @@ export function counted(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? '' : 's'}`;
 }
 
-/** The columns of a stream's terminal, 100 if it does not tell. Infinity if the stream is no terminal. */
+/** The columns of a stream's terminal, 100 if unknown. Infinity if the stream is no terminal. */
 export function columnsOf({ isTTY, columns }: NodeJS.WriteStream): number {
   return isTTY === true ? columns || 100 : Number.POSITIVE_INFINITY;
 }
@@ -53,8 +53,8 @@ export function canAsk(): boolean {
 
 /**
  * Lays out rows below their heads, with columns padded by display width. Control characters in cells are left out. If
- * `columns` is not 0, the widest columns are cut so that each row fits into one line of the terminal, but for those with one
- * of the heads in `whole`.
+ * `columns` is not 0, the widest columns are truncated so that each row fits into one line of the terminal, except those
+ * whose heads are in `whole`.
  */
 export function table(
   heads: readonly string[],
@@ -82,7 +82,7 @@ export function table(
 
 const GAP = 2;
 
-/** Columns are never cut below this width: an identifier has eight characters. */
+/** Columns are never made narrower than this: an identifier has eight characters. */
 const NARROWEST = 8;
 
 function narrow(widths: number[], columns: number, mayCut: readonly boolean[]): void {

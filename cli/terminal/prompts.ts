@@ -5,9 +5,9 @@ import * as plain from './prompts/plain.ts';
 import type { Choice, TextQuestion } from './prompts/question.ts';
 import * as rich from './prompts/rich.ts';
 
-// Prompts read stdin and write stderr, because stdout is for results. Call them only if `canAsk()` returns true.
+// Prompts read stdin and write to stderr, because stdout is for results. Call them only if `canAsk()` returns true.
 
-/** Those for this terminal. */
+/** The prompts that this terminal can show. */
 function prompts(): typeof rich {
   return isDumbTerminal() ? plain : rich;
 }

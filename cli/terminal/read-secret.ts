@@ -7,8 +7,8 @@ import { inputFault } from './stdin.ts';
 const MAX_CHARACTERS = 1_000;
 
 /**
- * Reads a secret from a hidden prompt, or from stdin where that is no terminal; white space around it is left out. `label` is
- * what the prompt asks for. Throws `cancelled`, and `usage` where the terminal would show what is typed, or stdin can't be read.
+ * Reads a secret from a hidden prompt, or from stdin if that is no terminal, and trims it. `label` is what the prompt asks
+ * for. Throws `cancelled`, and `usage` if the terminal would show what is typed, or stdin can't be read.
  */
 export async function readSecret(label: string): Promise<string> {
   if (canAsk()) {

@@ -2,7 +2,7 @@ import { decodeUtf8, readSmallText, type SmallFile, tooLarge } from '../../share
 import { notice } from './output.ts';
 import { inputFault } from './stdin.ts';
 
-/** The greatest size of a text that is read, unless it is named: more than any text of a key may have. */
+/** The default limit of a text: more than any text of a key may have. */
 const MAX_KIB = 64;
 
 /**

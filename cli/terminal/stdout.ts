@@ -1,11 +1,11 @@
-/** An error of standard output. `code` is the system's: EPIPE if no one reads it any more, ENOSPC on a full disk. */
+/** An error of standard output. `code` is the system's: EPIPE if nobody reads it any more, ENOSPC on a full disk. */
 export class OutputFault extends Error {
   constructor(readonly code: string) {
-    super(`The output can not be written (${code}).`);
+    super(`The output can't be written (${code}).`);
   }
 }
 
-/** True for the error that no one reads standard output any more. */
+/** True if the error means that nobody reads standard output any more. */
 export function isClosedOutput(error: unknown): boolean {
   return error instanceof OutputFault && error.code === 'EPIPE';
 }
@@ -15,7 +15,7 @@ let fault: unknown = null;
 
 let lastWrite = Promise.resolve();
 
-// Each write gets its error itself. Without a listener an error would also end the process.
+// The callback of each write gets its error. Without a listener the error would also end the process.
 process.stdout.on('error', () => undefined);
 
 /** Writes a text. {@link flushOutput} waits until it is written. */
@@ -36,7 +36,7 @@ export async function flushOutput(): Promise<void> {
   throw typeof code === 'string' ? new OutputFault(code) : fault;
 }
 
-/** The number of columns of the terminal, 0 if it does not tell; undefined if standard output is no terminal. */
+/** The number of columns of the terminal, 0 if unknown; undefined if standard output is no terminal. */
 export function outputColumns(): number | undefined {
   return process.stdout.isTTY ? (process.stdout.columns ?? 0) : undefined;
 }

@@ -10,7 +10,7 @@ export function needed<T>(value: T | undefined, flag: string): T {
 
 /**
  * True if a command asks for what is missing and for a confirmation: on a terminal, without `--yes`. Throws `usage` if stdin
- * is a terminal but stderr is not: the person could not see a question, and going on would count as a yes.
+ * is a terminal but stderr is not: the person could not see a question, and to continue would count as a yes.
  */
 export function isAsking(yes: boolean): boolean {
   if (!yes && process.stdin.isTTY && !canAsk()) {
@@ -21,7 +21,7 @@ export function isAsking(yes: boolean): boolean {
 
 /**
  * Asks for a confirmation before something that can't be undone, unless `--yes` was given. Throws `cancelled` after a no,
- * and `usage` if no one can be asked.
+ * and `usage` if nobody can be asked.
  */
 export async function confirmOrYes(yes: boolean, question: string): Promise<void> {
   if (yes) return;

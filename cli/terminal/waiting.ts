@@ -3,7 +3,7 @@ import { isDumbTerminal } from '../../shared/config/environment.ts';
 import { untilInterrupted } from './interrupt.ts';
 import { notice } from './output.ts';
 
-/** The display of a wait changes this often, in milliseconds. A shorter wait is not shown at all. */
+/** The interval at which the display of a wait is updated, in milliseconds. A shorter wait is not shown at all. */
 const EVERY_MS = 1_000;
 
 const MAIL_SERVER = 'mail server';
@@ -11,8 +11,9 @@ const MAIL_SERVER = 'mail server';
 const CLEAR = '\r\u001b[K';
 
 /**
- * Waits for the mail server, or a server elsewhere, which may take a minute and more, or until Ctrl-C. On a terminal it shows
- * how long it has waited; on one without columns or with TERM=dumb it says once that it waits. Throws what {@link untilInterrupted} throws.
+ * Runs `act`, which waits for `what`, the mail server by default, perhaps for minutes. On a terminal it shows how long it
+ * has waited; on one without columns or with TERM=dumb it says once that it waits. Ctrl-C ends the wait. Throws what
+ * {@link untilInterrupted} throws.
  */
 export async function waitWhile<T>(
   clock: Clock,
@@ -22,7 +23,7 @@ export async function waitWhile<T>(
 ): Promise<T> {
   const stop = showWait(clock, what);
   try {
-    // Ctrl-C is listened to before anything is begun or said.
+    // `act` starts a tick later, so that the handler of Ctrl-C is already installed.
     return await untilInterrupted(Promise.resolve().then(act), stateText);
   } finally {
     stop();
@@ -38,7 +39,7 @@ export function whileMailIsChecked<T>(clock: Clock, check: Promise<T>): Promise<
   );
 }
 
-/** Shows on stderr that the program waits. Returns how to end that. */
+/** Shows on stderr that the program waits. Returns the function that ends the display. */
 function showWait(clock: Clock, what: string, terminal: NodeJS.WriteStream = process.stderr): () => void {
   if (terminal.isTTY !== true) return () => {};
   const startedMs = clock.monotonicMs();

@@ -4,12 +4,12 @@ export function isJsonAsked(words: readonly string[]): boolean {
   return words.slice(0, end === -1 ? words.length : end).includes('--json');
 }
 
-/** Whether an argument has U+FFFD, which the runtime puts in the place of bytes that are not UTF-8. */
+/** Whether an argument contains U+FFFD, with which the runtime replaces bytes that are not UTF-8. */
 export function isSuspicious(word: string): boolean {
   return word.includes('\uFFFD');
 }
 
-/** A word as a shell reads it. */
+/** A word quoted for a shell, if it needs quotes. */
 export function quoted(word: string): string {
   return /^[\w.,:/-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 }

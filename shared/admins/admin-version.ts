@@ -3,7 +3,7 @@ import type { Actor } from '../actor.ts';
 import type { Db, Tx } from '../db/connect.ts';
 import { admins } from '../db/schema/people.ts';
 import { listPasskeys } from '../passkeys/passkeys.ts';
-import { type Facts, refuseOtherVersion, type Shown, versionOf } from '../shown-version.ts';
+import { type Facts, refuseOtherVersion, type ShownVersion, versionOf } from '../shown-version.ts';
 
 /**
  * The facts that an operator is shown of an admin: their identity (another admin may get the name), and how many
@@ -20,7 +20,7 @@ function factsOfAdmin(db: Db | Tx, name: string): Facts {
 }
 
 /** The stored version of the admin of this name. */
-export function shownAdmin(db: Db | Tx, name: string): Shown {
+export function shownAdmin(db: Db | Tx, name: string): ShownVersion {
   return versionOf(factsOfAdmin(db, name));
 }
 

@@ -1,6 +1,6 @@
 import type { Actor } from '../actor.ts';
 import { factsOfProfile, refuseSignedOut } from '../profiles/profile-version.ts';
-import { type Facts, refuseOtherVersion, type Shown, versionOf } from '../shown-version.ts';
+import { type Facts, refuseOtherVersion, type ShownVersion, versionOf } from '../shown-version.ts';
 import { type ApiKey, readKey } from './record.ts';
 import { type Reader, showKey } from './view.ts';
 
@@ -58,7 +58,7 @@ function predecessorOf(reader: Reader, { successorOf }: ApiKey) {
 }
 
 /** The version of a key that a person who decides on it is shown. Throws `not_found`. */
-export function keyVersion(reader: Reader, identifier: string): Shown {
+export function keyVersion(reader: Reader, identifier: string): ShownVersion {
   return versionOf(factsOfKey(reader, identifier));
 }
 
@@ -66,7 +66,7 @@ export function keyVersion(reader: Reader, identifier: string): Shown {
 export function refuseChangedKey(
   reader: Reader,
   identifier: string,
-  shown: Shown | undefined,
+  shown: ShownVersion | undefined,
   version?: readonly string[],
 ): void {
   refuseOtherVersion(shown, `Key ${identifier}`, () => factsOfKey(reader, identifier), version);

@@ -5,7 +5,7 @@ import { keepQuery } from '../db/prepared-query.ts';
 import { profiles } from '../db/schema/profiles.ts';
 import { AppError } from '../errors.ts';
 import { foldAddress } from '../mail/address.ts';
-import { changesSince, type Facts, refuseOtherVersion, type Shown, versionOf } from '../shown-version.ts';
+import { changesSince, type Facts, refuseOtherVersion, type ShownVersion, versionOf } from '../shown-version.ts';
 
 const rowById = keepQuery((db) =>
   db
@@ -38,7 +38,7 @@ export function factsOfProfile(db: Db | Tx, id: number | null, also: readonly ('
 }
 
 /** The state of a profile that was shown by its username, given by its id. */
-export function shownProfile(db: Db | Tx, id: number): Shown {
+export function shownProfile(db: Db | Tx, id: number): ShownVersion {
   return versionOf(factsOfProfile(db, id, ['username']));
 }
 

@@ -19,7 +19,7 @@ import { withUnfinished } from '../db-files/unfinished.ts';
 import { logRestore } from '../erasure/service-log.ts';
 import { type AppError, fileRefusal } from '../errors.ts';
 import { removeSessionsFile } from '../sessions-file/sessions-file.ts';
-import { type Facts, refuseOtherVersion, type Shown, versionOf } from '../shown-version.ts';
+import { type Facts, refuseOtherVersion, type ShownVersion, versionOf } from '../shown-version.ts';
 import { type Dropped, dropRestoredNotices } from './delivery/store.ts';
 import { type KeptAside, setAside } from './old-database.ts';
 import {
@@ -110,7 +110,7 @@ function statBackup(file: string): Stats {
 }
 
 /** A verified backup, with the erasures that it undoes (null if unknown), and whether they are repeated. */
-type Backup = { file: string; shown: Shown; undone: UndoneErasure[] | null; isErasedAgain: boolean };
+type Backup = { file: string; shown: ShownVersion; undone: UndoneErasure[] | null; isErasedAgain: boolean };
 
 /** Identifies the verified backup file, to detect that it was replaced or written to. */
 function factsOfBackup(file: string): Facts {

@@ -145,8 +145,8 @@ test('a fault of our own is one sentence; with LOG_LEVEL=debug it says where, wi
   expect(debug).toStartWith(`${sentence}\n    at planted (${preload}:`);
   expect(debug).toContain('\ncaused by Error\n    at ');
   expect(debug).not.toMatch(/hunter2|ada@/);
-  const { error, places } = JSON.parse(run({ LOG_LEVEL: 'debug' }, '--json'));
-  expect([error, places[0]]).toEqual([sentence, expect.stringContaining('at planted')]);
+  const { error, trace } = JSON.parse(run({ LOG_LEVEL: 'debug' }, '--json'));
+  expect([error, trace[0]]).toEqual([sentence, expect.stringContaining('at planted')]);
 });
 
 const program = await createProgram();
@@ -272,7 +272,7 @@ test('a full disk under stdout is said, and a reader that stops reading ends a c
     return Bun.spawnSync(['sh', '-c', shell.replace('PROFILECTL', words.join(' '))], { env, stderr: 'pipe' });
   };
   const full = run('PROFILECTL > /dev/full');
-  expect([full.exitCode, full.stderr.toString()]).toEqual([1, 'The output can not be written (ENOSPC).\n']);
+  expect([full.exitCode, full.stderr.toString()]).toEqual([1, "The output can't be written (ENOSPC).\n"]);
   const gone = run('{ PROFILECTL; echo "exit $?" >&2; } | true');
   expect(gone.stderr.toString()).toBe('exit 0\n');
 });

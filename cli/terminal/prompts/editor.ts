@@ -10,8 +10,8 @@ const CUT_LINE = '# ------------------------ >8 ------------------------';
 const STDERR = 2;
 
 /**
- * Lets the person write a text in an editor. `command` is a line for the shell. If the text breaks its rule, that is said,
- * and `askAgain` asks whether to open the editor again. Throws `cancelled`, and `refused` if the editor fails.
+ * Lets the person write a text in an editor. `command` is a shell command. If the text is not valid, prints why, and
+ * `askAgain` asks whether to open the editor again. Throws `cancelled`, and `refused` if the editor fails.
  */
 export async function editText(
   command: string,
@@ -24,12 +24,12 @@ export async function editText(
     const fault = question.fault(text);
     if (fault === null) return text;
     notice(fault);
-    if (!(await askAgain('Go on editing?'))) throw new AppError('cancelled');
+    if (!(await askAgain('Continue editing?'))) throw new AppError('cancelled');
   }
 }
 
 function instructions({ message, hint }: TextQuestion): string {
-  return `${CUT_LINE}\n# ${message}: ${hint}\n# Write it above that line, save and close. What stands below it is left out.\n`;
+  return `${CUT_LINE}\n# ${message}: ${hint}\n# Write above that line, then save and close. Everything below it is ignored.\n`;
 }
 
 /** Opens the editor on a file with this content. Returns the text above the cut line. */

@@ -5,14 +5,14 @@ import type { Choice, TextQuestion } from './question.ts';
 
 // Prompts for a terminal that can't move its cursor (TERM=dumb): each question is a line, and its answer the next line.
 
-/** A line with only this ends a text of several lines. */
+/** The line that ends a text of several lines. */
 const LAST_LINE = '.';
 
 /** The characters that a raw terminal sends for Ctrl-C and Ctrl-D, and for the two erase keys. */
 const CANCEL_KEYS = ['\u0003', '\u0004'];
 const ERASE_KEYS = ['\u0008', '\u007f'];
 
-/** Input that was read after the end of the last answer. It belongs to the next one. */
+/** Input that was read past the end of the last answer, and belongs to the next one. */
 let ahead = '';
 
 /** Asks for a text, again until it is valid. Throws `cancelled`. */

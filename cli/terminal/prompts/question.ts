@@ -5,9 +5,9 @@ export type TextQuestion = {
   hint: string;
   /** The text to begin with. */
   initial?: string;
-  /** True if the text may have several lines. Then line ends in pasted text stay. */
+  /** True if the text may have several lines: line ends in pasted text are kept. */
   isLong?: boolean;
-  /** Checks the text by the rule of `shared/`: returns a sentence about what is wrong with it, or null. */
+  /** Checks the text: returns a sentence about what is wrong with it, or null. */
   fault: (text: string) => string | null;
 };
 

@@ -50,7 +50,7 @@ function askOne<T>(question: DistinctQuestion): Promise<T> {
   });
 }
 
-/** Runs a prompt and cancels it at Ctrl-D and at the end of the input. On Bun it would otherwise wait for ever then. */
+/** Runs a prompt and cancels it at Ctrl-D and at the end of the input, where on Bun it would otherwise wait forever. */
 async function ask<T>(run: (streams: Streams & { lineEnds: PastedLineEnds }) => Promise<T>): Promise<T> {
   const controller = new AbortController();
   const cancel = () => controller.abort();

@@ -11,23 +11,22 @@ import {
 import type { TextQuestion } from './question.ts';
 
 /**
- * The text typed so far: the finished lines, and the line with the cursor. `refusal` is shown after Enter had no effect, until
- * the next key.
+ * The text typed so far: the finished lines, and the line with the cursor. `refusal` says why Enter was refused, until the
+ * next key.
  */
 type Typed = { finished: string[]; line: string; isPasting: boolean; refusal: string | null };
 
 /** Line ends inside one piece of input. Terminals that don't mark pasted text send them when text is pasted. */
 export type PastedLineEnds = { left: number };
 
-/** Turns on marks around pasted text, so that a line end in it can be told from Enter, and turns them off. */
+/** Turns bracketed paste on, so that a line end in pasted text can be distinguished from Enter, and off again. */
 export const MARK_PASTES = '\u001b[?2004h';
 export const MARK_NO_PASTES = '\u001b[?2004l';
 
 /**
  * Asks for a text and shows below it what is wrong with it while it is typed. At Enter a text that is not valid is refused: a
- * long one, and one that the prompt began with, stays there to be corrected; otherwise the prompt is empty again, so that
- * what is typed then is not added to the refused text. A pasted line end stays in a long text and becomes a space in a short
- * one.
+ * long one, or any if the prompt began with a text, stays to be corrected; otherwise the prompt is emptied, so that what is
+ * typed next is not appended to the refused text. Pasted line ends are kept in a long text and become spaces in a short one.
  */
 export const textPrompt = createPrompt<string, TextQuestion & { lineEnds: PastedLineEnds }>((question, done) => {
   const [status, setStatus] = useState<Status>('idle');
@@ -57,7 +56,8 @@ export const textPrompt = createPrompt<string, TextQuestion & { lineEnds: Pasted
     if (!typed.isPasting) redraw({});
   });
   const text = textOf(typed);
-  const found = text === '' ? question.hint : (question.fault(text) ?? `${question.message}: fine. Enter to go on.`);
+  const found =
+    text === '' ? question.hint : (question.fault(text) ?? `${question.message}: fine. Press Enter to continue.`);
   const below = typed.refusal ?? found;
   return [`${prefix} ${question.message}: ${text}`, status === 'done' ? '' : below];
 });

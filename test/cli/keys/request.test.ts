@@ -88,7 +88,7 @@ printf 'editing> '; read line; printf '%s\\n' "$line in our chat and on the page
 cat "$1" | head -n 2 | cat - "$1.new" > "$1.all"; mv "$1.all" "$1"`;
     const terminal = ask({ EDITOR: editor('edit', script), VISUAL: '' });
     await terminal.see('in 39 more characters');
-    await terminal.answer('Go on editing?', `y${KEY.enter}`);
+    await terminal.answer('Continue editing?', `y${KEY.enter}`);
     await terminal.answer('editing>', 'Badges\n');
     await terminal.answer('Expected usage is optional. Write it?', KEY.enter);
     await terminal.answer('Send this request?', KEY.enter);

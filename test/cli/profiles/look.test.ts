@@ -37,7 +37,7 @@ describe('profiles export', () => {
     expect(await new Response(child.stderr).text()).toBe('');
     expect(await child.exited).toBe(0);
     const full = Bun.spawnSync(['sh', '-c', `${words.join(' ')} > /dev/full`], { env: cleanEnvironment() });
-    expect([full.exitCode, full.stderr.toString()]).toEqual([1, 'The output can not be written (ENOSPC).\n']);
+    expect([full.exitCode, full.stderr.toString()]).toEqual([1, "The output can't be written (ENOSPC).\n"]);
   });
 
   test('refuses a missing database, naming its path', async () => {
