@@ -1,5 +1,5 @@
 import { type LimitTexts, limitTexts, RATE_LIMIT_BOUNDS, type RateLimit } from './rate-limit.ts';
-import { createRing, noteLevel, type Ring, refitRing, usedAt } from './ring.ts';
+import { createRing, fitRing, noteLevel, type Ring, usedAt } from './ring.ts';
 
 /** The part of an API key that rate limiting needs. */
 export type LimitedKey = {
@@ -112,4 +112,26 @@ export function canRefit(rings: readonly Ring[], now: number): boolean {
 /** Stores `remaining` and `resetSeconds` of each limit at `now` in its ring, for the response headers. */
 export function noteLevels({ rings }: Account, now: number): void {
   for (const ring of rings) noteLevel(ring, now);
+}
+
+/**
+ * Returns a ring with the same requests for a limit of the same window and perhaps another quota. While the window
+ * holds more requests than the new quota, the layout stays as it is and nothing is admitted. Once the requests fit,
+ * they are laid out for the new quota, so that counting is as exact as in a new ring. A request may then count as newer
+ * than it is, by up to the length of one group, but never as older, so never a request too many is admitted.
+ */
+function refitRing(ring: Ring, limit: RateLimit, now: number): Ring {
+  const used = usedAt(ring, now);
+  if (ring.capacity === limit.quota || used > limit.quota) return { ...ring, quota: limit.quota };
+  const refitted = createRing(limit);
+  const groups = Math.ceil(used / refitted.groupSize);
+  fitRing(refitted, groups);
+  for (let group = 0; group < groups; group++) {
+    const last = ring.tail * ring.groupSize + Math.min((group + 1) * refitted.groupSize, used) - 1;
+    const former = Math.floor(last / ring.groupSize);
+    refitted.stamps[group % refitted.stamps.length] = ring.stamps[former % ring.stamps.length] as number;
+  }
+  refitted.head = used;
+  refitted.newestStep = ring.newestStep;
+  return refitted;
 }

@@ -1,7 +1,7 @@
 import { refitRings } from './account.ts';
 import { lookInFile } from './file/look.ts';
 import type { RateLimit } from './rate-limit.ts';
-import { quantise, type Ring, remainingAt, waitMs } from './ring.ts';
+import { groupAgesMs, quantise, type Ring, remainingAt, waitMs } from './ring.ts';
 
 // What is left of limits, for pages: read from the quota file, so that nobody asks the threads that answer lookups. They
 // save every 0.8 s, so the latest second of spending may be missing.
@@ -13,6 +13,8 @@ export type Level = RateLimit & {
   moreAtMs: number | null;
   /** When the whole quota is there again, if nothing is spent until then. */
   fullAtMs: number | null;
+  /** Whether it was used up at some time that the longest window of its key still covers. */
+  wasUsedUp: boolean;
 };
 
 /** The part of a key that its levels depend on. */
@@ -38,16 +40,47 @@ export function readLevels(
   return new Map(
     keys.map(({ identifier, rateLimits }) => {
       const rings = refitRings(rateLimits, accounts.get(identifier)?.rings ?? [], now);
-      return [identifier, rings.map((ring) => levelOf(ring, now))];
+      const [longest] = rings.toSorted((one, other) => other.windowMs - one.windowMs);
+      const spent = longest && { agesMs: groupAgesMs(longest, now), size: longest.groupSize };
+      return [identifier, rings.map((ring) => levelOf(ring, now, spent))];
     }),
   );
 }
 
-function levelOf(ring: Ring, now: number): Level {
+/** The groups of requests in the longest window of a key: their ages, the oldest first, and how many requests each has. */
+type Spent = { agesMs: readonly number[]; size: number };
+
+function levelOf(ring: Ring, now: number, spent: Spent | undefined): Level {
   const { quota, windowMs } = ring;
   const remaining = remainingAt(ring, now);
   const at = (count: number) => (remaining === quota ? null : now + waitMs(ring, now, count));
-  return { quota, windowSeconds: windowMs / 1000, remaining, moreAtMs: at(remaining + 1), fullAtMs: at(quota) };
+  return {
+    quota,
+    windowSeconds: windowMs / 1000,
+    remaining,
+    moreAtMs: at(remaining + 1),
+    fullAtMs: at(quota),
+    wasUsedUp: wasUsedUp(ring, spent),
+  };
+}
+
+/**
+ * Whether some window of this length had the whole quota; where the longest limit is above 1024, nearly the whole: its requests
+ * are known in groups.
+ */
+function wasUsedUp({ quota, windowMs }: Ring, spent: Spent | undefined): boolean {
+  if (spent === undefined) return false;
+  const { agesMs, size } = spent;
+  const groups = Math.ceil(quota / size);
+  return agesMs.some((ageMs, at) => ageMs - (agesMs[at + groups - 1] ?? Number.NEGATIVE_INFINITY) <= windowMs);
+}
+
+/** When a key last spent anything, in milliseconds since 1970; null if nothing is in its windows. */
+export function lastSpentMs(levels: readonly Level[]): number | null {
+  const times = levels.flatMap(({ fullAtMs, windowSeconds }) =>
+    fullAtMs === null ? [] : [fullAtMs - windowSeconds * 1000],
+  );
+  return times.length === 0 ? null : Math.floor(Math.max(...times));
 }
 
 /** The level with the smallest share left; of two that are equally full, the one with the longer window. */

@@ -19,7 +19,7 @@ export type Ring = {
   /** How many requests any window may hold. */
   readonly quota: number;
   /**
-   * The quota that the groups are laid out for; it differs from `quota` for a while after a change ({@link refitRing}).
+   * The quota that the groups are laid out for; it differs from `quota` for a while after a change (`refitRing`).
    */
   readonly capacity: number;
   readonly windowMs: number;
@@ -137,6 +137,14 @@ export function usedAt(ring: Ring, now: number): number {
   return ring.head - ring.tail * ring.groupSize;
 }
 
+/** How many milliseconds before `now` the newest request of each group in the window was made, the oldest group first. */
+export function groupAgesMs(ring: Ring, now: number): number[] {
+  usedAt(ring, now);
+  const step = stepAt(ring, now);
+  const groups = newestGroup(ring) + 1 - ring.tail;
+  return Array.from({ length: groups }, (_, at) => ageOf(ring, ring.tail + at, step) * ring.stepMs);
+}
+
 /** Records `count` requests at `now`; {@link remainingAt} must have said that they fit. O(count / groupSize). */
 export function record(ring: Ring, now: number, count: number): void {
   const first = Math.floor(ring.head / ring.groupSize);
@@ -179,28 +187,6 @@ export function resetSeconds(ring: Ring, now: number): number {
   if (remainingAt(ring, now) === ring.quota) return ring.windowMs / 1000;
   const age = ageOf(ring, ring.tail, stepAt(ring, now)) * ring.stepMs;
   return Math.floor((ring.windowMs - age) / 1000);
-}
-
-/**
- * Returns a ring with the same requests for a limit of the same window and perhaps another quota. While the window
- * holds more requests than the new quota, the layout stays as it is and nothing is admitted. Once the requests fit,
- * they are laid out for the new quota, so that counting is as exact as in a new ring. A request may then count as newer
- * than it is, by up to the length of one group, but never as older, so never a request too many is admitted.
- */
-export function refitRing(ring: Ring, limit: RateLimit, now: number): Ring {
-  const used = usedAt(ring, now);
-  if (ring.capacity === limit.quota || used > limit.quota) return { ...ring, quota: limit.quota };
-  const refitted = createRing(limit);
-  const groups = Math.ceil(used / refitted.groupSize);
-  fitRing(refitted, groups);
-  for (let group = 0; group < groups; group++) {
-    const last = ring.tail * ring.groupSize + Math.min((group + 1) * refitted.groupSize, used) - 1;
-    const former = Math.floor(last / ring.groupSize);
-    refitted.stamps[group % refitted.stamps.length] = ring.stamps[former % ring.stamps.length] as number;
-  }
-  refitted.head = used;
-  refitted.newestStep = ring.newestStep;
-  return refitted;
 }
 
 /** Stores `remaining` and `resetSeconds` at `now` in the ring, for the response headers. */

@@ -7,6 +7,9 @@ import { openUsageStore, type UsageStore } from './usage-store.ts';
 /** How often counts are written. Including what workers hold back, a crash loses at most ten seconds of counts. */
 const SAVE_EVERY_MS = 9_000;
 
+/** How soon they are written if that long has passed since the last write: somebody who tries a key looks at its page. */
+const SAVE_SOON_MS = 800;
+
 /** The delay before a save is retried while another process holds the write lock; an import releases it often. */
 const RETRY_EVERY_MS = 1_000;
 
@@ -28,6 +31,8 @@ export type Usage = {
   isFailing: boolean;
   /** The next save; null while there is nothing to save. */
   timer: Timer | null;
+  /** When counts were last written, by the monotonic clock. */
+  savedAtMs: number;
 };
 
 /**
@@ -36,9 +41,12 @@ export type Usage = {
  */
 export function openUsage(databasePath: string, clock: Clock, report: Report): Usage {
   const counter = createUsageCounter(clock, () => {
-    usage.timer ??= scheduleSave(usage, SAVE_EVERY_MS);
+    usage.timer ??= scheduleSave(usage, Math.max(SAVE_SOON_MS, usage.savedAtMs + SAVE_EVERY_MS - clock.monotonicMs()));
   });
-  const usage: Usage = { counter, databasePath, clock, report, store: null, isFailing: false, timer: null };
+  const usage: Usage = {
+    ...{ counter, databasePath, clock, report, store: null, isFailing: false, timer: null },
+    savedAtMs: Number.NEGATIVE_INFINITY,
+  };
   return usage;
 }
 
@@ -71,6 +79,7 @@ function trySave(usage: Usage, most: number, waitMs: number): 'saved' | 'locked'
   try {
     usage.store ??= openUsageStore(usage.databasePath);
     usage.store.add(taken, clock, waitMs);
+    usage.savedAtMs = clock.monotonicMs();
   } catch (error) {
     giveBackUsage(counter, taken);
     if (error instanceof AppError && error.code === 'busy') return 'locked';

@@ -28,9 +28,9 @@ function levelItem(level: Level, nowMs: number): Html {
 
 const EMPTY = html` class="empty"`;
 
-/** What is left of one limit: `2 447 of 5 000 left per day`. */
+/** What is left of one limit: `2 447 left of 5 000 per day`. */
 export function levelText({ quota, remaining, windowSeconds }: Level): string {
-  return `${numberText(remaining)} of ${numberText(quota)} left per ${windowWords(windowSeconds)}`;
+  return `${numberText(remaining)} left of ${limitText({ quota, windowSeconds })}`;
 }
 
 /** A limit by itself: `5 000 per day`. */
@@ -38,12 +38,13 @@ export function limitText({ quota, windowSeconds }: RateLimit): string {
   return `${numberText(quota)} per ${windowWords(windowSeconds)}`;
 }
 
-/** When there is more of a limit, and when all of it is there again. */
+/** When all of a limit is there again and, where it is used up, when the next request is admitted. */
 function refillText({ remaining, moreAtMs, fullAtMs }: Level, nowMs: number): Html {
-  if (moreAtMs === null || fullAtMs === null) return html`none used`;
-  const full = html`full ${soonText(fullAtMs, nowMs)}`;
-  const more = moreAtMs === fullAtMs ? '' : html`${remaining === 0 ? 'next' : 'more'} ${soonText(moreAtMs, nowMs)} · `;
-  return remaining === 0 ? html`used up, so requests get 429 · ${more}${full}` : html`${more}${full}`;
+  if (moreAtMs === null || fullAtMs === null) return html`unused`;
+  const full = html`full again ${soonText(fullAtMs, nowMs)}`;
+  if (remaining > 0) return full;
+  const isAtOnce = fullAtMs - moreAtMs < 1000;
+  return html`requests get 429${isAtOnce ? '' : html` · next one possible ${soonText(moreAtMs, nowMs)}`} · ${full}`;
 }
 
 /** In how long something is: in seconds where it is less than a minute, and otherwise in its largest unit. */

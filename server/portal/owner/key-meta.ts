@@ -2,6 +2,7 @@ import { DAY_MS } from '../../../shared/clock.ts';
 import { hasSecret } from '../../../shared/keys/key.ts';
 import type { KeyView } from '../../../shared/keys/view.ts';
 import { countOlder, usualWaitDays, usualWaitText } from '../../../shared/keys/waiting.ts';
+import { type Level, lastSpentMs } from '../../../shared/limits/levels.ts';
 import { countText } from '../../../shared/text.ts';
 import { type Html, html } from '../../html.ts';
 import { relativeTime } from '../html/time.ts';
@@ -10,15 +11,24 @@ import type { Visit } from '../requests/request-context.ts';
 /** From so many days before its end on, the expiry of a key stands out. */
 const SOON_MS = 30 * DAY_MS;
 
-/** What is said of a key in one line, in its list and under its name: how long it goes on, and since when it waits. */
-export function keyMeta({ access }: Visit, key: KeyView, usedAtMs: number | null): (Html | string)[] {
+/**
+ * What is said of a key in one line, in its list and under its name: since when it waits, when it was last used and when it
+ * ends. What is left of its limits tells of uses that are not counted yet.
+ */
+export function keyMeta(
+  { access }: Visit,
+  key: KeyView,
+  countedAtMs: number | null,
+  levels: readonly Level[],
+): (Html | string)[] {
   const { state, requestedAt, expiresAt } = key;
   const nowMs = access.clock.nowMs();
   const asked = html`asked ${relativeTime(Date.parse(requestedAt), nowMs)}`;
   if (state === 'pending') return [asked, ...waiting(access, key)];
-  const used = usedAtMs === null ? null : html`last used ${relativeTime(usedAtMs, nowMs)}`;
+  const usedAtMs = Math.max(countedAtMs ?? 0, lastSpentMs(levels) ?? 0);
+  const used = usedAtMs === 0 ? null : html`last used ${relativeTime(usedAtMs, nowMs)}`;
   if (!hasSecret(state)) return [asked, ...(used === null ? [] : [used])];
-  return [expiresAt === null ? 'until revoked' : endText(Date.parse(expiresAt), nowMs), used ?? 'never used'];
+  return [used ?? 'not used yet', expiresAt === null ? 'never expires' : endText(Date.parse(expiresAt), nowMs)];
 }
 
 function waiting(access: Visit['access'], { identifier }: KeyView): string[] {

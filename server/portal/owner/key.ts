@@ -1,5 +1,6 @@
 import { hasSecret } from '../../../shared/keys/key.ts';
 import type { HistoryView, KeyView } from '../../../shared/keys/view.ts';
+import type { Level } from '../../../shared/limits/levels.ts';
 import { curlLine } from '../../../shared/mail-texts/mail-wording.ts';
 import type { AnyOperation } from '../../../shared/operations/entry.ts';
 import { OPERATIONS, OWNERS_ACTIONS } from '../../../shared/operations.ts';
@@ -16,6 +17,7 @@ import type { Page, Visit } from '../requests/request-context.ts';
 import { joined, keyMeta } from './key-meta.ts';
 import { stateInWords } from './key-state.ts';
 import { bannedNote, crumbs, holderList, isFull, keysInUse, ownKeyPath, ownProfile } from './own-profile.ts';
+import { refusedNote } from './refused-lately.ts';
 
 /** `GET /developers/keys/:identifier`: everything about one of one's own keys, and what can be done with it. */
 export async function keyPage(visit: Visit): Promise<Page> {
@@ -24,17 +26,19 @@ export async function keyPage(visit: Visit): Promise<Page> {
   const isGranted = key.permissions.length > 0;
   const usage = isGranted ? await performHere(visit, OPERATIONS.usage, { identifier, days: USAGE_DAYS }) : null;
   const usedAtMs = usage?.lastUsedAt ? Date.parse(usage.lastUsedAt) : null;
+  const levels = hasSecret(key.state) ? (levelsOf(visit.access, [key])?.get(identifier) ?? null) : null;
   const owner = ownProfile(visit);
   const request = await requestOffered(visit, key, owner.banned);
   return {
     title: key.name,
     where: 'API keys',
     body: html`${crumbs(visit)}<div class="headline"><h1>${written(key.name)}</h1>${actions(visit, key, request, owner.banned)}</div>
-<p class="meta">${joined([html`${stateTag(key)} <code data-copy="the identifier">${identifier}</code>`, ...keyMeta(visit, key, usedAtMs)])}</p>
+<p class="meta">${joined([html`${stateTag(key)} <code data-copy="the identifier">${identifier}</code>`, ...keyMeta(visit, key, usedAtMs, levels ?? [])])}</p>
 ${bannedNote(owner)}
+${usage === null || key.state !== 'Active' ? '' : refusedNote(visit, usage, levels ?? [])}
 ${stateInWords(key, history, request?.link ?? null)}
 ${key.state === 'Active' ? '' : (request?.hindrance ?? '')}
-${usage === null ? '' : working(visit, key, usage)}
+${usage === null ? '' : working(visit, key, usage, levels)}
 ${key.state === 'Active' ? (request?.hindrance ?? '') : ''}
 ${folds(visit, key, history, isGranted)}`,
   };
@@ -84,11 +88,9 @@ function actions(visit: Visit, { identifier, state }: KeyView, request: Request 
 }
 
 /** What a key that was granted is used for; as long as it has a secret also what is left of its limits, and how to call it. */
-function working(visit: Visit, key: KeyView, usage: UsageView): Html {
+function working({ access }: Visit, key: KeyView, usage: UsageView, levels: readonly Level[] | null): Html {
   const chart = html`<section><h2>Last ${usage.days.length} days</h2>${usageChart(usage)}</section>`;
   if (!hasSecret(key.state)) return chart;
-  const { access } = visit;
-  const levels = levelsOf(access, [key])?.get(key.identifier) ?? null;
   return html`<div class="columns"><div>
 <section><h2>What is left now</h2>${levelList(key.rateLimits, levels, access.clock.nowMs())}</section>
 ${chart}</div>

@@ -13,6 +13,7 @@ import { written } from '../html/user-text.ts';
 import type { Page, Visit } from '../requests/request-context.ts';
 import { joined, keyMeta } from './key-meta.ts';
 import { bannedNote, isFull, keysInUse, ownKeyPath, ownProfile, usedText } from './own-profile.ts';
+import { refusedInShort } from './refused-lately.ts';
 
 /** `GET /developers/keys`: the keys of one's own profile, and how many of its three are used. */
 export async function keys(visit: Visit): Promise<Page> {
@@ -25,7 +26,8 @@ export async function keys(visit: Visit): Promise<Page> {
     inUse.filter(({ state }) => hasSecret(state)),
   );
   const rowOf = (key: KeyView) =>
-    keyRow(visit, key, { usedAtMs: lastUses.get(key.identifier) ?? null, levels: levels?.get(key.identifier) ?? [] });
+    keyRow(visit, key, lastUses.get(key.identifier) ?? null, levels?.get(key.identifier) ?? []);
+  const [rows, endedRows] = [await Promise.all(inUse.map(rowOf)), await Promise.all(ended.map(rowOf))];
   const request = html`<a class="button" href="${publicPath(visit.access.config, '/developers/keys/new')}">Request a key</a>`;
   const mayRequest = !owner.banned && !isFull(inUse);
   return {
@@ -33,8 +35,8 @@ export async function keys(visit: Visit): Promise<Page> {
     body: html`<div class="headline"><h1>API keys</h1>${mayRequest && all.length > 0 ? request : ''}</div>
 ${bannedNote(owner)}
 ${all.length > 0 ? html`<p>${usedText(inUse)}${isFull(inUse) ? ', requests included. Revoke or withdraw one to ask for another.' : ''}</p>` : noKeys(visit, mayRequest ? request : html``)}
-${inUse.length === 0 ? '' : html`<ul class="keys">${inUse.map(rowOf)}</ul>`}
-${ended.length === 0 ? '' : html`<details><summary>${countText(ended.length, 'ended key')}</summary><ul class="keys">${ended.map(rowOf)}</ul></details>`}`,
+${inUse.length === 0 ? '' : html`<ul class="keys">${rows}</ul>`}
+${ended.length === 0 ? '' : html`<details><summary>${countText(ended.length, 'ended key')}</summary><ul class="keys">${endedRows}</ul></details>`}`,
   };
 }
 
@@ -47,14 +49,16 @@ function noKeys({ access }: Visit, request: Html): Html {
 }
 
 /** A key as a row: its name, which is the link, its state, and what its owner wants to know of it first. */
-function keyRow(visit: Visit, key: KeyView, known: { usedAtMs: number | null; levels: readonly Level[] }): Html {
-  const level = key.state === 'Active' ? scarcest(known.levels) : undefined;
-  const left = level === undefined ? [] : [level.remaining === 0 ? spent(level) : levelText(level)];
+async function keyRow(visit: Visit, key: KeyView, usedAtMs: number | null, levels: readonly Level[]): Promise<Html> {
+  const left = key.state === 'Active' ? await whatIsLeft(visit, key, levels) : [];
   return html`<li><a href="${ownKeyPath(visit)(key.identifier)}">${written(key.name)}</a> ${stateTag(key)}
-<p>${joined([...left, ...keyMeta(visit, key, known.usedAtMs), html`<code>${key.identifier}</code>`])}</p></li>`;
+<p>${joined([...left, ...keyMeta(visit, key, usedAtMs, levels), html`<code>${key.identifier}</code>`])}</p></li>`;
 }
 
-/** A limit that is used up, with what programs get of it. */
-function spent(level: Level): Html {
-  return html`<span class="spent">${levelText(level)}, so requests get 429</span>`;
+/** What is left of the scarcest limit and, first of all, whether requests are or were lately refused for it. */
+async function whatIsLeft(visit: Visit, key: KeyView, levels: readonly Level[]): Promise<(Html | string)[]> {
+  const level = scarcest(levels);
+  if (level?.remaining === 0) return [html`<span class="spent">${levelText(level)}, so requests get 429</span>`];
+  const refused = await refusedInShort(visit, key, levels);
+  return [...(refused === null ? [] : [refused]), ...(level === undefined ? [] : [levelText(level)])];
 }

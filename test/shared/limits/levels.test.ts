@@ -3,7 +3,7 @@ import { readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { openBare } from '../../../shared/db/connect.ts';
 import { quotaPath } from '../../../shared/limits/file/store.ts';
-import { readLevels } from '../../../shared/limits/levels.ts';
+import { lastSpentMs, readLevels } from '../../../shared/limits/levels.ts';
 import type { Limits } from '../../../shared/limits/limits.ts';
 import { openLimits } from '../../../shared/limits/one-thread.ts';
 import { use as useOf } from '../../support/storage/limits.ts';
@@ -35,7 +35,7 @@ test('what is left, when there is more and when all is there again, while the se
   const { path, clock, limits } = world();
   const levels = () => readLevels(path, [KEY], clock.nowMs())?.get(KEY.identifier);
   const beginMs = clock.nowMs();
-  const full = { moreAtMs: null, fullAtMs: null };
+  const full = { moreAtMs: null, fullAtMs: null, wasUsedUp: false };
   expect(levels()).toEqual(KEY.rateLimits.map((limit) => ({ ...limit, remaining: limit.quota, ...full })));
   use(limits, 50);
   use(limits, 7, OTHER);
@@ -48,8 +48,16 @@ test('what is left, when there is more and when all is there again, while the se
   expect(Math.floor((minute?.moreAtMs ?? 0) - beginMs)).toBe(60_000);
   expect(Math.floor((minute?.fullAtMs ?? 0) - beginMs)).toBe(80_000);
   expect(day?.remaining).toBe(4_940);
+  expect([minute?.wasUsedUp, day?.wasUsedUp]).toEqual([true, false]);
+  expect(lastSpentMs(levels() ?? [])).toBe(beginMs + 20_000);
   clock.advance(60_000);
   expect(levels()?.map(({ remaining }) => remaining)).toEqual([50, 4_940]);
+  // As long as the day's limit covers that minute.
+  clock.advance(23 * 3_600_000);
+  expect(levels()?.map(({ remaining, wasUsedUp }) => [remaining, wasUsedUp])).toEqual([
+    [60, true],
+    [4_940, false],
+  ]);
   // The same after the server has stopped, and for a limit that was changed meanwhile.
   limits.close();
   const changed = { ...KEY, rateLimits: [{ quota: 100, windowSeconds: 86_400 }] };

@@ -311,11 +311,53 @@ test('an Active key says what is left of each limit and when there is more, as t
   await limits.save();
   clock.advance(19_000);
   const text = textOf((await at(world, `/${identifier}`)).body);
-  expect(text).toContain('0 of 60 left per minute used up, so requests get 429 · full in 42 s');
-  expect(text).toContain('4 940 of 5 000 left per day full in 23 hours');
+  expect(text).toContain('0 left of 60 per minute requests get 429 · full again in 42 s');
+  expect(text).toContain('4 940 left of 5 000 per day full again in 23 hours');
   expect(textOf((await at(world, '')).body)).toContain(
-    '0 of 60 left per minute, so requests get 429 · until revoked · never used',
+    '0 left of 60 per minute, so requests get 429 · last used just now · never expires',
   );
+  limits.close();
+});
+
+test('requests that got 429 are told when the limit is full again, with the limit, until the end of the next day', async () => {
+  const world = await ownerWorld();
+  const { access, clock } = world;
+  const rateLimits = [
+    { quota: 60, windowSeconds: 60 },
+    { quota: 5_000, windowSeconds: 86_400 },
+  ];
+  const { identifier } = await issue(access, { profile: 'ada' }, { rateLimits });
+  const limits = openLimits(access.config.databasePath, clock, () => undefined);
+  const use = async (count: number) => {
+    expect(limits.spend(limits.accountOf({ identifier, rateLimits }), count)).toBeNull();
+    await limits.save();
+  };
+  const textAt = async (path: string) => textOf((await at(world, path)).body);
+  await use(50);
+  clock.advance(61_000);
+  await use(50);
+  useKey(access, identifier, 1, 1_440);
+  clock.advance(120_000);
+  // Neither minute was full, so that only the answers know which limit it was.
+  expect(await textAt('')).toContain('Active 720 requests got 429 today · 4 900 left of 5 000 per day · last used');
+  expect(await textAt(`/${identifier}`)).toContain(
+    '720 of 2 163 requests got 429 today, over a rate limit, which each answer names. After a 429, your program should wait',
+  );
+  await use(60);
+  clock.advance(3_600_000);
+  expect(await textAt('')).toContain('720 requests got 429 today, over 60 per minute · 4 840 left');
+  expect(await textAt(`/${identifier}`)).toContain(
+    '720 of 2 163 requests got 429 today, over 60 per minute. After a 429',
+  );
+  expect(await textAt(`/${identifier}`)).toContain('60 left of 60 per minute unused');
+  const tomorrow = () => {
+    clock.advance(DAY_MS);
+    world.cookie = signInOwner(access, ADA.id);
+  };
+  tomorrow();
+  expect(await textAt('')).toContain('720 requests got 429 yesterday · 5 000 left');
+  tomorrow();
+  for (const path of ['', `/${identifier}`]) expect(await textAt(path)).not.toContain('429');
   limits.close();
 });
 
@@ -379,7 +421,7 @@ describe('a key’s page says in words', () => {
     const { body } = await at(world, `/${identifier}`);
     const text = textOf(body);
     expect(text).toContain('It works until 2026-04-01 00:00 UTC; replace it in time');
-    expect(text).toContain('ends in 3 months · last used just now');
+    expect(text).toContain('last used just now · ends in 3 months');
     expect(text).toContain('7/1m (at most 7 requests in any minute)');
     expect(text).toContain('the operator Changed: 60/1m, 5000/1d → 7/1m');
     // 100 + 50 + 33 answered, half of each over a limit, and 3 a day not found.
@@ -395,7 +437,9 @@ describe('a key’s page says in words', () => {
       ['2025-12-31', '50', '3', '25'],
       ['2025-12-30', '33', '3', '17'],
     ]);
-    expect(textOf((await at(world, '')).body)).toContain('Bot Active ends in 3 months · last used just now');
+    expect(textOf((await at(world, '')).body)).toContain(
+      'Bot Active 50 requests got 429 today · last used just now · ends in 3 months',
+    );
   });
 });
 

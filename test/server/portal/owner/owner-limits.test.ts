@@ -36,15 +36,30 @@ async function world(workers: string) {
 describe.each(['1', '2'])('with WORKERS=%s', (workers) => {
   test('the page of a key tells within a second what its program has spent, also while nothing is left', async () => {
     const { server, identifier, secret, look } = await world(workers);
-    expect(await look(`/${identifier}`)).toContain('<strong>10 of 10 left per hour</strong> <span>none used</span>');
+    expect(await look(`/${identifier}`)).toContain('<strong>10 left of 10 per hour</strong> <span>unused</span>');
     for (let n = 0; n < 10; n++) expect((await get(server, '/api/lookup/username/nobody', secret)).status).toBe(404);
     expect((await get(server, '/api/lookup/username/nobody', secret)).status).toBe(429);
+    const refusedAtMs = performance.now();
     // It is saved every 0.8 s.
     let page = '';
-    while (!page.includes('<strong>0 of 10 left per hour</strong>')) page = await look(`/${identifier}`);
-    expect(page).toContain('used up, so requests get 429 · ');
-    expect(page).toContain('<strong>4\u202f990 of 5\u202f000 left per day</strong>');
-    expect(await look('')).toContain('0 of 10 left per hour, so requests get 429</span> · until revoked');
+    while (!page.includes('<strong>0 left of 10 per hour</strong>')) page = await look(`/${identifier}`);
+    expect(page).toContain('<span>requests get 429 · ');
+    expect(page).toContain('<strong>4\u202f990 left of 5\u202f000 per day</strong>');
+    expect(await look('')).toContain('0 left of 10 per hour, so requests get 429</span> · last used <time');
+    // The counts are saved within a second too, as nobody has used a key for nine.
+    while (!page.includes('got 429 today')) page = await look(`/${identifier}`);
+    expect(page).toContain('<strong>1 of 11 requests got 429 today, over 10 per hour.</strong>');
+    expect(performance.now() - refusedAtMs).toBeLessThan(8_000);
+    await server.stop();
+  });
+
+  test('a key that was only tried is not called unused', async () => {
+    const { server, identifier, secret, look } = await world(workers);
+    expect(await look('')).toContain('not used yet');
+    const triedAtMs = performance.now();
+    expect((await get(server, '/api/key', secret)).status).toBe(200);
+    while (!(await look('')).includes('last used')) expect(performance.now() - triedAtMs).toBeLessThan(8_000);
+    expect(await look(`/${identifier}`)).toContain('last used');
     await server.stop();
   });
 });

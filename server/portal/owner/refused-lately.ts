@@ -1,0 +1,58 @@
+import type { KeyView } from '../../../shared/keys/view.ts';
+import type { Level } from '../../../shared/limits/levels.ts';
+import { OPERATIONS } from '../../../shared/operations.ts';
+import { countText, numberText } from '../../../shared/text.ts';
+import type { UsageView } from '../../../shared/usage/usage-view.ts';
+import { type Html, html } from '../../html.ts';
+import { publicPath } from '../../http/public-path.ts';
+import { performHere } from '../../thread/perform.ts';
+import { limitText } from '../html/limit-levels.ts';
+import type { Visit } from '../requests/request-context.ts';
+
+// Why a program got 429, which its owner looks for when the limit has long been full again.
+
+/** The requests of a key that were over a limit, of all on the latest of today and yesterday (UTC) that had any. */
+type Refused = { count: number; total: number; day: 'today' | 'yesterday' };
+
+function refusedLately(days: UsageView['days']): Refused | null {
+  for (const [day, ago] of [
+    ['today', 1],
+    ['yesterday', 2],
+  ] as const) {
+    const { day: _, ...counts } = days.at(-ago) ?? { day: '', limited: 0 };
+    if (counts.limited > 0) {
+      return { count: counts.limited, total: Object.values(counts).reduce((sum, one) => sum + one, 0), day };
+    }
+  }
+  return null;
+}
+
+/** For the list of keys: `40 requests got 429 today, over 60 per minute`; null if none was refused today or yesterday. */
+export async function refusedInShort(
+  visit: Visit,
+  { identifier }: KeyView,
+  levels: readonly Level[],
+): Promise<Html | null> {
+  const { days } = await performHere(visit, OPERATIONS.usage, { identifier, days: 2 });
+  const refused = refusedLately(days);
+  if (refused === null) return null;
+  return html`<span class="spent">${countText(refused.count, 'request')} got 429 ${refused.day}${overText(levels)}</span>`;
+}
+
+/** For the page of a key: how many of its requests were refused, by which limit, and what to do; nothing if none was. */
+export function refusedNote({ access: { config } }: Visit, { days }: UsageView, levels: readonly Level[]): Html {
+  const refused = refusedLately(days);
+  if (refused === null) return html``;
+  const { count, total, day } = refused;
+  const which = overText(levels) || ', over a rate limit, which each answer names';
+  const rules = html`<a href="${publicPath(config, '/docs#rate-limits')}">Rate limits</a>`;
+  return html`<p class="note"><strong>${numberText(count)} of ${countText(total, 'request')} got 429 ${day}${which}.</strong> After a 429, your program should wait as long as <code>Retry-After</code> says. See ${rules}.</p>`;
+}
+
+/** The limits that were used up: `, over 60 per minute and 5 000 per day`; empty where the requests that are left don't show it. */
+function overText(levels: readonly Level[]): string {
+  const usedUp = levels.filter(({ wasUsedUp }) => wasUsedUp);
+  const [only] = levels;
+  const named = usedUp.length === 0 && levels.length === 1 && only !== undefined ? [only] : usedUp;
+  return named.length === 0 ? '' : `, over ${named.map(limitText).join(' and ')}`;
+}
