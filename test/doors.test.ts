@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
-import { keysHere } from '../cli/keys/local-keys.ts';
-import { keysAt } from '../cli/keys/remote/remote-keys.ts';
+import { localKeys } from '../cli/keys/local-keys.ts';
+import { remoteKeys } from '../cli/keys/remote/remote-keys.ts';
 import { formFields } from '../server/portal/requests/operation-form.ts';
 import { AppError } from '../shared/errors.ts';
 import { factsOf, formNameOf } from '../shared/keys/fields/input-facts.ts';
@@ -199,7 +199,7 @@ describe.each(ALL_OPERATIONS.map((operation) => [operation.name, operation] as c
 
   testAt(command !== null, 'on the box, by the operator', async () => {
     const people = await peopleFor(operation);
-    const { perform } = keysHere(deps, operator);
+    const { perform } = localKeys(deps, operator);
     await tryPlaces(
       operation,
       people,
@@ -217,7 +217,7 @@ describe.each(ALL_OPERATIONS.map((operation) => [operation.name, operation] as c
         const token = { owner: people.token, admin: adminToken, platform: backendToken, nobody: null }[role];
         if (door === 'profilectl' && token === null) continue;
         const end = (place: Place) => (role === 'nobody' ? 'no_credentials' : wanted(who[role], place, false));
-        const { perform } = keysAt({ url: server.url, token });
+        const { perform } = remoteKeys({ url: server.url, token });
         await tryPlaces(operation, people, end, (about) =>
           door === 'JSON'
             ? byJson(operation, json as JsonDoor, token, about)
@@ -268,7 +268,7 @@ describe.each(WITH_TEXT)('%s: the same %s has the same verdict and is stored ali
   /** The doors of the operator and of admins, and those of owners: what may be left out differs. */
   const groups: Record<string, (people: Awaited<ReturnType<typeof peopleFor>>) => Promise<End>>[] = [
     {
-      box: ({ about: { own } }) => endOfCall(keysHere(deps, operator).perform(operation, inputOf(operation, own))),
+      box: ({ about: { own } }) => endOfCall(localKeys(deps, operator).perform(operation, inputOf(operation, own))),
       ...(doors.page === 'decision' && {
         page: ({ about: { own } }) => byDecision(operation, grace.cookie, own),
       }),
@@ -277,7 +277,7 @@ describe.each(WITH_TEXT)('%s: the same %s has the same verdict and is stored ali
       ...(who.owner !== 'none' && {
         JSON: ({ token, about: { own } }) => byJson(operation, doors.json as JsonDoor, token, own),
         profilectl: ({ token, about: { own } }) =>
-          endOfCall(keysAt({ url: server.url, token }).perform(operation, inputOf(operation, own))),
+          endOfCall(remoteKeys({ url: server.url, token }).perform(operation, inputOf(operation, own))),
         page: ({ cookie, about: { own } }) => byOwnerPage(operation, doors.ownerPage?.path as string, cookie, own),
       }),
     },

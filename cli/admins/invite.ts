@@ -4,8 +4,8 @@ import { findAdmin, inviteAdmin } from '../../shared/admins/admins.ts';
 import { listPasskeys } from '../../shared/passkeys/passkeys.ts';
 import { withAccess } from '../access.ts';
 import { withShownVersion } from '../database.ts';
-import { againWhileChanged } from '../terminal/again.ts';
 import { counted, notice } from '../terminal/output.ts';
+import { retryIfChanged } from '../terminal/retry-if-changed.ts';
 import { confirmOrYes } from '../terminal/values.ts';
 import { printInvitation } from './print.ts';
 
@@ -30,7 +30,7 @@ Examples:
         const { access, actor, yes } = context;
         const keepPasskeys = options.keepPasskeys === true;
         const { name } = findAdmin(access.db, admin);
-        const invitation = await againWhileChanged(!yes, async () => {
+        const invitation = await retryIfChanged(!yes, async () => {
           const by = withShownVersion(actor, shownAdmin(access.db, name));
           const confirmed = listPasskeys(access.db, name).filter(({ confirmedAt }) => confirmedAt !== null);
           if (!keepPasskeys && confirmed.length > 0) {

@@ -4,8 +4,8 @@ import { findAdmin, removeAdmin } from '../../shared/admins/admins.ts';
 import { listPasskeys } from '../../shared/passkeys/passkeys.ts';
 import { withAccess } from '../access.ts';
 import { withShownVersion } from '../database.ts';
-import { againWhileChanged } from '../terminal/again.ts';
 import { counted, print, printJson } from '../terminal/output.ts';
+import { retryIfChanged } from '../terminal/retry-if-changed.ts';
 import { confirmOrYes } from '../terminal/values.ts';
 
 /** Adds `admins remove`: it ends an admin at once. */
@@ -18,7 +18,7 @@ export function addTo(parent: Command): void {
     .action((admin: string, _options: unknown, command: Command) =>
       withAccess(command, async ({ access, actor, json, yes }) => {
         const { name } = findAdmin(access.db, admin);
-        const { endedPasskeys } = await againWhileChanged(!yes, async () => {
+        const { endedPasskeys } = await retryIfChanged(!yes, async () => {
           const by = withShownVersion(actor, shownAdmin(access.db, name));
           const held = counted(listPasskeys(access.db, name).length, 'passkey');
           await confirmOrYes(yes, `Remove the admin ${name} with ${held} and all sessions?`);

@@ -9,8 +9,8 @@ import type { UndoneErasure } from '../../shared/upkeep/undone-erasures.ts';
 import { configOf } from '../configuration.ts';
 import { globalsOf } from '../context.ts';
 import { operatorOf } from '../database.ts';
-import { againWhileChanged } from '../terminal/again.ts';
 import { counted, notice, print, printJson } from '../terminal/output.ts';
+import { retryIfChanged } from '../terminal/retry-if-changed.ts';
 import { confirmOrYes } from '../terminal/values.ts';
 
 /** Adds `db restore`: it replaces the database by a copy of a backup, and keeps the old database under another name. */
@@ -68,7 +68,7 @@ function restoreOnceAsked(file: string, options: Options, command: Command) {
   const config = configOf(globals);
   const { databasePath } = config;
   const isErasedAgain = options.eraseAgain === true;
-  return againWhileChanged(!globals.yes, async () => {
+  return retryIfChanged(!globals.yes, async () => {
     const restore = prepareRestore(databasePath, file, isErasedAgain);
     try {
       const { source, undone } = restore;

@@ -5,19 +5,19 @@ import { canAsk } from '../terminal/output.ts';
 import { carryOut } from './carry-out.ts';
 import { addCommandOfAnyKey } from './command.ts';
 import { walkQueue } from './queue.ts';
-import { queueElsewhere } from './remote/decide.ts';
+import { queueIsOnPage } from './remote/decide.ts';
 
 const operation = OPERATIONS.approve;
 
 /** Adds `keys approve`, which without an identifier asks about each pending request. */
 export function addTo(parent: Command): void {
-  const withoutKey = 'without it every pending request is shown in turn';
-  addCommandOfAnyKey(parent, operation, withoutKey, (context, { identifier, ...asked }) => {
-    if (identifier !== undefined) return carryOut(context, operation, { identifier, ...asked });
+  const withoutKey = 'without it, go through all pending requests';
+  addCommandOfAnyKey(parent, operation, withoutKey, (context, { identifier, ...args }) => {
+    if (identifier !== undefined) return carryOut(context, operation, { identifier, ...args });
     if (context.yes || !canAsk()) {
-      throw new AppError('usage', 'The identifier is missing: only on a terminal, without --yes, the queue is shown.');
+      throw new AppError('usage', 'The identifier is missing; without it you need a terminal, and no --yes.');
     }
-    if (context.server !== null) throw queueElsewhere(context);
-    return walkQueue(context, asked.given);
+    if (context.server !== null) throw queueIsOnPage(context);
+    return walkQueue(context, args.given);
   });
 }

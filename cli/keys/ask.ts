@@ -6,19 +6,19 @@ import { readAnswer, typedText } from '../../shared/keys/fields/input-text.ts';
 import { parseInput } from '../../shared/keys/fields/parse-input.ts';
 import { askLongText, askPermissions, askText } from '../terminal/prompts.ts';
 
-/** How a field of an operation's input is asked for. */
+/** What a prompt for one input field needs. */
 export type Question = {
   schema: z.ZodType;
-  /** What it has, or would have, where nothing else is typed; the prompt begins with it. */
+  /** The value that the prompt begins with. */
   initial: unknown;
-  /** Whether `initial` is what the key has now, so that a time that is none is shown as `never`. */
+  /** Whether `initial` is the key's present value, so that a missing time is shown as `never`. */
   isPresent?: boolean;
-  /** Throws what is wrong with a value beside what its schema says. */
+  /** Throws if a value that its schema accepts is not allowed. */
   check?: (value: unknown) => void;
   nowMs: () => number;
 };
 
-/** Asks for a field on the terminal, by its kind, until it is valid, and returns its value. Throws `cancelled`. */
+/** Asks for a field on the terminal, with the prompt of its kind, until it is valid. Returns its value. Throws `cancelled`. */
 export async function askField({ schema, initial, isPresent = false, check, nowMs }: Question): Promise<unknown> {
   const facts = factsOf(schema);
   const { title: message, kind } = facts;
@@ -39,13 +39,13 @@ export async function askField({ schema, initial, isPresent = false, check, nowM
   return read(typed);
 }
 
-/** What is shown at a prompt while nothing is typed. */
+/** The hint that a prompt shows while nothing is typed. */
 function hintOf(schema: z.ZodType, { hint = '', bounds }: InputFacts): string {
   if (bounds === undefined) return hint;
   return schema.safeParse(null).success ? 'Optional: Enter for none.' : `${hint} ${boundsInWords(bounds)}`.trim();
 }
 
-/** A field as it is laid out before a yes: its title and its value. */
+/** The title and value of a field, as shown before the confirmation. */
 export function fieldText(schema: z.ZodType, value: unknown): [title: string, text: string] {
   const { title, kind, isEndless } = factsOf(schema);
   const texts = typedText(kind, value).filter((text) => text !== '');

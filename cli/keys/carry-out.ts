@@ -6,13 +6,13 @@ import { ALREADY_SO, differingFrom } from '../../shared/keys/life/differing.ts';
 import type { KeyView } from '../../shared/keys/view.ts';
 import { type AnyOperation, flaggedInputs, refuseKind } from '../../shared/operations/entry.ts';
 import { OPERATIONS } from '../../shared/operations.ts';
-import { againWhileChanged } from '../terminal/again.ts';
 import { columnsOf, notice } from '../terminal/output.ts';
 import { confirm } from '../terminal/prompts.ts';
+import { retryIfChanged } from '../terminal/retry-if-changed.ts';
 import { isAsking } from '../terminal/values.ts';
 import { askField, fieldText } from './ask.ts';
-import { type Asked, flagName, listed, refuseMissing } from './command.ts';
-import { forKeyAsNow, type KeysContext } from './context.ts';
+import { flagName, type KeyArguments, listed, refuseMissing } from './command.ts';
+import { type KeysContext, unlessKeyChanged } from './context.ts';
 import { performAndPrint, printKey } from './perform.ts';
 import { factsText, keyText } from './print.ts';
 import { decideOnPage } from './remote/decide.ts';
@@ -20,17 +20,17 @@ import { decideOnPage } from './remote/decide.ts';
 type Values = Record<string, unknown>;
 
 /**
- * Does what changes a key: on a terminal, without `--yes`, a decision is laid out, what is not given is asked for, and
- * nothing happens before a yes; so is anything else of which something is missing. An admin at a server decides on a page.
- * Throws `usage` where something is missing and nobody can be asked, `cancelled`, and what the operation throws.
+ * Performs an operation that changes a key. On a terminal, without `--yes`, it shows the key, asks for missing inputs and
+ * asks for a confirmation if the operation is a decision or an input is missing. An admin at a server decides on a page.
+ * Throws `usage` if an input is missing and nobody can be asked, `cancelled`, and what the operation throws.
  */
-export async function carryOut(context: KeysContext, operation: AnyOperation, asked: Asked): Promise<void> {
-  const { identifier, given } = asked;
+export async function carryOut(context: KeysContext, operation: AnyOperation, args: KeyArguments): Promise<void> {
+  const { identifier, given } = args;
   const isDecision = operation.doors.page === 'decision';
   const kind = await kindOf(context, isDecision);
   if (isDecision) refuseKind(operation, kind);
   if (context.server !== null && kind === 'admin') {
-    return decideOnPage(context, { operation, identifier, given }, asked.isWaiting);
+    return decideOnPage(context, { operation, identifier, given }, args.isWaiting);
   }
   const isEnough = operation.keepsRest && Object.keys(given).length > 0;
   const needed = flaggedInputs(operation, kind).filter(([, schema]) => !schema.safeParse(undefined).success);
@@ -40,10 +40,10 @@ export async function carryOut(context: KeysContext, operation: AnyOperation, as
     if (operation.keepsRest && !isEnough) throw nothingToChange(operation);
     refuseMissing(needed, given);
   }
-  // A text that was typed is kept where the key has changed meanwhile.
+  // Texts are kept, so that they need not be typed again if the key has changed meanwhile.
   const typed: Values = {};
-  await againWhileChanged(isAsked, async () => {
-    const now = forKeyAsNow(context, identifier);
+  await retryIfChanged(isAsked, async () => {
+    const now = unlessKeyChanged(context, identifier);
     const input = isAsked ? await decide(now, operation, { kind, identifier, given, typed }) : given;
     if (isAsked && operation.keepsRest && Object.keys(input).length === 0) {
       notice(`Warning: ${ALREADY_SO}`);
@@ -54,12 +54,12 @@ export async function carryOut(context: KeysContext, operation: AnyOperation, as
   });
 }
 
-/** Says where a secret was mailed to. */
+/** Says to which address a secret was mailed. */
 export function mailedText(address: string): string {
   return `The secret was mailed to ${address}.`;
 }
 
-/** Whose rules count. What only owners do is left to the server, which knows who asks. */
+/** The kind of person whose rules apply. Only decisions need it exactly: a server checks itself what else a person may do. */
 async function kindOf(context: KeysContext, isDecision: boolean): Promise<Person['kind']> {
   if (context.server === null) return 'operator';
   return isDecision && (await context.ownProfile()) === null ? 'admin' : 'owner';
@@ -70,11 +70,12 @@ function nothingToChange(operation: AnyOperation): AppError {
   return new AppError('usage', `Say what to change: ${listed(flags, 'or')}.`);
 }
 
-type Wanted = { kind: Person['kind']; identifier: string; given: Values; typed: Values };
-
-/** Lays the key out, asks, and returns the input after a yes. Throws `cancelled` after a no. */
-async function decide(context: KeysContext, operation: AnyOperation, wanted: Wanted): Promise<Values> {
-  const { kind, identifier, given, typed } = wanted;
+/** Shows the key, asks, and returns the input after a yes. Throws `cancelled` after a no. */
+async function decide(
+  context: KeysContext,
+  operation: AnyOperation,
+  { kind, identifier, given, typed }: { kind: Person['kind']; identifier: string; given: Values; typed: Values },
+): Promise<Values> {
   const { key } = await context.perform(OPERATIONS.show, { identifier });
   const confirmed = await askAndConfirm(context, operation, key, {
     ...{ kind, typed, given: { ...given, ...typed } },
@@ -85,9 +86,9 @@ async function decide(context: KeysContext, operation: AnyOperation, wanted: Wan
 }
 
 /**
- * Asks for what is not given, shows all that is confirmed, and asks for one yes. Returns the input, or null after a no.
- * `layOut` is called once nothing refuses the operation; texts that are typed are stored in `typed`. Throws `cancelled`, and
- * what refuses it.
+ * Asks for the inputs that are not in `given`, shows everything to be confirmed, and asks for a confirmation. Returns the
+ * input, or null after a no. `layOut` is called after the checks that may refuse the operation; long texts that are typed
+ * are stored in `typed`. Throws `cancelled`, and what refuses the operation.
  */
 export async function askAndConfirm(
   context: KeysContext,

@@ -8,28 +8,28 @@ import { type AnyOperation, flaggedInputs } from '../../shared/operations/entry.
 import type { KeysContext } from './context.ts';
 import { withKeys } from './with-keys.ts';
 
-// The one place where an operation of the table becomes a command: its words, flags, examples and help.
+// Makes commands of the entries of the table of operations: names, flags, examples and help.
 
-/** What was typed: the input by its names, each value checked by its schema, and whether to wait for a decision elsewhere. */
-export type Asked = { identifier: string; given: Record<string, unknown>; isWaiting: boolean };
+/** What was typed: the inputs by name, each checked by its schema, and whether to wait for the decision at a server. */
+export type KeyArguments = { identifier: string; given: Record<string, unknown>; isWaiting: boolean };
 
-/** What a command does with it, here or at a server. */
-export type Act = (context: KeysContext, asked: Asked) => Promise<void>;
+/** The action of a command, on the local database or at a server. */
+export type Act = (context: KeysContext, args: KeyArguments) => Promise<void>;
 
 const IDENTIFIER_HELP = 'the 8 characters that name the key';
 
-const WAIT_FLAG = ['--wait', 'at a server, wait for the decision without a terminal too'] as const;
+const WAIT_FLAG = ['--wait', 'at a server, wait for the decision even without a terminal'] as const;
 
-const DECISION_HELP = `On a terminal the key is laid out, what is not given is asked for, and nothing happens before a yes. Off a terminal, or with
---yes, nothing is asked.`;
+const DECISION_HELP = `On a terminal the command shows the key, asks for what is missing, and changes nothing before you confirm. Without a
+terminal, or with --yes, it asks nothing.`;
 
-const ELSEWHERE_HELP = `At a server (--host, or a login) an admin decides on the page of the key, by a passkey: the command prints its address,
-opens it in the browser, where what the flags say is filled in, and waits for ten minutes at most. A reason is typed
-there. Its exit code is 0 where the key became what was asked for, 1 where it became something else or the mail was
-refused for good, and 75 where nothing was decided or the mail may be tried again. Without a terminal it prints the
-address and ends with 75 at once, unless --wait is given.`;
+const REMOTE_HELP = `At a server (--host, or a login) an admin decides on the key's page, with a passkey: the command prints the address of
+that page, opens it in the browser with the form filled in from the flags, and waits up to ten minutes. A reason is typed
+on the page. The exit code is 0 if the key was changed as asked for; 1 if something else was decided, or the mail was
+refused for good; 75 if nothing was decided, or the mail can be tried again. Without a terminal the command prints the
+address and exits with 75 at once, unless --wait is given.`;
 
-/** Adds the command of an operation to the group `keys`, and returns it. Throws where the operation has none. */
+/** Adds the command of an operation to the group `keys`, and returns it. Throws if the operation has none. */
 export function addCommand(parent: Command, operation: AnyOperation, act: Act): Command {
   const { verb } = doorOf(operation);
   const command = parent.command(verb).description(operation.summary);
@@ -37,12 +37,12 @@ export function addCommand(parent: Command, operation: AnyOperation, act: Act): 
   return withFlags(command, operation, act);
 }
 
-/** The same for a command that does something else where no key is named, which `withoutKey` says in its help. */
+/** Adds a command whose identifier is optional; `withoutKey` says in its help what it does without one. */
 export function addCommandOfAnyKey(
   parent: Command,
   operation: AnyOperation,
   withoutKey: string,
-  act: (context: KeysContext, asked: Omit<Asked, 'identifier'> & { identifier?: string }) => Promise<void>,
+  act: (context: KeysContext, args: Omit<KeyArguments, 'identifier'> & { identifier?: string }) => Promise<void>,
 ): Command {
   const { verb } = doorOf(operation);
   const command = parent.command(verb).description(operation.summary);
@@ -60,7 +60,7 @@ function withFlags(command: Command, operation: AnyOperation, act: Act): Command
   const isDecision = operation.doors.page === 'decision';
   for (const [, schema] of flaggedInputs(operation, 'operator')) command.option(...flagOf(schema));
   if (isDecision) command.option(...WAIT_FLAG);
-  const paragraphs = [...(isDecision ? [DECISION_HELP] : []), help, ...(isDecision ? [ELSEWHERE_HELP] : [])];
+  const paragraphs = [...(isDecision ? [DECISION_HELP] : []), help, ...(isDecision ? [REMOTE_HELP] : [])];
   const lines = examples.map((example) => `  profilectl keys ${verb} ${example}`.trimEnd());
   command.addHelpText(
     'after',
@@ -88,8 +88,8 @@ function flagOf(schema: z.ZodType): readonly [flag: `--${string}`, about: string
 }
 
 /**
- * The values of the flags that were given, by the names of the inputs; `options` are those that Commander has read. Throws
- * `usage` for the first that is wrong.
+ * Returns the values of the given flags, by input; `options` are the texts that Commander has read. Throws `usage` for the
+ * first invalid one.
  */
 export function readFlags(
   operation: AnyOperation,
@@ -104,9 +104,7 @@ export function readFlags(
   return values;
 }
 
-/**
- * Throws `usage`, naming the flags of all that are missing, where not all of these inputs are given.
- */
+/** Throws `usage`, naming the missing flags, unless all of these inputs are given. */
 export function refuseMissing(
   schemas: readonly (readonly [input: string, schema: z.ZodType])[],
   given: Readonly<Record<string, unknown>>,

@@ -3,36 +3,36 @@ import type { KeyView } from '../../shared/keys/view.ts';
 import type { AnyOperation, Operation } from '../../shared/operations/entry.ts';
 import type { Globals } from '../context.ts';
 
-/** Does an operation as the person of a command. Throws what `perform` of `shared/operations.ts` throws. */
+/** Performs an operation as the person who runs the command. Throws what `perform` of `shared/operations.ts` throws. */
 export type Perform = <Input extends object, Output>(
   operation: Operation<Input, Output>,
   input: Input,
 ) => Promise<Output>;
 
-/** A profile that a command is about: on the box its UID once it was found, so that a name that moves on misleads nobody. */
+/** A profile by name, and on the box also by UID once it was found: the name may come to lead to another profile. */
 export type NamedProfile = { profile: string; profileId?: number | undefined };
 
-/** What the commands of keys need. Most do not know whether it is done in the database of this machine or by a server. */
-export type KeysContext = KeysHere | KeysThere;
+/** What the commands on keys need. Most work the same with the local database and with a server. */
+export type KeysContext = LocalKeys | RemoteKeys;
 
-/** At a server elsewhere: there admins decide on a page, by their passkey (`remote/decide.ts`). */
-export type KeysThere = AnyKeys & {
-  /** The address of the server that is asked. */
+/** Keys at a server, where admins decide on a page with their passkey (`remote/decide.ts`). */
+export type RemoteKeys = AnyKeys & {
+  /** The server's address. */
   server: string;
 };
 
-/** In the database of this machine. */
-export type KeysHere = AnyKeys & {
+/** Keys in the local database. */
+export type LocalKeys = AnyKeys & {
   server: null;
-  /** Throws `refused` or `try_later` where no mail can be sent now. */
+  /** Throws `refused` or `try_later` if no mail can be sent now. */
   checkMailer: () => Promise<void>;
 };
 
-/** What somebody who is about to confirm an operation has to know. */
+/** What a person has to see before they confirm an operation. */
 export type Prepared = {
-  /** What is filled in where nothing is given, by input; what is absent is not asked for of this key. */
+  /** Defaults by input; an absent input is not asked for, because it doesn't apply to this key. */
   usual: Readonly<Record<string, unknown>>;
-  /** What is confirmed beside the input: names and values. */
+  /** What is confirmed besides the input: names and values. */
   alsoConfirmed: readonly (readonly [name: string, value: string])[];
 };
 
@@ -40,26 +40,26 @@ type AnyKeys = Globals & {
   clock: Clock;
   perform: Perform;
   /**
-   * The same for something that is about to be shown and then done: once the key, or the profile, is not any more as it is
-   * now, nothing is done (`changed_since`). A server elsewhere compares by itself. Throws `not_found`.
+   * Returns a {@link Perform} that refuses (`changed_since`) once the key or profile differs from what it is now: for what is
+   * first shown to a person and then done. A server makes this comparison itself. Throws `not_found`.
    */
-  performAsNow: (about: { identifier: string } | NamedProfile) => Perform;
-  /** How long an attempt to approve a key keeps others from it, in milliseconds. */
+  performUnlessChanged: (about: { identifier: string } | NamedProfile) => Perform;
+  /** How long an attempt to approve a key keeps others from starting one, in milliseconds. */
   approvalLeaseMs: number;
   /**
-   * Throws what would refuse an operation on this key just now, as far as it is known here. The mail server is asked where a
-   * mail is needed.
+   * Throws the refusal that an operation on this key would meet now, as far as this machine knows. If the operation sends a
+   * secret by mail, it also checks the mail server.
    */
   prepare: (operation: AnyOperation, key: KeyView, given: Readonly<Record<string, unknown>>) => Promise<Prepared>;
-  /** The profile whose owner the person of this command is; null where it is somebody else. */
+  /** The profile whose owner runs the command; null for anyone but an owner. */
   ownProfile: () => Promise<string | null>;
-  /** Throws `not_found` or `refused` where this profile can't have one more key. */
+  /** Throws `not_found` or `refused` if this profile can't have one more key. */
   checkProfile: (named: NamedProfile) => void;
-  /** The profile that a name leads to, as it is called now. Throws `not_found`. */
+  /** The profile that a name leads to, with its present username. Throws `not_found`. */
   findProfile: (named: NamedProfile) => NamedProfile;
 };
 
-/** A context for what is shown and then done to one key: see `performAsNow`. */
-export function forKeyAsNow<Context extends KeysContext>(context: Context, identifier: string): Context {
-  return { ...context, perform: context.performAsNow({ identifier }) };
+/** The same context, with a `perform` that refuses once this key differs from what it is now: see `performUnlessChanged`. */
+export function unlessKeyChanged<Context extends KeysContext>(context: Context, identifier: string): Context {
+  return { ...context, perform: context.performUnlessChanged({ identifier }) };
 }

@@ -12,27 +12,27 @@ import { keysText } from './print.ts';
 
 const operation = OPERATIONS.list;
 
-/** So many keys a terminal shows at a time. */
-const PART = 50;
+/** The number of keys that a terminal shows at a time. */
+const PAGE_SIZE = 50;
 
-/** Adds `keys list`, which lists pending keys first, and the oldest first. */
+/** Adds `keys list`, which lists pending keys first, oldest first. */
 export function addTo(parent: Command): void {
   addCommand(parent, operation, async (context, { given }) => {
     if (given.unusedForMs !== undefined && given.states !== undefined) {
       throw new AppError('usage', '--unused is about Active keys; leave --state out.');
     }
     const { json, clock, perform } = context;
-    const isPart = given.after !== undefined || (process.stdout.isTTY && !json);
-    const found = await perform(operation, { ...(isPart && { limit: PART }), ...given });
+    const isPage = given.after !== undefined || (process.stdout.isTTY && !json);
+    const found = await perform(operation, { ...(isPage && { limit: PAGE_SIZE }), ...given });
     const { keys, lastUses } = found;
     const next = found.next === null ? null : (keys.at(-1)?.identifier ?? null);
     if (json) return printJson({ keys, next });
     print(keysText(keys, clock.nowMs(), lastUses));
-    if (next !== null) notice(`\nThe next: ${commandAfter(context, given, next)}`);
+    if (next !== null) notice(`\nNext page: ${commandAfter(context, given, next)}`);
   });
 }
 
-/** The command that lists the keys after this one, with the same filters. */
+/** The command that lists the next page, with the same filters. */
 function commandAfter({ db, host }: Globals, given: Readonly<Record<string, unknown>>, after: string): string {
   const flags = flaggedInputs(operation, 'operator').flatMap(([input, schema]) => {
     const value = input === 'after' ? after : given[input];

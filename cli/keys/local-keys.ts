@@ -11,17 +11,17 @@ import { sendOnce } from '../../shared/upkeep/delivery/deliver.ts';
 import type { Globals } from '../context.ts';
 import { type Operator, withShownVersion } from '../database.ts';
 import { whileMailIsChecked } from '../terminal/waiting.ts';
-import type { KeysHere, NamedProfile } from './context.ts';
+import type { LocalKeys, NamedProfile } from './context.ts';
 
-/** What the commands of keys need, in the database of this machine. */
-export function keysHere(deps: Deps, operator: Operator): Omit<KeysHere, keyof Globals> {
+/** Makes the context of commands on keys in the local database. */
+export function localKeys(deps: Deps, operator: Operator): Omit<LocalKeys, keyof Globals> {
   const { clock, approvalLeaseMs } = deps;
   return {
     clock,
     approvalLeaseMs,
     server: null,
     perform: (operation, input) => performAndSend(deps, operator, operation, input),
-    performAsNow: (about) => {
+    performUnlessChanged: (about) => {
       const shown =
         'identifier' in about ? keyVersion(deps, about.identifier) : shownProfile(deps.db, find(deps, about).profileId);
       return (operation, input) => performAndSend(deps, withShownVersion(operator, shown), operation, input);
@@ -29,7 +29,7 @@ export function keysHere(deps: Deps, operator: Operator): Omit<KeysHere, keyof G
     prepare: async (operation, key, given) => {
       await operation.check(deps, { ...given, identifier: key.identifier });
       operation.refuse(key, given, { approvalLeaseMs, nowMs: clock.nowMs() });
-      if (operation.goesOn) await whileMailIsChecked(clock, checkMailer(deps));
+      if (operation.continuation) await whileMailIsChecked(clock, checkMailer(deps));
       return { usual: operation.usual(deps, key), alsoConfirmed: operation.alsoConfirmed(deps, key) };
     },
     ownProfile: async () => null,
@@ -39,7 +39,7 @@ export function keysHere(deps: Deps, operator: Operator): Omit<KeysHere, keyof G
   };
 }
 
-/** Performs an operation to its end, and tries once to send the mails that it stored: no server may be running that would. */
+/** Performs an operation to its end, and tries once to send the mails that it stored, since no server may be running. */
 export async function performAndSend<Input extends object, Output>(
   deps: Deps,
   actor: Person,

@@ -3,12 +3,12 @@ import { ALL_OPERATIONS } from '../../shared/operations.ts';
 import { carryOut } from './carry-out.ts';
 import { addCommand } from './command.ts';
 
-/** Adds the commands of all operations that change keys, but for those that a file of this folder shows in its own way. */
+/** Adds the commands of all operations that change keys, except those that another file of this folder has added. */
 export function addTo(parent: Command): void {
   for (const operation of ALL_OPERATIONS) {
     const { command } = operation.doors;
     const isAdded = parent.commands.some((other) => other.name() === command?.verb);
     if (command === null || operation.event === null || isAdded) continue;
-    addCommand(parent, operation, (context, asked) => carryOut(context, operation, asked));
+    addCommand(parent, operation, (context, args) => carryOut(context, operation, args));
   }
 }

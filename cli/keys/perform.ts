@@ -30,8 +30,8 @@ export async function printKey(context: KeysContext, identifier: string): Promis
 }
 
 /**
- * Performs an operation that changes a key, and prints its warnings to stderr, after the address of the server where that is
- * elsewhere. A terminal shows the wait. Returns the operation's result. Throws what `perform` throws, and `cancelled` after
+ * Performs an operation that changes a key. Prints the server's address, if there is one, and the operation's warnings to
+ * stderr. A terminal shows the wait. Returns the operation's result. Throws what `perform` throws, and `cancelled` after
  * Ctrl-C with the state of the key.
  */
 export async function performAndWait<Input extends object>(
@@ -63,26 +63,26 @@ async function show({ perform }: KeysContext, identifier: string): Promise<KeyVi
 /** What is known of a request after Ctrl-C. */
 function requestText(server: string | null, profile: string | undefined): string {
   return server === null
-    ? `Interrupted; the request is pending, and "profilectl keys list --profile ${profile}" shows it. Whether the admin was told is not known.`
-    : 'Interrupted; whether the request arrived is not known: "profilectl keys list" shows it where it did.';
+    ? `Interrupted; the request is pending, and "profilectl keys list --profile ${profile}" shows it. Whether the admin was notified is not known.`
+    : 'Interrupted; whether the request arrived is not known: "profilectl keys list" shows it if it did.';
 }
 
-/** The state of a key after Ctrl-C. On the box, an attempt to approve it keeps others away until its lease is over. */
+/** The state of a key after Ctrl-C. On the box, an attempt to approve it keeps others from starting one until its lease ends. */
 function interruptedText(
   context: KeysContext,
   texts: Texts | null,
   { identifier, state, attempt }: KeyView,
   begunMs: number,
 ): string {
-  const told = texts?.interrupted({ identifier, state }) ?? null;
-  if (told !== null) return told;
+  const ownText = texts?.interrupted({ identifier, state }) ?? null;
+  if (ownText !== null) return ownText;
   if (!SLOT_HOLDERS.some((holder) => holder === state)) {
     return `Interrupted; key ${identifier} is ${state}. Whether the mail went out is not known.`;
   }
-  // An older attempt belongs to somebody else and goes on, and so does each at a server, where no approval is begun here.
+  // An older attempt belongs to somebody else and continues; so does any attempt at a server, which this command never starts.
   if (context.server !== null || attempt?.result !== 'open' || Date.parse(attempt.startedAt) < begunMs) {
-    return `Interrupted; key ${identifier} is ${state} as before.`;
+    return `Interrupted; key ${identifier} is still ${state}.`;
   }
   const until = isoTime(Date.parse(attempt.startedAt) + context.approvalLeaseMs);
-  return `Interrupted; key ${identifier} is pending still. If the mail arrives, the secret in it will never work; approve again after ${until} to send a new one.`;
+  return `Interrupted; key ${identifier} is still pending. If the mail arrives, the secret in it will never work; approve again after ${until} to send a new one.`;
 }

@@ -74,7 +74,7 @@ function attemptText({ attempt }: KeyView): string {
   return `no. ${attempt.number} by ${attempt.by} at ${attempt.startedAt}: ${attempt.result}`;
 }
 
-/** A key's history as a table, oldest first. Nothing is cut: a reason that is longer than the line goes on in the next one. */
+/** A key's history as a table, oldest first. Nothing is truncated: the terminal wraps long reasons. */
 export function historyText(history: readonly HistoryView[]): string {
   return table(
     ['When', 'Who', 'What', 'State', 'Detail'],
@@ -115,7 +115,7 @@ export function keysText(
     lastUses !== undefined && keys.some(({ permissions }) => permissions.length > 0) ? '' : 'Last used',
   ];
   const shown = columns.filter(([head]) => !hidden.includes(head));
-  // A narrow terminal has fewer columns: names may be cut, but no date and no state.
+  // A narrow terminal gets fewer columns: names may be truncated, but no date and no state.
   const widthOf = ([head, cell]: (typeof columns)[number]) =>
     CUT_HEADS.includes(head) ? LEAST_WIDTH : Math.max(...[head, ...keys.map(cell)].map((text) => text.length));
   for (const head of LEFT_OUT) {
@@ -132,11 +132,11 @@ export function keysText(
   );
 }
 
-/** The columns whose texts may be cut, to this width at least. */
+/** The columns whose texts may be truncated, but not below this width. */
 const CUT_HEADS = ['Profile', 'Name'];
 const LEAST_WIDTH = 12;
 
-/** The columns that a narrow terminal leaves out, the first ones first. */
+/** The columns that a narrow terminal omits, in this order. */
 const LEFT_OUT = ['Permissions', 'Requested', 'Last used', 'Profile', 'Age'];
 
 function lastUseText({ state }: KeyView, at: number | undefined, nowMs: number): string {

@@ -4,13 +4,13 @@ import { FIELDS } from '../../shared/keys/fields/inputs.ts';
 import { faultOfInput } from '../../shared/keys/fields/parse-input.ts';
 import type { HistoryView, KeyView } from '../../shared/keys/view.ts';
 import { OPERATIONS } from '../../shared/operations.ts';
-import { againWhileChanged } from '../terminal/again.ts';
 import { ageText } from '../terminal/age.ts';
 import { columnsOf, counted, notice, print, printJson } from '../terminal/output.ts';
 import { askChoice, askText } from '../terminal/prompts.ts';
+import { retryIfChanged } from '../terminal/retry-if-changed.ts';
 import { whileMailIsChecked } from '../terminal/waiting.ts';
 import { askAndConfirm, mailedText } from './carry-out.ts';
-import { forKeyAsNow, type KeysHere } from './context.ts';
+import { type LocalKeys, unlessKeyChanged } from './context.ts';
 import { performAndWait } from './perform.ts';
 import { historyText, keysText, keyText } from './print.ts';
 
@@ -21,30 +21,30 @@ const CHOICES = [
   { value: 'quit', name: 'Stop here' },
 ] as const;
 
-/** What the flags grant, by input. */
+/** The inputs of `keys approve` that were given by flags. */
 type Given = Readonly<Record<string, unknown>>;
 
-/** The keys that were decided on so far, and the errors of decisions that failed. */
+/** The keys decided on so far, and the errors of decisions that failed. */
 type Walk = { decided: string[]; failures: AppError[] };
 
 /**
- * Goes through the pending requests, the oldest first, and asks about each. The fields in `given` are granted without asking.
- * If a decision fails, the error is printed and the next request follows. At the end it throws an error with the
- * code of the first of them. Throws `cancelled` after Ctrl-C or Ctrl-D; decisions made before stay.
+ * Goes through the pending requests, oldest first, and asks about each. The inputs in `given` are granted without asking.
+ * If a decision fails, the error is printed and the next request follows; at the end an error with the code of the first
+ * failure is thrown. Throws `cancelled` after Ctrl-C or Ctrl-D; earlier decisions stay.
  */
-export async function walkQueue(context: KeysHere, given: Given): Promise<void> {
+export async function walkQueue(context: LocalKeys, given: Given): Promise<void> {
   const queue = await list(context, { states: ['pending'] });
   const walk: Walk = { decided: [], failures: [] };
   if (queue.length > 0) await warnWithoutMail(context);
   try {
     for (const [index, { identifier }] of queue.entries()) {
-      const place = `Request ${index + 1} of ${queue.length}`;
-      const next = await againWhileChanged(true, async () => {
-        const now = forKeyAsNow(context, identifier);
+      const position = `Request ${index + 1} of ${queue.length}`;
+      const next = await retryIfChanged(true, async () => {
+        const now = unlessKeyChanged(context, identifier);
         const { key, history } = await show(now, identifier);
-        // Somebody else may have decided about this request meanwhile.
+        // Somebody else may have decided on this request meanwhile.
         if (key.state !== 'pending') return 'next';
-        await layOut(now, key, history, place);
+        await layOut(now, key, history, position);
         return decideOne(now, key, given, walk);
       });
       if (next === 'quit') break;
@@ -58,12 +58,12 @@ export async function walkQueue(context: KeysHere, given: Given): Promise<void> 
   if (first === undefined) return;
   throw new AppError(
     first.code,
-    `${counted(walk.failures.length, 'decision')} failed; "profilectl keys list --state pending" shows what still waits.`,
+    `${counted(walk.failures.length, 'decision')} failed; "profilectl keys list --state pending" shows what is still waiting.`,
   );
 }
 
-/** Warns before the first question if no mail can be sent, so that nothing can be approved. Rejecting still works. */
-async function warnWithoutMail({ clock, checkMailer }: KeysHere): Promise<void> {
+/** Warns before the first question if no mail can be sent: then nothing can be approved, but requests can be rejected. */
+async function warnWithoutMail({ clock, checkMailer }: LocalKeys): Promise<void> {
   try {
     await whileMailIsChecked(clock, checkMailer());
   } catch (error) {
@@ -72,25 +72,30 @@ async function warnWithoutMail({ clock, checkMailer }: KeysHere): Promise<void> 
   }
 }
 
-/** Adds to the error after Ctrl-C that earlier decisions stay. Other errors are returned as they are. */
+/** Adds to the error after Ctrl-C that earlier decisions stay; returns any other error as it is. */
 function withEarlierDecisions(error: unknown): unknown {
   if (!(error instanceof AppError) || error.code !== 'cancelled') return error;
   const isQuestion = error.message === refusalOf('cancelled').sentence;
-  if (isQuestion) return new AppError('cancelled', 'Cancelled; what was decided before stays decided.');
-  return new AppError('cancelled', `${error.message} What was decided before stays decided.`);
+  if (isQuestion) return new AppError('cancelled', 'Cancelled; earlier decisions stay.');
+  return new AppError('cancelled', `${error.message} Earlier decisions stay.`);
 }
 
-function show({ perform }: KeysHere, identifier: string): Promise<{ key: KeyView; history: HistoryView[] }> {
+function show({ perform }: LocalKeys, identifier: string): Promise<{ key: KeyView; history: HistoryView[] }> {
   return perform(OPERATIONS.show, { identifier });
 }
 
-async function list({ perform }: KeysHere, filter: ListInput): Promise<KeyView[]> {
+async function list({ perform }: LocalKeys, filter: ListInput): Promise<KeyView[]> {
   return (await perform(OPERATIONS.list, filter)).keys;
 }
 
-async function layOut(context: KeysHere, key: KeyView, history: readonly HistoryView[], place: string): Promise<void> {
+async function layOut(
+  context: LocalKeys,
+  key: KeyView,
+  history: readonly HistoryView[],
+  position: string,
+): Promise<void> {
   const { clock } = context;
-  notice(`\n${place}, ${ageText(key.requestedAt, clock.nowMs())} old\n\n${keyText(key, columnsOf(process.stderr))}`);
+  notice(`\n${position}, ${ageText(key.requestedAt, clock.nowMs())} old\n\n${keyText(key, columnsOf(process.stderr))}`);
   notice(`\n${historyText(history)}`);
   const all = key.profile === null ? [] : await list(context, { profile: key.profile });
   const others = all.filter(({ identifier }) => identifier !== key.identifier);
@@ -99,14 +104,14 @@ async function layOut(context: KeysHere, key: KeyView, history: readonly History
   notice('');
 }
 
-async function decideOne(context: KeysHere, key: KeyView, given: Given, walk: Walk): Promise<'quit' | 'next'> {
+async function decideOne(context: LocalKeys, key: KeyView, given: Given, walk: Walk): Promise<'quit' | 'next'> {
   for (;;) {
     const choice = await askChoice('What now?', CHOICES);
     if (choice === 'quit') return 'quit';
     if (choice === 'skip') return 'next';
     try {
       const isDone = choice === 'approve' ? await approve(context, key, given) : await reject(context, key);
-      // After a no, the same request is asked about again.
+      // After a no, ask about the same request again.
       if (!isDone) continue;
       walk.decided.push(key.identifier);
       if (!context.json) print(`${key.identifier} ${(await show(context, key.identifier)).key.state}`);
@@ -119,7 +124,7 @@ async function decideOne(context: KeysHere, key: KeyView, given: Given, walk: Wa
   }
 }
 
-async function approve(context: KeysHere, key: KeyView, given: Given): Promise<boolean> {
+async function approve(context: LocalKeys, key: KeyView, given: Given): Promise<boolean> {
   // `--retire-old` applies only to requests for a successor.
   const { retireOldAtMs, ...rest } = given;
   const grantable = key.successorOf === null ? rest : given;
@@ -130,10 +135,10 @@ async function approve(context: KeysHere, key: KeyView, given: Given): Promise<b
   return true;
 }
 
-async function reject(context: KeysHere, { identifier }: KeyView): Promise<boolean> {
+async function reject(context: LocalKeys, { identifier }: KeyView): Promise<boolean> {
   const reason = await askText({
     message: 'Reason',
-    hint: 'As the owner will read it; Enter alone goes back.',
+    hint: 'As the owner will read it; press Enter to go back.',
     fault: (text) => (text === '' ? null : faultOfInput(FIELDS.reason, text)),
   });
   if (reason === '') return false;
@@ -141,7 +146,7 @@ async function reject(context: KeysHere, { identifier }: KeyView): Promise<boole
   return true;
 }
 
-async function report(context: KeysHere, total: number, { decided }: Walk): Promise<void> {
+async function report(context: LocalKeys, total: number, { decided }: Walk): Promise<void> {
   if (context.json) {
     const shown = await Promise.all(decided.map((identifier) => show(context, identifier)));
     printJson({ keys: shown.map(({ key }) => key) });

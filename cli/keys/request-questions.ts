@@ -11,64 +11,64 @@ import { askField, fieldText } from './ask.ts';
 import type { KeysContext, NamedProfile, Perform } from './context.ts';
 import { factsText } from './print.ts';
 
-/** The fields of a request: at first those given by flags, later also those asked for. */
+/** The fields of a request: at first those given by flags, later also those that were asked for. */
 export type RequestInput = {
   profile?: string;
-  /** On the box, the UID of the profile that the name has led to. */
+  /** On the box, the UID of the profile that the name led to. */
   profileId?: number | undefined;
   name?: string;
   description?: string;
   permissions?: Permission[];
   projectUrl?: string;
   expectedUsage?: string;
-  /** The key that this one is to replace: shown, and never asked for. */
+  /** The key that this one is to replace; shown, but never asked for. */
   successorOf?: string;
 };
 
-/** What is never asked for. */
+/** The fields that are never asked for. */
 type Unasked = 'profileId' | 'successorOf';
 
 /** A request with all of its fields. */
-type Whole = Required<Omit<RequestInput, Unasked>> & Pick<RequestInput, Unasked>;
+type CompleteRequest = Required<Omit<RequestInput, Unasked>> & Pick<RequestInput, Unasked>;
 
-/** A request that is to be sent, and what does so as long as its profile is as it was shown. */
-type Asked = { request: Whole; perform: Perform };
+/** A confirmed request, and the function that sends it unless its profile has changed since it was shown. */
+type Confirmed = { request: CompleteRequest; perform: Perform };
 
 /** The fields of a request that are asked for, in this order. */
-const ASKED = { profile: FIELDS.profile, ...KEY_REQUEST.shape } as const satisfies Record<
+const ASKED_FIELDS = { profile: FIELDS.profile, ...KEY_REQUEST.shape } as const satisfies Record<
   keyof Omit<RequestInput, Unasked>,
   z.ZodType
 >;
 
-type FieldName = keyof typeof ASKED;
+type FieldName = keyof typeof ASKED_FIELDS;
 
-const FIELD_NAMES = Object.keys(ASKED) as FieldName[];
+const FIELD_NAMES = Object.keys(ASKED_FIELDS) as FieldName[];
 
 /**
- * Asks for the missing fields of a request and checks each answer as it is typed. Then it shows the whole request and asks
- * whether to send it or to change a field. Given fields are checked before anything is asked. Throws `usage`, `cancelled`.
+ * Asks for the missing fields of a request, checks each answer as it is typed, then shows the whole request and asks whether
+ * to send it or to change a field. Given fields are checked before the first question. Throws `usage`, `cancelled`.
  */
-export async function askForRequest(context: KeysContext, given: RequestInput): Promise<Asked> {
+export async function askForRequest(context: KeysContext, given: RequestInput): Promise<Confirmed> {
   if (given.profile !== undefined) context.checkProfile(given as NamedProfile);
   for (const field of FIELD_NAMES) {
-    if (given[field] !== undefined) parseInput(ASKED[field], given[field]);
+    if (given[field] !== undefined) parseInput(ASKED_FIELDS[field], given[field]);
   }
   let request = { ...given };
   for (const field of FIELD_NAMES) {
     if (request[field] === undefined) request = await askFor(context, field, request);
   }
-  return review(context, request as Whole);
+  return review(context, request as CompleteRequest);
 }
 
 /** Shows the whole request, and again after each change, until the person sends it. Throws `cancelled`, `not_found`. */
-async function review(context: KeysContext, typed: Whole): Promise<Asked> {
-  // The profile may have got another name since it was asked for.
+async function review(context: KeysContext, typed: CompleteRequest): Promise<Confirmed> {
+  // The profile may have been renamed since it was asked for.
   const request = { ...typed, ...context.findProfile(typed) };
-  const perform = context.performAsNow(request);
+  const perform = context.performUnlessChanged(request);
   const { successorOf } = request;
   const facts: [string, string][] = [
     ...(successorOf === undefined ? [] : [['Successor of', successorOf] as [string, string]]),
-    ...FIELD_NAMES.map((field) => fieldText(ASKED[field], request[field])),
+    ...FIELD_NAMES.map((field) => fieldText(ASKED_FIELDS[field], request[field])),
   ];
   notice(`\n${factsText(facts, columnsOf(process.stderr))}\n`);
   const choice = await askChoice('Send this request?', [
@@ -78,23 +78,23 @@ async function review(context: KeysContext, typed: Whole): Promise<Asked> {
   ]);
   if (choice === 'send') return { request, perform };
   if (choice === 'cancel') throw new AppError('cancelled');
-  return review(context, (await askFor(context, choice, request)) as Whole);
+  return review(context, (await askFor(context, choice, request)) as CompleteRequest);
 }
 
-/** Asks for one field again, beginning with its present value. Returns the changed request. */
+/** Asks for one field, beginning with its present value. Returns the changed request. */
 async function askFor(context: KeysContext, field: FieldName, request: RequestInput): Promise<RequestInput> {
   const isProfile = field === 'profile';
   const answer = await askField({
-    schema: ASKED[field],
+    schema: ASKED_FIELDS[field],
     initial: request[field] ?? (field === 'permissions' ? ['api.lookup'] : null),
-    // A profile must also be able to have one more key.
+    // The profile must also have a free slot for one more key.
     ...(isProfile && { check: (profile) => context.checkProfile({ profile: String(profile) }) }),
     nowMs: () => context.clock.nowMs(),
   });
-  // From then on the profile is the one that the name leads to now.
+  // From now on the profile is the one that the name leads to at this moment.
   return { ...request, ...(isProfile ? context.findProfile({ profile: String(answer) }) : { [field]: answer }) };
 }
 
 function titleOf(field: FieldName): string {
-  return factsOf(ASKED[field]).title;
+  return factsOf(ASKED_FIELDS[field]).title;
 }

@@ -4,9 +4,9 @@ import { AppError } from '../../shared/errors.ts';
 import { prefillFrom } from '../../shared/keys/life/successor.ts';
 import { flaggedInputs } from '../../shared/operations/entry.ts';
 import { OPERATIONS } from '../../shared/operations.ts';
-import { againWhileChanged } from '../terminal/again.ts';
 import { canAsk } from '../terminal/output.ts';
 import { readTextFile } from '../terminal/read-text.ts';
+import { retryIfChanged } from '../terminal/retry-if-changed.ts';
 import { addCommand, refuseMissing } from './command.ts';
 import type { KeysContext } from './context.ts';
 import { performAndPrint } from './perform.ts';
@@ -20,38 +20,38 @@ export function addTo(parent: Command): void {
     const { descriptionFile } = command.opts<{ descriptionFile?: string }>();
     const typed = flags as RequestInput;
     const { successorOf } = typed;
-    const taken = successorOf === undefined ? {} : await prefill(context, successorOf);
-    const profile = typed.profile ?? (await context.ownProfile()) ?? taken.profile;
+    const prefilled = successorOf === undefined ? {} : await prefill(context, successorOf);
+    const profile = typed.profile ?? (await context.ownProfile()) ?? prefilled.profile;
     // If the description comes from stdin, stdin can't also be used for answers.
     const mayAsk = canAsk() && !context.yes && descriptionFile !== '-';
-    const known = { ...taken, ...typed, ...(profile !== undefined && { profile }) };
-    if (!mayAsk) refuseMissing(NEEDED, { description: descriptionFile, ...known });
+    const known = { ...prefilled, ...typed, ...(profile !== undefined && { profile }) };
+    if (!mayAsk) refuseMissing(REQUIRED, { description: descriptionFile, ...known });
     const found = profile === undefined ? undefined : context.findProfile({ profile });
     const given: RequestInput = { ...known, ...(await readDescription(typed, descriptionFile)), ...found };
-    // The person has not seen yet which fields the successor takes over.
-    const isToBeSeen = NEEDED.some(([input]) => given[input] === undefined) || successorOf !== undefined;
-    if (!mayAsk || !isToBeSeen) {
-      const perform = found === undefined ? context.perform : context.performAsNow(found);
+    // The fields of a successor that come from the earlier key have to be reviewed.
+    const needsReview = REQUIRED.some(([input]) => given[input] === undefined) || successorOf !== undefined;
+    if (!mayAsk || !needsReview) {
+      const perform = found === undefined ? context.perform : context.performUnlessChanged(found);
       await performAndPrint({ ...context, perform }, operation, given);
       return;
     }
-    let wanted = given;
-    await againWhileChanged(true, async () => {
-      const asked = await askForRequest(context, wanted);
-      wanted = asked.request;
-      await performAndPrint({ ...context, perform: asked.perform }, operation, asked.request);
+    let latest = given;
+    await retryIfChanged(true, async () => {
+      const { request, perform } = await askForRequest(context, latest);
+      latest = request;
+      await performAndPrint({ ...context, perform }, operation, request);
     });
   });
-  command.option('--description-file <path>', 'a file that holds the description; "-" is stdin');
+  command.option('--description-file <path>', 'a file with the description; "-" is stdin');
 }
 
-/** The fields that a request can't do without. */
-const NEEDED = flaggedInputs(operation, 'operator').filter(([, schema]) => !schema.safeParse(undefined).success) as [
+/** The required fields of a request. */
+const REQUIRED = flaggedInputs(operation, 'operator').filter(([, schema]) => !schema.safeParse(undefined).success) as [
   keyof RequestInput,
   z.ZodType,
 ][];
 
-/** The description, where a file has it. Throws `usage`. */
+/** The description, if a file has it. Throws `usage`. */
 async function readDescription({ description }: RequestInput, file: string | undefined): Promise<RequestInput> {
   if (file === undefined) return {};
   if (description !== undefined) {
@@ -60,9 +60,9 @@ async function readDescription({ description }: RequestInput, file: string | und
   return { description: await readTextFile('--description-file', file) };
 }
 
-/** What a successor takes over from the earlier key where it is not given. Throws `not_found`, `refused`. */
+/** The defaults of a successor's fields: those of the earlier key. Throws `not_found`, `refused`. */
 async function prefill({ perform }: KeysContext, successorOf: string): Promise<RequestInput> {
   const { key } = await perform(OPERATIONS.show, { identifier: successorOf });
-  // What the old key has not, a successor is not asked for.
+  // Optional fields that the old key lacks are not asked for.
   return { projectUrl: '', expectedUsage: '', ...prefillFrom(key) };
 }

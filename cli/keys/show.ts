@@ -4,7 +4,7 @@ import { columnsOf, print, printJson } from '../terminal/output.ts';
 import { addCommand } from './command.ts';
 import { historyText, keyText } from './print.ts';
 
-/** Adds `keys show`, which shows everything about one key, with its history. */
+/** Adds `keys show`, which shows a key and its history. */
 export function addTo(parent: Command): void {
   addCommand(parent, OPERATIONS.show, async ({ perform, json }, { identifier }) => {
     const { key, history } = await perform(OPERATIONS.show, { identifier });

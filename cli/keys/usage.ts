@@ -17,7 +17,7 @@ export function addTo(parent: Command): void {
   });
 }
 
-/** The width if the output is no terminal, or one that does not tell its width. */
+/** The width if the output is no terminal, or one of unknown width. */
 const DEFAULT_COLUMNS = 80;
 
 const OK_CELL = '█';
@@ -32,7 +32,7 @@ const WORDS: Record<UsageOutcome, string> = {
   failed: 'failed',
 };
 
-/** A bar for each day with requests, the longest as wide as `columns` allow. Below stand the meaning of the cells and the sums. */
+/** A bar for each day with requests, the longest as wide as `columns` allow, and below them a legend with the totals. */
 export function usageText({ identifier, days, lastUsedAt }: UsageView, columns: number): string {
   const totals = days.map((day) => USAGE_OUTCOMES.reduce((sum, outcome) => sum + day[outcome], 0));
   const most = Math.max(...totals);
@@ -49,7 +49,7 @@ export function usageText({ identifier, days, lastUsedAt }: UsageView, columns: 
   return sum === 0 ? head : [head, '', ...bars, '', legend(days)].join('\n');
 }
 
-/** The number of cells of a count: at least one if the count is not 0. */
+/** The bar of one day: answered and other requests have at least one cell each, if there were any and there is room. */
 function bar(ok: number, total: number, most: number, width: number): string {
   const cells = Math.max(1, Math.round((total / most) * width));
   const others = total - ok;
@@ -61,6 +61,6 @@ function bar(ok: number, total: number, most: number, width: number): string {
 function legend(days: UsageView['days']): string {
   const sums = USAGE_OUTCOMES.map((outcome) => [outcome, days.reduce((sum, day) => sum + day[outcome], 0)] as const);
   const [ok, ...others] = sums.map(([outcome, sum]) => ({ sum, text: `${sum} ${WORDS[outcome]}` }));
-  const there = others.filter(({ sum }) => sum > 0).map(({ text }) => text);
-  return `${OK_CELL} ${ok?.text}   ${OTHER_CELL} ${there.join(', ') || 'none refused'}`;
+  const present = others.filter(({ sum }) => sum > 0).map(({ text }) => text);
+  return `${OK_CELL} ${ok?.text}   ${OTHER_CELL} ${present.join(', ') || 'none refused'}`;
 }

@@ -3,16 +3,16 @@ import { globalsOf } from '../context.ts';
 import { withContext } from '../database.ts';
 import { targetOf } from '../remote/target.ts';
 import type { KeysContext } from './context.ts';
-import { keysHere } from './local-keys.ts';
-import { keysAt } from './remote/remote-keys.ts';
+import { localKeys } from './local-keys.ts';
+import { remoteKeys } from './remote/remote-keys.ts';
 
-/** Runs a command of keys, on the box or at a server. Throws what `targetOf`, {@link withContext} and the command throw. */
+/** Runs a command on keys, on the box or at a server. Throws what `targetOf`, {@link withContext} and the command throw. */
 export async function withKeys<T>(command: Command, act: (context: KeysContext) => Promise<T> | T): Promise<T> {
   const target = await targetOf(command);
   if (target.kind === 'host') {
-    return act({ ...globalsOf(command), ...keysAt(target.host) });
+    return act({ ...globalsOf(command), ...remoteKeys(target.host) });
   }
   return withContext(command, 'use', async ({ deps, actor, ...globals }) => {
-    return act({ ...globals, ...keysHere(deps, actor) });
+    return act({ ...globals, ...localKeys(deps, actor) });
   });
 }

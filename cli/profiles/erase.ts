@@ -3,8 +3,8 @@ import { eraseProfile } from '../../shared/erasure/erase-profile.ts';
 import { findProfile, readProfile } from '../../shared/profiles/find.ts';
 import { shownProfile } from '../../shared/profiles/profile-version.ts';
 import { withContext, withShownVersion } from '../database.ts';
-import { againWhileChanged } from '../terminal/again.ts';
 import { notice, print, printJson } from '../terminal/output.ts';
+import { retryIfChanged } from '../terminal/retry-if-changed.ts';
 import { confirmOrYes } from '../terminal/values.ts';
 
 /** Adds `profiles erase`, which erases a profile and every trace of it after a confirmation. */
@@ -28,7 +28,7 @@ Examples:
     .action((name: string, _options: unknown, command: Command) =>
       withContext(command, 'use', async ({ deps, actor, yes, json }) => {
         const { id } = findProfile(deps.db, name);
-        const { warning, ...erased } = await againWhileChanged(!yes, async () => {
+        const { warning, ...erased } = await retryIfChanged(!yes, async () => {
           const by = withShownVersion(actor, shownProfile(deps.db, id));
           const { username } = readProfile(deps.db, id);
           await confirmOrYes(yes, `Erase the profile ${username} (id ${id}) for good, and stop its API keys?`);

@@ -171,8 +171,8 @@ function endPeriod(reader: Reader): void {
   endTransaction(reader);
   reader.isBusy = reader.reads > BUSY_READS;
   // If the transaction could not be ended, the timer continues even without reads, so that a later period tries again.
-  const goesOn = reader.reads > 0 || reader.sqlite.inTransaction;
-  reader.timer = goesOn ? setTimeout(endPeriod, VIEW_MS, reader) : null;
+  const continuation = reader.reads > 0 || reader.sqlite.inTransaction;
+  reader.timer = continuation ? setTimeout(endPeriod, VIEW_MS, reader) : null;
   reader.reads = 0;
 }
 

@@ -102,7 +102,7 @@ type Facts = {
    * Null if its act is complete when it returns. Otherwise the act only starts the operation, and what it returns has
    * to be finished; these are the log's words about the key, after its identifier, if that is refused or fails.
    */
-  goesOn: { refused: string; failed: string } | null;
+  continuation: { refused: string; failed: string } | null;
 };
 
 /** Throws `forbidden` if this kind of person can never perform it. */
@@ -161,7 +161,7 @@ export function operation<Shape extends z.ZodRawShape, Output>(
     isDangerous: false,
     isMailed: false,
     isMain: false,
-    goesOn: null,
+    continuation: null,
     usual: () => Object.fromEntries(Object.keys(input.shape).map((name) => [name, null])),
     refuse: () => {},
     alsoConfirmed: () => [],

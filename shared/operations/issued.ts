@@ -20,13 +20,13 @@ export const change = operation({
   ...{ name: 'change', who: ADMINS_DECIDE, from: SECRET_HOLDERS, event: 'changed', version: GRANTED_FACTS },
   input: z.object({ identifier, ...KEY_CHANGE.shape }),
   summary:
-    'Change permissions, rate limits or expiry of an Active or suspended key; the owner is mailed from what to what.',
+    'Change permissions, rate limits or expiry of an Active or suspended key; the owner is mailed the old and new values.',
   doors: {
     command: {
       verb: 'change',
-      help: `What is not given stays as it is, the secret always; where anything is given, nothing is asked. A running server goes
-by the change within 10 ms. A rate limit on a window that the key had before keeps what was spent in it, whatever its
-quota was; a new window begins unused.`,
+      help: `What is not given stays as it is, and so does the secret. If any flag is given, nothing is asked. Running servers apply the
+change within 10 ms. A rate limit on a window that the key had before keeps what was spent in it, even if the quota
+differs; a new window starts unused.`,
       examples: [
         'k7Qm2XaB',
         'k7Qm2XaB --rate-limit 600/1m 50000/1d',
@@ -62,7 +62,7 @@ export const suspend = operation({
   doors: {
     command: {
       verb: 'suspend',
-      help: 'The key keeps its place, its secret, its rate limits and what was spent of them, and expires when it would have.',
+      help: 'The key keeps its slot, its secret, its rate limits with what was spent of them, and its expiry.',
       examples: ['k7Qm2XaB --reason "It asks for every profile in turn; please tell us what for."'],
     },
     page: 'decision',

@@ -26,8 +26,8 @@ export const list = operation({
     command: {
       verb: 'list',
       examples: ['--state pending', '--unused 90d', '--name bot', '--profile Ada --json'],
-      help: `On a terminal 50 keys are shown at a time, with the command for the next. A key that was never used counts from its
-approval. The server writes down what was used every ten seconds.`,
+      help: `On a terminal 50 keys are shown at a time, with the command for the next page. For --unused, a key that was never used
+counts from its approval. The server records uses every ten seconds.`,
     },
     page: 'own',
     json: {
@@ -98,8 +98,8 @@ export const usage = operation({
     command: {
       verb: 'usage',
       examples: ['k7Qm2XaB', 'k7Qm2XaB --days 7 --json'],
-      help: `Days are in UTC. Every request with the key counts, refused ones too. The server writes down what was used every ten
-seconds, and keeps it for ${USAGE_DAYS} days.`,
+      help: `Days are in UTC. Every request with the key counts, including refused ones. The server records uses every ten seconds,
+and keeps the records for ${USAGE_DAYS} days.`,
     },
     page: 'own',
     json: {

@@ -20,13 +20,13 @@ export const request = operation({
     successorOf: FIELDS.successorOf,
     formId: FIELDS.formId,
   }),
-  summary: 'Ask for an API key for a profile; an admin decides.',
+  summary: 'Request an API key for a profile; an admin decides.',
   doors: {
     command: {
       verb: 'request',
-      help: `Asks for what is missing on a terminal, long texts in EDITOR where that is set, and shows the whole before it is sent.
-Prints the identifier and "pending". What is not given for a successor is taken from the key that it is to replace; both
-work until an admin, or the expiry, ends the old one. At a server where you are logged in the profile is your own.`,
+      help: `On a terminal the command asks for what is missing (long texts in EDITOR, if that is set), and shows the whole request
+before it is sent. Prints the identifier and "pending". A successor takes what is not given from the key that it is to
+replace; both work until an admin ends the old one, or it expires. At a server the profile is your own.`,
       examples: [
         '',
         '--successor-of k7Qm2XaB',
@@ -57,7 +57,7 @@ work until an admin, or the expiry, ends the old one. At a server where you are 
 export const edit = operation({
   ...{ name: 'edit', who: { ...OWNERS_DO, owner: 'own, unless banned' }, event: 'edited', version: KEY_FACTS },
   input: z.object({ identifier, name }),
-  summary: 'Rename a key; "keys change" is for what it may do.',
+  summary: 'Rename a key; "keys change" changes what it may do.',
   doors: {
     command: { verb: 'edit', examples: ['k7Qm2XaB --name "Badge bot 2"'] },
     page: null,
@@ -83,7 +83,7 @@ export const edit = operation({
 export const withdraw = operation({
   ...{ name: 'withdraw', who: OWNERS_DO, ...MOVES.withdraw, version: KEY_FACTS },
   input: z.object({ identifier }),
-  summary: 'Take back a pending request.',
+  summary: 'Withdraw a pending request.',
   doors: {
     command: { verb: 'withdraw', examples: ['k7Qm2XaB'] },
     page: null,

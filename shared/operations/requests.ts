@@ -21,14 +21,14 @@ const { identifier } = FIELDS;
 export const approve = operation({
   ...{ name: 'approve', who: ADMINS_DECIDE, ...MOVES.approve, version: KEY_FACTS },
   input: z.object({ identifier, ...GRANT.shape }),
-  summary: 'Approve a pending request: the secret is made and mailed to the owner, once.',
+  summary: 'Approve a pending request: its secret is created and mailed to the owner, once.',
   doors: {
     command: {
       verb: 'approve',
-      help: `Where mail can't be sent, that is said before the first question. Without an identifier every pending request is
-shown in turn, the oldest first: approve, reject with a reason, skip, or stop there.
-Off a terminal, or with --yes, an identifier is needed, and what is absent takes its default: the permissions that were
-requested; DEFAULT_RATE_LIMITS, for a successor those of the old key; no expiry; the old key ends as before.`,
+      help: `If no mail can be sent, the command says so before the first question. Without an identifier it goes through the pending
+requests, oldest first: approve, reject with a reason, skip, or stop.
+Without a terminal, or with --yes, the identifier is required, and omitted flags have defaults: the requested permissions;
+DEFAULT_RATE_LIMITS, or the old key's for a successor; no expiry; the old key ends when it would have.`,
       examples: [
         '',
         'k7Qm2XaB',
@@ -47,7 +47,7 @@ requested; DEFAULT_RATE_LIMITS, for a successor those of the old key; no expiry;
       state === 'Active' ? `Interrupted; key ${key} is Active, and the mail with its secret is out.` : null,
   },
   ...{ isMailed: true, isMain: true },
-  goesOn: {
+  continuation: {
     refused: 'was approved, but did not become Active; its page says why.',
     failed: 'could not be approved to the end.',
   },

@@ -160,7 +160,9 @@ describe('every operation, every kind of person, every key', () => {
 });
 
 describe('mails without a secret', () => {
-  const told = ALL_OPERATIONS.filter(({ isMailed, goesOn }) => isMailed && goesOn === null).map(({ name }) => name);
+  const told = ALL_OPERATIONS.filter(({ isMailed, continuation }) => isMailed && continuation === null).map(
+    ({ name }) => name,
+  );
   for (const name of told as Name[]) {
     test(`${name} stores them, says which, and leaves it to whoever asked to send them`, async () => {
       const { deps, inputFor } = await world();

@@ -6,31 +6,31 @@ import { OPERATIONS } from '../../../shared/operations.ts';
 import { hasBrowser, openBrowser } from '../../remote/browser.ts';
 import { canAsk, notice } from '../../terminal/output.ts';
 import { waitWhile } from '../../terminal/waiting.ts';
-import type { KeysThere } from '../context.ts';
+import type { RemoteKeys } from '../context.ts';
 import { printKey } from '../perform.ts';
 import { keyPage, queuePage } from './decision-address.ts';
-import { endOf, hasAll, type Shown, type Wanted } from './decision-outcome.ts';
+import { type Decision, endOf, hasAll, type ShownKey } from './decision-outcome.ts';
 
-// An admin's token only reads. What an admin wants to decide is a link to the key's page, which fills in the form there; this
-// command watches the key until somebody has decided. Nothing is stored for it at the server.
+// An admin's token can only read. The command makes a link to the key's page that fills in the form there, and polls the key
+// until somebody has decided. The server stores nothing for it.
 
-/** How long a decision is waited for. */
+/** How long the command waits for the decision. */
 const PATIENCE_MS = 600_000;
 
-/** The key is asked for after pauses that double from the first to the longest. */
+/** The key is polled after pauses that double from the first to the longest. */
 const PAUSE_MS = { first: 250, longest: 2_000 };
 
 /**
- * Has an admin decide on a page of the server: prints its address, opens it in the browser of this machine where there is
- * one, waits until the key was decided on, and prints it as on the box. Without a terminal it waits only where `isWaiting`.
- * Throws `usage`, `refused` and `not_found` before that for what can't be decided so, `refused`
- * where the key became something else or its mail was refused for good, `try_later` where nothing was decided within ten
- * minutes or the mail may be tried again, `cancelled` after Ctrl-C, and what `askHost` throws.
+ * Has an admin decide on a page of the server: prints its address, opens it in a browser of this machine if there is one,
+ * waits until the key was decided on, and prints it as on the box. Without a terminal it waits only if `isWaiting`. Throws
+ * `usage`, `refused` and `not_found` for what can't be decided that way; `refused` if something else was decided or the mail
+ * was refused for good; `try_later` if nothing was decided within ten minutes or the mail can be tried again; `cancelled`
+ * after Ctrl-C; and what `askHost` throws.
  */
-export async function decideOnPage(context: KeysThere, wanted: Wanted, isWaiting: boolean): Promise<void> {
-  const { operation, identifier, given } = wanted;
+export async function decideOnPage(context: RemoteKeys, decision: Decision, isWaiting: boolean): Promise<void> {
+  const { operation, identifier, given } = decision;
   if (flaggedInputs(operation, 'admin').some(([input, schema]) => input in given && factsOf(schema).kind === 'lines')) {
-    throw new AppError('usage', 'At a server a reason is typed on the page of the key; leave --reason out.');
+    throw new AppError('usage', "At a server the reason is typed on the key's page; leave --reason out.");
   }
   const before = await show(context, identifier);
   await context.prepare(operation, before.key, given);
@@ -38,16 +38,16 @@ export async function decideOnPage(context: KeysThere, wanted: Wanted, isWaiting
     notice(`Warning: ${ALREADY_SO}`);
     return printKey(context, identifier);
   }
-  const address = keyPage(context.server, wanted);
-  const line = `To ${operation.name} key ${identifier}, open this page and confirm it there by your passkey: ${address}`;
+  const address = keyPage(context.server, decision);
+  const line = `To ${operation.name} key ${identifier}, open this page and confirm with your passkey: ${address}`;
   if (!canAsk() && !isWaiting) throw new AppError('try_later', line);
   await waitWhile(
     context.clock,
     () => {
       notice(line);
-      // Where it can't be opened, the address is there to be copied.
+      // If that fails, the person can still copy the address.
       if (hasBrowser()) void openBrowser(address);
-      return watchKey(context, wanted, before, PATIENCE_MS);
+      return watchKey(context, decision, before, PATIENCE_MS);
     },
     async () => interruptedText(before, await show(context, identifier)),
     'decision',
@@ -55,34 +55,39 @@ export async function decideOnPage(context: KeysThere, wanted: Wanted, isWaiting
   await printKey(context, identifier);
 }
 
-/** Says where the requests are that wait; thrown where no key is named. */
-export function queueElsewhere({ server }: KeysThere): AppError {
-  const sentence = `At a server the requests are decided on in the browser: ${queuePage(server)} has all that wait. Or name one key here.`;
+/** The error if no key is named: it links to the page with the waiting requests. */
+export function queueIsOnPage({ server }: RemoteKeys): AppError {
+  const sentence = `At a server you decide on requests in the browser: ${queuePage(server)} lists those that are waiting. Or name one key here.`;
   return new AppError('usage', sentence);
 }
 
-async function show({ perform }: KeysThere, identifier: string): Promise<Shown> {
+async function show({ perform }: RemoteKeys, identifier: string): Promise<ShownKey> {
   return perform(OPERATIONS.show, { identifier });
 }
 
 /**
- * Asks for the key until it has become what was wanted. A server that can't be reached meanwhile is asked again. Throws the
- * error of {@link endOf}, `try_later` after `patienceMs`, and what `askHost` throws.
+ * Polls the key until it was changed as decided. If the server can't be reached, it keeps polling. Throws the error of
+ * {@link endOf}, `try_later` after `patienceMs`, and what `askHost` throws.
  */
-export async function watchKey(context: KeysThere, wanted: Wanted, before: Shown, patienceMs: number): Promise<void> {
+export async function watchKey(
+  context: RemoteKeys,
+  decision: Decision,
+  before: ShownKey,
+  patienceMs: number,
+): Promise<void> {
   const { clock } = context;
-  const overMs = clock.monotonicMs() + patienceMs;
+  const deadlineMs = clock.monotonicMs() + patienceMs;
   for (let pauseMs = PAUSE_MS.first; ; pauseMs = Math.min(2 * pauseMs, PAUSE_MS.longest)) {
-    const now = await showOrFault(context, wanted.identifier);
-    const end = now instanceof AppError ? null : endOf(wanted, before, now);
-    if (end === 'as wanted') return;
+    const now = await showOrFault(context, decision.identifier);
+    const end = now instanceof AppError ? null : endOf(decision, before, now);
+    if (end === 'as decided') return;
     if (end !== null) throw end;
-    if (clock.monotonicMs() >= overMs) throw now instanceof AppError ? now : undecided(now, patienceMs);
+    if (clock.monotonicMs() >= deadlineMs) throw now instanceof AppError ? now : undecided(now, patienceMs);
     await Bun.sleep(pauseMs);
   }
 }
 
-async function showOrFault(context: KeysThere, identifier: string): Promise<Shown | AppError> {
+async function showOrFault(context: RemoteKeys, identifier: string): Promise<ShownKey | AppError> {
   try {
     return await show(context, identifier);
   } catch (error) {
@@ -91,20 +96,20 @@ async function showOrFault(context: KeysThere, identifier: string): Promise<Show
   }
 }
 
-function undecided({ key: { identifier, state, attempt } }: Shown, patienceMs: number): AppError {
+function undecided({ key: { identifier, state, attempt } }: ShownKey, patienceMs: number): AppError {
   const sentence =
     attempt?.result === 'open'
-      ? `The server is still mailing the secret of key ${identifier}; "profilectl keys show ${identifier}" says how that ends.`
-      : `Nobody has decided within ${patienceMs / 60_000} minutes; key ${identifier} is ${state} as before.`;
+      ? `The server is still mailing the secret of key ${identifier}; "profilectl keys show ${identifier}" shows the result.`
+      : `Nobody decided within ${patienceMs / 60_000} minutes; key ${identifier} is still ${state}.`;
   return new AppError('try_later', sentence);
 }
 
 /** The state of a key after Ctrl-C. */
-function interruptedText(before: Shown, { key }: Shown): string {
+function interruptedText(before: ShownKey, { key }: ShownKey): string {
   const { identifier, state, attempt } = key;
   if (attempt?.result === 'open') {
-    return `Interrupted; the server is still mailing the secret of key ${identifier}. "profilectl keys show ${identifier}" says how that ends.`;
+    return `Interrupted; the server is still mailing the secret of key ${identifier}. "profilectl keys show ${identifier}" shows the result.`;
   }
-  if (!Bun.deepEquals(before.key, key)) return `Interrupted; key ${identifier} was decided on, and is ${state} now.`;
-  return `Interrupted; key ${identifier} is ${state} as before. What is confirmed on the page from now on counts all the same.`;
+  if (!Bun.deepEquals(before.key, key)) return `Interrupted; key ${identifier} was decided on, and is now ${state}.`;
+  return `Interrupted; key ${identifier} is still ${state}. You can still confirm on the page.`;
 }

@@ -2,18 +2,18 @@ import type { z } from 'zod';
 import { factsOf, formNameOf } from '../../../shared/keys/fields/input-facts.ts';
 import { typedText } from '../../../shared/keys/fields/input-text.ts';
 import { flaggedInputs } from '../../../shared/operations/entry.ts';
-import type { Wanted } from './decision-outcome.ts';
+import type { Decision } from './decision-outcome.ts';
 
-// Addresses of the pages on which admins decide, made of the server's address that the person has named, and of nothing that a
-// server says.
+// Addresses of the pages on which admins decide. They are built from the address that the person has given, never from
+// anything that a server sends.
 
-/** The page of the requests that wait. */
+/** The page with the waiting requests. */
 export function queuePage(server: string): string {
   return `${server}/developers/admin`;
 }
 
-/** The page of a key, with the form of the operation filled in as given. */
-export function keyPage(server: string, { operation, identifier, given }: Wanted): string {
+/** The page of a key, with the form of the operation filled in. */
+export function keyPage(server: string, { operation, identifier, given }: Decision): string {
   const fields = flaggedInputs(operation, 'admin').filter(([input]) => given[input] !== undefined);
   const values = fields.map(([input, schema]) => [formNameOf(input, schema), linkText(schema, given[input])] as const);
   const pairs = [['operation', operation.name] as const, ...values].map(

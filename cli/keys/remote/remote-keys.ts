@@ -13,12 +13,12 @@ import type { JsonDoor, Operation } from '../../../shared/operations/entry.ts';
 import type { ListOutput } from '../../../shared/usage/key-list.ts';
 import type { Globals } from '../../context.ts';
 import { type AskedHost, askHost, askPages, type HostAnswer, type Question } from '../../remote/client.ts';
-import type { KeysThere } from '../context.ts';
+import type { RemoteKeys } from '../context.ts';
 
-// The operations on keys, asked of a server elsewhere as requests under /manage/v1/keys: each as its entry of the table says.
+// Performs operations on keys at a server, by the requests under /manage/v1/keys that their entries in the table describe.
 
-/** What the commands of keys need, at a server elsewhere, which knows by the token who asks. */
-export function keysAt(host: AskedHost): Omit<KeysThere, keyof Globals> {
+/** Makes the context of commands on keys at a server, which knows the person by their token. */
+export function remoteKeys(host: AskedHost): Omit<RemoteKeys, keyof Globals> {
   const perform = performAt(host);
   let asked: Promise<HostAnswer<z.infer<typeof Me>>> | null = null;
   const me = async () => {
@@ -30,7 +30,7 @@ export function keysAt(host: AskedHost): Omit<KeysThere, keyof Globals> {
     server: host.url,
     approvalLeaseMs: APPROVAL_LEASE_MS,
     perform,
-    performAsNow: () => perform,
+    performUnlessChanged: () => perform,
     prepare: async ({ from, event, input, refuse }, key, given) => {
       refuseState(key, from, event);
       refuse(key, given, { approvalLeaseMs: APPROVAL_LEASE_MS, nowMs: systemClock.nowMs() });
@@ -45,7 +45,7 @@ export function keysAt(host: AskedHost): Omit<KeysThere, keyof Globals> {
   };
 }
 
-function performAt(host: AskedHost): KeysThere['perform'] {
+function performAt(host: AskedHost): RemoteKeys['perform'] {
   return async <Input extends object, Output>(operation: Operation<Input, Output>, input: Input): Promise<Output> => {
     const { json } = operation.doors;
     if (json === null) throw new Error(`A server is not asked for the operation ${operation.name}.`);
@@ -57,8 +57,8 @@ function performAt(host: AskedHost): KeysThere['perform'] {
 type Request = Omit<Question<unknown>, 'answer'>;
 
 /**
- * The request for an operation with these inputs. Throws `not_found` for what is no identifier, such as `..`, which would lead
- * to another path.
+ * The request for an operation with these inputs. Throws `not_found` for a malformed identifier: one such as `..` would change
+ * the path.
  */
 function questionOf({ shape }: z.ZodObject, door: JsonDoor, input: ReadonlyMap<string, unknown>): Request {
   const identifier = input.get('identifier');
@@ -77,15 +77,15 @@ function questionOf({ shape }: z.ZodObject, door: JsonDoor, input: ReadonlyMap<s
   };
 }
 
-const changed = async (host: AskedHost, request: Request): Promise<Outcome> => {
+const changeKey = async (host: AskedHost, request: Request): Promise<Outcome> => {
   const { body } = await askHost(host, { ...request, answer: Key });
   return { identifier: body.identifier, noticeIds: [], warning: null };
 };
 
-/** What an operation gives, by the kind of its answer. */
+/** Sends the request of an operation and returns its output, by the kind of its answer. */
 const ANSWERS: Readonly<Record<JsonDoor['answers'], (host: AskedHost, request: Request) => Promise<unknown>>> = {
-  key: changed,
-  'new key': changed,
+  key: changeKey,
+  'new key': changeKey,
   'key with history': async (host, request) => {
     const { history, ...key } = (await askHost(host, { ...request, answer: KeyWithHistory })).body;
     return { key, history };
@@ -95,8 +95,8 @@ const ANSWERS: Readonly<Record<JsonDoor['answers'], (host: AskedHost, request: R
 };
 
 /**
- * As many keys as are asked for, or all that match, page by page, each once. A key that is decided between two pages is in
- * both, first with the pending ones; it is listed as it was seen last.
+ * Lists as many keys as are asked for, or all that match, page by page, each once. A key that is decided on between two
+ * pages is in both, first among the pending ones; its later version is listed.
  */
 async function listAt(host: AskedHost, request: Request): Promise<ListOutput> {
   if (request.query?.limit !== undefined) {

@@ -18,9 +18,9 @@ export type AuthorisedDecision = { person: Person; decision: KeyDecision };
 
 /** Throws what would refuse a decision just now, before anybody is asked for a passkey. */
 export async function refuseImpossible({ access, isStopping }: Pages, decision: KeyDecision): Promise<void> {
-  const { check, goesOn, texts } = operationOf(decision);
+  const { check, continuation, texts } = operationOf(decision);
   await check(access, decision);
-  if (goesOn !== null && isStopping) {
+  if (continuation !== null && isStopping) {
     throw new AppError('try_later', `The server is being stopped; ${texts?.button.toLowerCase()} once it is back.`);
   }
 }
@@ -36,8 +36,8 @@ export async function carryOut(
 ): Promise<(signal: AbortSignal) => Promise<void>> {
   const operation = operationOf(decision);
   const output = await performHere({ access, person }, operation, decision);
-  if (!isUnfinished(output) || operation.goesOn === null) return async () => {};
-  const { refused, failed } = operation.goesOn;
+  if (!isUnfinished(output) || operation.continuation === null) return async () => {};
+  const { refused, failed } = operation.continuation;
   const key = `Key ${decision.identifier}`;
   return async (signal) => {
     try {

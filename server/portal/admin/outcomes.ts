@@ -93,7 +93,7 @@ async function faultNow({ access }: Visit, decision: Decision): Promise<string |
 /** How many are done, and how many of the others are refused or were not begun: "8 of 12 mailed, 1 refused". */
 function sumOf({ operation }: Decision, lines: readonly Line[]): string {
   const count = (kind: Line['kind']) => lines.filter((line) => line.kind === kind).length;
-  const isMailed = operationOf({ operation }).goesOn !== null;
+  const isMailed = operationOf({ operation }).continuation !== null;
   const [done, word] = isMailed ? [count('Active'), 'mailed'] : [count('rejected'), 'rejected'];
   const others = (['refused', 'not begun'] as const).flatMap((kind) =>
     count(kind) === 0 ? [] : [`${count(kind)} ${kind}`],

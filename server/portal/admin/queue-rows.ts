@@ -37,10 +37,10 @@ ${fault === null ? '' : html`<p class="fault">${fault}</p>`}
  * What leads to one decision on a request; nothing where that is not possible just now. A secret that might go to somebody
  * else than the owner who asked is decided on where all is shown that there is to know of it.
  */
-function buttonOf({ name, texts, goesOn }: AnyOperation, queued: Queued, linkTo: Rows['linkTo']): Html {
+function buttonOf({ name, texts, continuation }: AnyOperation, queued: Queued, linkTo: Rows['linkTo']): Html {
   const { identifier, name: ofKey } = queued.key;
   const text = html`${texts?.button ?? name}…<span class="unseen"> ${ofKey}</span>`;
-  if (goesOn === null || choiceFault(queued) === null)
+  if (continuation === null || choiceFault(queued) === null)
     return html`<button class="second" name="${name}" value="${identifier}">${text}</button>`;
   return queued.cantApprove === null ? html`<a class="button second" href="${linkTo(identifier)}">${text}</a>` : html``;
 }

@@ -161,7 +161,7 @@ export const FIELDS = {
     `Unused keys can be listed for at most ${USAGE_DAYS}d, since usage is not kept for longer.`,
   ).register(INPUT_FACTS, {
     ...{ label: 'time unused', title: 'Unused', kind: 'span', formName: 'unused' },
-    flag: ['--unused <span>', 'only Active keys that were not used for so long, such as 90d'],
+    flag: ['--unused <span>', 'only Active keys that were not used for this long, such as 90d'],
   }),
   limit: whole(
     'length of the list',
@@ -174,7 +174,7 @@ export const FIELDS = {
     kind: 'number',
     flag: [
       '--limit <number>',
-      `so many keys at most, 1 to ${MAX_PAGE_LENGTH}; default: 50 on a terminal and with --after, otherwise all`,
+      `at most this many keys, 1 to ${MAX_PAGE_LENGTH}; default: 50 on a terminal and with --after, otherwise all`,
     ],
   }),
   after: z
@@ -195,7 +195,7 @@ export const FIELDS = {
     label: 'number of days',
     title: 'Days',
     kind: 'number',
-    flag: ['--days <number>', `so many days up to today, 1 to ${USAGE_DAYS}; default: 30`],
+    flag: ['--days <number>', `this many days up to today, 1 to ${USAGE_DAYS}; default: 30`],
   }),
 } as const;
 

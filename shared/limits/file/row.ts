@@ -101,8 +101,8 @@ export function readRow(row: LogRow, accounts: Map<string, SavedAccount>, only?:
     for (const saved of rings) {
       const at = restored.findIndex(({ windowMs }) => windowMs === saved.windowSeconds * 1000);
       const former = restored[at];
-      const goesOn = former !== undefined && former.capacity === saved.capacity && former.head <= saved.head;
-      const ring = goesOn ? former : createRing({ quota: saved.capacity, windowSeconds: saved.windowSeconds });
+      const continuation = former !== undefined && former.capacity === saved.capacity && former.head <= saved.head;
+      const ring = continuation ? former : createRing({ quota: saved.capacity, windowSeconds: saved.windowSeconds });
       addStamps(ring, saved);
       if (at === -1) restored.push(ring);
       else restored[at] = ring;

@@ -194,7 +194,7 @@ describe('in the shells themselves', () => {
       );
       return (await new Response(child.stdout).text()).trim().split('\n');
     };
-    expect(await at('profilectl keys wi')).toEqual(['withdraw\tTake back a pending request.']);
+    expect(await at('profilectl keys wi')).toEqual(['withdraw\tWithdraw a pending request.']);
     expect((await at('profilectl keys approve '))[0]).toStartWith(`${pending}\tpending, ada: Evil bot`);
     expect(await at('profilectl keys approve --perm')).toEqual([expect.stringMatching(/^--permission\t/)]);
     expect(await at('profilectl db restore prof')).toContain('profiles.db');

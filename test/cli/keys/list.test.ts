@@ -61,7 +61,7 @@ test('a terminal shows 50 at a time, with the command for the next', async () =>
   ]);
   await terminal.see('No keys.');
   const first = openTerminal(['keys', 'list', '--state', 'pending', '--db', variables.DATABASE_PATH]);
-  await first.see(`The next: profilectl keys list --state pending --after ${all[49]} --db ${variables.DATABASE_PATH}`);
+  await first.see(`Next page: profilectl keys list --state pending --after ${all[49]} --db ${variables.DATABASE_PATH}`);
   expect(await first.exited).toBe(0);
   expect(all.filter((identifier) => first.screen().includes(`\n${identifier} `))).toEqual(all.slice(0, 50));
   const words = ['keys', 'list', '--state', 'pending', '--after', all[49] as string];

@@ -100,7 +100,7 @@ describe('keys approve without an identifier', () => {
     await terminal.answer('What now?', KEY.enter);
     await terminal.answer(/Approve key \w{8}\?/, `n${KEY.enter}`);
     await terminal.answer('❯ Approve', `${KEY.down}${KEY.enter}`);
-    await terminal.answer('Enter alone goes back', KEY.enter);
+    await terminal.answer('press Enter to go back', KEY.enter);
     await terminal.answer('❯ Approve', `${KEY.down}${KEY.down}${KEY.down}${KEY.enter}`);
     await terminal.see('0 of 3 requests decided.');
     expect(await terminal.exited).toBe(0);
@@ -114,7 +114,7 @@ describe('keys approve without an identifier', () => {
     await terminal.see('Request 2 of 3');
     await terminal.answer('What now?', KEY.ctrlC);
     expect(await terminal.exited).toBe(130);
-    expect(terminal.screen()).toContain('what was decided before stays decided');
+    expect(terminal.screen()).toContain('earlier decisions stay');
     expect([w.first, w.second].map(stateOf)).toEqual(['Active', 'pending']);
   });
 

@@ -97,7 +97,7 @@ describe('Ctrl-C while a mail is on its way says what state the key is in: 130',
     const { smtp, letGo, arrived, variables } = await slowServer();
     const identifier = await request(deps, { profile });
     const said = await interrupt(variables, arrived, ['keys', 'approve', identifier, '--yes']);
-    expect(said).toContain(`key ${identifier} is pending still. If the mail arrives, the secret in it will never work`);
+    expect(said).toContain(`key ${identifier} is still pending. If the mail arrives, the secret in it will never work`);
     expect(said).toMatch(/approve again after 20\d\d-[0-9T:.-]+Z/);
     letGo();
     expect(showKey(deps, identifier)).toMatchObject({ state: 'pending', attempt: { result: 'open' } });
@@ -144,7 +144,7 @@ describe('Ctrl-C while a mail is on its way says what state the key is in: 130',
     child.kill('SIGINT');
     expect(await child.exited).toBe(130);
     const { error } = JSON.parse(await child.stderr.text());
-    expect(error).toContain('is pending still');
+    expect(error).toContain('is still pending');
     expect(await child.stdout.text()).toBe('');
     letGo();
   });
@@ -171,9 +171,7 @@ test('Ctrl-C in the walk through the queue says that too, and that earlier decis
   terminal.type(KEY.ctrlC);
   expect(await terminal.exited).toBe(130);
   const said = terminal.screen().replace(/\s+/g, ' ');
-  expect(said).toContain(
-    `key ${second} is rejected. Whether the mail went out is not known. What was decided before stays`,
-  );
+  expect(said).toContain(`key ${second} is rejected. Whether the mail went out is not known. Earlier decisions stay`);
   expect(showKey(deps, second).state).toBe('rejected');
   letGo();
   await smtp.stop();

@@ -1,4 +1,4 @@
-import { keysHere } from '../../../cli/keys/local-keys.ts';
+import { localKeys } from '../../../cli/keys/local-keys.ts';
 import { withTables } from '../../../shared/db/tables.ts';
 import { openDatabase } from '../../../shared/db-files/open.ts';
 import { createDeps } from '../../../shared/deps.ts';
@@ -19,14 +19,14 @@ const DATABASE_PATH = process.argv[2] ?? '';
 const config = testConfig({ DATABASE_PATH, MAIL_URL: `file:${DATABASE_PATH}.mail` });
 const deps = createDeps(withTables(openDatabase(DATABASE_PATH, 'use')), config);
 const operator = { kind: 'operator', name: 'ada' } as const;
-const keys = keysHere(deps, operator);
+const keys = localKeys(deps, operator);
 
 /** What is shown before the yes, and what is done after it. */
 type Asked = { shown: string; act: () => unknown };
 
 const COMMANDS: Record<string, (about: string) => Promise<Asked>> = {
   approve: async (identifier) => {
-    const perform = keys.performAsNow({ identifier });
+    const perform = keys.performUnlessChanged({ identifier });
     const { key } = await perform(OPERATIONS.show, { identifier });
     const { alsoConfirmed } = await keys.prepare(OPERATIONS.approve, key, {});
     const shown = alsoConfirmed.map(([, value]) => value).join();
@@ -34,7 +34,7 @@ const COMMANDS: Record<string, (about: string) => Promise<Asked>> = {
   },
   // Another expiry, and Enter for the rest.
   change: async (identifier) => {
-    const perform = keys.performAsNow({ identifier });
+    const perform = keys.performUnlessChanged({ identifier });
     const { key } = await perform(OPERATIONS.show, { identifier });
     const { rateLimits } = key;
     const change = differingFrom(key, { expiresAtMs: Date.parse('2126-01-31') });
@@ -42,7 +42,7 @@ const COMMANDS: Record<string, (about: string) => Promise<Asked>> = {
   },
   request: async (profile) => {
     const found = keys.findProfile({ profile });
-    const perform = keys.performAsNow(found);
+    const perform = keys.performUnlessChanged(found);
     const permissions = ['api.lookup' as const];
     const input = { ...found, name: 'Bot', description: DESCRIPTION, permissions };
     return { shown: `${found.profileId}`, act: () => perform(OPERATIONS.request, input) };
@@ -53,17 +53,17 @@ const COMMANDS: Record<string, (about: string) => Promise<Asked>> = {
     return { shown: `${id}`, act: () => eraseProfile(deps, id, { ...operator, shown }) };
   },
   withdraw: async (identifier) => {
-    const perform = keys.performAsNow({ identifier });
+    const perform = keys.performUnlessChanged({ identifier });
     return { shown: identifier, act: () => perform(OPERATIONS.withdraw, { identifier }) };
   },
   suspend: async (identifier) => {
-    const perform = keys.performAsNow({ identifier });
+    const perform = keys.performUnlessChanged({ identifier });
     return { shown: identifier, act: () => perform(OPERATIONS.suspend, { identifier, reason: 'Too fast.' }) };
   },
   // With --yes, where the state is the one that is read at the start.
   'suspend-now': async (identifier) => ({
     shown: identifier,
-    act: () => keys.performAsNow({ identifier })(OPERATIONS.suspend, { identifier, reason: 'Too fast.' }),
+    act: () => keys.performUnlessChanged({ identifier })(OPERATIONS.suspend, { identifier, reason: 'Too fast.' }),
   }),
   ban: async (name) => ({ shown: name, act: () => changeByHand(deps, name, () => ({ banned: true })) }),
   address: async (about) => {

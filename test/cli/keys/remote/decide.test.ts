@@ -1,8 +1,8 @@
 import { afterAll, describe, expect, test } from 'bun:test';
 import type { globalsOf } from '../../../../cli/context.ts';
 import { watchKey } from '../../../../cli/keys/remote/decide.ts';
-import type { Shown, Wanted } from '../../../../cli/keys/remote/decision-outcome.ts';
-import { keysAt } from '../../../../cli/keys/remote/remote-keys.ts';
+import type { Decision, ShownKey } from '../../../../cli/keys/remote/decision-outcome.ts';
+import { remoteKeys } from '../../../../cli/keys/remote/remote-keys.ts';
 import { exitCodeOf } from '../../../../shared/errors.ts';
 import { showKey } from '../../../../shared/keys/view.ts';
 import { OPERATIONS } from '../../../../shared/operations.ts';
@@ -53,7 +53,7 @@ test(
     expect(await at(all)).toEqual({
       code: 75,
       stdout: '',
-      stderr: `To approve key ${identifier}, open this page and confirm it there by your passkey: ${link}\n`,
+      stderr: `To approve key ${identifier}, open this page and confirm with your passkey: ${link}\n`,
     });
     expect(traces()).toBe(before);
     const done = await at([...all, '--wait', '--json'], confirming(world, grace));
@@ -97,7 +97,7 @@ test(
   'what became of the key instead is told, with exit code 1',
   async () => {
     const identifier = await request(access, { profile: 'ada' });
-    const says = `"profilectl keys show ${identifier}" says`;
+    const shows = `"profilectl keys show ${identifier}" shows`;
     const otherLimits = await at(['keys', 'approve', identifier, '--rate-limit', '7/1m', '--wait'], () =>
       decideAs(world, grace, identifier, [
         ['operation', 'approve'],
@@ -107,17 +107,17 @@ test(
     );
     expect(otherLimits).toMatchObject({ code: 1, stdout: '' });
     expect(otherLimits.stderr).toEndWith(
-      `\nKey ${identifier} is Active, but not with what was asked for here: ${says} with what.\n`,
+      `\nKey ${identifier} is Active, but not with the values given here: ${shows} what it has.\n`,
     );
     const revoked = await at(['keys', 'change', identifier, '--rate-limit', '9/1m', '--wait'], () => end(identifier));
     expect(revoked).toMatchObject({ code: 1, stdout: '' });
-    expect(revoked.stderr).toEndWith(`\nKey ${identifier} was decided otherwise and is revoked: ${says} how.\n`);
+    expect(revoked.stderr).toEndWith(`\nKey ${identifier} is revoked: something else was decided; ${shows} what.\n`);
     const other = await request(access, { profile: 'ada' });
     const withdrawn = await at(['keys', 'reject', other, '--wait'], () =>
       profilectlAt(server, ownerToken, ['keys', 'withdraw', other]),
     );
     expect(withdrawn).toMatchObject({ code: 1, stdout: '' });
-    expect(withdrawn.stderr).toContain('was decided otherwise and is withdrawn');
+    expect(withdrawn.stderr).toContain('is withdrawn: something else was decided');
   },
   LIMIT_MS,
 );
@@ -130,8 +130,8 @@ test(
       await issue(access, { profile: 'ada' }),
     ];
     const wrong: [words: string[], code: number, sentence: string][] = [
-      [['reject', pending, '--reason', 'No.'], 2, 'a reason is typed on the page of the key'],
-      [['revoke', active, '--reason', 'No.', '--wait'], 2, 'a reason is typed on the page of the key'],
+      [['reject', pending, '--reason', 'No.'], 2, 'the reason is typed on the key'],
+      [['revoke', active, '--reason', 'No.', '--wait'], 2, 'the reason is typed on the key'],
       [['approve', 'aaaaaaaa', '--wait'], 1, 'There is no key with this identifier.'],
       [['approve', '..', '--wait'], 1, 'There is no key with this identifier.'],
       [['approve', active], 1, 'only pending keys can be approved'],
@@ -198,12 +198,12 @@ test(
 );
 
 describe('the wait for a decision', () => {
-  const wanted: Wanted = { operation: OPERATIONS.approve, identifier: KEY.identifier, given: {} };
-  const before: Shown = { key: KEY, history: [] };
+  const decision: Decision = { operation: OPERATIONS.approve, identifier: KEY.identifier, given: {} };
+  const before: ShownKey = { key: KEY, history: [] };
   const globals = {} as ReturnType<typeof globalsOf>;
 
   const watchAt = (answer: () => Response, patienceMs: number) =>
-    watchKey({ ...globals, ...keysAt(serverOf(answer)) }, wanted, before, patienceMs);
+    watchKey({ ...globals, ...remoteKeys(serverOf(answer)) }, decision, before, patienceMs);
 
   test('ends after its time with exit code 75, and says that nothing was decided', async () => {
     let asked = 0;
@@ -215,7 +215,7 @@ describe('the wait for a decision', () => {
     );
     expect([exitCodeOf(code), message]).toEqual([
       75,
-      'Nobody has decided within 0.01 minutes; key k7Qm2XaB is pending as before.',
+      'Nobody decided within 0.01 minutes; key k7Qm2XaB is still pending.',
     ]);
     expect(asked).toBe(3);
   });

@@ -1,5 +1,5 @@
 import { afterAll, expect, test } from 'bun:test';
-import { keysAt } from '../../../../cli/keys/remote/remote-keys.ts';
+import { remoteKeys } from '../../../../cli/keys/remote/remote-keys.ts';
 import { keyNamesAt } from '../../../../cli/remote/key-names.ts';
 import { OPERATIONS } from '../../../../shared/operations.ts';
 import { KEY_ANSWER } from '../../../support/network/answers.ts';
@@ -15,7 +15,7 @@ function serverOf(answer: (request: Request) => Response) {
 
 test('what is no key is not taken for one', async () => {
   for (const body of [{}, { ...KEY_ANSWER, permissions: 'all' }, { keys: [{}] }, { keys: 7 }]) {
-    const { perform } = keysAt(serverOf(() => Response.json(body)));
+    const { perform } = remoteKeys(serverOf(() => Response.json(body)));
     const asked = [perform(OPERATIONS.show, { identifier: KEY_ANSWER.identifier }), perform(OPERATIONS.list, {})];
     for (const one of asked) expect((await refusal(one)).message).toContain('not from Profile Lookup');
   }
@@ -34,7 +34,7 @@ test('a key that is decided between two pages is listed once, as it was seen las
     const next = { Link: `<https://elsewhere.example.org/keys?after=${place + 1}>; rel="next"` };
     return Response.json({ keys, lastUses: {}, next: null }, { headers: place < 2 ? next : {} });
   });
-  const { keys } = await keysAt(host).perform(OPERATIONS.list, {});
+  const { keys } = await remoteKeys(host).perform(OPERATIONS.list, {});
   expect(keys.map(({ identifier, state }) => [identifier, state])).toEqual([
     ['waiting0', 'pending'],
     ['decided0', 'Active'],

@@ -29,7 +29,7 @@ test(
     const terminal = terminalOf(here.adminToken, 'keys', 'approve', identifier, '--rate-limit', '7/1m', '70/1h');
     await terminal.see(DECISION_PAGE);
     expect(terminal.screen()).toContain(
-      `To approve key ${identifier}, open this page and confirm it there by your passkey: ${here.server.url}/developers/admin/keys/${identifier}?operation=approve&rateLimits=7/1m,70/1h`,
+      `To approve key ${identifier}, open this page and confirm with your passkey: ${here.server.url}/developers/admin/keys/${identifier}?operation=approve&rateLimits=7/1m,70/1h`,
     );
     await terminal.see('Waiting for the decision, 1 s…');
     await confirming(here.world, here.grace)(pageIn(terminal.screen()));
@@ -47,7 +47,7 @@ test(
   async () => {
     const terminal = terminalOf(here.adminToken, 'keys', 'approve');
     expect(await terminal.exited).toBe(2);
-    expect(plain(terminal.screen())).toContain(`${here.server.url}/developers/admin has all that wait`);
+    expect(plain(terminal.screen())).toContain(`${here.server.url}/developers/admin lists those that are waiting`);
   },
   LIMIT_MS,
 );
@@ -85,7 +85,7 @@ describe('Ctrl-C says what stands', () => {
       await terminal.see('Waiting for the decision, 1 s…');
       terminal.type(KEY.ctrlC);
       expect(await terminal.exited).toBe(130);
-      expect(plain(terminal.screen())).toContain(`Interrupted; key ${identifier} is Active as before.`);
+      expect(plain(terminal.screen())).toContain(`Interrupted; key ${identifier} is still Active.`);
       expect([showKey(here.access, identifier).state, rows()]).toEqual(['Active', before]);
     },
     LIMIT_MS,

@@ -6,7 +6,7 @@ import { notice } from './output.ts';
  * (`changed_since`), prints what changed and runs `act` again, so that the person confirms the new state. If nobody is asked,
  * throws that refusal.
  */
-export async function againWhileChanged<T>(isAsking: boolean, act: () => Promise<T>): Promise<T> {
+export async function retryIfChanged<T>(isAsking: boolean, act: () => Promise<T>): Promise<T> {
   for (;;) {
     try {
       return await act();
