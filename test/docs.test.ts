@@ -257,7 +257,7 @@ test('the answer that the README shows is the one that the sample profiles give'
   });
   const [, target = ''] = /^\$ curl .* http:\/\/localhost:3000(\S+)\n/m.exec(README) ?? [];
   expect(target).toBe('/api/lookup/username/alan/links');
-  expect(README).toContain(`${target}\n${readingOf(deps).lookup.links('username', 'alan').text.body}\n`);
+  expect(README).toContain(`${target}\n${readingOf(deps).lookup.links('username', 'alan')?.text.body}\n`);
 });
 
 test('the line that docs/profiles.md shows for an import is one', async () => {

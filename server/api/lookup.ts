@@ -1,7 +1,9 @@
 import { Elysia } from 'elysia';
+import { AppError } from '../../shared/errors.ts';
 import { tagOf } from '../../shared/profiles/lookup/cache.ts';
 import type { Found, Way } from '../../shared/profiles/lookup/lookup.ts';
-import { pathParameter, queryParameters } from '../http/parameters.ts';
+import type { Answer, Refusal } from '../http/answers.ts';
+import { pathParameter, refuseParameters } from '../http/parameters.ts';
 import { publicPath } from '../http/public-path.ts';
 import type { Serving } from '../http/serving.ts';
 import { queryOf } from '../http/target.ts';
@@ -12,18 +14,16 @@ type Asked = { request: Request; path: string; route: string };
 
 /** `/api/lookup/…`: one SimplifiedProfile, or its links, found by username, UID or auth ID. */
 export function lookup(serving: Serving) {
-  const profileBy =
+  const by =
+    (what: 'profile' | 'links', suffix: string) =>
     (way: Way) =>
-    ({ request, path, route }: Asked) => {
-      const found = serving.lookup.profile(way, readName(request, path, route));
-      return { body: found.text.body, etag: tagOf(found.text), headers: locationOf(serving, found, '') };
+    ({ request, path, route }: Asked): Answer | Refusal => {
+      const found = serving.lookup[what](way, readName(request, path, route));
+      if (found === null) return NOT_FOUND;
+      return { body: found.text.body, etag: tagOf(found.text), headers: locationOf(serving, found, suffix) };
     };
-  const linksBy =
-    (way: Way) =>
-    ({ request, path, route }: Asked) => {
-      const found = serving.lookup.links(way, readName(request, path, route));
-      return { body: found.text.body, etag: tagOf(found.text), headers: locationOf(serving, found, '/links') };
-    };
+  const profileBy = by('profile', '');
+  const linksBy = by('links', '/links');
   return new Elysia({ name: 'lookup' })
     .use(withPermission(serving, 'api.lookup'))
     .all('/api/lookup/username/:username', profileBy('username'))
@@ -34,9 +34,12 @@ export function lookup(serving: Serving) {
     .all('/api/lookup/authid/:authId/links', linksBy('authId'));
 }
 
+/** The same sentence whatever the profile was looked up by. */
+const NOT_FOUND: Refusal = { thrown: new AppError('not_found') };
+
 function readName(request: Request, path: string, route: string): string {
   const value = pathParameter(route, path);
-  queryParameters(queryOf(request), []);
+  refuseParameters(queryOf(request));
   return value;
 }
 

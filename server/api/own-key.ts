@@ -4,7 +4,7 @@ import type { OwnKey } from '../../shared/api/bodies.ts';
 import { isoTime } from '../../shared/clock.ts';
 import type { VerifiedKey } from '../../shared/keys/verify.ts';
 import { reading } from '../http/every-request.ts';
-import { queryParameters } from '../http/parameters.ts';
+import { refuseParameters } from '../http/parameters.ts';
 import { levelsOf, type Quota } from '../http/quota.ts';
 import type { Serving } from '../http/serving.ts';
 import { queryOf } from '../http/target.ts';
@@ -13,7 +13,7 @@ import { withKey } from '../http/with-key.ts';
 /** `/api/key`: what the key of the request may do, and what is left of its rate limits. Spends nothing of them. */
 export function ownKey(serving: Serving) {
   const show = ({ request, key, quota }: { request: Request; key: VerifiedKey; quota: Quota }) => {
-    queryParameters(queryOf(request), []);
+    refuseParameters(queryOf(request));
     return { body: describe(key, quota) };
   };
   return new Elysia({ name: 'own-key' })

@@ -1,3 +1,4 @@
+import type { AppError } from '../../shared/errors.ts';
 import { etagOf } from '../../shared/etag.ts';
 import type { Body } from '../../shared/profiles/lookup/body.ts';
 import { type Collector, collectAfterLargeText } from '../observability/collector.ts';
@@ -30,6 +31,9 @@ export type KeptAnswer = {
   readonly gzip: { body: Blob; etag: string };
 };
 
+/** What a route returns instead of throwing, where that is frequent: a throw costs half as much as a whole lookup. */
+export type Refusal = { readonly thrown: AppError };
+
 /** What all responses of a kind are made with. */
 type Init = { readonly status: number; readonly headers: Headers };
 
@@ -51,7 +55,9 @@ export function serverHeaders(isSecure: boolean): Record<string, string> {
 export function stamp(headers: Headers, { requestId, quota }: RequestState): void {
   headers.set('X-Request-Id', requestId);
   if (quota === null) return;
-  headers.set('RateLimit-Policy', rateLimitPolicy(quota));
+  // Answers share their headers, and the next one is most likely to the same key: looking is cheaper than setting.
+  const policy = rateLimitPolicy(quota);
+  if (headers.get('RateLimit-Policy') !== policy) headers.set('RateLimit-Policy', policy);
   headers.set('RateLimit', rateLimit(quota));
 }
 

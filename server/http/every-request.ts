@@ -20,7 +20,7 @@ const NOTHING_THERE = ['/api', '/api/*', '/*'];
 
 /**
  * What every request passes: its state, and after its route the headers that every answer has, the refusal of what was thrown,
- * log and metrics. What a route returns is an {@link Answer}, or a Response that is whole already.
+ * log and metrics. What a route returns is an {@link Answer}, a refusal, or a Response that is whole already.
  */
 export function everyRequest(serving: Serving) {
   return new Elysia({ name: 'every-request' })

@@ -32,6 +32,11 @@ export function queryParameters(query: string, allowed: readonly string[]): Map<
   return found;
 }
 
+/** Throws `bad_parameter` for a query that has any parameter. */
+export function refuseParameters(query: string): void {
+  if (query !== '') queryPairs(query, []);
+}
+
 /**
  * The parameters of a query in which each may be repeated, in the order given. A parameter that is given twice with the same
  * decoded value is returned once, at its first place. Throws `bad_parameter` for one that is not in `allowed` or can't be

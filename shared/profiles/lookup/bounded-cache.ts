@@ -18,9 +18,8 @@ export function createBoundedCache<K, V>(maxBytes: number, bytesOf: (key: K, val
   let old = new Map<K, V>();
   let youngBytes = 0;
 
-  function keep(key: K, value: V): void {
-    const before = young.get(key);
-    youngBytes += bytesOf(key, value) - (before === undefined ? 0 : bytesOf(key, before));
+  function keep(key: K, value: V, bytes: number): void {
+    youngBytes += bytes;
     young.set(key, value);
     if (youngBytes <= maxBytes / 2) return;
     old = young;
@@ -42,12 +41,13 @@ export function createBoundedCache<K, V>(maxBytes: number, bytesOf: (key: K, val
       const aged = old.get(key);
       if (aged === undefined) return undefined;
       old.delete(key);
-      keep(key, aged);
+      keep(key, aged, bytesOf(key, aged));
       return aged;
     },
     set: (key, value) => {
       remove(key);
-      if (bytesOf(key, value) <= maxBytes / 8) keep(key, value);
+      const bytes = bytesOf(key, value);
+      if (bytes <= maxBytes / 8) keep(key, value, bytes);
     },
     delete: remove,
     clear: () => {

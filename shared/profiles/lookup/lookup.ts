@@ -15,13 +15,13 @@ export type Asked = { way: Way; value: string };
 
 /**
  * Lookups in one database. All throw `bad_parameter` for a malformed UID and `busy` if the database is locked. Those of one
- * profile throw `not_found`, with the same sentence however the profile was looked up.
+ * profile return null if there is no such profile.
  */
 export type Lookup = {
   /** The SimplifiedProfile. */
-  profile: (way: Way, value: string) => Found;
+  profile: (way: Way, value: string) => Found | null;
   /** `{"links":[…]}` in the owner's order. */
-  links: (way: Way, value: string) => Found;
+  links: (way: Way, value: string) => Found | null;
   /**
    * `{"profiles":[{"query","profile"}],"missing":[…]}`, both in the order of the request, read in one transaction.
    * Throws `bad_parameter` if it would have more than {@link MAX_BODY_BYTES}.
@@ -96,9 +96,9 @@ function find(source: Source, way: Way, value: string): CachedProfile | null {
   return folded === null ? null : source.ofName(folded);
 }
 
-function found(source: Source, way: Way, value: string): Found {
+function found(source: Source, way: Way, value: string): Found | null {
   const profile = find(source, way, value);
-  if (profile === null) throw MISSING;
+  if (profile === null) return null;
   const { username, folded } = profile;
   // A name of this profile whose folded form differs from the username's is an alias.
   const isAlias = way === 'username' && value !== folded && checkedFold(value) !== folded;
@@ -114,6 +114,3 @@ function echo(way: Way, value: string): string {
 
 /** Texts that JSON writes without escapes, as most names are. */
 const UNESCAPED = /^[\w-]*$/;
-
-/** Made once, because capturing a stack trace takes as long as a lookup, and no one reads this trace. */
-const MISSING = new AppError('not_found');

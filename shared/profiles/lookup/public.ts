@@ -49,8 +49,11 @@ export const PROFILE_BODY = `iif(${IS_SOUND}, concat(${PUBLIC_LIST.map(publicMem
 /** SQL for a link (specification 2.2) as JSON text, from a row of `links`. A field that is null is absent. */
 export const LINK_JSON = `concat(${LINK_LIST.map(({ name, column, form, nullable }, at) => {
   const key = `${at === 0 ? '{' : ','}"${name}":`;
-  // For a column that is NULL, the name joined with it is NULL too, and concat leaves that out.
-  return nullable ? `'${key}' || nullif(${IN_SQL[form](column)}, 'null')` : `'${key}', ${IN_SQL[form](column)}`;
+  // For a column that is NULL, the name joined with it is NULL too, and concat leaves that out. (nullif of the JSON text
+  // 'null' would do the same, but took a fifth of the time of reading the links of a profile.)
+  return nullable
+    ? `'${key}' || iif(${column} IS NULL, NULL, ${IN_SQL[form](column)})`
+    : `'${key}', ${IN_SQL[form](column)}`;
 }).join(', ')}, '}')`;
 
 /** SQL for `{"links":[…]}` in the owner's order as JSON text. `profileId` is the column with the id of the profile. */

@@ -50,7 +50,7 @@ async function world() {
     endView(reader);
     renewView(reader, clock.monotonicMs());
     const found = ids.flatMap((id) => [lookup.profile('username', `user${id}`), lookup.links('uid', `${id}`)]);
-    return [...found.map(({ text }) => text.body), (board(20, 0).body as Body).toString()];
+    return [...found.map((one) => one?.text.body ?? ''), (board(20, 0).body as Body).toString()];
   };
   const readsOf = (act: () => unknown) => {
     const before = reads();

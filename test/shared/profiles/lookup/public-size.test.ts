@@ -10,7 +10,9 @@ const KIB = 1024;
 /** What lookups of a profile and of its links answer, together. */
 function shownBytes(deps: ReturnType<typeof testDeps>, uid: number): number {
   const { lookup } = readingOf(deps);
-  const bodies = [lookup.profile('uid', String(uid)), lookup.links('uid', String(uid))].map(({ text }) => text.body);
+  const bodies = [lookup.profile('uid', String(uid)), lookup.links('uid', String(uid))].map(
+    (found) => found?.text.body,
+  );
   return Buffer.byteLength(bodies.join(''));
 }
 

@@ -22,8 +22,8 @@ function world() {
           .run();
       }
     },
-    profileBody: (id: number, way: Way = 'uid', value = String(id)) => lookup.profile(way, value).text.body,
-    linksBody: (id: number, way: Way = 'uid', value = String(id)) => lookup.links(way, value).text.body,
+    profileBody: (id: number, way: Way = 'uid', value = String(id)) => lookup.profile(way, value)?.text.body ?? '',
+    linksBody: (id: number, way: Way = 'uid', value = String(id)) => lookup.links(way, value)?.text.body ?? '',
   };
 }
 
