@@ -1,4 +1,5 @@
 import { AppError, type ErrorCode } from '../../../shared/errors.ts';
+import { keyVersion } from '../../../shared/keys/key-version.ts';
 import { readKey } from '../../../shared/keys/record.ts';
 import { OPERATIONS } from '../../../shared/operations.ts';
 import { beginDecisions, consumeAssertion } from '../../../shared/passkeys/assertions.ts';
@@ -6,14 +7,16 @@ import { refuseWhereAll } from '../../../shared/passkeys/decision.ts';
 import { type Html, html } from '../../html.ts';
 import { runInBackground } from '../../thread/background.ts';
 import { performHere } from '../../thread/perform.ts';
-import { errorSummary, hiddenField } from '../html/fields.ts';
+import { errorSummary, type Faults, hiddenField, NO_FAULTS } from '../html/fields.ts';
 import { fieldsOf, type KeyDecision, operationOf, readDecision } from '../passkeys/decision-form.ts';
 import { credentialIn, PASSKEY_SCRIPTS, passkeyForm } from '../passkeys/passkey-form.ts';
 import { doneAt } from '../requests/flash.ts';
+import { oneValue } from '../requests/form.ts';
 import { ruleSentence } from '../requests/form-errors.ts';
 import type { Outcome, Page, Visit } from '../requests/request-context.ts';
 import { signedAdmin } from '../sign-in/signed-in.ts';
 import { adminKeyPath, nextRequest, outcomesPath } from './admin-path.ts';
+import { askForReason, needsReason } from './ask-for-reason.ts';
 import { carryOut, carryOutAll, refuseImpossible } from './carry-out-decision.ts';
 import { type DecidedKey, decisionsInWords } from './decision-words.ts';
 import { showAdminKey } from './key.ts';
@@ -32,18 +35,50 @@ export type Asked = {
   isAtOnce?: boolean;
 };
 
-/** `POST /developers/admin/keys/:identifier/decide`: decides on one key as {@link decideByPasskey} says. Throws `not_found`. */
+/**
+ * `POST /developers/admin/keys/:identifier/decide`: decides on one key as {@link decideByPasskey} says, after the page that
+ * asks for a reason where the form has none yet. Throws `not_found`.
+ */
 export async function decide(visit: Visit): Promise<Outcome> {
   const { access, form, params } = visit;
   const { identifier } = readKey(access.db, params.identifier as string);
   const { decision, faults } = readDecision(form, identifier, access.clock.nowMs());
-  if (faults.size > 0) return { ...(await showAdminKey(visit, form, faults)), refusal: 'refused_form' };
+  if (faults.size > 0) {
+    return needsReason(operationOf(decision))
+      ? askWhy(visit, decision, faults)
+      : { ...(await showAdminKey(visit, form, faults)), refusal: 'refused_form' };
+  }
   const path = adminKeyPath(visit)(identifier);
   const asked = { decisions: [decision], action: `${path}/decide`, fields: fieldsOf(decision), cancel: path };
-  return decideByPasskey(visit, asked, (code, sentence) =>
-    code === 'forbidden' && credentialIn(form) !== null
-      ? askForPasskey(visit, asked, sentence)
-      : showAdminKey(visit, form, new Map([['', sentence]])),
+  const isAtOnce = needsReason(operationOf(decision));
+  return decideByPasskey(visit, { ...asked, isAtOnce }, (code, sentence) => {
+    if (code === 'forbidden' && credentialIn(form) !== null) return askForPasskey(visit, asked, sentence);
+    const refused = new Map([['', sentence]]);
+    return isAtOnce ? askWhy(visit, decision, refused) : showAdminKey(visit, form, refused);
+  });
+}
+
+/**
+ * Asks why one key is decided on so, as the key is just now; what is wrong is said to whoever was asked before. The page of
+ * the key instead where it can't be decided on so any more.
+ */
+async function askWhy(visit: Visit, { operation: name, identifier }: KeyDecision, faults: Faults): Promise<Page> {
+  const { access, form, pages } = visit;
+  const operation = operationOf({ operation: name });
+  const shown = keyVersion(access, identifier);
+  const path = adminKeyPath(visit)(identifier);
+  const fields = [['operation', name] as const, ['shown', shown] as const];
+  return refusedAgain<Page>(
+    async () => {
+      await refuseImpossible(pages, { operation: name, identifier, shown });
+      const { key } = await performHere(visit, OPERATIONS.show, { identifier });
+      const asked = { operation, keys: [key], action: `${path}/decide`, fields, cancel: path };
+      const reason = oneValue(form, 'reason');
+      return form.has('reason') || credentialIn(form) !== null
+        ? { ...askForReason(visit, { ...asked, reason }, faults), refusal: 'refused_form' }
+        : askForReason(visit, { ...asked, reason }, NO_FAULTS);
+    },
+    (_code, sentence) => showAdminKey(visit, form, new Map([['', faults.get('') ?? sentence]])),
   );
 }
 
@@ -51,17 +86,21 @@ export async function decide(visit: Visit): Promise<Outcome> {
  * Without a passkey's answer, shows what is decided and asks for it; with one that is for exactly this, carries it out. What
  * is refused is shown `again`. Several decisions are refused here only where each of them is.
  */
-export async function decideByPasskey(
-  visit: Visit,
-  asked: Asked,
-  again: (code: ErrorCode, sentence: string) => Promise<Page>,
-): Promise<Outcome> {
+export function decideByPasskey(visit: Visit, asked: Asked, again: ShowAgain): Promise<Outcome> {
   const credential = credentialIn(visit.form);
-  try {
+  return refusedAgain<Outcome>(async () => {
     await refuseWhereAll(asked.decisions, (decision) => refuseImpossible(visit.pages, decision));
-    return credential === null
-      ? await askForPasskey(visit, asked, null)
-      : await decideNow(visit, asked.decisions, credential);
+    return credential === null ? askForPasskey(visit, asked, null) : decideNow(visit, asked.decisions, credential);
+  }, again);
+}
+
+/** Makes the page that says why something was refused. */
+type ShowAgain = (code: ErrorCode, sentence: string) => Promise<Page>;
+
+/** Does something, and shows a page `again` with the sentence of what refuses it. */
+async function refusedAgain<Done>(act: () => Promise<Done>, again: ShowAgain): Promise<Done | Page> {
+  try {
+    return await act();
   } catch (error) {
     const refusal = refusalFor(error);
     if (refusal === null) throw error;

@@ -6,21 +6,18 @@ import type { KeyView } from '../../../shared/keys/view.ts';
 import type { AnyOperation } from '../../../shared/operations/entry.ts';
 import { REQUEST_DECISIONS } from '../../../shared/operations.ts';
 import { MOST_DECISIONS } from '../../../shared/passkeys/decision.ts';
-import { type Html, html } from '../../html.ts';
+import { html } from '../../html.ts';
 import { publicPath } from '../../http/public-path.ts';
-import countScript from '../html/count.browser.js' with { type: 'text' };
-import { errorSummary, type Faults, formTo, hiddenField, NO_FAULTS } from '../html/fields.ts';
-import { inputField } from '../html/input-field.ts';
+import { type Faults, NO_FAULTS } from '../html/fields.ts';
 import { DECISION_FIELDS, decidedFields, fieldsOf, type KeyDecision, readDecision } from '../passkeys/decision-form.ts';
 import { credentialIn, PASSKEY_FIELD } from '../passkeys/passkey-form.ts';
 import { allValues, type FieldKinds, type Form, oneValue, readForm } from '../requests/form.ts';
 import type { Outcome, Page, Visit } from '../requests/request-context.ts';
 import { QUEUE_PATH } from './admin-path.ts';
+import { askForReason, needsReason } from './ask-for-reason.ts';
 import { refuseImpossible } from './carry-out-decision.ts';
 import { type Asked, askForPasskey, decideByPasskey } from './confirm-decision.ts';
-import { titleOf } from './decision-words.ts';
 import { showQueue } from './queue.ts';
-import { wholeKeys } from './whole-keys.ts';
 
 // Decisions on requests that are chosen from the queue, one or several: approved as they were asked for with the usual limits,
 // or rejected with one reason. Each decision is sent from page to page as the form that would send it by itself.
@@ -84,10 +81,6 @@ function readChoice(form: Form): Choice {
   return { operation, identifiers, forms, reason };
 }
 
-function needsReason(operation: AnyOperation): boolean {
-  return decidedFields(operation).some(([input]) => input === 'reason');
-}
-
 /**
  * The page that comes next: it asks for the reason, or for the passkey, and shows each request whole as it is just now. Those
  * that can't be decided on are left out and named; the queue again where none is left.
@@ -100,8 +93,11 @@ async function layOut(visit: Visit, choice: Choice, faults: Faults): Promise<Out
     leftOut.length === 0
       ? html``
       : html`<div class="note"><p>Left out:</p><ul>${leftOut.map((one) => html`<li>${one}</li>`)}</ul></div>`;
-  if (needsReason(operation)) return askForReason(visit, choice, { decisions, keys, note }, faults);
-  return askForPasskey(visit, { ...askedOf(visit, choice, decisions), note }, faults.get('') ?? null);
+  const asked = askedOf(visit, choice, decisions);
+  if (needsReason(operation)) {
+    return askForReason(visit, { ...asked, operation, keys, reason: choice.reason, note }, faults);
+  }
+  return askForPasskey(visit, { ...asked, note }, faults.get('') ?? null);
 }
 
 /** The decisions on those requests that can be decided on, and a sentence for each other one. */
@@ -148,34 +144,6 @@ function askedOf(visit: Visit, { operation, reason }: Choice, decisions: readonl
 function encoded(decision: KeyDecision): string {
   const own = fieldsOf(decision).filter(([name]) => name !== 'operation' && name !== 'reason');
   return new URLSearchParams([['identifier', decision.identifier], ...own]).toString();
-}
-
-/** The page that asks why, below the requests that it is about. */
-function askForReason(
-  visit: Visit,
-  choice: Choice,
-  { decisions, keys, note }: { decisions: readonly KeyDecision[]; keys: readonly KeyView[]; note: Html },
-  faults: Faults,
-): Page {
-  const { operation, reason } = choice;
-  const { action, fields, cancel } = askedOf(visit, choice, decisions);
-  const title = titleOf(operation, keys);
-  const { texts, isDangerous } = operation;
-  const inputs = decidedFields(operation).map(([input, schema]) =>
-    inputField(input, schema, { texts: [reason], faults }),
-  );
-  const hidden = fields.filter(([name]) => name !== 'reason').map(([name, value]) => hiddenField(name, value));
-  return {
-    title,
-    scripts: [countScript],
-    body: html`${errorSummary(faults)}<h1>${title}</h1>
-${note}${wholeKeys(
-  visit,
-  keys.map((key) => ({ key, facts: [] })),
-)}
-<p>${texts?.consequence ?? ''}</p>
-${formTo(action, { text: `${texts?.button ?? operation.name} with my passkey`, isDangerous, cancel }, ...hidden, ...inputs)}`,
-  };
 }
 
 async function refusedQueue(

@@ -64,7 +64,7 @@ ${stateLinks(visit, 'pending')}`,
 /** The button that decides on all that are chosen. */
 function barButton({ name, texts, input, isDangerous }: AnyOperation): Html {
   const asAsked = 'reason' in input.shape ? '' : ' as asked';
-  return html`<button${raw(isDangerous ? ' class="danger"' : '')} name="${name}" value="">${texts?.button ?? name}${asAsked}…</button> `;
+  return html`<button${raw(isDangerous ? ' class="second danger"' : '')} name="${name}" value="">${texts?.button ?? name}${asAsked}…</button> `;
 }
 
 /** The requests that are chosen with one click: the first of them that can be decided on together. */

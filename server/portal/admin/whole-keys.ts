@@ -17,7 +17,7 @@ export function wholeKeys(visit: Visit, keys: readonly WholeKey[]): Html {
   const common = commonFacts(lists);
   const above = common.map(({ label, value, others }): ShownFact => [label, html`${value}${exceptions(others)}`]);
   return html`${above.length === 0 ? '' : html`<h2>In common</h2>${factList(above)}`}
-<ol class="rows plain whole">${keys.map((whole, at) => blockOf(visit, whole, lists[at] ?? [], common))}</ol>`;
+<ol class="rows plain whole">${keys.map(({ key }, at) => blockOf(visit, key, lists[at] ?? [], common))}</ol>`;
 }
 
 /** Whose the key is, and its identifier. */
@@ -61,23 +61,21 @@ function exceptions(others: number): Html {
   return html`<em class="missing">except for ${others}, marked below</em>`;
 }
 
-/** One of several keys: what it has of its own. What the decision does otherwise for it than for most stands out. */
-function blockOf(
-  { access }: Visit,
-  { key, facts: decided }: WholeKey,
-  all: readonly ShownFact[],
-  common: readonly CommonFact[],
-): Html {
+/** One of several keys: what it has of its own. What it has otherwise than most is marked. */
+function blockOf({ access }: Visit, key: KeyView, all: readonly ShownFact[], common: readonly CommonFact[]): Html {
   const { name, identifier, profile, requestedAt } = key;
   const own = all.filter(([label, value]) => !common.some((one) => one.label === label && isSame(one.value, value)));
   const rest = own.filter(([label]) => label !== 'Description' && label !== 'Requested');
   const items = rest.map(([label, value]) => {
-    const isExceptional = common.some((one) => one.label === label) && decided.some(([one]) => one === label);
+    const isExceptional = common.some((one) => one.label === label);
     return html`<div${isExceptional ? html` class="missing"` : ''}><dt>${label}</dt><dd>${value}</dd></div>`;
   });
   const description = own
     .filter(([label]) => label === 'Description')
-    .map(([, text]) => html`<p class="text">${text}</p>`);
+    .map(
+      ([label, text]) =>
+        html`<p class="text${common.some((one) => one.label === label) ? ' missing' : ''}">${text}</p>`,
+    );
   return html`<li class="columns"><div><h2>${written(name)}</h2>
 <p class="meta">${profile === null ? 'erased' : written(profile)} · <code>${identifier}</code> · ${relativeTime(Date.parse(requestedAt), access.clock.nowMs())}</p>${description}</div>
 <dl>${items}</dl></li>`;

@@ -6,11 +6,11 @@ import type { AnyOperation } from '../../../shared/operations/entry.ts';
 import { DECISIONS } from '../../../shared/operations.ts';
 import type { Access } from '../../../shared/sessions-file/access.ts';
 import { type Html, html, raw } from '../../html.ts';
-import { type Faults, formTo, hiddenField, NO_FAULTS, type Option } from '../html/fields.ts';
+import { type Faults, hiddenField, NO_FAULTS, type Option } from '../html/fields.ts';
 import { inputField } from '../html/input-field.ts';
 import { limitText } from '../html/limit-levels.ts';
 import { type Form, oneValue } from '../requests/form.ts';
-import { sentTexts } from '../requests/operation-form.ts';
+import { type FormFields, sentTexts } from '../requests/operation-form.ts';
 import { decidedFields } from './decision-form.ts';
 import type { DecisionLink } from './decision-link.ts';
 
@@ -34,30 +34,47 @@ function possibleFor({ state }: KeyView): AnyOperation[] {
   return DECISIONS.filter(({ from }) => from === null || from.includes(state));
 }
 
-/** The forms with which an admin decides on a key in its present state; none where nothing can be decided any more. */
+/**
+ * The forms with which an admin decides on a key in its present state, and their buttons side by side; none where nothing
+ * can be decided any more. A reason is asked for on the next page.
+ */
 export function decisionForms(parts: DecisionParts): Html {
   const possible = possibleFor(parts.key);
   if (possible.length === 0) return html``;
   return html`<aside id="decide" tabindex="-1" aria-labelledby="yours"><h2 id="yours">Your decision</h2>
-${possible.map((operation, at) => formOf(parts, operation, at > 0))}</aside>`;
+${possible.map((operation) => formOf(parts, operation))}
+<p class="buttons">${possible.map((operation) => buttonOf(operation, !operation.isMain))}</p></aside>`;
 }
 
-/** Links to these forms, for the bottom of a window in which they are below the request. */
+/** The same buttons for the bottom of a window in which the forms are below the request: links to forms that have fields. */
 export function decisionLinks(key: KeyView): Html {
-  const links = possibleFor(key).map(
-    ({ name, texts }) => html`<a class="button second" href="#${name}">${texts?.button ?? name}…</a> `,
+  const links = possibleFor(key).map((operation) =>
+    askedHere(operation).length === 0
+      ? buttonOf(operation, true)
+      : html`<a class="button second" href="#${operation.name}">${operation.texts?.button ?? operation.name}…</a> `,
   );
   return links.length === 0 ? html`` : html`<nav class="bar to-decision" aria-label="To the decision">${links}</nav>`;
 }
 
-function formOf(parts: DecisionParts, operation: AnyOperation, isFolded: boolean): Html {
+/** The button of a form, which stands elsewhere on the page. */
+function buttonOf({ name, texts, isDangerous }: AnyOperation, isSecond: boolean): Html {
+  const look = [...(isSecond ? ['second'] : []), ...(isDangerous ? ['danger'] : [])].join(' ');
+  return html`<button${raw(look && ` class="${look}"`)} form="${name}">${texts?.button ?? name}…</button> `;
+}
+
+/** The fields that are filled in on the page of the key. */
+function askedHere(operation: AnyOperation): FormFields {
+  return decidedFields(operation).filter(([input]) => input !== 'reason');
+}
+
+function formOf(parts: DecisionParts, operation: AnyOperation): Html {
   const { key, faults, access } = parts;
   const typed = typedIn(parts, operation);
   const link = typed === null && parts.link?.operation === operation ? parts.link : null;
   const usual = operation.usual(access, key);
   // Several forms have a field of the same name. Faults, and the links to them, are about the form that was sent or filled in.
   const isMeant = typed !== null || link !== null;
-  const fields = decidedFields(operation)
+  const fields = askedHere(operation)
     .filter(([input]) => input in usual)
     .map(([input, schema]) => {
       const { kind } = factsOf(schema);
@@ -78,7 +95,9 @@ function formOf(parts: DecisionParts, operation: AnyOperation, isFolded: boolean
         faults: isMeant ? faults : NO_FAULTS,
       });
     });
-  return section(parts, operation, fields, isFolded ? (isMeant ? 'open' : 'folded') : 'plain');
+  const { name, texts } = operation;
+  const heading = fields.length === 0 ? '' : html`<h3 class="unseen">${texts?.button ?? name}</h3>`;
+  return html`<form id="${name}" method="post" action="${parts.action}" novalidate>${heading}${hiddenField('operation', name)}${hiddenField('shown', parts.shown)}${fields}</form>`;
 }
 
 /** Says that a link has set a field, and what would stand there without it. */
@@ -113,21 +132,3 @@ const RETIREMENTS: readonly Option[] = [
   { value: '7d', label: 'in 7 days' },
   { value: '30d', label: 'in 30 days' },
 ];
-
-function section(
-  { shown, action }: DecisionParts,
-  operation: AnyOperation,
-  fields: readonly Html[],
-  fold: 'plain' | 'open' | 'folded',
-): Html {
-  const { name, texts, isDangerous, isMain } = operation;
-  const title = texts?.button ?? name;
-  const button = { text: `${title}…`, isDangerous, isSecond: !isMain };
-  const form = formTo(action, button, hiddenField('operation', name), hiddenField('shown', shown), ...fields);
-  const look = isDangerous ? ' class="danger"' : '';
-  const body =
-    fold === 'plain'
-      ? html`<h3 class="unseen" id="${name}">${title}</h3>${form}`
-      : html`<details${raw(fold === 'open' ? ' open' : '')}><summary id="${name}"${raw(look)}>${title}…</summary>${form}</details>`;
-  return html`<section aria-labelledby="${name}">${body}</section>`;
-}

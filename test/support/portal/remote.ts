@@ -3,7 +3,7 @@ import type { Signed } from '../../../shared/sessions-file/whose.ts';
 import { ownerToSign } from '../../../shared/sign-ins/binding.ts';
 import { cleanEnvironment, type Finished, PROJECT, profilectlWords } from '../cli.ts';
 import { noteOutput } from '../secret-search.ts';
-import { adminWorld, type SignedInAdmin, signInAdmin, withPasskey } from './admin-pages.ts';
+import { adminWorld, hiddenIn, type SignedInAdmin, signInAdmin, withPasskey } from './admin-pages.ts';
 import { signIn } from './admins.ts';
 import { personTokenFor } from './manage.ts';
 import type { PageAnswer } from './pages.ts';
@@ -41,7 +41,10 @@ export function confirming(world: PageWorld, { cookie, authenticator }: SignedIn
     const page = await ask(world, path, { cookie });
     const form = formOn(page, new URLSearchParams(path.split('?')[1]).get('operation') ?? '');
     const decide = `${path.split('?')[0]}/decide`;
-    const asked = await visit(world, decide, { cookie, form });
+    const next = await visit(world, decide, { cookie, form });
+    const isAskedWhy = next.body.includes('name="reason"') && !next.body.includes('data-passkey');
+    const reason: [string, string][] = [...hiddenIn(next), ['reason', REASON]];
+    const asked = isAskedWhy ? await visit(world, decide, { cookie, form: reason }) : next;
     const { status } = await visit(world, decide, { cookie, form: withPasskey(asked, authenticator) });
     expect(status).toBe(303);
   };
@@ -49,14 +52,13 @@ export function confirming(world: PageWorld, { cookie, authenticator }: SignedIn
 
 /** What the form of an operation on a key's page would send just now. */
 export function formOn({ body }: PageAnswer, operation: string): [string, string][] {
-  const begin = body.indexOf(`<section aria-labelledby="${operation}">`);
-  const section = begin === -1 ? '' : body.slice(begin, body.indexOf('</section>', begin));
-  const inputs = [...section.matchAll(/<input [^>]*>/g)].flatMap(([input]): [string, string][] => {
+  const begin = body.indexOf(`<form id="${operation}" `);
+  const form = begin === -1 ? '' : body.slice(begin, body.indexOf('</form>', begin));
+  return [...form.matchAll(/<input [^>]*>/g)].flatMap(([input]): [string, string][] => {
     const attribute = (name: string) => unescaped(new RegExp(` ${name}="([^"]*)"`).exec(input)?.[1] ?? '');
     const isLeftOut = ['checkbox', 'radio'].includes(attribute('type')) && !/ checked\b/.test(input);
     return isLeftOut ? [] : [[attribute('name'), attribute('value')]];
   });
-  return section.includes('<textarea') ? [...inputs, ['reason', REASON]] : inputs;
 }
 
 /** Runs `profilectl` at a server to its end, with this token. */

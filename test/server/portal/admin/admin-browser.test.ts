@@ -104,14 +104,15 @@ describe.skipIf(!hasChromium)('an admin with a browser', () => {
     const status = page.locator('#decided');
     await status.getByText('The mail is on its way.').waitFor();
     expect(await status.getByRole('link').getAttribute('href')).toBe(`/developers/admin/keys/${identifier}`);
-    await page.locator('summary#reject').click();
-    await page.getByLabel('Reason').fill('Say what the bot does.');
+    const limits = page.getByLabel('Rate limits: other');
+    await page.getByRole('group', { name: 'Rate limits' }).getByLabel('other', { exact: true }).check();
+    await limits.fill('7/1m');
     gate.resolve();
     // The page asks by itself, and says the outcome where it is read out; what he types stays.
     await status.getByText('The key is Active.').waitFor();
-    expect([new URL(page.url()).pathname, await page.getByLabel('Reason').inputValue()]).toEqual([
+    expect([new URL(page.url()).pathname, await limits.inputValue()]).toEqual([
       `/developers/admin/keys/${other}`,
-      'Say what the bot does.',
+      '7/1m',
     ]);
     rejectKey(access, { identifier: other, reason: 'Not needed.', by: onBox('root') });
     const raw = smtp.received.map((mail) => mail.raw).join('');
@@ -133,11 +134,9 @@ describe.skipIf(!hasChromium)('an admin with a browser', () => {
     await page.getByRole('heading', { name: 'Your decision' }).waitFor();
     await tabTo(page, 'Reject…');
     await keyboard.press('Enter');
+    await page.getByRole('heading', { name: 'Reject “Bot of the keyboard”?' }).waitFor();
     await tabTo(page, 'Reason');
     await keyboard.type('Say what the bot does.');
-    await tabTo(page, 'Reject…');
-    await keyboard.press('Enter');
-    await page.getByText('Say what the bot does.').waitFor();
     await tabTo(page, 'Reject with my passkey');
     await keyboard.press('Enter');
     await page.getByText('Rejected: Bot of the keyboard').waitFor();
@@ -178,10 +177,9 @@ describe.skipIf(!hasChromium)('an admin with a browser', () => {
     await settleBackground(world.pages.background);
     expect(showKey(access, identifier)).toMatchObject({ state: 'Active', expiresAt: '2026-12-31T00:00:00.000Z' });
     await page.goto(`${address}?operation=revoke&reason=Typed%20elsewhere`);
-    const revoking = page.getByRole('region', { name: 'Revoke' });
-    expect(await revoking.getByLabel('Reason').inputValue()).toBe('');
-    await revoking.getByLabel('Reason').fill('It leaked.');
-    await button(page, 'Revoke…').click();
+    await page.locator('#decide').getByRole('button', { name: 'Revoke…' }).click();
+    expect(await page.getByLabel('Reason').inputValue()).toBe('');
+    await page.getByLabel('Reason').fill('It leaked.');
     await button(page, 'Revoke with my passkey').click();
     await page.getByText('Key revoked.').waitFor();
     expect(showKey(access, identifier).state).toBe('revoked');
@@ -277,14 +275,12 @@ describe.skipIf(!hasChromium)('everybody can use the pages for admins', () => {
     await page.getByRole('heading', { name: 'Reject' }).waitFor();
     await look();
     await goTo(`/keys/${pending}`);
-    await page.locator('summary#reject').click();
-    await page.getByLabel('Reason').fill(MARK);
     await button(page, 'Reject…').click();
+    await page.getByRole('heading', { name: 'Reject' }).waitFor();
     await look();
     await goTo(`/keys/${old}`);
-    await page.locator('summary#revoke').click();
-    await page.getByRole('region', { name: 'Revoke' }).getByLabel('Reason').fill(MARK);
     await button(page, 'Revoke…').click();
+    await page.getByLabel('Reason').fill(MARK);
     await button(page, 'Revoke with my passkey').click();
     await page.getByText('Key revoked.').waitFor();
     await look();

@@ -460,20 +460,39 @@ test('every state of a key has its page, with the forms that are possible in it'
   ]);
 });
 
-test('each id stands once on the page of a key, and a refused form marks no field of another form', async () => {
+test('each id stands once on the page of a key, and on the one that asks for the reason, which keeps what was typed', async () => {
   const world = await adminWorld();
   const grace = await signInAdmin(world, 'Grace');
   const { identifier } = await issue(world.access, ADA);
-  const { body } = await keyPageOf(world, grace, identifier);
-  const refused = await askToDecide(world, grace, identifier, [
-    ['operation', 'suspend'],
-    ['reason', ' '],
+  const page = await keyPageOf(world, grace, identifier);
+  const asked = await askToDecide(world, grace, identifier, [['operation', 'suspend']]);
+  expect([asked.status, asked.refusal, textOf(asked).includes('Suspend “Bot”?')]).toEqual([200, null, true]);
+  expect([asked.body.includes('role="alert"'), asked.body.includes('data-passkey')]).toEqual([false, false]);
+  const empty = await sendDecision(world, grace, identifier, [...hiddenIn(asked), ['reason', ' ']]);
+  expect([empty.status, empty.refusal, empty.body.match(/aria-invalid="true"/g)?.length]).toEqual([
+    422,
+    'refused_form',
+    1,
   ]);
-  for (const text of [body, refused.body]) {
-    const ids = [...text.matchAll(/ id="([^"]*)"/g)].map(([, id]) => id);
+  for (const { body } of [page, asked, empty]) {
+    const ids = [...body.matchAll(/ id="([^"]*)"/g)].map(([, id]) => id);
     expect(ids.toSorted()).toEqual([...new Set(ids)].toSorted());
-    expect(ids.filter((id) => id?.endsWith('reason')).length).toBe(2);
   }
-  expect(refused.body.match(/aria-invalid="true"/g)?.length).toBe(1);
-  expect(refused.body).toMatch(/id="suspend"[\s\S]*aria-invalid="true"[\s\S]*id="revoke"/);
+  // The key changes meanwhile: it is shown anew, and the reason is not typed again.
+  const hopper = await signInAdmin(world, 'Hopper');
+  await decideAs(world, hopper, identifier, [
+    ['operation', 'change'],
+    ...APPROVAL.slice(1, 2),
+    ['rateLimits', '5/1h'],
+    ['expires', ''],
+  ]);
+  const late = await sendDecision(world, grace, identifier, [...hiddenIn(asked), ['reason', 'Too fast.']]);
+  expect([late.status, late.refusal, late.body.includes('>\nToo fast.</textarea>')]).toEqual([
+    409,
+    'changed_since',
+    true,
+  ]);
+  const again = await sendDecision(world, grace, identifier, [...hiddenIn(late), ['reason', 'Too fast.']]);
+  const done = await sendDecision(world, grace, identifier, withPasskey(again, grace.authenticator));
+  expect([done.status, showKey(world.access, identifier).state]).toEqual([303, 'suspended']);
 });

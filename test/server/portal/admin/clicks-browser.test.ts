@@ -102,6 +102,20 @@ describe.skipIf(!hasChromium)('deciding takes', () => {
     await button(page, 'Reject with my passkey').click();
     await page.getByText('Rejected: Bot 1').waitFor();
     expect(rejected).toEqual({ clicks: 2, touches: 1 });
+    // By way of the page of the request it is one more, whatever is decided.
+    const [approved = '', refused = ''] = await requests(2);
+    for (const [key, name, said] of [
+      [approved, 'Approve', 'Approved: Bot 0'],
+      [refused, 'Reject', 'Rejected: Bot 1'],
+    ] as const) {
+      const through = await count();
+      await page.locator(`h2 a[href$="${key}"]`).click();
+      await button(page, `${name}…`).click();
+      if (name === 'Reject') await page.getByLabel('Reason').fill('Say what the bot does.');
+      await button(page, `${name} with my passkey`).click();
+      await page.getByText(said).waitFor();
+      expect([name, through]).toEqual([name, { clicks: 3, touches: 1 }]);
+    }
     // Twelve that are alike, each chosen: from the queue to the page of the outcomes.
     const twelve = await requests(12);
     const chosen = await count();
@@ -180,6 +194,13 @@ describe.skipIf(!hasChromium)('deciding takes', () => {
     await page.goto(`${QUEUE}/keys/${key}`);
     const approve = button(page, 'Approve…');
     const { y = 0, height = 0 } = (await approve.boundingBox()) ?? {};
+    // Reject… is beside it, and told apart by more than its colour.
+    const reject = button(page, 'Reject…');
+    expect((await reject.boundingBox())?.y).toBe(y);
+    const grounds = await page.evaluate<string[]>(
+      `['.buttons [form="approve"]', '.buttons [form="reject"]', '#decide'].map((one) => getComputedStyle(document.querySelector(one)).backgroundColor)`,
+    );
+    expect([grounds[0] === grounds[1], grounds[1] === grounds[2]]).toEqual([false, true]);
     process.stderr.write(`Approve … ends at y = ${y + height}\n`);
     expect(y + height).toBeLessThanOrEqual(800);
     let keys = 0;

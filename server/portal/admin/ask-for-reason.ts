@@ -1,0 +1,53 @@
+import type { KeyView } from '../../../shared/keys/view.ts';
+import type { AnyOperation } from '../../../shared/operations/entry.ts';
+import { type Html, html } from '../../html.ts';
+import countScript from '../html/count.browser.js' with { type: 'text' };
+import { buttonLine, errorSummary, type Faults, hiddenField } from '../html/fields.ts';
+import { inputField } from '../html/input-field.ts';
+import { decidedFields } from '../passkeys/decision-form.ts';
+import type { Page, Visit } from '../requests/request-context.ts';
+import { titleOf } from './decision-words.ts';
+import { wholeKeys } from './whole-keys.ts';
+
+/** The operation whose reason is asked for, the keys that it is about, and what was typed. */
+export type ReasonAsked = {
+  operation: AnyOperation;
+  keys: readonly KeyView[];
+  /** Where the form is sent, and its hidden fields. */
+  action: string;
+  fields: readonly (readonly [name: string, value: string])[];
+  /** Where *Cancel* leads. */
+  cancel: string;
+  reason: string;
+  /** What is said above all of it. */
+  note?: Html;
+};
+
+/** Whether an admin has to give a reason for an operation. */
+export function needsReason(operation: AnyOperation): boolean {
+  return decidedFields(operation).some(([input]) => input === 'reason');
+}
+
+/** The page that asks why, with all that is decided by; below it where that is long. */
+export function askForReason(visit: Visit, asked: ReasonAsked, faults: Faults): Page {
+  const { operation, keys, action, fields, cancel, reason, note = html`` } = asked;
+  const { name, texts, isDangerous } = operation;
+  const title = titleOf(operation, keys);
+  const button = `${texts?.button ?? name} with my passkey`;
+  const hidden = fields.filter(([field]) => field !== 'reason').map(([field, value]) => hiddenField(field, value));
+  const inputs = decidedFields(operation).map(([input, schema]) =>
+    inputField(input, schema, { texts: [reason], faults }),
+  );
+  const form = html`<form id="why" method="post" action="${action}" novalidate>${hidden}${inputs}${buttonLine({ text: button, isDangerous, cancel })}</form>`;
+  const facts = wholeKeys(
+    visit,
+    keys.map((key) => ({ key, facts: [] })),
+  );
+  return {
+    title,
+    scripts: [countScript],
+    body: html`${errorSummary(faults)}<h1>${title}</h1>
+${note}<p>${texts?.consequence ?? ''}</p>
+${keys.length > 1 ? html`${form}${facts}<p><button class="danger" form="why">${button}</button></p>` : html`${facts}${form}`}`,
+  };
+}
