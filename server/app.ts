@@ -11,13 +11,13 @@ import { portal } from './process/portal-forward.ts';
 import type { Service } from './process/service.ts';
 
 /**
- * The serving application: all that is at any path. What a request passes before its route, each area says by the plugins of
- * `http/` that it uses. Tests try every refusal on every route of `routes`.
+ * The serving application, with all routes. Each area applies the plugins of `http/` that its requests pass before their
+ * route. Tests try every refusal on every entry of `routes`.
  */
 export function createApp(service: Service) {
   const app = new Elysia({
     strictPath: true,
-    // Where Elysia looks for the path; `routable` sees to URLs in which it is elsewhere.
+    // Tells Elysia where a URL's path begins; `routable` rewrites URLs in which it begins elsewhere.
     handler: { standardHostname: service.deps.config.tls !== null },
   })
     .use(lookup(service))

@@ -1,9 +1,9 @@
-/** HTML, in which everything that needs it is escaped. */
+/** Safe HTML: everything in it that needs escaping is escaped. */
 export type Html = { readonly html: string };
 
 type Part = Html | string | number | readonly Part[];
 
-/** Makes HTML of a template literal. Texts in it are escaped, {@link Html} is not; lists are joined. */
+/** Tag of template literals that makes HTML: texts are escaped, {@link Html} is inserted as it is, lists are joined. */
 export function html(strings: TemplateStringsArray, ...parts: Part[]): Html {
   return { html: strings.reduce((text, string, index) => text + htmlOf(parts[index - 1] ?? '') + string) };
 }
@@ -16,12 +16,12 @@ function htmlOf(part: Part): string {
   return part.map(htmlOf).join('');
 }
 
-/** Escapes a text, so that it is safe between tags and in double-quoted attributes. */
+/** Escapes a text for use between tags and in double-quoted attributes. */
 export function escapeHtml(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;');
 }
 
-/** Takes a text as HTML without escaping it. */
+/** Marks a text as HTML without escaping it. */
 export function raw(text: string): Html {
   return { html: text };
 }

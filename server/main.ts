@@ -15,8 +15,8 @@ import { closeService, connectPortal, createService } from './process/service.ts
 const STDOUT = 1;
 
 /**
- * Starts the server on an open database. Throws `bad_config` for a configuration that would not be safe, `refused` where
- * the port is taken or another server runs on this database.
+ * Starts the server on an open database. Throws `bad_config` for an unsafe configuration, `refused` if the port is in use or
+ * another server runs on this database.
  */
 export async function startServer(deps: ServerDeps, options: ServerOptions = {}): Promise<RunningServer> {
   const { config } = deps;
@@ -51,13 +51,13 @@ async function startOneThread(
   const portal =
     options.portal ?? createPortal({ config: () => service.deps.config, clock: deps.clock, log: service.log });
   connectPortal(service, { ...portal, answerMs: options.answerMs });
-  service.feed.words = options.feedWords ?? null;
+  service.feed.command = options.feedCommand ?? null;
   service.feed.pace = options.feedPace ?? service.feed.pace;
   try {
     const listener = startListening(config, options.port ?? config.port, createApp(service), {
       drainMs: options.drainMs,
     });
-    // With PORT=0 the system chooses the port, so that the address for clients is known only now.
+    // With PORT=0 the system chooses the port, so the public URL is known only now.
     if (config.publicUrl.endsWith(':0')) service.deps = { ...deps, config: { ...config, publicUrl: listener.url } };
     return runUntilStopped({
       url: listener.url,
@@ -86,20 +86,20 @@ async function metricsOf(deps: ServerDeps): Promise<Metrics | null> {
 }
 
 /**
- * Serves until SIGTERM or SIGINT, and reads the certificate again at SIGHUP. Calls `onListening` once the server accepts
- * requests. Resolves when all requests are finished and all lines are written; the caller then closes the database and
- * exits. Throws what {@link startServer} throws.
+ * Serves until SIGTERM or SIGINT, and reloads the certificate at SIGHUP. Calls `onListening` once the server accepts requests.
+ * Resolves when all requests are finished and all log lines written; the caller then closes the database and exits. Throws
+ * what {@link startServer} throws.
  */
 export async function serve(
   deps: ServerDeps,
   options: ServerOptions = {},
   onListening?: (server: RunningServer) => void,
 ): Promise<void> {
-  // One for all threads. Each that opens a file sets it and puts back what it found, which another may just have set.
+  // The umask is shared by all threads. Code that creates a file sets and restores it, which would race if it changed.
   process.umask(0o077);
   const server = await startServer(deps, options);
   const { promise: asked, resolve } = Promise.withResolvers<unknown>();
-  // A certificate that can't be used is logged where it is read, and the server goes on with the old one.
+  // reloadTls has logged the fault of an unusable certificate, and the server keeps the old one.
   const onHangup = () => void server.reloadTls().catch(() => undefined);
   process.on('SIGTERM', resolve).on('SIGINT', resolve).on('SIGHUP', onHangup);
   try {
@@ -107,7 +107,7 @@ export async function serve(
     const fault = await Promise.race([asked.then(() => null), server.failed]);
     if (fault !== null) throw fault;
   } finally {
-    // The server is stopped too where `onListening` throws, as when standard output is closed.
+    // Also reached if `onListening` throws, for example because standard output is closed.
     await server.stop();
     process.off('SIGTERM', resolve).off('SIGINT', resolve).off('SIGHUP', onHangup);
   }

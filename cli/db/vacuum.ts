@@ -6,7 +6,7 @@ import { sweepBeside } from '../../shared/sign-in/sweep.ts';
 import { bytesText } from '../../shared/text.ts';
 import { globalsOf } from '../context.ts';
 import { withDatabase } from '../database.ts';
-import { giveWay } from '../service/lower-priority.ts';
+import { lowerPriority } from '../service/lower-priority.ts';
 import { refuseOtherProgram } from '../service/same-program.ts';
 import { print, printJson } from '../terminal/output.ts';
 import { createSteps, sizeText } from './steps.ts';
@@ -36,7 +36,7 @@ Examples:
     .action((options: { fromServer?: string; wait?: true }, command: Command) => {
       refuseOtherProgram(options.fromServer);
       return withDatabase(command, 'use', async (db) => {
-        giveWay();
+        lowerPriority();
         const steps = createSteps(systemClock);
         try {
           sweepBeside(db, systemClock);

@@ -9,7 +9,7 @@ import { checkBeginning } from '../../shared/profiles/import/import-source.ts';
 import { formatFault } from '../../shared/profiles/import/source-format.ts';
 import { closeSessionsFile, openSessionsFile } from '../../shared/sessions-file/sessions-file.ts';
 import { type Context, withContext } from '../database.ts';
-import { giveWay } from '../service/lower-priority.ts';
+import { lowerPriority } from '../service/lower-priority.ts';
 import { refuseOtherProgram } from '../service/same-program.ts';
 import { writeOutput } from '../terminal/stdout.ts';
 
@@ -18,7 +18,7 @@ import { writeOutput } from '../terminal/stdout.ts';
  * lookup waits for it; `server` names the server's program. Prints one line of JSON, and ends with 0 whatever came of it.
  */
 export async function importForServer(command: Command, server: string): Promise<void> {
-  giveWay();
+  lowerPriority();
   const noted: Pick<FeedEnd, 'unnoted'> = {};
   let end: FeedEnd;
   try {

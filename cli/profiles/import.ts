@@ -10,7 +10,7 @@ import { globalsOf } from '../context.ts';
 import { type Context, withContext } from '../database.ts';
 import { importToHost } from '../remote/import/import.ts';
 import { type Host, targetOf } from '../remote/target.ts';
-import { giveWay } from '../service/lower-priority.ts';
+import { lowerPriority } from '../service/lower-priority.ts';
 import { untilInterrupted } from '../terminal/interrupt.ts';
 import { notice } from '../terminal/output.ts';
 import { isAsking } from '../terminal/values.ts';
@@ -83,7 +83,7 @@ async function importCommand(file: string, options: Options, command: Command): 
   const target = await targetOf(command);
   // Of an import to a server the server's clock says whether the time can be.
   const asOf = await asOfOption(options, target.kind === 'box' ? systemClock.nowMs() : null);
-  if (target.kind === 'box') giveWay();
+  if (target.kind === 'box') lowerPriority();
   else if (prune !== null) {
     throw new AppError('refused', '--prune is for the box only, the machine with the database; leave it out.');
   }

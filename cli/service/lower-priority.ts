@@ -4,7 +4,7 @@ import { getPriority, setPriority } from 'node:os';
 const NICENESS = 10;
 
 /** Lowers the priority of this process. For commands that take long while a server may run on the same machine. */
-export function giveWay(): void {
+export function lowerPriority(): void {
   try {
     setPriority(Math.max(NICENESS, getPriority()));
   } catch {

@@ -53,14 +53,14 @@ ${warnings.join('')}Ctrl-C stops it.
   });
 }
 
-/** What a server on this database is told about the commands that it runs itself: VACUUM, and profiles of a platform. */
-export function childrenOf(databasePath: string): Pick<ServerOptions, 'vacuum' | 'feedWords'> {
-  const words = wordsOn(databasePath);
-  return { vacuum: { words: words('db', 'vacuum') }, feedWords: words('profiles', 'import', '-') };
+/** The commands that a server on this database runs as child processes: VACUUM, and the import of a backend's profiles. */
+export function childrenOf(databasePath: string): Pick<ServerOptions, 'vacuum' | 'feedCommand'> {
+  const commandOf = commandsOn(databasePath);
+  return { vacuum: { command: commandOf('db', 'vacuum') }, feedCommand: commandOf('profiles', 'import', '-') };
 }
 
-/** The words that run a command on this database, with the binary, or with Bun and the file it was started with. */
-function wordsOn(databasePath: string): (...command: string[]) => string[] {
+/** Makes the argument lists of commands on this database, run by the binary, or by Bun with the file it was started with. */
+function commandsOn(databasePath: string): (...command: string[]) => string[] {
   const program = isBinary() ? [process.execPath] : [process.execPath, '--no-env-file', Bun.main];
   const options = ['--from-server', thisProgram(), '--json', '--db', resolve(databasePath)];
   return (...command) => [...program, ...command, ...options];

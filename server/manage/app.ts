@@ -6,21 +6,21 @@ import type { Pages } from '../thread/pages.ts';
 import { admitCaller, answerWith, openState, readCall } from './call-checks.ts';
 import { openLogin } from './login.ts';
 import { refuseCall } from './refusals.ts';
-import type { Answered } from './request-context.ts';
+import type { JsonAnswer } from './request-context.ts';
 import { DOCUMENT_PATH, LOGIN_ROUTES, MANAGE_ROUTES } from './routes.ts';
 
-/** What the application works with: the configuration, what opens the files and returns what pages need, and the log. */
+/** What the application works with: the configuration, a function that opens the files, and the log. */
 export type ManageParts = { config: Config; open: (request: Request) => Pages; report: Pages['report'] };
 
-/** No route is read by Elysia: bodies are read once it is known who asks. */
+/** Keeps Elysia from reading bodies: they are read once the caller is authenticated. */
 const UNREAD = { parse: 'none' } as const;
 
-/** Everything under `/manage`. Whatever is refused is JSON too. */
+/** Everything under `/manage`. Refusals are JSON too. */
 export function manage({ config, open, report }: ManageParts) {
   const app = new Elysia({ strictPath: true })
     .derive(({ request, route, params }) => ({ at: openState(request, route, params) }))
     .onBeforeHandle(({ at }) => admitCaller(at, open))
-    .mapResponse(({ at, responseValue }) => answerWith(at, responseValue as Answered | Response))
+    .mapResponse(({ at, responseValue }) => answerWith(at, responseValue as JsonAnswer | Response))
     .onError(({ at, error }) => refuseCall(report, error, at));
   for (const { method, path, act } of LOGIN_ROUTES) {
     app.route(method, path, async ({ request }) => act(await openLogin(open(request), request)), UNREAD);

@@ -10,34 +10,34 @@ import { queryParameters } from '../http/parameters.ts';
 import { runInBackground } from '../thread/background.ts';
 import type { Pages } from '../thread/pages.ts';
 import {
-  type Answered,
+  backendTokenOf,
   type Call,
   type Caller,
+  type JsonAnswer,
   lackOfRight,
   type ManageRoute,
   personTokenOf,
-  platformTokenOf,
 } from './request-context.ts';
 import { DOCUMENT_PATH, LOGIN_ROUTES } from './routes.ts';
 
-// The checks that a request under /manage/v1 passes, in this order: the token, the path, the method, who asks, the
-// parameters, the body. `login.ts` has those of the two paths that take no token.
+// The checks of a request under /manage/v1, in this order: the token, the path, the method, the caller's rights, the
+// parameters, the body. `login.ts` has those of the two paths that need no token.
 
-/** How a request is logged that was refused before it was known what it asks for, or that asks for nothing there is. */
+/** The route in the log of requests that match no route, or were refused before their route was known. */
 export const ANYTHING = '/manage/*';
 
-/** What is known of a request on its way to its route. */
+/** State shared by the checks of a request and the code that answers it. */
 export type CallState = {
   readonly request: Request;
   readonly requestId: string;
   /** The path of its route, or {@link ANYTHING}. */
   readonly template: string;
   readonly params: Readonly<Record<string, string>>;
-  /** Who asks, by the token, and what there is to work on; null until both are known. */
+  /** The caller, and what requests work with; null until the token is verified. */
   admitted: { pages: Pages; caller: Caller } | null;
 };
 
-/** Begins to look at a request; `params` are the parts of its path as Elysia decodes them: null for what can't be decoded. */
+/** Makes the state of a request; `params` are the parameters of its path as decoded by Elysia, null if malformed. */
 export function openState(
   request: Request,
   template: string,
@@ -57,8 +57,8 @@ export function openState(
 const WITHOUT_TOKEN: readonly string[] = [DOCUMENT_PATH, ...LOGIN_ROUTES.map(({ path }) => path)];
 
 /**
- * Finds out who asks, by the token; its use is noted after the answer. Throws `no_credentials` and `invalid_token`, then
- * `unknown_path`. Does nothing for the paths that take no token.
+ * Authenticates the caller by the token, whose use is recorded after the answer. Throws `no_credentials` and `invalid_token`,
+ * then `unknown_path`. Does nothing for the paths that need no token.
  */
 export function admitCaller(at: CallState, open: (request: Request) => Pages): void {
   if (WITHOUT_TOKEN.includes(at.template)) return;
@@ -68,15 +68,15 @@ export function admitCaller(at: CallState, open: (request: Request) => Pages): v
   if (sent === null) throw NO_TOKEN;
   const caller = readCaller(access, sent);
   if (caller === null) throw BAD_TOKEN;
-  const onFault = (cause: unknown) => report('warn', 'The last use of a token could not be noted.', cause);
+  const onFault = (cause: unknown) => report('warn', 'The last use of a token could not be recorded.', cause);
   runInBackground(background, () => onceUnlocked(access.sessions.sqlite, () => noteCall(access, caller)), onFault);
   if (at.template === ANYTHING) throw new AppError('unknown_path');
   at.admitted = { pages, caller };
 }
 
 function readCaller(access: Access, sent: string): Caller | null {
-  const platform = readBackendToken(access.db, sent);
-  if (platform !== null) return { kind: 'platform', token: platform };
+  const backend = readBackendToken(access.db, sent);
+  if (backend !== null) return { kind: 'backend', token: backend };
   const person = readSignIn(access, 'profilectl', sent);
   return person === null ? null : { kind: 'person', token: person };
 }
@@ -89,23 +89,23 @@ function noteCall(access: Access, { kind, token }: Caller): void {
   else noteTokenUse(access.sessions, access.clock, token.identifier);
 }
 
-/** Reads what the caller asks of a route. Throws `forbidden`, `insufficient_scope`, `bad_parameter` and refusals of the body. */
+/** Authorises the caller and reads the input. Throws `forbidden`, `insufficient_scope`, `bad_parameter`, refusals of bodies. */
 export async function readCall({ request, params, admitted }: CallState, route: ManageRoute): Promise<Call> {
   const { pages, caller } = admitted as NonNullable<typeof admitted>;
-  admit(caller, route);
+  authorise(caller, route);
   const query = queryParameters(targetOf(request.url).query, route.query ?? []);
   const body = route.members === null ? {} : await readMembers(request, route.members);
   return { access: pages.access, pages, caller, params, body, query };
 }
 
-/** Throws `forbidden` where a route is for callers of another kind, and `insufficient_scope`. */
-function admit(caller: Caller, { who }: ManageRoute): void {
+/** Throws `forbidden` if the route is for callers of another kind, `insufficient_scope` if the token lacks its right. */
+function authorise(caller: Caller, { who }: ManageRoute): void {
   if (who === 'any') return;
   if (who === 'person') personTokenOf({ caller });
-  else if (!platformTokenOf({ caller }).rights.includes(who.platform)) throw lackOfRight(who.platform);
+  else if (!backendTokenOf({ caller }).rights.includes(who.backend)) throw lackOfRight(who.backend);
 }
 
-/** The members of a body that is one JSON object. Throws `bad_body`, `not_json` and `body_too_long`. */
+/** Reads a body that must be one JSON object with allowed members. Throws `bad_body`, `not_json` and `body_too_long`. */
 async function readMembers(request: Request, allowed: readonly string[]): Promise<Record<string, unknown>> {
   const value = parse(await readText(request, JSON_BODY));
   if (typeof value !== 'object' || value === null || Array.isArray(value)) throw JSON_BODY.malformed;
@@ -124,8 +124,8 @@ function parse(text: string): unknown {
   }
 }
 
-/** Makes the response of what a route did. One that is made already stays as it is. */
-export function answerWith({ template }: Pick<CallState, 'template'>, answered: Answered | Response): Response {
+/** Makes the response of a route's answer; returns one that is a response already. */
+export function answerWith({ template }: Pick<CallState, 'template'>, answered: JsonAnswer | Response): Response {
   if (answered instanceof Response) return answered;
   const { status = 200, headers = {}, body } = answered;
   return new Response(JSON.stringify(body), {

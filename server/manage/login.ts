@@ -6,26 +6,25 @@ import { readPairs } from '../http/form-pairs.ts';
 import { ARRIVED_HEADERS, FORM, readText } from '../http/forwarded.ts';
 import { countFailure, type Throttle } from '../http/throttle.ts';
 import type { Pages } from '../thread/pages.ts';
-import type { Answered } from './request-context.ts';
+import type { JsonAnswer } from './request-context.ts';
 
-// The two paths that take a form instead of a token: a person's token is made there, and ended. What they refuse, they
-// refuse in the words of RFC 6749, section 5.2.
+// The two paths that need a form instead of a token, and make and revoke personal tokens. Their refusals follow RFC 6749,
+// section 5.2.
 
-/** One request to such a path, whose client is known. */
+/** A request to such a path that has passed its checks. */
 export type LoginCall = {
-  /** What there is to work on, and what does work in the background. */
   readonly pages: Pages;
   readonly client: { address: string };
-  /** The parameters that have a value; those that nobody asks for are ignored. */
+  /** The parameters that have a value; unknown ones are ignored. */
   readonly parameters: ReadonlyMap<string, string>;
 };
 
 /** An entry of the table of these paths. */
-export type LoginRoute = { method: 'POST'; path: string; act: (call: LoginCall) => Answered };
+export type LoginRoute = { method: 'POST'; path: string; act: (call: LoginCall) => JsonAnswer };
 
 /**
- * Takes a request to such a path through its checks: how often its address has asked, the form, the client. Throws
- * `too_many_failures`, `invalid_request` and `invalid_client`, and `busy` where the sessions file stays locked.
+ * Checks a request to such a path: how many its address has sent, the form, the client. Throws `too_many_failures`,
+ * `invalid_request` and `invalid_client`.
  */
 export async function openLogin(pages: Pages, request: Request): Promise<LoginCall> {
   const { headers } = request;
@@ -43,14 +42,14 @@ export async function openLogin(pages: Pages, request: Request): Promise<LoginCa
   return { pages, client: { address }, parameters };
 }
 
-/** The value of a parameter. Throws `invalid_request` where it is missing. */
+/** The value of a parameter. Throws `invalid_request` if it is missing. */
 export function parameter(parameters: LoginCall['parameters'], name: string): string {
   const value = parameters.get(name);
   if (value === undefined) throw new AppError('invalid_request', `The parameter ${name} is missing.`);
   return value;
 }
 
-/** One that comes without a value counts as not sent, and none may come twice (RFC 6749, section 3.2). */
+/** Reads parameters. An empty one counts as not sent, and none may be repeated (RFC 6749, section 3.2). */
 function readParameters(body: string): Map<string, string> {
   const found = new Map<string, string>();
   for (const { name, value } of pairsOf(body)) {

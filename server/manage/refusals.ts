@@ -4,7 +4,7 @@ import { ROUTE_HEADER } from '../http/forwarded.ts';
 import type { Pages } from '../thread/pages.ts';
 import { ANYTHING, type CallState, JSON_HEADERS } from './call-checks.ts';
 
-/** What is refused in the words of RFC 6749, section 5.2, and RFC 7009: the code as `error`, the sentence beside it. */
+/** The codes whose refusals follow RFC 6749, section 5.2, and RFC 7009. */
 export const OAUTH_CODES = [
   'invalid_request',
   'invalid_client',
@@ -14,7 +14,7 @@ export const OAUTH_CODES = [
 ] as const satisfies readonly ErrorCode[];
 
 /**
- * Makes the answer to an error, and tells the log where the server is at fault: `{"error":"<sentence>"}` with the code in
+ * Makes the answer to an error, and logs the error if the server is at fault: `{"error":"<sentence>"}` with the code in
  * X-Error-Code, as under /api; `{"error":"<code>","error_description":"<sentence>"}` for {@link OAUTH_CODES}. Never throws.
  */
 export function refuseCall(
@@ -22,7 +22,7 @@ export function refuseCall(
   error: unknown,
   at?: Pick<CallState, 'template' | 'requestId'>,
 ): Response {
-  const known = shownAs(error);
+  const known = publicError(error);
   const { code, status, body, headers = {} } = versionOf(known);
   if (refusalOf(code).isLogged && !known.details.isForClient) {
     report('error', 'A request failed.', error, at?.requestId ?? '');
@@ -39,10 +39,10 @@ function bodyOf({ code, details: { address } }: AppError, sentence: string): obj
 }
 
 /**
- * What an error is for clients that only `profilectl` on the box meets as it is. A `refused` that tells of a file or a disk is
- * for the operator only.
+ * The error that clients get. Some codes are meant for `profilectl` on the server and are translated; a `refused` about a
+ * file or a disk is for the operator only.
  */
-function shownAs(error: unknown): AppError {
+function publicError(error: unknown): AppError {
   if (!(error instanceof AppError)) return new AppError('internal', null, { cause: error });
   const { code, message, details } = error;
   if (code === 'signed_out') return new AppError('invalid_token', message);

@@ -5,60 +5,59 @@ import type { Access } from '../../shared/sessions-file/access.ts';
 import type { CliLogin } from '../../shared/sign-ins/row.ts';
 import type { Pages } from '../thread/pages.ts';
 
-/** Who asks, by the token that the request has: a platform's backend, or a person's `profilectl`. */
+/** The authenticated caller: a backend, or a person's `profilectl`. */
 export type Caller =
-  | { readonly kind: 'platform'; readonly token: BackendToken }
+  | { readonly kind: 'backend'; readonly token: BackendToken }
   | { readonly kind: 'person'; readonly token: CliLogin };
 
-/** One request under `/manage/v1` that was let in, and what is known of it when its route is asked. */
+/** A request under `/manage/v1` that has passed all checks: what its route gets. */
 export type Call = {
   readonly access: Access;
-  /** What does work in the background. */
   readonly pages: Pages;
   readonly caller: Caller;
-  /** The parts of the path that stand for the `:name`s of the route, decoded. */
+  /** The parameters of the path, decoded. */
   readonly params: Readonly<Record<string, string>>;
-  /** The body's members; without any where the route takes no JSON. */
+  /** The body's members; empty if the route accepts no JSON. */
   readonly body: Readonly<Record<string, unknown>>;
-  /** The query's parameters that the route names. */
+  /** The query's parameters, all of which the route knows. */
   readonly query: ReadonlyMap<string, string>;
 };
 
-/** An answer: its status is 200 unless it says another, its headers come beside those that every answer has. */
-export type Answered = { status?: number; headers?: Readonly<Record<string, string>>; body: object };
+/** An answer: its status is 200 by default; its headers are added to those of every answer. */
+export type JsonAnswer = { status?: number; headers?: Readonly<Record<string, string>>; body: object };
 
 /**
- * Who may use a route: whoever has a token of any kind, people, or platforms with this right. Which people may do what, the
- * route finds out.
+ * Who may use a route: any valid token, people, or backends with this right. What each person may do is checked by the
+ * route.
  */
-export type Admitted = 'any' | 'person' | { readonly platform: BackendRight };
+export type Admitted = 'any' | 'person' | { readonly backend: BackendRight };
 
 /** An entry of the table of `/manage/v1`. */
 export type ManageRoute = {
   method: 'GET' | 'POST' | 'PATCH';
-  /** The path with its parameters, as log and metrics name it: `/manage/v1/keys/:identifier`. */
+  /** The path's template, also in log and metrics: `/manage/v1/keys/:identifier`. */
   path: string;
   who: Admitted;
-  /** The members that the body may have; null where no JSON is taken. */
+  /** The members that the body may have; null if the route accepts no JSON. */
   members: readonly string[] | null;
   /** The query's parameters; each may be given once. */
   query?: readonly string[];
-  act: (call: Call) => Answered | Promise<Answered>;
+  act: (call: Call) => JsonAnswer | Promise<JsonAnswer>;
 };
 
-/** The refusal of a platform's token that lacks a right. */
+/** The refusal of a backend's token that lacks a right. */
 export function lackOfRight(right: BackendRight): AppError {
   return new AppError('insufficient_scope', `This token lacks the right ${right}.`, { scope: right });
 }
 
-/** The token of a platform that asks. Throws `forbidden` where a person does. */
-export function platformTokenOf({ caller }: Pick<Call, 'caller'>): BackendToken {
-  if (caller.kind === 'platform') return caller.token;
-  throw new AppError('forbidden', 'A person’s token does not do this; it takes one of a platform.');
+/** The token of a calling backend. Throws `forbidden` if a person calls. */
+export function backendTokenOf({ caller }: Pick<Call, 'caller'>): BackendToken {
+  if (caller.kind === 'backend') return caller.token;
+  throw new AppError('forbidden', 'A personal token can’t do this; use a backend’s token.');
 }
 
-/** The token of a person who asks. Throws `forbidden` where a platform does. */
+/** The token of a calling person. Throws `forbidden` if a backend calls. */
 export function personTokenOf({ caller }: Pick<Call, 'caller'>): CliLogin {
   if (caller.kind === 'person') return caller.token;
-  throw new AppError('forbidden', 'A platform’s token does not do this; it takes one of a person.');
+  throw new AppError('forbidden', 'A backend’s token can’t do this; use a personal token.');
 }

@@ -7,13 +7,13 @@ import { signIns } from './operations/sign-ins.ts';
 import { token } from './operations/token.ts';
 import type { ManageRoute } from './request-context.ts';
 
-/** Everything under `/manage/v1` that takes a token. Tests try every refusal on every entry. */
+/** The routes under `/manage/v1` that need a token. Tests try every refusal on every entry. */
 export const MANAGE_ROUTES: readonly ManageRoute[] = [
   { method: 'GET', path: '/manage/v1/me', who: 'any', members: null, act: me },
   {
     method: 'POST',
     path: FEED_PATH,
-    who: { platform: 'profiles' },
+    who: { backend: 'profiles' },
     members: null,
     query: FEED_PARAMETERS,
     act: refuseFeed,
@@ -21,18 +21,18 @@ export const MANAGE_ROUTES: readonly ManageRoute[] = [
   {
     method: 'POST',
     path: '/manage/v1/sign-ins',
-    who: { platform: 'sign-ins' },
+    who: { backend: 'sign-ins' },
     members: ['uid', 'authId'],
     act: signIns,
   },
   ...KEY_ROUTES,
 ];
 
-/** The paths that take a form instead, by which a person's token is made and ended. */
+/** The routes that need a form instead, and make and revoke personal tokens. */
 export const LOGIN_ROUTES: readonly LoginRoute[] = [
   { method: 'POST', path: '/manage/v1/token', act: token },
   { method: 'POST', path: '/manage/v1/revoke', act: revoke },
 ];
 
-/** The path of the OpenAPI document of `/manage/v1`, which everybody may read. */
+/** The path of the OpenAPI document of `/manage/v1`, which is public. */
 export const DOCUMENT_PATH = '/manage/openapi.json';

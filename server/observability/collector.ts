@@ -1,12 +1,12 @@
 import { edenGC } from 'bun:jsc';
 
-/** The garbage of this many requests is collected in less than a millisecond. */
+/** How many requests pass between collections of young garbage; collecting that of so many takes less than a millisecond. */
 const REQUESTS = 2_048;
 
-/** At most this many bytes of large texts wait to be freed. */
+/** How many bytes of large texts may wait to be freed. */
 const LARGE_BYTES = 8 * 1024 * 1024;
 
-/** Decides when garbage is collected, beside what JavaScriptCore does by itself. */
+/** Decides when to collect garbage, in addition to JavaScriptCore's own collections. */
 export type Collector = {
   /** How many requests were answered. */
   requests: number;
@@ -20,9 +20,9 @@ export function createCollector(): Collector {
 }
 
 /**
- * Called after each request; collects young garbage after every {@link REQUESTS} of them. By itself JavaScriptCore lets as
- * much garbage gather as there is memory in use: with thousands of keys and full caches the process was 50 MB larger
- * without this, and not faster.
+ * Called after each request; collects young garbage after every {@link REQUESTS} of them. By itself JavaScriptCore lets
+ * garbage grow to as much as the memory in use: with thousands of keys and full caches the process was 50 MB larger without
+ * this, and not faster.
  */
 export function collectAfterRequest(collector: Collector): void {
   if (++collector.requests % REQUESTS === 0) edenGC();

@@ -1,6 +1,6 @@
 import type { ErrorCode } from '../../shared/errors.ts';
 
-/** How many answers there were. Plain maps count ten times as fast as a metrics library, and can be sent between threads. */
+/** Counts of answers. Plain maps are ten times as fast as a metrics library, and can be sent between threads. */
 export type Counts = { routes: Map<string, RouteCounts>; refusals: Map<ErrorCode, number> };
 
 /** The answers of one route. `buckets` counts them by duration; its last element counts those above all of {@link BUCKETS}. */
@@ -15,12 +15,12 @@ export const BUCKETS = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.0
 /** The media type of Prometheus' text format. */
 export const METRICS_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
 
-/** Counts of no answers. */
+/** Makes empty counts. */
 export function createCounts(): Counts {
   return { routes: new Map(), refusals: new Map() };
 }
 
-/** Counts one answer; `route` is the route's path, or null where nothing is at the path of the request. */
+/** Counts one answer; `route` is the route's path, or null if no route matches. */
 export function countAnswer(
   counts: Counts,
   route: string | null,

@@ -2,7 +2,7 @@ import { readDiskRoom } from '../../shared/db-files/disk.ts';
 import { databaseSize } from '../../shared/db-files/size.ts';
 import type { Family } from './prometheus.ts';
 
-/** The size of a database's files and the room on their disk, which has no samples where the file system does not tell. */
+/** The size of a database's files and the space on their disk, which has no samples if the file system reports none. */
 export function diskFamilies(path: string): Family[] {
   const { main, wal } = databaseSize(path);
   const room = readDiskRoom(path);
@@ -18,7 +18,7 @@ export function diskFamilies(path: string): Family[] {
     },
     {
       name: 'profile_lookup_disk_free_bytes',
-      help: "Free room on the database's disk, for the user of the server.",
+      help: "Free space on the database's disk, for the server's user.",
       type: 'gauge',
       samples: room === null ? [] : [[{}, room.freeBytes]],
     },

@@ -1,41 +1,39 @@
 import { write } from 'node:fs';
 
-/** Takes log lines and writes them in the background, so that no request waits for it. */
+/** Writes log lines in the background, so that no request waits for it. */
 export type LogOutput = {
-  /** Takes one line or several, each with its line break. */
+  /** Queues one line or several, each with its line break. */
   write: (lines: string) => void;
-  /** Resolves when everything is written, when nobody reads the log any more, or after a second. */
+  /** Resolves when everything is written, when the log has no reader any more, or after a second. */
   drain: () => Promise<void>;
 };
 
-/**
- * How much may wait while a reader has stopped reading or the disk is full. Further lines are dropped; a line tells how many.
- */
+/** How much may wait while the reader doesn't read or the disk is full. Further lines are dropped; a line says how many. */
 const MAX_WAITING_BYTES = 4 * 1024 * 1024;
 
-/** How long lines are gathered before they are sent; a crash may lose these. */
+/** How long lines are gathered before they are sent; a crash loses them. */
 const GATHER_MS = 20;
 
 const DRAIN_MS = 1_000;
 
-/** How long to wait before writing again, when the reader was slow, and when writing failed otherwise (a full disk). */
+/** How long to wait before a retry, if the reader was slow, and if writing failed otherwise (a full disk). */
 const SLOW_READER_MS = 20;
 const RETRY_MS = 1_000;
 
-/** Sends lines; `done` is called when more may follow (`sent`), or when nobody will take any more (`closed`). */
+/** Sends lines; calls `done` when more may follow (`sent`), or when the log has no reader any more (`closed`). */
 export type Send = (lines: string, done: (outcome: 'sent' | 'closed') => void) => void;
 
-/** Lines that are gathered, while others are being sent. */
+/** An output and the lines that wait for it. */
 type Gathering = {
   readonly send: Send;
   waiting: string;
-  /** How many lines were dropped since the last were sent. */
+  /** How many lines were dropped since lines were last sent. */
   dropped: number;
-  /** Whether nobody takes lines any more. */
+  /** Whether the log has no reader any more. */
   isClosed: boolean;
   /** Whether lines are being gathered or sent. */
   isBusy: boolean;
-  /** What to call when all lines are sent. */
+  /** Called when all lines are sent. */
   whenIdle: (() => void)[];
 };
 
@@ -52,7 +50,7 @@ export function openLogOutput(descriptor: number): LogOutput {
         if (error === null && from + written < bytes.length) writeFrom(from + written);
         else if (error === null) done('sent');
         else if (error.code === 'EPIPE' || error.code === 'EBADF') done('closed');
-        // The rest is written before anything else, so that no line stays half written.
+        // The rest is written first, so that no line stays half written.
         else setTimeout(writeFrom, error.code === 'EAGAIN' ? SLOW_READER_MS : RETRY_MS, from);
       });
     };
@@ -61,8 +59,8 @@ export function openLogOutput(descriptor: number): LogOutput {
 }
 
 /**
- * Makes an output that sends lines one batch at a time; the lines that come meanwhile make the next batch. When nobody takes
- * lines any more, further ones are ignored.
+ * Makes an output that sends lines in batches, one at a time; lines that arrive meanwhile make the next batch. Once the log
+ * has no reader any more, lines are ignored.
  */
 export function gatherLines(send: Send): LogOutput {
   const gathering: Gathering = { send, waiting: '', dropped: 0, isClosed: false, isBusy: false, whenIdle: [] };
@@ -78,7 +76,7 @@ function gather(gathering: Gathering, lines: string): void {
   gathering.waiting += lines;
   if (gathering.isBusy) return;
   gathering.isBusy = true;
-  // One write for each line would take as long as the request that the line tells of.
+  // A write for each line would take as long as the request that it logs.
   setTimeout(sendNext, GATHER_MS, gathering);
 }
 
@@ -109,7 +107,7 @@ async function drain(gathering: Gathering): Promise<void> {
 }
 
 function noticeOf(count: number): string {
-  return `{"level":"warn","message":"${count} log lines were dropped, as they could not be written."}\n`;
+  return `{"level":"warn","message":"${count} log lines were dropped because they could not be written."}\n`;
 }
 
 function lineCount(lines: string): number {

@@ -1,7 +1,7 @@
 import { cleanForTerminal } from '../../shared/text.ts';
 import type { LogOutput } from './log-output.ts';
 
-/** What a line of the log may hold; a request's line has a status, an event's line a message. */
+/** A line of the log; a request's has a status, an event's a message. */
 type LogLine = {
   time?: string;
   level?: string;
@@ -16,13 +16,13 @@ type LogLine = {
 
 const PREFIXES: Record<string, string> = { warn: 'Warning: ', error: 'Error: ' };
 
-/** The log for a person at a terminal: each line of JSON that is written becomes a line of words. */
+/** The log for a person at a terminal: each line of JSON becomes readable text. */
 export function inWords(output: LogOutput): LogOutput {
   const translate = (lines: string) => lines.split('\n').filter(Boolean).map(lineInWords).join('');
   return { write: (lines) => output.write(translate(lines)), drain: output.drain };
 }
 
-/** One line of the log, which is JSON, in words: `09:05:01 GET /api/key 200, 0.4 ms, key k7Qm2XaB`. */
+/** One JSON line of the log as text: `09:05:01 GET /api/key 200, 0.4 ms, key k7Qm2XaB`. */
 export function lineInWords(json: string): string {
   const line = JSON.parse(json) as LogLine;
   const time = line.time === undefined ? '' : `${line.time.slice(11, 19)} `;

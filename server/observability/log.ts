@@ -1,44 +1,44 @@
 import { isoTime } from '../../shared/clock.ts';
 import { LOG_LEVELS, type LogLevel } from '../../shared/config/log-levels.ts';
 
-/** What the log tells of a request. */
+/** What the log says about a request. */
 export type LoggedRequest = {
   readonly requestId: string;
   readonly key: { readonly identifier: string } | null;
   readonly method: string;
-  /** The path of the request's route; null where nothing is there. */
+  /** The path of the request's route; null if no route matches. */
   readonly template: string | null;
   /** The client's address. */
   readonly address: string;
 };
 
-/** The server's log: one JSON object on each line. What clients send (paths, queries, headers) is never in it. */
+/** The server's log: one JSON object per line. What clients send (paths, queries, headers) is never in it. */
 export type Log = {
-  /** Logs an answer, which took so many milliseconds. */
+  /** Logs an answer and how long it took. */
   request: (request: LoggedRequest, status: number, milliseconds: number) => void;
   /** Logs an event of the server, or the error behind a failed request. */
   event: (level: 'info' | 'warn' | 'error', message: string, more?: { requestId?: string; cause?: unknown }) => void;
 };
 
-// The methods of the standard (RFC 9110, section 9; RFC 5789). Other methods are the client's words, and are not logged.
+// The standard methods (RFC 9110, section 9; RFC 5789). Others are the client's own text, which is never logged.
 const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE', 'CONNECT']);
 
 type LogState = {
   readonly level: LogLevel;
   readonly nowMs: () => number;
   readonly write: (line: string) => void;
-  /** The time of the last line, and its text: many lines have the same millisecond. */
+  /** The time of the last line, and its text, which is reused: many lines have the same millisecond. */
   lastMs: number;
   lastTime: string;
 };
 
-/** A shorter way to log events: with their cause, and the id of the request that they are about. */
+/** Makes a shorthand for logging events, with their cause and the id of the request that they are about. */
 export function reportTo({ event }: Log) {
   return (level: 'info' | 'warn' | 'error', message: string, cause?: unknown, requestId?: string): void =>
     event(level, message, { cause, ...(requestId !== undefined && { requestId }) });
 }
 
-/** Makes a log that passes its lines to `write`, those of `level` and of more important levels. */
+/** Makes a log that passes its lines of `level` and more important levels to `write`. */
 export function createLog(level: LogLevel, nowMs: () => number, write: (line: string) => void): Log {
   const state: LogState = { level, nowMs, write, lastMs: Number.NaN, lastTime: '' };
   const logsRequests = isLogged(state, 'info');
@@ -58,7 +58,7 @@ function isLogged({ level }: LogState, of: LogLevel): boolean {
   return level !== 'silent' && LOG_LEVELS.indexOf(of) >= LOG_LEVELS.indexOf(level);
 }
 
-/** The line of one request. It is joined by hand, which is faster than JSON.stringify; no value in it needs escaping. */
+/** The line of one request. Concatenation is faster than JSON.stringify, and no value in it needs escaping. */
 function requestLine(
   state: LogState,
   { requestId, key, method, template, address }: LoggedRequest,
@@ -77,7 +77,7 @@ function timeOf(state: LogState): string {
   return state.lastTime;
 }
 
-/** The text of an error and of its causes, with whatever looks like a secret or an e-mail address cut out. */
+/** The text of an error and its causes, without anything that looks like a secret or an e-mail address. */
 export function describeFault(cause: unknown): string {
   const parts: string[] = [];
   for (

@@ -12,18 +12,18 @@ import { type Family, printFamilies, type Sample } from './prometheus.ts';
 
 /** Counts the responses of a server, and prints all metrics for Prometheus. */
 export type Metrics = {
-  /** Counts one response; `route` is the route's template, or null where the path is of no route. Takes 0.25 µs. */
+  /** Counts one response; `route` is the route's template, or null if no route matches. Takes 0.25 µs. */
   count: (route: string | null, status: number, code: ErrorCode | null, milliseconds: number) => void;
-  /** Returns all metrics in Prometheus' text format. Some are read from the database at this time. Throws `busy`. */
+  /** Returns all metrics in Prometheus' text format. Some are read from the database on each call. */
   read: () => Promise<string>;
   /** The media type of what `read` returns. */
   contentType: string;
 };
 
-/** The metrics of the main thread. `add` adds the counts that a worker has sent. */
+/** The metrics of the main thread. `add` adds a worker's counts. */
 export type TotalMetrics = Metrics & { add: (more: Counts) => void };
 
-/** Begins to count, from zero. `restarts` returns how many workers have died and were replaced. */
+/** Makes metrics that count from zero. `restarts` returns how many workers have died and been replaced. */
 export function createMetrics(
   { db, clock }: { db: Opened; clock: Clock },
   restarts: () => number = () => 0,
@@ -52,13 +52,13 @@ function requestFamilies({ routes, refusals }: Counts): Family[] {
   return [
     {
       name: 'profile_lookup_http_request_duration_seconds',
-      help: 'Time from taking a request in to its answer, by route.',
+      help: 'Time from receiving a request to its answer, by route.',
       type: 'histogram',
       samples: durationSamples(routes),
     },
     {
       name: 'profile_lookup_http_requests_total',
-      help: 'Answers by route and status; the route is "none" where nothing is there.',
+      help: 'Answers by route and status; the route is "none" if no route matches.',
       type: 'counter',
       samples: [...routes].flatMap(([route, { byStatus }]) =>
         [...byStatus].map(([status, count]): Sample => [{ route, status }, count]),
@@ -66,7 +66,7 @@ function requestFamilies({ routes, refusals }: Counts): Family[] {
     },
     {
       name: 'profile_lookup_refusals_total',
-      help: 'Refused requests by what was wrong.',
+      help: 'Refused requests by reason.',
       type: 'counter',
       samples: [...refusals].map(([code, count]) => [{ code }, count]),
     },
@@ -94,7 +94,7 @@ function profileFamily(profiles: number): Family {
   };
 }
 
-/** What the database says of keys, approvals and mails, which commands change too. Throws `busy`. */
+/** Metrics of keys, approvals and mails, read from the database because commands change them too. */
 function keyFamilies(db: Opened, nowMs: number): Family[] {
   const { states, oldestPendingAt, attempts, notices } = readKeyStats(db, nowMs);
   const { open, ...ended } = attempts;
@@ -107,25 +107,25 @@ function keyFamilies(db: Opened, nowMs: number): Family[] {
     },
     {
       name: 'profile_lookup_oldest_pending_request_age_seconds',
-      help: 'How long the oldest pending request waits; 0 where none does.',
+      help: 'How long the oldest pending request has been waiting; 0 if there is none.',
       type: 'gauge',
       samples: [[{}, oldestPendingAt === null ? 0 : Math.max(0, nowMs - oldestPendingAt) / 1000]],
     },
     {
       name: 'profile_lookup_approval_attempts_open',
-      help: 'Approvals whose mail is on its way.',
+      help: 'Approvals whose mail is being sent.',
       type: 'gauge',
       samples: [[{}, open]],
     },
     {
       name: 'profile_lookup_approval_mails_total',
-      help: 'Approval mails by outcome, since the database was made.',
+      help: 'Approval mails by outcome, since the database was created.',
       type: 'counter',
       samples: samplesBy('outcome', ended),
     },
     {
       name: 'profile_lookup_notices',
-      help: 'Mails without a secret (requests, decisions, reminders), by what became of them; waiting ones are undelivered.',
+      help: 'Mails without a secret (requests, decisions, reminders) by outcome; waiting ones are undelivered.',
       type: 'gauge',
       samples: samplesBy('result', notices),
     },
@@ -133,8 +133,8 @@ function keyFamilies(db: Opened, nowMs: number): Family[] {
 }
 
 /**
- * The seconds since the last backup and since the last restore test. `profilectl` stores both times in files beside the
- * database; a metric has no sample where its time was never stored.
+ * The seconds since the last backup and the last restore test. `profilectl` stores both times in files beside the database;
+ * a metric has no sample if its time was never stored.
  */
 function backupFamilies(db: Opened, nowMs: number): Family[] {
   const samplesOf = (chore: Chore): Sample[] => {
@@ -144,13 +144,13 @@ function backupFamilies(db: Opened, nowMs: number): Family[] {
   return [
     {
       name: 'profile_lookup_last_backup_age_seconds',
-      help: 'Since db backup last made a backup; absent where it never did.',
+      help: 'Seconds since db backup last made a backup; absent if it never has.',
       type: 'gauge',
       samples: samplesOf('backup'),
     },
     {
       name: 'profile_lookup_last_restore_test_age_seconds',
-      help: 'Since db check --restore last found a backup good; absent where it never did.',
+      help: 'Seconds since db check --restore last verified a backup; absent if it never has.',
       type: 'gauge',
       samples: samplesOf('restore-test'),
     },
@@ -168,7 +168,7 @@ function processFamilies(startedAtMs: number, restarts: number): Family[] {
     },
     {
       name: 'profile_lookup_worker_restarts_total',
-      help: 'Workers that died and were replaced; there are none where WORKERS is 1.',
+      help: 'Workers that died and were replaced; 0 if WORKERS is 1.',
       type: 'counter',
       samples: [[{}, restarts]],
     },
@@ -193,7 +193,7 @@ function processFamilies(startedAtMs: number, restarts: number): Family[] {
   ];
 }
 
-/** One sample for each name in `counts`. The name is the value of the label, with `_` for spaces. */
+/** One sample for each entry of `counts`, whose name is the value of the label, with `_` for spaces. */
 function samplesBy(label: string, counts: Record<string, number>): Sample[] {
   return Object.entries(counts).map(([name, count]) => [{ [label]: name.replaceAll(' ', '_') }, count]);
 }

@@ -4,7 +4,7 @@ import { AppError } from '../../shared/errors.ts';
 import { prepareRefusals, refuse } from '../http/errors.ts';
 import { routable } from '../http/target.ts';
 
-/** The application that answers requests. It asks `server` for the addresses that they come from, and for time. */
+/** The application that answers requests. It uses `server` to get clients' addresses and to extend idle timeouts. */
 export type Application = {
   fetch: (request: Request) => Response | Promise<Response>;
   server: Bun.Server<undefined> | null;
@@ -14,33 +14,33 @@ export type Application = {
 export const STOP_MS = 10_000;
 
 /**
- * How long a listener drains before it accepts no more connections: it answers everything, and closes each connection with
- * its answer. Bun's stop() closes connections that wait for their next request, and so loses a request that is on its way
- * on one of them. A client that sends at least once in this time has no such connection any more.
+ * How long a listener drains before it accepts no more connections: it answers everything, with `Connection: close`. Bun's
+ * stop() closes idle connections, and so loses a request that is just arriving on one of them. A client that sends at least
+ * once in this time has no idle connection left.
  */
 export const DRAIN_MS = 1_000;
 
 /**
- * How much longer a listener drains over TLS before it ends for good. Bun's stop() also closes connections in the middle of their handshake, which
- * takes a while on a busy machine or a slow line: so much longer those are served that have arrived while it drained.
+ * How much longer a listener drains over TLS. Bun's stop() also closes connections in the middle of their handshake, which
+ * takes a while on a busy machine or a slow line.
  */
 export const HANDSHAKE_MS = 500;
 
 const STEP_MS = 10;
 
-/** A connection on which nothing is sent or received for this long is closed; Bun also ends slow request bodies by it. */
+/** A connection on which nothing is sent or received for this long is closed, even in the middle of a request body. */
 export const IDLE_SECONDS = 10;
 
 /**
- * Bun answers longer bodies with an empty 413 by itself. Forms and JSON are read up to 64 KiB (request-body.ts), profiles
- * of a platform up to 64 MiB (manage/feed.ts); what is longer is refused in words. A body that nobody reads takes no memory.
+ * Bun itself answers longer bodies with an empty 413. Forms and JSON are read up to 64 KiB (request-body.ts), a backend's
+ * profiles up to 64 MiB (feed/feed.ts); longer ones get a refusal with a sentence. An unread body takes no memory.
  */
 const MAX_BODY_BYTES = 1024 * 1024 * 1024;
 
 /** A certificate and its private key, both PEM; null for plain HTTP. */
 export type Tls = { cert: string; key: string } | null;
 
-/** A listening socket with one certificate. While it drains, it closes each connection with its answer. */
+/** A listening socket with one certificate. While it drains, its answers have `Connection: close`. */
 type Binding = { server: Bun.Server<undefined>; isTls: boolean; isDraining: boolean };
 
 /** The sockets of a server, or of one of its workers. */
@@ -57,12 +57,12 @@ export type Listener = {
   readonly former: Set<Binding>;
 };
 
-/** `shared` holds the certificate where several threads listen on the port; `drainMs` replaces {@link DRAIN_MS}. */
+/** `shared` holds the certificate if several threads listen on the port; `drainMs` replaces {@link DRAIN_MS}. */
 export type ListenerOptions = { shared?: { tls: Tls }; drainMs?: number | undefined };
 
 /**
  * Binds a port (0: any free one) and starts to answer. With `shared`, other threads may listen on the port too. Throws
- * `refused` where the address is taken or this machine does not have it, `bad_config` for a bad certificate.
+ * `refused` if the address is in use or not this machine's, `bad_config` for a bad certificate.
  */
 export function startListening(
   config: Config,
@@ -80,9 +80,9 @@ export function startListening(
 }
 
 /**
- * Listens with the certificate `agreed`, or with what the certificate's files hold now, and drains the binding of the old
- * certificate. Resolves when that accepts no more connections. Does nothing over plain HTTP or once the listener is
- * stopped. Throws `bad_config`, and keeps the old certificate.
+ * Listens with the certificate `agreed`, or with the current content of the certificate's files, and drains the binding of
+ * the old one. Resolves when the old binding accepts no more connections. Does nothing over plain HTTP or once the listener
+ * is stopped. If it throws `bad_config`, the old certificate stays in use.
  */
 export async function reloadListener(listener: Listener, agreed?: Tls): Promise<void> {
   const { config, port, app, drainMs, current: old, former } = listener;
@@ -90,7 +90,7 @@ export async function reloadListener(listener: Listener, agreed?: Tls): Promise<
   listener.current = bind(config, port, agreed ?? readTls(config), true, app);
   former.add(old);
   await drain(old, drainMs);
-  // The connection that was accepted last may send its first request only now.
+  // A connection that was accepted last may send its first request only now.
   setTimeout(() => {
     former.delete(old);
     void old.server.stop(true);
@@ -98,8 +98,8 @@ export async function reloadListener(listener: Listener, agreed?: Tls): Promise<
 }
 
 /**
- * Drains, over TLS for {@link HANDSHAKE_MS} more, accepts no more connections, and waits for requests in flight; ends them
- * after {@link STOP_MS}.
+ * Drains (over TLS for {@link HANDSHAKE_MS} longer), accepts no more connections, and waits for requests in flight, for
+ * {@link STOP_MS} at most.
  */
 export async function stopListening({ current, former, drainMs }: Listener): Promise<void> {
   await drain(current, current.isTls ? drainMs + HANDSHAKE_MS : drainMs);
@@ -111,21 +111,21 @@ export async function stopListening({ current, former, drainMs }: Listener): Pro
   await Promise.all(servers.map((one) => one.stop(true)));
 }
 
-/** Closes each connection with its next answer for `drainMs`, then accepts no more. Requests in flight go on. */
+/** Closes each connection with its next answer for `drainMs`, then accepts no more. Requests in flight continue. */
 async function drain(binding: Binding, drainMs: number): Promise<void> {
   binding.isDraining = true;
   await Bun.sleep(drainMs);
   void binding.server.stop();
 }
 
-/** The address of a port of this server: scheme, host and port, without a trailing slash. */
+/** The URL of a port of this server: scheme, host and port, without a trailing slash. */
 export function urlOf(config: Config, port: number): string {
   const host = config.host.includes(':') ? `[${config.host}]` : config.host;
   return `${config.tls === null ? 'http' : 'https'}://${host}:${port}`;
 }
 
 /**
- * Binds a port (0: any free one) that no other program has, releases it, and returns its number. Throws what
+ * Binds a port (0: any free one) that no other program uses, releases it, and returns its number. Throws what
  * {@link startListening} throws.
  */
 export function probePort(config: Config, port: number, tls: Tls): number {
@@ -165,10 +165,10 @@ function bind({ host }: Config, port: number, tls: Tls, reusePort: boolean, app:
         const response = app.fetch(routable(request));
         return response instanceof Promise ? response.then(send) : send(response);
       },
-      // Called with an error that nothing else has caught. No request is known here, so the answer has no request id.
+      // Called with uncaught errors. Which request failed is unknown here, so the answer has no request id.
       error: (error) => send(refuse(prepareRefusals(tls !== null), error, null).response),
     });
-    // Any of the application's servers knows the address behind a request.
+    // Each of the application's servers knows the client address of every request, so the latest one will do.
     app.server = server;
     return Object.assign(state, { server });
   } catch (cause) {

@@ -7,8 +7,8 @@ import { refuseCall } from '../manage/refusals.ts';
 import { reportTo } from '../observability/log.ts';
 import type { Service } from './service.ts';
 
-// What a thread that serves requests does for /manage: it takes the profiles of platforms, has the portal answer everything
-// else, and counts failed log-ins together with those under /api. It is loaded at the first such request.
+// What a serving thread does for /manage: it accepts backends' profiles, has the portal answer everything else, and counts
+// failed logins together with those under /api. Loaded with the first such request.
 
 /** Answers a request under `/manage`. Never throws. */
 export async function answerManage(
@@ -26,7 +26,7 @@ export async function answerManage(
   return refuseFailure(service, state) ?? answer;
 }
 
-/** Counts a failed log-in of the address; returns another refusal where it had none left. */
+/** Counts a failed login of the address; returns the refusal to answer instead if there have been too many. */
 function refuseFailure({ throttle, log }: Service, { address }: RequestState): Response | null {
   try {
     countFailure(throttle, blockOf(address));

@@ -4,42 +4,42 @@ import { expireKeys } from '../../shared/keys/life/expire.ts';
 import { prepareNotices } from '../../shared/upkeep/delivery/deliver.ts';
 import type { Service } from './service.ts';
 
-/** The search for mails without a secret that are due, and for keys that expire, which goes on as long as the server runs. */
-export type Notifying = {
+/** The periodic search for queued mails without a secret that are due, and for keys that have expired. */
+export type OutboxTimer = {
   readonly deps: Service['deps'];
   readonly log: Service['log'];
-  /** Sends what is due, in another thread. */
+  /** Sends the mails that are due, in another thread; see {@link startOutboxTimer}. */
   readonly send: () => Promise<boolean>;
   isStopping: boolean;
   /** When to look for keys that expire soon, by the monotonic clock. */
   remindAtMs: number;
-  /** When to look for ids of erased profiles that need not be kept any more, by the monotonic clock. */
+  /** When to look for ids of erased profiles that no longer have to be kept, by the monotonic clock. */
   dropAtMs: number;
-  /** What went wrong in the last search, null where nothing did: a fault that lasts is logged once. */
+  /** The fault of the last search, null if it succeeded: a fault that lasts is logged once. */
   lastFault: string | null;
-  /** Begins the next search; null while one is under way. */
+  /** Starts the next search; null during one. */
   timer: Timer | null;
-  /** Resolves when the search that is under way, or was the last one, has ended. */
+  /** Resolves when the current or last search has ended. */
   search: Promise<void>;
 };
 
 /** How often the server looks for mails that commands could not deliver, and for keys that have expired. */
 const LOOK_MS = 5_000;
 
-/** How long it waits where the mail server takes nothing, or the database is locked or can't be written. */
+/** How long it waits if the mail server accepts nothing, or the database is locked or can't be written. */
 const PAUSE_MS = 60_000;
 
-/** How often it looks for keys that expire soon, and for ids of erased profiles that need not be kept any more. */
+/** How often it looks for keys that expire soon, and for ids of erased profiles that no longer have to be kept. */
 const REMIND_MS = 3_600_000;
 
 const STOP_MS = 10_000;
 
 /**
- * Searches at once and then again and again, and has `send` send the mails that are due; it resolves to whether to wait a
- * while before the next ones. What goes wrong is logged, and tried again.
+ * Searches at once and then periodically. `send` sends the mails that are due and resolves to whether to pause before the
+ * next ones. Faults are logged, and the next search tries again.
  */
-export function startNotifying({ deps, log }: Pick<Service, 'deps' | 'log'>, send: Notifying['send']): Notifying {
-  const notifying: Notifying = {
+export function startOutboxTimer({ deps, log }: Pick<Service, 'deps' | 'log'>, send: OutboxTimer['send']): OutboxTimer {
+  const outboxTimer: OutboxTimer = {
     deps,
     log,
     send,
@@ -50,49 +50,49 @@ export function startNotifying({ deps, log }: Pick<Service, 'deps' | 'log'>, sen
     timer: null,
     search: Promise.resolve(),
   };
-  notifying.search = search(notifying);
-  return notifying;
+  outboxTimer.search = search(outboxTimer);
+  return outboxTimer;
 }
 
-/** Begins no further mail, and waits for the mail that is being sent, for ten seconds at most. */
-export async function stopNotifying(notifying: Notifying): Promise<void> {
-  notifying.isStopping = true;
-  if (notifying.timer !== null) clearTimeout(notifying.timer);
+/** Starts no further mail, and waits for the one that is being sent, for at most {@link STOP_MS}. */
+export async function stopOutboxTimer(outboxTimer: OutboxTimer): Promise<void> {
+  outboxTimer.isStopping = true;
+  if (outboxTimer.timer !== null) clearTimeout(outboxTimer.timer);
   const { promise: tooLate, resolve } = Promise.withResolvers<void>();
   const patience = setTimeout(resolve, STOP_MS);
-  await Promise.race([notifying.search, tooLate]);
+  await Promise.race([outboxTimer.search, tooLate]);
   clearTimeout(patience);
 }
 
-async function search(notifying: Notifying): Promise<void> {
-  const { deps, log } = notifying;
+async function search(outboxTimer: OutboxTimer): Promise<void> {
+  const { deps, log } = outboxTimer;
   let isToPause = true;
   try {
     const nowMs = deps.clock.monotonicMs();
-    const isReminding = nowMs >= notifying.remindAtMs && deps.clock.settledMs() !== null;
-    isToPause = prepareNotices(deps, isReminding) ? await notifying.send() : false;
-    if (isReminding) notifying.remindAtMs = nowMs + REMIND_MS;
+    const isReminding = nowMs >= outboxTimer.remindAtMs && deps.clock.settledMs() !== null;
+    isToPause = prepareNotices(deps, isReminding) ? await outboxTimer.send() : false;
+    if (isReminding) outboxTimer.remindAtMs = nowMs + REMIND_MS;
     expireKeys(deps);
-    dropOldErasures(notifying, nowMs);
-    notifying.lastFault = null;
+    dropOldErasures(outboxTimer, nowMs);
+    outboxTimer.lastFault = null;
   } catch (cause) {
     const { message, code } = cause as AppError;
     // A locked database is not logged at all.
-    if (code !== 'busy' && message !== notifying.lastFault)
-      log.event('error', 'Mails and expired keys could not be looked for.', { cause });
-    notifying.lastFault = message;
+    if (code !== 'busy' && message !== outboxTimer.lastFault)
+      log.event('error', 'Could not check for queued mails and expired keys.', { cause });
+    outboxTimer.lastFault = message;
   }
-  if (notifying.isStopping) return;
+  if (outboxTimer.isStopping) return;
   const searchAgain = () => {
-    notifying.timer = null;
-    notifying.search = search(notifying);
+    outboxTimer.timer = null;
+    outboxTimer.search = search(outboxTimer);
   };
-  notifying.timer = setTimeout(searchAgain, isToPause ? PAUSE_MS : LOOK_MS).unref();
+  outboxTimer.timer = setTimeout(searchAgain, isToPause ? PAUSE_MS : LOOK_MS).unref();
 }
 
-/** Forgets who was erased long ago, now and then; while there are many, a part each time. */
-function dropOldErasures(notifying: Notifying, nowMs: number): void {
-  const { db, clock } = notifying.deps;
-  if (nowMs < notifying.dropAtMs || clock.settledMs() === null) return;
-  if (!dropErasedProfiles(db, clock)) notifying.dropAtMs = nowMs + REMIND_MS;
+/** Deletes, every hour, the ids of profiles erased long ago; if there are many, a batch with each search. */
+function dropOldErasures(outboxTimer: OutboxTimer, nowMs: number): void {
+  const { db, clock } = outboxTimer.deps;
+  if (nowMs < outboxTimer.dropAtMs || clock.settledMs() === null) return;
+  if (!dropErasedProfiles(db, clock)) outboxTimer.dropAtMs = nowMs + REMIND_MS;
 }

@@ -1,6 +1,6 @@
 /**
- * A sentence that says that a command of the server's own program can't be started, as where an upgrade has removed or moved
- * that file: `words` are the command's, `error` is what starting it threw.
+ * Says that a `command` of the server's own program can't be started, for example because an upgrade has removed or moved the
+ * file; `error` is what Bun.spawn threw.
  */
 export function cantStart([program]: readonly string[], error: unknown): string {
   const code = (error as { code?: string }).code ?? 'unknown error';

@@ -5,21 +5,21 @@ import type { Log } from '../observability/log.ts';
 import { type FromPort, PING, type ToPort } from './portal-port.ts';
 import { type Reading, readBody } from './request-body.ts';
 
-// The way from a thread that serves requests to the portal's thread and back. Nothing here knows what is asked for. What
-// is posted here, `portal-port.ts` receives there; that thread begins with `portal-thread.ts`, which has the pages.
+// Carries requests from a serving thread to the portal's thread, and its answers back, whatever they are about. The other
+// end is `portal-port.ts`, in the thread that `portal-thread.ts` starts.
 
-/** What the serving thread knows of a request: the client's address, behind the trusted proxies, and the id in the log. */
+/** What the serving thread knows about a request: the client's address, behind trusted proxies, and its id in the log. */
 export type Arrived = { address: string; requestId: string };
 
 /**
- * How many requests may wait for their answer in this thread, and be under way from one address block. Each may hold a body of
- * 64 KiB.
+ * How many requests of this thread may wait for their answer, and how many of one address block may be in progress. Each may
+ * hold a body of 64 KiB.
  */
 const MAX_OPEN = { all: 256, block: 32 } as const;
 
 /**
- * A request that waits longer for its answer is refused: soon after, the listener would close its connection. A thread that
- * does not even answer a ping for as long again hangs, and is replaced. Waiting for a lock takes 2 seconds at most.
+ * A request that waits longer for its answer is refused, before the listener closes its idle connection. A thread that
+ * doesn't answer a ping for as long again hangs, and is replaced. Waiting for a lock takes 2 seconds at most.
  */
 const ANSWER_MS = 8_000;
 
@@ -30,28 +30,28 @@ export type Connection = { port: MessagePort; thread: number };
 export type BridgeParts = {
   log: Log;
   /**
-   * Opens a port, and starts the thread where none runs; `onEnd` is called when the thread has ended, for whatever reason.
-   * Throws `too_many_pages` where one has just died.
+   * Opens a port, and starts the thread if none runs; `onEnd` is called when the thread has ended, for whatever reason.
+   * Throws `too_many_pages` if one has just died.
    */
   connect: (onEnd: () => void) => Connection | Promise<Connection>;
   /** Ends the thread of this number, which hangs. */
   end: (thread: number) => void;
-  /** Makes the answer to a request that the thread has not answered, because of this error. */
+  /** Makes the answer to a request that the thread did not answer because of this error. */
   refuse: (request: Request, error: unknown) => Promise<Response>;
-  /** How long a request waits for its answer, in milliseconds, 8 seconds by default; tests wait shorter. */
+  /** How long a request waits for its answer, by default 8 seconds; tests make it shorter. */
   answerMs?: number | undefined;
 };
 
-/** A connection in use. */
+/** A connection with the requests that wait on it. */
 type Line = Connection & {
-  /** Whom to answer, by the number of the request. */
+  /** The requests without an answer yet, by their number. */
   readonly waiting: Map<number, PromiseWithResolvers<Response>>;
-  /** How many messages have come from the thread. */
-  heard: number;
+  /** How many messages the thread has sent. */
+  received: number;
 };
 
 type State = BridgeParts & {
-  /** How many requests are under way, by address block. */
+  /** How many requests are in progress, by address block. */
   readonly open: Map<string, number>;
   readonly reading: Reading;
   line: Promise<Line> | null;
@@ -62,25 +62,25 @@ type State = BridgeParts & {
 /** The portal, as a thread that serves requests sees it. */
 export type Bridge = {
   /**
-   * Has the portal answer a request. Never throws: what the thread does not answer, because it dies over it or takes longer
-   * than 8 seconds, is refused, and so is what is too much for it.
+   * Has the portal answer a request. Never throws: a request is refused if the thread dies over it or takes longer than 8
+   * seconds, or if too many are waiting already.
    */
   fetch: (request: Request, arrived: Arrived) => Promise<Response>;
 };
 
-/** Makes the bridge of this thread. The first request connects it, and the next one after the death of the portal's thread. */
+/** Makes this thread's bridge. The first request connects it, as does the first one after the portal's thread has died. */
 export function createBridge(parts: BridgeParts): Bridge {
   const state: State = { ...parts, open: new Map(), reading: new Set(), line: null, requests: 0, waiting: 0 };
-  return { fetch: (request, arrived) => pass(state, request, arrived) };
+  return { fetch: (request, arrived) => forward(state, request, arrived) };
 }
 
-async function pass(state: State, request: Request, { address, requestId }: Arrived): Promise<Response> {
+async function forward(state: State, request: Request, { address, requestId }: Arrived): Promise<Response> {
   const { method, url } = request;
   const headers = new Headers(request.headers);
   headers.set(ARRIVED_HEADERS.address, address);
   headers.set(ARRIVED_HEADERS.requestId, requestId);
   const { path, query } = targetOf(url);
-  // No Host matters to the portal. A fragment is no part of a URL that is sent, so that a `#` is one of the path or the query.
+  // The portal ignores the Host. Clients never send a fragment, so a `#` belongs to the path or the query.
   const target = `${path}${query === '' ? '' : '?'}${query}`.replaceAll('#', '%23');
   const sent: ToPort = {
     id: ++state.requests,
@@ -89,20 +89,20 @@ async function pass(state: State, request: Request, { address, requestId }: Arri
     headers: [...headers],
     body: null,
   };
-  const leave = enter(state.open, blockOf(address));
+  const releaseSlot = acquireSlot(state.open, blockOf(address));
   try {
-    if (leave === null) throw new AppError('too_many_pages');
+    if (releaseSlot === null) throw new AppError('too_many_pages');
     sent.body = await readBody(request, state.reading);
     return await send(state, sent, requestId);
   } catch (error) {
     return state.refuse(new Request(sent.url, sent), error);
   } finally {
-    leave?.();
+    releaseSlot?.();
   }
 }
 
-/** Counts a request of an address block; returns what counts it off again, or null where there are too many. */
-function enter(open: Map<string, number>, block: string): (() => void) | null {
+/** Counts a request of an address block; returns a function that uncounts it, or null if there are too many. */
+function acquireSlot(open: Map<string, number>, block: string): (() => void) | null {
   const count = open.get(block) ?? 0;
   if (count >= MAX_OPEN.block) return null;
   open.set(block, count + 1);
@@ -140,30 +140,30 @@ async function openLine(state: State): Promise<Line> {
     state.line = null;
     for (const { reject } of waiting.values()) reject(unanswered('The server failed to answer.'));
   };
-  const line: Line = { ...(await state.connect(close)), waiting, heard: 0 };
-  line.port.onmessage = ({ data }: { data: FromPort }) => hear(line, data);
+  const line: Line = { ...(await state.connect(close)), waiting, received: 0 };
+  line.port.onmessage = ({ data }: { data: FromPort }) => receive(line, data);
   return line;
 }
 
-function hear(line: Line, message: FromPort): void {
-  line.heard++;
+function receive(line: Line, message: FromPort): void {
+  line.received++;
   if (message === PING) return;
   const { id, body, ...init } = message;
   const isPage = new Headers(init.headers).get('Content-Type')?.startsWith('text/html') ?? false;
-  line.waiting.get(id)?.resolve(new Response(isPage ? sentAtOnce(body) : body, init));
+  line.waiting.get(id)?.resolve(new Response(isPage ? inOneWrite(body) : body, init));
   line.waiting.delete(id);
 }
 
-/** Up to this size, Bun sends an answer that its handler did not have at once in one call of the system, with its head. */
-const SENT_AT_ONCE_BYTES = 14 * 1024;
+/** Up to this size, Bun sends an asynchronous answer in one system call, together with its headers. */
+const ONE_WRITE_BYTES = 14 * 1024;
 
 /**
- * A body that Bun 1.4.5 sends together with the head. Of a longer one it would send each name and each value of the head
- * alone: some forty calls and packets, which take as long as a page. A direct stream has no Content-Length, which the
- * document of /manage promises, so only pages are sent so.
+ * A body that Bun 1.4.5 sends together with the headers. For a longer buffer it would send each header's name and value
+ * separately: some forty system calls and packets, which take as long as making a page. A direct stream has no
+ * Content-Length, which the OpenAPI document of /manage promises, so only pages are sent this way.
  */
-function sentAtOnce(bytes: ArrayBuffer): ArrayBuffer | ReadableStream {
-  if (bytes.byteLength <= SENT_AT_ONCE_BYTES) return bytes;
+function inOneWrite(bytes: ArrayBuffer): ArrayBuffer | ReadableStream {
+  if (bytes.byteLength <= ONE_WRITE_BYTES) return bytes;
   return new ReadableStream({
     type: 'direct',
     pull: (controller) => {
@@ -174,22 +174,22 @@ function sentAtOnce(bytes: ArrayBuffer): ArrayBuffer | ReadableStream {
 }
 
 /**
- * Refuses a request that has waited too long. Where the thread is silent for as long again, it is ended; looking twice keeps
- * a thread alive whose whole process was stopped for a while.
+ * Refuses a request that has waited too long. If the thread stays silent for as long again, it is ended; the second check
+ * spares a thread whose whole process was suspended for a while.
  */
 function giveUp(state: State, line: Line, id: number, requestId: string): void {
   line.waiting.get(id)?.reject(unanswered('The server takes too long to answer.'));
   line.waiting.delete(id);
-  state.log.event('error', 'The thread for pages took too long; a request was refused.', { requestId });
-  const { heard } = line;
+  state.log.event('error', "The portal's thread took too long; a request was refused.", { requestId });
+  const { received } = line;
   line.port.postMessage(PING);
   const look = () => {
-    if (line.heard === heard) state.end(line.thread);
+    if (line.received === received) state.end(line.thread);
   };
   setTimeout(look, state.answerMs ?? ANSWER_MS).unref();
 }
 
-/** Nobody knows how far the thread has come with a request that it does not answer. */
+/** The refusal of an unanswered request. How far the thread got with it is unknown. */
 function unanswered(what: string): AppError {
   const sentence = `${what} What you sent may have been done all the same: look before you send it again.`;
   return new AppError('busy', sentence, { isForClient: true });

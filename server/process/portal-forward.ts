@@ -8,11 +8,11 @@ import { checkTransport } from '../http/transport.ts';
 import { reportTo } from '../observability/log.ts';
 import type { Service } from './service.ts';
 
-/** What a forwarded request is, and where it stands. */
+/** A request to forward, with its state. */
 type Asked = { request: Request; path: string; state: RequestState };
 
 /**
- * The pages under `/developers` and what is under `/manage`, both answered by the portal's thread; nothing where
+ * The pages under `/developers` and everything under `/manage`, answered by the portal's thread; no routes if
  * DEVELOPER_PLATFORM is off.
  */
 export function portal(service: Service) {
@@ -37,7 +37,7 @@ export function portal(service: Service) {
     .all('/manage/*', manage, { parse: 'none' });
 }
 
-/** Completes an answer of the portal, which names its route and its refusal for log and metrics. */
+/** Completes an answer of the portal: reads its route and refusal for log and metrics, and adds the common headers. */
 function completed({ deps }: Service, state: RequestState, answer: Response): Response {
   const { headers } = answer;
   state.refusal = headers.get('x-error-code') as ErrorCode | null;
@@ -48,7 +48,7 @@ function completed({ deps }: Service, state: RequestState, answer: Response): Re
   return answer;
 }
 
-/** The refusal of a request that no route may answer, in the portal's words; null for every other one. */
+/** The refusal, as a page or JSON, of a request that fails the transport checks; null for every other one. */
 async function refuseArrivalOf(
   { deps, log, transport }: Service,
   request: Request,

@@ -7,7 +7,7 @@ export type ToPort = {
   body: Uint8Array<ArrayBuffer> | null;
 };
 
-/** Asks whether the other thread still answers, and says so. */
+/** Sent to the portal's thread to check whether it hangs, and sent back by it. */
 export const PING = 'ping';
 
 /** An answer as it crosses the port back, with the number of its request. Set-Cookie may occur several times. */
@@ -16,8 +16,8 @@ export type FromPort =
   | { id: number; status: number; headers: [name: string, value: string][]; body: ArrayBuffer };
 
 /**
- * Answers the requests that come over a port by an application's `fetch`, which must not throw. The port ends with the thread
- * at its other end.
+ * Answers the requests that arrive on a port with an application's `fetch`, which must not throw. The port closes when the
+ * thread at its other end does.
  */
 export function answerPort(port: MessagePort, fetch: (request: Request) => Promise<Response>): void {
   port.onmessage = async ({ data }: { data: ToPort | typeof PING }) => {

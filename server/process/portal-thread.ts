@@ -8,20 +8,20 @@ import { createPortalApp } from '../portal/app.ts';
 import { createPages, stopPages } from '../portal/pages.ts';
 import { startSweeping } from '../portal/sign-in/sweeping.ts';
 import type { Pages } from '../thread/pages.ts';
-import { giveWay } from './lower-priority.ts';
+import { lowerPriority } from './lower-priority.ts';
 import type { FromPortal, ToPortal } from './portal-messages.ts';
 import { answerPort } from './portal-port.ts';
 
-// This file runs in the portal's thread, which answers all pages under /developers and sends the mails that are due. It has
-// its own connections to the database, so that no write of a page or for a mail keeps a lookup waiting.
+// This file runs in the portal's thread, which answers everything under /developers and /manage and sends queued mails. It
+// has its own connections to the database, so that its writes never delay a lookup.
 
 declare const self: { onmessage: (event: { data: ToPortal }) => void };
 
-giveWay();
+lowerPriority();
 
 type App = ReturnType<typeof createPortalApp>;
 
-/** What this thread has been told and has opened. */
+/** The state of this thread. */
 const thread = {
   config: null as Config | null,
   app: null as App | null,
@@ -48,19 +48,19 @@ function start(config: Config): void {
   thread.app = createPortalApp({ config, open: openPages, report });
 }
 
-/** Opens the files where they are not open. Throws where that can't be done; the next request tries again. */
+/** Opens the files unless they are open. If that throws, the next request tries again. */
 function openPages(): Pages {
   thread.pages ??= startPages(thread.config as Config);
   renewSessions(thread.pages.access);
   return thread.pages;
 }
 
-/** Opens the files, which begins to sweep them. */
+/** Opens the files, which starts the sweep of old sessions. */
 function wake(): void {
   try {
     thread.pages ??= startPages(thread.config as Config);
   } catch (cause) {
-    report('warn', 'Sessions that are over could not be deleted.', cause);
+    report('warn', 'Expired sessions could not be deleted.', cause);
   }
 }
 

@@ -5,31 +5,31 @@ import type { Log } from '../observability/log.ts';
 import type { Connection } from './portal-bridge.ts';
 import type { FromPortal, MailsEnd, ToPortal } from './portal-messages.ts';
 
-// This file runs in the main thread, and is all that a server without a visitor loads of the pages.
+// This file runs in the main thread. It is all of the portal that a server loads until somebody opens a page.
 
-/** The thread that answers pages and sends mails, for the whole server. */
+/** The portal's thread, one for the whole server, which answers pages and sends mails. */
 export type Portal = {
   /**
-   * Opens a port to the thread, which is started where none runs; `onEnd` is called when that has ended. Throws `too_many_pages`
-   * where one has just died.
+   * Opens a port to the thread, and starts the thread if none runs; `onEnd` is called when it has ended. Throws
+   * `too_many_pages` if one has just died.
    */
   connect: (onEnd: () => void) => Connection;
-  /** Ends the thread of this number, which hangs; does nothing where that has ended already. */
+  /** Ends the thread with this number, which hangs; does nothing if it has ended already. */
   end: (thread: number) => void;
-  /** Has the thread open the files where it has not, so that it deletes who was signed in long ago. */
+  /** Has the thread open its files, if they are not open, so that it deletes old sessions. */
   wake: () => void;
   /**
-   * Sends the mails that are due. Resolves to whether to wait a while before the next ones: where the mail server takes
-   * nothing, or the thread dies over them. Throws the errors of `sendNotices`.
+   * Sends the mails that are due. Resolves to whether to pause before the next ones, because the mail server accepted
+   * nothing or the thread died. Throws the errors of `sendNotices`.
    */
   sendMails: () => Promise<boolean>;
-  /** Says that the server begins to stop: no approval is begun any more, and pages are answered as before. */
+  /** Announces that the server is about to stop: no approval starts any more, pages are answered as before. */
   beginStop: () => void;
-  /** Finishes what pages have begun, then ends the thread; called when no request is in flight any more. */
+  /** Waits for the background work of pages, then ends the thread; called once no request is in flight. */
   stop: () => Promise<void>;
 };
 
-/** What the thread works with, and where it tells what went wrong. */
+/** What the portal is made of. */
 export type PortalParts = {
   config: () => Config;
   clock: Clock;
@@ -47,14 +47,13 @@ type Thread = {
   readonly startedAtMs: number;
   /** Resolves when the thread has finished after the order to stop, or has ended for whatever reason. */
   readonly ended: PromiseWithResolvers<void>;
-  /** Whom to tell that the thread has ended: a port that was sent to it too late is never closed. */
+  /** Called when the thread has ended, because a port that reached it too late is never closed. */
   readonly onEnd: (() => void)[];
-  /** Whom to tell what came of the mails that it sends just now. */
+  /** Settled with the outcome of the mails that it is sending; null while it sends none. */
   mails: PromiseWithResolvers<boolean> | null;
   lastError: string | null;
 };
 
-/** The thread, if one runs, and how many have been started. */
 type State = {
   readonly parts: PortalParts;
   thread: Thread | null;
@@ -63,13 +62,13 @@ type State = {
   diedAtMs: number;
 };
 
-/** After a death within this time of its start, a thread is not started again for as long. */
+/** If a thread dies within this time of its start, the next one starts this much later at the earliest. */
 const PAUSE_MS = 1_000;
 
-/** How long the thread may take after the order to stop; it gives its own work 15 s and then 2 s to be stored. */
+/** How long the thread may take to stop; it gives its background work 15 s to finish, then 2 s to store its state. */
 const STOP_MS = 20_000;
 
-/** Prepares the thread, which the first request starts, and the next request after its death. */
+/** Makes the portal. Its thread is started by the first request, and by the first one after it has died. */
 export function createPortal(parts: PortalParts): Portal {
   const state: State = { parts, thread: null, threads: 0, isStopping: false, diedAtMs: Number.NEGATIVE_INFINITY };
   return {
@@ -79,7 +78,7 @@ export function createPortal(parts: PortalParts): Portal {
     sendMails: () => sendMails(state),
     beginStop: () => {
       state.isStopping = true;
-      if (state.thread !== null) tell(state.thread, { kind: 'stopping' });
+      if (state.thread !== null) post(state.thread, { kind: 'stopping' });
     },
     stop: () => stop(state),
   };
@@ -105,9 +104,9 @@ function wake(state: State): void {
   if (state.isStopping) return;
   try {
     state.thread ??= start(state);
-    tell(state.thread, { kind: 'wake' });
+    post(state.thread, { kind: 'wake' });
   } catch {
-    // It has just died, and is woken the next time.
+    // The thread has just died; the next call starts it.
   }
 }
 
@@ -115,7 +114,7 @@ async function sendMails(state: State): Promise<boolean> {
   state.thread ??= start(state);
   const { thread } = state;
   thread.mails ??= Promise.withResolvers();
-  tell(thread, { kind: 'mails' });
+  post(thread, { kind: 'mails' });
   return thread.mails.promise;
 }
 
@@ -132,7 +131,7 @@ function start(state: State): Thread {
     mails: null,
     lastError: null,
   };
-  thread.worker.onmessage = ({ data }: MessageEvent<FromPortal>) => take(thread, log, data);
+  thread.worker.onmessage = ({ data }: MessageEvent<FromPortal>) => onThreadMessage(thread, log, data);
   thread.worker.onerror = (event) => {
     // Without this the error of the thread would be an uncaught error of the main thread.
     event.preventDefault();
@@ -140,12 +139,12 @@ function start(state: State): Thread {
   };
   thread.worker.addEventListener('close', () => removeThread(state, thread));
   state.parts.onThread?.(thread.worker);
-  tell(thread, { kind: 'start', config: config() });
-  if (state.isStopping) tell(thread, { kind: 'stopping' });
+  post(thread, { kind: 'start', config: config() });
+  if (state.isStopping) post(thread, { kind: 'stopping' });
   return thread;
 }
 
-function take(thread: Thread, log: Log, message: FromPortal): void {
+function onThreadMessage(thread: Thread, log: Log, message: FromPortal): void {
   if (message.kind === 'mails') endMails(thread, message.end);
   else if (message.kind === 'event') {
     const { level, message: text, cause, requestId } = message.event;
@@ -159,7 +158,7 @@ function endMails(thread: Thread, end: MailsEnd): void {
   thread.mails = null;
 }
 
-/** The next request starts a new thread. Does nothing where that is known already. */
+/** Forgets a thread that has ended, so that the next request starts a new one. May be called twice. */
 function removeThread(state: State, thread: Thread): void {
   thread.ended.resolve();
   thread.mails?.resolve(true);
@@ -170,13 +169,13 @@ function removeThread(state: State, thread: Thread): void {
   const diedAtMs = clock.monotonicMs();
   if (diedAtMs - thread.startedAtMs < PAUSE_MS) state.diedAtMs = diedAtMs;
   const cause = thread.lastError ?? 'The thread has ended.';
-  log.event('error', 'The thread for pages died; the next request starts it again.', { cause });
+  log.event('error', "The portal's thread died; the next request restarts it.", { cause });
 }
 
 async function stop(state: State): Promise<void> {
   const { thread } = state;
   if (thread === null) return;
-  tell(thread, { kind: 'stop' });
+  post(thread, { kind: 'stop' });
   const patience = setTimeout(thread.ended.resolve, STOP_MS);
   await thread.ended.promise;
   clearTimeout(patience);
@@ -184,6 +183,6 @@ async function stop(state: State): Promise<void> {
   thread.worker.terminate();
 }
 
-function tell({ worker }: Thread, message: ToPortal): void {
+function post({ worker }: Thread, message: ToPortal): void {
   worker.postMessage(message);
 }

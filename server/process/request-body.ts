@@ -1,18 +1,18 @@
 import { AppError } from '../../shared/errors.ts';
 import { MAX_BODY_BYTES } from '../http/forwarded.ts';
 
-/** How many bodies are read at a time. */
+/** How many bodies are read at once. */
 export const MAX_READING = 256;
 
-/** The bodies that are being read, the oldest first: each is a function that gives it up. */
+/** The bodies that are being read, the oldest first; each is a function that aborts its reading. */
 export type Reading = Set<() => void>;
 
 type Bytes = Uint8Array<ArrayBuffer>;
 
 /**
- * The bytes of a body; null where there is none, or it says that it is too long. Throws `too_many_pages` where it was given up:
- * where as many as {@link MAX_READING} are being read, a new one takes the place of the oldest, so that slow clients keep nobody
- * out. Throws `bad_form` where the client went away, or was slower than the listener's idle time allows.
+ * Reads a body; null if there is none or its Content-Length is too long. A body that turns out too long is cut one byte after
+ * the limit. If {@link MAX_READING} are being read, the oldest is aborted and throws `too_many_pages`, so that slow clients
+ * can't block others. Throws `bad_form` if the client disconnected, or idled longer than the listener allows.
  */
 export async function readBody({ method, headers, body }: Request, reading: Reading): Promise<Bytes | null> {
   if (body === null || method === 'GET' || method === 'HEAD') return null;

@@ -22,29 +22,29 @@ import type { Metrics } from '../observability/metrics.ts';
 import { type ArrivalPace, FEED_PACE } from './feed/arrival.ts';
 import { type Bridge, type BridgeParts, createBridge } from './portal-bridge.ts';
 
-/** What a thread that answers requests works with. */
+/** Everything that a serving thread works with. */
 export type Service = Serving & {
-  /** Writes what `counter` has counted; null in a worker, which sends its counts to the main thread. */
+  /** Saves what `counter` has counted; null in a worker, which sends its counts to the main thread. */
   usage: Usage | null;
-  /** The way to the thread that answers pages; {@link connectPortal} sets it. */
+  /** Forwards requests to the portal's thread; {@link connectPortal} sets it. */
   portal: Bridge;
-  feed: Feeding;
+  feed: FeedState;
 };
 
-/** How profiles of a platform are put in: the words that start a process for them, how fast they must arrive, and whether one runs. */
-export type Feeding = {
-  /** Null where the server was started without them; then none are taken. Whoever starts the server sets it. */
-  words: readonly string[] | null;
+/** How a backend's profiles are imported: by which command, how fast they must arrive, and whether an import is running. */
+export type FeedState = {
+  /** Set by the code that starts the server; null if profiles are not accepted. */
+  command: readonly string[] | null;
   pace: ArrivalPace;
   isBusy: boolean;
 };
 
-/** What a worker brings along, because it is shared with other workers or sent to the main thread. */
+/** What a worker provides itself, because it is shared with other workers or sent to the main thread. */
 export type Shared = Pick<Service, 'limits' | 'throttle' | 'counter' | 'sendBuffers'>;
 
 /**
- * Prepares everything that answering takes, and opens what `shared` does not bring along. Throws `bad_config` where keys
- * would travel without encryption.
+ * Prepares everything that answering requests needs, and opens what `shared` doesn't provide. Throws `bad_config` if keys
+ * would be sent unencrypted.
  */
 export function createService(
   deps: ServerDeps,
@@ -80,16 +80,16 @@ export function createService(
     collector: createCollector(),
     isReady: () => isReady(db),
     application: { server: null },
-    portal: { fetch: nobodyToAsk },
-    feed: { words: null, pace: FEED_PACE, isBusy: false },
+    portal: { fetch: noPortal },
+    feed: { command: null, pace: FEED_PACE, isBusy: false },
   };
 }
 
-function nobodyToAsk(): Promise<Response> {
+function noPortal(): Promise<Response> {
   throw new AppError('internal', null, { cause: 'The service was made without a portal.' });
 }
 
-/** Connects a service with the thread that answers pages. What that does not answer is refused here, in its words. */
+/** Connects a service with the portal's thread. Requests that it doesn't answer get the portal's refusals from here. */
 export function connectPortal(service: Service, parts: Pick<BridgeParts, 'connect' | 'end' | 'answerMs'>): void {
   let prepared: Promise<BridgeParts['refuse']> | null = null;
   const prepare = async () => {
@@ -103,7 +103,7 @@ export function connectPortal(service: Service, parts: Pick<BridgeParts, 'connec
   service.portal = createBridge({ ...parts, log: service.log, refuse });
 }
 
-/** Writes the quotas and the usage, and closes both. Whoever opened the database closes it. */
+/** Writes the quotas and the usage, and closes both. The database itself is left to its opener. */
 export function closeService(service: Service): void {
   service.limits.close();
   if (service.usage !== null) closeUsage(service.usage);

@@ -5,10 +5,10 @@ import type { Portal } from './portal.ts';
 const EVERY_MS = 10 * 60_000;
 
 /**
- * Wakes the thread for pages every ten minutes while there is a sessions file, so that client addresses are deleted in time
- * also where nobody asks for a page, or pages are off. The timer that is returned ends it.
+ * Wakes the portal's thread every ten minutes while there is a sessions file, so that client addresses are deleted in time
+ * even if nobody opens a page, or pages are off. Stopped by clearing the returned timer.
  */
-export function startWaking({ wake }: Pick<Portal, 'wake'>, databasePath: string, everyMs = EVERY_MS): Timer {
+export function startSweepTimer({ wake }: Pick<Portal, 'wake'>, databasePath: string, everyMs = EVERY_MS): Timer {
   const look = () => {
     if (existsSync(sessionsPath(databasePath))) wake();
   };

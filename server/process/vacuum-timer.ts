@@ -4,28 +4,28 @@ import { AppError, fileRefusal } from '../../shared/errors.ts';
 import type { Log } from '../observability/log.ts';
 import { cantStart } from './own-program.ts';
 
-/** How a server runs `profilectl db vacuum`: the words of that command, and how often it looks whether one is due. */
-export type VacuumOptions = { words: readonly string[]; everyMs?: number };
+/** The command `profilectl db vacuum` with its arguments, and how often to check whether one is due. */
+export type VacuumOptions = { command: readonly string[]; everyMs?: number };
 
-/** How long after its start the server first looks: soon, so that a server that often restarts runs VACUUM at all. */
+/** When the server first checks after its start: soon, so that a server that often restarts runs VACUUM at all. */
 const FIRST_MS = 1_000;
 
 const EVERY_MS = 60_000;
 
-/** How long the server waits after a VACUUM that failed or found no room. */
+/** How long the server waits after a VACUUM that failed, for lack of room or otherwise. */
 const PAUSE_MS = 3_600_000;
 
 /**
- * How often a VACUUM waits for an import that is open, up to a minute, while other imports wait for it. So it gets its turn
- * between short imports that follow each other, and delays little beside one that takes hours.
+ * How often a VACUUM waits up to a minute for an open import, while other imports wait for it. So it gets its turn between
+ * short consecutive imports, and delays little beside one that takes hours.
  */
 const PATIENT_EVERY_MS = 600_000;
 
-/** Runs VACUUM where SQLite may have left copies of erased texts in the file, as long as the server runs. */
-export type Vacuuming = {
+/** Runs VACUUM when SQLite may have left copies of erased texts in the file. */
+export type VacuumTimer = {
   readonly deps: ServerDeps;
   readonly log: Log;
-  readonly words: readonly string[];
+  readonly command: readonly string[];
   readonly everyMs: number;
   isStopping: boolean;
   timer: Timer | null;
@@ -33,22 +33,26 @@ export type Vacuuming = {
   child: { kill: (signal: 'SIGKILL') => void } | null;
   /** No VACUUM is tried before this time of the monotonic clock. */
   notBeforeMs: number;
-  /** From this time of the monotonic clock on one is tried that waits for imports. */
+  /** From this time of the monotonic clock on, a VACUUM may wait for imports. */
   patientAtMs: number;
-  /** Resolves when the look that is under way, or was the last one, has ended. */
+  /** Resolves when the current or last check has ended. */
   look: Promise<void>;
 };
 
 /**
- * Looks after a second and then every minute whether a VACUUM is due, and has a child process run it, so that no request
- * waits for it. While an import or an approval is under way it waits a while for its turn, or looks again later. What goes
- * wrong is logged, and tried again after an hour.
+ * Checks after a second and then every minute whether a VACUUM is due, and has a child process run it, so that no request
+ * waits for it. During an import or an approval it waits for its turn or checks again later. A failure is logged, and
+ * retried after an hour.
  */
-export function startVacuuming(deps: ServerDeps, log: Log, { words, everyMs = EVERY_MS }: VacuumOptions): Vacuuming {
-  const vacuuming: Vacuuming = {
+export function startVacuumTimer(
+  deps: ServerDeps,
+  log: Log,
+  { command, everyMs = EVERY_MS }: VacuumOptions,
+): VacuumTimer {
+  const vacuumTimer: VacuumTimer = {
     deps,
     log,
-    words,
+    command,
     everyMs,
     isStopping: false,
     timer: null,
@@ -57,54 +61,54 @@ export function startVacuuming(deps: ServerDeps, log: Log, { words, everyMs = EV
     patientAtMs: Number.NEGATIVE_INFINITY,
     look: Promise.resolve(),
   };
-  schedule(vacuuming, Math.min(FIRST_MS, everyMs));
-  return vacuuming;
+  schedule(vacuumTimer, Math.min(FIRST_MS, everyMs));
+  return vacuumTimer;
 }
 
-/** Begins no further VACUUM, and kills the process of one that is under way, which leaves the database as it was. */
-export async function stopVacuuming(vacuuming: Vacuuming): Promise<void> {
-  vacuuming.isStopping = true;
-  if (vacuuming.timer !== null) clearTimeout(vacuuming.timer);
-  vacuuming.child?.kill('SIGKILL');
-  await vacuuming.look;
+/** Starts no further VACUUM, and kills the process of a running one, which leaves the database as it was. */
+export async function stopVacuumTimer(vacuumTimer: VacuumTimer): Promise<void> {
+  vacuumTimer.isStopping = true;
+  if (vacuumTimer.timer !== null) clearTimeout(vacuumTimer.timer);
+  vacuumTimer.child?.kill('SIGKILL');
+  await vacuumTimer.look;
 }
 
-function schedule(vacuuming: Vacuuming, inMs: number): void {
-  if (vacuuming.isStopping) return;
+function schedule(vacuumTimer: VacuumTimer, inMs: number): void {
+  if (vacuumTimer.isStopping) return;
   const begin = () => {
-    vacuuming.look = look(vacuuming).finally(() => schedule(vacuuming, vacuuming.everyMs));
+    vacuumTimer.look = look(vacuumTimer).finally(() => schedule(vacuumTimer, vacuumTimer.everyMs));
   };
-  vacuuming.timer = setTimeout(begin, inMs).unref();
+  vacuumTimer.timer = setTimeout(begin, inMs).unref();
 }
 
-async function look(vacuuming: Vacuuming): Promise<void> {
-  const { db, clock } = vacuuming.deps;
-  if (clock.monotonicMs() < vacuuming.notBeforeMs) return;
+async function look(vacuumTimer: VacuumTimer): Promise<void> {
+  const { db, clock } = vacuumTimer.deps;
+  if (clock.monotonicMs() < vacuumTimer.notBeforeMs) return;
   try {
     const nowMs = clock.nowMs();
     if (!isVacuumDue(db, nowMs)) return;
-    const isPatient = !isFree(vacuuming);
+    const isPatient = !isFree(vacuumTimer);
     if (isPatient) {
-      if (clock.monotonicMs() < vacuuming.patientAtMs) return;
-      vacuuming.patientAtMs = clock.monotonicMs() + PATIENT_EVERY_MS;
+      if (clock.monotonicMs() < vacuumTimer.patientAtMs) return;
+      vacuumTimer.patientAtMs = clock.monotonicMs() + PATIENT_EVERY_MS;
     }
-    const milliseconds = await runChild(vacuuming, isPatient);
-    vacuuming.log.event('info', `The database was vacuumed in ${milliseconds} ms; no erased text is left in it.`);
+    const milliseconds = await runChild(vacuumTimer, isPatient);
+    vacuumTimer.log.event('info', `The database was vacuumed in ${milliseconds} ms; it holds no erased text any more.`);
   } catch (cause) {
-    if (vacuuming.isStopping || (cause instanceof AppError && cause.code === 'busy')) return;
-    vacuuming.notBeforeMs = clock.monotonicMs() + PAUSE_MS;
+    if (vacuumTimer.isStopping || (cause instanceof AppError && cause.code === 'busy')) return;
+    vacuumTimer.notBeforeMs = clock.monotonicMs() + PAUSE_MS;
     const why = cause instanceof AppError ? cause.message : 'The cause is unknown.';
-    vacuuming.log.event('warn', `Erased texts may be left in the database, which could not be vacuumed. ${why}`, {
+    vacuumTimer.log.event('warn', `Erased texts may be left in the database, which could not be vacuumed. ${why}`, {
       cause,
     });
   }
 }
 
 /**
- * Whether a VACUUM could begin now. The child process makes the same checks; they are made here too, so that no process is
- * started in vain. Throws `refused`.
+ * Whether a VACUUM could start now. The child process checks this too; checking here saves starting one in vain. Throws
+ * `refused`.
  */
-function isFree({ deps: { db, clock } }: Vacuuming): boolean {
+function isFree({ deps: { db, clock } }: VacuumTimer): boolean {
   try {
     prepareVacuum(db, clock, 0).close();
     return true;
@@ -118,29 +122,29 @@ function isFree({ deps: { db, clock } }: Vacuuming): boolean {
 const TRY_LATER = 75;
 
 /** Runs VACUUM in a child process. Returns how many milliseconds it took. Throws `busy` or `refused` with the child's sentence. */
-async function runChild(vacuuming: Vacuuming, isPatient: boolean): Promise<number> {
+async function runChild(vacuumTimer: VacuumTimer, isPatient: boolean): Promise<number> {
   // The environment stays empty: the server's variables hold secrets, and VACUUM needs none of them.
-  const child = startChild(isPatient ? [...vacuuming.words, '--wait'] : vacuuming.words);
-  vacuuming.child = child;
+  const child = startChild(isPatient ? [...vacuumTimer.command, '--wait'] : vacuumTimer.command);
+  vacuumTimer.child = child;
   try {
     const [stdout, stderr] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()]);
     const code = await child.exited;
     if (code === 0) return (JSON.parse(stdout) as { milliseconds: number }).milliseconds;
     throw new AppError(code === TRY_LATER ? 'busy' : 'refused', sentenceIn(stderr) ?? `It ended with code ${code}.`);
   } finally {
-    vacuuming.child = null;
+    vacuumTimer.child = null;
   }
 }
 
-function startChild(words: readonly string[]) {
+function startChild(command: readonly string[]) {
   try {
-    return Bun.spawn([...words], { env: {}, stdin: 'ignore', stdout: 'pipe', stderr: 'pipe' });
+    return Bun.spawn([...command], { env: {}, stdin: 'ignore', stdout: 'pipe', stderr: 'pipe' });
   } catch (cause) {
-    throw fileRefusal(cantStart(words, cause), cause);
+    throw fileRefusal(cantStart(command, cause), cause);
   }
 }
 
-/** The sentence of the last line that a command prints on standard error, `{"error":"<sentence>"}`; null without one. */
+/** The sentence in the last line of a command's standard error, `{"error":"<sentence>"}`; null without one. */
 function sentenceIn(stderr: string): string | null {
   try {
     const { error } = JSON.parse(stderr.trimEnd().split('\n').at(-1) ?? '') as { error?: unknown };

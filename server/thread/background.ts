@@ -1,19 +1,19 @@
-// Work that is done when its page is answered already: mails, and approvals, which wait for a mail server.
+// Work that continues after its page was answered: mails, and approvals, which wait for a mail server.
 
-/** The work that is under way. */
+/** The work in progress, and what aborts it. */
 export type Background = { readonly running: Set<Promise<void>>; readonly giveUp: AbortController };
 
-/** How long work may go on once the server stops, and then how long it has to store that it was given up. */
+/** How long work may take to finish once the server stops, and then to store that it was aborted. */
 const STOP_MS = { finish: 15_000, store: 2_000 } as const;
 
-/** No work yet. */
+/** Makes an empty set of work. */
 export function createBackground(): Background {
   return { running: new Set(), giveUp: new AbortController() };
 }
 
 /**
- * Begins work after the present answer is sent. The signal is aborted where the server stops and the work has not ended
- * within 15 seconds: then it has 2 more to store what is known. What it throws goes to `onFault`.
+ * Starts work once the current answer is sent. Its signal is aborted if the server stops and the work has not ended 15
+ * seconds later: then it has 2 more to store its state. What it throws goes to `onFault`.
  */
 export function runInBackground(
   { running, giveUp }: Background,
@@ -34,12 +34,12 @@ export function runInBackground(
   });
 }
 
-/** Waits until no work is under way; work that begins in the meantime included. */
+/** Waits until no work is in progress, including work that starts meanwhile. */
 export async function settleBackground({ running }: Background): Promise<void> {
   while (running.size > 0) await Promise.all(running);
 }
 
-/** Waits for the work, for 15 seconds at most; then aborts its signal and waits 2 seconds more. */
+/** Waits for the work, by default 15 seconds at most; then aborts its signal and waits for 2 more. */
 export async function stopBackground(background: Background, finishMs: number = STOP_MS.finish): Promise<void> {
   if (await settlesWithin(background, finishMs)) return;
   background.giveUp.abort();

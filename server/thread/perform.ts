@@ -5,11 +5,11 @@ import { perform } from '../../shared/operations.ts';
 import type { Access } from '../../shared/sessions-file/access.ts';
 
 /**
- * Lets whoever is signed in do something with keys, as {@link perform} says. No page waits for a mail server: the mails
- * that it stores are left to the server, which sends them within seconds; what goes on afterwards is for the caller to finish. What
- * changes something waits for the lock of the database without holding up other pages; throws `busy` after 2 seconds.
+ * Performs an operation for the signed-in person; see {@link perform}. The mails that it stores are sent by the server within
+ * seconds, so that no page waits for a mail server; a `mailing` in its outcome is for the caller to complete. Before an
+ * operation that writes, waits up to 2 seconds for the database's lock without blocking other requests.
  */
-export async function performHere<Input extends object, Output>(
+export async function performWhenUnlocked<Input extends object, Output>(
   { access, person }: { access: Access; person: Person | null },
   operation: Operation<Input, Output>,
   input: Input,

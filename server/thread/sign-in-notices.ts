@@ -3,14 +3,14 @@ import { AppError } from '../../shared/errors.ts';
 import { storeSignInNotices } from '../../shared/sign-in/sign-in-notices.ts';
 import type { Pages } from './pages.ts';
 
-/** How long until it is tried again while an import or a VACUUM holds the lock of the database. */
+/** The time between two attempts while an import or a VACUUM locks the database. */
 const PAUSE_MS = 250;
 
 /**
- * Has owners told of their sign-ins: for the background, after the answer. While the database is locked it tries again and
- * again until the signal is aborted. Throws `refused` where a file can't be written; sweeping tries again then.
+ * Stores the mails that notify owners of their sign-ins; run in the background. Retries while the database is locked, until
+ * the signal is aborted. Throws `refused` if a file can't be written; the next sweep tries again then.
  */
-export async function tellOfSignIns({ access }: Pick<Pages, 'access'>, signal: AbortSignal): Promise<void> {
+export async function notifyOfSignIns({ access }: Pick<Pages, 'access'>, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
     try {
       await whenUnlocked(access.db.$client);

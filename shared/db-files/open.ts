@@ -12,7 +12,7 @@ import { copyBeforeMigration } from './snapshot.ts';
 /**
  * What a process needs of the database. `serve` creates and migrates it; `fill` (import, demo) creates it but does not
  * migrate an existing one; `use` (nearly every other command) needs it to exist with the current schema, as `pages` does
- * (the server's thread for pages); `look` (backup, check) accepts an older schema too.
+ * (the server's portal thread); `look` (backup, check) accepts an older schema too.
  */
 export type OpenMode = 'serve' | 'fill' | 'use' | 'pages' | 'look';
 

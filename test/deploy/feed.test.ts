@@ -17,7 +17,7 @@ import { get } from '../support/http.ts';
 import { exportText, importLines } from '../support/import.ts';
 import { issue } from '../support/keys.ts';
 import { OWNER, type Postgres, postgresFolder, startPostgres } from '../support/machine/postgres.ts';
-import { feedWordsFor, tokenFor } from '../support/portal/manage.ts';
+import { feedCommandFor, tokenFor } from '../support/portal/manage.ts';
 import { pageWorld, serverOfPages } from '../support/portal/pages.ts';
 
 // deploy/feed/, run against a real PostgreSQL and a real server.
@@ -97,7 +97,7 @@ async function feedWorld() {
   const world = pageWorld();
   await importLines(world.access, [{ id: 1_000, username: 'owner', email: 'owner@example.org' }]);
   const { secret } = await issue(world.access, { profile: 'owner', permissions: ['api.lookup', 'api.leaderboard'] });
-  const server = await serverOfPages(world, { feedWords: feedWordsFor(world.access) });
+  const server = await serverOfPages(world, { feedCommand: feedCommandFor(world.access) });
   const { folder } = world.access;
   const [state, credentials, programs] = ['state', 'credentials', 'programs'].map((name) => join(folder, name)) as [
     string,

@@ -4,7 +4,7 @@ import type { Signed } from '../../shared/sessions-file/whose.ts';
 import { ownerToSign } from '../../shared/sign-ins/binding.ts';
 import { jsonLines } from '../support/import.ts';
 import { DESCRIPTION, request } from '../support/keys.ts';
-import { call, expectRefused, feedWordsFor, personTokenFor, sendLines, tokenFor } from '../support/portal/manage.ts';
+import { call, expectRefused, feedCommandFor, personTokenFor, sendLines, tokenFor } from '../support/portal/manage.ts';
 import { ADA, ownerWorld } from '../support/portal/owner-pages.ts';
 import { serverOfPages, unescaped, visit } from '../support/portal/pages.ts';
 import { tempFolder } from '../support/world.ts';
@@ -24,7 +24,7 @@ for (const name of ['profile', 'a', 'lines', 'keys']) {
       expect([page.status, page.refusal, world.events]).toEqual([422, 'refused_form', []]);
       expect(unescaped(page.body)).toContain(FULL);
 
-      const server = await serverOfPages(world, { feedWords: feedWordsFor(access) });
+      const server = await serverOfPages(world, { feedCommand: feedCommandFor(access) });
       const token = personTokenFor(access, ownerToSign(access, ADA.id) as Signed);
       const asked = { profile: 'ada', name: 'Bot', description: DESCRIPTION, permissions: ['api.lookup'] };
       const answer = await call(server, '/manage/v1/keys', token, { body: asked });

@@ -59,15 +59,15 @@ Examples:
 /** Gets a token in the way that is possible here. Throws `usage` where nobody can be asked. */
 async function getToken(url: string, mayOpen: boolean): Promise<string> {
   const isByBrowser = mayOpen && hasBrowser();
-  if (!isByBrowser && !canAsk()) throw nobodyToAsk(url);
+  if (!isByBrowser && !canAsk()) throw noPortal(url);
   await expectServer(url);
   const token = isByBrowser ? await getTokenByBrowser(url) : null;
   if (token !== null) return token;
-  if (!canAsk()) throw nobodyToAsk(url);
+  if (!canAsk()) throw noPortal(url);
   return getTokenByCode(url);
 }
 
-function nobodyToAsk(url: string): AppError {
+function noPortal(url: string): AppError {
   return new AppError(
     'usage',
     `There is neither a browser nor a terminal here to log in with; "profilectl login ${url} --with-token" reads a token from stdin, and PROFILECTL_TOKEN may hold one.`,

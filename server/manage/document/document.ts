@@ -15,31 +15,34 @@ import { LOGIN_ROUTES, MANAGE_ROUTES } from '../routes.ts';
 import { KEY_DOCS } from './key-operations.ts';
 import { MANAGE_DOCS, type ManageDoc } from './operations.ts';
 
-/** The address in the document, which a server replaces by its own. */
+/** The server's URL in the document, which each server replaces by its own. */
 const DOCUMENT_URL = 'http://127.0.0.1:3000';
 
 const GUIDE =
-  'For the backend of the platform, with a token of its own (`profilectl tokens add`), and for the `profilectl` of owners and admins on other machines, with a token of the person. Send it as `Authorization: Bearer <token>`. Answers are JSON and never stored; refusals are `{"error":"<sentence>"}`, and name their code in `X-Error-Code`.';
+  'For your backend, with a token of its own (`profilectl tokens add`), and for the `profilectl` of owners and admins on other machines, with a personal token. Send it as `Authorization: Bearer <token>`. Answers are JSON and must not be cached; refusals are `{"error":"<sentence>"}`, with their code in `X-Error-Code`.';
 
-/** What is said of each operation, by its method and path. */
+/** The documentation of each operation, by its method and path. */
 const DOCS: Record<string, ManageDoc> = { ...MANAGE_DOCS, ...KEY_DOCS };
 
 const OAuthError = z.strictObject({
   error: z.enum(OAUTH_CODES),
-  // What RFC 6749 allows there.
+  // The characters that RFC 6749, section 5.2, allows.
   error_description: z.string().regex(/^[ !#-[\]-~]+$/),
 });
 
 const DECISION_NEEDED = z.strictObject({
   error: z.string(),
-  address: z.url().describe('The page on which admins decide on the key; not for other codes.').optional(),
+  address: z
+    .url()
+    .describe('The page on which admins decide on the key; only with the code `decision_needed`.')
+    .optional(),
 });
 
 for (const [id, schema] of Object.entries({ Error: ErrorBody, OAuthError, Key, KeyWithHistory })) {
   z.globalRegistry.add(schema, { ...z.globalRegistry.get(schema), id });
 }
 
-/** Makes the OpenAPI document of `/manage/v1`. Throws where a route has no entry. */
+/** Makes the OpenAPI document of `/manage/v1`. Throws if a route has no entry. */
 export function manageDocument(): OpenApi {
   const style: RefusalStyle = {
     headers: headerComponents(),
@@ -50,28 +53,28 @@ export function manageDocument(): OpenApi {
   };
   return buildDocument({
     title: 'Profile Lookup for backends and profilectl',
-    summary: 'Sending profiles and signing users in.',
+    summary: 'Send profiles, sign users in, and manage keys.',
     description: GUIDE,
     publicUrl: DOCUMENT_URL,
     prefix: '',
-    tags: { Platform: 'What a token of a platform can do.', Person: 'What a token of a person can do.' },
+    tags: { Backend: 'For tokens of backends.', Person: 'For personal tokens of owners and admins.' },
     paths: pathsOf([...MANAGE_ROUTES, ...LOGIN_ROUTES], style),
     others: {
-      description: 'What is answered to other methods, and on every other path under `/manage`.',
+      description: 'The answers to other methods, and on every other path under `/manage`.',
       responses: refusalResponses(style, [...COMMON, 'no_credentials', 'invalid_token', ...OTHER]),
     },
     securitySchemes: {
-      platform: {
+      backend: {
         type: 'http',
         scheme: 'bearer',
-        description: 'A token of a platform; `x-right` is the right that it needs.',
+        description: 'A token of a backend; `x-right` is the right that it needs.',
       },
       person: { type: 'http', scheme: 'bearer', description: 'A token of an owner or an admin.' },
     },
   });
 }
 
-/** The refusals that every operation has, whether or not it takes a token. */
+/** The refusals that every operation has, whether or not it needs a token. */
 const COMMON: readonly ErrorCode[] = [
   'bad_request',
   'plain_http',
@@ -82,7 +85,7 @@ const COMMON: readonly ErrorCode[] = [
   'too_many_pages',
 ];
 
-/** Those of all other paths and methods. */
+/** The refusals of all other paths and methods. */
 const OTHER: readonly ErrorCode[] = ['unknown_path', 'method_not_allowed', 'uri_too_long'];
 
 /** The bodies of refusals that have more than a sentence. */
@@ -108,7 +111,7 @@ function pathsOf(routes: readonly (ManageRoute | LoginRoute)[], style: RefusalSt
   return paths;
 }
 
-/** What a route asks of the token: in words, for tools, and by which refusals it says no. */
+/** Which token a route needs: as a sentence, for tools, and the refusals if it lacks that. */
 type Need = {
   sentence: string;
   security: Record<string, string[]>[];
@@ -117,7 +120,7 @@ type Need = {
 };
 
 const NO_TOKEN: Need = {
-  sentence: 'Takes no token as bearer.',
+  sentence: 'Needs no bearer token.',
   security: [],
   refusals: ['invalid_request', 'invalid_client'],
 };
@@ -125,14 +128,14 @@ const NO_TOKEN: Need = {
 function needOf(who: Admitted): Need {
   const both = ['no_credentials', 'invalid_token', 'bad_parameter'] as const;
   if (who === 'any') {
-    return { sentence: 'Any token will do.', security: [{ platform: [] }, { person: [] }], refusals: both };
+    return { sentence: 'Works with any token.', security: [{ backend: [] }, { person: [] }], refusals: both };
   }
   if (who === 'person') {
-    return { sentence: 'Needs a token of a person.', security: [{ person: [] }], refusals: [...both, 'forbidden'] };
+    return { sentence: 'Needs a personal token.', security: [{ person: [] }], refusals: [...both, 'forbidden'] };
   }
-  const right = who.platform;
-  const sentence = `Needs a token of a platform with the right \`${right}\`.`;
-  return { sentence, security: [{ platform: [] }], right, refusals: [...both, 'forbidden', 'insufficient_scope'] };
+  const right = who.backend;
+  const sentence = `Needs a backend's token with the right \`${right}\`.`;
+  return { sentence, security: [{ backend: [] }], right, refusals: [...both, 'forbidden', 'insufficient_scope'] };
 }
 
 function operationOf(route: ManageRoute | LoginRoute, style: RefusalStyle): ZodOpenApiOperationObject {
@@ -141,7 +144,7 @@ function operationOf(route: ManageRoute | LoginRoute, style: RefusalStyle): ZodO
   const need = 'who' in route ? needOf(route.who) : NO_TOKEN;
   return {
     operationId: doc.operationId,
-    tags: need === NO_TOKEN ? ['Person'] : need.security.map((scheme) => ('person' in scheme ? 'Person' : 'Platform')),
+    tags: need === NO_TOKEN ? ['Person'] : need.security.map((scheme) => ('person' in scheme ? 'Person' : 'Backend')),
     summary: doc.summary,
     description: `${doc.description} ${need.sentence}`,
     security: need.security,
@@ -151,20 +154,20 @@ function operationOf(route: ManageRoute | LoginRoute, style: RefusalStyle): ZodO
       requestBody: { required: true, content: { [doc.request.type]: { schema: doc.request.schema } } },
     }),
     responses: {
-      ...Object.fromEntries((doc.statuses ?? [200]).map((status) => [String(status), foundOf(doc, status, style)])),
+      ...Object.fromEntries((doc.statuses ?? [200]).map((status) => [String(status), successOf(doc, status, style)])),
       ...refusalResponses(style, [...COMMON, ...need.refusals, ...doc.refusals], {}, doc.operationId),
     },
   };
 }
 
-const FOUND: Readonly<Record<number, string>> = {
-  200: 'What was asked for.',
-  201: 'It is made.',
+const SUCCESSES: Readonly<Record<number, string>> = {
+  200: 'Success.',
+  201: 'Created.',
 };
 
-function foundOf({ body, headers }: ManageDoc, status: number, style: RefusalStyle) {
+function successOf({ body, headers }: ManageDoc, status: number, style: RefusalStyle) {
   return {
-    description: FOUND[status] as string,
+    description: SUCCESSES[status] as string,
     headers: z.object({ ...headersNamed(style.headers, ...COMMON_HEADERS, 'No-Cache-Control'), ...headers }),
     content: { 'application/json': { schema: body } },
   };

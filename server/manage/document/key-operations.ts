@@ -6,7 +6,7 @@ import { ownHeader } from '../../docs/openapi/headers.ts';
 import { KEYS_PATH } from '../operations/keys.ts';
 import { inQuery, type ManageDoc } from './operations.ts';
 
-// What the document says of the operations on keys: all of it stands in their table.
+// The documentation of the operations on keys, all of it generated from their table.
 
 const identifier = z.string().meta({ param: { description: 'The 8 characters that name the key.' } });
 
@@ -62,7 +62,7 @@ function docOf(operation: AnyOperation, json: JsonDoor): ManageDoc {
   };
 }
 
-/** The members of a body; an owner may leave the own profile out. */
+/** The members of a body; `profile` is optional, because owners may omit it. */
 function bodyOf({ input }: AnyOperation, names: readonly string[]): z.ZodObject {
   const members = names.map((name) => [name, name === 'profile' ? input.shape[name]?.optional() : input.shape[name]]);
   return z.strictObject(Object.fromEntries(members));

@@ -5,24 +5,24 @@ import { CLI_CLIENT_ID } from '../../../shared/sign-in/cli-client.ts';
 import { type Headers, ownHeader } from '../../docs/openapi/headers.ts';
 import type { Parameters } from '../../docs/openapi/parameters.ts';
 
-/** What the document says of one operation, beside what its route says. */
+/** The documentation of one operation, beyond what is generated from its route. */
 export type ManageDoc = {
   operationId: string;
   summary: string;
   description: string;
   parameters?: Parameters;
-  /** The type and schema of the body of a request. */
+  /** The media type and schema of request bodies. */
   request?: { type: string; schema: z.ZodType };
-  /** With which statuses it answers where nothing is refused; 200 where they are left out. */
+  /** The statuses of success; 200 if left out. */
   statuses?: readonly number[];
-  /** The body of these answers, and the headers that only this operation has. */
+  /** The body on success, and the headers that only this operation has. */
   body: z.ZodType;
   headers?: Headers;
-  /** The refusals that not every operation has. */
+  /** The refusals beyond those of every operation. */
   refusals: readonly ErrorCode[];
 };
 
-/** Makes the description of an optional parameter. */
+/** Makes an optional parameter with a description. */
 export function inQuery(schema: z.ZodType, description: string): z.ZodType {
   return schema.optional().meta({ param: { description } });
 }
@@ -31,26 +31,26 @@ export function inQuery(schema: z.ZodType, description: string): z.ZodType {
 export const MANAGE_DOCS: Record<string, ManageDoc> = {
   'GET /manage/v1/me': {
     operationId: 'getMe',
-    summary: 'Ask what the token may do',
-    description: 'Whose token this is: of a platform, with its rights and limits, of an owner or of an admin.',
+    summary: 'Look up the token',
+    description: 'Whose token this is: a backend’s, with its rights and limits, an owner’s or an admin’s.',
     body: Me,
     refusals: [],
   },
   'POST /manage/v1/profiles': {
     operationId: 'putProfiles',
-    summary: 'Put profiles in, change and erase them',
+    summary: 'Import, change and erase profiles',
     description:
-      'JSON Lines as `profilectl profiles import` takes them. Without `partial`: up to 1 000 lines and 4 MiB, all or nothing. With it: up to 50 000 lines and 64 MiB, bad lines left out, in batches. After the answer every lookup sees what is in. Sending the same again is harmless. One request at a time is worked on.',
+      'JSON Lines as for `profilectl profiles import`. Without `partial`: up to 1 000 lines and 4 MiB, all or nothing. With it: up to 50 000 lines and 64 MiB, in batches, without the bad lines. After the answer every lookup sees the changes. Sending the same lines again is harmless. One request is processed at a time.',
     parameters: {
       query: z.object({
         mode: inQuery(
           z.enum(['replace', 'merge']),
-          'Whether a line replaces the profile, or changes the fields that it has.',
+          'Whether a line replaces the profile, or changes only the fields that the line has.',
         ),
-        partial: inQuery(z.literal('1'), 'Leave bad lines out and put the rest in.'),
+        partial: inQuery(z.literal('1'), 'Skip bad lines and import the rest.'),
         'as-of': inQuery(
           z.iso.datetime({ offset: true }),
-          'When the lines were read: those of profiles that were written or erased here since are left out, and counted as `newer`. Not in the future, nor more than 40 days ago.',
+          'When the backend read the lines: those of profiles that were written or erased here since then are skipped, and counted as `newer`. Not in the future, and at most 40 days ago.',
         ),
       }),
     },
@@ -62,7 +62,7 @@ export const MANAGE_DOCS: Record<string, ManageDoc> = {
     operationId: 'handOver',
     summary: 'Sign a user in',
     description:
-      'An address to which the backend sends the browser of a user who is signed in with it. It works once, for a minute; looking at it changes nothing.',
+      'Makes an address to which the backend sends the browser of a user whom it has signed in. It works once, within a minute; merely loading it doesn’t use it up.',
     request: {
       type: 'application/json',
       schema: z.union([z.strictObject({ uid: z.int().min(1) }), z.strictObject({ authId: z.string().min(1) })]),
@@ -72,9 +72,9 @@ export const MANAGE_DOCS: Record<string, ManageDoc> = {
   },
   'POST /manage/v1/token': {
     operationId: 'exchangeCode',
-    summary: 'Get a person’s token for a code',
+    summary: 'Exchange a code for a personal token',
     description:
-      'RFC 6749, section 4.1.3, with RFC 7636. The code comes from `/developers/cli` and works once: for 5 minutes, or for 10 and five tries where a person types it, which is where no `redirect_uri` was given. An owner’s token works for 90 days, and until it was not used for 30; an admin’s for 12 hours. A second use of a code ends the token.',
+      'RFC 6749, section 4.1.3, with RFC 7636. The code comes from `/developers/cli` and works once, within 5 minutes; without a `redirect_uri`, when a person types it, within 10 minutes and five tries. An owner’s token works for 90 days, or until it was not used for 30; an admin’s for 12 hours. A second use of a code ends the token.',
     request: {
       type: 'application/x-www-form-urlencoded',
       schema: z.strictObject({
@@ -82,18 +82,18 @@ export const MANAGE_DOCS: Record<string, ManageDoc> = {
         client_id: z.literal(CLI_CLIENT_ID),
         code: z.string(),
         code_verifier: z.string().regex(/^[A-Za-z0-9._~-]{43,128}$/),
-        redirect_uri: z.string().describe('Where `/developers/cli` was given one: the same.').optional(),
+        redirect_uri: z.string().describe('The same as sent to `/developers/cli`, if one was sent.').optional(),
       }),
     },
     body: Token,
-    headers: { Pragma: ownHeader(z.literal('no-cache'), 'Keep nothing, for HTTP/1.0.') },
+    headers: { Pragma: ownHeader(z.literal('no-cache'), 'Forbids caching, for HTTP/1.0.') },
     refusals: ['invalid_grant', 'unsupported_grant_type'],
   },
   'POST /manage/v1/revoke': {
     operationId: 'revokeToken',
-    summary: 'End a person’s token',
+    summary: 'Revoke a personal token',
     description:
-      'RFC 7009. A token that is unknown or has ended is answered in the same way; one of a platform is not ended here.',
+      'RFC 7009. The answer is the same for a token that is unknown or has ended. A backend’s token can’t be revoked here.',
     request: {
       type: 'application/x-www-form-urlencoded',
       schema: z.strictObject({

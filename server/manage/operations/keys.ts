@@ -8,25 +8,25 @@ import { readOwnerById } from '../../../shared/keys/record.ts';
 import type { KeyView } from '../../../shared/keys/view.ts';
 import type { AnyOperation, JsonDoor, Operation } from '../../../shared/operations/entry.ts';
 import { checkReach, OPERATIONS } from '../../../shared/operations.ts';
-import { performHere } from '../../thread/perform.ts';
-import { type Answered, type Call, personTokenOf } from '../request-context.ts';
+import { performWhenUnlocked } from '../../thread/perform.ts';
+import { type Call, type JsonAnswer, personTokenOf } from '../request-context.ts';
 
-// Keys, as the person whose token it is may see and change them. Each throws what `perform` throws.
+// Operations on keys, performed as the person whose token it is. All throw what `perform` throws.
 
 /** The path of all keys. */
 export const KEYS_PATH = '/manage/v1/keys';
 
-/** So many keys stand on one page, unless told. */
+/** How many keys a page has by default. */
 const PAGE_SIZE = 50;
 
-/** For so many days usage is told where nobody says for how many. */
-const USUAL_DAYS = 30;
+/** How many days of usage are answered by default. */
+const DEFAULT_DAYS = 30;
 
 /**
- * Does what a request asks for: an admin who would need an assertion is told, as `decision_needed`, the address of the page
- * on which that is done, whatever the body is. Throws that, `bad_parameter`, and what `perform` throws.
+ * Makes the handler of an operation. It throws `decision_needed`, with the address of the page, if an admin would have to
+ * confirm the operation by passkey, whatever the body is; and `bad_parameter`.
  */
-export function answerWith(operation: AnyOperation, door: JsonDoor): (call: Call) => Promise<Answered> {
+export function answerWith(operation: AnyOperation, door: JsonDoor): (call: Call) => Promise<JsonAnswer> {
   return async (call) => {
     const { person } = personTokenOf(call);
     if (operation.who[person.kind] === 'none' || operation.who[person.kind] === 'all, asserted') {
@@ -36,7 +36,7 @@ export function answerWith(operation: AnyOperation, door: JsonDoor): (call: Call
   };
 }
 
-/** What is told to somebody who can't do it by a token. */
+/** The refusal of an operation that a token does not allow. Throws `not_found` for a key that the person may not see. */
 function refusalOfDecision({ access, caller, params }: Call, operation: AnyOperation): AppError {
   const { person } = personTokenOf({ caller });
   checkReach(access, person, operation, params);
@@ -44,7 +44,7 @@ function refusalOfDecision({ access, caller, params }: Call, operation: AnyOpera
   return new AppError('decision_needed', null, { address });
 }
 
-/** The input that a request has in its path, its query and its body. */
+/** The input of an operation, from the path, the query and the body. */
 function inputOf({ params, query, body, access }: Call, door: JsonDoor): Record<string, unknown> {
   const asked = Object.entries(door.query ?? {}).flatMap(([parameter, [input]]) => {
     const text = query.get(parameter);
@@ -54,15 +54,15 @@ function inputOf({ params, query, body, access }: Call, door: JsonDoor): Record<
   return { ...body, ...Object.fromEntries(asked), ...params };
 }
 
-type Answer = (call: Call, operation: AnyOperation, input: Record<string, unknown>) => Promise<Answered>;
+type Answer = (call: Call, operation: AnyOperation, input: Record<string, unknown>) => Promise<JsonAnswer>;
 
 const ANSWERS: Readonly<Record<JsonDoor['answers'], Answer>> = {
-  /** The key as it is afterwards. */
+  /** The key afterwards. */
   key: async (call, operation, input) => {
     await performFor(call, operation, input);
     return { body: await keyOf(call, identifierOf(call)) };
   },
-  /** The same, with its address; an owner may leave the profile out. */
+  /** The new key, with its address; an owner may omit the profile. */
   'new key': async (call, operation, input) => {
     const { access } = call;
     const { person } = personTokenOf(call);
@@ -75,11 +75,11 @@ const ANSWERS: Readonly<Record<JsonDoor['answers'], Answer>> = {
     const { key, history } = await performFor(call, OPERATIONS.show, { identifier: identifierOf(call) });
     return { body: { ...key, history } };
   },
-  /** What it was used for, by day. */
-  usage: async (call, _operation, { days = USUAL_DAYS, identifier }) => ({
+  /** The key's usage, by day. */
+  usage: async (call, _operation, { days = DEFAULT_DAYS, identifier }) => ({
     body: await namingParameters(() => performFor(call, OPERATIONS.usage, { identifier, days })),
   }),
-  /** A page of keys, with a Link header to the next one (RFC 8288). */
+  /** One page of keys, with a Link header to the next one (RFC 8288). */
   list: async (call, _operation, input) => {
     if (input.unusedForMs !== undefined && input.states !== undefined) {
       throw new AppError('bad_parameter', 'unused is about Active keys; leave state out.');
@@ -105,13 +105,13 @@ function identifierOf({ params }: Pick<Call, 'params'>): string {
   return params.identifier as string;
 }
 
-/** Does an operation as the person whose token it is. No request waits for a mail server. */
+/** Performs an operation as the person whose token it is, without waiting for a mail server. */
 export function performFor<Input extends object, Output>(
   call: Call,
   operation: Operation<Input, Output>,
   input: Input,
 ): Promise<Output> {
-  return performHere({ access: call.access, person: personTokenOf(call).person }, operation, input);
+  return performWhenUnlocked({ access: call.access, person: personTokenOf(call).person }, operation, input);
 }
 
 /** A key as this person may see it. */
@@ -119,19 +119,19 @@ async function keyOf(call: Call, identifier: string): Promise<KeyView> {
   return (await performFor(call, OPERATIONS.show, { identifier })).key;
 }
 
-/** What is wrong with the input of an operation that is asked for by parameters is wrong with a parameter. */
-async function namingParameters<T>(ask: () => Promise<T>): Promise<T> {
+/** Turns the `usage` error of an operation whose input comes from parameters into `bad_parameter`. */
+async function namingParameters<T>(act: () => Promise<T>): Promise<T> {
   try {
-    return await ask();
+    return await act();
   } catch (error) {
     if (error instanceof AppError && error.code === 'usage') throw new AppError('bad_parameter', error.message);
     throw error;
   }
 }
 
-/** The Link to the page of the list that begins after a place, with the same filters. */
-function linkTo({ access, query }: Call, after: string): string {
+/** The Link to the page that begins after `cursor`, with the same filters. */
+function linkTo({ access, query }: Call, cursor: string): string {
   const parameters = new URLSearchParams([...query].filter(([name]) => name !== 'after'));
-  parameters.set('after', after);
+  parameters.set('after', cursor);
   return `<${access.config.publicUrl}${KEYS_PATH}?${parameters.toString()}>; rel="next"`;
 }

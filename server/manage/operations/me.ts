@@ -3,19 +3,19 @@ import { isoTime } from '../../../shared/clock.ts';
 import { readOwnerById } from '../../../shared/keys/record.ts';
 import type { Access } from '../../../shared/sessions-file/access.ts';
 import type { CliLogin } from '../../../shared/sign-ins/row.ts';
-import type { Answered, Call } from '../request-context.ts';
+import type { Call, JsonAnswer } from '../request-context.ts';
 
-/** `GET /manage/v1/me`: whose token this is, and what it may do. */
-export function me({ access, caller }: Call): Answered {
-  return { body: caller.kind === 'platform' ? platformsView(caller.token) : personsView(access, caller.token) };
+/** `GET /manage/v1/me`: whose token this is, and what it allows. */
+export function me({ access, caller }: Call): JsonAnswer {
+  return { body: caller.kind === 'backend' ? backendView(caller.token) : personView(access, caller.token) };
 }
 
-function platformsView({ identifier, name, rights, isWithoutAddress, eraseLimit }: BackendToken): object {
+function backendView({ identifier, name, rights, isWithoutAddress, eraseLimit }: BackendToken): object {
   return { kind: 'platform', name, token: identifier, rights, withoutAddress: isWithoutAddress, eraseLimit };
 }
 
-/** An owner has the username of today. */
-function personsView(access: Access, { identifier, person, endsAtMs }: CliLogin): object {
+/** An owner's view has the current username. */
+function personView(access: Access, { identifier, person, endsAtMs }: CliLogin): object {
   const token = { token: identifier, endsAt: isoTime(endsAtMs) };
   if (person.kind === 'admin') return { kind: 'admin', name: person.name, ...token };
   const { username } = readOwnerById(access.db, person.profileId);

@@ -3,13 +3,13 @@ import { AppError } from '../../../shared/errors.ts';
 import { readAsOf } from '../../../shared/profiles/import/as-of.ts';
 import type { FeedOrder } from '../../../shared/profiles/import/feed.ts';
 
-/** The path to which platforms send profiles. Threads that serve requests answer it themselves (`feed.ts`). */
+/** The path to which backends send profiles. Serving threads answer it themselves (`server/process/feed/feed.ts`). */
 export const FEED_PATH = '/manage/v1/profiles';
 
 /** The parameters of {@link readOrder}. */
 export const FEED_PARAMETERS = ['mode', 'partial', 'as-of'] as const;
 
-/** `POST /manage/v1/profiles?mode=replace|merge&partial=1&as-of=…`: what is to become of the lines. Throws `bad_parameter`. */
+/** Reads the query of `POST /manage/v1/profiles?mode=replace|merge&partial=1&as-of=…`. Throws `bad_parameter`. */
 export function readOrder(token: BackendToken, query: ReadonlyMap<string, string>, nowMs: number): FeedOrder {
   const { identifier, name, isWithoutAddress, eraseLimit } = token;
   const mode = query.get('mode') ?? 'replace';
@@ -23,7 +23,10 @@ export function readOrder(token: BackendToken, query: ReadonlyMap<string, string
   return { token: identifier, name, isWithoutAddress, eraseLimit, ...order };
 }
 
-/** Only what the token may not send comes here. Throws `busy` where it has just become one that may. */
+/**
+ * Answers the requests to {@link FEED_PATH} that the serving thread forwards because their token lacks the right. Here the
+ * token has it, so it has just got it: throws `busy`.
+ */
 export function refuseFeed(): never {
   throw new AppError('busy');
 }

@@ -1,16 +1,16 @@
 import { whenUnlocked } from '../../../shared/db/when-unlocked.ts';
 import { AppError } from '../../../shared/errors.ts';
 import { type HandedOver, handOver } from '../../../shared/sign-in/hand-over.ts';
-import { type Answered, type Call, platformTokenOf } from '../request-context.ts';
+import { backendTokenOf, type Call, type JsonAnswer } from '../request-context.ts';
 
 /**
- * `POST /manage/v1/sign-ins`: an address to which the backend sends a user who is signed in with it. Throws `bad_body` where
+ * `POST /manage/v1/sign-ins`: makes an address to which the backend sends a user whom it has signed in. Throws `bad_body` if
  * the body does not name one profile, and `not_found`.
  */
-export async function signIns({ access, caller, body }: Call): Promise<Answered> {
+export async function signIns({ access, caller, body }: Call): Promise<JsonAnswer> {
   const who = whoIn(body);
   await whenUnlocked(access.sessions.sqlite);
-  return { body: handOver(access, who, platformTokenOf({ caller }).identifier) };
+  return { body: handOver(access, who, backendTokenOf({ caller }).identifier) };
 }
 
 function whoIn({ uid, authId }: Call['body']): HandedOver {

@@ -1,6 +1,6 @@
 import { OPERATIONS } from '../../../shared/operations.ts';
 import { publicPath } from '../../http/public-path.ts';
-import { performHere } from '../../thread/perform.ts';
+import { performWhenUnlocked } from '../../thread/perform.ts';
 import type { Visit } from '../requests/request-context.ts';
 
 /** The path of the requests that wait. */
@@ -18,6 +18,6 @@ export function adminKeyPath({ access: { config } }: Pick<Visit, 'access'>): (id
 
 /** The path where an admin goes on who has decided on a request: the next one that waits, else the queue. */
 export async function nextRequest(visit: Visit, decided: string): Promise<string> {
-  const next = await performHere(visit, OPERATIONS.nextPending, { identifier: decided });
+  const next = await performWhenUnlocked(visit, OPERATIONS.nextPending, { identifier: decided });
   return next === null ? QUEUE_PATH : `/developers/admin/keys/${next}`;
 }

@@ -5,7 +5,7 @@ import type { SignedAdmin } from '../../../shared/sessions-file/whose.ts';
 import { readAdminGeneration } from '../../../shared/sign-ins/admin-binding.ts';
 import { runInBackground } from '../../thread/background.ts';
 import type { Pages } from '../../thread/pages.ts';
-import { performHere } from '../../thread/perform.ts';
+import { performWhenUnlocked } from '../../thread/perform.ts';
 import { type KeyDecision, operationOf } from '../passkeys/decision-form.ts';
 
 // What admins decide on a page, once a passkey has authorised it.
@@ -35,7 +35,7 @@ export async function carryOut(
   decision: KeyDecision,
 ): Promise<(signal: AbortSignal) => Promise<void>> {
   const operation = operationOf(decision);
-  const output = await performHere({ access, person }, operation, decision);
+  const output = await performWhenUnlocked({ access, person }, operation, decision);
   if (!isUnfinished(output) || operation.continuation === null) return async () => {};
   const { refused, failed } = operation.continuation;
   const key = `Key ${decision.identifier}`;

@@ -6,7 +6,7 @@ import { beginDecisions, consumeAssertion } from '../../../shared/passkeys/asser
 import { refuseWhereAll } from '../../../shared/passkeys/decision.ts';
 import { type Html, html } from '../../html.ts';
 import { runInBackground } from '../../thread/background.ts';
-import { performHere } from '../../thread/perform.ts';
+import { performWhenUnlocked } from '../../thread/perform.ts';
 import { errorSummary, type Faults, hiddenField, NO_FAULTS } from '../html/fields.ts';
 import { fieldsOf, type KeyDecision, operationOf, readDecision } from '../passkeys/decision-form.ts';
 import { credentialIn, PASSKEY_SCRIPTS, passkeyForm } from '../passkeys/passkey-form.ts';
@@ -71,7 +71,7 @@ async function askWhy(visit: Visit, { operation: name, identifier }: KeyDecision
   return refusedAgain<Page>(
     async () => {
       await refuseImpossible(pages, { operation: name, identifier, shown });
-      const { key } = await performHere(visit, OPERATIONS.show, { identifier });
+      const { key } = await performWhenUnlocked(visit, OPERATIONS.show, { identifier });
       const asked = { operation, keys: [key], action: `${path}/decide`, fields, cancel: path };
       const reason = oneValue(form, 'reason');
       return form.has('reason') || credentialIn(form) !== null
@@ -144,7 +144,7 @@ ${passkeyForm({
 export function keysOf(visit: Visit, decisions: readonly KeyDecision[]): Promise<DecidedKey[]> {
   return Promise.all(
     decisions.map(async (decision) => {
-      const { key } = await performHere(visit, OPERATIONS.show, { identifier: decision.identifier });
+      const { key } = await performWhenUnlocked(visit, OPERATIONS.show, { identifier: decision.identifier });
       return { key, decision };
     }),
   );

@@ -8,7 +8,7 @@ import { othersDeciding } from '../../../shared/passkeys/pending-decisions.ts';
 import { countText, numberText } from '../../../shared/text.ts';
 import { type Html, html } from '../../html.ts';
 import { publicPath } from '../../http/public-path.ts';
-import { performHere } from '../../thread/perform.ts';
+import { performWhenUnlocked } from '../../thread/perform.ts';
 import { attemptStatus } from '../html/attempt.ts';
 import countScript from '../html/count.browser.js' with { type: 'text' };
 import { errorSummary, type Faults, NO_FAULTS } from '../html/fields.ts';
@@ -36,12 +36,12 @@ export async function showAdminKey(visit: Visit, typed: Form | null, faults: Fau
   const identifier = visit.params.identifier as string;
   // Read before the rest: where the key changes in between, a decision on this page is refused.
   const shown = keyVersion(access, identifier);
-  const { key, history } = await performHere(visit, OPERATIONS.show, { identifier });
+  const { key, history } = await performWhenUnlocked(visit, OPERATIONS.show, { identifier });
   const linkTo = adminKeyPath(visit);
   const attempt = attemptStatus(key, history, linkTo(identifier));
   const decided = await decidedNote(visit);
   const isGranted = key.permissions.length > 0;
-  const usage = isGranted ? await performHere(visit, OPERATIONS.usage, { identifier, days: USAGE_DAYS }) : null;
+  const usage = isGranted ? await performWhenUnlocked(visit, OPERATIONS.usage, { identifier, days: USAGE_DAYS }) : null;
   const link = typed === null ? linkIn(visit.query, key, access.clock.nowMs()) : null;
   const allFaults = link === null ? faults : link.faults;
   const forms = decisionForms({
@@ -120,7 +120,7 @@ async function crumbs(visit: Visit, { identifier, state }: KeyView): Promise<Htm
   const { config } = visit.access;
   const link = (path: string, text: string) => html`<a href="${publicPath(config, path)}">${text}</a>`;
   if (state !== 'pending') return html`<p class="crumbs">${link(`${QUEUE_PATH}?state=all`, 'Keys')} /</p>`;
-  const { position, waiting } = await performHere(visit, OPERATIONS.queuePlace, { identifier });
+  const { position, waiting } = await performWhenUnlocked(visit, OPERATIONS.queuePlace, { identifier });
   const next = await nextRequest(visit, identifier);
   const after = next === QUEUE_PATH ? '' : html` · ${link(next, 'Next')}`;
   return html`<p class="crumbs">${link(QUEUE_PATH, 'Requests')} · ${position} of ${waiting}${after}</p>`;
@@ -129,7 +129,7 @@ async function crumbs(visit: Visit, { identifier, state }: KeyView): Promise<Htm
 /** The other keys of the same profile, and what those were used for that work, or may work again. */
 async function otherKeys(visit: Visit, { identifier, profile }: KeyView): Promise<Html> {
   if (profile === null) return html``;
-  const { keys, lastUses } = await performHere(visit, OPERATIONS.list, { profile });
+  const { keys, lastUses } = await performWhenUnlocked(visit, OPERATIONS.list, { profile });
   const others = keys.filter((key) => key.identifier !== identifier);
   if (others.length === 0) return html``;
   const linkTo = adminKeyPath(visit);
@@ -142,7 +142,10 @@ async function otherKeys(visit: Visit, { identifier, profile }: KeyView): Promis
   });
   const uses: Html[] = [];
   for (const key of others.filter(({ state }) => hasSecret(state))) {
-    const { days } = await performHere(visit, OPERATIONS.usage, { identifier: key.identifier, days: USAGE_DAYS });
+    const { days } = await performWhenUnlocked(visit, OPERATIONS.usage, {
+      identifier: key.identifier,
+      days: USAGE_DAYS,
+    });
     const total = days.reduce((sum, day) => sum + USAGE_OUTCOMES.reduce((all, outcome) => all + day[outcome], 0), 0);
     const answered = days.reduce((sum, { ok }) => sum + ok, 0);
     uses.push(

@@ -2,7 +2,7 @@ import { AppError } from '../../../shared/errors.ts';
 import type { HistoryView, KeyView } from '../../../shared/keys/view.ts';
 import { OPERATIONS } from '../../../shared/operations.ts';
 import { type Html, html } from '../../html.ts';
-import { performHere } from '../../thread/perform.ts';
+import { performWhenUnlocked } from '../../thread/perform.ts';
 import { attemptInWords, LOOK_SCRIPTS, type ShownAttempt } from '../html/attempt.ts';
 import { written } from '../html/user-text.ts';
 import type { Visit } from '../requests/request-context.ts';
@@ -52,7 +52,7 @@ export function ofProfile({ profile }: KeyView): Html {
 
 async function showIfThere(visit: Visit, identifier: string) {
   try {
-    return await performHere(visit, OPERATIONS.show, { identifier });
+    return await performWhenUnlocked(visit, OPERATIONS.show, { identifier });
   } catch (error) {
     if (error instanceof AppError && error.code === 'not_found') return null;
     throw error;

@@ -6,7 +6,7 @@ import type { Decision } from '../../../shared/passkeys/decision.ts';
 import { type Authorised, readAuthorised } from '../../../shared/passkeys/pending-decisions.ts';
 import { type Html, html } from '../../html.ts';
 import { publicPath } from '../../http/public-path.ts';
-import { performHere } from '../../thread/perform.ts';
+import { performWhenUnlocked } from '../../thread/perform.ts';
 import { LOOK_SCRIPTS } from '../html/attempt.ts';
 import { operationOf } from '../passkeys/decision-form.ts';
 import type { Page, Visit } from '../requests/request-context.ts';
@@ -56,7 +56,7 @@ export async function outcomes(visit: Visit): Promise<Page> {
 async function lineOf(visit: Visit, { atMs }: Authorised, decision: Decision, isUnderWay: boolean): Promise<Line> {
   const { identifier, shown } = decision;
   const { version, event } = operationOf(decision);
-  const { key, history } = await performHere(visit, OPERATIONS.show, { identifier });
+  const { key, history } = await performWhenUnlocked(visit, OPERATIONS.show, { identifier });
   const own = history.findLast(
     ({ event: one, by, at }) => BEGUN.includes(one) && isOwn(visit, by) && Date.parse(at) >= atMs,
   );

@@ -9,7 +9,7 @@ import { OPERATIONS, REQUEST_DECISIONS } from '../../../shared/operations.ts';
 import { MOST_DECISIONS } from '../../../shared/passkeys/decision.ts';
 import { type Html, html, raw } from '../../html.ts';
 import { publicPath } from '../../http/public-path.ts';
-import { performHere } from '../../thread/perform.ts';
+import { performWhenUnlocked } from '../../thread/perform.ts';
 import { errorSummary, type Faults, NO_FAULTS } from '../html/fields.ts';
 import { keyTable } from '../html/key-table.ts';
 import { spanText } from '../html/time.ts';
@@ -39,7 +39,7 @@ export function queue(visit: Visit): Promise<Page> {
 export async function showQueue(visit: Visit, { chosen, faults }: Refused): Promise<Page> {
   const { access, query } = visit;
   const after = afterIn(visit);
-  const { requests, waiting, next } = await performHere(visit, OPERATIONS.queue, {
+  const { requests, waiting, next } = await performWhenUnlocked(visit, OPERATIONS.queue, {
     limit: PAGE_SIZE,
     after: after || null,
   });
@@ -106,7 +106,7 @@ async function showFound(visit: Visit): Promise<Page> {
   const state = query.get('state') || 'all';
   if (state !== 'all' && !isKeyState(state)) throw new AppError('bad_parameter', 'There is no such state of keys.');
   const after = afterIn(visit);
-  const { keys, lastUses, next } = await performHere(visit, OPERATIONS.list, {
+  const { keys, lastUses, next } = await performWhenUnlocked(visit, OPERATIONS.list, {
     states: state === 'all' ? null : [state],
     find: find === '' ? null : find,
     limit: PAGE_SIZE,

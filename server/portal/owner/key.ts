@@ -7,7 +7,7 @@ import { OPERATIONS, OWNERS_ACTIONS } from '../../../shared/operations.ts';
 import type { UsageView } from '../../../shared/usage/usage-view.ts';
 import { type Html, html, raw } from '../../html.ts';
 import { publicPath } from '../../http/public-path.ts';
-import { performHere } from '../../thread/perform.ts';
+import { performWhenUnlocked } from '../../thread/perform.ts';
 import { factList, grantFacts, requestFacts, stateTag } from '../html/key-facts.ts';
 import { historyTable } from '../html/key-history.ts';
 import { levelList, levelsOf } from '../html/limit-levels.ts';
@@ -22,9 +22,9 @@ import { refusedNote } from './refused-lately.ts';
 /** `GET /developers/keys/:identifier`: everything about one of one's own keys, and what can be done with it. */
 export async function keyPage(visit: Visit): Promise<Page> {
   const identifier = visit.params.identifier as string;
-  const { key, history } = await performHere(visit, OPERATIONS.show, { identifier });
+  const { key, history } = await performWhenUnlocked(visit, OPERATIONS.show, { identifier });
   const isGranted = key.permissions.length > 0;
-  const usage = isGranted ? await performHere(visit, OPERATIONS.usage, { identifier, days: USAGE_DAYS }) : null;
+  const usage = isGranted ? await performWhenUnlocked(visit, OPERATIONS.usage, { identifier, days: USAGE_DAYS }) : null;
   const usedAtMs = usage?.lastUsedAt ? Date.parse(usage.lastUsedAt) : null;
   const levels = hasSecret(key.state) ? (levelsOf(visit.access, [key])?.get(identifier) ?? null) : null;
   const owner = ownProfile(visit);
@@ -59,7 +59,7 @@ async function requestOffered(
   const offered = (href: string, hindrance: Html | null) => {
     return { href, text, link: html`<a href="${href}">${text}</a>`, hindrance };
   };
-  const inUse = keysInUse((await performHere(visit, OPERATIONS.list, {})).keys);
+  const inUse = keysInUse((await performWhenUnlocked(visit, OPERATIONS.list, {})).keys);
   if (isFull(inUse)) {
     const held = html`All ${inUse.length} keys are used, requests included. End one of them first:`;
     const list = holderList(visit, inUse, identifier);

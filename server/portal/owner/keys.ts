@@ -6,7 +6,7 @@ import { OPERATIONS } from '../../../shared/operations.ts';
 import { countText } from '../../../shared/text.ts';
 import { type Html, html } from '../../html.ts';
 import { publicPath } from '../../http/public-path.ts';
-import { performHere } from '../../thread/perform.ts';
+import { performWhenUnlocked } from '../../thread/perform.ts';
 import { stateTag } from '../html/key-facts.ts';
 import { levelsOf, levelText } from '../html/limit-levels.ts';
 import { written } from '../html/user-text.ts';
@@ -18,7 +18,7 @@ import { refusedInShort } from './refused-lately.ts';
 /** `GET /developers/keys`: the keys of one's own profile, and how many of its three are used. */
 export async function keys(visit: Visit): Promise<Page> {
   const owner = ownProfile(visit);
-  const { keys: all, lastUses } = await performHere(visit, OPERATIONS.list, {});
+  const { keys: all, lastUses } = await performWhenUnlocked(visit, OPERATIONS.list, {});
   const inUse = keysInUse(all);
   const ended = all.filter((key) => !inUse.includes(key)).toReversed();
   const levels = levelsOf(

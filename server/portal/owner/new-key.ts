@@ -12,7 +12,7 @@ import { OPERATIONS } from '../../../shared/operations.ts';
 import { newToken } from '../../../shared/sessions-file/tokens.ts';
 import { type Html, html } from '../../html.ts';
 import { publicPath } from '../../http/public-path.ts';
-import { performHere } from '../../thread/perform.ts';
+import { performWhenUnlocked } from '../../thread/perform.ts';
 import script from '../html/count.browser.js' with { type: 'text' };
 import { errorSummary, type Faults, formTo, NO_FAULTS } from '../html/fields.ts';
 import { type FieldState, inputField } from '../html/input-field.ts';
@@ -49,13 +49,13 @@ export async function newKeyPage(visit: Visit): Promise<Page> {
   const [successorOf, like] = [visit.query.get('successor-of') ?? '', visit.query.get('like') ?? ''];
   const identifier = successorOf === '' ? like : successorOf;
   if (identifier === '') return show(visit, { permissions: ['api.lookup'], formId }, NO_FAULTS);
-  const { key } = await performHere(visit, OPERATIONS.show, { identifier });
+  const { key } = await performWhenUnlocked(visit, OPERATIONS.show, { identifier });
   const { profile: _, ...old } = successorOf === '' ? prefillAgain(key) : prefillFrom(key);
   return show(visit, { ...old, ...(successorOf !== '' && { successorOf }), formId }, NO_FAULTS);
 }
 
 async function ownInUse(visit: Visit): Promise<KeyView[]> {
-  return keysInUse((await performHere(visit, OPERATIONS.list, {})).keys);
+  return keysInUse((await performWhenUnlocked(visit, OPERATIONS.list, {})).keys);
 }
 
 function fullPage(visit: Visit, inUse: readonly KeyView[]): Page {

@@ -8,7 +8,7 @@ import type { AnyOperation, OwnerPage, Texts } from '../../../shared/operations/
 import { checkReach, OPERATIONS, OWNERS_ACTIONS } from '../../../shared/operations.ts';
 import { countText } from '../../../shared/text.ts';
 import { type Html, html } from '../../html.ts';
-import { performHere } from '../../thread/perform.ts';
+import { performWhenUnlocked } from '../../thread/perform.ts';
 import script from '../html/count.browser.js' with { type: 'text' };
 import { errorSummary, type Faults, formTo, hiddenField, NO_FAULTS } from '../html/fields.ts';
 import { inputField } from '../html/input-field.ts';
@@ -66,7 +66,7 @@ async function show(
   checkReach(visit.access, visit.person as Person, OPERATIONS.show, { identifier });
   // Read before the rest: where the key changes in between, what is confirmed here is refused.
   const shown = keyVersion(visit.access, identifier);
-  const { key } = await performHere(visit, OPERATIONS.show, { identifier });
+  const { key } = await performWhenUnlocked(visit, OPERATIONS.show, { identifier });
   const { from, event, isDangerous } = operation;
   refuseState(key, from, event);
   const { title, button, consequence } = operation.texts as Texts;
@@ -92,7 +92,7 @@ ${formTo(`${path}/${door.path}`, { text: button, isDangerous, cancel: path }, hi
 /** What ends with an Active key: the programs that use it, and how much they did today. */
 async function whatStops(visit: Visit, { identifier, name, state }: KeyView): Promise<Html> {
   if (state !== 'Active') return html``;
-  const { days } = await performHere(visit, OPERATIONS.usage, { identifier, days: 1 });
+  const { days } = await performWhenUnlocked(visit, OPERATIONS.usage, { identifier, days: 1 });
   const today = days.at(-1)?.ok ?? 0;
   const used = today === 0 ? '' : `; it answered ${countText(today, 'request')} today`;
   return html`Programs that use “${written(name)}” stop at once${used}. `;

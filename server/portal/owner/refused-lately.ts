@@ -5,7 +5,7 @@ import { countText, numberText } from '../../../shared/text.ts';
 import type { UsageView } from '../../../shared/usage/usage-view.ts';
 import { type Html, html } from '../../html.ts';
 import { publicPath } from '../../http/public-path.ts';
-import { performHere } from '../../thread/perform.ts';
+import { performWhenUnlocked } from '../../thread/perform.ts';
 import { limitText } from '../html/limit-levels.ts';
 import type { Visit } from '../requests/request-context.ts';
 
@@ -33,7 +33,7 @@ export async function refusedInShort(
   { identifier }: KeyView,
   levels: readonly Level[],
 ): Promise<Html | null> {
-  const { days } = await performHere(visit, OPERATIONS.usage, { identifier, days: 2 });
+  const { days } = await performWhenUnlocked(visit, OPERATIONS.usage, { identifier, days: 2 });
   const refused = refusedLately(days);
   if (refused === null) return null;
   return html`<span class="spent">${countText(refused.count, 'request')} got 429 ${refused.day}${overText(levels)}</span>`;

@@ -2,7 +2,7 @@ import type { Person } from '../../../shared/actor.ts';
 import { AppError, isForOperator } from '../../../shared/errors.ts';
 import { faultsIn } from '../../../shared/keys/fields/parse-input.ts';
 import { inputFor, type Operation } from '../../../shared/operations/entry.ts';
-import { performHere } from '../../thread/perform.ts';
+import { performWhenUnlocked } from '../../thread/perform.ts';
 import { type Faults, NO_FAULTS } from '../html/fields.ts';
 import type { Outcome, Page, Visit } from './request-context.ts';
 
@@ -29,7 +29,7 @@ export async function performForm<Input extends object, Output>(
   { done, show }: FormEnds<Output>,
 ): Promise<Outcome> {
   try {
-    return done(await performHere(visit, operation, input));
+    return done(await performWhenUnlocked(visit, operation, input));
   } catch (error) {
     const ofForm = (sentence: string): Faults => new Map([['', sentence]]);
     if (error instanceof AppError && (error.code === 'too_many_requests' || error.code === 'changed_since')) {

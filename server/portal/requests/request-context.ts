@@ -67,7 +67,7 @@ export type PageRoute = {
   query?: readonly string[];
   /** The fields that the form may send. */
   fields?: FieldKinds;
-  /** Whether its act writes into the main database, beside what `performHere` does. */
+  /** Whether its act writes into the main database, beside what `performWhenUnlocked` does. */
   writesMain?: true;
   act: (visit: Visit) => Outcome | Promise<Outcome>;
 };

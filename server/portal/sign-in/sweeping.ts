@@ -5,7 +5,7 @@ import { renewSessions } from '../../../shared/sessions-file/open-access.ts';
 import { sweepSessions } from '../../../shared/sign-in/sweep.ts';
 import { runInBackground } from '../../thread/background.ts';
 import type { Pages } from '../../thread/pages.ts';
-import { tellOfSignIns } from '../../thread/sign-in-notices.ts';
+import { notifyOfSignIns } from '../../thread/sign-in-notices.ts';
 
 /**
  * Deletes from the sessions file what is of no use any more, when the present answer is sent and then every ten minutes,
@@ -13,12 +13,12 @@ import { tellOfSignIns } from '../../thread/sign-in-notices.ts';
  * wrong is logged, and tried again. The timer that is returned ends it.
  */
 export function startSweeping({ access, background, report }: Pages, everyMs = SETTLE_MS): Timer {
-  const onFault = (cause: unknown) => report('warn', 'Sessions that are over could not be deleted.', cause);
+  const onFault = (cause: unknown) => report('warn', 'Expired sessions could not be deleted.', cause);
   const onUntold = (cause: unknown) => report('error', 'Owners could not be told of sign-ins.', cause);
   const sweep = () => {
     runInBackground(background, () => sweepNow(access), onFault);
     // Of sign-ins right before the last stop, or while the database could not be written.
-    runInBackground(background, (signal) => tellOfSignIns({ access }, signal), onUntold);
+    runInBackground(background, (signal) => notifyOfSignIns({ access }, signal), onUntold);
   };
   sweep();
   return setInterval(sweep, everyMs);

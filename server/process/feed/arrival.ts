@@ -3,22 +3,22 @@ import type { Serving } from '../../http/serving.ts';
 import { originalOf } from '../../http/target.ts';
 import { IDLE_SECONDS } from '../listener.ts';
 
-/** How fast a body has to arrive: at least this many bytes in every span of this length, in milliseconds. */
+/** How fast a body has to arrive: at least `bytes` in every span of `spanMs`. */
 export type ArrivalPace = { bytes: number; spanMs: number };
 
 /** The pace of profiles that a backend sends: 1 KiB/s over any 20 s. */
 export const FEED_PACE: ArrivalPace = { bytes: 20 * 1024, spanMs: 20_000 };
 
-/** Adds bytes that have arrived at a time, in milliseconds, and returns when the body becomes too slow if no more arrive. */
+/** Records bytes that arrived at `atMs`, and returns the time at which the body becomes too slow unless more arrive. */
 export type ArrivalMeter = (atMs: number, bytes: number) => number;
 
 /**
- * Measures a body of which one begins to wait at time 0. It becomes too slow at the end of the first span in which fewer
- * bytes than `pace.bytes` have arrived; a span that began before time 0 counts as fast enough. Bytes that arrive exactly one
- * span ago don't count.
+ * Measures a body whose first byte is awaited from time 0. It becomes too slow at the end of the first span in which fewer
+ * than `pace.bytes` arrived; spans that began before time 0 count as fast enough. Bytes that arrived exactly one span ago
+ * don't count.
  */
 export function createArrivalMeter({ bytes: least, spanMs }: ArrivalPace): ArrivalMeter {
-  // The newest arrivals, which together have just enough bytes, or all of them where they have fewer.
+  // The fewest of the newest arrivals that have enough bytes together; all of them while there are not enough.
   const arrivals: { atMs: number; bytes: number }[] = [{ atMs: 0, bytes: least }];
   let sum = least;
   return (atMs, bytes) => {
@@ -32,12 +32,12 @@ export function createArrivalMeter({ bytes: least, spanMs }: ArrivalPace): Arriv
   };
 }
 
-/** How a body ends before it is whole: it arrives too slowly, or its connection ends. */
+/** Why a body ended early: it arrived too slowly, or its connection was lost. */
 export type CutOff = 'too slow' | 'lost';
 
 /**
- * Passes a body on while it arrives at this pace. Throws what `onCutOff` returns where it does not, or where its connection
- * ends. Only the time during which a chunk is waited for counts: while earlier chunks are worked on, nobody can send.
+ * Yields a body's chunks while they arrive at this pace. Throws what `onCutOff` returns if they don't, or if the connection
+ * is lost. Only time spent waiting for a chunk counts: while an earlier one is processed, the client can't send.
  */
 export async function* keepPace(
   body: AsyncIterable<Uint8Array>,
@@ -60,7 +60,7 @@ export async function* keepPace(
   }
 }
 
-/** The next chunk, or how the body was cut off where there is none within this time. */
+/** The next chunk, or why there is none within this time. */
 async function nextWithin(
   chunks: AsyncIterator<Uint8Array>,
   milliseconds: number,
@@ -76,12 +76,12 @@ async function nextWithin(
   }
 }
 
-/** The longest idle time that Bun has, in seconds. */
+/** The longest idle timeout that Bun accepts, in seconds. */
 const LONG_SECONDS = 255;
 
 /**
- * Keeps the connection of a request while its profiles are put in, which takes longer than others may idle; returns what ends
- * that. Only for those who may send profiles: anybody else would hold connections for nothing.
+ * Raises the idle timeout of a request's connection while its profiles are imported; returns a function that restores it.
+ * Only for authorised clients: others could hold connections open for nothing.
  */
 export function keepConnection({ application }: Pick<Serving, 'application'>, request: Request): () => void {
   const mayIdle = (seconds: number) => application.server?.timeout(originalOf(request), seconds);

@@ -15,28 +15,29 @@ import type { Service } from '../service.ts';
 import { type CutOff, keepConnection, keepPace } from './arrival.ts';
 import { type Counted, countLines, readWhole } from './lines.ts';
 
-// Profiles that a platform sends. A child process of low priority puts them in, so that lookups keep what they have beside an
-// import; here its lines are only passed on. A process that dies leaves whole batches, or nothing.
+// Profiles that a backend sends. A child process of low priority imports them, so that lookups stay as fast as beside any
+// import; this thread only pipes the lines to it. A child that dies leaves whole batches, or nothing.
 
-/** A process that puts profiles in. */
+/** A process that imports profiles. */
 type Child = Bun.Subprocess<'pipe', 'pipe', 'ignore'>;
 
-/** When the next one may try, in seconds; most feeds are short. */
+/** The Retry-After of a request that meets another one, in seconds; most feeds are short. */
 const RETRY_SECONDS = 2;
 
-/** When to try again while the server has to be restarted, in seconds. */
+/** The Retry-After while the server has to be restarted, in seconds. */
 const RESTART_SECONDS = 60;
 
-const AFTER_UPGRADE = 'The service was upgraded and has to be restarted before it takes profiles; nothing was changed.';
+const AFTER_UPGRADE =
+  'The service was upgraded and has to be restarted before it accepts profiles; nothing was changed.';
 
 const LINES_TYPE = /^application\/jsonl\s*(;\s*charset="?utf-8"?\s*)?$/i;
 
-/** Where a request with lines is, for log and metrics, and its id. */
+/** The route of a request, for log and metrics, and its id. */
 type At = { template: string; requestId: string };
 
 /**
- * Answers a request that sends lines with a token that may send them: imports them. Every other request to this path is passed
- * on without its body, for the portal to refuse. Never throws.
+ * Imports the lines of a POST whose token may send profiles. Every other request to this path is forwarded without its body
+ * to the portal, which refuses it. Never throws.
  */
 export async function answerFeed(service: Service, request: Request, state: RequestState): Promise<Response> {
   const { method, headers, url } = request;
@@ -49,14 +50,14 @@ export async function answerFeed(service: Service, request: Request, state: Requ
       return await service.portal.fetch(new Request(url, { method, headers }), state);
     }
     const order = readOrder(token, queryParameters(queryOf(request), FEED_PARAMETERS), clock.nowMs());
-    return await takeLines(service, request, order, at);
+    return await importLines(service, request, order, at);
   } catch (error) {
     return refuseCall(reportTo(service.log), error, at);
   }
 }
 
-/** Imports lines, and makes the answer. Throws what the answer refuses; a request that is cut off is logged. */
-async function takeLines(service: Service, request: Request, order: FeedOrder, at: At): Promise<Response> {
+/** Imports lines, and makes the answer. Throws refusals; logs a request that was cut off. */
+async function importLines(service: Service, request: Request, order: FeedOrder, at: At): Promise<Response> {
   const { headers } = request;
   const { feed } = service;
   const limits = FEED_LIMITS[order.partial ? 'partial' : 'whole'];
@@ -64,10 +65,10 @@ async function takeLines(service: Service, request: Request, order: FeedOrder, a
     throw new AppError('not_lines');
   }
   if (Number(headers.get('content-length') ?? 0) > limits.bytes) throw tooLong(order.partial);
-  if (feed.words === null) throw new AppError('not_ready', null);
+  if (feed.command === null) throw new AppError('not_ready', null);
   if (feed.isBusy) throw new AppError('feed_running', null, { retryAfterSeconds: RETRY_SECONDS });
   feed.isBusy = true;
-  const letIdle = keepConnection(service, request);
+  const restoreIdleTime = keepConnection(service, request);
   try {
     const counted = { lines: 0, bytes: 0 };
     const onTooMany = () => tooLong(order.partial);
@@ -77,7 +78,7 @@ async function takeLines(service: Service, request: Request, order: FeedOrder, a
     const whole = order.partial ? null : await readWhole(body);
     const { maxProfileBytes } = service.deps.config;
     const head: FeedHead = { ...order, maxProfileBytes, bytes: whole?.length ?? null };
-    const end = await runChild(feed.words, head, whole === null ? body : [whole], request.signal);
+    const end = await runChild(feed.command, head, whole === null ? body : [whole], request.signal);
     return await answerEnd(service, end, order, counted, at);
   } catch (error) {
     if (error instanceof AppError && error.code === 'lines_cut_off') {
@@ -89,16 +90,16 @@ async function takeLines(service: Service, request: Request, order: FeedOrder, a
     throw error;
   } finally {
     feed.isBusy = false;
-    letIdle();
+    restoreIdleTime();
   }
 }
 
 /**
- * Runs the child. Throws what reading the lines throws, and `lines_cut_off` where the client disconnects. Then the child is
- * killed; the next one can start once this has thrown.
+ * Runs the child. Throws what reading the lines throws, and `lines_cut_off` if the client disconnects; either way the child
+ * has ended by then, so that the next one can start.
  */
 async function runChild(
-  words: readonly string[],
+  command: readonly string[],
   head: FeedHead,
   lines: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
   signal: AbortSignal,
@@ -106,9 +107,9 @@ async function runChild(
   // The environment stays empty: the server's variables hold secrets, and an import needs none of them.
   let child: Child;
   try {
-    child = Bun.spawn([...words], { env: {}, stdin: 'pipe', stdout: 'pipe', stderr: 'ignore' });
+    child = Bun.spawn([...command], { env: {}, stdin: 'pipe', stdout: 'pipe', stderr: 'ignore' });
   } catch (error) {
-    return { fault: { code: 'not_ready', sentence: cantStart(words, error), isForClient: false } };
+    return { fault: { code: 'not_ready', sentence: cantStart(command, error), isForClient: false } };
   }
   const kill = () => child.kill('SIGKILL');
   signal.addEventListener('abort', kill);
@@ -120,7 +121,7 @@ async function runChild(
     return JSON.parse(text) as FeedEnd;
   } catch (error) {
     if (error instanceof SyntaxError)
-      throw new AppError('internal', null, { cause: 'The import ended without a word.' });
+      throw new AppError('internal', null, { cause: 'The import process ended without a result.' });
     throw error;
   } finally {
     signal.removeEventListener('abort', kill);
@@ -129,7 +130,7 @@ async function runChild(
   }
 }
 
-/** Writes the lines to the child, as fast as it reads them; stops where it has ended. */
+/** Pipes the lines to the child, as fast as it reads them; stops if it has ended. */
 async function passOn(
   child: Child,
   head: FeedHead,
@@ -143,7 +144,7 @@ async function passOn(
       stdin.write(chunk);
       await stdin.flush();
     } catch {
-      // The child has ended, and has said why.
+      // The child has ended; its output says why.
       return;
     }
   }
@@ -158,7 +159,7 @@ async function answerEnd(
   at: At,
 ): Promise<Response> {
   const report = reportTo(service.log);
-  if (end.unnoted !== undefined) report('warn', 'The last use of a token could not be noted.', end.unnoted);
+  if (end.unnoted !== undefined) report('warn', 'The last use of a token could not be recorded.', end.unnoted);
   if ('fault' in end) throw refusalOfFault(service, end.fault, order);
   const { refused, ...counts } = end.done;
   if (refused.length === 0) return answerWith(at, { body: end.done });
@@ -176,16 +177,16 @@ function refusalOfFault(service: Service, { code, sentence, isForClient }: Fault
   if (code === 'feed_running') return new AppError(code, null, { retryAfterSeconds: RETRY_SECONDS });
   if (code === 'busy' || code === 'try_later') return new AppError('busy', null);
   if (code === 'not_ready') {
-    service.log.event('error', `Profiles of a platform could not be put in. ${sentence}`);
+    service.log.event('error', `A backend's profiles could not be imported. ${sentence}`);
     return new AppError(code, AFTER_UPGRADE, { isForClient: true, retryAfterSeconds: RESTART_SECONDS });
   }
   if (isForClient && code === 'done_in_part') return new AppError('busy', sentence, { isForClient });
   if (isForClient && code === 'refused') return new AppError('lines_refused', sentence);
-  service.log.event('error', `Profiles of a platform could not be put in${partial ? ' to the end' : ''}. ${sentence}`);
+  service.log.event('error', `A backend's profiles could not be imported${partial ? ' completely' : ''}. ${sentence}`);
   return new AppError('internal', null, { cause: sentence });
 }
 
-/** The refusal of lines that did not arrive; with `isRead`, all of them did, and the client left before the answer. */
+/** The refusal of lines that did not all arrive; with `isRead` they did, but the client disconnected before the answer. */
 function cutOff(how: CutOff, partial: boolean, isRead = false): AppError {
   const why = how === 'lost' ? 'The connection ended' : 'Less than 1 KiB/s arrived over 20 s';
   const outcome = partial

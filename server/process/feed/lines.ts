@@ -1,9 +1,9 @@
-/** How many lines and bytes have gone by. */
+/** A number of lines and of bytes: counted so far, or allowed. */
 export type Counted = { lines: number; bytes: number };
 
 const LF = 0x0a;
 
-/** Passes a body on and counts it; throws what `onTooMany` returns once there are more lines or bytes than allowed. */
+/** Yields a body's chunks and adds them to `counted`; throws what `onTooMany` returns once there is more than `most`. */
 export async function* countLines(
   body: AsyncIterable<Uint8Array>,
   most: Counted,
@@ -24,7 +24,7 @@ export async function* countLines(
   if (isLineOpen) counted.lines++;
 }
 
-/** All of a body. */
+/** Reads a whole body into memory. */
 export async function readWhole(body: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
   const chunks: Uint8Array[] = [];
   for await (const chunk of body) chunks.push(chunk);

@@ -11,10 +11,10 @@ import { type RunningServer, runUntilStopped, type ServerOptions } from '../runn
 import { closeSharedState, freeLocks, onMessage, openSharedState, type SharedState } from './shared-state.ts';
 import { createPool, orderAll, startPool, stopPool, type WorkerPool } from './worker-pool.ts';
 
-// This file runs in the main thread where WORKERS is more than 1. The main thread then answers no request: it holds what
-// the workers share, starts and replaces the workers, and tells them when to stop.
+// This file runs in the main thread if WORKERS is more than 1. The main thread then answers no requests: it holds what the
+// workers share, starts, replaces and stops them.
 
-/** The main thread waits for a stopping worker this long beyond the time for draining and for finishing requests. */
+/** How long the main thread waits for a stopping worker beyond the time for draining and for requests in flight. */
 const GRACE_MS = 2_000;
 
 /** Everything that the main thread holds. */
@@ -26,13 +26,13 @@ type Coordinator = {
   readonly pool: WorkerPool;
   /** The certificate that the workers use, or will start with. */
   tls: Tls;
-  /** Resolved with the error to report when too many replacements of dead workers failed to start; the server then stops. */
+  /** Resolves with the error to report when too many replacements of dead workers failed to start; the server then stops. */
   readonly failed: PromiseWithResolvers<AppError>;
 };
 
 /**
- * Starts the workers, all of which listen on one port. Throws the same errors as the start of a server with one thread, and
- * `bad_config` where this system has no clock that all threads share. `release` is called when everything has stopped.
+ * Starts the workers, which all listen on one port. Throws the same errors as the start of a server with one thread, and
+ * `bad_config` if this system has no clock that all threads share. `release` is called when everything has stopped.
  */
 export async function startWorkers(
   given: ServerDeps,
@@ -74,7 +74,7 @@ export async function startWorkers(
 
 async function createCoordinator(
   deps: ServerDeps,
-  { drainMs = DRAIN_MS, onWorker, portal: given, answerMs, feedWords = null }: ServerOptions,
+  { drainMs = DRAIN_MS, onWorker, portal: given, answerMs, feedCommand = null }: ServerOptions,
   { tls, port, output, log }: { tls: Tls; port: number; output: LogOutput; log: Log },
 ): Promise<Coordinator> {
   const { config, clock } = deps;
@@ -84,12 +84,12 @@ async function createCoordinator(
     log,
     startOf: (number) => {
       const { tls, shared } = coordinator;
-      return { number, config, port, tls, drainMs, answerMs, feedWords, ...shared.memory };
+      return { number, config, port, tls, drainMs, answerMs, feedCommand, ...shared.memory };
     },
     onMessage: (handle, message) => onMessage(coordinator.shared, pool, handle, message),
     onDeath: (number) => freeLocks(coordinator.shared, number),
     onGiveUp: (cause) => {
-      const sentence = 'Workers die as soon as they are started; the log says why.';
+      const sentence = 'Workers die as soon as they start; the log says why.';
       coordinator.failed.resolve(new AppError('refused', sentence, { cause }));
     },
     onWorker,
@@ -101,13 +101,12 @@ async function createCoordinator(
 }
 
 /**
- * Reads the certificate's files again and has all workers listen with the new certificate. Throws `bad_config` for a bad
- * certificate, and keeps the old one.
+ * Reads the certificate's files again and has all workers listen with the new certificate. If it throws `bad_config`, the
+ * old one stays in use.
  */
 async function reloadTls(coordinator: Coordinator): Promise<void> {
   const tls = readTls(coordinator.config);
-  // The main thread first binds any free port with the new certificate: this fails if the certificate is unusable, before
-  // any worker has switched to the new certificate.
+  // Binding any free port with the new certificate fails if it is unusable, before any worker has switched to it.
   probePort(coordinator.config, 0, tls);
   coordinator.tls = tls;
   await orderAll(coordinator.pool, { kind: 'reload', tls });
@@ -117,7 +116,7 @@ function openCommonClock(): Clock {
   try {
     return openThreadClock();
   } catch (cause) {
-    const sentence = "WORKERS must be 1 here: this system's C library has no clock for all threads that is known.";
+    const sentence = "WORKERS must be 1 here: no clock for all threads is known in this system's C library.";
     throw new AppError('bad_config', sentence, { cause });
   }
 }

@@ -10,12 +10,12 @@ import type { LogOutput } from '../../observability/log-output.ts';
 import type { TotalMetrics } from '../../observability/metrics.ts';
 import type { Portal } from '../portal.ts';
 import type { FromWorker, Start } from './messages.ts';
-import { tell, type WorkerHandle } from './worker-handle.ts';
+import { post, type WorkerHandle } from './worker-handle.ts';
 import { orderAll, type WorkerPool } from './worker-pool.ts';
 
 /** What exists once for all workers, in the main thread: shared memory, the quota file, usage, metrics, the log's output. */
 export type SharedState = {
-  /** The shared memory, which is handed to each worker. */
+  /** The shared memory, which each worker gets. */
   readonly memory: Pick<Start, 'limits' | 'throttle' | 'sendBuffers'>;
   readonly limits: MainThreadLimits;
   readonly usage: Usage;
@@ -53,28 +53,28 @@ export async function openSharedState(
   return { memory: { limits: limits.shared, throttle, sendBuffers }, limits, usage, metrics, portal, output, log };
 }
 
-/** Handles a message of a worker: writes its log lines, adds its counts, or sends it the text of the metrics or a port. */
+/** Handles a worker's message: writes its log lines, adds its counts, or sends it the metrics or a port. */
 export function onMessage(state: SharedState, pool: WorkerPool, handle: WorkerHandle, message: FromWorker): void {
   if (message.kind === 'log') {
     state.output.write(message.lines);
-    tell(handle, { kind: 'logged' });
+    post(handle, { kind: 'logged' });
   } else if (message.kind === 'report') {
     addUsage(state.usage.counter, message.usage);
     state.metrics?.add(message.counts);
   } else if (message.kind === 'metrics') {
     const { id } = message;
-    void readMetrics(state, pool).then((text) => tell(handle, { kind: 'metrics', id, text }));
+    void readMetrics(state, pool).then((text) => post(handle, { kind: 'metrics', id, text }));
   } else if (message.kind === 'portal') sendPort(state.portal, handle);
   else if (message.kind === 'portal hangs') state.portal.end(message.thread);
 }
 
-/** Gives a worker a port of its own to the portal's thread; null where that has just died, and is not started again yet. */
+/** Sends a worker a port of its own to the portal's thread; null if that has just died and may not restart yet. */
 function sendPort(portal: Portal, handle: WorkerHandle): void {
   try {
-    const connection = portal.connect(() => tell(handle, { kind: 'portal ended' }));
-    tell(handle, { kind: 'portal', connection }, [connection.port]);
+    const connection = portal.connect(() => post(handle, { kind: 'portal ended' }));
+    post(handle, { kind: 'portal', connection }, [connection.port]);
   } catch {
-    tell(handle, { kind: 'portal', connection: null });
+    post(handle, { kind: 'portal', connection: null });
   }
 }
 
@@ -91,7 +91,7 @@ export function closeSharedState({ limits, usage }: SharedState): void {
   closeUsage(usage);
 }
 
-/** The text of all workers' metrics; null where it could not be made, which is logged. */
+/** The metrics of all workers as text; null after a fault, which is logged. */
 async function readMetrics({ metrics, log }: SharedState, pool: WorkerPool): Promise<string | null> {
   const patience = Promise.withResolvers<void>();
   const timer = setTimeout(patience.resolve, REPORT_MS);

@@ -9,17 +9,17 @@ export type WorkerHandle = {
   /** Whether the worker listens. */
   isServing: boolean;
   hasEnded: boolean;
-  /** The message of the error that ended the thread; null where there was none. */
+  /** The message of the error that ended the thread; null if there was none. */
   lastError: string | null;
   /** Resolves when the thread has ended, for whatever reason. */
   readonly ended: Promise<void>;
-  /** Whom to tell that an order was carried out, by the number of the order. */
+  /** Called when an order was carried out, by the number of the order. */
   readonly openOrders: Map<number, (fault: Fault | null) => void>;
-  /** How many orders the worker was given; the number of an order is this count. */
+  /** How many orders the worker was given; also the number of the latest one. */
   orders: number;
 };
 
-/** Starts a worker's thread. `onMessage` gets what the worker sends, but for the messages that end an order. */
+/** Starts a worker's thread. `onMessage` gets everything that the worker sends except the outcomes of orders. */
 export function startWorker(
   number: number,
   onMessage: (handle: WorkerHandle, message: FromWorker) => void,
@@ -53,25 +53,24 @@ export function startWorker(
 }
 
 /** Sends a message to a worker, with the ports in it. */
-export function tell({ worker }: WorkerHandle, message: ToWorker, ports: MessagePort[] = []): void {
+export function post({ worker }: WorkerHandle, message: ToWorker, ports: MessagePort[] = []): void {
   worker.postMessage(message, ports);
 }
 
 /**
- * Has a worker carry out an order. Resolves when the worker has done it, and also when the worker's thread has ended.
- * Throws the AppError that the worker answers with.
+ * Has a worker carry out an order. Resolves when it has, or when its thread has ended. Throws the AppError that it answers.
  */
 export async function giveOrder(handle: WorkerHandle, order: Order): Promise<void> {
   const id = ++handle.orders;
   const { promise, resolve } = Promise.withResolvers<Fault | null>();
   handle.openOrders.set(id, resolve);
-  tell(handle, { kind: 'order', id, order });
+  post(handle, { kind: 'order', id, order });
   const fault = await Promise.race([promise, handle.ended]);
   handle.openOrders.delete(id);
   if (fault) throw new AppError(fault.code, fault.message);
 }
 
-/** Has a new worker listen. Throws the worker's AppError, and `refused` where its thread ends instead. */
+/** Has a new worker listen. Throws the worker's AppError, and `refused` if its thread ends instead. */
 export async function serveWith(handle: WorkerHandle, start: Start): Promise<void> {
   await giveOrder(handle, { kind: 'start', start });
   if (handle.hasEnded) throw new AppError('refused', 'A worker ended while it started.', { cause: handle.lastError });

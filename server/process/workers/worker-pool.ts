@@ -28,9 +28,9 @@ export type PoolOptions = {
   log: Log;
   /** Returns what the worker with this number starts with. Called for each start, as the certificate may have changed. */
   startOf: (number: number) => Start;
-  /** Called with each message of a worker, but for those that end an order. */
+  /** Called with each message of a worker, except the outcomes of orders. */
   onMessage: (handle: WorkerHandle, message: FromWorker) => void;
-  /** Called with the number of a dead worker, before it is replaced: the locks that it held have to be freed. */
+  /** Called with the number of a dead worker before it is replaced, to free the locks that it held. */
   onDeath: (number: number) => void;
   /** Called when {@link MAX_FAILED_STARTS} replacements in a row have failed to start. The pool has stopped replacing. */
   onGiveUp: (cause: unknown) => void;
@@ -57,7 +57,7 @@ export function createPool(options: PoolOptions): WorkerPool {
   };
 }
 
-/** Starts all workers. Where one can't start, all are ended, and the error of the first such one is thrown. */
+/** Starts all workers. If any can't start, all are ended, and the first such error is thrown. */
 export async function startPool(pool: WorkerPool): Promise<void> {
   const numbers = Array.from({ length: pool.options.count }, (_, index) => index + 1);
   const outcomes = await Promise.allSettled(numbers.map((number) => startOne(pool, number)));
@@ -68,7 +68,7 @@ export async function startPool(pool: WorkerPool): Promise<void> {
   }
 }
 
-/** Gives an order to all workers that serve, and waits until each has carried it out. Then throws the first error. */
+/** Has all serving workers carry out an order, and waits for all of them. Then throws the first error. */
 export async function orderAll(pool: WorkerPool, order: Order): Promise<void> {
   const serving = [...pool.workers.values()].filter(({ isServing }) => isServing);
   const outcomes = await Promise.allSettled(serving.map((handle) => giveOrder(handle, order)));
@@ -110,7 +110,7 @@ async function startOne(pool: WorkerPool, number: number): Promise<void> {
   void handle.ended.then(() => replace(pool, handle));
 }
 
-/** Starts workers in the place of a dead one until one serves, the pool stops, or too many have failed to start. */
+/** Replaces a dead worker: starts new ones until one serves, the pool stops, or too many have failed to start. */
 async function replace(pool: WorkerPool, { number, lastError }: WorkerHandle): Promise<void> {
   const { log, onGiveUp } = pool.options;
   remove(pool, number);
@@ -139,7 +139,7 @@ function remove(pool: WorkerPool, number: number): void {
   pool.workers.delete(number);
 }
 
-/** How long to wait before the next replacement, in milliseconds: not at all where the last death is long ago. */
+/** How long to wait before the next replacement, in milliseconds; 0 if the last death is long ago. */
 function nextPauseMs(pool: WorkerPool): number {
   const nowMs = pool.options.clock.monotonicMs();
   const doubled = Math.min(MAX_PAUSE_MS, Math.max(FIRST_PAUSE_MS, 2 * pool.pauseMs));

@@ -16,13 +16,12 @@ import type { Connection } from '../portal-bridge.ts';
 import { connectPortal, createService } from '../service.ts';
 import type { FromWorker, Order, Start, ToWorker } from './messages.ts';
 
-// This file runs in each worker: a server of its own on the common port, with its own connection to the database. What has
-// to count exactly over all workers is in shared memory. What is only added up (usage, metrics) or passed on (log lines) is
-// sent to the main thread.
+// This file runs in each worker: a server of its own on the common port, with its own connection to the database. Counts
+// that have to be exact across all workers are in shared memory. Usage, metrics and log lines are sent to the main thread.
 
 declare const self: { onmessage: (event: { data: ToWorker }) => void };
 
-/** How long counts and log lines may wait in a worker; a worker that dies loses these. */
+/** How long counts and log lines may wait in a worker, which loses them if it dies. */
 const REPORT_EVERY_MS = 250;
 const LOG_PAUSE_MS = 5;
 
@@ -32,22 +31,22 @@ type Serving = {
   readonly db: Opened;
   readonly usage: UsageCounter;
   readonly log: LogOutput;
-  /** What was answered since the last report. */
+  /** Answers since the last report. */
   counts: Counts;
-  /** Sends a report now and then. */
+  /** Sends reports. */
   timer: Timer | null;
 };
 
-/** What this thread is doing. */
+/** The state of this thread. */
 const thread = {
   /** Null until the order to start was carried out. */
   serving: null as Serving | null,
-  /** Called when the main thread has taken the log lines that were sent last. */
+  /** Called when the main thread has written the log lines that were sent last. */
   onLogged: (): void => {},
-  /** The requests for /metrics that wait for the main thread, by the number that they were sent with. */
+  /** The requests for /metrics that wait for the main thread, by their number. */
   metricsReaders: new Map<number, PromiseWithResolvers<string>>(),
   metricsRequests: 0,
-  /** Called with the port to the portal's thread that this thread has asked for. */
+  /** Called with the port to the portal's thread that this thread asked for. */
   onPortal: (_: Connection | null): void => {},
   /** Called when the portal's thread has ended. */
   onPortalEnd: (): void => {},
@@ -89,7 +88,7 @@ async function startServing({
   tls,
   drainMs,
   answerMs,
-  feedWords,
+  feedCommand,
   ...memory
 }: Start): Promise<Serving> {
   const clock = openThreadClock();
@@ -114,14 +113,14 @@ async function startServing({
   const service = createService(deps, log.write, config.metricsToken === null ? null : metrics, shared);
   const end = (thread: number) => post({ kind: 'portal hangs', thread });
   connectPortal(service, { connect: askForPortal, end, answerMs });
-  service.feed.words = feedWords;
+  service.feed.command = feedCommand;
   const listener = startListening(config, port, createApp(service), { shared: { tls }, drainMs });
   const serving: Serving = { listener, db, usage: counter, log, counts: createCounts(), timer: null };
   serving.timer = setInterval(sendReport, REPORT_EVERY_MS, serving);
   return serving;
 }
 
-/** Sends what was counted since the last report, where that is anything. */
+/** Sends what was counted since the last report, unless that is nothing. */
 function sendReport(serving: Serving): void {
   const usage = takeUsage(serving.usage, Number.POSITIVE_INFINITY);
   if (usage.length === 0 && serving.counts.routes.size === 0) return;
@@ -137,7 +136,7 @@ async function stopServing(serving: Serving): Promise<void> {
   serving.db.$client.close();
 }
 
-/** Asks the main thread, which adds up what all workers have counted, for the text of the metrics. Throws `busy`. */
+/** Asks the main thread for the metrics of all workers. Throws `busy`. */
 function askForMetrics(): Promise<string> {
   const reader = Promise.withResolvers<string>();
   const id = ++thread.metricsRequests;
@@ -146,7 +145,7 @@ function askForMetrics(): Promise<string> {
   return reader.promise;
 }
 
-/** Asks the main thread for a port to the portal's thread, one at a time. Throws `too_many_pages` where that has just died. */
+/** Asks the main thread for a port to the portal's thread, one at a time. Throws `too_many_pages` if that has just died. */
 async function askForPortal(onEnd: () => void): Promise<Connection> {
   const { promise, resolve } = Promise.withResolvers<Connection | null>();
   thread.onPortal = resolve;
@@ -160,6 +159,6 @@ async function askForPortal(onEnd: () => void): Promise<Connection> {
 function takeMetrics(id: number, text: string | null): void {
   const reader = thread.metricsReaders.get(id);
   thread.metricsReaders.delete(id);
-  if (text === null) reader?.reject(new AppError('busy', 'The metrics of all workers are not to be had now.'));
+  if (text === null) reader?.reject(new AppError('busy', 'The metrics of all workers are not available now.'));
   else reader?.resolve(text);
 }

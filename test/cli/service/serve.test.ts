@@ -56,7 +56,7 @@ describe('SIGHUP', () => {
     expect(half.subject).toContain('localhost');
     put('elsewhere');
     server.signal('SIGHUP');
-    await server.see(/The certificate was read again/);
+    await server.see(/The certificate was reloaded/);
     const next = await open(server);
     expect(next.subject).toBe('DNS:mail.example.org');
     half.write('\r\n');
@@ -73,13 +73,13 @@ describe('SIGHUP', () => {
     writeFileSync(certFile, 'no certificate');
     writeFileSync(keyFile, 'very-private');
     server.signal('SIGHUP');
-    await server.see(/"level":"error","message":"The certificate could not be read again; the old one stays."/);
+    await server.see(/"level":"error","message":"The certificate could not be reloaded; the old one stays in use."/);
     const still = await open(server);
     expect(still.subject).toContain('localhost');
     still.end();
     put('elsewhere');
     server.signal('SIGHUP');
-    await server.see(/The certificate was read again/);
+    await server.see(/The certificate was reloaded/);
     const mended = await open(server);
     expect(mended.subject).toBe('DNS:mail.example.org');
     mended.end();

@@ -113,7 +113,7 @@ test('a kill during mailing: the next server tells that the attempt is open, and
   expect(showKey(later, identifier).attempt?.result).toBe('not confirmed');
 }, 60_000);
 
-test('the thread for pages is killed during mailing: not confirmed once its lease is over, and of two mailed secrets the second works', async () => {
+test("the portal's thread is killed during mailing: not confirmed once its lease is over, and of two mailed secrets the second works", async () => {
   const { access, identifier, smtp, send, page } = await prepare({});
   const threads: Worker[] = [];
   const log = createLog('silent', systemClock.nowMs, () => {});

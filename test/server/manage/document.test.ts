@@ -57,10 +57,10 @@ test('it has every route with the token and the right that it needs', () => {
       return [method.toUpperCase(), path, operation.security, operation['x-right']];
     }),
   );
-  const any = [{ platform: [] }, { person: [] }];
+  const any = [{ backend: [] }, { person: [] }];
   const wanted = MANAGE_ROUTES.map(({ method, path, who }) => {
-    const security = who === 'any' ? any : who === 'person' ? [{ person: [] }] : [{ platform: [] }];
-    return [method, toTemplate(path), security, typeof who === 'string' ? undefined : who.platform];
+    const security = who === 'any' ? any : who === 'person' ? [{ person: [] }] : [{ backend: [] }];
+    return [method, toTemplate(path), security, typeof who === 'string' ? undefined : who.backend];
   });
   const logins = LOGIN_ROUTES.map(({ method, path }) => [method, path, [], undefined]);
   expect(shown.sort()).toEqual([...wanted, ...logins].sort());

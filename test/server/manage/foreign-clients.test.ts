@@ -5,7 +5,7 @@ import createClient from 'openapi-fetch';
 import { cleanEnvironment, type Finished, PROJECT } from '../../support/cli.ts';
 import { exportText, importLines, jsonLines } from '../../support/import.ts';
 import type { paths } from '../../support/manage-types.ts';
-import { checkCall, feedWordsFor, tokenFor } from '../../support/portal/manage.ts';
+import { checkCall, feedCommandFor, tokenFor } from '../../support/portal/manage.ts';
 import { pageWorld, serverOfPages } from '../../support/portal/pages.ts';
 
 // What others use to speak to /manage/v1: curl and Python's standard library as docs/manage.md shows them, and a client
@@ -14,7 +14,7 @@ import { pageWorld, serverOfPages } from '../../support/portal/pages.ts';
 const world = pageWorld();
 const { folder } = world.access;
 await importLines(world.access, [{ id: 7, username: 'ada', email: 'ada@example.org', authId: 'auth0|ada' }]);
-const server = await serverOfPages(world, { feedWords: feedWordsFor(world.access) });
+const server = await serverOfPages(world, { feedCommand: feedCommandFor(world.access) });
 const token = tokenFor(world.access);
 
 const DOCUMENT = readFileSync(join(PROJECT, 'docs/manage.md'), 'utf8');

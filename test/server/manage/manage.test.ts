@@ -124,11 +124,11 @@ for (const route of MANAGE_ROUTES) {
 
     if (typeof who === 'object')
       test('needs its right, which the refusal names', async () => {
-        const right = who.platform === 'profiles' ? 'sign-ins' : 'profiles';
+        const right = who.backend === 'profiles' ? 'sign-ins' : 'profiles';
         const other = tokenFor(world.access, { name: `right ${MANAGE_ROUTES.indexOf(route)}`, rights: [right] });
         const answer = await ask(other);
-        expect(answer.headers.get('www-authenticate')).toContain(`scope="${who.platform}"`);
-        expect(await expectRefused(answer, 403, 'insufficient_scope')).toContain(who.platform);
+        expect(answer.headers.get('www-authenticate')).toContain(`scope="${who.backend}"`);
+        expect(await expectRefused(answer, 403, 'insufficient_scope')).toContain(who.backend);
       });
 
     if (route.members !== null)

@@ -12,11 +12,11 @@ function logOf() {
 
 test('events are their sentences, warnings and errors called so, without what a terminal would obey', () => {
   const { log, written } = logOf();
-  log.event('info', 'Stopping: finishing what is in flight.');
+  log.event('info', 'Stopping: finishing requests in flight.');
   log.event('warn', 'The disk\u001b[2J is full.');
   log.event('error', 'It failed.', { requestId: 'r', cause: 'why' });
   expect(written.join('')).toBe(
-    '09:05:01 Stopping: finishing what is in flight.\n09:05:01 Warning: The disk[2J is full.\n09:05:01 Error: It failed.\nwhy\n',
+    '09:05:01 Stopping: finishing requests in flight.\n09:05:01 Warning: The disk[2J is full.\n09:05:01 Error: It failed.\nwhy\n',
   );
 });
 

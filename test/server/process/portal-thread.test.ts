@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { createLog } from '../../../server/observability/log.ts';
 import { NICENESS } from '../../../server/process/lower-priority.ts';
 import { createPortal, type PortalParts } from '../../../server/process/portal.ts';
-import { startWaking } from '../../../server/process/sweep-timer.ts';
+import { startSweepTimer } from '../../../server/process/sweep-timer.ts';
 import { createBackground, runInBackground, stopBackground } from '../../../server/thread/background.ts';
 import { systemClock } from '../../../shared/clock.ts';
 import { write } from '../../../shared/db/write.ts';
@@ -87,7 +87,7 @@ test.each(['1', '2'])(
       answer = await fetchPage(server, '/developers');
     }
     expect(threads.length).toBe(2);
-    expect(lines.join('')).toContain('The thread for pages died; the next request starts it again.');
+    expect(lines.join('')).toContain("The portal's thread died; the next request restarts it.");
     expect((await fetch(`${server.url}/healthz`)).status).toBe(200);
   },
 );
@@ -116,10 +116,10 @@ test('a thread that dies over mails holds up neither the next mails nor the stop
     new Blob(['self.onmessage = ({ data }) => data.kind === "mails" && process.exit(1);']),
   );
   const { server, threads, lines } = await serverWithDueMail({ makeWorker: () => new Worker(dying) });
-  while (!lines.join('').includes('The thread for pages died')) await Bun.sleep(10);
+  while (!lines.join('').includes("The portal's thread died")) await Bun.sleep(10);
   expect(threads.length).toBe(1);
   await server.stop();
-  expect(JSON.stringify(server.log)).not.toContain('Mails and expired keys could not be looked for.');
+  expect(JSON.stringify(server.log)).not.toContain('Could not check for queued mails and expired keys.');
 });
 
 test.each(['1', '2'])(
@@ -165,7 +165,7 @@ test('what waits too long is refused as something that may have been done, as it
   expect(sentAgain(page)).toEqual([...body]);
   const requestId = answer.headers.get('x-request-id') as string;
   expect(JSON.stringify(server.log.find((line) => line.requestId === requestId))).toContain(
-    'The thread for pages took too long',
+    "The portal's thread took too long",
   );
   beside.sqlite.run('ROLLBACK');
   while (countTickets(beside, 'sign-in code') !== 1) await Bun.sleep(10);
@@ -231,7 +231,7 @@ test('where nobody asks for a page the thread is woken to delete what belongs to
   const broken = Bun.file(`${deps.config.databasePath}.sessions`);
   await broken.write('not a sessions file, but long enough to be taken for one. '.repeat(20));
   portal.wake();
-  while (!lines.join('').includes('Sessions that are over could not be deleted.')) await Bun.sleep(10);
+  while (!lines.join('').includes('Expired sessions could not be deleted.')) await Bun.sleep(10);
   await broken.delete();
   const sessions = openSessionsFile(deps.config.databasePath);
   signInOwner({ ...deps, sessions }, 7);
@@ -242,8 +242,8 @@ test('where nobody asks for a page the thread is woken to delete what belongs to
     portal.wake();
   };
   const timers = [
-    startWaking({ wake: () => woken.without++ }, testDeps().config.databasePath, 10),
-    startWaking({ wake: wakeOne }, deps.config.databasePath, 10),
+    startSweepTimer({ wake: () => woken.without++ }, testDeps().config.databasePath, 10),
+    startSweepTimer({ wake: wakeOne }, deps.config.databasePath, 10),
   ];
   try {
     while (countSignInRows(sessions, 'browser') !== 0 || woken.withFile < 3) await Bun.sleep(10);

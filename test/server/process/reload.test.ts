@@ -104,7 +104,7 @@ for (const WORKERS of ['1', '2']) {
       const before = counts.answered;
       while (counts.answered < before + 2 * STEADY_CLIENTS) await Bun.sleep(10);
       server.signal('SIGHUP');
-      await server.see(new RegExp(`(?:The certificate was read again[\\s\\S]*){${reload}}`));
+      await server.see(new RegExp(`(?:The certificate was reloaded[\\s\\S]*){${reload}}`));
     }
     counts.isOver = true;
     await Promise.all(clients);

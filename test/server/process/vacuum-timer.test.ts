@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { thisProgram } from '../../../cli/service/same-program.ts';
 import { childrenOf } from '../../../cli/service/serve.ts';
 import { createLog } from '../../../server/observability/log.ts';
-import { startVacuuming, stopVacuuming } from '../../../server/process/vacuum-timer.ts';
+import { startVacuumTimer, stopVacuumTimer } from '../../../server/process/vacuum-timer.ts';
 import { systemClock } from '../../../shared/clock.ts';
 import { readErasures } from '../../../shared/db/erasures.ts';
 import { MIGRATIONS } from '../../../shared/db/migrations.ts';
@@ -61,7 +61,7 @@ async function until(isTrue: () => boolean): Promise<void> {
 
 test('a server vacuums by itself where something was erased, answers every lookup meanwhile, and does it once', async () => {
   const { deps, secret, words } = await world(4_000);
-  const server = await serverOn(deps, undefined, { vacuum: { words, everyMs: 5 } });
+  const server = await serverOn(deps, undefined, { vacuum: { command: words, everyMs: 5 } });
   let lookups = 0;
   while (messages(server, /vacuumed/).length === 0) {
     const answer = await get(server, `/api/lookup/uid/${11 + (lookups++ % 3_900)}`, secret);
@@ -85,14 +85,17 @@ function startAlone({ deps, clock }: Awaited<ReturnType<typeof world>>, words: r
   };
   const lines: string[] = [];
   const log = createLog('info', clock.nowMs, (line) => void lines.push(line));
-  const vacuuming = startVacuuming({ ...deps, clock: { ...clock, monotonicMs } }, log, { words, everyMs: 1 });
+  const vacuuming = startVacuumTimer({ ...deps, clock: { ...clock, monotonicMs } }, log, {
+    command: words,
+    everyMs: 1,
+  });
   /** Resolves when it has looked many times more. */
   const looked = async () => {
     const enough = looks + 20;
     await until(() => looks >= enough);
   };
   const logged = (pattern: RegExp) => lines.filter((line) => pattern.test(line)).length;
-  return { stop: () => stopVacuuming(vacuuming), looked, logged };
+  return { stop: () => stopVacuumTimer(vacuuming), looked, logged };
 }
 
 /** What the command prints and ends with where an import is open. */
@@ -176,7 +179,7 @@ test('one that fails is logged with its reason and tried again after an hour', a
 test('after an upgrade of the program under a running server the log says to restart it, and of a program that is gone too', async () => {
   const w = await world();
   const { databasePath } = w.deps.config;
-  const own = childrenOf(databasePath).vacuum?.words ?? [];
+  const own = childrenOf(databasePath).vacuum?.command ?? [];
   const upgraded = startAlone(w, [...nextVersion().words, ...own.slice(own.indexOf('db'))]);
   const change = `from ${thisProgram()} to 99.0.0, schema ${MIGRATIONS.length + 1}`;
   const sentence = `could not be vacuumed. The program was changed while the server runs, ${change}; restart the server.`;
@@ -190,7 +193,7 @@ test('after an upgrade of the program under a running server the log says to res
 test('a server that stops ends the vacuum that is under way, and logs no failure', async () => {
   const { deps } = await world();
   const { words, runs } = program(deps.folder, 'setInterval(() => {}, 1_000);');
-  const server = await serverOn(deps, undefined, { vacuum: { words, everyMs: 1 } });
+  const server = await serverOn(deps, undefined, { vacuum: { command: words, everyMs: 1 } });
   await until(() => runs() === 1);
   await server.stop();
   const pid = Number(readFileSync(join(deps.folder, 'runs'), 'utf8'));

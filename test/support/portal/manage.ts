@@ -24,7 +24,7 @@ export function tokenFor(access: Access, changes: Partial<NewToken> = {}): strin
 }
 
 /** The words by which a server puts profiles into this database. */
-export function feedWordsFor({ config }: Pick<Access, 'config'>): string[] {
+export function feedCommandFor({ config }: Pick<Access, 'config'>): string[] {
   return profilectlWords([
     'profiles',
     'import',

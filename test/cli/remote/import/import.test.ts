@@ -10,7 +10,7 @@ import { importProfiles } from '../../../../shared/profiles/import/import.ts';
 import { profilectl } from '../../../support/cli.ts';
 import { exportText, importLines, jsonLines, namesById } from '../../../support/import.ts';
 import { BACKEND_ANSWER } from '../../../support/network/answers.ts';
-import { feedWordsFor, tokenFor } from '../../../support/portal/manage.ts';
+import { feedCommandFor, tokenFor } from '../../../support/portal/manage.ts';
 import { pageWorld, serverOfPages } from '../../../support/portal/pages.ts';
 import { refusal } from '../../../support/refusal.ts';
 import { rounds } from '../../../support/rounds.ts';
@@ -23,7 +23,7 @@ const LIMIT_MS = 60_000;
 /** A real server, and the token of a backend that may send profiles to it. */
 async function feedWorld(changes: Parameters<typeof tokenFor>[1] = {}) {
   const world = pageWorld();
-  const server = await serverOfPages(world, { feedWords: feedWordsFor(world.access) });
+  const server = await serverOfPages(world, { feedCommand: feedCommandFor(world.access) });
   const token = tokenFor(world.access, { rights: ['profiles'], ...changes });
   return { access: world.access, server, host: { url: server.url, token } };
 }

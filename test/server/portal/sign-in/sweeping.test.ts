@@ -51,7 +51,7 @@ test('what is over is deleted again and again, client addresses 30 days after a 
     sqlite.run('ALTER TABLE mail_counts RENAME TO elsewhere');
     clock.advance(38 * DAY_MS);
     await until(() => events.length > 0);
-    expect(events[0]).toEqual(['warn', 'Sessions that are over could not be deleted.']);
+    expect(events[0]).toEqual(['warn', 'Expired sessions could not be deleted.']);
     sqlite.run('ALTER TABLE elsewhere RENAME TO mail_counts');
     await until(() => countSignInRows(sqlite, 'browser') === 0);
     const { size } = Bun.file(`${access.sessions.path}-wal`);

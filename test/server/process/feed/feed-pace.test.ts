@@ -5,7 +5,7 @@ import { type ArrivalPace, createArrivalMeter, FEED_PACE } from '../../../../ser
 import { systemClock } from '../../../../shared/clock.ts';
 import { sendRaw, takeApart } from '../../../support/http.ts';
 import { exportText, jsonLines } from '../../../support/import.ts';
-import { feedWordsFor, sendLines, tokenFor } from '../../../support/portal/manage.ts';
+import { feedCommandFor, sendLines, tokenFor } from '../../../support/portal/manage.ts';
 import { pageWorld, serverOfPages } from '../../../support/portal/pages.ts';
 
 /** A feed that holds up others is ended so early here that no test waits for long. */
@@ -19,7 +19,7 @@ async function feedWorld(feedPace = PACE) {
   const world = pageWorld();
   // The time between two bytes is that of the machine.
   const clock = { ...world.clock, monotonicMs: systemClock.monotonicMs };
-  const options = { feedWords: feedWordsFor(world.access), feedPace };
+  const options = { feedCommand: feedCommandFor(world.access), feedPace };
   const server = await serverOfPages({ ...world, clock }, options);
   const token = tokenFor(world.access, { rights: ['profiles'] });
   return { ...world, server, token, open: (query: string) => openFeed(server.port, token, query) };

@@ -9,12 +9,12 @@ import { get } from '../../../support/http.ts';
 import { exportText, importLines, jsonLines } from '../../../support/import.ts';
 import { issue } from '../../../support/keys.ts';
 import { nextVersion } from '../../../support/machine/upgrade.ts';
-import { expectRefused, feedWordsFor, sendLines, tokenFor } from '../../../support/portal/manage.ts';
+import { expectRefused, feedCommandFor, sendLines, tokenFor } from '../../../support/portal/manage.ts';
 import { pageWorld, serverOfPages } from '../../../support/portal/pages.ts';
 
 async function feedWorld() {
   const world = pageWorld();
-  const server = await serverOfPages(world, { feedWords: feedWordsFor(world.access) });
+  const server = await serverOfPages(world, { feedCommand: feedCommandFor(world.access) });
   const token = tokenFor(world.access, { rights: ['profiles'] });
   const send = (query: string, ...lines: (object | string)[]) => sendLines(server, token, query, jsonLines(...lines));
   const stored = async () =>
@@ -61,7 +61,7 @@ describe('all or nothing', () => {
       const { sqlite } = access.sessions;
       sqlite.run('ALTER TABLE token_uses RENAME TO gone');
       expect((await send('', ADA)).status).toBe(200);
-      expect(JSON.stringify(server.log)).toContain('The last use of a token could not be noted.');
+      expect(JSON.stringify(server.log)).toContain('The last use of a token could not be recorded.');
       sqlite.run('ALTER TABLE gone RENAME TO token_uses');
       expect(readUses(access.sessions).size).toBe(0);
       expect((await send('', ADA)).status).toBe(200);
@@ -330,7 +330,7 @@ test(
   async () => {
     const world = pageWorld();
     const token = tokenFor(world.access, { rights: ['profiles'] });
-    const own = childrenOf(world.access.config.databasePath).feedWords ?? [];
+    const own = childrenOf(world.access.config.databasePath).feedCommand ?? [];
     const upgraded = [...nextVersion().words, ...own.slice(own.indexOf('profiles'))];
     const programs: [string[], RegExp][] = [
       [
@@ -339,13 +339,15 @@ test(
       ],
       [['/nowhere/profilectl'], /\/nowhere\/profilectl can't be started \(ENOENT\)/],
     ];
-    for (const [feedWords, logged] of programs) {
-      const server = await serverOfPages(world, { feedWords });
+    for (const [feedCommand, logged] of programs) {
+      const server = await serverOfPages(world, { feedCommand });
       for (const query of ['', '?partial=1']) {
         const answer = await sendLines(server, token, query, jsonLines(ADA));
         expect([answer.headers.get('retry-after'), await answer.clone().json()]).toEqual([
           '60',
-          { error: 'The service was upgraded and has to be restarted before it takes profiles; nothing was changed.' },
+          {
+            error: 'The service was upgraded and has to be restarted before it accepts profiles; nothing was changed.',
+          },
         ]);
         await expectRefused(answer, 503, 'not_ready');
       }
