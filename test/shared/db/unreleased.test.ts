@@ -52,11 +52,15 @@ function contentOf(sqlite: Sqlite): unknown[] {
 function makeUnreleased(lines = MAIN) {
   const folder = tempFolder();
   const path = join(folder, 'profiles.db');
-  makeDatabase(path, [
-    `INSERT INTO profiles (id, username, display_name, badges, assets, customize, discord_clean, banned, views_count,
+  makeDatabase(
+    path,
+    [
+      `INSERT INTO profiles (id, username, display_name, badges, assets, customize, discord_clean, banned, views_count,
        followers_count, show_followers_count, created_at) VALUES (1, 'a', 'a', '[]', '{}', '{}', '{}', 0, 0, 0, 1, 0)`,
-    "INSERT INTO profile_names VALUES ('a', 1, 0, 'a')",
-  ]);
+      "INSERT INTO profile_names VALUES ('a', 1, 0, 'a')",
+    ],
+    MIGRATIONS.slice(0, 1),
+  );
   const sqlite = openBare(path, 'write');
   setList(sqlite, lines);
   const content = contentOf(sqlite);

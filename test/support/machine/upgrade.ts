@@ -14,10 +14,13 @@ const NEXT: Migration = {
 /** The migrations of a made-up next version. */
 export const NEXT_MIGRATIONS: readonly Migration[] = [...MIGRATIONS, NEXT];
 
-/** Makes a database as this version leaves it, an older one to the next version; `fill` puts something in. */
-export function makeDatabase(path: string, fill: readonly string[] = []): void {
+/**
+ * Makes a database as this version leaves it, an older one to the next version, or as the given migrations do; `fill` puts
+ * something in.
+ */
+export function makeDatabase(path: string, fill: readonly string[] = [], migrations = MIGRATIONS): void {
   const sqlite = openFile(path, 1000);
-  migrate(sqlite, path);
+  migrate(sqlite, path, migrations);
   for (const statement of fill) sqlite.run(statement);
   sqlite.close();
 }
