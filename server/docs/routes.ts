@@ -7,10 +7,10 @@ import { publicPath } from '../http/public-path.ts';
 import type { Serving } from '../http/serving.ts';
 import { TRY_PATHS } from './try/paths.ts';
 
-/** Caches may keep these answers for five minutes; so soon does everybody see the document of an updated server. */
+/** Caches may keep these answers for five minutes: that long after an upgrade, everybody sees the new document. */
 const CACHED = 'public, max-age=300';
 
-/** The OpenAPI document, and the pages made of it. */
+/** The routes of the OpenAPI document and of the pages made from it. */
 export function documents(serving: Serving) {
   const [document, docs] = [madeOnce(serving, openApi), madeOnce(serving, docsPage)];
   const markdown = madeOnce(serving, docsMarkdown);
@@ -59,7 +59,7 @@ async function pageOf({ deps: { config } }: Serving): Promise<FramedPage> {
   return docsPage(config, servedDocument(config));
 }
 
-/** `/docs/try`: a page for sending requests with a key of one's own. */
+/** `/docs/try`: a page for sending requests with one's own key. */
 async function tryPage({ deps: { config } }: Serving): Promise<Made> {
   const { tryPage } = await import('./try/try-page.ts');
   return pageAnswer(await tryPage(config));
@@ -91,8 +91,7 @@ function pageAnswer({ html, contentSecurityPolicy }: FramedPage): Made {
 type Made = { body: string; headers?: Record<string, string> };
 
 /**
- * A handler whose answer depends on the configuration alone: it is made, compressed, and its code loaded, at the first
- * request.
+ * A handler whose answer depends only on the configuration: the first request loads its code, and makes and compresses it.
  */
 function madeOnce(serving: Serving, make: (serving: Serving) => Promise<Made>): () => Promise<KeptAnswer> {
   let made: KeptAnswer | null = null;

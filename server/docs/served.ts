@@ -3,20 +3,20 @@ import { isMailAddress } from '../../shared/mail/address.ts';
 import type { OpenApi } from './openapi/types.ts';
 import made from './openapi.json';
 
-/** A document as it was made: of a server with the name and, in the licence's URL, the address of the default configuration. */
+/** A document as generated, with the default name in the title and the default URL in the licence's URL, among others. */
 type Made = { info: { title: string; license: { url: string } } };
 
-/** What a server's configuration says in its documents: its address, its name, and whom readers may ask. */
+/** The settings that appear in a server's documents: its URL, its name and its contact. */
 type Said = Pick<Config, 'publicUrl' | 'publicName' | 'contact'>;
 
 const DEFAULT_NAME = 'Profile Lookup';
 
-/** The OpenAPI document of the API as a server sends it: {@link addressedDocument} of the committed openapi.json. */
+/** The OpenAPI document of the API as a server sends it, made from the committed openapi.json. */
 export function servedDocument(config: Said): OpenApi {
   return addressedDocument(made, config);
 }
 
-/** A document in which a server's own address and name stand instead of the default ones, and to which its contact is added. */
+/** Replaces the default URL and name in a document by the server's own, and adds its contact. */
 export function addressedDocument(made: Made, { publicUrl, publicName, contact }: Said): OpenApi {
   const url = made.info.license.url.replace(/\/docs$/, '');
   const address = JSON.stringify(publicUrl).slice(1, -1);

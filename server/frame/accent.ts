@@ -1,7 +1,7 @@
 import base from './base.css' with { type: 'text' };
 
-// The colour that PUBLIC_COLOR names, as it can be read: hue and saturation stay, and its lightness is moved until it has a
-// contrast of 4.5 : 1 (WCAG 2.2, 1.4.3) with everything that it stands on, and that stands on it.
+// Makes PUBLIC_COLOR readable: keeps its hue and saturation, and changes its lightness until it has a contrast of 4.5 : 1
+// (WCAG 2.2, 1.4.3) with every background that it is shown on, and with text on it.
 
 /** A colour for light and one for dark, as `#rrggbb`. */
 export type Accents = { light: string; dark: string };
@@ -10,7 +10,7 @@ type Scheme = keyof Accents;
 
 const CONTRAST = 4.5;
 
-/** How much of the accent is in the ground of what is marked, as base.css says. */
+/** The share of the accent in the background of highlighted elements, from base.css. */
 const GROUND_SHARE = Number(/--accent-ground: color-mix\(in srgb, var\(--accent\) (\d+)%/.exec(base)?.[1]) / 100;
 
 /** The value of a colour of base.css in both schemes. */
@@ -19,12 +19,12 @@ export function colourOf(name: string): Accents {
   return { light, dark };
 }
 
-/** A colour (`#rrggbb`), moved in lightness as far as it must be, in each scheme by itself. */
+/** A colour (`#rrggbb`) made readable in each scheme. */
 export function accentsOf(colour: string): Accents {
   return { light: readable(colour, 'light', -1), dark: readable(colour, 'dark', 1) };
 }
 
-/** The first of its lightnesses, from its own on, in which it can be read; black or white at the latest. */
+/** The closest readable lightness in one direction; black or white in the worst case. */
 function readable(colour: string, scheme: Scheme, step: 1 | -1): string {
   const [hue = 0, saturation = 0, lightness = 0] = [...(Bun.color(colour, 'hsl') ?? '').matchAll(/[\d.]+/g)].map(
     Number,
@@ -42,7 +42,7 @@ function isReadable(colour: string, scheme: Scheme): boolean {
   return [...around, mix(colour, card)].every((other) => contrast(colour, other) >= CONTRAST);
 }
 
-/** The ground of what is marked, in which a colour is mixed with the card's. */
+/** The background of highlighted elements: a mix of the accent and the card's colour. */
 function mix(colour: string, card: string): string {
   const [one, other] = [channels(colour), channels(card)];
   const mixed = one.map((value, at) => Math.round(value * GROUND_SHARE + (other[at] as number) * (1 - GROUND_SHARE)));

@@ -5,27 +5,26 @@ import { accentsOf, colourOf } from './accent.ts';
 import base from './base.css' with { type: 'text' };
 import script from './page.browser.js' with { type: 'text' };
 
-// What all pages have in common, those of /docs and those of /developers: the document around them, its style and policy,
-// and the bar at its top.
+// What all pages of /docs and /developers share: the HTML document, its style and policy, and the bar at its top.
 
 /** A page as it is sent, and the Content-Security-Policy that allows only its own style and scripts. */
 export type FramedPage = { html: string; contentSecurityPolicy: string };
 
-/** What a page puts into the document; texts but for the HTML. */
+/** What a page adds to the document. */
 export type Framed = {
-  /** What the page is, first in the window's title; whose it is follows. */
+  /** The window's title, to which the service's name is appended. */
   title: string;
-  /** For search engines. */
+  /** The meta description, for search engines. */
   description?: string;
   /** More for `<head>`. */
   head?: Html;
   body: Html;
-  /** The style sheet of these pages, which follows the one of all pages. */
+  /** The page's own style sheet, which follows base.css. */
   style: string;
   scripts: readonly string[];
-  /** Whether its forms are sent to this server. */
+  /** Whether it has forms, which are sent to this server. */
   hasForms?: boolean;
-  /** Whether its scripts ask this server. */
+  /** Whether its scripts send requests to this server. */
   asks?: boolean;
 };
 
@@ -35,7 +34,7 @@ export function framePage(config: Config, framed: Framed): FramedPage {
   const scripts = [script, ...framed.scripts];
   const { publicName } = config;
   const { rule, meta, whole } = lookOf(config);
-  // Kept, so that its hash is found without reading it.
+  // The same string each time, so that looking up its hash does not hash it again.
   const styles = whole.get(style) ?? base + rule + style;
   whole.set(style, styles);
   const document = html`<html lang="en">
@@ -55,8 +54,8 @@ ${scripts.map((script) => html`<script type="module">${raw(script)}</script>`)}
 }
 
 /**
- * What the configuration says of the look of its pages: the rule with its colour, what stands in `<head>`, and the whole
- * style sheet of pages by their own.
+ * The look of a configuration: the rule with its colour, the elements in `<head>`, and the complete style sheets of pages by
+ * their own.
  */
 type Look = { rule: string; meta: Html; whole: Map<string, string> };
 
@@ -81,25 +80,25 @@ function makeLook({ publicColor, publicLogo }: Config): Look {
   };
 }
 
-/** Our own icon. Without any, a browser asks for /favicon.ico, which does not exist. */
+/** The default icon. Without one, browsers would request /favicon.ico, which does not exist. */
 function iconIn(colour: string): string {
   const picture = `<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 32 32'><rect width='32' height='32' rx='8' fill='${colour}'/><circle cx='11' cy='16' r='5' fill='none' stroke='white' stroke-width='3'/><path d='M16 16h10m-4 0v5' stroke='white' stroke-width='3' fill='none'/></svg>`;
   return `data:image/svg+xml,${picture.replace(/[#<>]/g, encodeURIComponent)}`;
 }
 
-/** What stands in `<head>` of a page that is not ours: its icon, and the colour of the browser's own bar. */
+/** Elements for the `<head>` of a third-party page: the icon, and the colour of the browser's toolbar. */
 export function headOf(config: Config): Html {
   return lookOf(config).meta;
 }
 
-/** Our style for a page of others, of whose element (a selector) it changes nothing: for the bar that is added to it. */
+/** The style of our bar on a third-party page; it leaves the element `others` (a selector) alone. */
 export function styleBeside(others: string, config: Config): string {
   const end = base.indexOf('}') + 1;
   const text = '.top{color:var(--text);font:var(--size)/1.5rem var(--sans)}';
   return `${base.slice(0, end)}${lookOf(config).rule}@scope (body) to (${others}) {${base.slice(end)}${text}}`;
 }
 
-/** The policy of an answer that has no page in it, such as one that leads to another page. */
+/** The policy of an answer without a page, such as a redirect. */
 export const EMPTY_POLICY = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 function policyOf(
@@ -112,7 +111,7 @@ function policyOf(
   return `default-src 'none'; style-src ${hashOf(style)}; script-src ${scripts.map(hashOf).join(' ')}; ${forAsking}img-src data:; base-uri 'none'; form-action ${forForms}; frame-ancestors 'none'`;
 }
 
-/** The hashes of the styles and scripts, which are few and stay the same. */
+/** The hashes of styles and scripts, which are few and constant. */
 const HASHES = new Map<string, string>();
 
 function hashOf(text: string): string {
@@ -121,10 +120,10 @@ function hashOf(text: string): string {
   return hash;
 }
 
-/** A link in the bar at the top: its path without that of PUBLIC_URL, or a whole address, and what it is called. */
+/** A link in the bar: its path without that of PUBLIC_URL, or an absolute URL, and its text. */
 export type BarLink = readonly [path: string, text: string];
 
-/** The bar at the top: whose service this is, and where one can go; `path` is that of this page. `last` ends its list. */
+/** The bar at the top: the service's name and logo, and links; `path` is that of this page, `last` the last item. */
 export function topBar(config: Config, links: readonly BarLink[] | null, path?: string, last?: Html): Html {
   const { publicName, publicLogo } = config;
   const logo = publicLogo === null ? '' : html`<img src="${publicLogo}" alt="" width="24" height="24">`;
@@ -136,7 +135,7 @@ export function topBar(config: Config, links: readonly BarLink[] | null, path?: 
   return html`<header class="top"><p class="brand"><a href="${publicPath(config, home)}">${logo}<span>${publicName} <strong>Developers</strong></span></a></p>${nav}</header>`;
 }
 
-/** Links as items of a list, of which the one to this page is marked. */
+/** Links as list items; the one to `path`, this page, is marked. */
 export function barItems(config: Config, links: readonly BarLink[], path?: string): Html {
   return html`${links.map(([to, text]) => {
     const address = to.startsWith('/') ? publicPath(config, to) : to;
@@ -144,12 +143,12 @@ export function barItems(config: Config, links: readonly BarLink[], path?: strin
   })}`;
 }
 
-/** A menu in the bar, which unfolds without scripts. */
+/** A menu in the bar, which opens without scripts. */
 export function barMenu(name: Html, items: Html): Html {
   return html`<details><summary>${name}</summary><ul>${items}</ul></details>`;
 }
 
-/** The foot of a page: `parts`, and the program that it runs on. */
+/** The footer of a page: `parts`, and the name of this program. */
 export function foot(parts: Html): Html {
   return html`<footer>${parts}<p>Runs on Profile Lookup.</p></footer>`;
 }

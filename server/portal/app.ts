@@ -11,10 +11,10 @@ import { admitVisitor, openState, readSent, waitForLocks } from './requests/requ
 import type { Outcome, Visit } from './requests/request-context.ts';
 import { PAGE_ROUTES } from './routes.ts';
 
-/** What the application works with: the configuration, what opens the files and returns what pages need, and the log. */
+/** What the application works with: the configuration, a function that opens the files, and the log. */
 export type PortalParts = { config: Config; open: (request: Request) => Pages; report: Pages['report'] };
 
-/** Elysia reads no body: forms are read once it is known which page they are for. */
+/** Keeps Elysia from reading bodies: forms are read once it is known which page they are for. */
 const UNREAD = { parse: 'none' } as const;
 
 /** The application of the portal's thread: the pages under `/developers`, and JSON under `/manage`. */
@@ -23,8 +23,8 @@ export function createPortalApp(parts: PortalParts) {
 }
 
 /**
- * The pages. Whatever is refused is a page too, and each check shows what those before it have found out. A route that is
- * unknown passes the checks as well, so that a form of another site is refused for that first.
+ * The pages under `/developers`. Refusals are pages too, which show what the checks before have found out. Unknown paths pass
+ * the checks as well, so that a form of another site is refused as such.
  */
 function pages({ config, open, report }: PortalParts) {
   const app = new Elysia({ strictPath: true })

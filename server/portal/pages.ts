@@ -5,10 +5,10 @@ import type { Pages } from '../thread/pages.ts';
 import { isPagePath } from './requests/page-path.ts';
 import { PAGE_ROUTES } from './routes.ts';
 
-/** How many sets of addresses are remembered that have sent found secrets, or have asked for tokens: 32 addresses each. */
+/** The number of sets, of 32 addresses each, in the throttles of found secrets and of logins. */
 const TRY_SETS = 64;
 
-/** Makes what pages need. `report` tells the log. */
+/** Makes what the code of pages works with. `report` logs events. */
 export function createPages(access: Access, report: Pages['report']): Pages {
   return {
     access,
@@ -22,7 +22,7 @@ export function createPages(access: Access, report: Pages['report']): Pages {
   };
 }
 
-/** Finishes the work that pages have begun: 15 seconds for what is under way, then 2 to store that it was given up. */
+/** Waits for the background work of pages: 15 seconds to finish it, then 2 to store that it was aborted. */
 export function stopPages(pages: Pages): Promise<void> {
   pages.isStopping = true;
   return stopBackground(pages.background);

@@ -28,10 +28,10 @@ import { askForCode, signInPage } from './sign-in/sign-in.ts';
 import { codePage, signIn } from './sign-in/sign-in-code.ts';
 import { signOut } from './sign-in/sign-out.ts';
 
-/** Where a browser is signed out, which it is also where the end of its session can't be stored. */
+/** The path for signing out. Browsers forget their session there even if its end can't be stored. */
 export const SIGN_OUT_PATH = '/developers/sign-out';
 
-/** What owners do with their keys. */
+/** The pages of owners. */
 const OWNERS_PAGES: readonly PageRoute[] = [
   { method: 'GET', path: '/developers/keys', who: 'owner', act: keys },
   { method: 'GET', path: '/developers/keys/new', who: 'owner', query: ['successor-of', 'like'], act: newKeyPage },
@@ -40,7 +40,7 @@ const OWNERS_PAGES: readonly PageRoute[] = [
   ...OWNER_ACTION_PAGES,
 ];
 
-/** How admins come in, and what they do. */
+/** The pages of admins, and those for becoming one and signing in. */
 const ADMINS_PAGES: readonly PageRoute[] = [
   { method: 'GET', path: '/developers/enrol', who: 'anyone', act: enrolPage },
   {
@@ -94,7 +94,7 @@ const ADMINS_PAGES: readonly PageRoute[] = [
   { method: 'GET', path: '/developers/admin/overview', who: 'admin', act: overview },
 ];
 
-/** The decision is used up, so that a form that is offered to be sent again asks for it anew. */
+/** The decision is `used up`: if the form is sent again, the page asks for it again. */
 const CLI_FIELDS: FieldKinds = {
   ...Object.fromEntries(CLI_PARAMETERS.map((name) => [name, 'one'])),
   shown: 'one',

@@ -3,11 +3,11 @@ import { refuseCall } from '../manage/refusals.ts';
 import { createPortalApp, type PortalParts } from './app.ts';
 import { refuseVisit } from './requests/refusals.ts';
 
-// What threads that serve requests say in the portal's place. They load it at the first such request.
+// Refusals that serving threads make in the portal's place. Loaded with the first such request.
 
 /**
- * Makes what answers a request that the portal's thread has not answered, because of an error, as that thread would refuse it:
- * the same application, in which that error is why no file can be opened.
+ * Returns a function that refuses a request because of an error, exactly as the portal's thread would: it runs the same
+ * application, in which opening the files throws that error.
  */
 export function prepareUnanswered(
   config: Config,
@@ -24,7 +24,7 @@ export function prepareUnanswered(
   };
 }
 
-/** Answers a request to this path that may not be passed on, because of this error: under `/manage` as JSON, else as a page. */
+/** Refuses a request that may not be forwarded: with JSON under `/manage`, else with a page. */
 export function refuseArrival(config: Config, report: PortalParts['report'], path: string, error: unknown): Response {
   return /^\/manage(\/|$)/.test(path) ? refuseCall(report, error) : refuseVisit(config, report, error);
 }

@@ -3,17 +3,17 @@ import { lookInFile } from './file/look.ts';
 import type { RateLimit } from './rate-limit.ts';
 import { groupAgesMs, quantise, type Ring, remainingAt, waitMs } from './ring.ts';
 
-// What is left of limits, for pages: read from the quota file, so that nobody asks the threads that answer lookups. They
-// save every 0.8 s, so the latest second of spending may be missing.
+// What is left of rate limits, for pages and commands: read from the quota file, so that the serving threads are not
+// interrupted. They save every 0.8 s, so the latest second of spending may be missing.
 
-/** The current state of a rate limit. Moments are milliseconds since 1970; both are null if nothing of it is spent. */
+/** The current state of a rate limit. Times are milliseconds since 1970; both are null if nothing of it is spent. */
 export type Level = RateLimit & {
   remaining: number;
-  /** When the oldest request leaves the window, so that one more is admitted than now. */
+  /** When the oldest request leaves the window, so that one more is admitted. */
   moreAtMs: number | null;
-  /** When the whole quota is there again, if nothing is spent until then. */
+  /** When the whole quota is available again, if nothing is spent until then. */
   fullAtMs: number | null;
-  /** Whether it was used up at some time that the longest window of its key still covers. */
+  /** Whether it was used up at some time within the longest window of its key. */
   wasUsedUp: boolean;
 };
 
@@ -21,8 +21,8 @@ export type Level = RateLimit & {
 type Limited = { identifier: string; rateLimits: readonly RateLimit[] };
 
 /**
- * Reads where the limits of these keys stand, by identifier, each in the order of its limits. Null where the quota file of
- * this main database is not there or can't be read: then nobody but the server knows.
+ * Reads the levels of these keys, by identifier, each in the order of its limits. Null if the database has no quota file that
+ * can be read.
  */
 export function readLevels(
   databasePath: string,

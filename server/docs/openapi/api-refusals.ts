@@ -1,14 +1,14 @@
 import { DOCUMENTED_CODES, type DocumentedCode, type ErrorCode } from '../../../shared/errors.ts';
 import type { Access, OperationDoc } from './operation-doc.ts';
 
-// Which refusals the routes of the API have, and which of them tell where the key's rate limits stand.
+// Which refusals the routes of the API have, and which of them have RateLimit headers.
 
-/** The refusals of requests that are no documented operation: other paths and other methods. */
+/** The refusals of requests other than the documented operations: other paths and other methods. */
 export const OTHER_REFUSALS = DOCUMENTED_CODES.filter(
   (code) => !['bad_parameter', 'insufficient_scope', 'not_found', 'not_ready'].includes(code),
 );
 
-/** The refusals whose answers have RateLimit headers, since the key is verified before them. */
+/** The refusals that always have RateLimit headers, because they come after the key was verified. */
 const AFTER_KEY: readonly ErrorCode[] = [
   'bad_parameter',
   'insufficient_scope',
@@ -18,10 +18,10 @@ const AFTER_KEY: readonly ErrorCode[] = [
   'rate_limited',
 ];
 
-/** The refusals that can come before or after the key is verified. */
+/** The refusals that may have RateLimit headers, because they can come before or after the key was verified. */
 const MAYBE_AFTER_KEY: readonly ErrorCode[] = ['busy', 'internal'];
 
-/** The RateLimit headers of an answer that is one of these refusals; `access` is the operation's. */
+/** The components of the RateLimit headers of an answer that is one of these refusals; `access` is the operation's. */
 export function rateLimitHeaders(codes: readonly ErrorCode[], access: Access | 'either'): string[] {
   const known = codes.filter((code) => AFTER_KEY.includes(code)).length;
   if (access === 'anyone' || (known === 0 && !codes.some((code) => MAYBE_AFTER_KEY.includes(code)))) return [];
@@ -29,7 +29,7 @@ export function rateLimitHeaders(codes: readonly ErrorCode[], access: Access | '
   return [`${prefix}RateLimit-Policy`, `${prefix}RateLimit`];
 }
 
-/** The refusals that follow from who may ask and what a request spends. */
+/** The refusals that follow from the access that an operation requires, and from what it costs. */
 export function refusalsOfAccess({ access, isFree }: Pick<OperationDoc, 'access' | 'isFree'>): DocumentedCode[] {
   const always: DocumentedCode[] = ['bad_request', 'plain_http'];
   if (access === 'anyone') return always;

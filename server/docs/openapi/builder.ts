@@ -4,27 +4,27 @@ import type { Components, OpenApi } from './types.ts';
 /** The version of both HTTP interfaces, which is not the version of the package. */
 export const INTERFACE_VERSION = '1.0.0';
 
-/** What a document consists of. Requests, answers and headers are zod schemas. */
+/** The parts of a document. Requests, answers and headers are zod schemas. */
 export type DocumentSource = {
   title: string;
   summary: string;
   /** Markdown. */
   description: string;
-  /** The address of a server with the default configuration; a running server replaces it by its own. */
+  /** The URL of a server with the default configuration; a running server replaces it by its own. */
   publicUrl: string;
-  /** What comes before the paths of operations that name no server of their own: `/api`, or nothing. */
+  /** The prefix of the paths of operations that name no server of their own: `/api`, or nothing. */
   prefix: string;
   tags: Record<string, string>;
   paths: ZodOpenApiPathsObject;
-  /** What is answered to requests that are no operation. */
+  /** The answers to requests that match no operation. */
   others: { description: string; responses: ZodOpenApiResponsesObject };
   securitySchemes: Components['securitySchemes'];
 };
 
-/** A path that no operation has. zod-openapi makes components only of what stands under paths. */
+/** A made-up path for those answers, because zod-openapi makes components only of what is under paths. */
 const OTHERS = '/x-other-requests';
 
-/** Builds an OpenAPI 3.1 document. Both documents are made here. */
+/** Builds an OpenAPI 3.1 document: that of the API or that of `/manage`. */
 export function buildDocument(source: DocumentSource): OpenApi {
   const { title, summary, description, publicUrl, prefix, tags, paths, others, securitySchemes } = source;
   const built = createDocument({
@@ -41,14 +41,13 @@ export function buildDocument(source: DocumentSource): OpenApi {
     paths: { ...paths, [OTHERS]: { get: { responses: others.responses } } },
     components: { securitySchemes },
   });
-  // As it is sent: JSON.
   const made: OpenApi = JSON.parse(JSON.stringify(built));
   const { [OTHERS]: other, ...operations } = made.paths;
   const responses = other?.get?.responses ?? {};
   return { ...made, paths: operations, 'x-other-requests': { description: others.description, responses } };
 }
 
-/** A path as OpenAPI writes it (`/api/lookup/uid/{uid}`), from Elysia's (`/api/lookup/uid/:uid`). */
+/** Converts a path from Elysia's notation (`/api/lookup/uid/:uid`) to OpenAPI's (`/api/lookup/uid/{uid}`). */
 export function toTemplate(path: string): string {
   return path.replace(/:(\w+)/g, '{$1}');
 }

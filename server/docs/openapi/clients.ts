@@ -3,13 +3,13 @@ import type { OpenApi } from './types.ts';
 
 const FOLDER = join(import.meta.dir, '../../../docs/clients');
 
-/** The ready clients, with what each is for behind its name. */
+/** The ready-made clients by file name, with what each is for. */
 const CLIENTS = {
   'profile-lookup.ts': 'for Node 22.18 or newer, Bun and Deno, not for a web page',
   'profile_lookup.py': 'for Python 3.8 or newer',
 };
 
-/** What the document has of the clients in docs/clients/. */
+/** Reads the clients in docs/clients/ for the document. */
 export async function readClients(): Promise<NonNullable<OpenApi['x-clients']>> {
   const entries = Object.entries(CLIENTS).map(async ([name, meaning]) => {
     const source = await Bun.file(join(FOLDER, name)).text();

@@ -18,9 +18,8 @@ import { type SampleAnswer, type Samples, withSamples } from './samples.ts';
 import type { OpenApi } from './types.ts';
 
 /**
- * Makes the text of the OpenAPI 3.1 document of the API, which is committed as openapi.json. It describes {@link OPERATIONS} of
- * a server with the default configuration; its examples are the answers of the application when the database holds the
- * sample profiles.
+ * Makes the OpenAPI 3.1 document of the API, which is committed as openapi.json. It describes {@link OPERATIONS} on a server
+ * with the default configuration; its examples are answers of the application to requests for the sample profiles.
  */
 export async function documentText(): Promise<string> {
   const document: OpenApi = { ...(await withSamples(documentOf)), 'x-clients': await readClients() };
@@ -29,12 +28,12 @@ export async function documentText(): Promise<string> {
 
 for (const [id, schema] of Object.entries(BODIES)) z.globalRegistry.add(schema, { id });
 
-/** Asks for a target whose answer is known already. */
+/** Returns the answer to one of the {@link TARGETS}. */
 type Known = (target: string) => SampleAnswer;
 
 async function documentOf({ ask, publicUrl }: Samples): Promise<OpenApi> {
   const answers = new Map<string, SampleAnswer>();
-  // With a new key each time, so that no example depends on what another has spent; only `/api/key` shows one that was used.
+  // Each target gets a new key, so that no example depends on what another has spent; only `/api/key` shows a used one.
   for (const [index, target] of TARGETS.entries())
     answers.set(target, await ask(target, String(index).padStart(8, '0')));
   await ask('/api/lookup/uid/7', 'k7Qm2XaB');
@@ -84,7 +83,7 @@ async function documentOf({ ask, publicUrl }: Samples): Promise<OpenApi> {
   });
 }
 
-/** All that the document shows answers of. */
+/** The targets (path and query) whose answers the document shows. */
 const TARGETS = [
   '/',
   '/api/leaderboard?limit=10&offset=10',
@@ -120,7 +119,7 @@ function securityOf({ access, scheme }: OperationDoc): Record<string, string[]>[
   return [{ apiKey: isPermission(access) ? [access] : [] }];
 }
 
-/** The refusals of an operation, some in sentences of its own. */
+/** The refusals of an operation, some with sentences of its own. */
 function refused(doc: OperationDoc, ask: Known, style: RefusalStyle): ZodOpenApiResponsesObject {
   const thrown: Thrown = isPermission(doc.access) ? { insufficient_scope: lackOf(doc.access) } : { ...doc.thrown };
   for (const [code, target] of Object.entries(doc.refused ?? {})) {
@@ -132,7 +131,7 @@ function refused(doc: OperationDoc, ask: Known, style: RefusalStyle): ZodOpenApi
   return refusalResponses(style, codes, thrown, doc.operationId);
 }
 
-/** The answers to requests that are not refused. */
+/** The successful answers: 200, and 304 if the operation supports it. */
 function found(doc: OperationDoc, ask: Known, headers: Headers): ZodOpenApiResponsesObject {
   const isCacheable = doc.parameters?.header === IF_NONE_MATCH;
   const common = COMMON_HEADERS.map((name) => (name === 'Content-Length' && doc.mayBeBig ? `Optional-${name}` : name));
@@ -175,11 +174,11 @@ function contentOf({ body, examples = {} }: OperationDoc, ask: Known) {
   };
 }
 
-/** The redirect from `/`. It is not among the paths, since strict linters want every operation to have a 2xx answer. */
+/** The redirect from `/`. It is not under `paths`, because strict linters demand a 2xx answer of every operation. */
 function redirect(ask: Known, headers: Headers): ZodOpenApiResponsesObject {
   const answer = ask('/');
   const location = answer.headers.get('Location') ?? '';
-  // Where PUBLIC_URL has a path, Location begins with that.
+  // If PUBLIC_URL has a path, Location begins with it.
   const where = ownHeader(z.string().regex(new RegExp(`${location}$`)), 'Where to go.', location);
   const all = { ...headersNamed(headers, ...COMMON_HEADERS, 'No-Cache-Control'), Location: where };
   return {

@@ -1,14 +1,14 @@
 import { z } from 'zod';
 import { HSTS } from '../../http/answers.ts';
 
-// The response headers of both documents, as zod schemas. `named` makes one an entry of the document's `components`.
+// The response headers of both documents, as zod schemas, which become entries of the document's `components`.
 
 const WINDOW = '"[1-9][0-9]*[smhd]"';
 const POLICY = `${WINDOW};q=[0-9]+;w=[0-9]+`;
 const LEVEL = `${WINDOW};r=[0-9]+;t=[0-9]+`;
 const listOf = (item: string) => new RegExp(`^${item}(, ${item})*$`);
 
-/** The examples of headers, which are taken from answers over the sample profiles. */
+/** Examples of headers, taken from answers about the sample profiles. */
 export type HeaderExamples = {
   etag: string;
   contentLocation: string;
@@ -26,10 +26,10 @@ const POLICY_MEANING = 'The rate limits of the key: `q` requests in any `w` seco
 const LEVEL_MEANING =
   'Where the key stands after this request: `r` requests are left, and `t` is the number of seconds within which no more than these can be used. Of a refused request only the limits that have no room for it.';
 
-/** A header: its schema, what it means, and an example. */
+/** A header: its schema, its meaning, and an example. */
 type Described = [schema: z.ZodType, description: string, example?: unknown];
 
-/** The headers that need no example of this server's. */
+/** The headers whose examples are not taken from an answer. */
 const FIXED: Record<string, Described> = {
   'X-Request-Id': [
     z.string().regex(/^[0-9A-Za-z]{12}-[0-9a-z]+$/),
@@ -101,7 +101,7 @@ export function headerComponents(examples: Partial<HeaderExamples> = NO_EXAMPLES
   );
 }
 
-/** A header that only one answer has: its schema, and what it means. */
+/** A header that only one answer has, with its meaning and an example. */
 export function ownHeader(schema: z.ZodType, description: string, example?: unknown): z.ZodType {
   return schema.meta({ header: { description, ...(example !== undefined && { example }) } });
 }

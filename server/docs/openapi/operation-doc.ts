@@ -4,13 +4,13 @@ import type { DocumentedCode } from '../../../shared/errors.ts';
 import type { Parameters } from './parameters.ts';
 import type { Thrown } from './refusals.ts';
 
-/** Who may ask: anyone, whoever has an Active key, or whoever has an Active key with this permission. */
+/** Who has access: anyone, any Active key, or any Active key with this permission. */
 export type Access = 'anyone' | 'any key' | Permission;
 
-/** What the document says of a route. */
+/** The documentation of a route. */
 export type OperationDoc = {
   access: Access;
-  /** Set where a request spends nothing of the rate limits of its key. */
+  /** Set if requests don't count towards the key's rate limits. */
   isFree?: true;
   operationId: string;
   tag: keyof typeof TAGS;
@@ -27,19 +27,19 @@ export type OperationDoc = {
     | 'text/css; charset=utf-8'
     | 'text/plain; charset=utf-8'
     | 'text/plain; version=0.0.4; charset=utf-8';
-  /** Targets (path and query) whose answers over the sample profiles are shown as examples. */
+  /** Targets (path and query) whose answers about the sample profiles are shown as examples. */
   examples?: Record<string, { summary: string; target: string }>;
-  /** Targets whose refusals over the sample profiles are shown as examples, by their codes. */
+  /** Targets whose refusals are shown as examples, by their codes. */
   refused?: Partial<Record<DocumentedCode, string>>;
-  /** Further refusals, beside these and those that follow from the route's access. */
+  /** Further refusals, in addition to these and to those that follow from the route's access. */
   refusals?: readonly DocumentedCode[];
   /** Refusals for which the route has sentences of its own. */
   thrown?: Thrown;
-  /** The security scheme, where the route demands a token that is not an API key. */
+  /** The security scheme, if the route needs a token that is not an API key. */
   scheme?: 'metricsToken';
-  /** Set where the body may be so big that it is sent in pieces. */
+  /** Set if the body can be so big that it is sent chunked. */
   mayBeBig?: true;
-  /** Headers beside those that every answer of this kind has. */
+  /** Headers in addition to those that every answer of this kind has. */
   headers?: readonly string[];
 };
 

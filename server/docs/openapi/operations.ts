@@ -24,7 +24,7 @@ const byAuthId = {
   refusals: ['uri_too_long'],
 } as const;
 
-/** What the document says of each route, by the route's path. `/` is left out, as it only redirects to `/docs`. */
+/** The documentation of each route, by its path. `/` is left out, because it only redirects to `/docs`. */
 export const OPERATIONS: Record<string, OperationDoc> = {
   '/api/lookup/username/:username': {
     ...byUsername,

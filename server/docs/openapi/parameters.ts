@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { AUTH_ID, LIMIT, MANY_MAX, OFFSET, UID, USERNAME, type WholeNumber } from '../../../shared/api/parameters.ts';
 
-/** The parameters of an operation, as zod-openapi takes them: an object for each place. */
+/** The parameters of an operation in zod-openapi's format: one object schema for each place. */
 export type Parameters = { path?: z.ZodObject; query?: z.ZodObject; header?: z.ZodObject };
 
 const described = (schema: z.ZodType, description: string, example?: unknown) =>
@@ -66,7 +66,7 @@ export const PAGE = z.object({
   offset: described(whole(OFFSET), 'How many entries of the board come before the page.', 0),
 });
 
-/** The request header by which a client asks only for what has changed. */
+/** The header of conditional requests. */
 export const IF_NONE_MATCH = z.object({
   'If-None-Match': described(
     z.string().optional(),

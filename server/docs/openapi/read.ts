@@ -1,9 +1,9 @@
 import type { OpenApi, Operation, Reference } from './types.ts';
 
-/** What the paths of the API begin with; the document's own server has it at its end. */
+/** The prefix of the API's paths, with which the URL of the document's server ends. */
 export const API_PREFIX = '/api';
 
-/** The address of the server that a document of the API is about, without `/api` and without a slash at its end. */
+/** The URL of the server that a document of the API describes, without `/api` and without a trailing slash. */
 export function serverAddress({ servers }: Pick<OpenApi, 'servers'>): string {
   return (servers[0]?.url ?? '').slice(0, -API_PREFIX.length);
 }
@@ -15,7 +15,7 @@ export function readOperations({ paths }: Pick<OpenApi, 'paths'>): { path: strin
   );
 }
 
-/** What a reference of the document points to; anything that is not a reference is returned as it is. */
+/** Resolves a reference within the document; returns anything else as it is. */
 export function resolved<T extends object>(document: OpenApi, item: T | Reference): T {
   if (!('$ref' in item)) return item;
   const parts = (item.$ref as string).split('/').slice(1);

@@ -5,26 +5,26 @@ import { type ShownRefusal, versionOf } from '../../http/errors.ts';
 import { rateLimited } from '../../http/quota.ts';
 import { COMMON_HEADERS, type Headers, headersNamed, ownHeader } from './headers.ts';
 
-/** Refusals as a route's own code throws them, by their codes. */
+/** Refusals as thrown by a route's own code, by their codes. */
 export type Thrown = Partial<Record<ErrorCode, AppError>>;
 
-/** How one document shows refusals. */
+/** How a document describes refusals. */
 export type RefusalStyle = {
   readonly headers: Headers;
-  /** The body of the refusals with these codes, which have one status. */
+  /** The schema of the body of refusals with these codes, which share a status. */
   readonly bodyOf: (codes: readonly ErrorCode[]) => z.ZodType;
-  /** The names of further header components of an answer that is one of these. */
+  /** The names of further header components of an answer that is one of these refusals. */
   readonly headersOf: (codes: readonly ErrorCode[]) => readonly string[];
-  /** Whether headers such as Allow have the same value wherever the document shows them, so that it can list the values. */
+  /** Whether headers such as Allow have the same value on every route, so that the document can list the values. */
   readonly hasFixedValues: boolean;
-  /** The responses of the document so far, by the ids of their components: equal ones are one component. */
+  /** The components made so far, by their ids: equal responses share one. */
   readonly made: Map<string, { signature: string; response: ZodOpenApiResponseObject }>;
 };
 
 /**
- * The responses of these refusals, one for each status, shown as the server shows them. `thrown` has the refusals that have
- * sentences of their own here. Responses of an operation become components, which `operationId` tells apart where the
- * sentences differ; with null they stand where they are used.
+ * The responses of these refusals, one for each status, as the server answers them. `thrown` has the refusals with sentences
+ * of their own. Responses of an operation become components, with `operationId` in their names if only their sentences
+ * differ; with null they are inlined.
  */
 export function refusalResponses(
   style: RefusalStyle,
@@ -39,7 +39,7 @@ export function refusalResponses(
   );
 }
 
-/** An example of a refusal. Refusals by a limit have a Retry-After of more than a second, as clients mostly get it. */
+/** An example of a refusal. The Retry-After of limits is more than a second, as it mostly is. */
 function exampleOf(code: ErrorCode): AppError {
   if (code === 'rate_limited') return rateLimited([{ quota: 60, windowSeconds: 60 }], 1, 12);
   return new AppError(

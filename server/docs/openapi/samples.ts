@@ -17,15 +17,14 @@ import { closeService, createService, type Service } from '../../process/service
 /** An answer of the sample service. */
 export type SampleAnswer = { status: number; headers: Headers; body: string };
 
-/** What can be asked of a service whose database holds the sample profiles. */
+/** A service whose database holds the sample profiles. */
 export type Samples = {
-  /** Asks for a target (path and query) with the key of this identifier, which exists. */
+  /** Requests a target (path and query) with a key that has this identifier. */
   ask: (target: string, identifier: string) => Promise<SampleAnswer>;
-  /** The address under which the service says that clients reach it. */
   publicUrl: string;
 };
 
-/** A clock that stands still, so that the document is the same whenever it is made. */
+/** A clock that stands still, so that the document is always the same. */
 const CLOCK = withSettledTime({ nowMs: () => Date.UTC(2026, 0, 1), monotonicMs: () => 0 });
 
 /** Runs `act` on a service with the sample profiles, in a temporary folder that is removed afterwards. */
@@ -54,7 +53,7 @@ export async function withSamples<T>(act: (samples: Samples) => Promise<T>): Pro
 
 function samplesOf(service: Service): Samples {
   const { config } = service.deps;
-  // The secrets are the identifiers.
+  // Accepts every secret, as the key whose identifier it is.
   const verify = (identifier: string): VerifiedKey => ({
     identifier,
     name: 'Badge bot',

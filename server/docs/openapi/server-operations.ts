@@ -2,7 +2,7 @@ import { METRICS_REFUSALS } from '../../api/metrics.ts';
 import type { OperationDoc } from './operation-doc.ts';
 import { IF_NONE_MATCH } from './parameters.ts';
 
-/** What the document says of the routes that need no API key, by the route's path. */
+/** The documentation of the routes that need no API key, by their paths. */
 export const SERVER_OPERATIONS: Record<string, OperationDoc> = {
   '/healthz': {
     access: 'anyone',

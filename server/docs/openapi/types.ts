@@ -1,4 +1,4 @@
-// The parts of OpenAPI 3.1 that the documents use, as they are once they are built.
+// The parts of OpenAPI 3.1 that the built documents use.
 
 /** A JSON Schema of draft 2020-12. */
 export type Schema = {
@@ -20,8 +20,8 @@ export type Schema = {
 export type Reference = { $ref: string };
 
 /**
- * An example of a response body that the server really sends, and the request that gets it (`x-request`: `GET <target>`); of
- * a refusal what to do about it (`x-remedy`).
+ * An example of a response body, which the server has really sent to the request `x-request` (`GET <target>`); for a refusal
+ * also what to do about it (`x-remedy`).
  */
 export type Example = { summary: string; value: unknown; 'x-request'?: string; 'x-remedy'?: string };
 
@@ -54,17 +54,17 @@ export type Operation = {
   security: Record<string, string[]>[];
   /** The permission that an API key needs. */
   'x-permission'?: string;
-  /** The right that a backend's token needs. It is no role of `security`, which some tools take for a fault. */
+  /** The right that a backend's token needs. As a role in `security`, some tools would report it as an error. */
   'x-right'?: string;
   parameters?: (Parameter | Reference)[];
   requestBody?: { required: true; content: Record<string, { schema: Schema }> };
   responses: Record<string, ResponseObject | Reference>;
 };
 
-/** The operations of one path, and the server where it is another one than the document's. */
+/** The operations of one path, and its server if that differs from the document's. */
 export type PathItem = Partial<Record<'get' | 'post' | 'patch', Operation>> & { servers?: { url: string }[] };
 
-/** What operations refer to. */
+/** The components that operations refer to. */
 export type Components = {
   schemas: Record<string, Schema>;
   headers: Record<string, Header>;
@@ -81,13 +81,13 @@ export type OpenApi = {
     summary: string;
     description: string;
     license: { name: string; url: string };
-    /** `CONTACT`, where a server has one. */
+    /** `CONTACT`, if the server has one. */
     contact?: { email: string } | { url: string };
   };
   servers: { url: string; description: string }[];
   tags: { name: string; description: string }[];
   paths: Record<string, PathItem>;
-  /** Ready clients, as files to be copied. */
+  /** Ready-made clients, as files to copy. */
   'x-clients'?: { name: string; description: string; source: string }[];
   'x-other-requests': { description: string; responses: Record<string, ResponseObject | Reference> };
   components: Components;

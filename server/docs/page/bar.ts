@@ -8,10 +8,10 @@ const FORMATS: readonly BarLink[] = [
   ['/openapi.json', 'openapi.json'],
 ];
 
-/** The bar at the top of /docs and /docs/try: the way to one's keys, where there are such pages, to both, and to other forms. */
+/** The bar at the top of /docs and /docs/try: links to the visitor's keys, if the server has pages for them, and to all formats. */
 export function docsBar(config: Config, path: string): Html {
   const keys: readonly BarLink[] = config.developerPlatform ? [['/developers/keys', 'API keys']] : [];
-  // The policy of /docs/try lets it work at the public address only.
+  // An absolute URL: because of its policy, /docs/try works at PUBLIC_URL only.
   const tryIt: BarLink = [config.publicUrl + TRY_PATHS.page, 'Try it'];
   const formats = barMenu(html`Formats`, barItems(config, FORMATS));
   return topBar(config, [...keys, ['/docs', 'Docs'], tryIt], path, formats);

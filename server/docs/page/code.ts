@@ -5,19 +5,19 @@ export function codeBlock(code: Html, label: string): Html {
   return html`<figure class="code"><figcaption>${label}</figcaption><pre tabindex="0"><code>${code}</code></pre></figure>`;
 }
 
-/** A line for a shell. The page may wrap it anywhere. */
+/** A shell command, which the page may wrap anywhere. */
 export function shellBlock(line: string): Html {
   return html`<figure class="code shell"><figcaption>Shell</figcaption><pre><code>${line}</code></pre></figure>`;
 }
 
-/** The curl line of a request. `variable` is the shell variable that holds the key or token; null where none is needed. */
+/** The curl command of a request. `variable` is the shell variable with the key or token; null if none is needed. */
 export function curlLine(url: string, variable: string | null): string {
-  // In single quotes only a single quote has a meaning for the shell; it is percent-encoded.
+  // Within single quotes only a single quote is special to the shell, so that is percent-encoded.
   const word = /[^\w:/.%-]/.test(url) ? `'${url.replaceAll("'", '%27')}'` : url;
   return variable === null ? `curl -sS ${word}` : `curl -sS -H "Authorization: Bearer $${variable}" ${word}`;
 }
 
-/** A JSON value with line breaks where it does not fit on one line, and a colour for each kind of token. */
+/** Syntax-highlighted JSON; values that don't fit on one line are broken into several. */
 export function jsonBlock(value: unknown, label: string): Html {
   return codeBlock(raw(colour(layOut(value, ''))), label);
 }

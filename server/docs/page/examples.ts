@@ -3,10 +3,10 @@ import { serverAddress } from '../openapi/read.ts';
 import type { OpenApi } from '../openapi/types.ts';
 import { codeBlock, curlLine, shellBlock } from './code.ts';
 
-// Requests in three languages. JavaScript and Python need nothing that has to be installed, and read the secret from the
-// environment variable SECRET, which the first shell line of the page sets.
+// Examples of requests in three languages. JavaScript and Python use no packages, and read the secret from the environment
+// variable SECRET, which the first shell command of the page sets.
 
-/** A first request, and the ready clients of the document. */
+/** A first request, and the document's ready-made clients. */
 export function firstRequest(document: OpenApi): Html {
   const clients = document['x-clients'] ?? [];
   return html`<p>For a first request, read the secret into a variable without showing it, and ask what it may do:</p>
@@ -15,7 +15,7 @@ ${shellBlock('read -rs SECRET && export SECRET')}${shellBlock(curlLine(`${server
 ${clients.map(({ name, description, source }) => codeBlock(html`${source.trimEnd()}`, `${name}, ${description}`))}`;
 }
 
-/** A request with a key, as a line for a shell, and folded away in JavaScript and Python. */
+/** A request with a key, as a shell command, and collapsed in JavaScript and Python. */
 export function requestWithKey(url: string): Html {
   const folded = [
     ['JavaScript', javaScript(url)],

@@ -1,12 +1,12 @@
 import { escapeHtml, type Html, html, raw } from '../../html.ts';
 import { codeBlock } from './code.ts';
 
-/** A section of a text: its heading and what stands below it. The part before the first heading has none. */
+/** A section of a text: its heading and content. The part before the first heading has no heading. */
 export type Section = { heading: string | null; body: Html };
 
 /**
- * Reads the Markdown that `server/docs/openapi/guide.md` uses: headings of the second level, paragraphs, lists, blocks of
- * code, and what {@link inlineMarkdown} reads. Anything else stays as it is written.
+ * Reads the Markdown that `server/docs/openapi/guide.md` uses: second-level headings, paragraphs, lists, code blocks, and what
+ * {@link inlineMarkdown} reads. Anything else stays plain text.
  */
 export function readMarkdown(text: string): Section[] {
   return text.split(/^## /m).map((part, index) => {
@@ -16,7 +16,7 @@ export function readMarkdown(text: string): Section[] {
   });
 }
 
-/** Reads a text that may have `code`, **bold** and [links](#anchor) in it. */
+/** Reads a text with `code`, **bold** and [links](#anchor). */
 export function inlineMarkdown(text: string): Html {
   const escaped = escapeHtml(text)
     .replace(/`([^`]+)`/g, '<code>$1</code>')

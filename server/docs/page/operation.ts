@@ -6,14 +6,14 @@ import { requestWithKey } from './examples.ts';
 import { inlineMarkdown } from './markdown.ts';
 import { typeText } from './schema.ts';
 
-/** What folds under a heading, and opens where a link leads to `id`, without scripts too; `more` stands with the heading. */
+/** Content that is collapsed under a heading, and opened, even without scripts, by a link to `id`; `more` follows the heading. */
 export function fold(id: string, heading: string, body: Html, more: Html = html``): Html {
   return html`<article><details><summary><h3>${heading}</h3>${more}</summary><div id="${id}">${body}</div></details></article>`;
 }
 
 /**
- * The fold of one operation: what it is for, its parameters, examples to copy, and all its answers. `tryIt` is the address of
- * the page on which it can be tried.
+ * The collapsed section of one operation: what it is for, its parameters, examples to copy, and all its answers. `tryIt` is
+ * the URL of the page for trying it.
  */
 export function operationSection(document: OpenApi, path: string, operation: Operation, tryIt: string): Html {
   const { operationId, summary, description, parameters = [], responses } = operation;
@@ -21,7 +21,7 @@ export function operationSection(document: OpenApi, path: string, operation: Ope
   const [scheme] = operation.security.flatMap(Object.keys);
   const needs = permission ?? { apiKey: 'any key', metricsToken: 'METRICS_TOKEN' }[scheme ?? ''] ?? 'no key';
   const request = html`<span class="request"><span class="pill method">GET</span> <code>${raw(breakable(path))}</code> <span class="pill needs">${needs}</span></span>`;
-  // Only what needs a key can be tried there.
+  // That page has only the operations that need a key.
   const link =
     scheme === 'apiKey'
       ? html`<p class="try"><a class="button second" href="${tryIt}#/${operation.tags[0] ?? ''}/${operationId}">Try it</a></p>`
@@ -33,7 +33,7 @@ ${answerTable(document, responses)}`;
   return fold(operationId, summary, body, request);
 }
 
-/** The HTML of a path that may be wrapped after each slash. */
+/** The HTML of a path, with an optional line break after each slash. */
 function breakable(path: string): string {
   return escapeHtml(path).replaceAll('/', '/<wbr>');
 }
@@ -85,5 +85,5 @@ function answerTable(document: OpenApi, responses: Operation['responses']): Html
   return html`<h4>Answers</h4><table class="answers"><thead><tr><th>Status</th><th>Body</th><th>Meaning</th></tr></thead><tbody>${rows}</tbody></table>`;
 }
 
-/** The headers that only some answers have; the table of answers names them. */
+/** The headers that only some answers have; the table of answers lists them. */
 const OWN_HEADERS = ['Content-Location', 'Link', 'WWW-Authenticate', 'Retry-After', 'Allow'];

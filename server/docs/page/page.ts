@@ -13,7 +13,7 @@ import script from './page.browser.js' with { type: 'text' };
 import style from './page.css' with { type: 'text' };
 import { schemaTable, typeText } from './schema.ts';
 
-/** What the page adds to sections of the guide, by the anchors of the sections. */
+/** What the page adds to sections of the guide, by their anchors. */
 const AFTER: Record<string, (document: OpenApi) => Html> = {
   authentication: firstRequest,
   permissions: permissionTable,
@@ -23,7 +23,7 @@ const AFTER: Record<string, (document: OpenApi) => Html> = {
 /** An entry of the table of contents. */
 type Entry = { id: string; text: string; children?: Entry[] };
 
-/** Shows an OpenAPI document as one page for people. But for its links, everything on the page is taken from the document. */
+/** Renders an OpenAPI document as one page. Except for its links, everything on the page comes from the document. */
 export function docsPage(config: Config, document: OpenApi): FramedPage {
   const { info, servers, components } = document;
   const [intro, ...guide] = readMarkdown(info.description);
@@ -69,7 +69,7 @@ ${foot(html``)}`;
   return framePage(config, { title: 'API documentation', description: info.summary, style, scripts: [script], body });
 }
 
-/** A text of the guide in which the path of the Developer Platform is a link, on servers that have it. */
+/** A text of the guide in which `/developers` is a link, if the server has these pages. */
 function linked(config: Config, body: Html): Html {
   if (!config.developerPlatform) return body;
   const path = html`<code>/developers</code>`.html;
@@ -87,7 +87,7 @@ function contents(entries: readonly Entry[]): Html {
   return html`<ul>${items}</ul>`;
 }
 
-/** Whom readers may ask, where the server's configuration says so. */
+/** The contact for questions, if the server has one. */
 function contactLine({ contact }: OpenApi['info']): Html {
   if (contact === undefined) return html``;
   const [text, address] = 'email' in contact ? [contact.email, `mailto:${contact.email}`] : [contact.url, contact.url];
@@ -106,7 +106,7 @@ function permissionTable(document: OpenApi): Html {
   return html`<table><thead><tr><th>Permission</th><th>Lets you</th></tr></thead><tbody>${rows}</tbody></table>`;
 }
 
-/** The table of all refusals, each once, by status: when they come, and what to do about them. */
+/** The table of all refusals by status: when they come, and what to do about them. */
 function errorTable(document: OpenApi): Html {
   const operations = readOperations(document).flatMap(({ operation }) => Object.entries(operation.responses));
   const others = Object.entries(document['x-other-requests'].responses);

@@ -2,7 +2,7 @@ import { type Html, html } from '../../html.ts';
 import type { Schema } from '../openapi/types.ts';
 import { inlineMarkdown } from './markdown.ts';
 
-/** The type of a value in a few words, with links to the schemas that it refers to. */
+/** A short description of a type, with links to the schemas that it refers to. */
 export function typeText(schema: Schema): Html {
   if (schema.$ref !== undefined) {
     const name = schema.$ref.split('/').at(-1) ?? '';

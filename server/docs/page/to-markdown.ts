@@ -1,12 +1,12 @@
-/** An element that is being read: its name, what tells it from others, and the Markdown of what was read in it. */
+/** An open element: its name, class and link, and the Markdown of its content so far. */
 type Open = { tag: string; kind: string; href: string; text: string };
 
-/** The info strings of blocks of code whose captions are only a language. */
+/** The info strings of code blocks whose captions only name a language. */
 const LANGUAGES: Record<string, string> = { Shell: 'sh', HTTP: 'http' };
 
 /**
- * The content of the page as Markdown, in the same order and words. Left out are links within the page and to the one
- * for trying, and the examples of each request in further languages.
+ * Converts the content of the /docs page to Markdown. Leaves out links within the page and to /docs/try, and the examples in
+ * JavaScript and Python.
  */
 export function toMarkdown(page: string): string {
   const open: Open[] = [{ tag: '', kind: '', href: '', text: '' }];
@@ -41,7 +41,7 @@ export function toMarkdown(page: string): string {
   return `${main.trim()}\n`;
 }
 
-/** A text between tags. Line breaks that only lay out the HTML are dropped. */
+/** The Markdown of a text between tags. Line breaks that only format the HTML are dropped. */
 function textOf(text: string, open: readonly Open[]): string {
   const isCode = open.some(({ tag }) => tag === 'code');
   if (!isCode && /^\s*\n\s*$/.test(text)) return '';
@@ -49,7 +49,7 @@ function textOf(text: string, open: readonly Open[]): string {
   return written.replaceAll('&lt;', '<').replaceAll('&gt;', '>').replaceAll('&quot;', '"').replaceAll('&amp;', '&');
 }
 
-/** The Markdown of an element, which ends each block with an empty line. */
+/** The Markdown of an element; a block ends with an empty line. */
 function markdownOf({ tag, kind, href, text }: Open, around: readonly Open[], caption: string): string {
   if (kind === 'language' || kind === 'try' || tag === 'figcaption') return '';
   if (kind === 'pill needs' || tag === 'small') return `(${text})`;
@@ -58,7 +58,7 @@ function markdownOf({ tag, kind, href, text }: Open, around: readonly Open[], ca
     case 'p':
       return `${text}\n\n`;
     case 'summary':
-      // A heading in it has ended its block already.
+      // A heading in it has already added an empty line.
       return `${text.trimEnd()}\n\n`;
     case 'li':
       return `- ${text}\n`;
@@ -71,7 +71,7 @@ function markdownOf({ tag, kind, href, text }: Open, around: readonly Open[], ca
     }
     case 'th':
     case 'td':
-      // A cell has one line: the items of a list stand behind one another.
+      // A cell is one line, so the items of a list are joined.
       return ` ${text.trim().replace(/^- /, '').replaceAll('\n- ', '; ').replaceAll('|', '\\|')} |`;
     case 'tr':
       return `|${text}\n`;

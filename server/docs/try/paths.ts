@@ -1,4 +1,4 @@
-/** Where the page is, and the two files that it loads, as paths of this server. */
+/** The paths of the page for trying the API, and of the two files that it loads. */
 export const TRY_PATHS = {
   page: '/docs/try',
   script: '/docs/try/swagger-ui.js',

@@ -11,16 +11,16 @@ import ours from './swagger-ui.browser.js' with { type: 'text' };
 import style from './try.css' with { type: 'text' };
 
 /**
- * Makes `/docs/try`: Swagger UI over `/openapi.json`, with which a reader sends requests with their own key. The page is made
- * by `@elysiajs/openapi`; the bar at its top is ours. Its Content-Security-Policy allows the page's two files, its own inline script and styles by their
- * hashes, and connections to the API and its document only, because so much script of others runs on the origin that the
- * portal's cookies belong to: none of it can reach `/developers` or `/manage` by a request, a frame or a new window. All
- * addresses in the policy are those of `PUBLIC_URL`, so the page works at that address only.
+ * Makes `/docs/try`: Swagger UI for `/openapi.json`, in which readers send requests with their own key. The page is made by
+ * `@elysiajs/openapi`; the bar at its top is ours. So much third-party script runs on the same origin as the portal's cookies
+ * that its Content-Security-Policy allows only the page's two files, its inline script and styles by their hashes, and
+ * connections to the API and its document: none of it can reach `/developers` or `/manage` by a request, a frame or a new
+ * window. The policy has absolute URLs, so the page works at `PUBLIC_URL` only.
  */
 export async function tryPage(config: Config): Promise<FramedPage> {
   const plugin = openapi({
     path: '/page',
-    // The page's own address is /docs/try.
+    // Relative to the page's own address, /docs/try.
     specPath: '../openapi.json',
     provider: 'swagger-ui',
     documentation: {
@@ -34,7 +34,7 @@ export async function tryPage(config: Config): Promise<FramedPage> {
       cdn: publicPath(config, TRY_PATHS.script),
       theme: publicPath(config, TRY_PATHS.style),
       persistAuthorization: false,
-      // So that a link can name an operation, which is then open.
+      // Lets links open the page at an operation.
       deepLinking: true,
     },
   });
@@ -66,7 +66,7 @@ function policyOf(html: string, publicUrl: string): string {
   ].join('; ');
 }
 
-/** The CSP hashes of the page's inline elements with this name. */
+/** The CSP hashes of the page's inline scripts or styles. */
 function hashesOf(html: string, element: 'script' | 'style'): string {
   const inline = html.matchAll(new RegExp(`<${element}>([\\s\\S]*?)</${element}>`, 'g'));
   return [...inline].map(([, text = '']) => `'sha256-${Bun.SHA256.hash(text, 'base64')}'`).join(' ');

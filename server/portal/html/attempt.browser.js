@@ -1,6 +1,6 @@
-// Asks every two seconds how decisions go that are under way, until the outcome of each is known, and shows what has changed
-// in the place of what was there. On the page of the key itself the rest of the page changes with it; where another key's
-// approval is told of, nothing else does, since somebody may be typing.
+// Polls the state of unfinished decisions every two seconds, until the outcome of each is known, and updates the page. On the
+// page of the key itself the rest of the page is updated too; beside another key's approval it is not, because somebody may
+// be typing there.
 const rest = document.getElementById('rest');
 
 async function look() {
@@ -15,7 +15,7 @@ async function look() {
       if (found !== null && hasChanged(status, found)) show(status, found, page);
     }
   } catch {
-    // The server is being restarted, perhaps.
+    // The server may be restarting: try again.
   }
   setTimeout(look, 2000);
 }

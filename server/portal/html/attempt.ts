@@ -4,15 +4,15 @@ import script from './attempt.browser.js' with { type: 'text' };
 import { timeText } from './time.ts';
 import { written } from './user-text.ts';
 
-/** What admins are shown of the latest try to approve a key, and the scripts that keep it up to date. */
+/** The status of the latest attempt to approve a key, for admins, and the scripts that keep it up to date. */
 export type ShownAttempt = { body: Html; scripts: readonly string[] };
 
-/** Keeps up to date whatever has `data-result="open"`, until it is open no more. */
+/** The scripts that keep elements with `data-result="open"` up to date until they are no longer open. */
 export const LOOK_SCRIPTS: readonly string[] = [script];
 
 /**
- * How the latest try to approve a key goes or went, from the database alone. `path` is that of the key's page, to look again.
- * What changes while it is shown is read out; of a key that works nothing more is to be seen than its state.
+ * The status of the latest attempt to approve a key, from the database alone. `path` is that of the key's page. Screen readers
+ * announce changes; the success of a key that works is visually hidden, because its state says so.
  */
 export function attemptStatus(key: KeyView, history: readonly HistoryView[], path: string): ShownAttempt {
   const { attempt } = key;
@@ -28,7 +28,7 @@ export function attemptStatus(key: KeyView, history: readonly HistoryView[], pat
 
 const LOOKS: Readonly<Record<string, string>> = { open: 'note', accepted: 'unseen' };
 
-/** What came of a key's latest try to approve it, as sentences; null where there is nothing to say any more. */
+/** The outcome of the latest attempt to approve a key, as sentences; null if there is nothing left to say. */
 export function attemptInWords(
   key: KeyView,
   { number, by, startedAt, result }: NonNullable<KeyView['attempt']>,
@@ -56,7 +56,7 @@ export function attemptInWords(
 
 const CLOSINGS: readonly string[] = ['approval refused', 'approval not confirmed'];
 
-/** What made an attempt void: the first entry after its beginning that does so. */
+/** What made an attempt void: the first such entry after its start. */
 function otherwise(history: readonly HistoryView[], number: number): Html {
   const begin = history.findIndex(({ event, detail }) => event === 'approval started' && detail?.attempt === number);
   const voiding = history.slice(begin + 1).find(({ event }) => Object.hasOwn(VOIDING, event));

@@ -1,5 +1,5 @@
-// Says below each text that has bounds what is missing or too much, counted as the server counts: in code points, without
-// white space at the ends. Without scripts the server says so once the form was sent.
+// Shows below each text with bounds how many characters are missing or too many, counted as on the server: in code points,
+// without white space at the ends. Without scripts, the server says so after the form was sent.
 for (const field of document.querySelectorAll('[data-most]')) {
   const line = document.createElement('p');
   line.className = 'hint count';

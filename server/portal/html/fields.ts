@@ -1,16 +1,16 @@
 import { type Bounds, boundsInWords } from '../../../shared/keys/fields/input-facts.ts';
 import { type Html, html, raw } from '../../html.ts';
 
-// The parts of forms. Rules are told as hints and kept by the server alone: the browser's own checks are off (novalidate),
-// as they count otherwise (maxlength counts UTF-16) and can't be read by everybody.
+// The parts of forms. Rules are shown as hints and enforced by the server alone: the browser's own validation is off
+// (novalidate), because it counts differently (maxlength counts UTF-16) and its messages are not accessible to everybody.
 
-/** What is wrong with a field, by the field's name; an empty name for what is wrong with the whole form. */
+/** Error messages by the names of fields; an empty name is for the whole form. */
 export type Faults = ReadonlyMap<string, string>;
 
-/** No faults: a form that was not sent yet. */
+/** The faults of a form that was not sent yet: none. */
 export const NO_FAULTS: Faults = new Map();
 
-/** What every field has; `id` where its name is not the only one of the page. */
+/** What every field has; `id` if its name is not unique on the page. */
 type FieldParts = { name: string; id?: string; label: string; hint?: string | Html; more?: Html; faults: Faults };
 
 /** A field of one line. */
@@ -22,11 +22,11 @@ export type TextField = FieldParts & {
   type?: 'text' | 'email' | 'url' | 'number' | 'datetime-local' | 'date';
   bounds?: Bounds;
   size?: 'short';
-  /** Whether the cursor stands in it from the start: for the only field of a page. */
+  /** Whether it has the focus at first: for the only field of a page. */
   isFirst?: boolean;
 };
 
-/** The list of what is wrong, first in `<main>`, where the focus is: with a link to each field. Nothing without faults. */
+/** The list of faults with a link to each field, at the top of `<main>`, where it gets the focus. Empty without faults. */
 export function errorSummary(faults: Faults): Html {
   if (faults.size === 0) return html``;
   const items = [...faults].map(([name, sentence]) =>
@@ -35,10 +35,10 @@ export function errorSummary(faults: Faults): Html {
   return html`<div class="summary" role="alert" tabindex="-1" autofocus><h2>There is a problem</h2><ul>${items}</ul></div>`;
 }
 
-/** The button that sends a form. `cancel` is where a link beside it leads that leaves everything as it is. */
+/** The button that sends a form. `cancel` is the address of a link beside it. */
 export type Button = string | { text: string; isDangerous?: boolean; isSecond?: boolean; cancel?: string };
 
-/** The last line of a form: its button, red where that ends or refuses something, and the way out. */
+/** The last line of a form: its button, red if dangerous, and the link to cancel. */
 export function buttonLine(button: Button): Html {
   const {
     text,
@@ -51,17 +51,17 @@ export function buttonLine(button: Button): Html {
   return html`<p><button${raw(look)}>${text}</button>${wayOut}</p>`;
 }
 
-/** A form that is sent to a path (with the prefix of PUBLIC_URL) by a button. */
+/** A form that is posted to a path, which includes that of PUBLIC_URL. */
 export function formTo(action: string, button: Button, ...parts: readonly Html[]): Html {
   return html`<form method="post" action="${action}" novalidate>${parts}${buttonLine(button)}</form>`;
 }
 
-/** A value that is sent along unseen; never anything that decides who may do what. */
+/** A hidden field; never for anything on which permissions depend. */
 export function hiddenField(name: string, value: string): Html {
   return html`<input type="hidden" name="${name}" value="${value}">`;
 }
 
-/** A field of one line, with its label, hint and fault. */
+/** A one-line field with its label, hint and fault. */
 export function textField(field: TextField): Html {
   const { name, id = name, value, type = 'text', autocomplete = 'off', inputmode, size, isFirst } = field;
   const more = `${isFirst ? ' autofocus' : ''}${inputmode ? ` inputmode="${inputmode}"` : ''}${size ? ` class="${size}"` : ''}`;
@@ -71,7 +71,7 @@ export function textField(field: TextField): Html {
   );
 }
 
-/** A field of several lines. */
+/** A field for several lines. */
 export function textArea(field: FieldParts & { value: string; rows: number; bounds?: Bounds }): Html {
   const { name, id = name, value, rows } = field;
   // The first line feed in a textarea is not part of its value.
@@ -81,10 +81,10 @@ export function textArea(field: FieldParts & { value: string; rows: number; boun
   );
 }
 
-/** An answer that can be chosen. */
+/** A choice of a field. */
 export type Option = { value: string; label: string; hint?: string };
 
-/** Any number of several answers; the first gets the field's id, where links to the field lead. */
+/** A group of check boxes; the first has the field's id, the target of links to the field. */
 export function checkboxes(field: FieldParts & { values: readonly string[]; options: readonly Option[] }): Html {
   const { name, id: first = name, label, options, values, faults } = field;
   const items = options.map(({ value, label: text, hint }, index) => {
@@ -96,15 +96,15 @@ export function checkboxes(field: FieldParts & { values: readonly string[]; opti
 }
 
 /**
- * One of several answers, or another one that is typed below them, where a field is there for as long as that is chosen. It
- * is sent as the name with `Other`, and `other` as the answer.
+ * A group of radio buttons, the last of which, `other`, shows a field for typing another answer. That is sent under the name
+ * with `Other` appended.
  */
 export function radios(field: FieldParts & { value: string; options: readonly Option[]; otherHint: string }): Html {
   const { name, id: first = name, label, value, options, otherHint, faults } = field;
   const isOther = options.every((option) => option.value !== value);
   const choice = (id: string, sent: string, text: string, isChosen: boolean) =>
     html`<span class="choice"><input id="${id}" name="${name}" type="radio" value="${sent}"${raw(isChosen ? ' checked' : '')}><label for="${id}">${text}</label></span>`;
-  // Links to the field lead to what is chosen.
+  // The id, the target of links to the field, belongs to the selected one.
   const items = options.map((option, at) =>
     choice(at === 0 && !isOther ? first : `${first}-${at}`, option.value, option.label, option.value === value),
   );
@@ -118,7 +118,7 @@ function around(field: FieldParts & { value: string; bounds?: Bounds }, input: H
   return html`<div class="${faults.has(name) ? 'field wrong' : 'field'}"><label for="${id}">${label}</label>${notes(field)}${input}</div>`;
 }
 
-/** The hint and the fault, between label and input, so that both are read and seen before typing. */
+/** The hint and the fault, between label and input, so that both are seen or heard before typing. */
 function notes({ name, id = name, hint, more, faults, bounds }: FieldParts & { bounds?: Bounds }): Html {
   const fault = faults.get(name);
   const said = [...(hint === undefined ? [] : [hint]), ...(isToldFirst(bounds) ? [boundsInWords(bounds)] : [])];
@@ -126,7 +126,7 @@ function notes({ name, id = name, hint, more, faults, bounds }: FieldParts & { b
   return html`${text}${more ?? ''}${fault === undefined ? '' : html`<p class="fault" id="${id}-fault"><span class="unseen">Error: </span>${fault}</p>`}`;
 }
 
-/** Whether the length of a text matters to everybody. That few texts are too long is told to those who type one. */
+/** Whether to show the bounds up front: only with a real minimum. Few texts come near the maximum, where a script warns. */
 function isToldFirst(bounds: Bounds | undefined): bounds is Bounds {
   return bounds !== undefined && bounds.least > 1;
 }

@@ -5,21 +5,21 @@ import type { Html } from '../../html.ts';
 import { checkboxes, type Faults, hiddenField, type Option, radios, textArea, textField } from './fields.ts';
 import { PERMISSION_WORDS } from './key-facts.ts';
 
-/** What a page shows in a field: what stands in it, and where it differs what it is called and what is said of it. */
+/** The state of a field on a page: its content, and what differs from the defaults of its input. */
 export type FieldState = {
   texts: readonly string[];
   id?: string;
   title?: string;
   /** Null for none. */
   hint?: string | Html | null;
-  /** Answers to choose from instead of typing one. */
+  /** Answers to choose from. */
   choices?: readonly Option[] | undefined;
-  /** What stands below the hint, such as a fold. */
+  /** What follows the hint. */
   more?: Html;
   faults: Faults;
 };
 
-/** The field of a form for a field of an operation's input, named as the form sends it. */
+/** The form field for an input of an operation. */
 export function inputField(input: string, schema: z.ZodType, state: FieldState): Html {
   const facts = factsOf(schema);
   const { kind, rows = 3, bounds } = facts;

@@ -6,20 +6,20 @@ import { type Html, html } from '../../html.ts';
 import { timeText } from './time.ts';
 import { written } from './user-text.ts';
 
-// What owners and admins alike are shown of one key.
+// What both owners and admins see of a key.
 
-/** What each permission lets a program do. */
+/** What each permission allows a program to do. */
 export const PERMISSION_WORDS: Readonly<Record<Permission, string>> = {
   'api.lookup': 'look up profiles, and the links of profiles',
   'api.leaderboard': 'read the leaderboard',
 };
 
-/** A permission with what it lets a program do: `api.leaderboard: read the leaderboard`. */
+/** A permission with its meaning: `api.leaderboard: read the leaderboard`. */
 export function permissionInWords(permission: Permission): string {
   return `${permission}: ${PERMISSION_WORDS[permission]}`;
 }
 
-/** The state of a key, as a word with the colour of that state; a second one where it is refused although it is Active. */
+/** The state of a key as a coloured tag, with a second one if the key is refused although it is Active. */
 export function stateTag({ state, refusedFor }: Pick<KeyView, 'state' | 'refusedFor'>): Html {
   const tag = html`<span class="state ${state}">${state}</span>`;
   return refusedFor === null ? tag : html`${tag} <span class="state refused">${REFUSED_WORDS[refusedFor]}</span>`;
@@ -27,15 +27,15 @@ export function stateTag({ state, refusedFor }: Pick<KeyView, 'state' | 'refused
 
 const REFUSED_WORDS: Record<NonNullable<KeyView['refusedFor']>, string> = { ban: 'refused: profile banned' };
 
-/** A fact of a list of facts: what it is called, and the HTML of its value. */
+/** An entry of a list of facts: its label and its value. */
 export type ShownFact = readonly [label: string, value: Html | string];
 
-/** A list of facts; values that are texts are escaped. */
+/** A list of facts; values that are strings are escaped. */
 export function factList(facts: readonly ShownFact[]): Html {
   return html`<dl>${facts.map(([label, value]) => html`<div><dt>${label}</dt><dd>${value}</dd></div>`)}</dl>`;
 }
 
-/** What was asked for: everything that the owner wrote, the permissions, and when. `linkTo` is the address of a key's page. */
+/** The request for a key: what the owner wrote, the permissions and the time. `linkTo` returns the address of a key's page. */
 export function requestFacts(key: KeyView, linkTo: (identifier: string) => string): ShownFact[] {
   const {
     name,
@@ -64,7 +64,7 @@ export function requestFacts(key: KeyView, linkTo: (identifier: string) => strin
   ];
 }
 
-/** What was granted, and until when; nothing where nothing was. */
+/** What was granted, and until when; empty if nothing was. */
 export function grantFacts({ permissions, rateLimits, decidedAt, expiresAt }: KeyView): ShownFact[] {
   if (permissions.length === 0 || decidedAt === null) return [];
   return [
@@ -78,7 +78,7 @@ export function grantFacts({ permissions, rateLimits, decidedAt, expiresAt }: Ke
   ];
 }
 
-/** A rate limit as it is written, and in words: `5000/1d (at most 5 000 requests in any day)`. */
+/** A rate limit in its notation and in words: `5000/1d (at most 5 000 requests in any day)`. */
 export function limitWithWords(limit: RateLimit): string {
   return `${formatRateLimit(limit)} (at most ${rateLimitWords(limit, 'in any', numberText)})`;
 }

@@ -4,10 +4,10 @@ import { type Html, html } from '../../html.ts';
 import { columnTime, WHEN } from './time.ts';
 import { written } from './user-text.ts';
 
-/** So many entries are shown: a key can be renamed again and again, and each time is an entry. */
+/** The most entries shown: a key can be renamed any number of times, and each adds an entry. */
 const MOST_SHOWN = 200;
 
-/** A key's history as a table, oldest first: who did what, and when. Of a longer one, the latest 200 entries. */
+/** A key's history as a table, oldest first; of a long one only the latest {@link MOST_SHOWN} entries. */
 export function historyTable(history: readonly HistoryView[]): Html {
   const shown = history.slice(-MOST_SHOWN);
   const rest =

@@ -6,16 +6,15 @@ import { stateTag } from './key-facts.ts';
 import { relativeTime } from './time.ts';
 import { written } from './user-text.ts';
 
-/** Which keys a table shows, what it is called, and the address of a key's page. `withProfiles` says whose each is. */
+/** The content of a table of keys. `linkTo` returns the address of a key's page; `withProfiles` adds the profile of each key. */
 export type KeyTable = Pick<ListOutput, 'keys' | 'lastUses'> & {
   caption: string;
   linkTo: (identifier: string) => string;
   withProfiles?: boolean;
-  /** The present, in milliseconds since 1970. */
   nowMs: number;
 };
 
-/** Keys as a table, which is a list of cards on a narrow window. */
+/** A table of keys, which narrow windows show as a list of cards. */
 export function keyTable({ keys, lastUses, caption, linkTo, withProfiles = false, nowMs }: KeyTable): Html {
   const heads = ['Key', ...(withProfiles ? ['Profile'] : []), 'State', 'Requested', 'Rate limits', 'Last used'];
   const rows = keys.map((key) => {

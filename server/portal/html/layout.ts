@@ -7,12 +7,12 @@ import localTime from './local-time.browser.js' with { type: 'text' };
 import style from './page.css' with { type: 'text' };
 import sending from './sending.browser.js' with { type: 'text' };
 
-/** Who sees a page, as far as its head shows. */
+/** What the head of a page shows about its visitor. */
 export type Visitor = {
   kind: 'owner' | 'admin' | null;
-  /** The admin's name, or the owner's username; empty where nobody is signed in. */
+  /** The admin's name, or the owner's username; empty if nobody is signed in. */
   name: string;
-  /** The line that says what the last form did. */
+  /** The message about what the last form did. */
   flash?: string | null;
   /** The path of this page. */
   path?: string;
@@ -21,7 +21,7 @@ export type Visitor = {
 const DOCS: BarLink = ['/docs', 'Docs'];
 const SESSIONS: BarLink = ['/developers/sessions', 'Sessions'];
 
-/** The links in the head of each page, and those in the menu under the name of who is signed in. */
+/** The links in the head of each page, and those in the menu under the visitor's name. */
 const LINKS: Record<'owner' | 'admin' | 'nobody', { bar: readonly BarLink[]; menu: readonly BarLink[] }> = {
   owner: { bar: [['/developers/keys', 'API keys'], DOCS], menu: [SESSIONS] },
   admin: {
@@ -36,7 +36,7 @@ const LINKS: Record<'owner' | 'admin' | 'nobody', { bar: readonly BarLink[]; men
   nobody: { bar: [DOCS, ['/developers/sign-in', 'Sign in']], menu: [] },
 };
 
-/** Lays out a page: head, links for who sees it (none where that is not known), `<main>`, foot. */
+/** Lays out a page: head with links for the visitor (none if the visitor is unknown), `<main>`, footer. */
 export function layPage(config: Config, visitor: Visitor | null, page: Page): FramedPage {
   const { title, where, refusal, body, scripts = [], goOn } = page;
   return framePage(config, {
@@ -67,7 +67,7 @@ function navigation(config: Config, { kind, name, path }: Visitor): Html {
   );
 }
 
-/** Whom to ask, where the configuration says so. Only the operator writes this. */
+/** The contact for questions, if the server has one. */
 function contactLine({ contact }: Config): Html {
   if (contact === null) return html``;
   const address = /^https?:/.test(contact) ? contact : `mailto:${contact}`;

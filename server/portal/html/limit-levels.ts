@@ -5,7 +5,7 @@ import { numberText } from '../../../shared/text.ts';
 import { type Html, html } from '../../html.ts';
 import { relativeTime } from './time.ts';
 
-/** What is left of the rate limits of keys, by identifier; null where only the server that answers lookups knows. */
+/** What is left of the rate limits of keys, by identifier; null if the quota file can't say. */
 export function levelsOf(
   { config, clock }: Pick<Access, 'config' | 'clock'>,
   keys: readonly { identifier: string; rateLimits: readonly RateLimit[] }[],
@@ -13,7 +13,7 @@ export function levelsOf(
   return readLevels(config.databasePath, keys, clock.nowMs());
 }
 
-/** What is left of each rate limit, with a bar, and when there is more. Without levels only what the limits are. */
+/** What is left of each rate limit, with a bar, and when there is more. Without levels just the limits. */
 export function levelList(limits: readonly RateLimit[], levels: readonly Level[] | null, nowMs: number): Html {
   const items =
     levels?.map((level) => levelItem(level, nowMs)) ?? limits.map((limit) => html`<li>${limitText(limit)}</li>`);
@@ -38,7 +38,7 @@ export function limitText({ quota, windowSeconds }: RateLimit): string {
   return `${numberText(quota)} per ${windowWords(windowSeconds)}`;
 }
 
-/** When all of a limit is there again and, where it is used up, when the next request is admitted. */
+/** When a limit is full again and, if it is used up, when the next request will be admitted. */
 function refillText({ remaining, moreAtMs, fullAtMs }: Level, nowMs: number): Html {
   if (moreAtMs === null || fullAtMs === null) return html`unused`;
   const full = html`full again ${soonText(fullAtMs, nowMs)}`;
@@ -47,7 +47,7 @@ function refillText({ remaining, moreAtMs, fullAtMs }: Level, nowMs: number): Ht
   return html`requests get 429${isAtOnce ? '' : html` · next one possible ${soonText(moreAtMs, nowMs)}`} · ${full}`;
 }
 
-/** In how long something is: in seconds where it is less than a minute, and otherwise in its largest unit. */
+/** The time until a moment: in seconds below a minute, otherwise in its largest unit. */
 function soonText(ms: number, nowMs: number): Html {
   const seconds = Math.ceil((ms - nowMs) / 1000);
   return seconds < 60 ? html`in ${Math.max(1, seconds)} s` : relativeTime(ms, nowMs);

@@ -1,4 +1,4 @@
-// Writes exact times, which are in UTC without scripts, in the zone of the browser, and says so in the foot.
+// Converts exact times from UTC to the browser's time zone, and names that in the footer.
 const { timeZone } = Intl.DateTimeFormat().resolvedOptions();
 const localText = (time) => {
   const date = new Date(time.dateTime);

@@ -1,4 +1,4 @@
-// The pressed button of a form says that it is being sent. Whether something is done twice is decided by the server alone.
+// Shows on the pressed button that its form is being sent. Preventing double submission is up to the server.
 const pressed = new Map();
 
 addEventListener('submit', ({ submitter, defaultPrevented }) => {
@@ -7,7 +7,7 @@ addEventListener('submit', ({ submitter, defaultPrevented }) => {
   submitter.replaceChildren('Sending…');
 });
 
-// Who comes back to this page finds it as it was.
+// Restores the buttons, for visitors who come back to this page.
 addEventListener('pagehide', () => {
   for (const [button, said] of pressed) button.replaceChildren(...said);
   pressed.clear();

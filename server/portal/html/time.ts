@@ -2,22 +2,22 @@ import { DAY_MS, isoTime } from '../../../shared/clock.ts';
 import { countText } from '../../../shared/text.ts';
 import { type Html, html } from '../../html.ts';
 
-// Moments are milliseconds since 1970. A script of every page (local-time.browser.js) writes exact ones in the browser's zone.
+// Times are milliseconds since 1970. A script on every page (local-time.browser.js) converts exact ones to the browser's zone.
 
-/** A moment by itself, in UTC to the minute: `2026-01-31 09:05 UTC`. */
+/** A time in UTC, to the minute: `2026-01-31 09:05 UTC`. */
 export function timeText(ms: number): Html {
   return html`<time datetime="${isoTime(ms)}">${exactText(ms)} UTC</time>`;
 }
 
-/** A moment in a column under {@link WHEN}: `2026-01-31 09:05`. */
+/** A time in a column under {@link WHEN}: `2026-01-31 09:05`. */
 export function columnTime(ms: number): Html {
   return html`<time class="column" datetime="${isoTime(ms)}">${exactText(ms)}</time>`;
 }
 
-/** The head of a column of exact moments, with their zone. */
+/** The head of a column of exact times, with their zone. */
 export const WHEN: Html = html`When (<span class="zone">UTC</span>)`;
 
-/** A moment by how far away it is, exact on hover: `2 days ago`, `in 19 days`, `just now`. */
+/** A time relative to now, exact on hover: `2 days ago`, `in 19 days`, `just now`. */
 export function relativeTime(ms: number, nowMs: number): Html {
   return html`<time datetime="${isoTime(ms)}" title="${exactText(ms)} UTC">${distanceText(ms - nowMs)}</time>`;
 }
@@ -27,7 +27,7 @@ function distanceText(ms: number): string {
   return ms < 0 ? `${spanText(-ms)} ago` : `in ${spanText(ms)}`;
 }
 
-/** A span of milliseconds in its largest whole unit: `2 days`, `1 hour`, `14 months`; `less than a minute` is the shortest. */
+/** A duration in its largest unit, rounded down: `2 days`, `1 hour`, `14 months`; the shortest is `less than a minute`. */
 export function spanText(ms: number): string {
   const unit = UNITS.find(({ fromMs }) => ms >= fromMs);
   return unit === undefined ? 'less than a minute' : countText(Math.floor(ms / unit.ms), unit.name);
@@ -35,7 +35,7 @@ export function spanText(ms: number): string {
 
 const MINUTE_MS = 60_000;
 
-/** Each unit, and from which span on it is used: 45 days say more than 1 month. */
+/** The units, and the shortest duration for which each is used: `45 days` is more precise than `1 month`. */
 const UNITS = [
   { name: 'year', ms: 365 * DAY_MS, fromMs: 730 * DAY_MS },
   { name: 'month', ms: 30 * DAY_MS, fromMs: 60 * DAY_MS },

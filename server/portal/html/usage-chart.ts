@@ -3,10 +3,10 @@ import { countText, numberText } from '../../../shared/text.ts';
 import type { UsageView } from '../../../shared/usage/usage-view.ts';
 import { type Html, html, raw } from '../../html.ts';
 
-/** So many days of usage are shown of a key. */
+/** How many days of usage are shown. */
 export const USAGE_DAYS = 30;
 
-/** What each outcome of a request is called. */
+/** The labels of the outcomes of requests. */
 export const OUTCOME_WORDS: Readonly<Record<UsageOutcome, string>> = {
   ok: 'Answered',
   notFound: 'Not found',
@@ -18,10 +18,10 @@ export const OUTCOME_WORDS: Readonly<Record<UsageOutcome, string>> = {
 
 type Day = UsageView['days'][number] & { total: number; answered: number };
 
-/** Height of the picture, and width of a day with its gap, in the units of the picture. */
+/** The chart's height, and the width of a day with its gap, in the units of the SVG. */
 const SIZE = { height: 60, day: 10, gap: 2 } as const;
 
-/** What a key, or all of them, was used for, by day: a sentence, bars (of which a screen reader is told the sentence), and a table. */
+/** The usage of a key, or of all keys, by day: a summary, a bar chart (hidden from screen readers) and a table. */
 export function usageChart({ days }: Pick<UsageView, 'days'>): Html {
   const all = days.map((day): Day => {
     const total = USAGE_OUTCOMES.reduce((sum, one) => sum + day[one], 0);
@@ -35,7 +35,7 @@ export function usageChart({ days }: Pick<UsageView, 'days'>): Html {
   return html`<p>${countText(sum, 'request')} · ${percentText(answered, sum)} answered${over}</p>${bars(all)}${table(all)}`;
 }
 
-/** A share in whole percent; neither all nor nothing is said of what is only nearly that. */
+/** A share in whole percent; only exact ones are shown as 0 % and 100 %. */
 function percentText(part: number, whole: number): string {
   const percent = Math.round((part / whole) * 100);
   if (percent === 100 && part < whole) return 'over 99 %';
@@ -54,7 +54,7 @@ function bars(days: readonly Day[]): Html {
         ? ''
         : html`<rect class="${kind}" x="${at * width}" y="${height - bottom - tall}" width="${width - gap}" height="${tall}"/>`;
     const whole = heightOf(total);
-    // Whatever was refused is seen, however little it was.
+    // Refused requests are always visible, however few there were.
     const refused = answered === total ? 0 : Math.max(1, whole - heightOf(answered));
     const isToday = at === days.length - 1;
     return html`<g${raw(isToday ? ' class="today"' : '')}><title>${dayText(day)}: ${countText(total, 'request')}</title>${rect('ok', whole - refused, 0)}${rect('other', refused, whole - refused)}</g>`;
@@ -67,21 +67,21 @@ function bars(days: readonly Day[]): Html {
 <figcaption><span><span class="swatch ok"></span> answered</span> <span><span class="swatch other"></span> refused</span> <span>busiest day ${numberText(busiest)}</span></figcaption></figure>`;
 }
 
-/** The end of the scale: the next even number with one or two leading digits, so that half of it is whole. */
+/** The top of the scale: the next round number, at least 2. */
 function roundUp(most: number): number {
   const unit = 10 ** Math.floor(Math.log10(most));
   const step = [1, 2, 3, 4, 6, 8, 10].find((one) => one * unit >= most) as number;
   return Math.max(2, step * unit);
 }
 
-/** A day of the scale, such as `25 Oct`, of the text `2026-10-25`. */
+/** Formats a day: `25 Oct` for `2026-10-25`. */
 function dayText(day: string): string {
   return `${Number(day.slice(8))} ${MONTHS[Number(day.slice(5, 7)) - 1]}`;
 }
 
 const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
 
-/** The days with requests, the latest first, with those outcomes that there were. */
+/** A table of the days with requests, the latest first, with a column for each outcome that occurred. */
 function table(days: readonly Day[]): Html {
   const used = days.filter(({ total }) => total > 0).toReversed();
   const outcomes = USAGE_OUTCOMES.filter((outcome) => used.some((day) => day[outcome] > 0));

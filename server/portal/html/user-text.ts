@@ -1,8 +1,8 @@
 import { type Html, html } from '../../html.ts';
 
 /**
- * A text that somebody wrote, on its own: characters in it that turn the direction of writing turn nothing around it
- * (`<bdi>`), its line feeds are shown, and an address in it is no link.
+ * A text that a user wrote. In `<bdi>`, its bidirectional control characters don't affect the text around it. URLs in it
+ * don't become links.
  */
 export function written(text: string): Html {
   return html`<bdi>${text}</bdi>`;

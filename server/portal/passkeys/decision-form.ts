@@ -11,12 +11,12 @@ import { PASSKEY_FIELD } from './passkey-form.ts';
 /** A decision on a key: the name of one of the operations that can be decided, and its input. */
 export type KeyDecision = Decision;
 
-/** The operation of a name that admins decide on the page of a key; undefined where there is none. */
+/** The decision (an operation of admins on the page of a key) with this name; undefined if there is none. */
 export function decisionNamed(name: string): AnyOperation | undefined {
   return DECISIONS.find((operation) => operation.name === name);
 }
 
-/** The operation that a decision is about. Throws `bad_form` where it can't be decided on. */
+/** The operation of a decision. Throws `bad_form` if there is no such decision. */
 export function operationOf({ operation: name }: Pick<KeyDecision, 'operation'>): AnyOperation {
   const operation = decisionNamed(name);
   if (operation === undefined) throw new AppError('bad_form');
@@ -28,10 +28,10 @@ export function decidedFields(operation: AnyOperation): FormFields {
   return formFields(operation, 'admin');
 }
 
-/** All of them, once each. */
+/** The fields of all decisions, once each. */
 export const ALL_DECIDED_FIELDS = new Map(DECISIONS.flatMap(decidedFields));
 
-/** The fields of a form that decides on a key; each operation has some of them. */
+/** The fields that the forms of decisions may send; each has some of them. */
 export const DECISION_FIELDS: FieldKinds = {
   operation: 'one',
   ...fieldKindsOf([...ALL_DECIDED_FIELDS]),
@@ -40,8 +40,8 @@ export const DECISION_FIELDS: FieldKinds = {
 };
 
 /**
- * Reads a decision on a key from a form. Spans such as `90d` count from `nowMs`. Returns what is wrong with it too, a
- * sentence for each field. Throws `bad_form` for an operation that there is not.
+ * Reads a decision on a key from a form. Durations such as `90d` count from `nowMs`. Also returns the faults, a sentence for
+ * each invalid field. Throws `bad_form` for an unknown operation.
  */
 export function readDecision(
   form: Form,
@@ -53,7 +53,7 @@ export function readDecision(
   return { decision: { operation: operation.name, identifier, ...values, shown: oneValue(form, 'shown') }, faults };
 }
 
-/** The fields that send exactly this decision again: names and values. */
+/** The names and values of fields that send exactly this decision again. */
 export function fieldsOf(decision: KeyDecision): [name: string, value: string][] {
   const { operation, shown } = decision;
   const values = new Map<string, unknown>(Object.entries(decision));

@@ -10,9 +10,9 @@ import { readFields } from '../requests/operation-form.ts';
 import { ALL_DECIDED_FIELDS, decidedFields, decisionNamed } from './decision-form.ts';
 
 // A link to the page of a key may fill in one of its forms: `?operation=approve&rateLimits=60/1m,5000/1d&expires=90d`. It
-// decides nothing. It fills in choices and no text: anybody may have made it, and what is typed there is mailed to the owner.
+// decides nothing, and fills in no free text: anybody may have made it, and such texts are mailed to the owner.
 
-/** The parameters of such a link: the operation, and fields of its form as a person would type them there. */
+/** The parameters of such a link: the operation, and fields of its form in the notation of the form. */
 export const LINKED_FIELDS: readonly string[] = [
   'operation',
   ...[...ALL_DECIDED_FIELDS]
@@ -22,19 +22,19 @@ export const LINKED_FIELDS: readonly string[] = [
 
 /** What a link fills in. */
 export type DecisionLink = {
-  /** Whose form it fills in; null where that form is not on the page. */
+  /** The operation whose form it fills in; null if that form is not on the page. */
   operation: AnyOperation | null;
-  /** The fields that it names, as they would be typed. */
+  /** The fields that it sets, in the notation of the form. */
   fields: Form;
-  /** What they mean, by the names of the operation's inputs. */
+  /** Their values, by the names of the operation's inputs. */
   values: Readonly<Record<string, unknown>>;
-  /** What is wrong with them, by field; by an empty name what is wrong with the whole link. */
+  /** Error messages by field; an empty name is for the whole link. */
   faults: Faults;
 };
 
 /**
- * What the address of a key's page fills in; null where it names no operation. Spans such as `90d` count from `nowMs`.
- * Nothing that is wrong with a link keeps the page from being shown.
+ * Reads what the address of a key's page fills in; null if it names no operation. Durations such as `90d` count from `nowMs`.
+ * A faulty link never keeps the page from being shown.
  */
 export function linkIn(query: ReadonlyMap<string, string>, key: KeyView, nowMs: number): DecisionLink | null {
   const name = query.get('operation') ?? '';
@@ -67,12 +67,12 @@ function isRetirement([input]: readonly [input: string, ...unknown[]]): boolean 
   return input === 'retireOldAtMs';
 }
 
-/** Why a key, as it is shown, can't be decided on so any more. */
+/** Why a decision is not possible in the key's state; null if it is. */
 function stateFault(key: KeyView, { from, event }: AnyOperation): string | null {
   return faultOf(() => refuseState(key, from, event));
 }
 
-/** What is said above a page whose form a link has filled in. */
+/** The note at the top of a page whose form a link may have filled in. */
 export function linkNote(link: DecisionLink | null): Html {
   if (link === null || link.operation === null) return html``;
   const { name, texts } = link.operation;

@@ -1,4 +1,4 @@
-// Takes the secret out of the address, where it stands behind the #, and puts it into the form.
+// Copies the secret from the URL fragment into the form.
 const secret = document.querySelector('input[name="secret"]');
 const missing = document.getElementById('missing');
 document.getElementById('without-script').hidden = true;

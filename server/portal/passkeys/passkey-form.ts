@@ -9,26 +9,26 @@ import { type Form, oneValue } from '../requests/form.ts';
 import type { Visit } from '../requests/request-context.ts';
 import script from './passkey.browser.js' with { type: 'text' };
 
-// Forms that are sent with a passkey. The server answers the first POST of such a form with a page that has a challenge, and
-// the script of that page sends the form again with what the passkey says to it.
+// Forms that are confirmed with a passkey. The server answers the first POST of such a form with a page that has a challenge;
+// that page's script sends the form again with the passkey's response.
 
-/** The field that a script fills in with the JSON of a credential; it is worth nothing a second time, and never shown. */
+/** The field for the JSON of a credential, which a script fills in. It is useless a second time, and never shown. */
 export const PASSKEY_FIELD = { credential: 'used up' } as const;
 
 /** The scripts of a page with a {@link passkeyForm}. */
 export const PASSKEY_SCRIPTS: readonly string[] = [script];
 
-/** What a passkey has said, as JSON; null where the form was sent without, and asks for a challenge. */
+/** The credential of a form, as JSON; null if it was sent without, to get a challenge. */
 export function credentialIn(form: Form): string | null {
   return oneValue(form, 'credential') || null;
 }
 
-/** What is shown until a script of the page hides it. */
+/** A note that is shown until the page's script hides it. */
 export const WITHOUT_SCRIPT: Html = html`<p class="note" id="without-script">Passkeys need JavaScript: allow it for this page, and load the page anew.</p>`;
 
 /**
  * A form that its script sends with a passkey. `isAtOnce`: the script does not wait for the button. `sticks`: the form stays
- * at the bottom of the window while what it is about is read above it.
+ * at the bottom of the window while the page is scrolled.
  */
 export type PasskeyForm = {
   action: string;
@@ -38,13 +38,13 @@ export type PasskeyForm = {
   sticks?: boolean;
 } & ({ passkey: 'create'; options: RegistrationOptions } | { passkey: 'get'; options: AssertionOptions });
 
-/** Lays out such a form; the page needs {@link PASSKEY_SCRIPTS} too. */
+/** The HTML of such a form; its page needs {@link PASSKEY_SCRIPTS}. */
 export function passkeyForm({ action, button, parts, isAtOnce, sticks, passkey, options }: PasskeyForm): Html {
   return html`<form${raw(sticks ? ' class="bar"' : '')} method="post" action="${action}" novalidate data-passkey="${passkey}" data-options="${JSON.stringify(options)}" data-at-once="${isAtOnce ? 'yes' : 'no'}">${WITHOUT_SCRIPT}
 <p class="summary" id="passkey-fault" role="alert" hidden></p>${parts}${hiddenField('credential', '')}${buttonLine(button)}</form>`;
 }
 
-/** Why nobody can use a passkey here, by the configuration or by how the request came; null where it works. */
+/** Why passkeys can't be used, because of the configuration or how the request arrived; null if they can. */
 export function passkeyFault({ access: { config }, isForwardedUnasked }: Visit): string | null {
   const fault = signInFault(config, isForwardedUnasked);
   if (fault !== null) return fault;

@@ -1,5 +1,5 @@
-// Has the browser make a passkey or use one, and sends the form with what it gave. The form says in data-passkey which of
-// both, and in data-options with what; its field `credential` takes the JSON of what the browser gave.
+// Creates or uses a passkey, as the form's data-passkey says, with its data-options, and sends the form with the credential as
+// JSON in the field `credential`.
 const form = document.querySelector('form[data-passkey]');
 const fault = document.getElementById('passkey-fault');
 const { passkey, options } = form.dataset;
@@ -39,7 +39,7 @@ const get = () =>
     },
   });
 
-// The standard's JSON of a credential. Older browsers and some password managers have no toJSON() that works.
+// A credential as JSON, as in WebAuthn level 3. Older browsers and some password managers have no working toJSON().
 function jsonOf(credential) {
   try {
     return credential.toJSON();

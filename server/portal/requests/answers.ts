@@ -10,12 +10,12 @@ import { flashText } from './flash.ts';
 import type { PageState } from './request-checks.ts';
 import type { Outcome, Page } from './request-context.ts';
 
-/** How long the line that says what a form did waits to be shown. */
+/** How long the message about what a form did waits to be shown. */
 const FLASH_SECONDS = 60;
 
 type HeaderList = [name: string, value: string][];
 
-/** Makes the response of what a route did: a page, or the way to another one. One that is made already stays as it is. */
+/** Makes the response of a route's outcome, a page or a redirect; returns one that is a response already. */
 export function answerOutcome(at: PageState, outcome: Outcome | Response): Response {
   if (outcome instanceof Response) return outcome;
   const { cookies = [], after } = outcome;
@@ -46,7 +46,7 @@ function redirect({ config }: PageState, { seeOther, flash }: Extract<Outcome, {
   return new Response('', { status: 303, headers });
 }
 
-/** Who sees the answer, as far as its head shows. */
+/** What the head of the page shows about its visitor. */
 export function visitorOf({
   path,
   session,

@@ -1,15 +1,15 @@
 import type { Config } from '../../../shared/config/config.ts';
 import { isLoopback } from '../../../shared/net.ts';
 
-/** The cookies: who is signed in, which browser asked for a code, which browser is known, and what a form has done. */
+/** The cookies: the session, the browser that requested a code, the known browser, and the message about the last form. */
 export type CookieName = 'session' | 'sign-in' | 'known' | 'flash';
 
-/** What cookies need of the configuration. */
+/** The setting that cookies depend on. */
 type At = Pick<Config, 'publicUrl'>;
 
 /**
- * A sentence on why nobody can sign in through pages of this configuration, or null. Cookies need HTTPS, or a browser on
- * the same machine; and an address that a proxy has not named can't be believed.
+ * Says why nobody can sign in with this configuration; null if that is possible. Cookies need HTTPS, or a browser on the same
+ * machine; and behind an unknown proxy, clients' addresses are unknown too.
  */
 export function signInFault({ publicUrl }: At, isForwardedUnasked: boolean): string | null {
   const { protocol, hostname } = new URL(publicUrl);
@@ -23,8 +23,8 @@ export function signInFault({ publicUrl }: At, isForwardedUnasked: boolean): str
 }
 
 /**
- * The value of a cookie in a Cookie header; null where it is absent, or there several times. Only spaces and tabs are taken
- * off its name: browsers let other hosts of the same site set `__Host-session` with another kind of space before it.
+ * The value of a cookie in a Cookie header; null if it is absent or repeated. Only spaces and tabs are trimmed from its name:
+ * browsers let other hosts of the same site set `__Host-session` with another kind of white space before it.
  */
 export function readCookie(at: At, header: string | undefined, name: CookieName): string | null {
   const wanted = `${prefixOf(at)}${name}=`;
@@ -46,7 +46,7 @@ export function removeCookie(at: At, name: CookieName): string {
   return setCookie(at, name, '', 0);
 }
 
-/** Browsers take a cookie with this prefix only over HTTPS, from this very host and for all of its paths (RFC 6265bis). */
+/** Browsers accept a cookie with this prefix only over HTTPS, from this very host and for all of its paths (RFC 6265bis). */
 function prefixOf({ publicUrl }: At): '__Host-' | '' {
   return publicUrl.startsWith('https://') ? '__Host-' : '';
 }

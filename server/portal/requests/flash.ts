@@ -2,7 +2,7 @@ import type { KeyEventName } from '../../../shared/db/key-columns.ts';
 import type { AnyOperation } from '../../../shared/operations/entry.ts';
 import { ALL_OPERATIONS } from '../../../shared/operations.ts';
 
-/** The lines that tell what a form has done, on the page that is shown next. The list is closed: no line has a value in it. */
+/** The messages about what a form has done, shown on the next page. They are constant: none includes a value. */
 const FLASHES = {
   'signed-in': 'You are signed in.',
   'signed-out': 'You are signed out.',
@@ -16,7 +16,7 @@ const FLASHES = {
     'Thank you. Any Active or suspended key whose secret was in your text is revoked now, and its owner and the admins are told.',
 } as const;
 
-/** Which line: one of these, or that of an operation on keys, by the event that tells of it. */
+/** The code of a message: one of these, or that of an operation on keys, by its event. */
 export type FlashCode = keyof typeof FLASHES | `key-${KeyEventName}`;
 
 const LINES: ReadonlyMap<string, string> = new Map([
@@ -26,13 +26,13 @@ const LINES: ReadonlyMap<string, string> = new Map([
   ),
 ]);
 
-/** Where a form leads that has done an operation, with the line that says so, unless the page there says it by itself. */
+/** The redirect after an operation, with its message unless the next page makes that clear itself. */
 export function doneAt(seeOther: string, { event, texts }: Pick<AnyOperation, 'event' | 'texts'>) {
   const isSaid = event !== null && texts !== null && texts.done !== null;
   return { seeOther, ...(isSaid && { flash: `key-${event}` as const }) };
 }
 
-/** The line of a code that a cookie has brought back; null where it is none. */
+/** The message of a code from a cookie; null if there is none. */
 export function flashText(code: string | null): string | null {
   return code === null ? null : (LINES.get(code) ?? null);
 }

@@ -7,20 +7,20 @@ import { type Faults, NO_FAULTS } from '../html/fields.ts';
 import type { Outcome, Page, Visit } from './request-context.ts';
 
 /**
- * The sentence of an error that says which rule of the product a person has broken (`usage`, `refused`), to be shown beside
- * the form; null for every other error. A `refused` that tells of a file or a disk is for the operator only.
+ * The sentence of an error about a rule that the visitor has broken (`usage`, `refused`), to be shown with the form; null for
+ * every other error. A `refused` about a file or a disk is for the operator only.
  */
 export function ruleSentence(error: unknown): string | null {
   if (!(error instanceof AppError) || (error.code !== 'usage' && error.code !== 'refused')) return null;
   return isForOperator(error) ? null : error.message;
 }
 
-/** What a form that does something comes to: what is done leads on, what breaks a rule shows the form again. */
+/** How a form ends: `done` makes the answer of a success, `show` the form again with its faults. */
 type FormEnds<Output> = { done: (output: Output) => Outcome; show: (faults: Faults) => Page | Promise<Page> };
 
 /**
- * Does what a form asks for. Where it breaks a rule of the product, shows the form again, with each field that breaks one, or
- * else with the sentence of the rule for the whole form. Throws every error that is about no rule.
+ * Performs the operation of a form. If the input breaks a rule, shows the form again with the fault of each invalid field, or
+ * else with one for the whole form. Throws every other error.
  */
 export async function performForm<Input extends object, Output>(
   visit: Pick<Visit, 'access' | 'person'>,

@@ -2,28 +2,28 @@ import { AppError } from '../../../shared/errors.ts';
 import { decodePart, readPairs } from '../../http/form-pairs.ts';
 
 /**
- * How often each field of a form may come: `many` any number of times, as check boxes do, all others once. A `secret` one is
- * never shown again; one that is `used up` by being sent neither, and a form is worth sending again without it. An `unseen`
- * one nobody has typed: it is sent again with the others, and not listed among them; `many unseen` any number of times.
+ * The kinds of a form's fields. `many` may be repeated, as check boxes are; all others may not. `secret` is never shown again,
+ * so the form can't be offered to be sent again; nor is `used up`, but the form can be sent again without it. `unseen` is
+ * hidden: it is sent again but not listed; `many unseen` may also be repeated.
  */
 export type FieldKinds = Readonly<Record<string, 'one' | 'many' | 'secret' | 'used up' | 'unseen' | 'many unseen'>>;
 
-/** The fields that were sent: the values of each, in order. */
+/** The fields that were sent, with their values in order. */
 export type Form = ReadonlyMap<string, readonly string[]>;
 
-/** The value of a field that comes once; empty where it was not sent. */
+/** The value of a field that is not repeated; empty if it was not sent. */
 export function oneValue(form: Form, name: string): string {
   return form.get(name)?.[0] ?? '';
 }
 
-/** All values of a field; none where it was not sent. */
+/** All values of a field; none if it was not sent. */
 export function allValues(form: Form, name: string): readonly string[] {
   return form.get(name) ?? [];
 }
 
 /**
- * Reads a body of the type application/x-www-form-urlencoded (WHATWG URL, section 5.1). Throws `bad_form` for percent signs
- * and bytes that are no UTF-8, for a field that the route does not have, and for one that comes too often.
+ * Reads a body of the type application/x-www-form-urlencoded (WHATWG URL, section 5.1). Throws `bad_form` for malformed
+ * encodings, for a field that the route does not have, and for one that may not be repeated.
  */
 export function readForm(body: string, kinds: FieldKinds): Form {
   const form = new Map<string, string[]>();
@@ -37,8 +37,8 @@ export function readForm(body: string, kinds: FieldKinds): Form {
 }
 
 /**
- * The parameters of a query that a page reads; others are ignored, since mails and other sites add their own. Throws
- * `bad_parameter` for one that comes twice or can't be decoded.
+ * Reads the parameters in `allowed`; ignores others, because mail services and other sites add their own. Throws
+ * `bad_parameter` for one that is repeated or can't be decoded.
  */
 export function readQuery(query: string, allowed: readonly string[]): ReadonlyMap<string, string> {
   const found = new Map<string, string>();

@@ -7,18 +7,18 @@ import { parseInput } from '../../../shared/keys/fields/parse-input.ts';
 import { type AnyOperation, inputFor } from '../../../shared/operations/entry.ts';
 import { allValues, type FieldKinds, type Form, oneValue } from './form.ts';
 
-// The forms of operations on keys, by their entries in the table.
+// The forms of operations on keys, generated from their entries in the table.
 
 /** The fields of a form: names and schemas of inputs. */
 export type FormFields = readonly (readonly [input: string, schema: z.ZodType])[];
 
-/** The fields of an operation's form on the page of a key, as a kind of person has to fill them in. */
+/** The fields of an operation's form on the page of a key, with the rules for this kind of person. */
 export function formFields(operation: AnyOperation, kind: Person['kind']): FormFields {
   const { identifier: _, ...fields } = inputFor(operation, kind).shape;
   return Object.entries(fields);
 }
 
-/** How often each of these fields may come; those of which a page offers some answers may bring another one beside them. */
+/** The kinds of these fields, with the fields for other answers than those that a page offers. */
 export function fieldKindsOf(fields: FormFields): FieldKinds {
   return Object.fromEntries(
     fields.flatMap(([input, schema]): [string, 'one' | 'many'][] => {
@@ -30,15 +30,15 @@ export function fieldKindsOf(fields: FormFields): FieldKinds {
   );
 }
 
-/** What was sent for a field: the answer that was chosen, or where that is `other` the one that was typed. */
+/** What was sent for a field: the selected answer or, if that is `other`, the typed one. */
 export function sentTexts(form: Form, name: string): readonly string[] {
   const texts = allValues(form, name);
   return texts[0] === 'other' ? [oneValue(form, `${name}Other`)] : texts;
 }
 
 /**
- * Reads these fields of a form. Spans such as `90d` count from `nowMs`. Returns the values by the names of the operation's
- * inputs, and what is wrong with them, a sentence for each field of the form.
+ * Reads these fields of a form. Durations such as `90d` count from `nowMs`. Returns the values by the names of the operation's
+ * inputs, and a sentence for each invalid field of the form.
  */
 export function readFields(
   fields: FormFields,

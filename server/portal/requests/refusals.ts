@@ -14,24 +14,24 @@ import type { Form } from './form.ts';
 import { ruleSentence } from './form-errors.ts';
 import { ANY_PAGE, type PageState } from './request-checks.ts';
 
-/** What the page of a refusal shows beside its sentence. */
+/** What the page of a refusal shows besides its sentence. */
 type Shown = {
   /** The path of its route, or {@link ANY_PAGE}. */
   template: string;
-  /** Who sees it; null where that was not found out. */
+  /** The visitor; null if the files could not be opened. */
   visitor: Visitor | null;
   /**
-   * How a form can be sent again that came from this very site: its path, its fields but those that are used up, and the
-   * names of those that nobody has typed. One with a secret in it is not repeated.
+   * How to send a form again: its path, its fields except those that are used up, and the names of the hidden ones. A form with
+   * a secret is not repeated; the visitor has to go back.
    */
   again?: { path: string; form: Form; unseen: readonly string[] } | 'by going back';
-  /** Whether the browser was to be signed out: it forgets its session all the same. */
+  /** Whether the request was to sign out: the browser then forgets its session all the same. */
   signsOut: boolean;
 };
 
 /**
- * Makes the page that tells of an error, with the sentence and status that a program would get, and tells the log where the
- * server is at fault; `at` is left out where the error came before anything was known. Never throws.
+ * Makes the page of an error, with the sentence and status that a program would get, and logs the error if the server is at
+ * fault; `at` is absent for errors that precede the checks. Never throws.
  */
 export function refuseVisit(config: Config, report: Pages['report'], error: unknown, at?: PageState): Response {
   const known = shownAs(error);
@@ -55,7 +55,7 @@ export function refuseVisit(config: Config, report: Pages['report'], error: unkn
 
 const NOTHING_KNOWN: Shown = { template: ANY_PAGE, visitor: null, signsOut: false };
 
-/** Only a form that came from this very site is offered to be sent again. */
+/** The form is only offered to be sent again if it came from this very site: otherwise `at.form` is null. */
 function shownOfState(at: PageState): Shown {
   const { template, route, path } = at;
   const fields = route?.fields ?? {};
@@ -71,7 +71,7 @@ function shownOfState(at: PageState): Shown {
   };
 }
 
-/** `profilectl` alone has met these codes so far, so that they have no status: broken rules, and somebody else who is at it. */
+/** Translates the codes that are meant for `profilectl` and have no status: broken rules, and concurrent work. */
 function shownAs(error: unknown): AppError {
   const rule = ruleSentence(error);
   if (rule !== null) return new AppError('refused_form', rule);
@@ -81,7 +81,7 @@ function shownAs(error: unknown): AppError {
   return error;
 }
 
-/** The heading of a refusal: what kind of trouble it is. */
+/** The heading of a refusal. */
 function titleOf(status: number): string {
   return TITLES.find(([least]) => status >= least)?.[1] as string;
 }
@@ -102,14 +102,14 @@ function hint(config: Config, code: ErrorCode, template: string, visitor: Visito
   return html`<p><a href="${publicPath(config, signIn)}" target="_blank">Sign in (in a new tab)</a></p>`;
 }
 
-/** Where each kind of visitor goes on. */
+/** The link for each kind of visitor. */
 const WAYS_ON = {
   owner: ['/developers/keys', 'Go to your keys'],
   admin: ['/developers/admin', 'Go to the requests'],
   nobody: ['/developers', 'Go to the start page'],
 } as const;
 
-/** What was typed, and a button that sends it once more: nothing is lost while somebody signs in or waits. */
+/** What was typed, and a button that sends it again: nothing is lost while the visitor signs in or waits. */
 function sendAgain(config: Config, again: NonNullable<Shown['again']>): Html {
   if (again === 'by going back') return GO_BACK;
   const { path, form, unseen } = again;

@@ -13,12 +13,12 @@ import { type Form, readForm, readQuery } from './form.ts';
 import type { PageRoute, Visit } from './request-context.ts';
 import { withNext } from './return-path.ts';
 
-// The checks that a request passes on its way to its page, in the order of this file.
+// The checks that a request passes before its page, in the order of this file.
 
-/** How a request is logged that was refused before it was known which page it is for, or that is for none. */
+/** The route in the log of requests that match no page, or were refused before their page was known. */
 export const ANY_PAGE = '/developers/*';
 
-/** What is known of a request on its way to its page; the answer to a refusal shows it. */
+/** State shared by the request checks and the error page. */
 export type PageState = {
   readonly config: Config;
   readonly request: Request;
@@ -27,19 +27,19 @@ export type PageState = {
   readonly path: string;
   /** The path of its route, or {@link ANY_PAGE}. */
   readonly template: string;
-  /** Its entry in the table; null where no page has its path, or the page has not its method. */
+  /** Its entry in the table; null if no page has its path and method. */
   readonly route: PageRoute | null;
   readonly params: Readonly<Record<string, string>>;
   query: ReadonlyMap<string, string>;
-  /** The fields of a POST, once they were read. */
+  /** The fields of a POST, once they are read. */
   form: Form | null;
-  /** What pages need, once the files were opened; `unopenable` where they can't be. */
+  /** What pages work with, once the files are open; `unopenable` if opening them failed. */
   pages: Pages | 'unopenable' | null;
   session: Session | null;
-  /** The username of the owner or the name of the admin who is signed in; empty where nobody is. */
+  /** The name of the signed-in admin, or the owner's username; empty if nobody is signed in. */
   name: string;
   flash: string | null;
-  /** Once it was let in. */
+  /** What its route gets, once it has passed the checks. */
   visit: Visit | null;
 };
 
@@ -47,7 +47,7 @@ const ENTRIES: ReadonlyMap<string, PageRoute> = new Map(
   PAGE_ROUTES.map((route) => [`${route.method} ${route.path}`, route]),
 );
 
-/** Begins to look at a request; `params` are the parts of its path as Elysia decodes them: null for what can't be decoded. */
+/** Makes the state of a request; `params` are the parameters of its path as decoded by Elysia, null if malformed. */
 export function openState(
   config: Config,
   request: Request,
@@ -78,15 +78,15 @@ export function openState(
 export async function readSent(at: PageState): Promise<void> {
   const { request, route, template } = at;
   if (template === ANY_PAGE) throw new AppError('unknown_path');
-  // Another method: the route says which the path has.
+  // The path has no such method: its route refuses it.
   if (route === null) return;
   if (request.method === 'POST') at.form = readForm(await readText(request, FORM), route.fields ?? {});
   at.query = readQuery(targetOf(request.url).query, route.query ?? []);
 }
 
 /**
- * Opens the files and finds out who is signed in. Where somebody has to sign in for a page, returns the way there. Throws
- * `signed_out` and `forbidden`, and what `open` throws.
+ * Opens the files, and identifies and authorises the visitor. If a page requires signing in, returns a redirect to that.
+ * Throws `signed_out` and `forbidden`, and what `open` throws.
  */
 export function admitVisitor(at: PageState, open: (request: Request) => Pages): { seeOther: string } | undefined {
   const { config, request, route, params, query, form } = at;
@@ -119,8 +119,8 @@ function nameOf({ access }: Pages, person: SignedInPerson | null): string {
 }
 
 /**
- * Has a form wait for the files that it writes into, where another process writes there, without holding up other pages.
- * Throws `busy` after 2 seconds.
+ * Waits until the files that a form writes to are not locked by another process, without blocking other requests. Throws
+ * `busy` after 2 seconds.
  */
 export async function waitForLocks({ request, route, visit }: PageState): Promise<void> {
   if (visit === null || request.method !== 'POST') return;
@@ -128,14 +128,14 @@ export async function waitForLocks({ request, route, visit }: PageState): Promis
   if (route?.writesMain) await whenUnlocked(visit.access.db.$client);
 }
 
-/** The page that somebody asked for who has to sign in first, with those of its parameters that it reads. */
+/** The requested page, to return to after signing in, with the parameters that it reads. */
 function wantedPage({ isPage }: Pages, path: string, query: Visit['query']): string {
   const pairs = [...query].flatMap(([name, value]) => (value === '' ? [] : [`${name}=${encodeURIComponent(value)}`]));
   const whole = `${path}?${pairs.join('&')}`;
   return isPage(whole) ? whole : path;
 }
 
-/** The session of the cookie. Its use is noted once the page is sent. */
+/** The session of the cookie, whose use is recorded after the answer. */
 function sessionOf({ access, background, report }: Pages, cookie: string | undefined): Session | null {
   const token = readCookie(access.config, cookie, 'session');
   const session = token === null ? null : readSignIn(access, 'browser', token);

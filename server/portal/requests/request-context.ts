@@ -8,66 +8,66 @@ import type { Pages } from '../../thread/pages.ts';
 import type { FlashCode } from './flash.ts';
 import type { FieldKinds, Form } from './form.ts';
 
-/** One request for a page, and what is known of it when its route is asked. */
+/** A request for a page that has passed all checks: what its route gets. */
 export type Visit = {
   readonly pages: Pages;
   readonly access: Access;
   /** The Cookie header. */
   readonly cookie: string | undefined;
-  /** Whether a proxy names its client in X-Forwarded-For although TRUSTED_PROXIES is not set. */
+  /** Whether the request has X-Forwarded-For, and so came through a proxy, although TRUSTED_PROXIES is not set. */
   readonly isForwardedUnasked: boolean;
   readonly client: { address: string; agent: string };
-  /** The parts of the path that stand for the `:name`s of the route, decoded. */
+  /** The parameters of the path, decoded. */
   readonly params: Readonly<Record<string, string>>;
-  /** The query's parameters that the route names; others are ignored. */
+  /** The query's parameters that the route reads; others are ignored. */
   readonly query: ReadonlyMap<string, string>;
-  /** The fields of a POST; without any for GET. */
+  /** The fields of a POST; empty for GET. */
   readonly form: Form;
   readonly session: Session | null;
-  /** Who is signed in; null where nobody is, or nobody may. */
+  /** Who is signed in; null if nobody is, or nobody can with this configuration. */
   readonly person: Person | null;
 };
 
 /** A page to show. */
 export type Page = {
-  /** What the page is, first in the window's title. */
+  /** The beginning of the window's title. */
   title: string;
-  /** Where it is, which follows, such as `API keys`. */
+  /** The section, which follows the title, such as `API keys`. */
   where?: string;
   /** Everything in `<main>`, with its `<h1>`. */
   body: Html;
-  /** Why what was sent is refused: gives the answer its status, and the title the word "Error". */
+  /** The code of a refusal: sets the status, and adds "Error" to the title. */
   refusal?: ErrorCode;
-  /** What the headers of that refusal tell, such as when to try again. */
+  /** The details for the headers of that refusal, such as when to try again. */
   details?: ErrorDetails;
-  /** Texts of scripts that the page needs; the policy lets exactly these run. */
+  /** The page's inline scripts; its policy allows exactly these. */
   scripts?: readonly string[];
-  /** An address of this very person's machine, where the browser goes on at once. */
+  /** An address on the visitor's own machine, to which the browser goes at once. */
   goOn?: string;
 };
 
 /**
- * What a route does: shows a page, or sends the browser to another one, whose path is as in the routes, without that of
- * PUBLIC_URL, with a line that says what happened.
+ * The result of a route: a page, or a redirect to another one, whose path does not include that of PUBLIC_URL, with a message
+ * about what was done.
  */
 export type Outcome = (Page | { seeOther: string; flash?: FlashCode }) & {
   /** Values of Set-Cookie headers. */
   cookies?: readonly string[];
-  /** Run when the answer is sent, as {@link runInBackground} says; what it throws is logged. */
+  /** Run by {@link runInBackground} after the answer; what it throws is logged. */
   after?: (signal: AbortSignal) => void | Promise<void>;
 };
 
 /** An entry of the table of pages. */
 export type PageRoute = {
   method: 'GET' | 'POST';
-  /** The path with its parameters: `/developers/keys/:identifier`. */
+  /** The path's template: `/developers/keys/:identifier`. */
   path: string;
   who: 'anyone' | 'owner' | 'admin' | 'signed in';
-  /** The query's parameters that the page reads; each may be given once. */
+  /** The query's parameters that the page reads; none may be repeated. */
   query?: readonly string[];
   /** The fields that the form may send. */
   fields?: FieldKinds;
-  /** Whether its act writes into the main database, beside what `performWhenUnlocked` does. */
+  /** Set if `act` writes to the main database other than by `performWhenUnlocked`. */
   writesMain?: true;
   act: (visit: Visit) => Outcome | Promise<Outcome>;
 };

@@ -1,15 +1,15 @@
 import { oneValue } from './form.ts';
 import type { Visit } from './request-context.ts';
 
-// Where somebody goes on who had to sign in first: a path of the table of pages and nothing else, so that no link to the
-// sign-in can lead elsewhere.
+// The page to return to after signing in: only a path of the table of pages, so that no link to the sign-in can lead to
+// another site.
 
-/** A path of a page, with the page to go on to. */
+/** Adds the page to return to to a path. */
 export function withNext(path: string, next: string): string {
   return next === '' ? path : `${path}?next=${encodeURIComponent(next)}`;
 }
 
-/** The page to go on to, as the query or the form says; empty where that is no page. */
+/** The page to return to, from the query or the form; empty if that is not a page. */
 export function nextOf({ pages, query, form }: Pick<Visit, 'pages' | 'query' | 'form'>): string {
   const next = query.get('next') ?? oneValue(form, 'next');
   return pages.isPage(next) && !/^\/developers\/(admin\/)?sign-in/.test(next) ? next : '';

@@ -2,10 +2,10 @@ import { AppError } from '../../../shared/errors.ts';
 import { CLI_CLIENT_ID, machineName } from '../../../shared/sign-in/cli-client.ts';
 import type { CliConsent } from '../../../shared/sign-in/cli-codes.ts';
 
-// What a `profilectl` asks for with the address of the page /developers/cli: an authorization request of RFC 6749, section
+// The parameters of the page /developers/cli, to which `profilectl login` leads: an authorization request of RFC 6749, section
 // 4.1.1, with the code challenge of RFC 7636 and the loopback address of RFC 8252, section 7.3.
 
-/** The parameters, as the page's address and its form have them. */
+/** The parameters of the page's address and of its form. */
 export const CLI_PARAMETERS = [
   'response_type',
   'client_id',
@@ -16,20 +16,20 @@ export const CLI_PARAMETERS = [
   'machine',
 ] as const;
 
-/** One such request that is well-formed; without a state where `state` is null. */
+/** A well-formed request. */
 export type CliRequest = CliConsent & { state: string | null };
 
-/** A port of this very machine, and exactly this path; compared as a text, so that no reading of an address matters. */
+/** A loopback address with exactly this path; matched as text, so that no URL parser can disagree. */
 const LOOPBACK = /^http:\/\/(?:127\.0\.0\.1|\[::1\]):([1-9]\d{0,4})\/callback$/;
 
 const MOST_PORT = 65_535;
 
-/** What a state may be: printable ASCII (RFC 6749, appendix A.5). */
+/** The syntax of a state: printable ASCII (RFC 6749, appendix A.5). */
 const STATE = /^[ -~]{1,512}$/;
 
 /**
- * Reads such a request; `read` returns the value of a parameter, empty where it is missing. Throws `bad_parameter` for
- * anything that `profilectl` does not send: then nobody may be sent anywhere.
+ * Reads such a request; `read` returns the value of a parameter, empty if it is missing. Throws `bad_parameter` for anything
+ * that `profilectl` does not send; there must be no redirect then.
  */
 export function readCliRequest(read: (name: (typeof CLI_PARAMETERS)[number]) => string): CliRequest {
   if (read('response_type') !== 'code') throw malformed('response_type must be code');
@@ -51,7 +51,7 @@ export function readCliRequest(read: (name: (typeof CLI_PARAMETERS)[number]) => 
   };
 }
 
-/** The parameters of a request, for the fields of a form; those that are missing are left out. */
+/** The parameters of a request, for the fields of a form; absent ones are left out. */
 export function cliParameters(request: CliRequest): [name: (typeof CLI_PARAMETERS)[number], value: string][] {
   const { redirectUri, state } = request;
   return [
@@ -66,7 +66,7 @@ export function cliParameters(request: CliRequest): [name: (typeof CLI_PARAMETER
 }
 
 /**
- * The address to which the browser goes on, with what came of it (RFC 6749, sections 4.1.2 and 4.1.2.1, and RFC 9207). `issuer` is
+ * The address that takes the outcome back to `profilectl` (RFC 6749, sections 4.1.2 and 4.1.2.1, and RFC 9207). `issuer` is
  * PUBLIC_URL.
  */
 export function cliAnswer(

@@ -21,8 +21,8 @@ export function cliPage(visit: Visit): Page {
 }
 
 /**
- * `POST /developers/cli`: lets it in, or not, and tells it so: by an address of its own machine, or by a code that the person
- * types. Asks again where somebody else is signed in than the page has shown. Throws `bad_parameter` and `too_many_pages`.
+ * `POST /developers/cli`: allows or refuses the login, and passes the outcome on: by a redirect to that machine, or by a code
+ * that the person types. Asks again if the signed-in person has changed since. Throws `bad_parameter` and `too_many_pages`.
  */
 export function answerCli(visit: Visit): Outcome {
   const { access, form, session } = visit;
@@ -35,7 +35,7 @@ export function answerCli(visit: Visit): Outcome {
   return request.redirectUri === null ? codeToType(code, request) : letIn(visit, request, code);
 }
 
-/** Who is signed in, as the form sends it back. */
+/** The signed-in person, as in the form's hidden field. */
 function shownAs({ session }: Visit): string {
   const { signed } = session as Session;
   return signed.kind === 'admin' ? `admin ${signed.name}` : `owner ${signed.profileId}`;
@@ -70,7 +70,7 @@ const FOR_OWNERS =
 const FOR_ADMINS =
   'read requests and keys, for 12 hours; each decision still asks for your passkey in a browser, where you see what is decided';
 
-/** A form's redirect to another origin is forbidden by our policy, so that a page leads there. */
+/** The page that leads back to `profilectl`: our policy forbids a form to redirect to another origin. */
 function letIn(visit: Visit, request: CliRequest, code: string): Page {
   const goOn = answerTo(visit, request, { code });
   return {

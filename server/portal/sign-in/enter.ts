@@ -9,8 +9,8 @@ import type { Outcome, Page, Visit } from '../requests/request-context.ts';
 import { goOnSignedIn } from './signed-in.ts';
 
 /**
- * `GET /developers/enter`: says as whom somebody will go on whom the platform has sent here. Nothing is changed, so that whatever
- * looks at addresses ahead of people burns none. Throws `not_found`.
+ * `GET /developers/enter`: asks a user whom the backend has sent here to continue with their profile. Changes nothing, so that
+ * link scanners don't use up the ticket. Throws `not_found`.
  */
 export function enterPage(visit: Visit): Page {
   const { access, query, session, isForwardedUnasked } = visit;
@@ -36,7 +36,7 @@ ${ends}${fault === null ? form : html`<p class="note">${fault}</p>`}`,
   };
 }
 
-/** `POST /developers/enter`: signs the owner in to whom the platform's address belongs. Throws `not_found` and `no_sign_in`. */
+/** `POST /developers/enter`: signs in the owner for whom the backend made the ticket. Throws `not_found` and `no_sign_in`. */
 export function enter(visit: Visit): Outcome {
   const { access, cookie, isForwardedUnasked, form, client } = visit;
   const { config } = access;

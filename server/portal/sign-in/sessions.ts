@@ -10,7 +10,7 @@ import { written } from '../html/user-text.ts';
 import { readCookie, removeCookie } from '../requests/cookies.ts';
 import type { Outcome, Page, Visit } from '../requests/request-context.ts';
 
-/** `GET /developers/sessions`: where this person is signed in, and was in the last 30 days; ends one or all. */
+/** `GET /developers/sessions`: this person's sign-ins, with those ended in the last 30 days, and the forms to end them. */
 export function sessions({ access, session }: Visit): Page {
   const own = session as Session;
   const nowMs = access.clock.nowMs();
@@ -72,7 +72,7 @@ function describeLogin(login: Listed<'profilectl'>, nowMs: number): Html {
   return html`<strong>profilectl on ${written(machine)}</strong>, allowed ${relativeTime(startedAtMs, nowMs)} from ${client.address}, last used ${relativeTime(lastUsedAtMs, nowMs)}, token <code>${identifier}</code>.`;
 }
 
-/** `POST /developers/sessions/:id/end`. Throws `not_found` where this person has no living session of this number. */
+/** `POST /developers/sessions/:id/end`. Throws `not_found` if this person has no active session with this number. */
 export function endOne({ access, session, params }: Visit): Outcome {
   const own = session as Session;
   const id = Number(params.id);
@@ -83,7 +83,7 @@ export function endOne({ access, session, params }: Visit): Outcome {
   return { seeOther: '/developers', flash: 'signed-out', cookies: [removeCookie(access.config, 'session')] };
 }
 
-/** `POST /developers/sessions/cli/:identifier/end`. Throws `not_found` where this person has no living token of this identifier. */
+/** `POST /developers/sessions/cli/:identifier/end`. Throws `not_found` if this person has no such active token. */
 export function endCliLogin({ access, session, params }: Visit): Outcome {
   if (!endSignIn(access, (session as Session).signed, params.identifier ?? '')) {
     throw new AppError('not_found', 'There is no such login of profilectl, or it has ended.');

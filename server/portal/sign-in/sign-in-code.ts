@@ -13,7 +13,7 @@ export function codePage(visit: Visit): Page {
   return show(visit, '', NO_FAULTS);
 }
 
-/** `POST /developers/sign-in/code`: signs the owner in whose code it is, anew even where somebody is signed in already. */
+/** `POST /developers/sign-in/code`: signs in the owner whose code it is; replaces the browser's session, if it has one. */
 export function signIn(visit: Visit): Outcome {
   const { access, cookie, isForwardedUnasked, form, client } = visit;
   const { config } = access;

@@ -9,14 +9,14 @@ import { oneValue } from '../requests/form.ts';
 import type { Outcome, Page, Visit } from '../requests/request-context.ts';
 import { nextOf, withNext } from '../requests/return-path.ts';
 
-/** `GET /developers/sign-in`: asks for username and address, or says why nobody can sign in. */
+/** `GET /developers/sign-in`: asks for username and e-mail address, or says why nobody can sign in. */
 export function signInPage(visit: Visit): Page {
   return show(visit, { name: '', address: '' }, NO_FAULTS);
 }
 
 /**
- * `POST /developers/sign-in`: has a code mailed, and leads to the page where it is entered; the same for whatever was
- * typed. The mail is sent after the answer.
+ * `POST /developers/sign-in`: mails a code after the answer, which redirects to the page for entering it. The answer is the
+ * same whether or not username and address match.
  */
 export function askForCode(visit: Visit): Outcome {
   const { access, cookie, form, client, pages } = visit;

@@ -6,17 +6,16 @@ import { notifyOfSignIns } from '../../thread/sign-in-notices.ts';
 import { removeCookie, setCookie } from '../requests/cookies.ts';
 import type { Outcome, Visit } from '../requests/request-context.ts';
 
-/** Who visits a page that is for admins only. */
+/** The signed-in admin; only for pages that require one. */
 export function signedAdmin({ session }: Visit): SignedAdmin {
   return session?.signed as SignedAdmin;
 }
 
-/** What a sign-in has made: the tokens of cookies. Admins' browsers are not known. */
+/** The cookies that a sign-in has made. Admins have no known browsers. */
 type Made = { kind: 'owner' | 'admin'; token: string; knownBrowser?: string };
 
 /**
- * What a sign-in is answered with: its cookies and the page to go on to. Whoever was signed in with this browser before is not
- * any more.
+ * The answer to a sign-in: its cookies, and a redirect to `seeOther`. Ends the previous session of this browser.
  */
 export function goOnSignedIn(visit: Visit, { kind, token, knownBrowser }: Made, seeOther: string): Outcome {
   const { config } = visit.access;
@@ -35,8 +34,8 @@ export function goOnSignedIn(visit: Visit, { kind, token, knownBrowser }: Made, 
 }
 
 /**
- * Ends the session of this browser, if it has one. Returns false, and tells the log why, where that could not be stored: then
- * the browser forgets the session all the same, and it goes on until its time is over.
+ * Ends the session of this browser, if it has one. If that can't be stored, logs why and returns false: the browser forgets
+ * the session all the same, but the session stays valid until it expires.
  */
 export function endOwnSession({ access, session, pages }: Visit): boolean {
   if (session === null) return true;

@@ -8,24 +8,24 @@ import type { Pages } from '../../thread/pages.ts';
 import { notifyOfSignIns } from '../../thread/sign-in-notices.ts';
 
 /**
- * Deletes from the sessions file what is of no use any more, when the present answer is sent and then every ten minutes,
- * the first of which the clock needs to settle. So client addresses are kept for no longer than is promised. What goes
- * wrong is logged, and tried again. The timer that is returned ends it.
+ * Deletes expired rows of the sessions file, after the current answer and then every ten minutes (the clock needs the first
+ * ten to settle), so that client addresses are kept no longer than promised. A failure is logged, and retried ten minutes
+ * later. Stopped by clearing the returned timer.
  */
 export function startSweeping({ access, background, report }: Pages, everyMs = SETTLE_MS): Timer {
   const onFault = (cause: unknown) => report('warn', 'Expired sessions could not be deleted.', cause);
-  const onUntold = (cause: unknown) => report('error', 'Owners could not be told of sign-ins.', cause);
+  const onUnsent = (cause: unknown) => report('error', 'Owners could not be notified of sign-ins.', cause);
   const sweep = () => {
     runInBackground(background, () => sweepNow(access), onFault);
-    // Of sign-ins right before the last stop, or while the database could not be written.
-    runInBackground(background, (signal) => notifyOfSignIns({ access }, signal), onUntold);
+    // For sign-ins right before the server last stopped, or while the database was not writable.
+    runInBackground(background, (signal) => notifyOfSignIns({ access }, signal), onUnsent);
   };
   sweep();
   return setInterval(sweep, everyMs);
 }
 
 async function sweepNow(access: Access): Promise<void> {
-  // Without a visitor nobody else notices that the file was moved away since.
+  // Without visitors, this is the only check whether the file was moved away.
   renewSessions(access);
   await whenUnlocked(access.sessions.sqlite);
   sweepSessions(access.db, access.clock, access.sessions);
