@@ -2,6 +2,7 @@ import { decide } from './admin/confirm-decision.ts';
 import { CHOICE_FIELDS, decideSeveral } from './admin/decide-several.ts';
 import { enrol, enrolPage, registeredPage } from './admin/enrol.ts';
 import { adminKeyPage } from './admin/key.ts';
+import { adminKeys } from './admin/keys.ts';
 import { LOG_QUERY, log } from './admin/log.ts';
 import { outcomes } from './admin/outcomes.ts';
 import { overview } from './admin/overview.ts';
@@ -59,13 +60,8 @@ const ADMINS_PAGES: readonly PageRoute[] = [
     fields: { next: 'one', ...PASSKEY_FIELD },
     act: adminSignIn,
   },
-  {
-    method: 'GET',
-    path: '/developers/admin',
-    who: 'admin',
-    query: ['state', 'find', 'after', 'choose', 'decided'],
-    act: queue,
-  },
+  { method: 'GET', path: '/developers/admin', who: 'admin', query: ['after', 'choose', 'decided'], act: queue },
+  { method: 'GET', path: '/developers/admin/keys', who: 'admin', query: ['state', 'find', 'after'], act: adminKeys },
   {
     method: 'GET',
     path: '/developers/admin/keys/:identifier',

@@ -6,6 +6,9 @@ import type { Visit } from '../requests/request-context.ts';
 /** The path of the requests that wait. */
 export const QUEUE_PATH = '/developers/admin';
 
+/** The path of all keys, and of those that are found. */
+export const KEYS_PATH = '/developers/admin/keys';
+
 /** The path of what became of several decisions, by the id of the assertion that has authorised them. */
 export function outcomesPath(id: number): string {
   return `/developers/admin/decided/${id}`;
@@ -13,11 +16,11 @@ export function outcomesPath(id: number): string {
 
 /** The addresses of the admins' pages about keys, as a browser needs them. */
 export function adminKeyPath({ access: { config } }: Pick<Visit, 'access'>): (identifier: string) => string {
-  return (identifier) => publicPath(config, `/developers/admin/keys/${encodeURIComponent(identifier)}`);
+  return (identifier) => publicPath(config, `${KEYS_PATH}/${encodeURIComponent(identifier)}`);
 }
 
 /** The path where an admin goes on who has decided on a request: the next one that waits, else the queue. */
 export async function nextRequest(visit: Visit, decided: string): Promise<string> {
   const next = await performWhenUnlocked(visit, OPERATIONS.nextPending, { identifier: decided });
-  return next === null ? QUEUE_PATH : `/developers/admin/keys/${next}`;
+  return next === null ? QUEUE_PATH : `${KEYS_PATH}/${next}`;
 }

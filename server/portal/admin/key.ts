@@ -22,7 +22,7 @@ import { decisionForms, decisionLinks } from '../passkeys/decision-fields.ts';
 import { linkIn, linkNote } from '../passkeys/decision-link.ts';
 import type { Form } from '../requests/form.ts';
 import type { Page, Visit } from '../requests/request-context.ts';
-import { adminKeyPath, nextRequest, QUEUE_PATH } from './admin-path.ts';
+import { adminKeyPath, KEYS_PATH, nextRequest, QUEUE_PATH } from './admin-path.ts';
 import { decidedNote } from './last-decision.ts';
 
 /** `GET /developers/admin/keys/:identifier`: everything to decide on, and the forms to do it. Throws `not_found`. */
@@ -119,7 +119,7 @@ function banNote({ access: { db } }: Visit, identifier: string): Html {
 async function crumbs(visit: Visit, { identifier, state }: KeyView): Promise<Html> {
   const { config } = visit.access;
   const link = (path: string, text: string) => html`<a href="${publicPath(config, path)}">${text}</a>`;
-  if (state !== 'pending') return html`<p class="crumbs">${link(`${QUEUE_PATH}?state=all`, 'Keys')} /</p>`;
+  if (state !== 'pending') return html`<p class="crumbs">${link(KEYS_PATH, 'Keys')} /</p>`;
   const { position, waiting } = await performWhenUnlocked(visit, OPERATIONS.queuePlace, { identifier });
   const next = await nextRequest(visit, identifier);
   const after = next === QUEUE_PATH ? '' : html` · ${link(next, 'Next')}`;

@@ -1,4 +1,5 @@
 import type { Config } from '../../../shared/config/config.ts';
+import { numberText } from '../../../shared/text.ts';
 import { type BarLink, barItems, barMenu, type FramedPage, foot, framePage, topBar } from '../../frame/frame.ts';
 import { type Html, html } from '../../html.ts';
 import { publicPath } from '../../http/public-path.ts';
@@ -16,9 +17,12 @@ export type Visitor = {
   flash?: string | null;
   /** The path of this page. */
   path?: string;
+  /** How many requests are waiting, for an admin. */
+  waiting?: number;
 };
 
 const DOCS: BarLink = ['/docs', 'Docs'];
+const QUEUE = '/developers/admin';
 const SESSIONS: BarLink = ['/developers/sessions', 'Sessions'];
 
 /** The links in the head of each page, and those in the menu under the visitor's name. */
@@ -26,10 +30,10 @@ const LINKS: Record<'owner' | 'admin' | 'nobody', { bar: readonly BarLink[]; men
   owner: { bar: [['/developers/keys', 'API keys'], DOCS], menu: [SESSIONS] },
   admin: {
     bar: [
-      ['/developers/admin', 'Requests'],
+      [QUEUE, 'Requests'],
+      ['/developers/admin/keys', 'Keys'],
       ['/developers/admin/overview', 'Overview'],
       ['/developers/admin/log', 'Log'],
-      DOCS,
     ],
     menu: [['/developers/admin/people', 'People'], SESSIONS],
   },
@@ -55,8 +59,11 @@ ${foot(html`<p><a href="${publicPath(config, '/docs')}">API documentation</a> ·
   });
 }
 
-function navigation(config: Config, { kind, name, path }: Visitor): Html {
-  const { bar, menu } = LINKS[kind ?? 'nobody'];
+function navigation(config: Config, { kind, name, path, waiting = 0 }: Visitor): Html {
+  const { bar: links, menu } = LINKS[kind ?? 'nobody'];
+  const bar = links.map(
+    ([to, text]): BarLink => [to, to === QUEUE && waiting > 0 ? `${text} ${numberText(waiting)}` : text],
+  );
   if (kind === null) return topBar(config, bar, path);
   const signOut = html`<form method="post" action="${publicPath(config, '/developers/sign-out')}"><button>Sign out</button></form>`;
   return topBar(

@@ -4,35 +4,46 @@ import { html } from '../../html.ts';
 import { blockOf } from '../../http/client-address.ts';
 import { publicPath } from '../../http/public-path.ts';
 import { countFailure, type Throttle } from '../../http/throttle.ts';
-import { formTo, NO_FAULTS, textArea } from '../html/fields.ts';
+import { errorSummary, type Faults, formTo, NO_FAULTS, textArea } from '../html/fields.ts';
 import { oneValue } from '../requests/form.ts';
 import type { Outcome, Page, Visit } from '../requests/request-context.ts';
 
 /** `GET /developers/found`: where somebody who found a secret reports it, without signing in. */
-export function foundPage({ access: { config } }: Visit): Page {
+export function foundPage(visit: Visit): Page {
+  return askForSecret(visit, NO_FAULTS);
+}
+
+function askForSecret({ access: { config } }: Visit, faults: Faults): Page {
   const field = textArea({
     name: 'secret',
     label: 'The secret, or a text that contains it',
     hint: 'A secret begins with plk_. Up to ten at once.',
     value: '',
     rows: 4,
-    faults: NO_FAULTS,
+    faults,
   });
   return {
     title: 'Found a secret?',
-    body: html`<h1>Found a secret?</h1>
+    body: html`${errorSummary(faults)}<h1>Found a secret?</h1>
 <p>Paste the secret of an API key that you found in a repository, a log or a screenshot. An Active or suspended key with it is revoked at once, and its owner and the admins are told. Nothing you paste is stored, and nobody asks who you are.</p>
 ${formTo(publicPath(config, '/developers/found'), { text: 'Revoke it', isDangerous: true, cancel: publicPath(config, '/developers') }, field)}`,
   };
 }
 
 /**
- * `POST /developers/found`: revokes the Active and suspended keys whose secrets stand in the text, and says the same whatever was in it.
+ * `POST /developers/found`: revokes the Active and suspended keys whose secrets stand in the text, and says the same whatever
+ * was in it; nothing in it is refused.
  * Throws `too_many_failures` where an address has sent 30 texts within a minute.
  */
-export function reportLeaked({ access, pages, form, client }: Visit): Outcome {
+export function reportLeaked(visit: Visit): Outcome {
+  const { access, pages, form, client } = visit;
+  const text = oneValue(form, 'secret');
+  if (text.trim() === '') {
+    const faults = new Map([['secret', 'Paste the secret that you found.']]);
+    return { ...askForSecret(visit, faults), refusal: 'refused_form' };
+  }
   refuseMany(pages.foundTexts, client.address);
-  revokeLeakedKeys(access, oneValue(form, 'secret'));
+  revokeLeakedKeys(access, text);
   return { seeOther: '/developers/found', flash: 'found' };
 }
 

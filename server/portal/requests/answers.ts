@@ -1,4 +1,5 @@
 import { refusalOf } from '../../../shared/errors.ts';
+import { countPending } from '../../../shared/keys/queue.ts';
 import { EMPTY_POLICY } from '../../frame/frame.ts';
 import { ROUTE_HEADER } from '../../http/forwarded.ts';
 import { publicPath } from '../../http/public-path.ts';
@@ -31,7 +32,9 @@ export function answerOutcome(at: PageState, outcome: Outcome | Response): Respo
 
 function show(at: PageState, page: Page): Response {
   const { config } = at;
-  const { html: text, contentSecurityPolicy } = layPage(config, visitorOf(at), page);
+  const visitor = visitorOf(at);
+  if (visitor.kind === 'admin') visitor.waiting = countPending((at.pages as Pages).access);
+  const { html: text, contentSecurityPolicy } = layPage(config, visitor, page);
   const headers = pageHeaders(contentSecurityPolicy);
   if (at.flash !== null) headers.push(['Set-Cookie', removeCookie(config, 'flash')]);
   if (page.refusal === undefined) return new Response(text, { headers });

@@ -141,7 +141,7 @@ describe.skipIf(!hasChromium)('the bar of a phone', () => {
     ] as const) {
       for (const width of most === 90 ? [390] : [320, 390]) {
         await page.setViewportSize({ width, height: 844 });
-        const visitor = { kind, name, path: '/developers/admin' };
+        const visitor = { kind, name, path: '/developers/admin', waiting: 1_200 };
         const laid = layPage(most === 90 ? world.access.config : config, visitor, {
           title: 'Requests',
           body: html`<h1>x</h1>`,

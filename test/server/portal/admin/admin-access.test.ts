@@ -62,7 +62,7 @@ test('the links in the head of a page are those of who sees it, and each leads t
   };
   const own = ['/developers/keys', '/docs', '/developers/sessions'];
   const admins = [
-    ...['/developers/admin', '/developers/admin/overview', '/developers/admin/log', '/docs'],
+    ...['/developers/admin', '/developers/admin/keys', '/developers/admin/overview', '/developers/admin/log'],
     ...['/developers/admin/people', '/developers/sessions'],
   ];
   expect(await linksFor('')).toEqual(['/docs', '/developers/sign-in']);

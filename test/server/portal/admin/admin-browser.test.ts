@@ -222,7 +222,7 @@ describe.skipIf(!hasChromium)('everybody can use the pages for admins', () => {
     const { address } = inviteAdmin(access, 'Hopper', { keepPasskeys: true }, onBox('root'));
     const look = () => expectUsable(page);
     const key = `${ORIGIN}/developers/admin/keys/${pending}`;
-    for (const path of ['', '?state=all&find=bea', '/people', '/log?by=root', '/overview', `/keys/${used}`]) {
+    for (const path of ['', '/keys?state=all&find=bea', '/people', '/log?by=root', '/overview', `/keys/${used}`]) {
       await page.goto(`${ORIGIN}/developers/admin${path}`);
       await look();
     }
@@ -266,7 +266,7 @@ describe.skipIf(!hasChromium)('everybody can use the pages for admins', () => {
       expect(await page.locator('footer').textContent()).toContain('Found a secret?');
     };
     const goTo = (path: string) => page.goto(`${ORIGIN}/developers/admin${path}`);
-    for (const path of ['', '?state=all', '?find=%3Cscript%3Emark()', '/people', `/keys/${old}`, `/keys/${pending}`]) {
+    for (const path of ['', '/keys', '/keys?find=%3Cscript%3Emark()', '/people', `/keys/${old}`, `/keys/${pending}`]) {
       await goTo(path);
       await look();
     }

@@ -136,8 +136,8 @@ describe('signing in by passkey', () => {
 
 describe('the queue', () => {
   test.each([
-    ['', 'No requests are waiting. New ones appear here. all keys'],
-    ['root@example.org', 'No requests are waiting. New ones appear here, and admins are told by mail. all keys'],
+    ['', 'No requests are waiting. New ones appear here. API'],
+    ['root@example.org', 'No requests are waiting. New ones appear here, and admins are told by mail. API'],
   ])('says while it is empty who hears of new requests where ADMIN_EMAIL is "%s"', async (address, words) => {
     const world = await adminWorld({ ADMIN_EMAIL: address });
     const { cookie } = await signInAdmin(world, 'Grace');
@@ -173,26 +173,32 @@ describe('the queue', () => {
     const first = await visit(world, '/developers/admin', { cookie: signedIn });
     expect(textOf(first)).toContain('52 requests are waiting, the oldest for 2 days');
     expect(textOf(first)).toContain('2 days ago');
+    // The head counts them, on every page of an admin.
+    for (const path of ['', '/keys', '/log']) {
+      const { body } = await visit(world, `/developers/admin${path}`, { cookie: signedIn });
+      expect(body).toContain('>Requests 52</a>');
+    }
+    expect(await listed('/keys')).toEqual(identifiers.slice(0, 50));
     const next = unescaped(/href="\/developers\/admin(\?[^"]*after=[^"]*)">Next page</.exec(first.body)?.[1] ?? '');
     expect(first.body).not.toContain('First page');
     expect(await listed('')).toEqual(identifiers.slice(0, 50));
     expect(await listed(next)).toEqual(identifiers.slice(50));
     const second = await visit(world, `/developers/admin${next}`, { cookie: signedIn });
-    expect(second.body).toContain('<a href="/developers/admin?state=pending">First page</a>');
+    expect(second.body).toContain('<a href="/developers/admin">First page</a>');
     expect([textOf(second).includes('52 requests are waiting'), second.body.includes('Next page')]).toEqual([
       true,
       false,
     ]);
-    expect(await listed('?state=pending&find=User25')).toEqual(identifiers.slice(50));
+    expect(await listed('/keys?state=pending&find=User25')).toEqual(identifiers.slice(50));
     rejectKey(access, { identifier: identifiers[50] as string, reason: 'No.', by: onBox('root') });
-    expect(await listed('?state=rejected&find=')).toEqual([identifiers[50] as string]);
-    expect(await listed('?state=all&find=user25')).toEqual([identifiers[51] as string, identifiers[50] as string]);
-    const nobody = await visit(world, '/developers/admin?find=nobody', { cookie: signedIn });
-    expect([nobody.body.includes('value="nobody"'), textOf(nobody).includes('No key is found by “nobody”')]).toEqual([
+    expect(await listed('/keys?state=rejected&find=')).toEqual([identifiers[50] as string]);
+    expect(await listed('/keys?state=all&find=user25')).toEqual([identifiers[51] as string, identifiers[50] as string]);
+    const nobody = await visit(world, '/developers/admin/keys?find=nobody', { cookie: signedIn });
+    expect([nobody.body.includes('value="nobody"'), textOf(nobody).includes('No key matches “nobody”')]).toEqual([
       true,
       true,
     ]);
-    for (const query of ['?after=0', '?after=1-x', '?state=lost']) {
+    for (const query of ['?after=0', '?after=1-x', '/keys?after=0', '/keys?state=lost']) {
       expect((await visit(world, `/developers/admin${query}`, { cookie: signedIn })).status).toBe(400);
     }
   });

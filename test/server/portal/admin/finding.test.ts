@@ -18,7 +18,7 @@ const pending = await request(access, { profile: 'lukas', name: '100%_sure' });
 
 /** The identifiers of the keys that are found, in their order. */
 async function found(text: string, more = ''): Promise<string[]> {
-  const { body } = await visit(world, `/developers/admin?find=${encodeURIComponent(text)}${more}`, { cookie });
+  const { body } = await visit(world, `/developers/admin/keys?find=${encodeURIComponent(text)}${more}`, { cookie });
   return [...body.matchAll(/<th scope="row"><a href="\/developers\/admin\/keys\/(\w{8})"><bdi>/g)].map(
     ([, one = '']) => one,
   );
@@ -47,12 +47,12 @@ test.each(['asz', 'example.org', 'lukasz@example', '%', "' OR 1=1 --", '\u0000'.
 test('what was looked for stays in the field, as text, and can be narrowed to a state', async () => {
   expect(await found('luk', '&state=pending')).toEqual([pending]);
   expect(await found('luk', '&state=Active')).toEqual([]);
-  const { body } = await visit(world, `/developers/admin?find=${encodeURIComponent('"><b>mark')}`, { cookie });
+  const { body } = await visit(world, `/developers/admin/keys?find=${encodeURIComponent('"><b>mark')}`, { cookie });
   expect(body).toContain('value="&quot;&gt;&lt;b&gt;mark"');
   expect(body).not.toContain('<b>mark');
 });
 
 test('nobody but admins is asked for it', async () => {
-  const answer = await visit(world, '/developers/admin?find=lukasz');
+  const answer = await visit(world, '/developers/admin/keys?find=lukasz');
   expect([answer.status, textOf(answer).includes('Discord')]).toEqual([303, false]);
 });

@@ -43,7 +43,7 @@ test('nothing that owners and admins have written becomes markup on an admin’s
     ['reason', MARK],
   ]);
   await askToDecide(world, other, identifier, APPROVAL);
-  const pages = ['', '?state=all', '/people', '/log', `/keys/${old}`, `/keys/${identifier}`, `/keys/${rejected}`];
+  const pages = ['', '/keys?state=all', '/people', '/log', `/keys/${old}`, `/keys/${identifier}`, `/keys/${rejected}`];
   const seen = [
     ...(await Promise.all(
       pages.map((path) => visit(world, `/developers/admin${path}`, { ...admin, headers: { 'user-agent': MARK } })),

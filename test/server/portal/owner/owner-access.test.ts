@@ -293,7 +293,7 @@ describe('a found secret', () => {
   test('ends its key at once without a sign-in, and the answer to any text is the same to the byte', async () => {
     const world = await ownerWorld();
     const { identifier, secret } = await issue(world.access, { profile: 'ada' });
-    const texts = [secret, secret, `${secret.slice(0, -1)}0`, '', 'plk_', '<b>', '😀'.repeat(5_000)];
+    const texts = [secret, secret, `${secret.slice(0, -1)}0`, 'plk_', '<b>', '😀'.repeat(5_000)];
     const answers = [];
     for (const text of texts) answers.push(await give(world, text));
     expect(answers[0]).toMatchObject({ status: 303, refusal: null });
@@ -302,6 +302,13 @@ describe('a found secret', () => {
     expect(page.body).toContain('on the page for found secrets');
     expect((await visit(world, '/developers/found', { cookie: 'flash=found' })).body).toContain('Thank you.');
     expect(revokeLeakedKeys(world.access, secret)).toBeUndefined();
+  });
+
+  test('is asked for again where nothing was pasted, and nobody is thanked for that', async () => {
+    const answer = await give(await ownerWorld(), ' \r\n ');
+    expect([answer.status, answer.refusal]).toEqual([422, 'refused_form']);
+    expect(answer.body).toContain('<a href="#secret">Paste the secret that you found.</a>');
+    expect(answer.body).not.toContain('Thank you');
   });
 
   test('is one of 30 texts a minute from an address at most, right ones or not, and no more is done with the next', async () => {

@@ -1,0 +1,88 @@
+import { KEY_STATES } from '../../../shared/db/key-columns.ts';
+import { AppError } from '../../../shared/errors.ts';
+import { isKeyState } from '../../../shared/keys/key.ts';
+import { readCursor } from '../../../shared/keys/list-cursor.ts';
+import { OPERATIONS } from '../../../shared/operations.ts';
+import { type Html, html, raw } from '../../html.ts';
+import { publicPath } from '../../http/public-path.ts';
+import { performWhenUnlocked } from '../../thread/perform.ts';
+import { keyTable } from '../html/key-table.ts';
+import type { Page, Visit } from '../requests/request-context.ts';
+import { adminKeyPath, KEYS_PATH } from './admin-path.ts';
+
+/** So many keys are on one page. */
+export const PAGE_SIZE = 50;
+
+/** `GET /developers/admin/keys`: the keys that are found by a text, or are in a state, or both; all without. */
+export async function adminKeys(visit: Visit): Promise<Page> {
+  const { access, query } = visit;
+  const find = (query.get('find') ?? '').trim();
+  const state = query.get('state') || 'all';
+  if (state !== 'all' && !isKeyState(state)) throw new AppError('bad_parameter', 'There is no such state of keys.');
+  const after = cursorIn(visit);
+  const { keys, lastUses, next } = await performWhenUnlocked(visit, OPERATIONS.list, {
+    states: state === 'all' ? null : [state],
+    find: find === '' ? null : find,
+    limit: PAGE_SIZE,
+    after: after || null,
+  });
+  const title = find === '' ? 'Keys' : `Found: ${find}`;
+  const caption = 'Pending ones first, then the oldest first';
+  const linkTo = adminKeyPath(visit);
+  const nowMs = access.clock.nowMs();
+  return {
+    title,
+    body: html`<div class="headline"><h1>Keys</h1>${searchForm(visit, find)}</div>
+${stateLinks(visit, state, find)}
+${keys.length > 0 ? keyTable({ keys, lastUses, caption, linkTo, withProfiles: true, nowMs }) : nothing(find, state)}
+${pageLinks(publicPath(access.config, KEYS_PATH), { state, ...(find !== '' && { find }) }, after, next)}`,
+  };
+}
+
+/** What stands where no key does. */
+function nothing(find: string, state: string): Html {
+  const which = state === 'all' ? 'key' : `${state} key`;
+  return find === ''
+    ? html`<p>There is no ${which}.</p>`
+    : html`<p>No ${which} matches “<bdi>${find}</bdi>”. Type an identifier, part of a key’s name, the beginning of a username or alias, or a whole e-mail address.</p>`;
+}
+
+/** The cursor at which the page before ends; empty on the first. Throws `bad_parameter`. */
+export function cursorIn({ query }: Visit): string {
+  const after = query.get('after') ?? '';
+  if (after !== '' && readCursor(after) === null)
+    throw new AppError('bad_parameter', 'after must be taken from a link.');
+  return after;
+}
+
+/** The field that finds keys, for the head of a list; `find` is what was looked for. */
+export function searchForm({ access: { config } }: Visit, find: string): Html {
+  return html`<form class="search" role="search" method="get" action="${publicPath(config, KEYS_PATH)}" novalidate><label class="unseen" for="find">Key, profile or address</label><input id="find" name="find" type="search" value="${find}" placeholder="Key, profile or address" autocomplete="off" autocapitalize="none" spellcheck="false"><button class="second">Find</button></form>`;
+}
+
+/** Links to the keys in each state. */
+function stateLinks({ access: { config } }: Visit, state: string, find = ''): Html {
+  const items = ['all', ...KEY_STATES].map((one) => {
+    const query = new URLSearchParams({ state: one, ...(find !== '' && { find }) });
+    const isHere = one === state;
+    return html`<li><a href="${publicPath(config, KEYS_PATH)}?${query.toString()}"${raw(isHere ? ' aria-current="true"' : '')}>${one === 'all' ? 'all keys' : one}</a></li>`;
+  });
+  return html`<nav aria-label="Keys by state"><ul class="nav">${items}</ul></nav>`;
+}
+
+/** Links to the first page of a list at a path and to the next one; nothing where all is on one. */
+export function pageLinks(
+  path: string,
+  filters: Readonly<Record<string, string>>,
+  after: string,
+  next: string | null,
+): Html {
+  const link = (parameters: Record<string, string>, text: string) => {
+    const query = new URLSearchParams({ ...filters, ...parameters }).toString();
+    return html`<li><a href="${path}${query === '' ? '' : `?${query}`}">${text}</a></li>`;
+  };
+  if (after === '' && next === null) return html``;
+  const first = after === '' ? '' : link({}, 'First page');
+  const later = next === null ? '' : link({ after: next }, 'Next page');
+  return html`<nav aria-label="Pages of the list"><ul class="nav">${first}${later}</ul></nav>`;
+}
