@@ -10,8 +10,8 @@ import type { Serving } from '../http/serving.ts';
 const OK: Answer = { body: JSON.stringify({ status: 'ok' } satisfies z.infer<typeof Health>) };
 
 /**
- * `/healthz` says that the process answers, `/readyz` that the database is open and has the current schema (or throws
- * `not_ready`).
+ * `/healthz` answers while the process runs; `/readyz` throws `not_ready` unless the database is open and has the current
+ * schema.
  */
 export function health(serving: Serving) {
   const ready = () => {
@@ -30,7 +30,7 @@ export function health(serving: Serving) {
 /** In how many days the contact expires: less than a year, as RFC 9116, section 2.5.5, recommends. */
 const EXPIRES_AFTER_DAYS = 180;
 
-/** `/.well-known/security.txt`: whom to tell of a vulnerability (RFC 9116); nothing is there without SECURITY_CONTACT. */
+/** `/.well-known/security.txt`: the contact for vulnerability reports (RFC 9116); 404 without SECURITY_CONTACT. */
 export function securityContact(serving: Serving) {
   return new Elysia({ name: 'security-contact' })
     .use(transport(serving))

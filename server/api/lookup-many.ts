@@ -7,7 +7,7 @@ import type { Serving } from '../http/serving.ts';
 import { queryOf } from '../http/target.ts';
 import { withPermission } from '../http/with-key.ts';
 
-/** `/api/lookup`: up to a hundred profiles. Each distinct query costs one request. */
+/** `/api/lookup`: up to a hundred profiles in one answer. Each distinct query counts as one request. */
 export function lookupMany(serving: Serving) {
   const profiles = ({ request, quota }: { request: Request; quota: Quota }) => {
     const asked = askedOf(request);

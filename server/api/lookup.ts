@@ -9,7 +9,7 @@ import type { Serving } from '../http/serving.ts';
 import { queryOf } from '../http/target.ts';
 import { withPermission } from '../http/with-key.ts';
 
-/** What a lookup takes of Elysia's context, whose own `params` are not decoded strictly. */
+/** What lookups use of Elysia's context, whose own `params` are not decoded strictly. */
 type Asked = { request: Request; path: string; route: string };
 
 /** `/api/lookup/…`: one SimplifiedProfile, or its links, found by username, UID or auth ID. */
@@ -43,7 +43,7 @@ function readName(request: Request, path: string, route: string): string {
   return value;
 }
 
-/** Where the profile was found by an alias, Content-Location names the path of its username (RFC 9110, section 8.7). */
+/** For a profile found by an alias: Content-Location with the path of its username (RFC 9110, section 8.7). */
 function locationOf({ deps }: Serving, { aliasOf }: Found, suffix: string): Record<string, string> | undefined {
   if (aliasOf === null) return undefined;
   const path = `/api/lookup/username/${encodeURIComponent(aliasOf)}${suffix}`;

@@ -7,7 +7,7 @@ import type { Serving } from '../http/serving.ts';
 import { countFailure } from '../http/throttle.ts';
 import type { Metrics } from '../observability/metrics.ts';
 
-/** The refusals of a request without METRICS_TOKEN's value, or with another token. The OpenAPI document shows them too. */
+/** The refusals of a request without a token, or with another one than METRICS_TOKEN; also in the OpenAPI document. */
 export const METRICS_REFUSALS = {
   no_credentials: new AppError(
     'no_credentials',
@@ -17,8 +17,8 @@ export const METRICS_REFUSALS = {
 } as const;
 
 /**
- * `/metrics`: the metrics in Prometheus' text format; nothing is there without METRICS_TOKEN. A request without that token is
- * refused, and counts as a failed log-in of its address.
+ * `/metrics`: the metrics in Prometheus' text format; 404 if METRICS_TOKEN is unset. A request without that token is refused,
+ * and counts as a failed login of its address.
  */
 export function metrics(serving: Serving) {
   return new Elysia({ name: 'metrics' })
@@ -48,7 +48,7 @@ async function scrape({ read, contentType }: Metrics) {
   return { body: await read(), headers: { 'Content-Type': contentType } };
 }
 
-/** Compares two tokens in a time that depends on neither: hashes are compared, so that not even the length shows. */
+/** Compares two tokens in constant time; comparing their hashes hides even their lengths. */
 function isSame(token: string, wanted: string): boolean {
   return crypto.timingSafeEqual(Bun.SHA256.hash(token) as Uint8Array, Bun.SHA256.hash(wanted) as Uint8Array);
 }

@@ -10,7 +10,7 @@ import type { Serving } from '../http/serving.ts';
 import { queryOf } from '../http/target.ts';
 import { withKey } from '../http/with-key.ts';
 
-/** `/api/key`: what the key of the request may do, and what is left of its rate limits. Spends nothing of them. */
+/** `/api/key`: the permissions of the request's key, and what is left of its rate limits, which it does not spend. */
 export function ownKey(serving: Serving) {
   const show = ({ request, key, quota }: { request: Request; key: VerifiedKey; quota: Quota }) => {
     refuseParameters(queryOf(request));

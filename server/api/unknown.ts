@@ -4,9 +4,9 @@ import { transport } from '../http/every-request.ts';
 import type { Serving } from '../http/serving.ts';
 import { withKey } from '../http/with-key.ts';
 
-// Where no route matches, Elysia runs no hook but the one for errors. So every path has a route.
+// If no route matches, Elysia runs only the hook for errors, so every path has a route.
 
-/** All other paths under `/api`: only the holder of a key is told that a path is unknown, and it costs them a request. */
+/** All other paths under `/api`: only with a valid key is the answer `unknown_path`, and it costs a request. */
 export function unknownApiPaths(serving: Serving) {
   return new Elysia({ name: 'unknown-api-paths' })
     .use(withKey(serving))

@@ -9,7 +9,7 @@ import { bufferedBody, type SendBuffers } from './send-buffer-limit.ts';
 
 /**
  * What a route returns: the body of a 200, or an empty body and a Location; and the headers that only this answer has. `etag`
- * is the body's tag, where that is known already.
+ * is the body's entity tag, if already known.
  */
 export type Answer = {
   readonly body: string | Body;
@@ -19,8 +19,8 @@ export type Answer = {
 };
 
 /**
- * A document or page that is made once and sent to everybody. The bodies are Blobs because all responses share their bytes,
- * so that clients who read slowly hold no copies.
+ * A document or page that is made once and sent to everybody. The bodies are Blobs, whose bytes all responses share, so that
+ * slow clients don't hold copies.
  */
 export type KeptAnswer = {
   readonly body: Blob;
@@ -31,44 +31,44 @@ export type KeptAnswer = {
   readonly gzip: { body: Blob; etag: string };
 };
 
-/** What a route returns instead of throwing, where that is frequent: a throw costs half as much as a whole lookup. */
+/** What a route returns instead of throwing for frequent refusals: a throw costs half as much as a whole lookup. */
 export type Refusal = { readonly thrown: AppError };
 
-/** What all responses of a kind are made with. */
+/** The shared options of all responses of a kind. */
 type Init = { readonly status: number; readonly headers: Headers };
 
-/** What responses are made with. */
+/** What making responses depends on. */
 export type Sending = { readonly answers: Answers; readonly sendBuffers: SendBuffers; readonly collector: Collector };
 
-/** What the responses to holders of keys are made with, and the headers of every answer. */
+/** The options of responses to requests with a key, and the headers of every answer. */
 export type Answers = { readonly always: Record<string, string>; readonly found: Init; readonly unchanged: Init };
 
-/** Strict-Transport-Security (RFC 6797) for two years, as the preload lists of browsers ask for. */
+/** Strict-Transport-Security (RFC 6797) for two years, as browsers' preload lists recommend. */
 export const HSTS = 'max-age=63072000';
 
-/** The headers of every answer, refusals included; `isSecure` where the server itself speaks TLS. */
+/** The headers of every answer, including refusals; `isSecure` if the server itself speaks TLS. */
 export function serverHeaders(isSecure: boolean): Record<string, string> {
   return { 'X-Content-Type-Options': 'nosniff', ...(isSecure && { 'Strict-Transport-Security': HSTS }) };
 }
 
-/** Sets the headers that depend on the request: its id and, where it has a valid key, where the key's rate limits stand. */
+/** Sets the headers that depend on the request: its id and, if it has a valid key, the RateLimit headers. */
 export function stamp(headers: Headers, { requestId, quota }: RequestState): void {
   headers.set('X-Request-Id', requestId);
   if (quota === null) return;
-  // Answers share their headers, and the next one is most likely to the same key: looking is cheaper than setting.
+  // Answers share their headers, and consecutive ones are mostly for the same key: comparing is cheaper than setting.
   const policy = rateLimitPolicy(quota);
   if (headers.get('RateLimit-Policy') !== policy) headers.set('RateLimit-Policy', policy);
   headers.set('RateLimit', rateLimit(quota));
 }
 
-/** A larger body leaves texts behind that are worth collecting. */
+/** The garbage of larger bodies is worth collecting. */
 const LARGE_BYTES = 256 * 1024;
 
 const FOR_KEY = { 'Cache-Control': 'private, no-cache', Vary: 'Authorization' };
 
 /**
- * Prepares the responses; `isSecure` where the server itself speaks TLS. A Response copies the headers that it is made with.
- * So all answers of a kind share one Headers object; making a new one for each takes three times as long.
+ * Prepares the responses; `isSecure` if the server itself speaks TLS. A Response copies the headers that it is made with, so
+ * all answers of a kind share one Headers object: a new one for each would take three times as long.
  */
 export function prepareAnswers(isSecure: boolean): Answers {
   const always = serverHeaders(isSecure);
@@ -79,7 +79,7 @@ export function prepareAnswers(isSecure: boolean): Answers {
   };
 }
 
-/** Makes the response of what a route returned, as the holder of a key or as anybody else gets it. */
+/** Makes the response of a route's answer, for a request with or without a key. */
 export function answerTo(
   sending: Sending,
   request: Request,
@@ -90,7 +90,7 @@ export function answerTo(
   return answerKey(sending, request, state, answer);
 }
 
-/** With an ETag, or a 304 where the client has this body already. Throws `busy` where {@link bufferedBody} does. */
+/** Answers with an ETag, or a 304 if the client has this body already. Throws `busy` if {@link bufferedBody} does. */
 function answerKey(sending: Sending, { headers }: Request, state: RequestState, answer: Answer): Response {
   const { found, unchanged } = sending.answers;
   const { body, etag = etagOf(body), headers: more } = answer;
@@ -105,7 +105,7 @@ function answerKey(sending: Sending, { headers }: Request, state: RequestState, 
   return response;
 }
 
-/** JSON that nobody may store, unless the answer's headers say otherwise; a 304 where it has a tag and the client has it. */
+/** By default uncacheable JSON; a 304 if the answer has a tag and the client has its body already. */
 function answerAnyone(
   { always }: Answers,
   request: Request,
@@ -127,7 +127,7 @@ function answerAnyone(
   return new Response(isUnchanged ? null : body, { status: isUnchanged ? 304 : status, headers });
 }
 
-/** The variant of an answer that the client asks for. */
+/** The variant of an answer that the client prefers. */
 function encodedFor({ headers }: Request, answer: Answer | KeptAnswer): Answer | KeptAnswer {
   if (!('gzip' in answer) || !acceptsGzip(headers.get('accept-encoding'))) return answer;
   return { ...answer, ...answer.gzip, headers: { ...answer.headers, 'Content-Encoding': 'gzip' } };

@@ -7,9 +7,9 @@ import { countFailure, type Throttle } from './throttle.ts';
 const CREDENTIALS = /^bearer +([A-Za-z0-9\-._~+/]+=*)$/i;
 
 /**
- * Returns the key whose secret is in the Authorization header (RFC 6750, section 2.1). Throws `no_credentials` where there
- * is none, `invalid_token` with one sentence for every secret that does not work, and `too_many_failures` instead of these
- * where the address has failed too often.
+ * Returns the key whose secret is in the Authorization header (RFC 6750, section 2.1). Throws `no_credentials` if there is no
+ * secret, `invalid_token` with the same sentence for every secret that does not work, and `too_many_failures` instead of
+ * these if the address has failed too often.
  */
 export function authenticate(
   verify: Verifier,
@@ -24,11 +24,11 @@ export function authenticate(
   throw secret === null ? NO_CREDENTIALS : INVALID_TOKEN;
 }
 
-// These errors are made once. In a flood of bad keys, making an error with its stack trace would be most of the work.
+// Made once: in a flood of bad keys, making errors with their stack traces would be most of the work.
 const NO_CREDENTIALS = new AppError('no_credentials');
 const INVALID_TOKEN = new AppError('invalid_token');
 
-/** The bearer token of an Authorization header; null where the header is absent or has another scheme. */
+/** The bearer token of an Authorization header; null if the header is absent, malformed or has another scheme. */
 export function credentialsOf(authorization: string | null): string | null {
   return authorization === null ? null : (CREDENTIALS.exec(authorization)?.[1] ?? null);
 }

@@ -2,8 +2,8 @@ import { type BlockList, isIPv4, isIPv6 } from 'node:net';
 import { networkOf } from '../../shared/net.ts';
 
 /**
- * The form in which an address is compared and logged: without a zone, in lower case, and as IPv4 where it is an IPv4-mapped
- * IPv6 address (`::ffff:192.0.2.1`, `::ffff:c000:201`).
+ * Normalises an address for comparison and logs: without a zone, in lower case, and IPv4-mapped IPv6 addresses
+ * (`::ffff:192.0.2.1`, `::ffff:c000:201`) as IPv4.
  */
 export function normaliseAddress(address: string): string {
   if (!address.includes(':')) return address;
@@ -18,7 +18,7 @@ export function normaliseAddress(address: string): string {
 /** Returns whether an address is one of the trusted proxies. The address must be normalised. */
 export type IsProxy = (address: string) => boolean;
 
-/** Makes the check of a list. It remembers its last result, as nearly all requests come through the same proxy. */
+/** Makes the check for a list. It remembers its last result, because nearly all requests come through the same proxy. */
 export function proxyCheck(proxies: BlockList): IsProxy {
   let last = '';
   let isProxy = false;
@@ -32,9 +32,8 @@ export function proxyCheck(proxies: BlockList): IsProxy {
 }
 
 /**
- * The address of the client. That is the peer, unless the peer is a trusted proxy. Then it is the last entry of
- * `X-Forwarded-For`, unless that is a trusted proxy too, and so on from right to left. An entry that is no address ends the
- * search: the address before it is used.
+ * The client's address: the peer's or, if that is a trusted proxy, the last entry of `X-Forwarded-For` that is not one. An
+ * entry that is not an address ends the search from right to left; the address to the right of it is used.
  */
 export function clientAddress(isProxy: IsProxy | null, peer: string, forwardedFor: string | null): string {
   let address = normaliseAddress(peer);
@@ -48,7 +47,7 @@ export function clientAddress(isProxy: IsProxy | null, peer: string, forwardedFo
   return address;
 }
 
-/** The addresses whose failures are counted together: one IPv4 address, or the IPv6 /64 network that one subscriber gets. */
+/** The block of addresses whose requests are counted together: one IPv4 address, or the IPv6 /64 that a subscriber gets. */
 export function blockOf(address: string): string {
   return networkOf(address, 64);
 }

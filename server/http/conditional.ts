@@ -15,7 +15,7 @@ export function matches(ifNoneMatch: string | null, etag: string): boolean {
   return tags.some((tag) => tag.replace(/^W\//, '') === etag);
 }
 
-/** Whether `Accept-Encoding` allows gzip, and no body without a coding is preferred (RFC 9110, section 12.5.3). */
+/** Whether `Accept-Encoding` allows gzip and does not prefer an uncompressed body (RFC 9110, section 12.5.3). */
 export function acceptsGzip(acceptEncoding: string | null): boolean {
   const weights = new Map<string, number>();
   for (const item of acceptEncoding?.toLowerCase().split(',') ?? []) {

@@ -9,37 +9,37 @@ export const ERROR_STATUSES: readonly number[] = [
   ...new Set(DOCUMENTED_CODES.map((code) => refusalOf(code).status as number)),
 ].sort((a, b) => a - b);
 
-/** A refused request: the answer, the code to count, and the error to log, which is null where the server is not at fault. */
+/** A refused request: the answer, the code to count, and the error to log, which is null unless the server is at fault. */
 export type Refused = { response: Response; code: ErrorCode; fault: unknown };
 
-/** What all answers with one code share. The body is that of the last sentence that was sent. */
+/** What all answers with one code share. The body is cached for the last sentence. */
 type Kind = { sentence: string; body: string; init: { status: number; headers: Headers } };
 
 /**
- * What error answers are made of. All answers with one code share one Headers object, as other answers do: making a new one
- * for each refusal would make a flood of refused requests more expensive.
+ * The prepared parts of error answers. All answers with one code share one Headers object: a new one for each refusal would
+ * make a flood of refused requests more expensive.
  */
 export type Refusals = {
-  /** The headers that every answer has. */
+  /** The headers of every answer. */
   readonly always: Record<string, string>;
-  /** The answers to requests without a valid key, which have no RateLimit headers. */
+  /** For requests without a valid key, whose answers have no RateLimit headers. */
   readonly ofStrangers: Map<ErrorCode, Kind>;
   readonly ofKeys: Map<ErrorCode, Kind>;
 };
 
-/** Prepares error answers; `isSecure` where the server itself speaks TLS. */
+/** Prepares error answers; `isSecure` if the server itself speaks TLS. */
 export function prepareRefusals(isSecure: boolean): Refusals {
   return { always: serverHeaders(isSecure), ofStrangers: new Map(), ofKeys: new Map() };
 }
 
 /**
- * Makes the answer to an error: `{"error":"<sentence>"}`, never cached, with the code in `X-Error-Code`. An error that is
- * no AppError, or an AppError that is not meant for clients, becomes a 500 that says nothing of its cause. The state is
- * null where the error came before there was one.
+ * Makes the answer to an error: `{"error":"<sentence>"}`, never cached, with the code in `X-Error-Code`. An error other than
+ * an AppError, or an AppError not meant for clients, becomes a 500 that does not reveal its cause. `state` is null if the
+ * error precedes it.
  */
 export function refuse(refusals: Refusals, error: unknown, state: RequestState | null): Refused {
   const known = error instanceof AppError ? error : new AppError('internal', null, { cause: error });
-  const shown = versionOf(known);
+  const shown = publicRefusal(known);
   const { code, body, headers } = shown;
   const kind = kindOf(refusals, shown, state);
   if (kind.sentence !== body.error) {
@@ -53,7 +53,7 @@ export function refuse(refusals: Refusals, error: unknown, state: RequestState |
   return { response, code, fault: isFault ? error : null };
 }
 
-function kindOf(refusals: Refusals, { code, status }: ShownRefusal, state: RequestState | null): Kind {
+function kindOf(refusals: Refusals, { code, status }: PublicRefusal, state: RequestState | null): Kind {
   const kinds = state === null || state.quota === null ? refusals.ofStrangers : refusals.ofKeys;
   let kind = kinds.get(code);
   if (kind === undefined) {
@@ -66,8 +66,8 @@ function kindOf(refusals: Refusals, { code, status }: ShownRefusal, state: Reque
 
 const NOT_STORED = { 'Content-Type': 'application/json', 'Cache-Control': 'no-store' };
 
-/** What a client is shown of a refusal. */
-export type ShownRefusal = {
+/** A refusal as clients get it. */
+export type PublicRefusal = {
   code: ErrorCode;
   status: number;
   body: z.infer<typeof ErrorBody>;
@@ -75,10 +75,10 @@ export type ShownRefusal = {
   headers: Record<string, string> | undefined;
 };
 
-/** What a client is shown of an error. The OpenAPI document shows refusals with the same function. */
-export function versionOf({ code, message, details }: AppError): ShownRefusal {
+/** The part of an error that clients get. The OpenAPI document uses the same function. */
+export function publicRefusal({ code, message, details }: AppError): PublicRefusal {
   const { status, sentence = '', isSentenceFixed, headers } = refusalOf(code);
-  if (status === undefined) return versionOf(INTERNAL);
+  if (status === undefined) return publicRefusal(INTERNAL);
   const error = isSentenceFixed && !details.isForClient ? sentence : message;
   return { code, status, body: { error }, headers: headers?.(details) };
 }

@@ -11,16 +11,16 @@ import type { Serving } from './serving.ts';
 import { hasUrl, originalOf } from './target.ts';
 import { checkTransport } from './transport.ts';
 
-// Elysia reads the source of hooks and handlers, as Bun prints it: what one takes out of the context is what the context gets,
-// and one that ends in `return f(…)` is awaited (Bun makes that of `const answer = f(…); return answer;` too). So they
-// destructure, and those of lookups return an object.
+// Elysia analyses the source of hooks and handlers, as printed by Bun: the context only gets the properties that they
+// destructure, and a function that ends in `return f(…)` is awaited (Bun prints `const answer = f(…); return answer;` that way
+// too). So they destructure, and the handlers of lookups return an object.
 
-/** The paths of the routes for all other paths, where nothing is. */
-const NOTHING_THERE = ['/api', '/api/*', '/*'];
+/** The routes of unknown paths. */
+const UNKNOWN_PATHS = ['/api', '/api/*', '/*'];
 
 /**
- * What every request passes: its state, and after its route the headers that every answer has, the refusal of what was thrown,
- * log and metrics. What a route returns is an {@link Answer}, a refusal, or a Response that is whole already.
+ * The plugin of all requests: makes their state and, after the route, the response with the common headers or the refusal of
+ * what was thrown, and logs and counts it. A route returns an {@link Answer}, a refusal, or a complete Response.
  */
 export function everyRequest(serving: Serving) {
   return new Elysia({ name: 'every-request' })
@@ -42,7 +42,7 @@ export function everyRequest(serving: Serving) {
     .as('scoped');
 }
 
-/** Refuses what no route may answer; throws what {@link checkTransport} throws. */
+/** Refuses requests that no route may answer; throws what {@link checkTransport} throws. */
 export function transport(serving: Serving) {
   return new Elysia({ name: 'transport' })
     .use(everyRequest(serving))
@@ -52,7 +52,7 @@ export function transport(serving: Serving) {
     .as('scoped');
 }
 
-/** Refuses every method but GET and HEAD: `method_not_allowed`. */
+/** Refuses every method except GET and HEAD with `method_not_allowed`. */
 export function reading(serving: Serving) {
   return new Elysia({ name: 'reading' })
     .use(everyRequest(serving))
@@ -64,7 +64,7 @@ export function reading(serving: Serving) {
 
 function openState(serving: Serving, given: Request, route: string): RequestState {
   const { isProxy } = serving.transport;
-  // Elysia's `server` is a getter that it defines anew for each request, which would take as long as a tenth of a lookup.
+  // Elysia defines its `server` getter again for each request, which would take a tenth of a lookup's time.
   const { server } = serving.application;
   // Only a copy has no address.
   const socket = server?.requestIP(given) ?? null;
@@ -79,7 +79,7 @@ function openState(serving: Serving, given: Request, route: string): RequestStat
     peer,
     address: clientAddress(isProxy, peer, isProxy === null ? null : headers.get('x-forwarded-for')),
     hasUrl: isUrl,
-    template: isUrl && !NOTHING_THERE.includes(route) ? route : null,
+    template: isUrl && !UNKNOWN_PATHS.includes(route) ? route : null,
     key: null,
     quota: null,
     refusal: null,
@@ -87,8 +87,8 @@ function openState(serving: Serving, given: Request, route: string): RequestStat
 }
 
 /**
- * A lookup of many profiles may be refused before its cost is known. Then it costs one request, as every other refused
- * request does; where the limits have no room for one, it is refused for that.
+ * A lookup of many profiles may be refused before its cost is known. Then it costs one request, like every other refused
+ * request; if the limits have no room for one, it is refused for that instead.
  */
 function chargeUndecided({ limits }: Serving, { quota }: RequestState, error: unknown): unknown {
   if (quota === null || quota.isDecided) return error;

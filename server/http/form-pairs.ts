@@ -1,8 +1,8 @@
 import { AppError } from '../../shared/errors.ts';
 
 /**
- * Names and values of a body of the type application/x-www-form-urlencoded (WHATWG URL, section 5.1), in order. Throws
- * `bad_form` for percent signs and bytes that are no UTF-8.
+ * The names and values of a body of the type application/x-www-form-urlencoded (WHATWG URL, section 5.1), in order. Throws
+ * `bad_form` for broken percent-encoding and for invalid UTF-8.
  */
 export function readPairs(body: string): { name: string; value: string }[] {
   if (body === '') return [];

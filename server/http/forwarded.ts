@@ -1,14 +1,14 @@
 import { AppError } from '../../shared/errors.ts';
 
-// What the applications in the portal's thread know of a request that a bridge has passed on (process/portal-bridge.ts).
+// Reads the requests that process/portal-bridge.ts forwards to the applications in the portal's thread.
 
-/** The headers that tell the client's address, behind the trusted proxies, and the request's id; the bridge sets them. */
+/** The headers with the client's address, behind trusted proxies, and the request's id; set by the bridge. */
 export const ARRIVED_HEADERS = { address: 'x-client-address', requestId: 'x-request-id' } as const;
 
-/** The header of an answer that names the path of its route, for log and metrics. It is not for the client. */
+/** The header of an answer with the path of its route, for log and metrics; removed before the client gets it. */
 export const ROUTE_HEADER = 'x-route';
 
-/** The longest body; of a longer one one byte too many arrives, or nothing where its length says so. */
+/** The longest body; a longer one arrives cut after one more byte, or empty if its Content-Length was too long. */
 export const MAX_BODY_BYTES = 65_536;
 
 /** The path and the query of a URL, still percent-encoded, without the `?`. */
@@ -18,7 +18,7 @@ export function targetOf(url: string): { path: string; query: string } {
   return mark === -1 ? { path: target, query: '' } : { path: target.slice(0, mark), query: target.slice(mark + 1) };
 }
 
-/** A kind of body: its type, and the refusals of another type, of one that is too long, and of one that is malformed. */
+/** A kind of body: its media type, and the refusals of other types, of too long bodies and of malformed ones. */
 export type BodyKind = {
   type: RegExp;
   other: 'not_a_form' | 'not_json';
@@ -42,7 +42,7 @@ export const JSON_BODY: BodyKind = {
   malformed: new AppError('bad_body', 'The body must be one JSON object in UTF-8.'),
 };
 
-/** Reads a body of this kind, which is UTF-8 of at most {@link MAX_BODY_BYTES}. Throws the refusals of the kind. */
+/** Reads a body of this kind, at most {@link MAX_BODY_BYTES} of UTF-8. Throws the refusals of the kind. */
 export async function readText(request: Request, { type, other, tooLong, malformed }: BodyKind): Promise<string> {
   const { headers } = request;
   if (!type.test(headers.get('content-type') ?? '')) throw new AppError(other);
@@ -63,7 +63,7 @@ export function refuseMethod(methods: readonly string[]): never {
   throw new AppError('method_not_allowed', sentence, { allow: methods.join(', ') });
 }
 
-/** The methods of routes that have one path; one that answers GET answers HEAD too. */
+/** The methods of the routes with one path; those that answer GET also answer HEAD. */
 export function methodsOf(routes: readonly { method: string }[]): string[] {
   return routes.flatMap(({ method }) => (method === 'GET' ? ['GET', 'HEAD'] : [method]));
 }

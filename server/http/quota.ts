@@ -5,12 +5,12 @@ import type { Limits } from '../../shared/limits/limits.ts';
 import { formatRateLimit, type RateLimit, rateLimitWords } from '../../shared/limits/rate-limit.ts';
 import { type Ring, retryAfterSeconds } from '../../shared/limits/ring.ts';
 
-/** What a request has to do with the rate limits of its key. */
+/** The state of a request with regard to the rate limits of its key. */
 export type Quota = {
   account: Account;
-  /** Whether the request was admitted or refused by the limits, or spends nothing of them. */
+  /** Whether the request was admitted or refused by the limits, or does not count. */
   isDecided: boolean;
-  /** How many requests the limits had no room for, where the request was refused for that; otherwise 0. */
+  /** The cost for which the limits had no room, if the request was refused for that; otherwise 0. */
   refused: number;
 };
 
@@ -26,9 +26,9 @@ export function showLevels(limits: Limits, quota: Quota): void {
 }
 
 /**
- * Spends `cost` requests of each of the key's limits. Where there is no room for them now, spends nothing and throws
- * `rate_limited`. Where the cost is more than a whole quota, so that waiting would never help, throws `bad_parameter`, and
- * the request is still to be decided.
+ * Spends `cost` requests of each of the key's limits. If there is no room for them now, spends nothing and throws
+ * `rate_limited`. If the cost exceeds a whole quota, so that waiting would never help, throws `bad_parameter` and leaves the
+ * request undecided.
  */
 export function admit(limits: Limits, quota: Quota, cost: number): void {
   const { account } = quota;
@@ -59,7 +59,7 @@ function refuseTooMany({ limits }: Account, cost: number): void {
   );
 }
 
-/** Where a rate limit stands: `remaining` requests are admitted, and no more than these within `resetSeconds`. */
+/** The level of a rate limit: `remaining` requests are admitted, and no more than these within `resetSeconds`. */
 export type Level = { quota: number; windowSeconds: number; remaining: number; resetSeconds: number };
 
 /** The level of each limit, in the order in which the limits were granted. */

@@ -3,26 +3,25 @@ import type { VerifiedKey } from '../../shared/keys/verify.ts';
 import { type Random, randomBase62 } from '../../shared/random.ts';
 import type { Quota } from './quota.ts';
 
-/** What is known of a request besides the request itself. The plugins fill it in as the request passes them. */
+/** The state of a request, which the plugins fill in as the request passes them. */
 export type RequestState = {
   readonly requestId: string;
   /** When the request arrived, by the monotonic clock. */
   readonly startedAtMs: number;
-  /** The method as it was sent; a copy of the request (`routable`) may have another. */
+  /** The method as sent; a copy of the request (`routable`) may have another. */
   readonly method: string;
   /** The address at the other end of the connection. */
   readonly peer: string;
-  /** The client's address, behind the trusted proxies. */
+  /** The client's address, behind trusted proxies. */
   readonly address: string;
   /** Whether Host and target make a URL (`hasUrl`). */
   readonly hasUrl: boolean;
-  /** The path of the request's route for log and metrics; null where nothing is there. */
+  /** The path of the request's route, for log and metrics; null if no route matches. */
   template: string | null;
   /** The key of the request, once it was verified. */
   key: VerifiedKey | null;
-  /** What the request has to do with the rate limits of that key. */
   quota: Quota | null;
-  /** Why the request was refused, once it was. */
+  /** The code of the refusal, once the request was refused. */
   refusal: ErrorCode | null;
 };
 

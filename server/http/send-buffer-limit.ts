@@ -4,25 +4,24 @@ import type { Body } from '../../shared/profiles/lookup/body.ts';
 /** How many bytes of big answers that clients have not read yet may be held: for one key, and for all keys together. */
 export const SEND_BUFFER_BYTES = { key: 8 * 1024 * 1024, all: 64 * 1024 * 1024 } as const;
 
-/** A connection on which nothing moves for this long is closed (process/listener.ts), and what it held is released. */
+/** The listener's idle timeout (process/listener.ts): a connection is closed then, and what it held is released. */
 const RETRY_AFTER_SECONDS = 10;
 
-// Bun keeps the part of an answer that the client has not read in memory for as long as the connection lasts. So that slow
-// clients can't fill the memory, a big answer is sent as a ReadableStream over its bytes, which are counted until Bun has
-// taken the last of them. Bun asks such a stream for its next piece only when the socket has taken the last one: seen with
-// Bun 1.4.5 for a default stream with a highWaterMark of 0, but not for a `direct` one. It sends a stream chunked, without
-// a Content-Length, and cancels it where the client has gone away, has read nothing for the idle timeout, or has asked by
-// HEAD.
+// Bun keeps the unread part of an answer in memory for as long as the connection lasts. So that slow clients can't fill the
+// memory, a big answer is sent as a ReadableStream of its bytes, which are counted until Bun has pulled the last of them. Bun
+// pulls the next piece of such a stream only when the socket has accepted the previous one: observed with Bun 1.4.5 for a
+// default stream with a highWaterMark of 0, but not for a `direct` one. It sends a stream chunked, without a Content-Length,
+// and cancels it if the client disconnects, reads nothing for the idle timeout, or has sent HEAD.
 
-/** Larger bodies are counted. The answer to a single lookup has at most as many bytes by default (MAX_PROFILE_KIB). */
+/** Larger bodies are counted. By default, the answer to a single lookup is never larger (MAX_PROFILE_KIB). */
 const MAX_SMALL_BYTES = 64 * 1024;
 
-/** How much of a big body Bun is handed at a time. */
+/** How much of a big body Bun gets at a time. */
 const PIECE_BYTES = 64 * 1024;
 
-// The counts are a table in shared memory. Each worker has a row of its own, so that what a dead worker held can be taken
-// away. The first column is the sum of the row. Each other column counts for the keys whose identifiers hash to it. Of two
-// keys that both hold much, one pair in 4 095 has the same column, and shares one bound.
+// The counts are a table in shared memory. Each worker has a row of its own, so that what a dead worker held can be
+// subtracted. The first column is the sum of the row; each other one is for the keys whose identifiers hash to it. Two keys
+// share a column, and so a bound, with a probability of 1 in 4 095.
 
 const COLUMNS = 4_096;
 
@@ -33,7 +32,7 @@ export type SendBuffers = {
   readonly row: number;
 };
 
-/** Bytes that are counted as held, for one answer. */
+/** The bytes that are counted for one answer. */
 export type Hold = {
   readonly sendBuffers: SendBuffers;
   readonly column: number;
@@ -41,8 +40,8 @@ export type Hold = {
 };
 
 /**
- * What to send as this body: itself, or a stream over a copy of a big one. Texts are single lookups and are never counted.
- * Throws `busy` where big answers that clients have not read yet leave no room for it.
+ * What to send for this body: itself, or a stream of a copy of a big one. Strings are single lookups and are never counted.
+ * Throws `busy` if big answers that clients have not read yet leave no room for it.
  */
 export function bufferedBody(
   buffers: SendBuffers,
@@ -78,16 +77,16 @@ export function createSendBufferMemory(workers: number): SharedArrayBuffer {
   return new SharedArrayBuffer(workers * COLUMNS * 4);
 }
 
-/** Opens the view of the worker whose row has this index, 0 or more. */
+/** Opens the view of the worker with this row, counted from 0. */
 export function joinSendBuffers(memory: SharedArrayBuffer, row: number): SendBuffers {
   return { counts: new Int32Array(memory), row: row * COLUMNS };
 }
 
-/** Counts bytes for a key until they are released. Throws `busy`, and counts nothing, where a bound is exceeded. */
+/** Counts bytes for a key until they are released. Throws `busy`, and counts nothing, if a bound would be exceeded. */
 export function holdBytes(sendBuffers: SendBuffers, identifier: string, bytes: number): Hold {
   const column = 1 + (Bun.hash.xxHash32(identifier) % (COLUMNS - 1));
   const hold = { sendBuffers, column, bytes };
-  // The bytes are counted before the sums are compared, so that two workers can't both take the last room.
+  // Counted before the sums are compared, so that two workers can't both get the last room.
   add(hold, bytes);
   if (
     sumOf(sendBuffers.counts, column) <= SEND_BUFFER_BYTES.key &&
@@ -102,13 +101,13 @@ export function holdBytes(sendBuffers: SendBuffers, identifier: string, bytes: n
   );
 }
 
-/** Counts the bytes no more; may be called more than once. */
+/** Stops counting the bytes; may be called more than once. */
 export function releaseHold(hold: Hold): void {
   add(hold, -hold.bytes);
   hold.bytes = 0;
 }
 
-/** Takes away what a worker held when it ended; `row` is the index of the worker's row. */
+/** Subtracts what a worker held when it ended; `row` is the index of the worker's row. */
 export function freeSendBuffersOf(memory: SharedArrayBuffer, row: number): void {
   new Int32Array(memory, row * COLUMNS * 4, COLUMNS).fill(0);
 }

@@ -14,13 +14,13 @@ import type { SendBuffers } from './send-buffer-limit.ts';
 import type { Throttle } from './throttle.ts';
 import type { Transport } from './transport.ts';
 
-/** What knows the address at the other end of a request's connection, and for how many seconds nothing may move on it. */
+/** The part of Bun's server that knows a request's connection: its remote address, and its idle timeout in seconds. */
 export type Connections = {
   requestIP: (request: Request) => { address: string } | null;
   timeout: (request: Request, seconds: number) => void;
 };
 
-/** What the plugins and routes of the serving application work with: everything that is prepared once for all requests. */
+/** What the plugins and routes of the serving application work with, made once for all requests. */
 export type Serving = {
   deps: ServerDeps;
   transport: Transport;
@@ -30,10 +30,10 @@ export type Serving = {
   verify: Verifier;
   throttle: Throttle;
   limits: Limits;
-  /** Counts what keys are used for. */
+  /** Counts the usage of keys. */
   counter: UsageCounter;
   sendBuffers: SendBuffers;
-  /** Null while METRICS_TOKEN is unset, since nobody could read them. */
+  /** Null if METRICS_TOKEN is unset, because nobody could read them. */
   metrics: Metrics | null;
   lookup: Lookup;
   leaderboard: Leaderboard;

@@ -1,18 +1,17 @@
-// Elysia 1.4.30 looks for the path behind a fixed number of characters of the URL (elysia #748). Bun makes the URL of Host and
-// target, for absolute-form targets too, by a WHATWG parser: dot segments are resolved, also percent-encoded ones; a
-// backslash becomes a slash; raw bytes are percent-encoded, those that are no UTF-8 as U+FFFD. A `#` stays in the path or
-// the query, where no route and no parameter matches it. Where Host does not fit into a URL, Bun leaves the target as it
-// was sent.
+// Elysia 1.4.30 searches for the path after a fixed number of characters of the URL (elysia #748). Bun makes the URL from Host
+// and target, also for absolute-form targets, with a WHATWG parser: dot segments are resolved, even percent-encoded ones; a
+// backslash becomes a slash; raw bytes are percent-encoded, those that are not UTF-8 as U+FFFD. A `#` stays in the path or
+// the query, where no route and no parameter matches it. If Host does not fit into a URL, Bun leaves the target as sent.
 
-/** One host, with or without a port. Bun joins several Host headers by commas, which no host has. */
+/** One host, with or without a port. Bun joins several Host headers with commas, which no host contains. */
 const HOST = /^(?:[^\s,:]+|\[[^\s,\]]+\])(?::([0-9]*))?$/;
 
 const MAX_PORT = 65_535;
 
-/** Where Elysia looks for the path of an `https:` URL: hosts of one or two characters end before it. */
+/** Where Elysia starts to search for the path of an `https:` URL: a host of one or two characters ends before it. */
 const HTTPS_PATH_FROM = 11;
 
-/** The requests of which Elysia was given a copy, by the copy. */
+/** The requests of which Elysia got copies, by the copies. */
 const originals = new WeakMap<Request, Request>();
 
 /** Whether Host and target make a URL, and Host occurs at most once and is valid (RFC 9112, section 3.2). */
@@ -25,8 +24,8 @@ export function hasUrl({ url, headers }: Request): boolean {
 }
 
 /**
- * The request itself where Elysia finds its path. Otherwise a copy that differs in its URL, and {@link originalOf} has the
- * request: one over TLS with a very short host, or one without a URL, which {@link hasUrl} tells.
+ * Returns the request itself if Elysia finds its path. Otherwise, for a very short host over TLS or without a URL (see
+ * {@link hasUrl}), returns a copy with another URL, and {@link originalOf} has the request.
  */
 export function routable(request: Request): Request {
   const { url } = request;
@@ -37,7 +36,7 @@ export function routable(request: Request): Request {
   return remember(new Request(`https://host${url.slice(path)}`, request), request);
 }
 
-/** The request that arrived: of a copy by {@link routable} what it was made of, of another request itself. */
+/** The request that arrived: the original of a copy by {@link routable}, or the request itself. */
 export function originalOf(request: Request): Request {
   return originals.get(request) ?? request;
 }

@@ -4,21 +4,21 @@ import { createRing, quantise, record, retryAfterSeconds, waitForAllMs } from '.
 import { freeLock, MAX_SLEEPS, releaseLock, takeLock } from '../../shared/limits/threads/lock.ts';
 import type { Random } from '../../shared/random.ts';
 
-/** How many failed log-ins an address may have in any window of this many seconds. */
+/** How many failed logins an address may have in any window of this length. */
 export const FAILURES = { quota: 30, windowSeconds: 60 } as const;
 
-// Failed log-ins are counted by address block in shared memory, by all workers in the same memory. (A server with one
-// thread uses memory of the same kind.) The memory is divided into sets, and a set into places. Each set has a lock. An
-// address belongs to one set, and has one of its places; in a full set it gets the place of the address that failed longest
-// ago. So a flood from any number of addresses needs no more memory, and makes no garbage.
+// Failed logins are counted by address block in memory that all workers share (a server with one thread uses the same kind of
+// memory). It is a set-associative cache: a block hashes to one set, which has a lock, and gets one of its slots; in a full
+// set it replaces the block that failed longest ago. So a flood from any number of addresses needs no more memory, and makes
+// no garbage.
 
-/** A set begins with its lock. A place has two words that name the address, then four Float64, then the ring's stamps. */
+/** A set begins with its lock. A slot has two words that name the block, then four Float64, then the ring's time stamps. */
 const LOCK_WORDS = 2;
-const PLACES = 32;
+const SLOTS = 32;
 const FIELDS = { seenAt: 0, newestStep: 1, head: 2, tail: 3 } as const;
 const STAMPS_AT = 2 + 4 * 2;
-const PLACE_WORDS = STAMPS_AT + FAILURES.quota;
-const SET_WORDS = LOCK_WORDS + PLACES * PLACE_WORDS;
+const SLOT_WORDS = STAMPS_AT + FAILURES.quota;
+const SET_WORDS = LOCK_WORDS + SLOTS * SLOT_WORDS;
 
 /** A thread's view of the counts. */
 export type Throttle = {
@@ -27,18 +27,18 @@ export type Throttle = {
   readonly fields: Float64Array;
   /** Seeds the hash of addresses. */
   readonly seed: number;
-  /** The number that this thread writes into the locks it holds; not 0. */
+  /** The number, not 0, that this thread writes into the locks it holds. */
   readonly holder: number;
   readonly clock: Clocks;
 };
 
 /**
- * Makes memory for `sets` sets. 512 sets remember 16 384 addresses in 3 MB. The operating system provides only the pages
- * that are used, but JavaScriptCore counts all of the memory as in use, and lets three times as much garbage gather.
+ * Makes memory for `sets` sets. 512 sets hold 16 384 blocks in 3 MB. The operating system provides only the pages that are
+ * used, but JavaScriptCore counts all of the memory as in use, and lets three times as much garbage accumulate.
  */
 export function createThrottleMemory(random: Random, sets = 512): SharedArrayBuffer {
   const memory = new SharedArrayBuffer(sets * SET_WORDS * 4);
-  // The word behind the first lock holds the hash's seed: without it, somebody could compute addresses of one set.
+  // The word after the first lock is the seed of the hash: without it, an attacker could compute addresses of one set.
   new Uint8Array(memory).set(random(4), 4);
   return memory;
 }
@@ -49,17 +49,17 @@ export function joinThrottle(memory: SharedArrayBuffer, holder: number, clock: C
   return { words, fields: new Float64Array(memory), seed: (words[1] as number) >>> 0, holder, clock };
 }
 
-/** Counts a failed log-in. Throws `too_many_failures`, and counts nothing, where the block has no failures left. */
+/** Counts a failed login. Throws `too_many_failures`, and counts nothing, if the block has no failures left. */
 export function countFailure({ words, fields, seed, holder, clock }: Throttle, block: string): void {
-  // The address is known by 64 bits of hashes. The first word is never 0, which marks a free place.
+  // A block is identified by 64 bits of hashes. The first word is never 0, which marks a free slot.
   const first = Bun.hash.xxHash32(block, seed) | 1;
   const second = Bun.hash.xxHash32(block, seed + 1) | 0;
   const set = ((second >>> 0) % (words.length / SET_WORDS)) * SET_WORDS;
   takeLock(words, set, holder, MAX_SLEEPS);
   let wait: number | null;
   try {
-    const place = cursorOf(words, fields, set, first, second);
-    wait = failAt(words, fields, place, first, second, quantise(clock.monotonicMs()));
+    const slot = slotOf(words, fields, set, first, second);
+    wait = failAt(words, fields, slot, first, second, quantise(clock.monotonicMs()));
   } finally {
     releaseLock(words, set);
   }
@@ -73,35 +73,35 @@ export function freeThrottleLocksOf(memory: SharedArrayBuffer, holder: number): 
   for (let set = 0; set < words.length; set += SET_WORDS) freeLock(words, set, holder);
 }
 
-/** The index in `fields` of a place's first field; `place` is an index in `words`, and even. */
-const fieldsOf = (place: number) => place / 2 + 1;
+/** The index in `fields` of a slot's first field; `slot` is an even index in `words`. */
+const fieldsOf = (slot: number) => slot / 2 + 1;
 
-/** The place of an address; where it has none, the place of the address that failed longest ago. */
-function cursorOf(words: Int32Array, fields: Float64Array, set: number, first: number, second: number): number {
-  const seenAt = (place: number) => fields[fieldsOf(place) + FIELDS.seenAt] as number;
+/** The slot of a block; if it has none, that of the block that failed longest ago. */
+function slotOf(words: Int32Array, fields: Float64Array, set: number, first: number, second: number): number {
+  const seenAt = (slot: number) => fields[fieldsOf(slot) + FIELDS.seenAt] as number;
   let oldest = set + LOCK_WORDS;
-  for (let place = oldest; place < set + SET_WORDS; place += PLACE_WORDS) {
-    if (words[place] === first && words[place + 1] === second) return place;
-    if (seenAt(place) < seenAt(oldest)) oldest = place;
+  for (let slot = oldest; slot < set + SET_WORDS; slot += SLOT_WORDS) {
+    if (words[slot] === first && words[slot + 1] === second) return slot;
+    if (seenAt(slot) < seenAt(oldest)) oldest = slot;
   }
   return oldest;
 }
 
-/** Records a failure and returns null; where the quota is used up, returns the milliseconds until there is room again. */
+/** Records a failure and returns null; if the quota is used up, returns the milliseconds until there is room again. */
 function failAt(
   words: Int32Array,
   fields: Float64Array,
-  place: number,
+  slot: number,
   first: number,
   second: number,
   now: number,
 ): number | null {
-  const at = fieldsOf(place);
-  if (words[place] !== first || words[place + 1] !== second) fields.fill(0, at, at + 4);
+  const at = fieldsOf(slot);
+  if (words[slot] !== first || words[slot + 1] !== second) fields.fill(0, at, at + 4);
   const ring = createRing(
     FAILURES,
     FAILURES.quota,
-    new Uint32Array(words.buffer, (place + STAMPS_AT) * 4, FAILURES.quota),
+    new Uint32Array(words.buffer, (slot + STAMPS_AT) * 4, FAILURES.quota),
   );
   ring.newestStep = fields[at + FIELDS.newestStep] as number;
   ring.head = fields[at + FIELDS.head] as number;
@@ -112,7 +112,7 @@ function failAt(
   fields[at + FIELDS.tail] = ring.tail;
   fields[at + FIELDS.newestStep] = ring.newestStep;
   fields[at + FIELDS.head] = ring.head;
-  words[place] = first;
-  words[place + 1] = second;
+  words[slot] = first;
+  words[slot + 1] = second;
   return wait;
 }

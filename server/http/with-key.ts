@@ -8,14 +8,14 @@ import { admit, openQuota, showLevels } from './quota.ts';
 import type { Serving } from './serving.ts';
 
 /**
- * What a request spends of each rate limit of its key: one request, nothing, or as many as its route spends by `admit` once it
- * has read the parameters.
+ * What a request costs of each rate limit of its key: one request, nothing, or as many as its route spends with `admit` once
+ * it has read the parameters.
  */
 export type Spends = 'one' | 'nothing' | 'what it asks for';
 
 /**
- * Admits requests with an Active key, and gives routes `key` and `quota`. Throws what {@link authenticate} and {@link admit}
- * throw.
+ * Admits requests with an Active key, and provides routes with `key` and `quota`. Throws what {@link authenticate} and
+ * {@link admit} throw.
  */
 export function withKey(serving: Serving, spends: Spends = 'one') {
   return new Elysia({ name: 'with-key', seed: spends })
@@ -35,7 +35,7 @@ export function withKey(serving: Serving, spends: Spends = 'one') {
 }
 
 /**
- * Admits requests to read with an Active key that has this permission. Throws what {@link withKey} throws,
+ * Admits GET and HEAD requests with an Active key that has this permission. Throws what {@link withKey} throws,
  * `method_not_allowed`, and `insufficient_scope`.
  */
 export function withPermission(serving: Serving, permission: Permission, spends: Spends = 'one') {

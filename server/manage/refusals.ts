@@ -1,5 +1,5 @@
 import { AppError, type ErrorCode, isForOperator, refusalOf } from '../../shared/errors.ts';
-import { versionOf } from '../http/errors.ts';
+import { publicRefusal } from '../http/errors.ts';
 import { ROUTE_HEADER } from '../http/forwarded.ts';
 import type { Pages } from '../thread/pages.ts';
 import { ANYTHING, type CallState, JSON_HEADERS } from './call-checks.ts';
@@ -23,7 +23,7 @@ export function refuseCall(
   at?: Pick<CallState, 'template' | 'requestId'>,
 ): Response {
   const known = publicError(error);
-  const { code, status, body, headers = {} } = versionOf(known);
+  const { code, status, body, headers = {} } = publicRefusal(known);
   if (refusalOf(code).isLogged && !known.details.isForClient) {
     report('error', 'A request failed.', error, at?.requestId ?? '');
   }

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { ZodOpenApiResponseObject, ZodOpenApiResponsesObject } from 'zod-openapi';
 import { AppError, type ErrorCode, refusalOf } from '../../../shared/errors.ts';
-import { type ShownRefusal, versionOf } from '../../http/errors.ts';
+import { type PublicRefusal, publicRefusal } from '../../http/errors.ts';
 import { rateLimited } from '../../http/quota.ts';
 import { COMMON_HEADERS, type Headers, headersNamed, ownHeader } from './headers.ts';
 
@@ -32,7 +32,7 @@ export function refusalResponses(
   thrown: Thrown = {},
   operationId: string | null = null,
 ): ZodOpenApiResponsesObject {
-  const shown = [...new Set(codes)].map((code) => versionOf(thrown[code] ?? exampleOf(code)));
+  const shown = [...new Set(codes)].map((code) => publicRefusal(thrown[code] ?? exampleOf(code)));
   const byStatus = [...Map.groupBy(shown, ({ status }) => status)].sort(([one], [other]) => one - other);
   return Object.fromEntries(
     byStatus.map(([status, group]) => [String(status), componentOf(style, group, operationId)]),
@@ -51,7 +51,7 @@ function exampleOf(code: ErrorCode): AppError {
 
 function componentOf(
   style: RefusalStyle,
-  group: readonly ShownRefusal[],
+  group: readonly PublicRefusal[],
   operationId: string | null,
 ): ZodOpenApiResponseObject {
   if (operationId === null) return responseOf(style, group);
@@ -65,7 +65,7 @@ function componentOf(
   return response;
 }
 
-function responseOf(style: RefusalStyle, group: readonly ShownRefusal[]): ZodOpenApiResponseObject {
+function responseOf(style: RefusalStyle, group: readonly PublicRefusal[]): ZodOpenApiResponseObject {
   const codes = group.map(({ code }) => code);
   const examples = group.flatMap(({ code, body }) =>
     body.error === '' ? [] : [[code, exampleIn(code, body)] as const],
@@ -102,7 +102,7 @@ const OWN_HEADERS: Record<string, string> = {
 };
 
 /** The headers that only refusals have. */
-function ownHeaders({ hasFixedValues }: RefusalStyle, group: readonly ShownRefusal[]): Headers {
+function ownHeaders({ hasFixedValues }: RefusalStyle, group: readonly PublicRefusal[]): Headers {
   return Object.fromEntries(
     Object.entries(OWN_HEADERS).flatMap(([name, description]) => {
       const values = group.flatMap(({ headers }) => headers?.[name] ?? []);

@@ -2,7 +2,7 @@ import type { Config } from '../../../shared/config/config.ts';
 import { isDiskFault } from '../../../shared/db/faults.ts';
 import { AppError, type ErrorCode, refusalOf } from '../../../shared/errors.ts';
 import { type Html, html } from '../../html.ts';
-import { versionOf } from '../../http/errors.ts';
+import { publicRefusal } from '../../http/errors.ts';
 import { ROUTE_HEADER } from '../../http/forwarded.ts';
 import { publicPath } from '../../http/public-path.ts';
 import type { Pages } from '../../thread/pages.ts';
@@ -35,7 +35,7 @@ type Shown = {
  */
 export function refuseVisit(config: Config, report: Pages['report'], error: unknown, at?: PageState): Response {
   const known = shownAs(error);
-  const { code, status, body, headers = {} } = versionOf(known);
+  const { code, status, body, headers = {} } = publicRefusal(known);
   if (refusalOf(code).isLogged && !known.details.isForClient) {
     report('error', 'A request failed.', error, at?.requestId ?? '');
   }
