@@ -247,7 +247,7 @@ test('CONTRIBUTING has every room on its map', () => {
   expect(missing).toEqual([]);
 });
 
-test('the answer that the README shows is the one that the sample profiles give', async () => {
+test('the answers that the README and docs/api.md show are those that the sample profiles give', async () => {
   const deps = testDeps();
   await importProfiles(deps, join(PROJECT, 'shared/sample/profiles.jsonl'), {
     merge: false,
@@ -258,6 +258,7 @@ test('the answer that the README shows is the one that the sample profiles give'
   const [, target = ''] = /^\$ curl .* http:\/\/localhost:3000(\S+)\n/m.exec(README) ?? [];
   expect(target).toBe('/api/lookup/username/alan/links');
   expect(README).toContain(`${target}\n${readingOf(deps).lookup.links('username', 'alan')?.text.body}\n`);
+  expect(read('docs/api.md')).toContain(`\n${readingOf(deps).lookup.profile('username', 'alan')?.text.body}\n`);
 });
 
 test('the line that docs/profiles.md shows for an import is one', async () => {
