@@ -51,10 +51,10 @@ export function changesText({ permissions, rateLimits, expiresAt }: KeyChanges, 
 export const EVENT_WORDS: Readonly<Record<KeyEventName, string>> = {
   requested: 'Requested',
   'approval started': 'Approval started: the secret is being mailed',
-  'approval refused': 'The mail with the secret was refused; the request is still pending',
+  'approval refused': 'The e-mail with the secret was refused; the request is still pending',
   'approval not confirmed':
-    'It is not known whether the mail with the secret was delivered; the request is still pending',
-  approved: 'Approved: the mail with the secret was accepted',
+    'It is not known whether the e-mail with the secret was delivered; the request is still pending',
+  approved: 'Approved: the e-mail with the secret was accepted',
   rejected: 'Rejected',
   withdrawn: 'Withdrawn',
   suspended: 'Suspended: its requests are refused',
@@ -67,5 +67,5 @@ export const EVENT_WORDS: Readonly<Record<KeyEventName, string>> = {
   'profile banned': 'The profile was banned: its keys are refused until the ban is lifted',
   'profile unbanned': 'The ban of the profile was lifted: its Active keys work again',
   erased: 'Erased with its profile',
-  'mail not delivered': 'A mail about this key was not delivered',
+  'mail not delivered': 'An e-mail about this key was not delivered',
 };

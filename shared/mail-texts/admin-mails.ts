@@ -28,7 +28,7 @@ export function requestMail(news: RequestNews): Mail {
   return compose('request', news, `API key request ${identifier} is waiting for a decision`, [
     {
       kind: 'paragraph',
-      text: `Somebody requested a key to the ${news.publicName} API. What follows is as they wrote it.`,
+      text: `Somebody requested a key for the ${news.publicName} API. What follows is in their own words.`,
     },
     { kind: 'facts', facts: factsOf(news) },
     { kind: 'paragraph', text: 'Description:' },
@@ -56,7 +56,7 @@ export function requestsMail(news: { to: string; requests: readonly WaitingReque
     [
       {
         kind: 'paragraph',
-        text: `These requests for keys to the ${news.publicName} API have come since the last mail about requests. What follows is as their owners wrote it.`,
+        text: `These requests for keys for the ${news.publicName} API have arrived since the last e-mail about requests. What follows is in their owners' own words.`,
       },
       ...requests.slice(0, MOST_LISTED).map((one): Block => ({ kind: 'facts', facts: factsOf(one) })),
       ...(more > 0 ? [{ kind: 'paragraph' as const, text: `${more} more are not listed here.` }] : []),
@@ -73,7 +73,7 @@ export function exposureMail(
   return compose('exposure', news, `The secret of API key ${identifier} was found`, [
     {
       kind: 'paragraph',
-      text: 'Somebody found the secret of a key and entered it on the page for found secrets. The key was revoked at once, and its owner is told.',
+      text: 'Somebody found the secret of a key and reported it on the page for found secrets. The key was revoked at once, and its owner gets an e-mail.',
     },
     {
       kind: 'facts',

@@ -22,7 +22,7 @@ export function changeMail(news: ChangeNews): Mail {
   return compose('change', news, `Your API key ${identifier} was changed`, [
     {
       kind: 'paragraph',
-      text: `A key of yours to the ${news.publicName} API at ${publicUrl} was changed at ${timeInWords(news.atMs)}. The change holds since then.`,
+      text: `Your key for the ${news.publicName} API at ${publicUrl} was changed at ${timeInWords(news.atMs)}. The change applies from that moment on.`,
     },
     {
       kind: 'facts',
@@ -39,7 +39,7 @@ export function changeMail(news: ChangeNews): Mail {
       : [
           {
             kind: 'paragraph' as const,
-            text: 'What was used within a time span that still has a limit counts on; a limit on a new time span begins unused.',
+            text: 'Requests already made still count against a limit with the same time span; a limit with a new time span starts unused.',
           },
         ]),
     {

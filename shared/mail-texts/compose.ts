@@ -46,6 +46,6 @@ export function quoted(label: string, text: string | null): Block[] {
 
 function contactBlock(contact: string): Block {
   return isMailAddress(contact)
-    ? { kind: 'paragraph', text: `If you have a question, answer this mail or write to ${contact}.` }
-    : { kind: 'link', label: 'If you have a question, ask here', url: contact };
+    ? { kind: 'paragraph', text: `Questions? Reply to this e-mail or write to ${contact}.` }
+    : { kind: 'link', label: 'Questions? Ask here', url: contact };
 }

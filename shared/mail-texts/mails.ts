@@ -42,19 +42,19 @@ export function approvalMail(news: ApprovalNews): Mail {
   return compose('approval', news, `Your API key ${identifier} is approved`, [
     {
       kind: 'paragraph',
-      text: `Your request for a key to the ${news.publicName} API at ${publicUrl} was approved. This is the secret of key ${identifier}:`,
+      text: `Your request for a key for the ${news.publicName} API at ${publicUrl} was approved. This is the secret of key ${identifier}:`,
     },
     { kind: 'code', text: news.secret },
     {
       kind: 'paragraph',
-      text: 'The service keeps no copy and will not send it again, so store it now. A secret in an earlier mail about this key no longer works.',
+      text: 'The service keeps no copy and will not send it again, so store it now. A secret in an earlier e-mail about this key no longer works.',
     },
     { kind: 'facts', facts: grantFacts(news) },
     ...successionBlocks(identifier, news.predecessor),
     { kind: 'heading', text: 'Try it' },
     {
       kind: 'paragraph',
-      text: 'Paste this line into a terminal, then paste the secret and press Enter. The secret is not shown and does not enter the history of the shell. The answer lists what the key may do, and spends none of its requests. If it says that the key is not valid, look for a newer mail about this key: only the latest secret works.',
+      text: 'Paste this line into a terminal, then paste the secret and press Enter. The secret is not shown and does not end up in the history of your shell. The answer lists what the key may do, and does not count against its limits. If it says that the key is not valid, look for a newer e-mail about this key: only the latest secret works.',
     },
     { kind: 'code', text: curlLine(publicUrl) },
     { kind: 'link', label: 'How to use the API', url: `${publicUrl}/docs` },
@@ -63,7 +63,7 @@ export function approvalMail(news: ApprovalNews): Mail {
     { kind: 'heading', text: 'If you lose it' },
     {
       kind: 'paragraph',
-      text: 'A lost secret cannot be sent again. Replace the key: request a new one, the way you requested this one. A profile can have three keys at a time; if all are used, revoke the lost one first.',
+      text: 'A lost secret cannot be sent again. Request a replacement the way you requested this key. A profile can have three keys at a time; if you already have three, revoke the lost one first.',
     },
     {
       kind: 'paragraph',
@@ -77,9 +77,9 @@ export function approvalMail(news: ApprovalNews): Mail {
 export function rejectionMail(news: DecisionNews): Mail {
   const { identifier, publicUrl, pages } = news;
   return compose('rejection', news, `Your API key request ${identifier} was rejected`, [
-    { kind: 'paragraph', text: `Your request for a key to the ${news.publicName} API at ${publicUrl} was rejected.` },
+    { kind: 'paragraph', text: `Your request for a key for the ${news.publicName} API at ${publicUrl} was rejected.` },
     { kind: 'facts', facts: [fact('Request', identifier), fact('Name', foreign(news.keyName))] },
-    ...quoted('The reason that was given:', news.reason),
+    ...quoted('The reason:', news.reason),
     {
       kind: 'paragraph',
       text: 'You can change the request and send it again. This one no longer counts towards the limit of three keys.',
@@ -95,10 +95,10 @@ export function revocationMail(news: DecisionNews & { isOwnDoing: boolean }): Ma
   return compose('revocation', news, `Your API key ${identifier} was revoked`, [
     {
       kind: 'paragraph',
-      text: `A key of yours to the ${news.publicName} API at ${publicUrl} was revoked${inYourName}. Every request that uses it is now refused.`,
+      text: `Your key for the ${news.publicName} API at ${publicUrl} was revoked${inYourName}. Every request that uses it is now refused.`,
     },
     { kind: 'facts', facts: [fact('Key', identifier), fact('Name', foreign(news.keyName))] },
-    ...quoted('The reason that was given:', news.reason),
+    ...quoted('The reason:', news.reason),
     {
       kind: 'paragraph',
       text: 'Remove its secret from wherever you keep it. If you still need access, request a key again; this one no longer counts towards the limit of three keys.',
@@ -110,10 +110,10 @@ export function revocationMail(news: DecisionNews & { isOwnDoing: boolean }): Ma
 
 /** Shows that mail goes out; holds nothing of anybody. */
 export function testMail(news: { to: string; sentAt: string; publicUrl: string } & Asked): Mail {
-  return compose('test', { ...news, identifier: '' }, `A test mail of ${news.publicName}`, [
+  return compose('test', { ...news, identifier: '' }, `A test e-mail from ${news.publicName}`, [
     {
       kind: 'paragraph',
-      text: `Somebody who runs the ${news.publicName} API at ${news.publicUrl} is testing whether its mails arrive. This one did: it was sent at ${news.sentAt}. There is nothing to do.`,
+      text: `Somebody who runs the ${news.publicName} API at ${news.publicUrl} is testing whether its e-mails arrive. This one did: it was sent at ${news.sentAt}. There is nothing to do.`,
     },
   ]);
 }

@@ -22,10 +22,10 @@ export function submissionMail(news: OwnNews): Mail {
   return compose('submission', news, `API key ${identifier} was requested in your name`, [
     {
       kind: 'paragraph',
-      text: `Somebody who was signed in as you requested a key to the ${news.publicName} API at ${publicUrl}. If that was you, there is nothing to do: a mail will bring the decision.`,
+      text: `Somebody who was signed in as you requested a key for the ${news.publicName} API at ${publicUrl}. If that was you, there is nothing to do: you will get an e-mail with the decision.`,
     },
     { kind: 'facts', facts: factsOf(news) },
-    ...pageLink(pages, 'Look at the request, or withdraw it', `/keys/${identifier}`),
+    ...pageLink(pages, 'See or withdraw the request', `/keys/${identifier}`),
     ...notYou(pages),
   ]);
 }
@@ -37,7 +37,7 @@ export function renamingMail(news: OwnNews & { nameBefore: string; nameAfter: st
   return compose('renaming', news, `Your API key ${identifier} was renamed`, [
     {
       kind: 'paragraph',
-      text: `Somebody who was signed in as you renamed a key of yours to the ${news.publicName} API at ${publicUrl}. If that was you, there is nothing to do.`,
+      text: `Somebody who was signed in as you renamed your key for the ${news.publicName} API at ${publicUrl}. If that was you, there is nothing to do.`,
     },
     {
       kind: 'facts',
@@ -54,7 +54,7 @@ export function notYou(pages: string | null): Block[] {
   return [
     {
       kind: 'paragraph',
-      text: 'If that was not you, somebody else is signed in as you, and may be able to read your mail. Secure your mailbox, then end every sign-in that you do not recognise on this page.',
+      text: 'If that was not you, somebody else is signed in as you, and may be able to read your e-mail. Secure your mailbox, then end every sign-in that you do not recognise on this page.',
     },
     ...pageLink(pages, 'Who is signed in', '/sessions'),
   ];

@@ -11,10 +11,10 @@ export function signInMail(
   news: { to: string; profile: string; atMs: number; address: string; agent: string; publicUrl: string } & Asked &
     Paged,
 ): Mail {
-  return compose('new-sign-in', { ...news, identifier: '' }, 'Somebody signed in for your profile', [
+  return compose('new-sign-in', { ...news, identifier: '' }, 'New sign-in to your profile', [
     {
       kind: 'paragraph',
-      text: `A browser or program that was not used for your profile before has signed in at ${news.publicUrl} for your profile. It can request keys to the ${news.publicName} API in your name, and end those that you have. If that was you, there is nothing to do.`,
+      text: `A browser or program that had not been used for your profile before signed in to it at ${news.publicUrl}. It can request keys for the ${news.publicName} API in your name, and revoke those you have. If that was you, there is nothing to do.`,
     },
     {
       kind: 'facts',
@@ -35,7 +35,7 @@ export function addressMail(news: { to: string; profile: string; atMs: number; p
   return compose('address', { ...news, identifier: '' }, 'The e-mail address of your profile was changed', [
     {
       kind: 'paragraph',
-      text: `The e-mail address of a profile at ${publicUrl} was changed. Until then it was this one. Mails about the profile's keys to the ${news.publicName} API, their secrets and codes for signing in go to the new address from now on, and everybody who was signed in for the profile is signed out.`,
+      text: `The e-mail address of a profile at ${publicUrl}, until now this one, was changed. From now on, e-mails about the profile's keys for the ${news.publicName} API, with their secrets, and codes for signing in go to the new address. Everybody who was signed in to the profile has been signed out.`,
     },
     { kind: 'facts', facts: [fact('Profile', foreign(news.profile)), fact('When', timeInWords(news.atMs))] },
     {
@@ -62,8 +62,8 @@ export function banMail(
     ? 'Your profile was banned, and its API keys are refused'
     : 'Your profile is no longer banned, and its API keys work again';
   const text = isBanned
-    ? `Your profile was banned at ${publicUrl}. Every request that uses one of its keys to the ${news.publicName} API is refused while the ban lasts. The keys keep their secrets, rate limits and expiry, and work again when the ban is lifted. Until then you can look at them, withdraw requests and revoke keys, but not request or rename any.`
-    : `The ban of your profile at ${publicUrl} was lifted. Its keys to the ${news.publicName} API work again with the same secrets. There is nothing to do.`;
+    ? `Your profile was banned at ${publicUrl}. Every request that uses one of its keys for the ${news.publicName} API is refused while the ban lasts. The keys keep their secrets, rate limits and expiry, and work again when the ban is lifted. Until then you can look at keys, withdraw requests and revoke keys, but not request or rename any.`
+    : `The ban of your profile at ${publicUrl} was lifted. Its keys for the ${news.publicName} API work again with the same secrets. There is nothing to do.`;
   return compose('ban', { ...news, identifier: '' }, title, [
     { kind: 'paragraph', text },
     {
@@ -79,10 +79,10 @@ export function enrolmentMail(
   news: { to: string; admin: string; atMs: number; address: string; publicUrl: string } & Asked & Paged,
 ): Mail {
   const name = typedName(news.admin);
-  return compose('enrolment', { ...news, identifier: '' }, 'A passkey of an admin is waiting to be confirmed', [
+  return compose('enrolment', { ...news, identifier: '' }, 'An admin passkey is waiting to be confirmed', [
     {
       kind: 'paragraph',
-      text: `Somebody registered a passkey at ${news.publicUrl} with the link that was made for an admin. It cannot be used until it is confirmed.`,
+      text: `Somebody registered a passkey at ${news.publicUrl} with the link made for an admin. It cannot be used until it is confirmed.`,
     },
     {
       kind: 'facts',

@@ -20,7 +20,7 @@ export function reminderMail(news: ReminderNews): Mail {
   const { identifier, publicUrl, pages, daysLeft } = news;
   const soon = daysLeft <= 1 ? 'within a day' : `in ${daysLeft} days`;
   return compose('reminder', news, `Your API key ${identifier} expires soon`, [
-    { kind: 'paragraph', text: `A key of yours to the ${news.publicName} API at ${publicUrl} expires ${soon}.` },
+    { kind: 'paragraph', text: `Your key for the ${news.publicName} API at ${publicUrl} expires ${soon}.` },
     {
       kind: 'facts',
       facts: [
@@ -31,7 +31,7 @@ export function reminderMail(news: ReminderNews): Mail {
     },
     {
       kind: 'paragraph',
-      text: 'From then on, every request that uses it is refused. If you still need access, replace it: request a key that replaces this one, the way you requested this one, early enough for an admin to decide. Or ask the people who run the service to move the expiry. A profile can have three keys at a time, and this one counts until it expires.',
+      text: 'After that, every request that uses it is refused. If you still need access, request a replacement the way you requested this key, early enough for an admin to decide, or ask the people who run the service to extend this one. A profile can have three keys at a time, and this one counts until it expires.',
     },
     ...pageLink(pages, 'Replace this key', `/keys/new?successor-of=${identifier}`),
     ...pageLink(pages, 'The page of this key', `/keys/${identifier}`),

@@ -21,11 +21,11 @@ export type SignInNews = {
  */
 export function signInMail(news: SignInNews): Mail {
   const { publicName, publicUrl } = news;
-  const title = 'Your code to sign in';
+  const title = 'Your sign-in code';
   return compose('sign-in', { ...news, identifier: '' }, title, [
     {
       kind: 'paragraph',
-      text: `Somebody asked to sign in to ${publicName} at ${publicUrl} as the owner of the profile ${foreign(news.profile)}. If that was you, type this code into the page where you asked for it, in the same browser:`,
+      text: `Somebody asked to sign in to ${publicName} at ${publicUrl} as the owner of the profile ${foreign(news.profile)}. If that was you, enter this code on the page where you asked for it, in the same browser:`,
     },
     { kind: 'code', text: news.code },
     {
@@ -39,7 +39,7 @@ export function signInMail(news: SignInNews): Mail {
     },
     {
       kind: 'paragraph',
-      text: 'If it was not you, ignore this mail: nobody can sign in without the code, and whoever asked cannot see it. Give it to nobody, and do not type it into any other page.',
+      text: 'If it was not you, ignore this e-mail: nobody can sign in without the code, and whoever asked for it cannot see it. Never give it to anybody, and never enter it on any other page.',
     },
   ]);
 }

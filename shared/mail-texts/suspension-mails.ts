@@ -16,13 +16,13 @@ export function suspensionMail(news: SuspensionNews & Pick<DecisionNews, 'reason
   return compose('suspension', news, `Your API key ${identifier} was suspended`, [
     {
       kind: 'paragraph',
-      text: `A key of yours to the ${news.publicName} API at ${publicUrl} was suspended by an admin. Every request that uses it is refused while it is suspended.`,
+      text: `Your key for the ${news.publicName} API at ${publicUrl} was suspended by an admin. Every request that uses it is refused while it is suspended.`,
     },
     { kind: 'facts', facts: [...factsOf(news), fact('Expires', expiryInWords(expiresAt))] },
-    ...quoted('The reason that was given:', news.reason),
+    ...quoted('The reason:', news.reason),
     {
       kind: 'paragraph',
-      text: `Keep its secret: if an admin resumes the key${until}, the same secret works again, and a mail will tell you. Until then it still counts as one of the three keys that a profile can have.`,
+      text: `Keep its secret: if an admin resumes the key${until}, the same secret works again, and you will get an e-mail. Until then it still counts as one of the three keys that a profile can have.`,
     },
     ...pageLink(pages, 'The page of this key', `/keys/${identifier}`),
   ]);
@@ -37,7 +37,7 @@ export function resumptionMail(news: SuspensionNews & { isBanned: boolean }): Ma
   return compose('resumption', news, `Your API key ${identifier} was resumed`, [
     {
       kind: 'paragraph',
-      text: `An admin ended the suspension of a key of yours to the ${news.publicName} API at ${publicUrl}. ${works}`,
+      text: `An admin ended the suspension of your key for the ${news.publicName} API at ${publicUrl}. ${works}`,
     },
     { kind: 'facts', facts: [...factsOf(news), fact('Expires', expiryInWords(expiresAt))] },
     ...pageLink(pages, 'The page of this key', `/keys/${identifier}`),

@@ -40,8 +40,9 @@ differs; a new window starts unused.`,
   },
   texts: {
     ...{ title: 'Change key', button: 'Change', what: 'change what an Active or suspended key may do' },
-    consequence: 'It holds at once, the secret stays, and the owner gets a mail that says what was changed.',
-    done: 'The key is changed, and its owner gets a mail that says how.',
+    consequence:
+      'The change applies at once, the secret stays the same, and the owner gets an e-mail that says what changed.',
+    done: 'Key changed. Its owner gets an e-mail that says how.',
     interrupted: ({ identifier: key, state }) =>
       `Interrupted; key ${key} is ${state}. "profilectl keys show ${key}" tells whether it was changed.`,
   },
@@ -71,8 +72,8 @@ export const suspend = operation({
   texts: {
     ...{ title: 'Suspend key', button: 'Suspend', what: 'suspend a key' },
     consequence:
-      'Every request with its secret is refused until the key is resumed. The secret, the limits and what was spent of them stay. The owner gets the reason by mail.',
-    done: 'The key is suspended, and its owner gets the reason by mail.',
+      'Every request with its secret is refused until the key is resumed. The secret, the limits and what was spent of them stay. The owner gets the reason by e-mail.',
+    done: 'Key suspended. Its owner gets the reason by e-mail.',
     interrupted: asEver,
   },
   ...{ isDangerous: true, isMailed: true },
@@ -91,8 +92,8 @@ export const resume = operation({
   },
   texts: {
     ...{ title: 'Resume key', button: 'Resume', what: 'resume a suspended key' },
-    consequence: 'The same secret works again at once, within the limits that the key had. The owner gets a mail.',
-    done: 'The key is resumed, and its owner gets a mail.',
+    consequence: 'The same secret works again at once, within the limits that the key had. The owner gets an e-mail.',
+    done: 'Key resumed. Its owner gets an e-mail.',
     interrupted: asEver,
   },
   isMailed: true,
@@ -115,7 +116,7 @@ export const revoke = operation({
     ownerPage: {
       path: 'revoke',
       consequence:
-        'This can’t be undone. Still needed? If you have room for another key, replace this one first, and revoke it once your program has the new secret.',
+        'This can’t be undone. Still need it? If you have room for another key, replace this one first, and revoke it once your program has the new secret.',
     },
     json: {
       ...{ method: 'POST', path: '/:identifier/revoke', operationId: 'revokeKey', body: ['reason'], answers: 'key' },
@@ -126,7 +127,7 @@ export const revoke = operation({
   texts: {
     ...{ title: 'Revoke key', button: 'Revoke', what: 'revoke a key' },
     consequence:
-      'Every request with its secret is refused from then on. This can’t be undone. The owner gets the reason by mail.',
+      'Every request with its secret is refused from then on. This can’t be undone. The owner gets the reason by e-mail.',
     done: 'Key revoked. It no longer works.',
     interrupted: asEver,
   },

@@ -45,7 +45,7 @@ replace; both work until an admin ends the old one, or it expires. At a server t
   },
   texts: {
     ...{ title: 'Request a key', button: 'Send the request', what: 'request a key' },
-    consequence: 'An admin reads this and decides. You get a mail either way.',
+    consequence: 'An admin reads this and decides. You get an e-mail either way.',
     done: 'Request sent.',
     interrupted: () => null,
   },

@@ -41,10 +41,11 @@ DEFAULT_RATE_LIMITS, or the old key's for a successor; no expiry; the old key en
   },
   texts: {
     ...{ title: 'Approve key', button: 'Approve', what: 'approve a request' },
-    consequence: 'The secret is made and mailed to the owner, once. The key works as soon as that mail was accepted.',
+    consequence:
+      'The secret is made and e-mailed to the owner, once. The key works as soon as that e-mail is accepted.',
     done: null,
     interrupted: ({ identifier: key, state }) =>
-      state === 'Active' ? `Interrupted; key ${key} is Active, and the mail with its secret is out.` : null,
+      state === 'Active' ? `Interrupted; key ${key} is Active, and the e-mail with its secret is out.` : null,
   },
   ...{ isMailed: true, isMain: true },
   continuation: {
@@ -85,7 +86,7 @@ export const reject = operation({
   },
   texts: {
     ...{ title: 'Reject the request of key', button: 'Reject', what: 'reject a request' },
-    consequence: 'The owner gets the reason by mail. This can’t be undone; the owner can ask again.',
+    consequence: 'The owner gets the reason by e-mail. This can’t be undone; the owner can ask again.',
     done: null,
     interrupted: asEver,
   },

@@ -345,7 +345,7 @@ describe('an input of the wrong shape is refused with a sentence, and nothing ha
     ['request', { profile: undefined }, 'The profile is missing.'],
     ['request', { profile: 7 }, 'The profile must be a text.'],
     ['request', { name: 7 }, 'The name must be a text.'],
-    ['request', { name: '' }, 'The name must have 1 to 255 characters; it has 0.'],
+    ['request', { name: '' }, 'Enter a name.'],
     ['request', { permissions: 'api.lookup' }, 'The list of permissions must be a list of texts.'],
     [
       'request',
@@ -377,7 +377,7 @@ describe('an input of the wrong shape is refused with a sentence, and nothing ha
     ['change', { rateLimits: null }, 'Say what to change: the permissions, the rate limits or the expiry.'],
     ['change', { rateLimits: '' }, 'The list of rate limits must be a list of quotas and windows.'],
     ['change', { rateLimits: [] }, 'A key has one to four rate limits.'],
-    ['change', { permissions: [] }, 'At least one permission is needed'],
+    ['change', { permissions: [] }, 'Choose at least one permission'],
     ['change', { permissions: 'api.lookup' }, 'The list of permissions must be a list of texts.'],
     ['change', { expiresAtMs: 1 }, 'The expiry must lie in the future.'],
     ['change', { expiresAtMs: '' }, 'The expiry must be a span'],

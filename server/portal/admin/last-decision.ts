@@ -33,8 +33,8 @@ export async function decidedNote(visit: Visit): Promise<ShownAttempt> {
 /** The fate of a request as its key and history tell it, once somebody has decided on it; null where nobody has. */
 export function fateOf(key: KeyView, history: readonly HistoryView[]): Fate | null {
   const { attempt, state } = key;
-  if (state === 'rejected') return { kind: 'rejected', words: html`The owner gets the reason by mail.` };
-  if (attempt?.result === 'open') return { kind: 'mailing', words: html`The mail is on its way.` };
+  if (state === 'rejected') return { kind: 'rejected', words: html`The owner gets the reason by e-mail.` };
+  if (attempt?.result === 'open') return { kind: 'mailing', words: html`The e-mail is on its way.` };
   if (attempt?.result === 'accepted') return { kind: 'Active', words: html`The key is ${state}.` };
   const words = attempt === null ? null : attemptInWords(key, attempt, history);
   return words === null ? null : { kind: 'refused', words };

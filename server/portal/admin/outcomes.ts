@@ -42,7 +42,7 @@ export async function outcomes(visit: Visit): Promise<Page> {
     ({ key, kind, words }) =>
       html`<li><a href="${linkTo(key.identifier)}">${nameOf(key)}</a>${ofProfile(key)} <span class="state ${kind === 'mailing' ? 'pending' : kind}">${kind === 'Active' ? key.state : kind}</span><br>${words}</li>`,
   );
-  const again = isOpen ? html`<p><a href="${publicPath(access.config, outcomesPath(id))}">Look again</a></p>` : '';
+  const again = isOpen ? html`<p><a href="${publicPath(access.config, outcomesPath(id))}">Refresh</a></p>` : '';
   return {
     title: sum,
     scripts: isOpen ? LOOK_SCRIPTS : [],

@@ -75,7 +75,7 @@ function usualWait({ access }: Visit): string {
 
 /** What an empty queue says, and that a mail tells of new requests where there is an address for it. */
 function noneInWords({ access: { config } }: Visit): string {
-  const mail = config.adminEmails.length > 0 ? ', and admins are told by mail' : '';
+  const mail = config.adminEmails.length > 0 ? ', and admins get an e-mail' : '';
   return `No requests are waiting. New ones appear here${mail}.`;
 }
 

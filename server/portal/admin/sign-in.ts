@@ -61,6 +61,6 @@ function show(visit: Visit, faults: Faults): Page {
     body: html`${errorSummary(faults)}<h1>${TITLE}</h1>
 <p>For admins, with the passkey on your device or security key.</p>
 ${formTo(publicPath(config, '/developers/admin/sign-in'), 'Sign in with a passkey', hiddenField('next', nextOf(visit)))}
-<p>Do you own a profile? <a href="${publicPath(config, withNext('/developers/sign-in', nextOf(visit)))}">Sign in with a code by mail</a>.</p>`,
+<p>Do you own a profile? <a href="${publicPath(config, withNext('/developers/sign-in', nextOf(visit)))}">Sign in with a code by e-mail</a>.</p>`,
   };
 }

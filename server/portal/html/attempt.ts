@@ -18,7 +18,7 @@ export function attemptStatus(key: KeyView, history: readonly HistoryView[], pat
   const { attempt } = key;
   const result = attempt?.result ?? 'none';
   const words = attempt === null ? null : attemptInWords(key, attempt, history);
-  const again = result === 'open' ? html` <a href="${path}">Look again</a>` : '';
+  const again = result === 'open' ? html` <a href="${path}">Refresh</a>` : '';
   const text = words === null ? '' : html`<p class="${LOOKS[result] ?? 'summary'}">${words}${again}</p>`;
   return {
     body: html`<div id="attempt" role="status" data-result="${result}">${text}</div>`,
@@ -40,18 +40,18 @@ export function attemptInWords(
     ?.reason;
   const because = reason === undefined ? '' : html` ${written(reason)}`;
   if (result === 'open') {
-    return html`${begun}. The mail with the secret is being sent, which may take a minute.`;
+    return html`${begun}. The e-mail with the secret is being sent, which may take a minute.`;
   }
   if (result === 'accepted') {
-    return key.state === 'Active' ? html`${begun}, and the mail with the secret was accepted: the key works.` : null;
+    return key.state === 'Active' ? html`${begun}, and the e-mail with the secret was accepted: the key works.` : null;
   }
   if (result === 'refused') {
-    return html`${begun}, but the mail with the secret was not accepted.${because}${isPending ? ' The key is pending as before.' : ''}`;
+    return html`${begun}, but the e-mail with the secret was refused.${because}${isPending ? ' The request is still pending.' : ''}`;
   }
   if (result === 'not confirmed') {
-    return html`${begun}, but nobody knows whether the mail with the secret was delivered.${because} If it arrives, the secret in it will never work.${isPending ? ' Approve it again to send a new one.' : ''}`;
+    return html`${begun}, but it is not known whether the e-mail with the secret was delivered.${because} If it arrives, the secret in it will never work.${isPending ? ' Approve it again to send a new one.' : ''}`;
   }
-  return html`${begun}. While the mail with the secret was on its way, ${otherwise(history, number)}. If that mail arrives, the secret in it will never work.`;
+  return html`${begun}. While the e-mail with the secret was on its way, ${otherwise(history, number)}. If that e-mail arrives, the secret in it will never work.`;
 }
 
 const CLOSINGS: readonly string[] = ['approval refused', 'approval not confirmed'];
@@ -60,7 +60,7 @@ const CLOSINGS: readonly string[] = ['approval refused', 'approval not confirmed
 function otherwise(history: readonly HistoryView[], number: number): Html {
   const begin = history.findIndex(({ event, detail }) => event === 'approval started' && detail?.attempt === number);
   const voiding = history.slice(begin + 1).find(({ event }) => Object.hasOwn(VOIDING, event));
-  if (voiding === undefined) return html`it was decided otherwise`;
+  if (voiding === undefined) return html`the decision changed`;
   return html`${VOIDING[voiding.event as keyof typeof VOIDING]} by ${voiding.by}`;
 }
 
@@ -68,6 +68,6 @@ const VOIDING = {
   rejected: 'the request was rejected',
   withdrawn: 'the request was withdrawn',
   revoked: 'the key was revoked',
-  'address changed': 'the address of its owner was changed',
+  'address changed': 'its owner’s address was changed',
   'profile banned': 'its profile was banned',
 } as const;

@@ -55,7 +55,7 @@ ${visitor === null ? topBar(config, null) : navigation(config, visitor)}
 <main id="main" tabindex="-1">
 ${visitor?.flash ? html`<p class="flash" role="status">${visitor.flash}</p>` : ''}${body}
 </main>
-${foot(html`<p><a href="${publicPath(config, '/docs')}">API documentation</a> · <a href="${publicPath(config, '/developers/found')}">Found a secret?</a></p>${contactLine(config)}<p id="zone" hidden>Times are in the zone of this browser, <span class="zone"></span>.</p>`)}`,
+${foot(html`<p><a href="${publicPath(config, '/docs')}">API documentation</a> · <a href="${publicPath(config, '/developers/found')}">Found a secret?</a></p>${contactLine(config)}<p id="zone" hidden>Times are in your browser’s time zone, <span class="zone"></span>.</p>`)}`,
   });
 }
 

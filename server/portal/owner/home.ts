@@ -19,16 +19,16 @@ export function home({ access, isForwardedUnasked, person }: Visit): Page {
   return {
     title: 'Developer Platform',
     body: html`<h1>Developer Platform</h1>
-<p>Programs look up public profiles of this platform through an API, each with a key of its own. Here you request keys for your profile, see how they are used, and revoke them.</p>
+<p>Look up this platform’s public profiles from your own programs. Each program needs an API key: request it here, see how it is used, and revoke it.</p>
 ${fault === null ? html`<p>${entry}</p>` : html`<p class="note">${fault}</p>`}
 <h2>How it works</h2>
 <ol>
-<li>Request a key: say what it is for and what it needs.</li>
-<li>An admin decides${days === null ? '' : `, usually ${usualWaitText(days)}`}. You get a mail either way.</li>
-<li>The mail of the approval has the key’s secret. Your program sends it with each request.</li>
+<li>Request a key: say what your program does and what it needs.</li>
+<li>An admin decides${days === null ? '' : `, usually ${usualWaitText(days)}`}. You get an e-mail either way.</li>
+<li>The approval e-mail contains the key’s secret, which your program sends with each request.</li>
 </ol>
-<p>The ${link('/docs', 'API documentation')} has every request with its answer.</p>
-<p>Found the secret of a key somewhere? ${link('/developers/found', 'Report it')}, and it is revoked at once.</p>
+<p>The ${link('/docs', 'API documentation')} describes every request and its answers.</p>
+<p>Found a key’s secret somewhere? ${link('/developers/found', 'Report it')}, and the key is revoked at once.</p>
 ${person === null ? html`<p>Admins ${link('/developers/admin/sign-in', 'sign in with a passkey')}.</p>` : ''}`,
   };
 }

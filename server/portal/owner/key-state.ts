@@ -18,22 +18,22 @@ export function stateInWords(key: KeyView, history: readonly HistoryView[], requ
 }
 
 function activeWords({ decidedAt, expiresAt }: KeyView, request: Html | null): Html {
-  const secret = html`The secret is only in the mail of ${timeText(Date.parse(decidedAt as string))}.`;
+  const secret = html`The secret is only in the e-mail of ${timeText(Date.parse(decidedAt as string))}.`;
   const lost = request === null ? '' : html` Lost it? ${request}.`;
   if (expiresAt === null) return html`${secret}${lost}`;
-  return html`It works until ${timeText(Date.parse(expiresAt))}; replace it in time if you still need it then. ${secret}${lost}`;
+  return html`It expires ${timeText(Date.parse(expiresAt))}; replace it before then if you still need it. ${secret}${lost}`;
 }
 
 function pendingWords({ attempt }: KeyView): string {
   const result = attempt?.result;
-  if (result === 'open') return 'An admin has just approved it: the mail with the secret is on its way to you.';
+  if (result === 'open') return 'An admin has just approved it: the e-mail with the secret is on its way to you.';
   if (result === 'refused') {
-    return 'An admin approved it, but your mail server refused the mail with the secret. An admin has to approve it again; if your mailbox is in order, ask whoever runs this service.';
+    return 'An admin approved it, but your mail server refused the e-mail with the secret. An admin has to approve it again; if your mailbox is in order, ask whoever runs this service.';
   }
   if (result === 'not confirmed') {
-    return 'An admin approved it, but it is not known whether the mail with the secret was delivered. If you got one, that secret does not work: an admin has to approve it again, which sends a new one.';
+    return 'An admin approved it, but it is not known whether the e-mail with the secret was delivered. If you got it, its secret does not work: an admin has to approve the request again, which sends a new one.';
   }
-  return 'Waiting for an admin. You get a mail either way: with the secret, or with the reason why not. Until then you can withdraw it.';
+  return 'Waiting for an admin. You get an e-mail either way: with the secret, or with the reason for the rejection. Until then you can withdraw the request.';
 }
 
 /** Since when a key is suspended, by whom, and why, as its history says. */

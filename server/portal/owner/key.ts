@@ -61,9 +61,9 @@ async function requestOffered(
   };
   const inUse = keysInUse((await performWhenUnlocked(visit, OPERATIONS.list, {})).keys);
   if (isFull(inUse)) {
-    const held = html`All ${inUse.length} keys are used, requests included. End one of them first:`;
+    const held = html`All ${inUse.length} keys are in use, requests included. End one first:`;
     const list = holderList(visit, inUse, identifier);
-    if (!isReplaced) return { link: null, hindrance: html`<p>To request it again: ${held}</p>${list}` };
+    if (!isReplaced) return { link: null, hindrance: html`<p>You can’t request it again yet. ${held}</p>${list}` };
     return offered('#replace', html`<section id="replace"><h2>${text}</h2><p>${held}</p>${list}</section>`);
   }
   const query = isReplaced ? `successor-of=${identifier}` : `like=${identifier}`;
@@ -100,7 +100,7 @@ ${chart}</div>
 function howTo(config: Visit['access']['config']): Html {
   const { publicUrl } = config;
   return html`<p>Base URL</p><pre><code data-copy="the base URL">${publicUrl}/api</code></pre>
-<p>Try it: paste this line into a terminal, then paste the secret. It shows what the key may do, and spends nothing.</p>
+<p>Try it: paste this line into a terminal, then paste the secret. It shows what the key may do, and doesn’t count against its limits.</p>
 <pre><code data-copy="the line">${curlLine(publicUrl)}</code></pre>
 <p><a href="${publicPath(config, '/docs')}">API documentation</a></p>`;
 }

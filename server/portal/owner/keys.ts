@@ -44,7 +44,7 @@ ${ended.length === 0 ? '' : html`<details><summary>${countText(ended.length, 'en
 function noKeys({ access }: Visit, request: Html): Html {
   const days = usualWaitDays(access);
   const usually = days === null ? '' : ` (usually ${usualWaitText(days)})`;
-  return html`<p>No keys yet. A key lets your program look up profiles: describe it (2 minutes), an admin answers${usually}, the secret comes by mail.</p>
+  return html`<p>No keys yet. A key lets your program look up profiles. You describe the program (2 minutes), an admin answers${usually}, and the secret comes by e-mail.</p>
 <p>${request} <a class="cancel" href="${publicPath(access.config, '/docs')}">API documentation</a></p>`;
 }
 

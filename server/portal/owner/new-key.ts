@@ -102,7 +102,7 @@ async function show(visit: Visit, typed: Typed, faults: Faults): Promise<Page> {
   const usual = visit.access.config.defaultRateLimits.map(limitText).join(', ');
   const asked: Asked = {
     ...ASKED,
-    expectedUsage: { ...ASKED.expectedUsage, hint: `Usual: ${usual}. Say why if it is more.` },
+    expectedUsage: { ...ASKED.expectedUsage, hint: `Usual: ${usual}. If you need more, say why.` },
   };
   const fields = INPUTS.map(([name, schema]) => {
     const texts = typedText(factsOf(schema).kind, typed[name]);
@@ -122,7 +122,7 @@ ${formTo(path('/new'), { text: button, cancel }, ...fields)}`,
 async function introduction(visit: Visit): Promise<string> {
   const days = usualWaitDays(visit.access);
   const when = days === null ? '' : `, usually ${usualWaitText(days)}`;
-  return `A person reads this and answers by mail${when}. ${usedText(await ownInUse(visit))}.`;
+  return `An admin reads this and answers by e-mail${when}. ${usedText(await ownInUse(visit))}.`;
 }
 
 function replacing(visit: Visit, identifier: string): Html {
@@ -136,7 +136,7 @@ const ASKED: Asked = {
   name: { title: 'Name', hint: 'Only you and the admins see it.' },
   description: {
     title: 'What does it do, for whom, and what does it keep?',
-    hint: 'Two sentences or more. Admins decide by this.',
+    hint: 'Two sentences or more: admins decide by this.',
     more: html`<details><summary>A good example</summary><p class="hint">“A Discord bot for our guild of 4 200 members. When somebody types /badges, it looks up that one profile and shows its badges in the chat. It keeps the answer for ten minutes and stores nothing else.”</p></details>`,
   },
   permissions: { title: 'It needs to', hint: null },

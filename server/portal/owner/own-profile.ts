@@ -15,7 +15,7 @@ export function ownProfile({ access, person }: Visit): Owner {
 /** Says of a banned profile what becomes of its keys and what its owner may still do; nothing of any other. */
 export function bannedNote({ username, banned }: Owner): Html {
   if (!banned) return html``;
-  return html`<p class="note">The profile <bdi>${username}</bdi> is banned. Its keys are refused while the ban lasts, and work again when it is lifted. You can look at its keys, withdraw requests and revoke keys, but not request or rename any.</p>`;
+  return html`<p class="note">The profile <bdi>${username}</bdi> is banned. Its keys are refused while the ban lasts, and work again when it is lifted. Until then you can look at keys, withdraw requests and revoke keys, but not request or rename any.</p>`;
 }
 
 /** The addresses of the owner's pages about keys, as a browser needs them. */
@@ -51,7 +51,7 @@ export function holderList(visit: Visit, inUse: readonly KeyView[], here?: strin
   const items = inUse.map(({ identifier, name, state }) =>
     identifier === here
       ? html`<li>${written(name)} (${state}): this key</li>`
-      : html`<li><a href="${linkTo(identifier)}">${written(name)}</a> (${state}): ${state === 'pending' ? 'withdraw the request' : 'revoke it'} there</li>`,
+      : html`<li><a href="${linkTo(identifier)}">${written(name)}</a> (${state}): ${state === 'pending' ? 'withdraw it' : 'revoke it'} on its page</li>`,
   );
   return html`<ul>${items}</ul>`;
 }

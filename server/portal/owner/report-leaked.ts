@@ -17,7 +17,7 @@ function askForSecret({ access: { config } }: Visit, faults: Faults): Page {
   const field = textArea({
     name: 'secret',
     label: 'The secret, or a text that contains it',
-    hint: 'A secret begins with plk_. Up to ten at once.',
+    hint: 'Secrets begin with plk_. Up to ten at once.',
     value: '',
     rows: 4,
     faults,
@@ -25,7 +25,7 @@ function askForSecret({ access: { config } }: Visit, faults: Faults): Page {
   return {
     title: 'Found a secret?',
     body: html`${errorSummary(faults)}<h1>Found a secret?</h1>
-<p>Paste the secret of an API key that you found in a repository, a log or a screenshot. An Active or suspended key with it is revoked at once, and its owner and the admins are told. Nothing you paste is stored, and nobody asks who you are.</p>
+<p>Paste the secret of an API key that you found in a repository, a log or a screenshot. If it belongs to an Active or suspended key, that key is revoked at once, and its owner and the admins are told. Nothing you paste is stored, and you don’t have to say who you are.</p>
 ${formTo(publicPath(config, '/developers/found'), { text: 'Revoke it', isDangerous: true, cancel: publicPath(config, '/developers') }, field)}`,
   };
 }
@@ -54,7 +54,7 @@ function refuseMany(foundTexts: Throttle, address: string): void {
   } catch (error) {
     if (!(error instanceof AppError)) throw error;
     const sentence =
-      'Too many texts came from this address within a minute, so nothing was done with this one. Wait a little, then paste it again.';
+      'Too many texts came from your address within a minute, so this one was ignored. Wait a minute, then paste it again.';
     throw new AppError('too_many_failures', sentence, error.details);
   }
 }

@@ -9,11 +9,11 @@ const FLASHES = {
   'signed-out-here':
     'This browser is signed out, but the server could not store that the session has ended. If somebody else may have its cookie, sign in again later and end it under Sessions.',
   'session-ended': 'Session ended.',
-  'cli-ended': 'That profilectl no longer has access.',
-  'sessions-ended': 'All your sessions have ended, and no profilectl has access any longer.',
+  'cli-ended': 'profilectl on that machine no longer has access.',
+  'sessions-ended': 'All your sessions have ended, and profilectl no longer has access on any machine.',
   'passkey-removed': 'Passkey removed. All your sessions have ended.',
   found:
-    'Thank you. Any Active or suspended key whose secret was in your text is revoked now, and its owner and the admins are told.',
+    'Thank you. Any Active or suspended key whose secret was in your text is now revoked, and its owner and the admins are told.',
 } as const;
 
 /** The code of a message: one of these, or that of an operation on keys, by its event. */

@@ -87,8 +87,8 @@ function titleOf(status: number): string {
 }
 
 const TITLES: readonly [leastStatus: number, title: string][] = [
-  [503, 'Not at this moment'],
-  [500, 'Something went wrong here'],
+  [503, 'Not available right now'],
+  [500, 'Something went wrong'],
   [405, 'This can’t be done'],
   [404, 'Not found'],
   [403, 'Not allowed'],

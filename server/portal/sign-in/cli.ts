@@ -51,7 +51,7 @@ function show(visit: Visit, request: CliRequest): Page {
   return {
     title: 'Allow profilectl to access your account?',
     body: html`<h1>Allow profilectl to access your account?</h1>
-<p><strong>Only if you have just run <code>profilectl login</code> yourself.</strong> It will act as you.</p>
+<p><strong>Allow it only if you have just run <code>profilectl login</code> yourself.</strong> It will act as you.</p>
 ${factList([
   ['Machine', html`${written(request.machine)} (as it calls itself)`],
   ['This browser’s address', client.address],
@@ -65,10 +65,10 @@ ${factList([
 }
 
 const FOR_OWNERS =
-  'see the keys of your profile, request, rename, withdraw and revoke them, for 90 days at most, or until unused for 30 days';
+  'see, request, rename, withdraw and revoke your profile’s keys, for 90 days at most, or until unused for 30 days';
 
 const FOR_ADMINS =
-  'read requests and keys, for 12 hours; each decision still asks for your passkey in a browser, where you see what is decided';
+  'read requests and keys, for 12 hours; each decision still needs your passkey, in a browser that shows what you decide';
 
 /** The page that leads back to `profilectl`: our policy forbids a form to redirect to another origin. */
 function letIn(visit: Visit, request: CliRequest, code: string): Page {
@@ -77,7 +77,7 @@ function letIn(visit: Visit, request: CliRequest, code: string): Page {
     title: 'profilectl has access',
     goOn,
     body: html`<h1>profilectl has access</h1>
-<p>Your browser goes back to profilectl on ${written(request.machine)} now. If it doesn’t, <a href="${goOn}">go there</a>. If nothing answers there, run <code>profilectl login</code> again.</p>`,
+<p>Your browser is returning to profilectl on ${written(request.machine)}. If it doesn’t, <a href="${goOn}">continue</a>. If nothing answers there, run <code>profilectl login</code> again.</p>`,
   };
 }
 
@@ -86,8 +86,8 @@ function codeToType(code: string, { machine }: CliRequest): Page {
     title: 'Type this code',
     body: html`<h1>Type this code</h1>
 <p><code data-copy="the code">${showCode(code)}</code></p>
-<p>Type it into the terminal where <code>profilectl login</code> is waiting on ${written(machine)}. <strong>Only if you typed that command yourself; nobody will ask you for it.</strong></p>
-<p>It works once, for ${PURPOSES['sign-in code'].lifetimeMs / 60_000} minutes and ${PURPOSES['sign-in code'].tries} tries.</p>`,
+<p>Type it into the terminal where <code>profilectl login</code> is waiting on ${written(machine)}. <strong>Only if you typed that command yourself: nobody will ever ask you for this code.</strong></p>
+<p>It works once, for ${PURPOSES['sign-in code'].lifetimeMs / 60_000} minutes. After ${PURPOSES['sign-in code'].tries} wrong tries you need a new one.</p>`,
   };
 }
 
@@ -100,7 +100,7 @@ function refused(visit: Visit, request: CliRequest): Page {
   return {
     title: 'Cancelled',
     goOn,
-    body: html`${body}<p>Nothing was done. Your browser tells profilectl now. If it doesn’t, <a href="${goOn}">go there</a>.</p>`,
+    body: html`${body}<p>Nothing was done. Your browser is returning to profilectl to tell it so. If it doesn’t, <a href="${goOn}">continue</a>.</p>`,
   };
 }
 

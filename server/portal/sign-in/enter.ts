@@ -22,7 +22,7 @@ export function enterPage(visit: Visit): Page {
   const ends =
     session === null || isSame
       ? ''
-      : html`<p class="note">Somebody else is signed in with this browser. Continuing signs them out.</p>`;
+      : html`<p class="note">Somebody else is signed in with this browser. If you continue, they are signed out.</p>`;
   const form = formTo(
     publicPath(config, '/developers/enter'),
     { text: `Continue as ${username}`, cancel: publicPath(config, '/developers') },
@@ -31,7 +31,7 @@ export function enterPage(visit: Visit): Page {
   return {
     title: 'Continue',
     body: html`<h1>Continue as ${username}</h1>
-<p>You are signed in on the platform with this profile. Continue to request and see its API keys.</p>
+<p>You are signed in to the platform with this profile. Continue to request and manage its API keys.</p>
 ${ends}${fault === null ? form : html`<p class="note">${fault}</p>`}`,
   };
 }

@@ -41,7 +41,7 @@ export function sessions({ access, session }: Visit): Page {
   return {
     title: 'Sessions',
     body: html`<h1>Sessions</h1>
-<p>Where you are signed in. Don’t recognise one? End all, and tell whoever runs this service.</p>
+<p>Where you are signed in. Don’t recognise one? End all of them, and tell whoever runs this service.</p>
 <ul class="plain">${living}</ul>
 ${livingLogins.length === 0 ? '' : html`<h2>profilectl on other machines</h2><ul class="plain">${livingLogins}</ul>`}
 ${isCut ? html`<p>These are the latest ${MOST_LISTED}. “End all” ends the others too.</p>` : ''}

@@ -34,7 +34,7 @@ export function signIn(visit: Visit): Outcome {
 }
 
 const SENTENCES = {
-  malformed: 'Enter the code from the mail: eight letters and digits, such as 7Q2M-X0A1.',
+  malformed: 'Enter the code from the e-mail: eight letters and digits, such as 7Q2M-X0A1.',
   wrong:
     'This code does not work: it is mistyped, already used, older than 10 minutes, or was requested in another browser. After five tries you need a new one.',
 } as const;
@@ -46,7 +46,7 @@ function show(visit: Visit, typed: string, faults: Faults): Page {
   return {
     title,
     body: html`${errorSummary(faults)}<h1>${title}</h1>
-<p>If username and address belong together, a mail with a code is on its way. It works once, for 10 minutes, in this browser.</p>
+<p>If they match, an e-mail with a code is on its way. The code works once, for 10 minutes, in this browser.</p>
 ${formTo(
   publicPath(config, '/developers/sign-in/code'),
   'Sign in',
@@ -62,7 +62,7 @@ ${formTo(
   }),
   hiddenField('next', nextOf(visit)),
 )}
-<h2>No mail?</h2>
+<h2>No e-mail?</h2>
 <p>Nothing after a minute? Check your spam folder, or <a href="${again}">start again</a> and check both fields. We send at most 5 codes an hour; an earlier one still works in this browser.</p>`,
   };
 }

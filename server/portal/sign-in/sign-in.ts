@@ -25,7 +25,7 @@ export function askForCode(visit: Visit): Outcome {
   if (faultOf(visit) !== null) return { ...show(visit, typed, NO_FAULTS), refusal: 'no_sign_in' };
   const faults = new Map<string, string>();
   if (typed.name === '') faults.set('name', 'Enter your username or an alias.');
-  if (!typed.address.includes('@')) faults.set('address', 'Enter your e-mail address, like name@example.org.');
+  if (!typed.address.includes('@')) faults.set('address', 'Enter your e-mail address, such as name@example.org.');
   if (faults.size > 0) return { ...show(visit, typed, faults), refusal: 'refused_form' };
   const browser = {
     browserSecret: readCookie(config, cookie, 'sign-in'),
@@ -46,7 +46,7 @@ export function askForCode(visit: Visit): Outcome {
 function faultOf({ access: { config }, isForwardedUnasked }: Visit): string | null {
   const fault = signInFault(config, isForwardedUnasked);
   if (fault !== null || config.mail !== null) return fault;
-  return 'Nobody can sign in here yet, since this service can’t send mail: set MAIL_URL.';
+  return 'You can’t sign in here yet, because this service can’t send mail: set MAIL_URL.';
 }
 
 function show(visit: Visit, typed: { name: string; address: string }, faults: Faults): Page {
@@ -78,7 +78,7 @@ function show(visit: Visit, typed: { name: string; address: string }, faults: Fa
   return {
     title,
     body: html`${errorSummary(faults)}<h1>${title}</h1>
-<p>Enter your username and the e-mail address of that profile. If they belong together, we mail you a code.</p>
+<p>Enter your username and your profile’s e-mail address. If they match, we e-mail you a code.</p>
 ${formTo(publicPath(config, '/developers/sign-in'), 'Send me a code', ...fields)}
 ${admins}`,
   };

@@ -14,7 +14,9 @@ export function textInput({ label, least, most, lines, short }: TextRule, mayBeE
   return trimmed(label, (text) => {
     const length = codePoints(text);
     if (length === 0 && mayBeEmpty) return null;
-    if (length < least && short) return short(countText(least - length, 'more character'));
+    if (length < least && short)
+      return short(length === 0 ? `at least ${least} characters` : countText(least - length, 'more character'));
+    if (length < least && length === 0) return `Enter a ${label}.`;
     if (length < least || length > most) {
       return `The ${label} must have ${least === 0 ? 'at most' : `${least} to`} ${most} characters; it has ${length}.`;
     }

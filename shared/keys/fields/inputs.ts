@@ -39,7 +39,7 @@ const INVALID_CURSOR = {
   error: 'The place in the list must be the identifier of a key, or be taken from an earlier answer.',
 };
 const UNKNOWN_PERMISSION = { error: 'The permissions are api.lookup and api.leaderboard; there is no other.' };
-const NO_PERMISSION = { error: 'At least one permission is needed: api.lookup, api.leaderboard, or both.' };
+const NO_PERMISSION = { error: 'Choose at least one permission: api.lookup, api.leaderboard, or both.' };
 
 const { maxQuota, maxWindowSeconds } = RATE_LIMIT_BOUNDS;
 const NAME = { label: 'name', least: 1, most: 255, lines: false };
@@ -51,7 +51,7 @@ const EXPECTED_USAGE = { label: 'expected usage', least: 0, most: 1000, lines: t
 const NAME_PART = { label: 'part of a name', least: 1, most: 255, lines: false };
 const REASON = { label: 'reason', least: 1, most: 2000, lines: true };
 const REASON_FACTS: InputFacts = {
-  ...{ label: REASON.label, title: 'Reason', hint: 'The owner gets it by mail.' },
+  ...{ label: REASON.label, title: 'Reason', hint: 'The owner gets it by e-mail.' },
   ...{ kind: 'lines', flag: ['--reason <text>', 'why, as the owner will read it'], bounds: REASON },
 };
 

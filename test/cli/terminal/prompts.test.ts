@@ -54,7 +54,7 @@ describe('an owner at a terminal', () => {
     await terminal.answer(`${profile}x: There is no profile`, `${KEY.up}\u007f`);
     await terminal.answer('Profile: fine', KEY.enter);
     await terminal.answer('Name of the key:', KEY.enter);
-    await terminal.answer('must have 1 to 255 characters; it has 0.', `Bot${KEY.enter}`);
+    await terminal.answer('Enter a name.', `Bot${KEY.enter}`);
     await terminal.answer('Description:', `Too short.${KEY.enter}`);
     await terminal.answer(
       'what it keeps. Correct it; Ctrl-U clears the line.',

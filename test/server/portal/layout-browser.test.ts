@@ -48,7 +48,7 @@ describe.skipIf(!hasChromium)('times', () => {
       'When (Asia/Tokyo)',
       '2026-01-01 09:00',
       '2026-01-01 09:00',
-      'Times are in the zone of this browser, Asia/Tokyo.',
+      'Times are in your browser’s time zone, Asia/Tokyo.',
     ]);
     expect(await seen({ ...WIDE, timezoneId: 'Asia/Tokyo', isWithoutScripts: true })).toEqual([
       'When (UTC)',

@@ -89,6 +89,6 @@ test('an owner reads which mail was not delivered, and nothing of to whom, where
   const { history } = await perform(world.access, onBox('root'), OPERATIONS.show, { identifier });
   expect(JSON.stringify(history.at(-1))).toContain('mailbox-word');
   const { body } = await visit(world, `/developers/keys/${identifier}`, { cookie: world.cookie });
-  expect(body).toContain('A mail about this key was not delivered: <span class="text"><bdi>rejection</bdi></span>');
+  expect(body).toContain('An e-mail about this key was not delivered: <span class="text"><bdi>rejection</bdi></span>');
   expect(body).not.toMatch(/mailbox-word|550|127\.0\.0\.1/);
 });

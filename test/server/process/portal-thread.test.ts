@@ -141,7 +141,7 @@ test.each(['1', '2'])(
     const answers = await Promise.all(Array.from({ length: 20 }, () => fetchPage(server, '/developers')));
     for (const answer of answers) {
       const page = await answer.text();
-      expect([answer.status, page]).toEqual([503, expect.stringContaining('<h1>Not at this moment</h1>')]);
+      expect([answer.status, page]).toEqual([503, expect.stringContaining('<h1>Not available right now</h1>')]);
       expect(page).toContain('What you sent may have been done all the same: look before you send it again.');
     }
     while ((await fetchPage(server, '/developers')).status !== 200) await Bun.sleep(10);

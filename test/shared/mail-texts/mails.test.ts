@@ -100,8 +100,8 @@ describe('the approval mail has all that its reader needs, in both parts', () =>
     ['rate limits', ['60/1m (at most 60 requests in any minute)', '5000/1d (at most 5000 requests in any day)']],
     ['expiry', ['2027-01-31 12:00:00 UTC']],
     ['how to keep it', ['password manager', 'client-side code', 'repository']],
-    ['that it voids earlier ones', ['A secret in an earlier mail about this key no longer works.']],
-    ['how to get another', ['cannot be sent again', 'request a new one']],
+    ['that it voids earlier ones', ['A secret in an earlier e-mail about this key no longer works.']],
+    ['how to get another', ['cannot be sent again', 'Request a replacement']],
     ['where the documentation is', ['https://profiles.example.org/docs']],
   ] as const) {
     test(what, () => {
@@ -157,8 +157,8 @@ describe('the other mails', () => {
       'Permissions, before api.lookup Permissions, after api.lookup api.leaderboard',
       'Rate limits, before 60/1m (at most 60 requests in any minute) Rate limits, after 600/1m (at most 600 requests',
       'Expires, before never, unless it is revoked Expires, after 2027-01-31 12:00:00 UTC',
-      'was changed at 2026-12-24 10:30:00 UTC. The change holds since then',
-      'counts on',
+      'was changed at 2026-12-24 10:30:00 UTC. The change applies from that moment on',
+      'still count against',
     ]) {
       expect(all).toContain(words);
     }
@@ -174,7 +174,7 @@ describe('the other mails', () => {
       'in 30 days',
       '2027-01-31 12:00:00 UTC',
       'Nightly statistics',
-      'request a key that replaces this one',
+      'request a replacement the way you requested this key',
     ]) {
       expect(text.replace(/\s+/g, ' ')).toContain(words);
     }

@@ -96,7 +96,7 @@ describe('a sign-in', () => {
     signIn();
     await look();
     const [mail] = mailed();
-    expect(mail).toMatchObject({ to: 'owner1@example.org', subject: 'Somebody signed in for your profile' });
+    expect(mail).toMatchObject({ to: 'owner1@example.org', subject: 'New sign-in to your profile' });
     for (const words of ['2026-01-01 00:00:00 UTC', '192.0.2.7', 'A browser', `${PUBLIC_URL}/developers/sessions`]) {
       expect(mail?.text).toContain(words);
     }

@@ -60,9 +60,9 @@ describe('how an approval went is on the key’s page', () => {
     const during = await ask(world, path, { cookie: grace.cookie });
     expect(during.body).toContain('<div id="attempt" role="status" data-result="open">');
     expect(textOf(during)).toContain(
-      'On 2026-01-01 00:00 UTC admin Grace approved it. The mail with the secret is being sent',
+      'On 2026-01-01 00:00 UTC admin Grace approved it. The e-mail with the secret is being sent',
     );
-    expect(during.body).toContain(`<a href="${path}">Look again</a>`);
+    expect(during.body).toContain(`<a href="${path}">Refresh</a>`);
     // The second admin is told who is at it, and can't begin a second attempt.
     expect(textOf(await ask(world, path, { cookie: hopper.cookie }))).toContain('admin Grace approved it');
     // Who has approved goes on to another request, and is told there.
@@ -78,7 +78,7 @@ describe('how an approval went is on the key’s page', () => {
     expect(after.status).toBe(200);
     const done = await keyPageOf(world, grace, identifier);
     expect(done.body).toContain('data-result="accepted"');
-    expect(textOf(done)).toContain('the mail with the secret was accepted: the key works.');
+    expect(textOf(done)).toContain('the e-mail with the secret was accepted: the key works.');
     expect(showKey(world.access, identifier).state).toBe('Active');
     expect(textOf(await nextPage())).toContain('Approved: Bot (ada). The key is Active.');
     expect(smtp.received.length).toBe(1);
@@ -92,9 +92,9 @@ describe('how an approval went is on the key’s page', () => {
     await approve();
     await visit(world, '/developers');
     const page = await read();
-    expect(page).toContain('but the mail with the secret was not accepted.');
+    expect(page).toContain('but the e-mail with the secret was refused.');
     expect(page).toContain('550 5.1.1 mailbox of the marked-server is full');
-    expect(page).toContain('The key is pending as before.');
+    expect(page).toContain('The request is still pending.');
     expect(keyHistory(world.access, identifier).at(-1)).toMatchObject({
       event: 'approval refused',
       detail: { attempt: 1, reason: expect.stringContaining('marked-server') },
@@ -120,7 +120,7 @@ describe('how an approval went is on the key’s page', () => {
     await visit(world, '/developers');
     rejectKey(world.access, { identifier, reason: 'No.', by: onBox('root') });
     const page = await read();
-    expect(page).toContain('but the mail with the secret was not accepted.');
+    expect(page).toContain('but the e-mail with the secret was refused.');
     expect(page).not.toContain('pending as before');
   });
 
@@ -130,7 +130,7 @@ describe('how an approval went is on the key’s page', () => {
     await approve();
     await visit(world, '/developers');
     const page = await read();
-    expect(page).toContain('but nobody knows whether the mail with the secret was delivered.');
+    expect(page).toContain('but it is not known whether the e-mail with the secret was delivered.');
     expect(page).toContain('closed the connection before it confirmed the message');
     expect(showKey(world.access, identifier).state).toBe('pending');
   });
@@ -149,7 +149,7 @@ describe('how an approval went is on the key’s page', () => {
     await visit(world, '/developers');
     const page = await read();
     expect(page).toContain(
-      'While the mail with the secret was on its way, the request was rejected by admin Hopper. If that mail arrives, the secret in it will never work.',
+      'While the e-mail with the secret was on its way, the request was rejected by admin Hopper. If that e-mail arrives, the secret in it will never work.',
     );
     expect(showKey(world.access, identifier).state).toBe('rejected');
   });
@@ -163,7 +163,7 @@ describe('how an approval went is on the key’s page', () => {
     smtp.open();
     await visit(world, '/developers');
     const page = await read();
-    expect(page).toContain('the address of its owner was changed');
+    expect(page).toContain('its owner’s address was changed');
     expect(page).toContain(
       'The e-mail address of this profile was changed 2026-01-01 00:00 UTC, after this was requested.',
     );

@@ -155,7 +155,7 @@ test('a key is suspended with a reason and resumed, each as the page showed the 
   const [next = ''] = valuesOf(done, 'location');
   const [flash = ''] = valuesOf(done, 'set-cookie').filter((cookie) => cookie.startsWith('flash='));
   const shown = await visit(world, next, { cookie: `${grace.cookie}; ${flash.split(';')[0]}` });
-  expect(textOf(shown)).toContain('The key is suspended, and its owner gets the reason by mail.');
+  expect(textOf(shown)).toContain('Key suspended. Its owner gets the reason by e-mail.');
   // Hopper changes the key while Grace looks at it as it was.
   const stale = await askToDecide(world, grace, identifier, [['operation', 'resume']]);
   await decideAs(world, hopper, identifier, [

@@ -194,7 +194,7 @@ test('several are rejected with one reason, which is asked for first; so is one,
   const done = await send(world, grace, withPasskey(confirmed, grace.authenticator));
   expect(valuesOf(done, 'location')).toEqual([`${QUEUE}?decided=${own}`]);
   expect(textOf(await ask(world, `${QUEUE}?decided=${own}`, grace))).toContain(
-    'Rejected: Bot 0 (user100). The owner gets the reason by mail.',
+    'Rejected: Bot 0 (user100). The owner gets the reason by e-mail.',
   );
 });
 
@@ -467,7 +467,7 @@ describe('while the mails are on their way', () => {
     expect(during.body.match(/>mailing</g)?.length).toBe(4);
     expect(during.body.match(/>waiting</g)?.length).toBe(2);
     expect(during.body).toContain('data-result="open"');
-    expect(textOf(during)).toContain('Look again');
+    expect(textOf(during)).toContain('Refresh');
     release();
     await arrived(6);
     expect(textOf(await outcomesOf(world, grace, answer))).toContain('4 of 6 mailed');
@@ -503,7 +503,7 @@ describe('while the mails are on their way', () => {
     world.clock.advance(world.access.approvalLeaseMs);
     const after = textOf(await outcomesOf(restarted, grace, answer));
     expect(after).toContain('4 of 6 mailed, 2 refused');
-    expect(after).toContain('nobody knows whether the mail with the secret was delivered');
+    expect(after).toContain('it is not known whether the e-mail with the secret was delivered');
     release();
     await settleBackground(world.pages.background);
   });

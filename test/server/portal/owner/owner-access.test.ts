@@ -146,7 +146,7 @@ describe('while somebody is signed in', () => {
     await importLines(world.access, [{ ...ADA, banned: true }]);
     const list = await see(world);
     expect(list.body).toContain('is banned. Its keys are refused while the ban lasts');
-    expect(list.body).toContain('You can look at its keys, withdraw requests and revoke keys');
+    expect(list.body).toContain('Until then you can look at keys, withdraw requests and revoke keys');
     expect(list.body).toContain('refused: profile banned');
     expect(list.body).not.toContain('/developers/keys/new');
     const page = (await see(world, `/${active}`)).body;

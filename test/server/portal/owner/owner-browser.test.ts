@@ -143,7 +143,7 @@ describe.skipIf(!hasChromium)('an owner', () => {
     expect(await page.locator('#permissions').isChecked()).toBe(true);
     expect(await page.locator('#permissions-1').isChecked()).toBe(true);
     // The summary leads to the field.
-    await press(page, 'The name must have 1 to 255 characters; it has 0.');
+    await press(page, 'Enter a name.');
     expect(await page.locator(':focus').getAttribute('id')).toBe('name');
     await page.keyboard.insertText('Badge bot');
     await type(page, 'description', DESCRIPTION);
@@ -207,7 +207,7 @@ describe.skipIf(!hasChromium)('an owner', () => {
     useKey(access, identifier, 5, 90);
     await page.getByRole('link', { name: 'Your API keys' }).click();
     await page.getByRole('link', { name: 'Badge bot' }).click();
-    await isLoaded(page, 'The secret is only in the mail of');
+    await isLoaded(page, 'The secret is only in the e-mail of');
     expect(await page.locator('svg rect.ok').count()).toBe(5);
     expect(await page.getByRole('row', { name: /^2025-12-30/ }).count()).toBe(0);
     await page.getByText('Days as a table').click();
@@ -231,7 +231,7 @@ describe.skipIf(!hasChromium)('an owner', () => {
     await approveKey(access, { identifier: successor?.identifier as string, grant: {}, by: onBox('root') });
     expect(mailedSecrets(access, successor?.identifier as string)).toHaveLength(1);
     await page.reload();
-    await isLoaded(page, 'The secret is only in the mail of');
+    await isLoaded(page, 'The secret is only in the e-mail of');
     await page.getByText('What you asked for').click();
     await page.locator('main').getByRole('link', { name: identifier }).click();
     await page.getByRole('link', { name: 'Revoke' }).click();

@@ -77,9 +77,9 @@ describe('a request', () => {
     expect([answer.status, answer.refusal]).toEqual([422, 'refused_form']);
     const summary = answer.body.slice(answer.body.indexOf('role="alert"'), answer.body.indexOf('<h1>'));
     expect([...summary.matchAll(/<a href="#(\w+)">([^<]*)/g)].map(([, field, sentence]) => [field, sentence])).toEqual([
-      ['name', 'The name must have 1 to 255 characters; it has 0.'],
+      ['name', 'Enter a name.'],
       ['description', 'Describe it in 1 more character: what it does, for whom, what it keeps.'],
-      ['permissions', 'At least one permission is needed: api.lookup, api.leaderboard, or both.'],
+      ['permissions', 'Choose at least one permission: api.lookup, api.leaderboard, or both.'],
       ['projectUrl', 'The project URL must be an http or https address of at most 2048 characters.'],
       ['expectedUsage', 'The expected usage must have at most 1000 characters; it has 1004.'],
     ]);
@@ -133,7 +133,7 @@ describe('a request', () => {
     for (const page of [list, ...pages]) expect(page.body).not.toContain('/developers/keys/new?');
     const ofActive = textOf(pages[2]?.body ?? '');
     expect(ofActive).toContain(
-      'Replace this key All 3 keys are used, requests included. End one of them first: Bot 1 (pending)',
+      'Replace this key All 3 keys are in use, requests included. End one first: Bot 1 (pending)',
     );
     expect(ofActive).toContain('Bot 0 (Active): this key');
     // Who looks for "Replace" where it usually is comes to what it needs.
@@ -275,10 +275,10 @@ test('an owner without keys reads what a key is for, how long it takes and what 
   }
   world.cookie = signInOwner(world.access, ADA.id);
   expect(textOf((await at(world, '')).body)).toContain(
-    'an admin answers (usually in 2 days), the secret comes by mail.',
+    'an admin answers (usually in 2 days), and the secret comes by e-mail.',
   );
   expect(textOf((await at(world, '/new')).body)).toContain(
-    'A person reads this and answers by mail, usually in 2 days. 0 of 3 keys used.',
+    'An admin reads this and answers by e-mail, usually in 2 days. 0 of 3 keys used.',
   );
 });
 
@@ -367,10 +367,10 @@ describe('a key’s page says in words', () => {
     const { access, clock } = world;
     const deps = { ...access, clock };
     const words = {
-      pending: 'Waiting for an admin. You get a mail either way',
+      pending: 'Waiting for an admin. You get an e-mail either way',
       suspended:
         'Suspended 2026-01-01 00:00 UTC by the operator: its requests are refused. An admin can resume it; then the same secret works again. It still counts as one of your keys. The reason: Too fast.',
-      Active: 'The secret is only in the mail of 2026-01-01 00:00 UTC. Lost it? Replace this key .',
+      Active: 'The secret is only in the e-mail of 2026-01-01 00:00 UTC. Lost it? Replace this key .',
       rejected: 'Rejected 2026-01-01 00:00 UTC by the operator. It no longer counts towards the limit. The reason: No.',
       withdrawn: 'Withdrawn 2026-01-01 00:00 UTC by the operator. It no longer counts towards the limit.',
       revoked: 'Revoked 2026-01-01 00:00 UTC by the operator. Its secret no longer works. The reason: Leaked.',
@@ -396,14 +396,14 @@ describe('a key’s page says in words', () => {
     smtp.failures.rcpt = '550 5.1.1 mailbox-word unknown';
     await approve(identifier);
     const page = await at(world, `/${identifier}`);
-    expect(textOf(page.body)).toContain('your mail server refused the mail with the secret');
+    expect(textOf(page.body)).toContain('your mail server refused the e-mail with the secret');
     expect(page.body).not.toMatch(/mailbox-word|550/);
     const { key, history } = await perform(world.access, onBox('root'), OPERATIONS.show, { identifier });
     const words = (result: string) =>
       stateInWords({ ...key, attempt: { number: 2, by: 'root', startedAt: key.requestedAt, result } }, history, null)
         .html;
-    expect(words('open')).toContain('the mail with the secret is on its way to you');
-    expect(words('not confirmed')).toContain('If you got one, that secret does not work');
+    expect(words('open')).toContain('the e-mail with the secret is on its way to you');
+    expect(words('not confirmed')).toContain('If you got it, its secret does not work');
     expect(words('voided')).toContain('Waiting for an admin.');
   });
 
@@ -420,7 +420,7 @@ describe('a key’s page says in words', () => {
     useKey(access, identifier, 3, 100);
     const { body } = await at(world, `/${identifier}`);
     const text = textOf(body);
-    expect(text).toContain('It works until 2026-04-01 00:00 UTC; replace it in time');
+    expect(text).toContain('It expires 2026-04-01 00:00 UTC; replace it before then');
     expect(text).toContain('last used just now · ends in 3 months');
     expect(text).toContain('7/1m (at most 7 requests in any minute)');
     expect(text).toContain('the operator Changed: 60/1m, 5000/1d → 7/1m');

@@ -138,7 +138,7 @@ describe.skipIf(!hasChromium)('profilectl login', () => {
     await page.getByRole('button', { name: 'Allow', exact: true }).click();
     await heading(page, 'profilectl has access');
     await look(page, 1280);
-    const link = await page.getByRole('link', { name: 'Go there' }).getAttribute('href');
+    const link = await page.getByRole('link', { name: 'continue' }).getAttribute('href');
     noteToken(new URL(link ?? '').searchParams.get('code') ?? '');
     await page.goto(`${OWN}/developers/sessions`);
     await look(page, 1280);

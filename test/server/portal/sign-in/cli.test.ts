@@ -63,7 +63,7 @@ test('looking changes nothing, letting in makes a code, and not letting in makes
     iss: access.config.publicUrl,
   });
   // The link for browsers that don't go on by themselves.
-  expect(let_in.body).toContain(`<a href="${Bun.escapeHTML(there.href)}">go there</a>`);
+  expect(let_in.body).toContain(`<a href="${Bun.escapeHTML(there.href)}">continue</a>`);
   expect(valuesOf(let_in, 'location')).toEqual([]);
 });
 
@@ -71,7 +71,7 @@ test('without an address to go back to it shows the code, and leads nowhere', as
   const typed = { redirect_uri: null, state: null };
   const { body } = await decide('let in', typed);
   expect(body).toMatch(/<code data-copy="the code">[0-9A-HJKMNP-TV-Z]{4}-[0-9A-HJKMNP-TV-Z]{4}<\/code>/);
-  expect(body).toContain('Only if you typed that command yourself; nobody will ask you for it.');
+  expect(body).toContain('Only if you typed that command yourself: nobody will ever ask you for this code.');
   expect([goOnIn(body), goOnIn((await decide('refuse', typed)).body)]).toEqual([null, null]);
 });
 

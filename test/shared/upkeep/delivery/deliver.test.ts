@@ -357,7 +357,7 @@ test('PUBLIC_NAME is who sends a mail and whose API it is about', async () => {
   await w.reject(await request(w.deps));
   const { raw = '' } = w.smtp.received[0] ?? {};
   expect(raw).toMatch(/^From: Linkhive </m);
-  expect(raw).toContain('Your request for a key to the Linkhive API at');
+  expect(raw).toContain('Your request for a key for the Linkhive API at');
   expect(raw).not.toContain('Profile Lookup');
 });
 
@@ -366,7 +366,7 @@ describe('CONTACT', () => {
     const w = await world({ CONTACT: 'help@example.org' });
     await w.reject(await request(w.deps));
     expect(w.smtp.received[0]?.raw).toMatch(/^Reply-To: help@example\.org\r$/m);
-    expect(w.smtp.received[0]?.raw).toContain('answer this mail or write to help@example.org.');
+    expect(w.smtp.received[0]?.raw).toContain('Reply to this e-mail or write to help@example.org.');
   });
 
   test('that is a page is named, without Reply-To', async () => {
