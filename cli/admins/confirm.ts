@@ -6,16 +6,16 @@ import { notice, print, printJson } from '../terminal/output.ts';
 import { confirmOrYes } from '../terminal/values.ts';
 import { passkeyText } from './print.ts';
 
-/** `admins confirm`: lets a passkey count that was registered at an address. */
+/** Adds `admins confirm`, which confirms a registered passkey, so that the admin can sign in with it. */
 export function addTo(parent: Command): void {
   parent
     .command('confirm')
-    .description('Show when and from where an admin registered a passkey, and let it count.')
+    .description('Show when and from where an admin registered a passkey, and confirm it.')
     .argument('<admin>', 'the name of the admin')
     .addHelpText(
       'after',
       `
-Ask that person whether it was so. If it was not, "profilectl admins invite" ends the passkey and prints a new address.
+Ask the admin whether that is right. If it is not, "profilectl admins invite" ends the passkey and prints a new address.
 
 Example:
   profilectl admins confirm Grace`,
@@ -24,8 +24,8 @@ Example:
       withAccess(command, async ({ access, actor, json, yes }) => {
         const { name, passkey } = unconfirmedPasskey(access, admin);
         notice(passkeyText(name, passkey));
-        await confirmOrYes(yes, 'Let this passkey count?');
-        // By its number: what was shown is what is confirmed.
+        await confirmOrYes(yes, 'Confirm this passkey?');
+        // By its id, so that exactly the passkey that was shown is confirmed.
         confirmPasskey(access, passkey.id, actor);
         if (json) printJson({ name, passkey: passkey.name, confirmed: true });
         else print(`${name} confirmed`);

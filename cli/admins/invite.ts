@@ -9,17 +9,17 @@ import { retryIfChanged } from '../terminal/retry-if-changed.ts';
 import { confirmOrYes } from '../terminal/values.ts';
 import { printInvitation } from './print.ts';
 
-/** Adds `admins invite`: it ends sessions and, unless told otherwise, passkeys of an admin, and prints a new address. */
+/** Adds `admins invite`, which ends an admin's sessions and, by default, passkeys, and prints a new address. */
 export function addTo(parent: Command): void {
   parent
     .command('invite')
     .description('End an admin’s passkeys and sessions, and print a new address.')
     .argument('<admin>', 'the name of the admin')
-    .option('--keep-passkeys', 'leave the confirmed passkeys, to register one more')
+    .option('--keep-passkeys', 'keep the confirmed passkeys, to register one more')
     .addHelpText(
       'after',
       `
-Sessions, tokens and older addresses end in any case, and a passkey that was not confirmed.
+Sessions, tokens, older addresses and an unconfirmed passkey end in any case.
 
 Examples:
   profilectl admins invite Grace                    # all passkeys are lost

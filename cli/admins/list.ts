@@ -4,11 +4,11 @@ import { withAccess } from '../access.ts';
 import { print, printJson } from '../terminal/output.ts';
 import { adminsText } from './print.ts';
 
-/** Adds `admins list`: it prints all admins with their passkeys. */
+/** Adds `admins list`, which lists all admins with their passkeys. */
 export function addTo(parent: Command): void {
   parent
     .command('list')
-    .description('List admins, what each waits for, and their passkeys.')
+    .description('List admins, the state of each, and their passkeys.')
     .addHelpText('after', '\nExample:\n  profilectl admins list --json')
     .action((_options: unknown, command: Command) =>
       withAccess(command, ({ access, json }) => {

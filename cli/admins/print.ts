@@ -4,23 +4,23 @@ import type { AccessContext } from '../access.ts';
 import { factsText } from '../keys/print.ts';
 import { columnsOf, notice, print, printJson, table } from '../terminal/output.ts';
 
-/** Prints an address alone on stdout, or all of it as JSON, and on stderr what to do with it, and where nothing answers there. */
+/** Prints the address to stdout, or the invitation as JSON, and to stderr what to do with it and whether the portal is off. */
 export function printInvitation(
   { json, access }: AccessContext,
   invitation: Invitation & { endedPasskeys?: number },
 ): void {
   const { name, address, expiresAt } = invitation;
   notice(
-    `${name} registers a passkey at this address, once, until ${expiresAt}. Send it on a way that nobody else reads. Then "profilectl admins confirm ${name}" shows from where that was done, and lets ${name} in.`,
+    `${name} can register a passkey at this address, once, until ${expiresAt}. Send it over a channel that only they can read. Then "profilectl admins confirm ${name}" shows from where that was done, and confirms the passkey.`,
   );
   if (!access.config.developerPlatform) {
-    notice('DEVELOPER_PLATFORM is off, so nothing answers at this address: unset it, and restart the server.');
+    notice('DEVELOPER_PLATFORM is off, so this address does not work: unset it, and restart the server.');
   }
   if (json) printJson(invitation);
   else print(address);
 }
 
-/** A passkey as somebody sees it who is to confirm it, a fact a line. */
+/** A passkey as shown to the operator who is asked to confirm it, one fact per line. */
 export function passkeyText(admin: string, passkey: PasskeyView): string {
   const facts: [string, string][] = [
     ['Admin', admin],

@@ -8,11 +8,11 @@ import { counted, print, printJson } from '../terminal/output.ts';
 import { retryIfChanged } from '../terminal/retry-if-changed.ts';
 import { confirmOrYes } from '../terminal/values.ts';
 
-/** Adds `admins remove`: it ends an admin at once. */
+/** Adds `admins remove`, which removes an admin at once. */
 export function addTo(parent: Command): void {
   parent
     .command('remove')
-    .description('Remove an admin with passkeys and sessions, at once.')
+    .description('Remove an admin at once, with passkeys and sessions.')
     .argument('<admin>', 'the name of the admin')
     .addHelpText('after', '\nHistories keep the name.\n\nExample:\n  profilectl admins remove Grace --yes')
     .action((admin: string, _options: unknown, command: Command) =>

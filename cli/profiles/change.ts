@@ -11,10 +11,7 @@ export function changeOne(command: Command, username: string, decide: Decide): P
   return changeOneBy(command, username, () => decide);
 }
 
-/**
- * The same where it has to be read first what is to change, from stdin perhaps: the profile is the one that has the name
- * before that.
- */
+/** The same, but the change is read first, perhaps from stdin. The profile is the one that has the name before that. */
 export function changeOneBy(command: Command, username: string, read: () => Decide | Promise<Decide>): Promise<void> {
   return withContext(command, 'use', async ({ deps, actor, json }) => {
     const { id } = findProfile(deps.db, username);

@@ -7,7 +7,7 @@ import { notice, print, printJson } from '../terminal/output.ts';
 import { retryIfChanged } from '../terminal/retry-if-changed.ts';
 import { confirmOrYes } from '../terminal/values.ts';
 
-/** Adds `profiles erase`, which erases a profile and every trace of it after a confirmation. */
+/** Adds `profiles erase`, which erases a profile after a confirmation. */
 export function addTo(parent: Command): void {
   parent
     .command('erase')
@@ -16,10 +16,10 @@ export function addTo(parent: Command): void {
     .addHelpText(
       'after',
       `
-It is gone at once for everybody who asks. Copies of its texts may be left in unused parts of the database file until a
-running server vacuums it, at most once in 23 hours; "db vacuum" does it now, "status" says whether it waits. Not reached
-are backups, databases kept aside by "db restore" or before an upgrade, files of "profiles export", rejected lines, mails
-that were sent or lie in a folder, and logs.
+The profile is gone at once for every reader. Copies of its texts may remain in unused parts of the database file until a
+running server vacuums it, at most once in 23 hours; "db vacuum" does so now, "status" says whether it is due. Not erased:
+backups, databases kept by "db restore" or before an upgrade, files of "profiles export", refused lines, mails that were
+sent or stored in a folder, and logs.
 
 Examples:
   profilectl profiles erase ada

@@ -5,22 +5,22 @@ import { withContext } from '../database.ts';
 import { createProgress } from '../terminal/progress.ts';
 import { flushOutput, outputColumns, writeOutput } from '../terminal/stdout.ts';
 
-/** Adds `profiles export`, which writes every profile to stdout as JSON Lines, with its private fields. */
+/** Adds `profiles export`, which writes all profiles to stdout as JSON Lines, including private fields. */
 export function addTo(parent: Command): void {
   parent
     .command('export')
-    .description('Write every profile to stdout as JSON Lines, ordered by id, private fields too.')
+    .description('Write all profiles to stdout as JSON Lines, ordered by id, including private fields.')
     .addHelpText(
       'after',
       `
-The lines hold e-mail addresses and auth IDs: keep the file to yourself.
+The lines contain e-mail addresses and auth IDs: keep the file private.
 
 Example:
   (umask 077; profilectl profiles export > profiles.jsonl)`,
     )
     .action((_options: unknown, command: Command) =>
       withContext(command, 'use', async ({ deps }) => {
-        // If the lines go to a terminal, a progress line would get between them.
+        // On a terminal, a progress line would appear between the lines of the export.
         const progress = outputColumns() === undefined ? createProgress(deps.clock) : null;
         const write = async (chunk: string) => {
           writeOutput(escapeJsonForTerminal(chunk));

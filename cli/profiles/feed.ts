@@ -14,8 +14,9 @@ import { refuseOtherProgram } from '../service/same-program.ts';
 import { writeOutput } from '../terminal/stdout.ts';
 
 /**
- * Puts in what a platform sends to a server, which writes it to this process (`shared/profiles/import/feed.ts`), so that no
- * lookup waits for it; `server` names the server's program. Prints one line of JSON, and ends with 0 whatever came of it.
+ * Imports the profiles that a backend sends to a server. The server pipes them to this process
+ * (`shared/profiles/import/feed.ts`), so that no lookup waits for the import; `server` is the server's version. Prints the
+ * outcome as one line of JSON, and exits with 0 even if the import is refused.
  */
 export async function importForServer(command: Command, server: string): Promise<void> {
   lowerPriority();
@@ -54,7 +55,7 @@ async function importFeed({ deps }: Context, noted: Pick<FeedEnd, 'unnoted'>): P
   }
 }
 
-/** Notes that the token was used. The lines go in also where that can't be written. */
+/** Records that the token was used. The import continues if that can't be written. */
 function noteUse({ config, clock }: Context['deps'], token: string, noted: Pick<FeedEnd, 'unnoted'>): void {
   try {
     const sessions = openSessionsFile(config.databasePath);
@@ -71,7 +72,7 @@ function noteUse({ config, clock }: Context['deps'], token: string, noted: Pick<
 
 const LF = 0x0a;
 
-/** Reads the first line, and returns what follows it. */
+/** Reads the first line, and returns it with the rest of the input. */
 async function readHead(
   input: AsyncIterable<Uint8Array>,
 ): Promise<{ head: FeedHead; rest: AsyncIterable<Uint8Array> }> {
@@ -88,7 +89,7 @@ async function readHead(
   return { head, rest: restOf(head, held.subarray(end + 1), chunks) };
 }
 
-/** The lines. Throws where fewer bytes come than were announced: the server has died, and nothing may go in. */
+/** The lines. Throws if their length is not the announced one: the server has died, and nothing may be imported. */
 async function* restOf(
   { bytes }: FeedHead,
   first: Uint8Array,
@@ -103,7 +104,7 @@ async function* restOf(
   if (bytes !== null && seen !== bytes) throw cutOff();
 }
 
-/** Throws where the beginning of a body shows that these are no JSON Lines. */
+/** Throws if the beginning of a body is in another format than JSON Lines. */
 function checkStart(isOther: boolean): void {
   if (!isOther) return;
   throw new AppError('refused', 'The body must be JSON Lines in UTF-8, one object a line; nothing was changed.');

@@ -5,9 +5,9 @@ import type { ImportStatus } from '../../shared/upkeep/status.ts';
 import { ageText } from '../terminal/age.ts';
 import { counted, notice, print } from '../terminal/output.ts';
 
-// What "profiles import" tells a person.
+// The texts that "profiles import" prints.
 
-/** `line 7 (id 12): viewsCount must be …`; the field stands before reasons that do not name it. */
+/** `line 7 (id 12): viewsCount must be …`; the field is named before reasons that do not name it. */
 export function refusedLineText({ line, id, field, reason }: RefusedLine): string {
   const about = [id === null ? [] : `id ${id}`, field === null || reason.includes(field) ? [] : field].flat();
   return `line ${line}${about.length === 0 ? '' : ` (${about.join(', ')})`}: ${reason}`;
@@ -20,10 +20,10 @@ export function refusedText(count: number): string {
 
 const MAX_FIELDS_LISTED = 20;
 
-/** Of more lines that were left out, only the first ids are known. */
-const MAX_IDS_SAID = 10;
+/** An import returns the ids of at most this many skipped lines. */
+const MAX_NEWER_IDS = 10;
 
-/** Prints what an import did on stdout, and on stderr what else there was in the file. */
+/** Prints the counts of an import to stdout, and to stderr what else was in the file. */
 export function printOutcome(
   { imported, deleted, pruned, newer, dropped, details }: ImportOutcome,
   isPruning: boolean,
@@ -37,15 +37,15 @@ export function printOutcome(
   }
   if (links > 0) notice(`${counted(links, 'link')} to javascript:, vbscript: or data: dropped.`);
   if (details.blank > 0) notice(`${counted(details.blank, 'blank line')} skipped.`);
-  if (details.notThere > 0) notice(`${counted(details.notThere, 'line')} to erase a profile that is not there.`);
+  if (details.notThere > 0) notice(`${counted(details.notThere, 'line')} to erase a profile that doesn't exist.`);
   if (details.unaddressed > 0) {
-    const lost = `${counted(details.unaddressed, 'profile')} lost the e-mail address, since the line has no "email"`;
-    notice(`Warning: ${lost}; the former address is told by mail. With --merge what a line does not have stays.`);
+    const lost = `${counted(details.unaddressed, 'profile')} lost the e-mail address, because the line has no "email"`;
+    notice(`Warning: ${lost}; the former address is notified. With --merge, fields that a line lacks are kept.`);
   }
   if (newer > 0) {
-    const ids = `${details.newerIds.join(', ')}${newer > MAX_IDS_SAID ? ', …' : ''}`;
+    const ids = `${details.newerIds.join(', ')}${newer > MAX_NEWER_IDS ? ', …' : ''}`;
     notice(
-      `${counted(newer, 'line')} left out: the profile was written or erased here after the data was read (id ${ids}).`,
+      `${counted(newer, 'line')} skipped: the profile was written or erased here after the data was read (id ${ids}).`,
     );
   }
   if (details.refusedFor.length > 0) {
@@ -57,16 +57,16 @@ export function printOutcome(
   print(`Imported ${counted(imported, 'line')}; erased ${counted(deleted, 'profile')}${gone}.`);
 }
 
-/** The error with which an import ends of which not all is done; null where all is. */
+/** The error to throw after an import of which a part failed; null if nothing failed. */
 export function failureOf({ imported, deleted, details }: ImportOutcome, refusedCount: number): AppError | null {
   const { notPruned } = details;
   const pruning = notPruned === null ? '' : ` ${notPruned}`;
   if (refusedCount > 0) {
     const were = refusedText(refusedCount);
     if (imported + deleted === 0) return new AppError('refused', `${were}; nothing was changed.`);
-    return new AppError('done_in_part', `${were}; the rest is in.${pruning}`);
+    return new AppError('done_in_part', `${were}; the rest was imported.${pruning}`);
   }
-  return notPruned === null ? null : new AppError('done_in_part', `${notPruned} The rest is in.`);
+  return notPruned === null ? null : new AppError('done_in_part', `${notPruned} The rest was imported.`);
 }
 
 /** An import in `status`: `3h ago, by ada (on the box): 200000 lines, 3 refused`. */

@@ -15,7 +15,7 @@ import { untilInterrupted } from '../terminal/interrupt.ts';
 import { notice } from '../terminal/output.ts';
 import { isAsking } from '../terminal/values.ts';
 import { importForServer } from './feed.ts';
-import { confirmPruning, MAX_LINES_SAID, mayOverwrite, showImport } from './import-shown.ts';
+import { confirmPruning, MAX_LINES_SHOWN, mayOverwrite, showImport } from './show-import.ts';
 
 type Options = {
   merge?: boolean;
@@ -29,41 +29,41 @@ type Options = {
 
 const DEFAULT_LIMIT = '10%';
 
-/** `profiles import`: JSON Lines into the database, which it creates where there is none. */
+/** Adds `profiles import`, which imports JSON Lines, and creates the database if there is none. */
 export function addTo(parent: Command): void {
   parent
     .command('import')
-    .description('Put profiles in from a file of JSON Lines, or from stdin with "-".')
+    .description('Import profiles from a file of JSON Lines, or from stdin with "-".')
     .argument('<file>', 'the file, one JSON object a line; "-" is stdin')
     .option('--merge', 'change only the fields that a line has, instead of replacing the profile')
-    .option('--strict', 'check the whole file first, then put all of it in, or nothing')
-    .option('--prune', 'at the end erase the profiles that the file does not name')
+    .option('--strict', 'check the whole file first, then import all of it or nothing')
+    .option('--prune', 'at the end erase the profiles that are not in the file')
     .addOption(
       new Option(
         '--prune-limit <percent>',
-        `the most of all profiles that --prune may erase; default: ${DEFAULT_LIMIT}`,
+        `the largest share of all profiles that --prune may erase; default: ${DEFAULT_LIMIT}`,
       ),
     )
-    .option('--as-of <time>', 'when the data was read, such as 2027-01-31T02:00:00Z: leave out what is newer here')
-    .option('--rejects <path>', 'write the refused lines themselves into this file, which is emptied first')
-    .addOption(new Option('--from-server <program>', 'the server that starts this command for a platform').hideHelp())
+    .option('--as-of <time>', 'when the data was read, such as 2027-01-31T02:00:00Z: skip what is newer here')
+    .option('--rejects <path>', 'write the refused lines to this file, which is emptied first')
+    .addOption(new Option('--from-server <program>', 'the server that starts this command for a backend').hideHelp())
     .addHelpText(
       'after',
       `
-A line replaces the profile that has its id; without aliases, banned or createdAt it leaves these as they are. A bad line
-is reported with its number, its id and the reason, and left out; the exit code is then 3, and the rest is in (1 where
-nothing is). After ${MAX_LINES_SAID} such lines only their number is told; --json lists 10000, --rejects has all.
-A line that wants a name of another profile is tried again at the end, so that two profiles can swap their names. Where
-the import can't go on (no room on the disk, say), the sentence tells how many lines are in.
---rejects overwrites what an earlier import has written there, and says so; on a terminal it asks. Other files it leaves.
+A line replaces the profile that has its id, but keeps aliases, banned and createdAt if it lacks them. A bad line is
+skipped, and reported with its number, its id and the reason; the exit code is then 3, or 1 if nothing was imported. Only
+the first ${MAX_LINES_SHOWN} such lines are printed; --json lists 10000, --rejects has all.
+A line with a name that another profile has is tried again at the end, so that two profiles can swap names. If the import
+has to stop, for example because the disk is full, the error says how many lines were imported.
+If the file of --rejects has content, a terminal asks; otherwise only refused lines of an earlier import are overwritten.
 --as-of says when the data was read, within the last 40 days. Lines of profiles that were written, banned or erased here
-since, by a backend or a command, are left out whole and counted; --prune spares such profiles.
---prune erases nothing where a line was refused, the last line has no line feed, or more than --prune-limit would go: 3.
-On a terminal it says how many and asks. {"id":7,"deleted":true} erases a profile, as "profiles erase" does.
+since then, by a backend or a command, are skipped and counted; --prune spares such profiles.
+--prune erases nothing, and the exit code is 3, if a line was refused, the last line has no line feed, or more than
+--prune-limit would be erased. On a terminal it asks first. {"id":7,"deleted":true} erases one profile.
 customize, discordClean and assets are published as they are. Links to javascript:, vbscript: and data: are dropped.
-A profile that would show more than MAX_PROFILE_KIB (64), its links included, is refused.
-With --host, or PROFILECTL_HOST, the lines are sent to that server, with a backend's token in PROFILECTL_TOKEN. What is
-lost on the way is sent again. --strict takes 1000 lines there; --prune is for the box only.
+A profile whose public fields and links would exceed MAX_PROFILE_KIB (64) is refused.
+With --host, or PROFILECTL_HOST, the lines are sent to that server, with a backend's token in PROFILECTL_TOKEN. After a
+lost connection they are sent again. --strict is limited to 1000 lines there, and --prune works only on the box.
 
 Examples:
   profilectl profiles import profiles.jsonl
@@ -81,20 +81,20 @@ async function importCommand(file: string, options: Options, command: Command): 
   if (fromServer !== undefined) return importForServer(command, fromServer);
   const prune = pruneOptions(file, options, globalsOf(command).yes);
   const target = await targetOf(command);
-  // Of an import to a server the server's clock says whether the time can be.
+  // At a server, the server's clock decides whether the time is valid.
   const asOf = await asOfOption(options, target.kind === 'box' ? systemClock.nowMs() : null);
   if (target.kind === 'box') lowerPriority();
   else if (prune !== null) {
-    throw new AppError('refused', '--prune is for the box only, the machine with the database; leave it out.');
+    throw new AppError('refused', '--prune works only on the box, the machine with the database; leave it out.');
   }
   if (file === '-' && process.stdin.isTTY)
     notice('Reading lines from the terminal; Ctrl-D on an empty line ends them.');
-  // Before a database is made for nothing.
+  // Opened first, so that no database is created for a file that can't be read.
   const nothingChanged = () => refusalOf('cancelled').sentence as string;
   const source = await untilInterrupted(openSource(file, process.stdin), nothingChanged);
   const input = file === '-' ? STDIN : file;
   if (target.kind === 'host') {
-    return importElsewhere(target.host, source, input, { ...options, ...asOf }, globalsOf(command));
+    return importToServer(target.host, source, input, { ...options, ...asOf }, globalsOf(command));
   }
   await withContext(command, 'fill', (context) => {
     const file = { input, databasePath: context.deps.config.databasePath, yes: context.yes };
@@ -108,7 +108,7 @@ const STDIN = 0;
 
 type AsOf = { asOfMs?: number };
 
-/** The time of --as-of; throws `usage` where it can't be. */
+/** The time of --as-of. Throws `usage` if it is invalid. */
 async function asOfOption({ asOf }: Options, nowMs: number | null): Promise<AsOf> {
   if (asOf === undefined) return {};
   const read = readAsOf(asOf.trim(), nowMs);
@@ -116,7 +116,7 @@ async function asOfOption({ asOf }: Options, nowMs: number | null): Promise<AsOf
   return { asOfMs: read.atMs };
 }
 
-/** Runs `act` with the file of --rejects, undefined where none is wanted. Throws what `openRejects` throws. */
+/** Runs `act` with the file of --rejects, undefined if none is given. Throws what `openRejects` throws. */
 async function withRejects(
   path: string | undefined,
   { input, databasePath, yes }: { input: string | number; databasePath: string | null; yes: boolean },
@@ -133,10 +133,10 @@ async function withRejects(
   }
 }
 
-/** Throws `usage` for a malformed limit, and where nobody could be asked although a person is there. */
+/** The options of --prune; null without it. Throws `usage` for a malformed limit, and if stdin can't be used for questions. */
 function pruneOptions(file: string, { prune, pruneLimit }: Options, yes: boolean) {
   if (prune !== true) {
-    if (pruneLimit !== undefined) throw new AppError('usage', '--prune-limit says nothing without --prune.');
+    if (pruneLimit !== undefined) throw new AppError('usage', '--prune-limit needs --prune.');
     return null;
   }
   const [, percent] = /^(\d{1,3}(?:\.\d{1,3})?)%$/.exec(pruneLimit ?? DEFAULT_LIMIT) ?? [];
@@ -157,9 +157,9 @@ async function importSource(
   prune: ReturnType<typeof pruneOptions>,
   rejects: Rejects | undefined,
 ): Promise<void> {
-  // With --strict all is one transaction.
-  const shown = { clock: deps.clock, json, isPruning: prune !== null, endsAtOnce: strict, isElsewhere: false };
-  await showImport(shown, (ears, progress) => {
+  // With --strict the whole import is one transaction.
+  const display = { clock: deps.clock, json, isPruning: prune !== null, endsAtOnce: strict, isRemote: false };
+  await showImport(display, (callbacks, progress) => {
     const confirm = async (profiles: number, changes: readonly string[]) =>
       prune?.asks !== true || (await confirmPruning(profiles, changes, progress));
     return importProfiles(deps, source, {
@@ -170,12 +170,12 @@ async function importSource(
       onKeys: effectsOnKeys(actor),
       ...(prune !== null && { prune: { limitPercent: prune.limitPercent, confirm } }),
       ...(rejects !== undefined && { rejects }),
-      ...ears,
+      ...callbacks,
     });
   });
 }
 
-async function importElsewhere(
+async function importToServer(
   host: Host,
   source: ImportSource,
   input: string | number,
@@ -183,15 +183,15 @@ async function importElsewhere(
   { json, yes }: { json: boolean; yes: boolean },
 ): Promise<void> {
   notice(`On ${host.url}:`);
-  const shown = { clock: systemClock, json, isPruning: false, endsAtOnce: false, isElsewhere: true };
+  const display = { clock: systemClock, json, isPruning: false, endsAtOnce: false, isRemote: true };
   await withRejects(path, { input, databasePath: null, yes }, (rejects) =>
-    showImport(shown, (ears) =>
+    showImport(display, (callbacks) =>
       importToHost(host, source, {
         merge,
         strict,
         ...(asOfMs !== undefined && { asOfMs }),
         ...(rejects !== undefined && { rejects }),
-        ...ears,
+        ...callbacks,
       }),
     ),
   );

@@ -10,13 +10,13 @@ export function addTo(parent: Command): void {
     .command('links')
     .description('Change the links of a profile.')
     .command('set')
-    .description('Replace all links of a profile by those of a file, or of stdin with "-".')
+    .description('Replace all links of a profile with those of a file, or of stdin with "-".')
     .argument('<username>', "the profile's username or an alias of it")
     .argument('<file>', 'a JSON array of links in their order; "-" is stdin')
     .addHelpText(
       'after',
       `
-A link has id, name and link, and may have title, image, clicksCount and linkMode. "[]" takes all links away.
+A link has id, name and link, and may have title, image, clicksCount and linkMode. "[]" removes all links.
 
 Examples:
   profilectl profiles links set ada links.json
@@ -30,7 +30,7 @@ Examples:
     );
 }
 
-/** Far more than a profile may have, so that the sentence about links that are too many comes from the import. */
+/** Far more than a profile may have, so that the rules of profiles refuse too many links, with their own sentence. */
 const MAX_KIB = 8_192;
 
 async function readText(file: string): Promise<string> {

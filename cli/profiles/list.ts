@@ -17,16 +17,16 @@ type FilterOptions = {
 
 type ListOptions = FilterOptions & { limit?: string; after?: string };
 
-/** `profiles list` and `profiles count`: which profiles there are, all or those that meet every flag that is given. */
+/** Adds `profiles list` and `profiles count`, for all profiles or those that match every given flag. */
 export function addTo(parent: Command): void {
-  addFilters(parent.command('list').description('List profiles by UID, all or some of them; without private fields.'))
-    .option('--limit <number>', `at most so many, 1 to ${MAX_LIMIT}; default: ${DEFAULT_LIMIT}`)
-    .option('--after <uid>', 'only greater UIDs: how a list goes on')
+  addFilters(parent.command('list').description('List profiles by UID, all or some of them, without private fields.'))
+    .option('--limit <number>', `at most this many, 1 to ${MAX_LIMIT}; default: ${DEFAULT_LIMIT}`)
+    .option('--after <uid>', 'only greater UIDs: the next page of a list')
     .addHelpText(
       'after',
       `
-Flags are combined: a profile is listed if it meets all of them. Where there are more, stderr says how to go on; with
---json that is "next". "profiles export" has everything about every profile.
+A profile is listed if it matches all flags. If there are more profiles, stderr says how to list the next page; with --json
+"next" has its UID for --after. "profiles export" writes all fields of all profiles.
 
 Examples:
   profilectl profiles list --name ada
@@ -41,14 +41,14 @@ Examples:
         const found = listProfiles(db, { filter: filterOf(context, options), after, limit, nowMs: clock.nowMs() });
         if (context.json) return printJson(found);
         print(profilesText(found.profiles));
-        if (found.next !== null) notice(`There are more; --after ${found.next} shows the next ones.`);
+        if (found.next !== null) notice(`There are more; --after ${found.next} shows the next page.`);
       }),
     );
   addFilters(parent.command('count').description('Count profiles, all or some of them.'))
     .addHelpText(
       'after',
       `
-Flags are combined: a profile counts if it meets all of them. Prints the number, with --json {"count":…}.
+A profile is counted if it matches all flags. Prints the number, or with --json {"count":…}.
 
 Examples:
   profilectl profiles count
@@ -66,11 +66,11 @@ Examples:
 
 function addFilters(command: Command): Command {
   return command
-    .option('--name <beginning>', 'with a username or an alias that begins so, in any case')
-    .option('--banned', 'that are banned')
-    .option('--without-email', 'without an e-mail address: no key can be requested for them')
-    .option('--with-keys', 'with a key that is pending, Active or suspended')
-    .option('--oversized', 'that show more than MAX_PROFILE_KIB allows: they were stored before it did');
+    .option('--name <prefix>', 'only profiles with a username or alias that begins with this, in any case')
+    .option('--banned', 'only banned profiles')
+    .option('--without-email', "only profiles without an e-mail address; they can't request keys")
+    .option('--with-keys', 'only profiles with a key that is pending, Active or suspended')
+    .option('--oversized', 'only profiles larger than MAX_PROFILE_KIB, stored before that limit applied');
 }
 
 function filterOf({ deps }: Context, options: FilterOptions): ProfileFilter {

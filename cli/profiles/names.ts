@@ -10,11 +10,11 @@ export function addTo(parent: Command): void {
     .command('rename')
     .description('Give a profile another username.')
     .argument('<username>', WHOSE)
-    .argument('<new>', 'the new username; it may be an alias that the profile has')
-    .option('--keep-alias', 'keep the old username as an alias, so that it still leads here')
+    .argument('<new>', 'the new username; it may be an alias of the profile')
+    .option('--keep-alias', 'keep the old username as an alias of the profile')
     .addHelpText(
       'after',
-      '\nWithout --keep-alias the old name is free for others at once.\n\nExample:\n  profilectl profiles rename ada countess --keep-alias',
+      '\nWithout --keep-alias others can use the old name at once.\n\nExample:\n  profilectl profiles rename ada countess --keep-alias',
     )
     .action(async (username: string, name: string, options: { keepAlias?: boolean }, command: Command) => {
       await changeOne(command, username, (profile) => renamed(profile, name, options.keepAlias === true));
@@ -22,7 +22,7 @@ export function addTo(parent: Command): void {
   const alias = parent.command('alias').description('Add an alias to a profile, or remove one.');
   alias
     .command('add')
-    .description('Give a profile one more name that leads to it.')
+    .description('Give a profile another name that lookups find it by.')
     .argument('<username>', WHOSE)
     .argument('<alias>', 'the new alias')
     .addHelpText('after', '\nExample:\n  profilectl profiles alias add ada lovelace')
@@ -31,7 +31,7 @@ export function addTo(parent: Command): void {
     });
   alias
     .command('remove')
-    .description('Take an alias away; it is free for others at once.')
+    .description('Remove an alias; others can use it at once.')
     .argument('<username>', WHOSE)
     .argument('<alias>', 'the alias')
     .addHelpText('after', '\nExample:\n  profilectl profiles alias remove ada lovelace')

@@ -11,7 +11,7 @@ const SETTABLE = FIELD_LIST.filter(({ isFixed }) => isFixed !== true).map(({ nam
   ...KINDS[kind],
 }));
 
-/** The fields whose value is written as plain text, those whose value is JSON, and those that can be null. */
+/** The fields whose values are typed as plain text, those whose values are JSON, and those that can be null. */
 const TEXTS = namesOf(({ form }) => form === 'text' || form === 'time');
 const OTHERS = namesOf(({ form }) => form !== 'text' && form !== 'time');
 const NULLABLE = namesOf(({ nullable }) => nullable);
@@ -30,12 +30,12 @@ export function addTo(parent: Command): void {
     .addHelpText(
       'after',
       `
-Texts are given as they are: ${TEXTS.join(', ')}.
+Plain text: ${TEXTS.join(', ')}.
 JSON: ${OTHERS.slice(0, 6).join(', ')},
   ${OTHERS.slice(6).join(', ')}.
-"field=" with nothing after it takes the value away, from ${NULLABLE.join(', ')}.
-Everything is checked as in an import; all of it is changed, or nothing. customize, discordClean and assets are
-published as they are.
+"field=" without a value removes the value of ${NULLABLE.join(', ')}.
+Values are checked as in an import; either all fields change, or none. customize, discordClean and assets are published
+as they are.
 
 Examples:
   profilectl profiles set ada displayName="Ada Lovelace" email=ada@example.org

@@ -7,7 +7,7 @@ import { cleanForTerminal } from '../../shared/text.ts';
 import { withContext } from '../database.ts';
 import { print, printJsonText, table } from '../terminal/output.ts';
 
-/** Adds `profiles show`, which shows everything about one profile, with its private fields. */
+/** Adds `profiles show`, which shows a profile with its private fields. */
 export function addTo(parent: Command): void {
   parent
     .command('show')
@@ -24,14 +24,14 @@ Examples:
   profilectl profiles show --uid 7`,
     )
     .action((username: string | undefined, { uid }: { uid?: string }, command: Command) => {
-      const asked = askedFor(username, uid);
+      const named = profileNamed(username, uid);
       return withContext(command, 'use', async ({ deps, json }) => {
-        printProfile(exportProfile(deps.db, asked), json);
+        printProfile(exportProfile(deps.db, named), json);
       });
     });
 }
 
-function askedFor(username: string | undefined, uid: string | undefined): { username: string } | { uid: number } {
+function profileNamed(username: string | undefined, uid: string | undefined): { username: string } | { uid: number } {
   if (username !== undefined && uid !== undefined) throw new AppError('usage', 'Give a username or --uid, not both.');
   if (username !== undefined) return { username };
   if (uid === undefined) throw new AppError('usage', 'A username is missing, or --uid <uid>.');

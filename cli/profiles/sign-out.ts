@@ -4,17 +4,17 @@ import { withAccess } from '../access.ts';
 import { endedNumbers, endedText } from '../terminal/ended-sign-ins.ts';
 import { print, printJson } from '../terminal/output.ts';
 
-/** Adds `profiles sign-out`: it ends everything by which somebody is signed in as the owner of a profile. */
+/** Adds `profiles sign-out`, which ends all sign-ins of a profile's owner. */
 export function addTo(parent: Command): void {
   parent
     .command('sign-out')
-    .description('End all sessions and logins of a profile’s owner, at once.')
+    .description('End all sessions and profilectl logins of a profile’s owner at once.')
     .argument('<username>', "the profile's username or an alias of it")
     .addHelpText(
       'after',
       `
-Codes that were mailed and addresses of the platform that were not used yet end too, and no browser counts as known any
-more. The profile and its API keys stay as they are, and the owner can sign in again.
+Unused codes and unused sign-in links from a backend end too, and all browsers are forgotten. The profile and its API keys
+stay as they are, and the owner can sign in again.
 
 Example:
   profilectl profiles sign-out ada`,

@@ -6,23 +6,24 @@ import { needed } from '../terminal/values.ts';
 
 type Options = { right?: string[]; withoutAddress?: boolean; eraseLimit: number };
 
-/** Adds `tokens add`: one more token for a backend, which is printed this once. */
+/** Adds `tokens add`, which adds a token for a backend and prints it, only this once. */
 export function addTo(parent: Command): void {
   parent
     .command('add')
     .description('Add a token for a backend and print it, once.')
-    .argument('<name>', 'how the platform is called in histories, 1 to 64 characters')
-    .option('--right <right...>', 'profiles: to send and erase profiles; sign-ins: to sign users in; both together')
+    .argument('<name>', 'the name of the backend in histories, 1 to 64 characters')
+    .option('--right <right...>', 'profiles: to send and erase profiles; sign-ins: to sign users in; or both')
     .option('--without-address', 'lines sent with it can’t change email, authId and banned, or erase banned profiles')
-    .option('--erase-limit <n>', 'how many profiles it may erase on a day (UTC)', readCount, 1_000)
+    .option('--erase-limit <n>', 'how many profiles it may erase per day (UTC)', readCount, 1_000)
     .addHelpText(
       'after',
       `
-The token is the only line on stdout. Only its SHA-256 is stored; whoever loses it adds another. Two tokens may be under
-one name: add the new one, put it into the backend, then remove the old one.
+The token is the only line on stdout. Only its SHA-256 is stored: if you lose the token, add another. Several tokens may
+have the same name: to replace one, add a new one, put it into the backend, then remove the old one.
 
-Whoever may set a profile's address may become its owner: sign-in codes and secrets of keys are mailed there. A token with
-the right profiles can do that, unless --without-address is given; one with the right sign-ins is its owner at once.
+Anyone who can set a profile's address can become its owner, because sign-in codes and secrets of keys are mailed there.
+A token with the right profiles can do that, unless --without-address is given. One with the right sign-ins can sign in as
+any owner.
 
 Examples:
   profilectl tokens add backend --right profiles --without-address
@@ -46,18 +47,18 @@ function readCount(text: string): number {
   throw new InvalidArgumentError('Give a whole number.');
 }
 
-/** What whoever has the token can do, so that it is kept accordingly. */
+/** What anyone who has the token can do, so that the operator protects it accordingly. */
 function powerText(added: { name: string; rights: string[]; withoutAddress: boolean; eraseLimit: number }): string {
   const { name, rights, withoutAddress, eraseLimit } = added;
-  const lines = [`This is the token of ${name}. It is shown this once; keep it where only the backend reads it.`];
+  const lines = [`This is the token of ${name}. It is shown only once; store it where only the backend can read it.`];
   if (rights.includes('profiles')) {
     const become = withoutAddress
       ? 'but not their addresses, auth IDs and bans'
-      : 'addresses too: whoever may set a profile’s address may become its owner (--without-address makes a token that can’t)';
-    lines.push(`Whoever has it can change every profile, ${become}, and erase ${eraseLimit} profiles a day.`);
+      : 'including addresses, and so become its owner (--without-address makes a token that can’t)';
+    lines.push(`Anyone who has it can change every profile, ${become}, and erase ${eraseLimit} profiles a day.`);
   }
   if (rights.includes('sign-ins')) {
-    lines.push('Whoever has it can sign in as the owner of any profile.');
+    lines.push('Anyone who has it can sign in as the owner of any profile.');
   }
   return lines.join('\n');
 }

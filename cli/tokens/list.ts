@@ -3,12 +3,12 @@ import { listTokens, type TokenView } from '../../shared/backends/backend-tokens
 import { withAccess } from '../access.ts';
 import { print, printJson, table } from '../terminal/output.ts';
 
-/** Adds `tokens list`: which tokens there are, what each may do, and when it was last used. */
+/** Adds `tokens list`, which lists backends' tokens. */
 export function addTo(parent: Command): void {
   parent
     .command('list')
     .description('List the tokens of backends: what each may do, and when it was last used.')
-    .addHelpText('after', '\nThe tokens themselves are stored nowhere.\n\nExample:\n  profilectl tokens list --json')
+    .addHelpText('after', '\nThe tokens themselves are not stored.\n\nExample:\n  profilectl tokens list --json')
     .action((_options: unknown, command: Command) =>
       withAccess(command, ({ access, json }) => {
         const tokens = listTokens(access);
@@ -20,7 +20,7 @@ export function addTo(parent: Command): void {
 
 function tokensText(tokens: readonly TokenView[]): string {
   return table(
-    ['Token', 'Name', 'Rights', 'Erases a day', 'Last used', 'Added'],
+    ['Token', 'Name', 'Rights', 'Erasures a day', 'Last used', 'Added'],
     tokens.map(({ identifier, name, rights, withoutAddress, eraseLimit, lastUsedAt, addedAt }) => [
       identifier,
       name,

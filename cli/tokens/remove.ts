@@ -5,26 +5,29 @@ import { endedNumbers, endedText } from '../terminal/ended-sign-ins.ts';
 import { notice, print, printJson } from '../terminal/output.ts';
 import { confirmOrYes } from '../terminal/values.ts';
 
-/** Adds `tokens remove`: ends a token at once. */
+/** Adds `tokens remove`, which ends a token at once. */
 export function addTo(parent: Command): void {
   parent
     .command('remove')
-    .description('Remove a token of a backend, at once.')
-    .argument('<token>', 'the 8 characters that "tokens list" shows; the name will do where it has one token')
+    .description('Remove a token of a backend at once.')
+    .argument('<token>', 'the 8 characters that "tokens list" shows, or the name if it has only one token')
     .addHelpText(
       'after',
-      '\nSessions that it opened by handing users over end too, and logins of profilectl that were allowed from these.\nHistories keep the name.\n\nExample:\n  profilectl tokens remove k7Qm2XaB --yes',
+      '\nThe sessions of users that it signed in end too, and so do profilectl logins that were allowed in those sessions.\nHistories keep the name.\n\nExample:\n  profilectl tokens remove k7Qm2XaB --yes',
     )
     .action((named: string, _options: unknown, command: Command) =>
       withAccess(command, async ({ access, actor, json, yes }) => {
         const { identifier, name, lastUsedAt } = findToken(access, named);
         const used = lastUsedAt === null ? 'never used' : `last used ${lastUsedAt}`;
-        await confirmOrYes(yes, `Remove the token ${identifier} of ${name}, ${used}, and end what it opened?`);
+        await confirmOrYes(
+          yes,
+          `Remove the token ${identifier} of ${name}, ${used}, and end the sessions that it opened?`,
+        );
         const ended = removeToken(access, identifier, actor);
         if (json) printJson({ identifier, name, removed: true, ...endedNumbers(ended) });
         else {
           print(`${identifier} of ${name} removed`);
-          if (ended !== null) notice(`Also ended: ${endedText(ended)} that it had opened.`);
+          if (ended !== null) notice(`Also ended: ${endedText(ended)} that it opened.`);
         }
       }),
     );

@@ -3,7 +3,7 @@ import { AppError } from '../../../shared/errors.ts';
 import { NOTHING_APPLIED } from '../../../shared/profiles/edit/pass.ts';
 import { type Refusal, sumOfHeld, WAITS_BEHIND } from '../../../shared/profiles/edit/refusal.ts';
 import { FEED_LIMITS } from '../../../shared/profiles/import/feed.ts';
-import { type ImportOptions, sayingWhatIsIn } from '../../../shared/profiles/import/import.ts';
+import { type ImportOptions, withImportedCount } from '../../../shared/profiles/import/import.ts';
 import {
   createImportReport,
   type ImportOutcome,
@@ -74,7 +74,7 @@ export async function importToHost(
       throw new AppError('refused', `${nameOf(source)} holds no line; nothing was changed.`);
     return report.outcome(blank);
   } catch (error) {
-    throw sayingWhatIsIn(sourceFault(source, error) ?? error, report.appliedCount());
+    throw withImportedCount(sourceFault(source, error) ?? error, report.appliedCount());
   }
 }
 

@@ -165,7 +165,7 @@ async function answerEnd(
   if (refused.length === 0) return answerWith(at, { body: end.done });
   const which = lines === 1 ? 'The line was refused' : 'Some lines were refused';
   const isSomethingIn = counts.imported + counts.deleted + counts.notThere > 0;
-  const sentence = `${which}; ${order.partial && isSomethingIn ? 'the rest is in' : 'nothing was changed'}.`;
+  const sentence = `${which}; ${order.partial && isSomethingIn ? 'the rest was imported' : 'nothing was changed'}.`;
   const { status, headers } = refuseCall(report, new AppError('lines_refused', sentence), at);
   const more = order.partial ? end.done : { refused };
   return new Response(JSON.stringify({ error: sentence, ...more }), { status, headers });

@@ -89,7 +89,7 @@ async function importLocked(deps: ImportDeps, source: ImportSource, options: Imp
     blank = end.blank;
     if (options.prune !== undefined) await pruneCandidates(run, options.prune, end.isLastEnded, batchSize);
   } catch (error) {
-    throw sayingWhatIsIn(sourceFault(source, error) ?? error, run.report.appliedCount());
+    throw withImportedCount(sourceFault(source, error) ?? error, run.report.appliedCount());
   } finally {
     run.log.end();
   }
@@ -128,9 +128,9 @@ function prepareRun({ db, clock, config }: ImportDeps, options: ImportOptions): 
 }
 
 /** The error that ended an import; if lines were already applied, a `done_in_part` that also says how many. */
-export function sayingWhatIsIn(error: unknown, lines: number): unknown {
+export function withImportedCount(error: unknown, lines: number): unknown {
   if (!(error instanceof AppError) || error.code === 'cancelled' || lines === 0) return error;
-  const areIn = lines === 1 ? '1 line is in' : `${lines} lines are in`;
-  const sentence = error.message.replace(/(; nothing of this step was written)?\.$/, `; ${areIn}$1.`);
+  const imported = lines === 1 ? '1 line was imported' : `${lines} lines were imported`;
+  const sentence = error.message.replace(/(; nothing of this step was written)?\.$/, `; ${imported}$1.`);
   return new AppError('done_in_part', sentence, { cause: error, isForOperator: isForOperator(error) });
 }

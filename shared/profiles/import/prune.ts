@@ -85,5 +85,5 @@ function whyNot(
   if (report.refusedCount() > 0) return 'lines were refused';
   if (!isLastLineEnded) return 'the last line does not end in a line feed, so the file may have been cut off';
   if (count * 100 <= before * limitPercent) return null;
-  return `the file does not name ${count} of the ${before} profiles that there were, and --prune-limit allows ${limitPercent}%`;
+  return `${count} of the ${before} profiles are not in the file, and --prune-limit allows ${limitPercent}%`;
 }

@@ -30,7 +30,7 @@ describe('profilectl admins', () => {
     const terminal = openTerminal(['admins', 'confirm', 'grace'], variables);
     await terminal.see(/Registered +20/);
     await terminal.see(/From +192\.0\.2\.7/);
-    await terminal.see('Let this passkey count?');
+    await terminal.see('Confirm this passkey?');
     terminal.type(`n${KEY.enter}`);
     expect(await terminal.exited).toBe(130);
     expect((await refusal(() => signIn(access, authenticator))).message).toContain('not confirmed yet');
@@ -48,7 +48,7 @@ describe('profilectl admins', () => {
     const { variables, run } = world();
     expect((await run('admins', 'add', 'Grace')).stderr).not.toContain('DEVELOPER_PLATFORM');
     const off = await profilectl(['admins', 'add', 'Ada'], { variables: { ...variables, DEVELOPER_PLATFORM: 'off' } });
-    expect([off.code, off.stderr.includes('DEVELOPER_PLATFORM is off, so nothing answers at this address')]).toEqual([
+    expect([off.code, off.stderr.includes('DEVELOPER_PLATFORM is off, so this address does not work')]).toEqual([
       0,
       true,
     ]);

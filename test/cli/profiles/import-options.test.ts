@@ -36,14 +36,14 @@ describe('--prune', () => {
       code: 3,
       stdout: '{"imported":10,"deleted":0,"pruned":0,"newer":0,"refused":[],"dropped":{}}\n',
       stderr:
-        '{"error":"Nothing was pruned: the file does not name 9 of the 19 profiles that there were, and --prune-limit allows 10%. The rest is in."}\n',
+        '{"error":"Nothing was pruned: 9 of the 19 profiles are not in the file, and --prune-limit allows 10%. The rest was imported."}\n',
     });
     expect(await count()).toBe(19);
     expect((await importing([file, '--prune', '--prune-limit', '47.5%'])).code).toBe(0);
     expect(await count()).toBe(10);
     write(jsonLines(...profiles(9), 'x'));
     expect((await importing([file, '--prune'])).stderr).toEndWith(
-      '\n1 line was refused; the rest is in. Nothing was pruned: lines were refused.\n',
+      '\n1 line was refused; the rest was imported. Nothing was pruned: lines were refused.\n',
     );
   });
 
@@ -52,9 +52,9 @@ describe('--prune', () => {
     write(jsonLines(...profiles(18)));
     const words = ['profiles', 'import', file, '--prune', '--db', db];
     const terminal = openTerminal(words);
-    await terminal.see('Erase the 2 profiles that the file does not name for good, and stop their API keys?');
+    await terminal.see('Erase the 2 profiles missing from the file for good, and stop their API keys?');
     terminal.type('n\r');
-    await terminal.see('Nothing was pruned. The rest is in.');
+    await terminal.see('Nothing was pruned. The rest was imported.');
     expect(await terminal.exited).toBe(3);
     expect(await count()).toBe(20);
     const again = openTerminal(words);
@@ -71,7 +71,7 @@ describe('--prune', () => {
     const terminal = openTerminal(['profiles', 'import', file, '--prune', '--db', db]);
     await terminal.see('Erase the 2 profiles');
     terminal.type('\u0003');
-    await terminal.see('the file is in, and nothing was pruned.');
+    await terminal.see('the file was imported, and nothing was pruned.');
     expect(await terminal.exited).toBe(130);
   });
 
@@ -98,7 +98,7 @@ describe('--as-of', () => {
     expect(await importing([file, ...pruning])).toEqual({
       code: 0,
       stdout: 'Imported 0 lines; erased 0 profiles; pruned 1 profile.\n',
-      stderr: '2 lines left out: the profile was written or erased here after the data was read (id 1, 2).\n',
+      stderr: '2 lines skipped: the profile was written or erased here after the data was read (id 1, 2).\n',
     });
     expect(await count()).toBe(2);
     const json = await importing([file, '--json', '--as-of', asOf]);
@@ -173,7 +173,9 @@ describe('--rejects', () => {
     });
     write(jsonLines(...profiles(2), 'x'));
     const full = await importing([file, '--rejects', '/dev/full']);
-    expect(full.stderr).toContain("The file of --rejects, /dev/full, can't be written (ENOSPC); 2 lines are in.");
+    expect(full.stderr).toContain(
+      "The file of --rejects, /dev/full, can't be written (ENOSPC); 2 lines were imported.",
+    );
     expect(full.code).toBe(3);
   });
 });
@@ -188,7 +190,7 @@ describe('the file of --rejects that holds something already', () => {
     await importing([file, '--rejects', rejects]);
     write(jsonLines(...profiles(2)));
     const { code, stderr } = await importing([file, '--rejects', rejects]);
-    expect([code, stderr]).toEqual([0, `${rejects} is overwritten; it held 8 bytes of refused lines.\n`]);
+    expect([code, stderr]).toEqual([0, `${rejects} is overwritten; it had 8 bytes of refused lines.\n`]);
     expect(readFileSync(rejects, 'utf8')).toBe('');
     // An empty file holds nothing that could be lost; it gets the mode of such a file.
     chmodSync(rejects, 0o644);
@@ -208,7 +210,7 @@ describe('the file of --rejects that holds something already', () => {
       const path = join(folder, name);
       writeFileSync(path, text, { mode });
       const done = await importing([file, '--rejects', path, '--yes']);
-      expect(done).toMatchObject({ code: 1, stderr: expect.stringContaining(`${path} is there already`) });
+      expect(done).toMatchObject({ code: 1, stderr: expect.stringContaining(`${path} already exists`) });
       expect(readFileSync(path, 'utf8')).toBe(text);
     }
     const linked = join(folder, 'linked.jsonl');
@@ -226,7 +228,7 @@ describe('the file of --rejects that holds something already', () => {
     writeFileSync(path, 'precious\n');
     const words = ['profiles', 'import', file, '--rejects', path, '--db', db];
     const terminal = openTerminal(words);
-    await terminal.answer(/is there already/, 'n\r');
+    await terminal.answer(/already exists/, 'n\r');
     await terminal.see('stays as it is, and nothing was changed.');
     expect(await terminal.exited).toBe(130);
     expect([readFileSync(path, 'utf8'), await count()]).toEqual(['precious\n', 1]);
@@ -279,7 +281,7 @@ test('what else was in the file is counted: blank lines, links that act in pages
   expect(stderr.split('\n')).toEqual([
     '1 link to javascript:, vbscript: or data: dropped.',
     '2 blank lines skipped.',
-    '2 lines to erase a profile that is not there.',
+    "2 lines to erase a profile that doesn't exist.",
     '',
   ]);
 });
@@ -292,7 +294,7 @@ test('a file that does not speak of addresses takes them away, with a warning; w
   const warned = async (lines: string, ...flags: string[]) => (await importing(['-', ...flags], lines)).stderr;
   expect(await warned(both)).toBe('');
   expect(await warned(none)).toMatch(
-    /^Warning: 2 profiles lost the e-mail address, since the line has no "email"; .* With --merge .* stays\.\n$/,
+    /^Warning: 2 profiles lost the e-mail address, because the line has no "email"; .* With --merge, .* are kept\.\n$/,
   );
   expect(await warned(none)).toBe('');
   await warned(both);

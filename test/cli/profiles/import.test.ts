@@ -36,7 +36,7 @@ describe('profiles import', () => {
         'Refused lines by reason:\n' +
         '  1  the line is not valid JSON\n' +
         '  1  the name is held by another profile\n' +
-        '2 lines were refused; the rest is in.\n',
+        '2 lines were refused; the rest was imported.\n',
     });
   });
 
@@ -66,7 +66,7 @@ describe('profiles import', () => {
       refused: [{ line: 2, id: null, field: null, reason: 'the line must be an object' }],
       dropped: { x: 1 },
     });
-    expect(JSON.parse(stderr)).toEqual({ error: '1 line was refused; the rest is in.' });
+    expect(JSON.parse(stderr)).toEqual({ error: '1 line was refused; the rest was imported.' });
     expect(code).toBe(3);
   });
 
@@ -139,7 +139,7 @@ describe('profiles import', () => {
     child.kill('SIGINT');
     expect(await child.exited).toBe(130);
     const [, lastLine = ''] =
-      /Interrupted after line (\d+): .* \(1 line was refused\)/.exec(await child.stderr.text()) ?? [];
+      /Interrupted: the lines up to (\d+) are imported \(1 line was refused\)/.exec(await child.stderr.text()) ?? [];
     expect(await countProfiles(db)).toBe(Number(lastLine) - 1);
   });
 

@@ -25,7 +25,7 @@ describe('profiles list', () => {
     ]);
     expect(stdout).not.toContain('example.org');
     expect(stdout.replaceAll('\n', '')).not.toMatch(/[\p{Cc}\p{Bidi_Control}]/u);
-    expect(stderr).toBe('There are more; --after 2 shows the next ones.\n');
+    expect(stderr).toBe('There are more; --after 2 shows the next page.\n');
     const rest = await run('list', '--limit', '2', '--after', '2');
     expect(rest).toMatchObject({ code: 0, stderr: '', stdout: expect.stringContaining('adam') });
   });

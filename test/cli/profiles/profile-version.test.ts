@@ -88,12 +88,12 @@ test('profiles import --prune erases nobody who got a UID while the question sto
   const file = join(deps.folder, 'profiles.jsonl');
   writeFileSync(file, jsonLines(ADA));
   const terminal = openTerminal(['profiles', 'import', '--prune', '--prune-limit', '100%', file], variables);
-  await terminal.see('Erase the 2 profiles that the file does not name for good');
+  await terminal.see('Erase the 2 profiles missing from the file for good');
   await importLines(deps, [{ id: 9, deleted: true }]);
   await importLines(deps, [{ id: 9, username: 'new' }]);
   terminal.type(`y${KEY.enter}`);
   await terminal.see('have changed meanwhile: some were erased, made again or written to. None was erased.');
-  await terminal.see('Erase the one profile that the file does not name for good');
+  await terminal.see('Erase the one profile missing from the file for good');
   expect(names()).toHaveLength(3);
   terminal.type(`y${KEY.enter}`);
   await terminal.see('pruned 1 profile');

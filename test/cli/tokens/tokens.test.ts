@@ -33,7 +33,7 @@ describe('profilectl tokens', () => {
     expect(added.stdout).toMatch(/^\S+\n$/);
     const token = added.stdout.trim();
     expect(token).toMatch(TOKEN);
-    expect(added.stderr).toContain('whoever may set a profile’s address may become its owner');
+    expect(added.stderr).toContain('and so become its owner');
     expect(added.stderr).toContain('erase 1000 profiles a day');
     expect(added.stderr).toContain('can sign in as the owner of any profile');
     expect(added.stderr).not.toContain('plp_');
@@ -124,7 +124,7 @@ describe('profilectl tokens', () => {
     expect(await run('tokens', 'remove', older as string, '--yes')).toEqual({
       code: 0,
       stdout: `${older} of Backend removed\n`,
-      stderr: 'Also ended: 1 session and 0 logins of profilectl that it had opened.\n',
+      stderr: 'Also ended: 1 session and 0 logins of profilectl that it opened.\n',
     });
     expect(readBackendToken(access.db, first)).toBeNull();
     expect(readBackendToken(access.db, second)).not.toBeNull();

@@ -163,7 +163,7 @@ describe.skipIf(NO_MOUNT !== null)(`on a disk of its own${NO_MOUNT === null ? ''
     const refused = await profilectl(['profiles', 'import', '-'], { variables, stdin });
     expectSentence(
       refused,
-      /^There is no room left on the disk of .*; \d+ lines are in; nothing of this step was written\.$/m,
+      /^There is no room left on the disk of .*; \d+ lines were imported; nothing of this step was written\.$/m,
       3,
     );
     close();
@@ -179,7 +179,7 @@ describe.skipIf(NO_MOUNT !== null)(`on a disk of its own${NO_MOUNT === null ? ''
       number,
     ];
     expect([inNow > 0, inNow < count]).toEqual([true, true]);
-    expect(refused.stderr).toContain(`; ${inNow} lines are in; `);
+    expect(refused.stderr).toContain(`; ${inNow} lines were imported; `);
     sqlite.close();
     expectSound(databasePath);
     disk.empty();

@@ -121,7 +121,7 @@ describe('profiles import --host', () => {
     'says what is for the box only, or too much at once',
     async () => {
       const pruned = await run(['--prune', '--yes']);
-      expect(pruned).toMatchObject({ code: 1, stderr: expect.stringContaining('--prune is for the box only') });
+      expect(pruned).toMatchObject({ code: 1, stderr: expect.stringContaining('--prune works only on the box') });
       const many = Array.from({ length: 1_001 }, (_, at) => profile(at + 1_000, `many${at}`));
       const strict = await run(['--strict'], jsonLines(...many));
       expect(strict).toMatchObject({ code: 1, stderr: expect.stringContaining('at most 1000 lines and 4 MiB') });
@@ -319,7 +319,7 @@ describe('a server that fails', () => {
   test('ends the import where it fails too often, and the sentence says how many lines are in', async () => {
     for (const [good, code, sentence] of [
       [0, 'try_later', 'Not now.'],
-      [2, 'done_in_part', 'Not now; 6 lines are in.'],
+      [2, 'done_in_part', 'Not now; 6 lines were imported.'],
     ] as const) {
       let asked = 0;
       const host = quickServer(testDeps(), () => (asked++ < good ? null : answer(503)()));

@@ -131,7 +131,7 @@ describe('partial=1', () => {
       const answer = await send('?partial=1', ADA, { id: 9 }, BEA);
       expect(answer.status).toBe(422);
       expect(await answer.json()).toMatchObject({
-        error: 'Some lines were refused; the rest is in.',
+        error: 'Some lines were refused; the rest was imported.',
         imported: 2,
         refused: [{ line: 2, id: 9, field: 'username' }],
       });

@@ -39,7 +39,7 @@ describe.each([false, true])('pruning, strict %p', (strict) => {
     const more = Array.from({ length: 50 }, (_, at) => ({ id: 100 + at, username: `more${at}` }));
     for (const [named, pruned, notPruned] of [
       [18, 2, null],
-      [17, 0, 'the file does not name 3 of the 20 profiles that there were, and --prune-limit allows 10%'],
+      [17, 0, '3 of the 20 profiles are not in the file, and --prune-limit allows 10%'],
     ] as const) {
       const deps = await world(20);
       const outcome = await importLines(deps, [...profiles(named), ...more], { strict, ...pruning(10) });

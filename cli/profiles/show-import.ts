@@ -1,0 +1,126 @@
+import type { Clock } from '../../shared/clock.ts';
+import { AppError, refusalOf } from '../../shared/errors.ts';
+import type { ImportOptions } from '../../shared/profiles/import/import.ts';
+import type { ImportOutcome } from '../../shared/profiles/import/import-report.ts';
+import type { MayOverwrite } from '../../shared/profiles/import/rejects.ts';
+import { cleanForTerminal } from '../../shared/text.ts';
+import { untilInterrupted } from '../terminal/interrupt.ts';
+import { counted, notice, printJson } from '../terminal/output.ts';
+import { createProgress, type ProgressLine } from '../terminal/progress.ts';
+import { confirm } from '../terminal/prompts.ts';
+import { failureOf, printOutcome, refusedLineText, refusedText } from './import-texts.ts';
+
+/** The callbacks of a running import. */
+export type ImportCallbacks = Required<Pick<ImportOptions, 'onProgress' | 'onRefused' | 'onWarning'>>;
+
+/** How an import is shown. */
+export type ImportDisplay = {
+  clock: Clock;
+  json: boolean;
+  isPruning: boolean;
+  /** True if Ctrl-C may end the process at once, because then nothing has changed. */
+  endsAtOnce: boolean;
+  /** True for an import at a server, which after Ctrl-C may still import lines that were just sent. */
+  isRemote: boolean;
+};
+
+/** The number of refused lines that are printed. */
+export const MAX_LINES_SHOWN = 20;
+
+type Progress = { lastLine: number; refused: number; deferred: number };
+
+/**
+ * Runs an import, shows its progress and refused lines, and prints its result. Throws what `act` throws, `cancelled` after
+ * Ctrl-C with the lines that are imported, and `done_in_part` or `refused` if some were not.
+ */
+export async function showImport(
+  { clock, json, isPruning, endsAtOnce, isRemote }: ImportDisplay,
+  act: (callbacks: ImportCallbacks, progress: ProgressLine) => Promise<ImportOutcome>,
+): Promise<void> {
+  const progress = createProgress(clock);
+  const seen: Progress = { lastLine: 0, refused: 0, deferred: 0 };
+  const callbacks: ImportCallbacks = {
+    onProgress: ({ lines, bytes, totalBytes, deferred }) => {
+      Object.assign(seen, { lastLine: lines, deferred });
+      progress.show(lines, bytes, totalBytes);
+    },
+    onRefused: (line) => {
+      seen.refused++;
+      if (!json && seen.refused <= MAX_LINES_SHOWN) progress.notice(cleanForTerminal(refusedLineText(line)));
+    },
+    onWarning: (sentence) => progress.notice(`Warning: ${sentence}`),
+  };
+  let outcome: ImportOutcome;
+  try {
+    const acting = act(callbacks, progress);
+    outcome = endsAtOnce ? await acting : await untilInterrupted(acting, () => interruptedText(seen, isRemote));
+  } finally {
+    progress.clear();
+  }
+  const unseen = seen.refused - MAX_LINES_SHOWN;
+  if (!json && unseen > 0) notice(`… and ${unseen} more; --rejects keeps them, --json lists them`);
+  const { details, ...result } = outcome;
+  if (json) printJson(result);
+  else printOutcome(outcome, isPruning);
+  const failure = failureOf(outcome, seen.refused);
+  if (failure !== null) throw failure;
+}
+
+/** Says which lines are imported after Ctrl-C: each batch is imported completely or not at all, and has reported its end. */
+function interruptedText({ lastLine, refused, deferred }: Progress, isRemote: boolean): string {
+  if (lastLine === 0) {
+    return isRemote
+      ? 'Interrupted; the lines that were just being sent may be imported. Import the file again to complete it.'
+      : (refusalOf('cancelled').sentence as string);
+  }
+  const waiting = deferred === 1 ? '1 line waited' : `${deferred} lines waited`;
+  const exceptions = [
+    refused > 0 ? refusedText(refused) : [],
+    deferred > 0 ? `${waiting} for names of other profiles` : [],
+  ].flat();
+  const except = exceptions.length === 0 ? '' : ` (${exceptions.join(', ')})`;
+  const rest = isRemote ? 'lines that were just being sent may be' : 'the rest is not';
+  return `Interrupted: the lines up to ${lastLine} are imported${except}, ${rest}. Import the file again to complete it.`;
+}
+
+/**
+ * Asks whether to erase this number of profiles. Prints first what has changed since the previous question, if anything.
+ * Throws `cancelled` after Ctrl-C or Ctrl-D.
+ */
+export async function confirmPruning(
+  profiles: number,
+  changes: readonly string[],
+  progress: ProgressLine,
+): Promise<boolean> {
+  progress.clear();
+  if (changes.length > 0) {
+    notice(`The profiles missing from the file have changed meanwhile: ${changes.join(', ')}. None was erased.`);
+  }
+  const which = profiles === 1 ? 'the one profile' : `the ${profiles} profiles`;
+  try {
+    return await confirm(`Erase ${which} missing from the file for good, and stop their API keys?`);
+  } catch (error) {
+    if (!(error instanceof AppError) || error.code !== 'cancelled') throw error;
+    throw new AppError('cancelled', 'Cancelled: the file was imported, and nothing was pruned.');
+  }
+}
+
+/**
+ * Decides whether to overwrite a file of --rejects that is not empty: asks if `asks`; otherwise overwrites a file of refused
+ * lines, with a notice, and throws `refused` for any other.
+ */
+export async function mayOverwrite(
+  path: string,
+  { bytes, mayBeOurs }: Parameters<MayOverwrite>[0],
+  asks: boolean,
+): Promise<boolean> {
+  if (asks) {
+    return confirm(`${path} already exists (${counted(bytes, 'byte')}). Overwrite it with the refused lines?`);
+  }
+  if (!mayBeOurs) {
+    const what = 'already exists, and is not a file of refused lines';
+    throw new AppError('refused', `${path} ${what}; remove it, or name another one. Nothing was changed.`);
+  }
+  notice(`${path} is overwritten; it had ${counted(bytes, 'byte')} of refused lines.`);
+  return true;
+}
