@@ -148,9 +148,10 @@ async function openLine(state: State): Promise<Line> {
 function receive(line: Line, message: FromPort): void {
   line.received++;
   if (message === PING) return;
-  const { id, body, ...init } = message;
-  const isPage = new Headers(init.headers).get('Content-Type')?.startsWith('text/html') ?? false;
-  line.waiting.get(id)?.resolve(new Response(isPage ? inOneWrite(body) : body, init));
+  const { id, status, body } = message;
+  const headers = new Headers(message.headers);
+  const isPage = headers.get('Content-Type')?.startsWith('text/html') ?? false;
+  line.waiting.get(id)?.resolve(new Response(isPage ? inOneWrite(body) : body, { status, headers }));
   line.waiting.delete(id);
 }
 

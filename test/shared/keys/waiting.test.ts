@@ -28,7 +28,7 @@ test('how many pending requests are older; decided ones and later ones do not co
   expect([countOlder(access, identifiers[2] as string), countOlder(access, identifiers[3] as string)]).toEqual([1, 2]);
 });
 
-test('the usual wait is the median of the last 20 decisions in whole days, and unknown until there are five', async () => {
+test('the usual wait is the median of the last 20 decisions in whole days, unknown until there are five, and kept for a minute', async () => {
   const { access, clock } = await world(30);
   let profile = 0;
   const decideAfter = async (days: number) => {
@@ -40,6 +40,9 @@ test('the usual wait is the median of the last 20 decisions in whole days, and u
   expect(usualWaitDays(access)).toBeNull();
   // Approved at once.
   await issue(access, { profile: `p${profile++}` });
+  clock.advance(59_999);
+  expect(usualWaitDays(access)).toBeNull();
+  clock.advance(1);
   expect(usualWaitDays(access)).toBe(2);
   for (let n = 0; n < 19; n++) await decideAfter(0.01);
   expect(usualWaitDays(access)).toBe(1);
