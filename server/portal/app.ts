@@ -6,9 +6,9 @@ import { manage } from '../manage/app.ts';
 import type { Pages } from '../thread/pages.ts';
 import { answerOutcome } from './requests/answers.ts';
 import { refuseCrossSite } from './requests/cross-site.ts';
-import { refuseVisit } from './requests/refusals.ts';
+import { refusePage } from './requests/refusals.ts';
 import { admitVisitor, openState, readSent, waitForLocks } from './requests/request-checks.ts';
-import type { Outcome, Visit } from './requests/request-context.ts';
+import type { Outcome, PageContext } from './requests/request-context.ts';
 import { PAGE_ROUTES } from './routes.ts';
 
 /** What the application works with: the configuration, a function that opens the files, and the log. */
@@ -34,12 +34,12 @@ function pages({ config, open, report }: PortalParts) {
     .onBeforeHandle(({ at }) => admitVisitor(at, open))
     .onBeforeHandle(async ({ at }) => waitForLocks(at))
     .mapResponse(({ at, responseValue }) => answerOutcome(at, responseValue as Outcome | Response))
-    .onError(({ at, error }) => refuseVisit(config, report, error, at));
+    .onError(({ at, error }) => refusePage(config, report, error, at));
   for (const path of new Set(PAGE_ROUTES.map((route) => route.path))) {
     const routes = PAGE_ROUTES.filter((route) => route.path === path);
     for (const { method: own, act } of routes) {
       for (const method of methodsOf([{ method: own }])) {
-        app.route(method, path, async ({ at }) => act(at.visit as Visit), UNREAD);
+        app.route(method, path, async ({ at }) => act(at.context as PageContext), UNREAD);
       }
     }
     app.all(path, () => refuseMethod(methodsOf(routes)), UNREAD);

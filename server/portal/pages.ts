@@ -17,7 +17,7 @@ export function createPages(access: Access, report: Pages['report']): Pages {
     isPage: (path) => isPagePath(PAGE_ROUTES, path),
     foundTexts: joinThrottle(createThrottleMemory(access.random, TRY_SETS), 1, access.clock),
     loginTries: joinThrottle(createThrottleMemory(access.random, TRY_SETS), 1, access.clock),
-    underWay: new Set(),
+    inProgress: new Set(),
     isStopping: false,
   };
 }

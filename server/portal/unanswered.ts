@@ -1,7 +1,7 @@
 import type { Config } from '../../shared/config/config.ts';
 import { refuseCall } from '../manage/refusals.ts';
 import { createPortalApp, type PortalParts } from './app.ts';
-import { refuseVisit } from './requests/refusals.ts';
+import { refusePage } from './requests/refusals.ts';
 
 // Refusals that serving threads make in the portal's place. Loaded with the first such request.
 
@@ -26,5 +26,5 @@ export function prepareUnanswered(
 
 /** Refuses a request that may not be forwarded: with JSON under `/manage`, else with a page. */
 export function refuseArrival(config: Config, report: PortalParts['report'], path: string, error: unknown): Response {
-  return /^\/manage(\/|$)/.test(path) ? refuseCall(report, error) : refuseVisit(config, report, error);
+  return /^\/manage(\/|$)/.test(path) ? refuseCall(report, error) : refusePage(config, report, error);
 }

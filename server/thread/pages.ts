@@ -16,7 +16,7 @@ export type Pages = {
   /** Limits how often an address may request or revoke a personal token. */
   readonly loginTries: Throttle;
   /** The ids of assertions whose decisions are being carried out. */
-  readonly underWay: Set<number>;
+  readonly inProgress: Set<number>;
   /** True once the server begins to stop: no approval may start any more. */
   isStopping: boolean;
 };

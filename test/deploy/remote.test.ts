@@ -41,7 +41,7 @@ async function logIn(world: PageWorld, url: string, cookie: string, desktop: Des
   });
   const { pathname, search } = new URL(await desktop.opened());
   const page = await visit(world, pathname + search, { cookie });
-  const form: [string, string][] = [...hiddenIn(page), ['decision', 'let in']];
+  const form: [string, string][] = [...hiddenIn(page), ['decision', 'allow']];
   const { body } = await visit(world, pathname, { cookie, form });
   await fetch(goOnIn(body) as URL);
   expect(await child.exited).toBe(0);

@@ -5,7 +5,7 @@ import countScript from '../html/count.browser.js' with { type: 'text' };
 import { buttonLine, errorSummary, type Faults, hiddenField } from '../html/fields.ts';
 import { inputField } from '../html/input-field.ts';
 import { decidedFields } from '../passkeys/decision-form.ts';
-import type { Page, Visit } from '../requests/request-context.ts';
+import type { Page, PageContext } from '../requests/request-context.ts';
 import { titleOf } from './decision-words.ts';
 import { wholeKeys } from './whole-keys.ts';
 
@@ -29,7 +29,7 @@ export function needsReason(operation: AnyOperation): boolean {
 }
 
 /** The page that asks why, with all that is decided by; below it where that is long. */
-export function askForReason(visit: Visit, asked: ReasonAsked, faults: Faults): Page {
+export function askForReason(context: PageContext, asked: ReasonAsked, faults: Faults): Page {
   const { operation, keys, action, fields, cancel, reason, note = html`` } = asked;
   const { name, texts, isDangerous } = operation;
   const title = titleOf(operation, keys);
@@ -40,7 +40,7 @@ export function askForReason(visit: Visit, asked: ReasonAsked, faults: Faults): 
   );
   const form = html`<form id="why" method="post" action="${action}" novalidate>${hidden}${inputs}${buttonLine({ text: button, isDangerous, cancel })}</form>`;
   const facts = wholeKeys(
-    visit,
+    context,
     keys.map((key) => ({ key, facts: [] })),
   );
   return {

@@ -62,7 +62,7 @@ export function carryOutAll(
   id: number,
   authorised: readonly AuthorisedDecision[],
 ): void {
-  const { access, background, report, underWay } = pages;
+  const { access, background, report, inProgress } = pages;
   const waiting = [...authorised];
   const mayBegin = () => !pages.isStopping && readAdminGeneration(access.db, name) === generation;
   const work = async (signal: AbortSignal) => {
@@ -78,14 +78,14 @@ export function carryOutAll(
       }
     }
   };
-  underWay.add(id);
+  inProgress.add(id);
   runInBackground(
     background,
     async (signal) => {
       try {
         await Promise.all(Array.from({ length: AT_A_TIME }, () => work(signal)));
       } finally {
-        underWay.delete(id);
+        inProgress.delete(id);
       }
     },
     (cause) => report('error', 'Several decisions could not be carried out.', cause),

@@ -13,7 +13,7 @@ import { credentialIn, PASSKEY_SCRIPTS, passkeyForm } from '../passkeys/passkey-
 import { doneAt } from '../requests/flash.ts';
 import { oneValue } from '../requests/form.ts';
 import { ruleSentence } from '../requests/form-errors.ts';
-import type { Outcome, Page, Visit } from '../requests/request-context.ts';
+import type { Outcome, Page, PageContext } from '../requests/request-context.ts';
 import { signedAdmin } from '../sign-in/signed-in.ts';
 import { adminKeyPath, nextRequest, outcomesPath } from './admin-path.ts';
 import { askForReason, needsReason } from './ask-for-reason.ts';
@@ -39,22 +39,22 @@ export type Asked = {
  * `POST /developers/admin/keys/:identifier/decide`: decides on one key as {@link decideByPasskey} says, after the page that
  * asks for a reason where the form has none yet. Throws `not_found`.
  */
-export async function decide(visit: Visit): Promise<Outcome> {
-  const { access, form, params } = visit;
+export async function decide(context: PageContext): Promise<Outcome> {
+  const { access, form, params } = context;
   const { identifier } = readKey(access.db, params.identifier as string);
   const { decision, faults } = readDecision(form, identifier, access.clock.nowMs());
   if (faults.size > 0) {
     return needsReason(operationOf(decision))
-      ? askWhy(visit, decision, faults)
-      : { ...(await showAdminKey(visit, form, faults)), refusal: 'refused_form' };
+      ? askWhy(context, decision, faults)
+      : { ...(await showAdminKey(context, form, faults)), refusal: 'refused_form' };
   }
-  const path = adminKeyPath(visit)(identifier);
+  const path = adminKeyPath(context)(identifier);
   const asked = { decisions: [decision], action: `${path}/decide`, fields: fieldsOf(decision), cancel: path };
   const isAtOnce = needsReason(operationOf(decision));
-  return decideByPasskey(visit, { ...asked, isAtOnce }, (code, sentence) => {
-    if (code === 'forbidden' && credentialIn(form) !== null) return askForPasskey(visit, asked, sentence);
+  return decideByPasskey(context, { ...asked, isAtOnce }, (code, sentence) => {
+    if (code === 'forbidden' && credentialIn(form) !== null) return askForPasskey(context, asked, sentence);
     const refused = new Map([['', sentence]]);
-    return isAtOnce ? askWhy(visit, decision, refused) : showAdminKey(visit, form, refused);
+    return isAtOnce ? askWhy(context, decision, refused) : showAdminKey(context, form, refused);
   });
 }
 
@@ -62,23 +62,27 @@ export async function decide(visit: Visit): Promise<Outcome> {
  * Asks why one key is decided on so, as the key is just now; what is wrong is said to whoever was asked before. The page of
  * the key instead where it can't be decided on so any more.
  */
-async function askWhy(visit: Visit, { operation: name, identifier }: KeyDecision, faults: Faults): Promise<Page> {
-  const { access, form, pages } = visit;
+async function askWhy(
+  context: PageContext,
+  { operation: name, identifier }: KeyDecision,
+  faults: Faults,
+): Promise<Page> {
+  const { access, form, pages } = context;
   const operation = operationOf({ operation: name });
   const shown = keyVersion(access, identifier);
-  const path = adminKeyPath(visit)(identifier);
+  const path = adminKeyPath(context)(identifier);
   const fields = [['operation', name] as const, ['shown', shown] as const];
   return refusedAgain<Page>(
     async () => {
       await refuseImpossible(pages, { operation: name, identifier, shown });
-      const { key } = await performWhenUnlocked(visit, OPERATIONS.show, { identifier });
+      const { key } = await performWhenUnlocked(context, OPERATIONS.show, { identifier });
       const asked = { operation, keys: [key], action: `${path}/decide`, fields, cancel: path };
       const reason = oneValue(form, 'reason');
       return form.has('reason') || credentialIn(form) !== null
-        ? { ...askForReason(visit, { ...asked, reason }, faults), refusal: 'refused_form' }
-        : askForReason(visit, { ...asked, reason }, NO_FAULTS);
+        ? { ...askForReason(context, { ...asked, reason }, faults), refusal: 'refused_form' }
+        : askForReason(context, { ...asked, reason }, NO_FAULTS);
     },
-    (_code, sentence) => showAdminKey(visit, form, new Map([['', faults.get('') ?? sentence]])),
+    (_code, sentence) => showAdminKey(context, form, new Map([['', faults.get('') ?? sentence]])),
   );
 }
 
@@ -86,11 +90,11 @@ async function askWhy(visit: Visit, { operation: name, identifier }: KeyDecision
  * Without a passkey's answer, shows what is decided and asks for it; with one that is for exactly this, carries it out. What
  * is refused is shown `again`. Several decisions are refused here only where each of them is.
  */
-export function decideByPasskey(visit: Visit, asked: Asked, again: ShowAgain): Promise<Outcome> {
-  const credential = credentialIn(visit.form);
+export function decideByPasskey(context: PageContext, asked: Asked, again: ShowAgain): Promise<Outcome> {
+  const credential = credentialIn(context.form);
   return refusedAgain<Outcome>(async () => {
-    await refuseWhereAll(asked.decisions, (decision) => refuseImpossible(visit.pages, decision));
-    return credential === null ? askForPasskey(visit, asked, null) : decideNow(visit, asked.decisions, credential);
+    await refuseWhereAll(asked.decisions, (decision) => refuseImpossible(context.pages, decision));
+    return credential === null ? askForPasskey(context, asked, null) : decideNow(context, asked.decisions, credential);
   }, again);
 }
 
@@ -119,10 +123,10 @@ function refusalFor(error: unknown): { code: ErrorCode; sentence: string } | nul
 }
 
 /** The page that shows decisions as they will be carried out, each whole, with a challenge for exactly these. */
-export async function askForPasskey(visit: Visit, asked: Asked, fault: string | null): Promise<Page> {
+export async function askForPasskey(context: PageContext, asked: Asked, fault: string | null): Promise<Page> {
   const { decisions, action, fields, cancel, note = html``, isAtOnce = false } = asked;
-  const options = beginDecisions(visit.access, signedAdmin(visit), decisions);
-  const { title, body, button } = decisionsInWords(visit, await keysOf(visit, decisions));
+  const options = beginDecisions(context.access, signedAdmin(context), decisions);
+  const { title, body, button } = decisionsInWords(context, await keysOf(context, decisions));
   return {
     title,
     scripts: PASSKEY_SCRIPTS,
@@ -141,10 +145,10 @@ ${passkeyForm({
 }
 
 /** Each decision with its key. */
-export function keysOf(visit: Visit, decisions: readonly KeyDecision[]): Promise<DecidedKey[]> {
+export function keysOf(context: PageContext, decisions: readonly KeyDecision[]): Promise<DecidedKey[]> {
   return Promise.all(
     decisions.map(async (decision) => {
-      const { key } = await performWhenUnlocked(visit, OPERATIONS.show, { identifier: decision.identifier });
+      const { key } = await performWhenUnlocked(context, OPERATIONS.show, { identifier: decision.identifier });
       return { key, decision };
     }),
   );
@@ -154,15 +158,19 @@ export function keysOf(visit: Visit, decisions: readonly KeyDecision[]): Promise
  * Uses the passkey's answer up for these decisions and does what they say. One on a request leads to the next request, where
  * its outcome is told; one on another key back to that key; several to the page of their outcomes.
  */
-async function decideNow(visit: Visit, decisions: readonly KeyDecision[], credential: string): Promise<Outcome> {
-  const { pages } = visit;
-  const { id, people } = await consumeAssertion(visit.access, signedAdmin(visit), credential, decisions);
+async function decideNow(
+  context: PageContext,
+  decisions: readonly KeyDecision[],
+  credential: string,
+): Promise<Outcome> {
+  const { pages } = context;
+  const { id, people } = await consumeAssertion(context.access, signedAdmin(context), credential, decisions);
   const authorised = decisions.flatMap((decision, at) =>
     people.slice(at, at + 1).map((person) => ({ person, decision })),
   );
   const [only, ...others] = authorised;
   if (only === undefined || others.length > 0) {
-    carryOutAll(pages, signedAdmin(visit), id, authorised);
+    carryOutAll(pages, signedAdmin(context), id, authorised);
     return { seeOther: outcomesPath(id) };
   }
   const { identifier } = only.decision;
@@ -172,6 +180,6 @@ async function decideNow(visit: Visit, decisions: readonly KeyDecision[], creden
   );
   const operation = operationOf(only.decision);
   return operation.from?.includes('pending') === true
-    ? { seeOther: `${await nextRequest(visit, identifier)}?decided=${identifier}` }
+    ? { seeOther: `${await nextRequest(context, identifier)}?decided=${identifier}` }
     : doneAt(`/developers/admin/keys/${identifier}`, operation);
 }

@@ -12,7 +12,7 @@ import { type Faults, NO_FAULTS } from '../html/fields.ts';
 import { DECISION_FIELDS, decidedFields, fieldsOf, type KeyDecision, readDecision } from '../passkeys/decision-form.ts';
 import { credentialIn, PASSKEY_FIELD } from '../passkeys/passkey-form.ts';
 import { allValues, type FieldKinds, type Form, oneValue, readForm } from '../requests/form.ts';
-import type { Outcome, Page, Visit } from '../requests/request-context.ts';
+import type { Outcome, Page, PageContext } from '../requests/request-context.ts';
 import { QUEUE_PATH } from './admin-path.ts';
 import { askForReason, needsReason } from './ask-for-reason.ts';
 import { refuseImpossible } from './carry-out-decision.ts';
@@ -43,22 +43,22 @@ type Choice = {
 };
 
 /** `POST /developers/admin/decide`. */
-export async function decideSeveral(visit: Visit): Promise<Outcome> {
-  const choice = readChoice(visit.form);
+export async function decideSeveral(context: PageContext): Promise<Outcome> {
+  const choice = readChoice(context.form);
   const { operation, identifiers, forms } = choice;
   const most = `At most ${MOST_DECISIONS} requests can be decided on at once; you chose ${identifiers.length}.`;
-  if (identifiers.length > MOST_DECISIONS) return refusedQueue(visit, identifiers, [most]);
-  if (identifiers.length === 0) return refusedQueue(visit, [], ['Choose at least one request.']);
+  if (identifiers.length > MOST_DECISIONS) return refusedQueue(context, identifiers, [most]);
+  if (identifiers.length === 0) return refusedQueue(context, [], ['Choose at least one request.']);
   // An approval is as it was asked for, so that it is read from a form only together with the passkey's answer to it.
-  const isConfirmed = forms.size > 0 && (credentialIn(visit.form) !== null || needsReason(operation));
-  if (!isConfirmed) return layOut(visit, choice, NO_FAULTS);
-  const nowMs = visit.access.clock.nowMs();
+  const isConfirmed = forms.size > 0 && (credentialIn(context.form) !== null || needsReason(operation));
+  if (!isConfirmed) return layOut(context, choice, NO_FAULTS);
+  const nowMs = context.access.clock.nowMs();
   const read = [...forms].map(([identifier, form]) => readDecision(form, identifier, nowMs));
   const faults = new Map(read.flatMap((one) => [...one.faults]));
-  if (faults.size > 0) return { ...(await layOut(visit, choice, faults)), refusal: 'refused_form' };
+  if (faults.size > 0) return { ...(await layOut(context, choice, faults)), refusal: 'refused_form' };
   const decisions = read.map(({ decision }) => decision);
-  return decideByPasskey(visit, askedOf(visit, choice, decisions), (_code: ErrorCode, sentence) =>
-    layOut(visit, choice, new Map([['', sentence]])),
+  return decideByPasskey(context, askedOf(context, choice, decisions), (_code: ErrorCode, sentence) =>
+    layOut(context, choice, new Map([['', sentence]])),
   );
 }
 
@@ -85,34 +85,34 @@ function readChoice(form: Form): Choice {
  * The page that comes next: it asks for the reason, or for the passkey, and shows each request whole as it is just now. Those
  * that can't be decided on are left out and named; the queue again where none is left.
  */
-async function layOut(visit: Visit, choice: Choice, faults: Faults): Promise<Outcome & Page> {
+async function layOut(context: PageContext, choice: Choice, faults: Faults): Promise<Outcome & Page> {
   const { operation, identifiers } = choice;
-  const { decisions, keys, leftOut } = await gather(visit, operation, identifiers);
-  if (decisions.length === 0) return refusedQueue(visit, identifiers, [...faults.values(), ...leftOut]);
+  const { decisions, keys, leftOut } = await gather(context, operation, identifiers);
+  if (decisions.length === 0) return refusedQueue(context, identifiers, [...faults.values(), ...leftOut]);
   const note =
     leftOut.length === 0
       ? html``
       : html`<div class="note"><p>Left out:</p><ul>${leftOut.map((one) => html`<li>${one}</li>`)}</ul></div>`;
-  const asked = askedOf(visit, choice, decisions);
+  const asked = askedOf(context, choice, decisions);
   if (needsReason(operation)) {
-    return askForReason(visit, { ...asked, operation, keys, reason: choice.reason, note }, faults);
+    return askForReason(context, { ...asked, operation, keys, reason: choice.reason, note }, faults);
   }
-  return askForPasskey(visit, { ...asked, note }, faults.get('') ?? null);
+  return askForPasskey(context, { ...asked, note }, faults.get('') ?? null);
 }
 
 /** The decisions on those requests that can be decided on, and a sentence for each other one. */
-async function gather(visit: Visit, operation: AnyOperation, identifiers: readonly string[]) {
+async function gather(context: PageContext, operation: AnyOperation, identifiers: readonly string[]) {
   const decisions: KeyDecision[] = [];
   const keys: KeyView[] = [];
   const leftOut: string[] = [];
   for (const identifier of identifiers) {
     try {
-      const shown = keyVersion(visit.access, identifier);
-      const queued = readQueued(visit.access, identifier);
+      const shown = keyVersion(context.access, identifier);
+      const queued = readQueued(context.access, identifier);
       const fault = identifiers.length > 1 ? choiceFault(queued) : null;
       if (fault !== null) throw new AppError('refused', fault);
-      const decision = asAsked(visit, operation, queued.key, shown);
-      await refuseImpossible(visit.pages, decision);
+      const decision = asAsked(context, operation, queued.key, shown);
+      await refuseImpossible(context.pages, decision);
       decisions.push(decision);
       keys.push(queued.key);
     } catch (error) {
@@ -123,15 +123,15 @@ async function gather(visit: Visit, operation: AnyOperation, identifiers: readon
 }
 
 /** The decision on a request as it was asked for, with the usual limits. */
-function asAsked({ access }: Visit, operation: AnyOperation, key: KeyView, shown: string): KeyDecision {
+function asAsked({ access }: PageContext, operation: AnyOperation, key: KeyView, shown: string): KeyDecision {
   const usual = operation.usual(access, key);
   const values = decidedFields(operation).map(([input]) => [input, usual[input] ?? null]);
   return { operation: operation.name, identifier: key.identifier, ...Object.fromEntries(values), shown };
 }
 
 /** The form that sends these decisions once more, with what the passkey says to them. */
-function askedOf(visit: Visit, { operation, reason }: Choice, decisions: readonly KeyDecision[]): Asked {
-  const queue = publicPath(visit.access.config, QUEUE_PATH);
+function askedOf(context: PageContext, { operation, reason }: Choice, decisions: readonly KeyDecision[]): Asked {
+  const queue = publicPath(context.access.config, QUEUE_PATH);
   const fields: [string, string][] = [
     [operation.name, ''],
     ...decisions.map((decision): [string, string] => ['decision', encoded(decision)]),
@@ -147,12 +147,12 @@ function encoded(decision: KeyDecision): string {
 }
 
 async function refusedQueue(
-  visit: Visit,
+  context: PageContext,
   chosen: readonly string[],
   sentences: readonly string[],
 ): Promise<Outcome & Page> {
   return {
-    ...(await showQueue(visit, { chosen, faults: new Map([['', sentences.join(' ')]]) })),
+    ...(await showQueue(context, { chosen, faults: new Map([['', sentences.join(' ')]]) })),
     refusal: 'refused_form',
   };
 }

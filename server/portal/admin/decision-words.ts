@@ -4,9 +4,9 @@ import type { AnyOperation, Texts } from '../../../shared/operations/entry.ts';
 import { type Html, html } from '../../html.ts';
 import { factList, limitWithWords, permissionInWords, type ShownFact } from '../html/key-facts.ts';
 import { timeText } from '../html/time.ts';
-import { written } from '../html/user-text.ts';
+import { userText } from '../html/user-text.ts';
 import { type KeyDecision, operationOf } from '../passkeys/decision-form.ts';
-import type { Visit } from '../requests/request-context.ts';
+import type { PageContext } from '../requests/request-context.ts';
 import { wholeKeys } from './whole-keys.ts';
 
 /** A decision with the key that it is about. */
@@ -19,13 +19,13 @@ export type DecisionWords = { title: string; body: Html; button: { text: string;
  * Says decisions of one kind in words, each whole. Throws `refused` where the owner of a key to approve can't be mailed any
  * more.
  */
-export function decisionsInWords(visit: Visit, decided: readonly DecidedKey[]): DecisionWords {
+export function decisionsInWords(context: PageContext, decided: readonly DecidedKey[]): DecisionWords {
   const [{ decision }] = decided as [DecidedKey];
   const operation = operationOf(decision);
   const { button, consequence } = operation.texts as Texts;
   const parts = wholeKeys(
-    visit,
-    decided.map(({ key, decision: own }) => ({ key, facts: decidedFacts(visit, operation, key, own) })),
+    context,
+    decided.map(({ key, decision: own }) => ({ key, facts: decidedFacts(context, operation, key, own) })),
   );
   return {
     title: titleOf(
@@ -44,11 +44,16 @@ export function titleOf({ texts, name }: AnyOperation, [first, ...others]: reado
   return `${what} ${first.name === '' ? 'an erased key' : `“${first.name}”`}?`;
 }
 
-function decidedFacts({ access }: Visit, operation: AnyOperation, key: KeyView, decision: KeyDecision): ShownFact[] {
+function decidedFacts(
+  { access }: PageContext,
+  operation: AnyOperation,
+  key: KeyView,
+  decision: KeyDecision,
+): ShownFact[] {
   const { rateLimits, expiresAtMs, retireOldAtMs } = decision;
   const usual = operation.usual(access, key);
   const isChange = operation.keepsRest;
-  const facts: ShownFact[] = operation.alsoConfirmed(access, key).map(([name, value]) => [name, written(value)]);
+  const facts: ShownFact[] = operation.alsoConfirmed(access, key).map(([name, value]) => [name, userText(value)]);
   if (decision.permissions !== undefined) facts.push(permissionFact(decision.permissions, key, isChange));
   if (rateLimits !== undefined) {
     const before = isChange ? key.rateLimits : rateLimits;
@@ -104,5 +109,5 @@ function expiryInWords(at: string | null): string {
 /** The reason, which is one for all of them. */
 function reasonOf({ reason }: KeyDecision): Html {
   if (reason === undefined || reason === null) return html``;
-  return factList([['Reason', html`<span class="text">${written(reason)}</span>`]]);
+  return factList([['Reason', html`<span class="text">${userText(reason)}</span>`]]);
 }

@@ -10,7 +10,7 @@ import enrolScript from '../passkeys/enrol.browser.js' with { type: 'text' };
 import { credentialIn, PASSKEY_SCRIPTS, passkeyFault, passkeyForm, WITHOUT_SCRIPT } from '../passkeys/passkey-form.ts';
 import { oneValue } from '../requests/form.ts';
 import { ruleSentence } from '../requests/form-errors.ts';
-import type { Outcome, Page, Visit } from '../requests/request-context.ts';
+import type { Outcome, Page, PageContext } from '../requests/request-context.ts';
 
 const TITLE = 'Register a passkey';
 
@@ -18,9 +18,9 @@ const TITLE = 'Register a passkey';
  * `GET /developers/enrol`: the page of the address that `profilectl admins add` prints. The address's secret stands behind
  * its `#`, so this page knows nothing of it, and its script sends it with the form.
  */
-export function enrolPage(visit: Visit): Page {
-  const { config } = visit.access;
-  const fault = passkeyFault(visit);
+export function enrolPage(context: PageContext): Page {
+  const { config } = context.access;
+  const fault = passkeyFault(context);
   if (fault !== null) return notePage(TITLE, fault);
   return {
     title: TITLE,
@@ -37,27 +37,27 @@ ${formTo(publicPath(config, '/developers/enrol'), 'Continue', hiddenField('secre
  * `POST /developers/enrol`: without a passkey, shows for whom the address is and asks to make one; with one, registers it.
  * Throws `forbidden` for an address that does not work, and `too_many_challenges`.
  */
-export async function enrol(visit: Visit): Promise<Outcome> {
-  const { access, form, client } = visit;
-  if (passkeyFault(visit) !== null) return { ...enrolPage(visit), refusal: 'no_sign_in' };
+export async function enrol(context: PageContext): Promise<Outcome> {
+  const { access, form, client } = context;
+  if (passkeyFault(context) !== null) return { ...enrolPage(context), refusal: 'no_sign_in' };
   const secret = oneValue(form, 'secret');
   const name = oneValue(form, 'name');
   const credential = credentialIn(form);
-  if (credential === null) return ask(visit, { secret, name: 'My passkey' }, NO_FAULTS);
+  if (credential === null) return ask(context, { secret, name: 'My passkey' }, NO_FAULTS);
   try {
     await register(access, secret, { credential, name }, client);
     return { seeOther: '/developers/enrol/registered' };
   } catch (error) {
     const sentence = ruleSentence(error);
     if (sentence !== null)
-      return { ...ask(visit, { secret, name }, new Map([['name', sentence]])), refusal: 'refused_form' };
+      return { ...ask(context, { secret, name }, new Map([['name', sentence]])), refusal: 'refused_form' };
     if (!(error instanceof AppError) || error.code !== 'forbidden') throw error;
-    return { ...ask(visit, { secret, name }, new Map([['', error.message]])), refusal: 'forbidden' };
+    return { ...ask(context, { secret, name }, new Map([['', error.message]])), refusal: 'forbidden' };
   }
 }
 
 /** `GET /developers/enrol/registered`: what comes next. */
-export function registeredPage({ access: { config } }: Visit): Page {
+export function registeredPage({ access: { config } }: PageContext): Page {
   const title = 'Your passkey is registered';
   return {
     title,
@@ -67,8 +67,8 @@ export function registeredPage({ access: { config } }: Visit): Page {
   };
 }
 
-function ask(visit: Visit, { secret, name }: { secret: string; name: string }, faults: Faults): Page {
-  const { access } = visit;
+function ask(context: PageContext, { secret, name }: { secret: string; name: string }, faults: Faults): Page {
+  const { access } = context;
   const enrolment = readEnrolment(access, secret);
   const field = textField({
     name: 'name',

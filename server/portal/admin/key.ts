@@ -17,32 +17,34 @@ import { historyTable } from '../html/key-history.ts';
 import { keyTable } from '../html/key-table.ts';
 import { timeText } from '../html/time.ts';
 import { USAGE_DAYS, usageChart } from '../html/usage-chart.ts';
-import { written } from '../html/user-text.ts';
+import { userText } from '../html/user-text.ts';
 import { decisionForms, decisionLinks } from '../passkeys/decision-fields.ts';
 import { linkIn, linkNote } from '../passkeys/decision-link.ts';
 import type { Form } from '../requests/form.ts';
-import type { Page, Visit } from '../requests/request-context.ts';
+import type { Page, PageContext } from '../requests/request-context.ts';
 import { adminKeyPath, KEYS_PATH, nextRequest, QUEUE_PATH } from './admin-path.ts';
 import { decidedNote } from './last-decision.ts';
 
 /** `GET /developers/admin/keys/:identifier`: everything to decide on, and the forms to do it. Throws `not_found`. */
-export function adminKeyPage(visit: Visit): Promise<Page> {
-  return showAdminKey(visit, null, NO_FAULTS);
+export function adminKeyPage(context: PageContext): Promise<Page> {
+  return showAdminKey(context, null, NO_FAULTS);
 }
 
 /** The same with what was typed and what is wrong with it, where one of the forms was refused. */
-export async function showAdminKey(visit: Visit, typed: Form | null, faults: Faults): Promise<Page> {
-  const { access } = visit;
-  const identifier = visit.params.identifier as string;
+export async function showAdminKey(context: PageContext, typed: Form | null, faults: Faults): Promise<Page> {
+  const { access } = context;
+  const identifier = context.params.identifier as string;
   // Read before the rest: where the key changes in between, a decision on this page is refused.
   const shown = keyVersion(access, identifier);
-  const { key, history } = await performWhenUnlocked(visit, OPERATIONS.show, { identifier });
-  const linkTo = adminKeyPath(visit);
+  const { key, history } = await performWhenUnlocked(context, OPERATIONS.show, { identifier });
+  const linkTo = adminKeyPath(context);
   const attempt = attemptStatus(key, history, linkTo(identifier));
-  const decided = await decidedNote(visit);
+  const decided = await decidedNote(context);
   const isGranted = key.permissions.length > 0;
-  const usage = isGranted ? await performWhenUnlocked(visit, OPERATIONS.usage, { identifier, days: USAGE_DAYS }) : null;
-  const link = typed === null ? linkIn(visit.query, key, access.clock.nowMs()) : null;
+  const usage = isGranted
+    ? await performWhenUnlocked(context, OPERATIONS.usage, { identifier, days: USAGE_DAYS })
+    : null;
+  const link = typed === null ? linkIn(context.query, key, access.clock.nowMs()) : null;
   const allFaults = link === null ? faults : link.faults;
   const forms = decisionForms({
     key,
@@ -60,45 +62,45 @@ export async function showAdminKey(visit: Visit, typed: Form | null, faults: Fau
     where: key.state === 'pending' ? 'Requests' : 'Keys',
     scripts: [...new Set([countScript, ...attempt.scripts, ...decided.scripts])],
     body: html`${isDecidable ? html`<a class="skip" href="#decide">To the decision</a>` : ''}${errorSummary(allFaults)}${decided.body}
-${await crumbs(visit, key)}<h1>${written(name)}</h1>
-<p>${whose(visit, key)} · ${stateTag(key)} · <code data-copy="the identifier">${identifier}</code></p>
+${await crumbs(context, key)}<h1>${userText(name)}</h1>
+<p>${whose(context, key)} · ${stateTag(key)} · <code data-copy="the identifier">${identifier}</code></p>
 ${attempt.body}
 <div id="rest">
 ${linkNote(link)}
-${whoElse(visit, identifier)}
+${whoElse(context, identifier)}
 ${addressNote(key)}
-${banNote(visit, identifier)}
+${banNote(context, identifier)}
 <div class="beside"><div>
-<p class="text">${written(key.description)}</p>
-${factList([...requestFacts(key, linkTo).slice(2), ...mailFact(visit, key), ...grantFacts(key)])}
+<p class="text">${userText(key.description)}</p>
+${factList([...requestFacts(key, linkTo).slice(2), ...mailFact(context, key), ...grantFacts(key)])}
 ${decisionLinks(key)}</div>
 ${forms}</div>
 ${usage === null ? '' : html`<h2>Usage</h2>${usageChart(usage)}`}
-${await otherKeys(visit, key)}
+${await otherKeys(context, key)}
 <details><summary>History (${history.length})</summary>${historyTable(history)}</details>
 </div>`,
   };
 }
 
 /** Whose a key is, as an admin sees it. */
-function whose({ access: { db } }: Visit, { identifier, profile }: KeyView): Html {
+function whose({ access: { db } }: PageContext, { identifier, profile }: KeyView): Html {
   const { profileId } = readKey(db, identifier);
   return profile === null
     ? html`an erased profile`
-    : html`<strong>${written(profile)}</strong> (UID ${profileId ?? ''})`;
+    : html`<strong>${userText(profile)}</strong> (UID ${profileId ?? ''})`;
 }
 
 /** Where the secret of a request would be sent. */
-function mailFact({ access: { db } }: Visit, { identifier, state, addressChangedAt }: KeyView): ShownFact[] {
+function mailFact({ access: { db } }: PageContext, { identifier, state, addressChangedAt }: KeyView): ShownFact[] {
   const address = state === 'pending' ? readOwner(db, readKey(db, identifier))?.email : null;
   if (!address) return [];
   return [
-    ['Mail to', html`${written(address)}${addressChangedAt === null ? ', unchanged' : ', changed'} since the request`],
+    ['Mail to', html`${userText(address)}${addressChangedAt === null ? ', unchanged' : ', changed'} since the request`],
   ];
 }
 
 /** Who else is at it, so that two people don't decide the same. */
-function whoElse({ access, session }: Visit, identifier: string): Html {
+function whoElse({ access, session }: PageContext, identifier: string): Html {
   const signed = session?.signed;
   const others = signed?.kind === 'admin' ? othersDeciding(access, identifier, signed.name) : [];
   return html`${others.map(({ name, operation, sinceMs }) => html`<p class="note">Admin <bdi>${name}</bdi> is at it: about to ${operation} this key since ${timeText(sinceMs)}.</p>`)}`;
@@ -109,40 +111,40 @@ function addressNote({ addressChangedAt }: KeyView): Html {
   return html`<p class="note">The e-mail address of this profile was changed ${timeText(Date.parse(addressChangedAt))}, after this was requested. The secret would go to the new one: make sure that the owner is still the same.</p>`;
 }
 
-function banNote({ access: { db } }: Visit, identifier: string): Html {
+function banNote({ access: { db } }: PageContext, identifier: string): Html {
   const owner = readOwner(db, readKey(db, identifier));
   if (owner === null || !owner.banned) return html``;
   return html`<p class="note">The profile <bdi>${owner.username}</bdi> is banned. Its keys are refused while the ban lasts, and none of its requests can be approved.</p>`;
 }
 
 /** Where this page is: in the queue, with the request after it, or among the keys. */
-async function crumbs(visit: Visit, { identifier, state }: KeyView): Promise<Html> {
-  const { config } = visit.access;
+async function crumbs(context: PageContext, { identifier, state }: KeyView): Promise<Html> {
+  const { config } = context.access;
   const link = (path: string, text: string) => html`<a href="${publicPath(config, path)}">${text}</a>`;
   if (state !== 'pending') return html`<p class="crumbs">${link(KEYS_PATH, 'Keys')} /</p>`;
-  const { position, waiting } = await performWhenUnlocked(visit, OPERATIONS.queuePlace, { identifier });
-  const next = await nextRequest(visit, identifier);
+  const { position, waiting } = await performWhenUnlocked(context, OPERATIONS.queuePlace, { identifier });
+  const next = await nextRequest(context, identifier);
   const after = next === QUEUE_PATH ? '' : html` · ${link(next, 'Next')}`;
   return html`<p class="crumbs">${link(QUEUE_PATH, 'Requests')} · ${position} of ${waiting}${after}</p>`;
 }
 
 /** The other keys of the same profile, and what those were used for that work, or may work again. */
-async function otherKeys(visit: Visit, { identifier, profile }: KeyView): Promise<Html> {
+async function otherKeys(context: PageContext, { identifier, profile }: KeyView): Promise<Html> {
   if (profile === null) return html``;
-  const { keys, lastUses } = await performWhenUnlocked(visit, OPERATIONS.list, { profile });
+  const { keys, lastUses } = await performWhenUnlocked(context, OPERATIONS.list, { profile });
   const others = keys.filter((key) => key.identifier !== identifier);
   if (others.length === 0) return html``;
-  const linkTo = adminKeyPath(visit);
+  const linkTo = adminKeyPath(context);
   const table = keyTable({
     keys: others,
     lastUses,
     caption: 'Pending ones first, then the oldest first',
     linkTo,
-    nowMs: visit.access.clock.nowMs(),
+    nowMs: context.access.clock.nowMs(),
   });
   const uses: Html[] = [];
   for (const key of others.filter(({ state }) => hasSecret(state))) {
-    const { days } = await performWhenUnlocked(visit, OPERATIONS.usage, {
+    const { days } = await performWhenUnlocked(context, OPERATIONS.usage, {
       identifier: key.identifier,
       days: USAGE_DAYS,
     });

@@ -7,20 +7,20 @@ import { type Html, html, raw } from '../../html.ts';
 import { publicPath } from '../../http/public-path.ts';
 import { performWhenUnlocked } from '../../thread/perform.ts';
 import { keyTable } from '../html/key-table.ts';
-import type { Page, Visit } from '../requests/request-context.ts';
+import type { Page, PageContext } from '../requests/request-context.ts';
 import { adminKeyPath, KEYS_PATH } from './admin-path.ts';
 
 /** So many keys are on one page. */
 export const PAGE_SIZE = 50;
 
 /** `GET /developers/admin/keys`: the keys that are found by a text, or are in a state, or both; all without. */
-export async function adminKeys(visit: Visit): Promise<Page> {
-  const { access, query } = visit;
+export async function adminKeys(context: PageContext): Promise<Page> {
+  const { access, query } = context;
   const find = (query.get('find') ?? '').trim();
   const state = query.get('state') || 'all';
   if (state !== 'all' && !isKeyState(state)) throw new AppError('bad_parameter', 'There is no such state of keys.');
-  const after = cursorIn(visit);
-  const { keys, lastUses, next } = await performWhenUnlocked(visit, OPERATIONS.list, {
+  const after = cursorIn(context);
+  const { keys, lastUses, next } = await performWhenUnlocked(context, OPERATIONS.list, {
     states: state === 'all' ? null : [state],
     find: find === '' ? null : find,
     limit: PAGE_SIZE,
@@ -28,12 +28,12 @@ export async function adminKeys(visit: Visit): Promise<Page> {
   });
   const title = find === '' ? 'Keys' : `Found: ${find}`;
   const caption = 'Pending ones first, then the oldest first';
-  const linkTo = adminKeyPath(visit);
+  const linkTo = adminKeyPath(context);
   const nowMs = access.clock.nowMs();
   return {
     title,
-    body: html`<div class="headline"><h1>Keys</h1>${searchForm(visit, find)}</div>
-${stateLinks(visit, state, find)}
+    body: html`<div class="headline"><h1>Keys</h1>${searchForm(context, find)}</div>
+${stateLinks(context, state, find)}
 ${keys.length > 0 ? keyTable({ keys, lastUses, caption, linkTo, withProfiles: true, nowMs }) : nothing(find, state)}
 ${pageLinks(publicPath(access.config, KEYS_PATH), { state, ...(find !== '' && { find }) }, after, next)}`,
   };
@@ -48,7 +48,7 @@ function nothing(find: string, state: string): Html {
 }
 
 /** The cursor at which the page before ends; empty on the first. Throws `bad_parameter`. */
-export function cursorIn({ query }: Visit): string {
+export function cursorIn({ query }: PageContext): string {
   const after = query.get('after') ?? '';
   if (after !== '' && readCursor(after) === null)
     throw new AppError('bad_parameter', 'after must be taken from a link.');
@@ -56,12 +56,12 @@ export function cursorIn({ query }: Visit): string {
 }
 
 /** The field that finds keys, for the head of a list; `find` is what was looked for. */
-export function searchForm({ access: { config } }: Visit, find: string): Html {
+export function searchForm({ access: { config } }: PageContext, find: string): Html {
   return html`<form class="search" role="search" method="get" action="${publicPath(config, KEYS_PATH)}" novalidate><label class="unseen" for="find">Key, profile or address</label><input id="find" name="find" type="search" value="${find}" placeholder="Key, profile or address" autocomplete="off" autocapitalize="none" spellcheck="false"><button class="second">Find</button></form>`;
 }
 
 /** Links to the keys in each state. */
-function stateLinks({ access: { config } }: Visit, state: string, find = ''): Html {
+function stateLinks({ access: { config } }: PageContext, state: string, find = ''): Html {
   const items = ['all', ...KEY_STATES].map((one) => {
     const query = new URLSearchParams({ state: one, ...(find !== '' && { find }) });
     const isHere = one === state;

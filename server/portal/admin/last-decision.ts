@@ -4,8 +4,8 @@ import { OPERATIONS } from '../../../shared/operations.ts';
 import { type Html, html } from '../../html.ts';
 import { performWhenUnlocked } from '../../thread/perform.ts';
 import { attemptInWords, LOOK_SCRIPTS, type ShownAttempt } from '../html/attempt.ts';
-import { written } from '../html/user-text.ts';
-import type { Visit } from '../requests/request-context.ts';
+import { userText } from '../html/user-text.ts';
+import type { PageContext } from '../requests/request-context.ts';
 import { adminKeyPath } from './admin-path.ts';
 
 /** What became of a decision on a request: in one word, and what is to be said of it after the name of the key. */
@@ -15,13 +15,13 @@ export type Fate = { kind: 'mailing' | 'Active' | 'rejected' | 'refused'; words:
  * What became of the request that was decided on just before, which the page's parameter `decided` names, so that an admin
  * can continue with the next request while a mail is on its way. Nothing where no key is named.
  */
-export async function decidedNote(visit: Visit): Promise<ShownAttempt> {
-  const identifier = visit.query.get('decided') ?? '';
-  const shown = identifier === '' ? null : await showIfThere(visit, identifier);
+export async function decidedNote(context: PageContext): Promise<ShownAttempt> {
+  const identifier = context.query.get('decided') ?? '';
+  const shown = identifier === '' ? null : await showIfThere(context, identifier);
   const fate = shown === null ? null : fateOf(shown.key, shown.history);
   if (shown === null || fate === null) return { body: html``, scripts: [] };
   const isOpen = fate.kind === 'mailing';
-  const path = adminKeyPath(visit)(identifier);
+  const path = adminKeyPath(context)(identifier);
   const verb = shown.key.state === 'rejected' ? 'Rejected' : 'Approved';
   const look = fate.kind === 'refused' ? 'summary' : 'flash';
   return {
@@ -42,17 +42,17 @@ export function fateOf(key: KeyView, history: readonly HistoryView[]): Fate | nu
 
 /** The name of a key, or its identifier once the name is erased, so that a link has a text. */
 export function nameOf({ name, identifier }: KeyView): Html {
-  return written(name || identifier);
+  return userText(name || identifier);
 }
 
 /** Whose a key is, in brackets after its name. */
 export function ofProfile({ profile }: KeyView): Html {
-  return profile === null ? html`` : html` (${written(profile)})`;
+  return profile === null ? html`` : html` (${userText(profile)})`;
 }
 
-async function showIfThere(visit: Visit, identifier: string) {
+async function showIfThere(context: PageContext, identifier: string) {
   try {
-    return await performWhenUnlocked(visit, OPERATIONS.show, { identifier });
+    return await performWhenUnlocked(context, OPERATIONS.show, { identifier });
   } catch (error) {
     if (error instanceof AppError && error.code === 'not_found') return null;
     throw error;

@@ -10,8 +10,8 @@ import { publicPath } from '../../http/public-path.ts';
 import { errorSummary, type Faults, textField } from '../html/fields.ts';
 import { keyLink } from '../html/key-facts.ts';
 import { columnTime, WHEN } from '../html/time.ts';
-import { written } from '../html/user-text.ts';
-import type { Page, Visit } from '../requests/request-context.ts';
+import { userText } from '../html/user-text.ts';
+import type { Page, PageContext } from '../requests/request-context.ts';
 import { adminKeyPath } from './admin-path.ts';
 
 /** So many entries stand on one page. */
@@ -28,8 +28,8 @@ type Wanted = Record<(typeof FILTERS)[number], string>;
 export const LOG_QUERY = [...FILTERS, 'before'];
 
 /** `GET /developers/admin/log`: what people did, newest first, by person, kind, key and time. */
-export function log(visit: Visit): Page {
-  const { access, query } = visit;
+export function log(context: PageContext): Page {
+  const { access, query } = context;
   const before = query.get('before') || null;
   if (before !== null && !isCursor(before)) throw new AppError('bad_parameter', 'before must be taken from a link.');
   const wanted = Object.fromEntries(FILTERS.map((name) => [name, (query.get(name) ?? '').trim()])) as Wanted;
@@ -46,9 +46,9 @@ export function log(visit: Visit): Page {
     ...(faults.size > 0 && { refusal: 'bad_parameter' }),
     body: html`${errorSummary(faults)}<h1>Log</h1>
 <p class="soft">Who did what. No entry can be changed or removed. What became of mails is in the history of each key.</p>
-${filterForm(visit, wanted, faults)}
-${entries.length > 0 ? logTable(visit, entries) : faults.size > 0 ? '' : html`<p>${none}</p>`}
-${pageLinks(visit, wanted, before, found.length > PAGE_SIZE ? (entries.at(-1)?.cursor ?? null) : null)}`,
+${filterForm(context, wanted, faults)}
+${entries.length > 0 ? logTable(context, entries) : faults.size > 0 ? '' : html`<p>${none}</p>`}
+${pageLinks(context, wanted, before, found.length > PAGE_SIZE ? (entries.at(-1)?.cursor ?? null) : null)}`,
   };
 }
 
@@ -72,25 +72,25 @@ function readFilter({ by, kind, key, from, to }: Wanted, nowMs: number, faults: 
   };
 }
 
-function logTable(visit: Visit, entries: readonly LogEntry[]): Html {
+function logTable(context: PageContext, entries: readonly LogEntry[]): Html {
   const rows = entries.map(
     (entry) =>
-      html`<tr><td data-label="When">${columnTime(entry.atMs)}</td><td data-label="Who">${written(entry.by)}</td><td data-label="What">${whatOf(visit, entry)}</td></tr>`,
+      html`<tr><td data-label="When">${columnTime(entry.atMs)}</td><td data-label="Who">${userText(entry.by)}</td><td data-label="What">${whatOf(context, entry)}</td></tr>`,
   );
   return html`<table><thead><tr><th scope="col">${WHEN}</th><th scope="col">Who</th><th scope="col">What</th></tr></thead><tbody>${rows}</tbody></table>`;
 }
 
 /** The sentence, in which a key's identifier is a link to its page, and below it what people wrote. */
-function whatOf(visit: Visit, { kind, identifier, text, written: theirs }: LogEntry): Html {
+function whatOf(context: PageContext, { kind, identifier, text, written: theirs }: LogEntry): Html {
   const [before = '', ...after] = kind.startsWith('key-') && identifier !== null ? text.split(identifier) : [text];
   const linked =
     after.length === 0 || identifier === null
-      ? written(text)
-      : html`${before}${keyLink(identifier, adminKeyPath(visit))}${after.join(identifier)}`;
-  return html`${linked}${theirs === '' ? '' : html`<br><span class="text soft">${written(theirs)}</span>`}`;
+      ? userText(text)
+      : html`${before}${keyLink(identifier, adminKeyPath(context))}${after.join(identifier)}`;
+  return html`${linked}${theirs === '' ? '' : html`<br><span class="text soft">${userText(theirs)}</span>`}`;
 }
 
-function filterForm({ access: { config } }: Visit, wanted: Wanted, faults: Faults): Html {
+function filterForm({ access: { config } }: PageContext, wanted: Wanted, faults: Faults): Html {
   const option = (value: string, text: string) =>
     html`<option value="${value}"${raw(value === wanted.kind ? ' selected' : '')}>${text}</option>`;
   const groups = LOG_GROUPS.map(({ group, kinds }) =>
@@ -108,7 +108,12 @@ ${field('key', 'Key', 'Its identifier.')}${field('from', 'From', 'A day in UTC.'
 <p><button class="second">Show</button> <a class="cancel" href="${publicPath(config, PATH)}">Everything</a></p></form></details>`;
 }
 
-function pageLinks({ access: { config } }: Visit, wanted: Wanted, before: string | null, next: string | null): Html {
+function pageLinks(
+  { access: { config } }: PageContext,
+  wanted: Wanted,
+  before: string | null,
+  next: string | null,
+): Html {
   if (before === null && next === null) return html``;
   const link = (more: Record<string, string>, text: string) => {
     const filters = Object.entries({ ...wanted, ...more }).filter(([, value]) => value !== '');

@@ -9,7 +9,7 @@ import { publicPath } from '../../http/public-path.ts';
 import { performWhenUnlocked } from '../../thread/perform.ts';
 import { LOOK_SCRIPTS } from '../html/attempt.ts';
 import { operationOf } from '../passkeys/decision-form.ts';
-import type { Page, Visit } from '../requests/request-context.ts';
+import type { Page, PageContext } from '../requests/request-context.ts';
 import { signedAdmin } from '../sign-in/signed-in.ts';
 import { adminKeyPath, outcomesPath, QUEUE_PATH } from './admin-path.ts';
 import { type Fate, fateOf, nameOf, ofProfile } from './last-decision.ts';
@@ -21,10 +21,10 @@ type Line = { key: KeyView; kind: Fate['kind'] | 'not begun' | 'waiting'; words:
  * `GET /developers/admin/decided/:id`: what became of several decisions that one assertion has authorised, a line each, from
  * the database alone, so that it can be loaded again at any time, after a crash too. Throws `not_found`.
  */
-export async function outcomes(visit: Visit): Promise<Page> {
-  const { access, params, pages } = visit;
+export async function outcomes(context: PageContext): Promise<Page> {
+  const { access, params, pages } = context;
   const id = /^[1-9]\d{0,15}$/.test(params.id as string) ? Number(params.id) : 0;
-  const authorised = readAuthorised(access, signedAdmin(visit), id);
+  const authorised = readAuthorised(access, signedAdmin(context), id);
   if (authorised === null || authorised.decisions.length < 2) {
     throw new AppError(
       'not_found',
@@ -33,11 +33,11 @@ export async function outcomes(visit: Visit): Promise<Page> {
   }
   const lines: Line[] = [];
   for (const decision of authorised.decisions)
-    lines.push(await lineOf(visit, authorised, decision, pages.underWay.has(id)));
+    lines.push(await lineOf(context, authorised, decision, pages.inProgress.has(id)));
   const isOpen = lines.some(({ kind }) => kind === 'mailing' || kind === 'waiting');
   const sum = sumOf(authorised.decisions[0] as Decision, lines);
   const data = html`data-result="${isOpen ? 'open' : 'over'}" data-kinds="${lines.map(({ kind }) => kind).join()}"`;
-  const linkTo = adminKeyPath(visit);
+  const linkTo = adminKeyPath(context);
   const items = lines.map(
     ({ key, kind, words }) =>
       html`<li><a href="${linkTo(key.identifier)}">${nameOf(key)}</a>${ofProfile(key)} <span class="state ${kind === 'mailing' ? 'pending' : kind}">${kind === 'Active' ? key.state : kind}</span><br>${words}</li>`,
@@ -53,19 +53,24 @@ export async function outcomes(visit: Visit): Promise<Page> {
   };
 }
 
-async function lineOf(visit: Visit, { atMs }: Authorised, decision: Decision, isUnderWay: boolean): Promise<Line> {
+async function lineOf(
+  context: PageContext,
+  { atMs }: Authorised,
+  decision: Decision,
+  isUnderWay: boolean,
+): Promise<Line> {
   const { identifier, shown } = decision;
   const { version, event } = operationOf(decision);
-  const { key, history } = await performWhenUnlocked(visit, OPERATIONS.show, { identifier });
+  const { key, history } = await performWhenUnlocked(context, OPERATIONS.show, { identifier });
   const own = history.findLast(
-    ({ event: one, by, at }) => BEGUN.includes(one) && isOwn(visit, by) && Date.parse(at) >= atMs,
+    ({ event: one, by, at }) => BEGUN.includes(one) && isOwn(context, by) && Date.parse(at) >= atMs,
   );
   const fate = own === undefined || (own.event === 'rejected') !== (event === 'rejected') ? null : fateOf(key, history);
   if (fate !== null) return { key, ...fate };
-  const changed = faultOf(() => refuseChangedKey(visit.access, identifier, shown, version));
+  const changed = faultOf(() => refuseChangedKey(context.access, identifier, shown, version));
   if (changed !== null) return { key, kind: 'refused', words: html`${changed}` };
   if (isUnderWay) return { key, kind: 'waiting', words: html`Waiting its turn.` };
-  const fault = await faultNow(visit, decision);
+  const fault = await faultNow(context, decision);
   return {
     key,
     kind: fault === null ? 'not begun' : 'refused',
@@ -76,12 +81,12 @@ async function lineOf(visit: Visit, { atMs }: Authorised, decision: Decision, is
 /** The entries of a history with which a decision on a request begins. */
 const BEGUN: readonly string[] = ['approval started', 'rejected'];
 
-function isOwn(visit: Visit, by: string): boolean {
-  return by === `admin ${signedAdmin(visit).name}`;
+function isOwn(context: PageContext, by: string): boolean {
+  return by === `admin ${signedAdmin(context).name}`;
 }
 
 /** Why a decision would be refused just now; null where it would not. */
-async function faultNow({ access }: Visit, decision: Decision): Promise<string | null> {
+async function faultNow({ access }: PageContext, decision: Decision): Promise<string | null> {
   try {
     await operationOf(decision).check(access, decision);
     return null;

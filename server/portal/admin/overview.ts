@@ -14,20 +14,20 @@ import { publicPath } from '../../http/public-path.ts';
 import { factList, keyLink } from '../html/key-facts.ts';
 import { relativeTime, spanText } from '../html/time.ts';
 import { OUTCOME_WORDS, usageChart } from '../html/usage-chart.ts';
-import { written } from '../html/user-text.ts';
-import type { Page, Visit } from '../requests/request-context.ts';
+import { userText } from '../html/user-text.ts';
+import type { Page, PageContext } from '../requests/request-context.ts';
 import { adminKeyPath } from './admin-path.ts';
 
 /** `GET /developers/admin/overview`: how the service is used today and in the last 30 days, and what waits. */
-export function overview(visit: Visit): Page {
-  const nowMs = visit.access.clock.nowMs();
-  const found = readOverview(visit.access);
+export function overview(context: PageContext): Page {
+  const nowMs = context.access.clock.nowMs();
+  const found = readOverview(context.access);
   return {
     title: 'Overview',
     body: html`<h1>Overview</h1>
 ${factList([
-  ['Requests for keys', queueFact(visit, found.queue, nowMs)],
-  ['Mails', mailsFact(visit, found.notices, nowMs)],
+  ['Requests for keys', queueFact(context, found.queue, nowMs)],
+  ['Mails', mailsFact(context, found.notices, nowMs)],
   ['Last import', importFact(found.lastImport, nowMs)],
   ...(found.lastFeed === null ? [] : [['Last feed', importFact(found.lastFeed, nowMs)] as const]),
   ['Disk', diskFact(found.disk)],
@@ -36,19 +36,23 @@ ${factList([
 ${outcomeTable(found.days)}
 ${usageChart(found)}
 <h2>Near or at a limit</h2>
-${limitedTable(visit, found.limited)}
+${limitedTable(context, found.limited)}
 <h2>Busiest keys</h2>
-${busiestTable(visit, found.busiest)}`,
+${busiestTable(context, found.busiest)}`,
   };
 }
 
-function queueFact({ access: { config } }: Visit, { pending, oldestAtMs }: Overview['queue'], nowMs: number): Html {
+function queueFact(
+  { access: { config } }: PageContext,
+  { pending, oldestAtMs }: Overview['queue'],
+  nowMs: number,
+): Html {
   if (oldestAtMs === null) return html`None is waiting.`;
   const link = html`<a href="${publicPath(config, '/developers/admin')}">${numberText(pending)} waiting</a>`;
   return html`${link}, the oldest for ${spanText(nowMs - oldestAtMs)}.`;
 }
 
-function mailsFact(visit: Visit, { waiting, undelivered }: Overview['notices'], nowMs: number): Html {
+function mailsFact(context: PageContext, { waiting, undelivered }: Overview['notices'], nowMs: number): Html {
   if (undelivered.length === 0) return html`All were delivered.`;
   const given = undelivered.length - waiting;
   const counts = [
@@ -57,8 +61,8 @@ function mailsFact(visit: Visit, { waiting, undelivered }: Overview['notices'], 
   ].join(', ');
   const latest = undelivered.slice(-5).toReversed();
   const items = latest.map(({ at, kind, identifier, to, reason }) => {
-    const about = identifier === null ? '' : html` about ${keyLink(identifier, adminKeyPath(visit))}`;
-    return html`<li>${kind}${about} to ${to}, ${relativeTime(Date.parse(at), nowMs)}${reason === null ? '' : html`: ${written(reason)}`}</li>`;
+    const about = identifier === null ? '' : html` about ${keyLink(identifier, adminKeyPath(context))}`;
+    return html`<li>${kind}${about} to ${to}, ${relativeTime(Date.parse(at), nowMs)}${reason === null ? '' : html`: ${userText(reason)}`}</li>`;
   });
   return html`${counts}.<ul class="plain">${items}</ul>`;
 }
@@ -67,7 +71,7 @@ function importFact(last: ImportStatus | null, nowMs: number): Html {
   if (last === null) return html`There was none.`;
   const { at, by, lines, refused } = last;
   const left = refused === 0 ? '' : `, ${numberText(refused)} of them refused`;
-  return html`${relativeTime(Date.parse(at), nowMs)} by ${written(by)}: ${countText(lines, 'line')}${left}.`;
+  return html`${relativeTime(Date.parse(at), nowMs)} by ${userText(by)}: ${countText(lines, 'line')}${left}.`;
 }
 
 function diskFact(disk: Overview['disk']): Html {
@@ -93,22 +97,22 @@ function outcomeTable(days: Overview['days']): Html {
   return html`<table><thead><tr><th scope="col">Days (UTC)</th>${heads.map((name) => html`<th scope="col" class="number">${name}</th>`)}</tr></thead><tbody>${row('Today', days.slice(-1))}${row(`Last ${OVERVIEW_DAYS} days`, days)}</tbody></table>`;
 }
 
-function limitedTable(visit: Visit, keys: Overview['limited']): Html {
+function limitedTable(context: PageContext, keys: Overview['limited']): Html {
   if (keys.length === 0) {
     return html`<p>No key that was used today has less than a fifth of a limit left, or was refused for one.</p>`;
   }
   const rows = keys.map(({ level, refused, ...key }) => {
     const left = level === null ? '–' : `${numberText(level.remaining)} of ${formatRateLimit(level)}`;
-    return html`<tr>${keyCells(visit, key)}<td data-label="Left now">${left}</td><td class="number" data-label="Refused today">${numberText(refused)}</td></tr>`;
+    return html`<tr>${keyCells(context, key)}<td data-label="Left now">${left}</td><td class="number" data-label="Refused today">${numberText(refused)}</td></tr>`;
   });
   return html`<table><thead><tr>${KEY_HEADS}<th scope="col">Left now</th><th scope="col" class="number">Refused today</th></tr></thead><tbody>${rows}</tbody></table>`;
 }
 
-function busiestTable(visit: Visit, keys: Overview['busiest']): Html {
+function busiestTable(context: PageContext, keys: Overview['busiest']): Html {
   if (keys.length === 0) return html`<p>No key was used in the last ${String(OVERVIEW_DAYS)} days.</p>`;
   const rows = keys.map(
     ({ requests, today, ...key }) =>
-      html`<tr>${keyCells(visit, key)}<td class="number" data-label="Today">${numberText(today)}</td><td class="number" data-label="${OVERVIEW_DAYS} days">${numberText(requests)}</td></tr>`,
+      html`<tr>${keyCells(context, key)}<td class="number" data-label="Today">${numberText(today)}</td><td class="number" data-label="${OVERVIEW_DAYS} days">${numberText(requests)}</td></tr>`,
   );
   return html`<table><thead><tr>${KEY_HEADS}<th scope="col" class="number">Today</th><th scope="col" class="number">${String(OVERVIEW_DAYS)} days</th></tr></thead><tbody>${rows}</tbody></table>`;
 }
@@ -116,6 +120,6 @@ function busiestTable(visit: Visit, keys: Overview['busiest']): Html {
 const KEY_HEADS = html`<th scope="col">Key</th><th scope="col">Profile</th>`;
 
 /** The key by its name, which is the link to its page, and its profile. */
-function keyCells(visit: Visit, { identifier, name, profile }: NamedKey): Html {
-  return html`<th scope="row"><a href="${adminKeyPath(visit)(identifier)}">${written(name === '' ? identifier : name)}</a></th><td data-label="Profile">${profile === null ? '–' : written(profile)}</td>`;
+function keyCells(context: PageContext, { identifier, name, profile }: NamedKey): Html {
+  return html`<th scope="row"><a href="${adminKeyPath(context)(identifier)}">${userText(name === '' ? identifier : name)}</a></th><td data-label="Profile">${profile === null ? '–' : userText(profile)}</td>`;
 }

@@ -2,11 +2,11 @@ import { type AdminView, listAdmins, type PasskeyView } from '../../../shared/ad
 import { type Html, html } from '../../html.ts';
 import { publicPath } from '../../http/public-path.ts';
 import { timeText } from '../html/time.ts';
-import { written } from '../html/user-text.ts';
-import type { Page, Visit } from '../requests/request-context.ts';
+import { userText } from '../html/user-text.ts';
+import type { Page, PageContext } from '../requests/request-context.ts';
 
 /** `GET /developers/admin/people`: one's own passkeys, where one's sessions are, and who is an admin. */
-export function people({ access, session }: Visit): Page {
+export function people({ access, session }: PageContext): Page {
   const { config } = access;
   const own = session?.person.name ?? '';
   const admins = listAdmins(access);
@@ -34,14 +34,14 @@ ${adminTable(admins)}
 export function describe({ name, registeredAt, registeredFrom, confirmedAt, lastUsedAt }: PasskeyView): Html {
   const used = lastUsedAt === null ? 'not used yet' : html`last used ${timeText(Date.parse(lastUsedAt))}`;
   const state = confirmedAt === null ? html`<strong>Waiting for the operator to confirm it.</strong>` : '';
-  return html`<strong>${written(name)}</strong>, registered ${timeText(Date.parse(registeredAt))} from ${registeredFrom}, ${used}. ${state}`;
+  return html`<strong>${userText(name)}</strong>, registered ${timeText(Date.parse(registeredAt))} from ${registeredFrom}, ${used}. ${state}`;
 }
 
 function adminTable(admins: readonly AdminView[]): Html {
   const rows = admins.map(({ name, state, addedAt, passkeys }) => {
     const used = passkeys.flatMap(({ lastUsedAt }) => lastUsedAt ?? []).sort();
     const last = used.at(-1);
-    return html`<tr><th scope="row">${written(name)}</th><td data-label="State">${state}</td><td data-label="Added">${timeText(Date.parse(addedAt))}</td><td data-label="Passkey last used">${last === undefined ? 'never' : timeText(Date.parse(last))}</td></tr>`;
+    return html`<tr><th scope="row">${userText(name)}</th><td data-label="State">${state}</td><td data-label="Added">${timeText(Date.parse(addedAt))}</td><td data-label="Passkey last used">${last === undefined ? 'never' : timeText(Date.parse(last))}</td></tr>`;
   });
   return html`<table><thead><tr><th scope="col">Name</th><th scope="col">State</th><th scope="col">Added</th><th scope="col">Passkey last used</th></tr></thead><tbody>${rows}</tbody></table>`;
 }

@@ -5,7 +5,7 @@ import { REQUEST_DECISIONS } from '../../../shared/operations.ts';
 import { type Html, html, raw } from '../../html.ts';
 import { factList, requestFacts } from '../html/key-facts.ts';
 import { relativeTime } from '../html/time.ts';
-import { written } from '../html/user-text.ts';
+import { userText } from '../html/user-text.ts';
 
 /** What the rows of the queue need: which are chosen, the address of a key's page, and the present (milliseconds since 1970). */
 export type Rows = { chosen: ReadonlySet<string>; linkTo: (identifier: string) => string; nowMs: number };
@@ -26,7 +26,7 @@ function rowOf(queued: Queued, { chosen, linkTo, nowMs }: Rows): Html {
       : '';
   return html`<li class="row" tabindex="-1" data-row>
 <div class="choose">${box}</div>
-<h2><a href="${linkTo(identifier)}">${written(name)}</a></h2>
+<h2><a href="${linkTo(identifier)}">${userText(name)}</a></h2>
 <p class="buttons">${REQUEST_DECISIONS.map((operation) => buttonOf(operation, queued, linkTo))}</p>
 <details><summary><span class="facts">${factsInWords(queued, nowMs)}</span><span class="begin"><bdi>${beginningOf(key.description)}</bdi></span></summary>${factList(requestFacts(key, linkTo).slice(1))}</details>
 ${fault === null ? '' : html`<p class="fault">${fault}</p>`}
@@ -48,7 +48,7 @@ function buttonOf({ name, texts, continuation }: AnyOperation, queued: Queued, l
 /** What a request is decided by, on one line. */
 function factsInWords({ key, keysBeside }: Queued, nowMs: number): Html {
   const facts = [
-    key.profile === null ? 'erased' : written(key.profile),
+    key.profile === null ? 'erased' : userText(key.profile),
     keysBeside === 0 ? 'first key' : `${keysBeside} other ${keysBeside === 1 ? 'key' : 'keys'}`,
     relativeTime(Date.parse(key.requestedAt), nowMs),
     key.requestedPermissions.map((permission) => permission.replace('api.', '')).join(' + '),

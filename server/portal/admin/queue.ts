@@ -8,7 +8,7 @@ import { publicPath } from '../../http/public-path.ts';
 import { performWhenUnlocked } from '../../thread/perform.ts';
 import { errorSummary, type Faults, NO_FAULTS } from '../html/fields.ts';
 import { spanText } from '../html/time.ts';
-import type { Page, Visit } from '../requests/request-context.ts';
+import type { Page, PageContext } from '../requests/request-context.ts';
 import { adminKeyPath, QUEUE_PATH } from './admin-path.ts';
 import { cursorIn, PAGE_SIZE, pageLinks, searchForm } from './keys.ts';
 import { decidedNote } from './last-decision.ts';
@@ -19,30 +19,30 @@ import { queueRows } from './queue-rows.ts';
 type Refused = { chosen: readonly string[]; faults: Faults };
 
 /** `GET /developers/admin`: the requests that are waiting, oldest first. */
-export function queue(visit: Visit): Promise<Page> {
-  return showQueue(visit, { chosen: [], faults: NO_FAULTS });
+export function queue(context: PageContext): Promise<Page> {
+  return showQueue(context, { chosen: [], faults: NO_FAULTS });
 }
 
 /** The requests that are waiting; where a form was refused, with what it chose and why. */
-export async function showQueue(visit: Visit, { chosen, faults }: Refused): Promise<Page> {
-  const { access, query } = visit;
-  const after = cursorIn(visit);
-  const { requests, waiting, next } = await performWhenUnlocked(visit, OPERATIONS.queue, {
+export async function showQueue(context: PageContext, { chosen, faults }: Refused): Promise<Page> {
+  const { access, query } = context;
+  const after = cursorIn(context);
+  const { requests, waiting, next } = await performWhenUnlocked(context, OPERATIONS.queue, {
     limit: PAGE_SIZE,
     after: after || null,
   });
   const nowMs = access.clock.nowMs();
   const first = query.get('choose') === 'first' ? firstOf(requests) : chosen;
-  const decided = await decidedNote(visit);
+  const decided = await decidedNote(context);
   const path = publicPath(access.config, QUEUE_PATH);
-  const rows = queueRows(requests, { chosen: new Set(first), linkTo: adminKeyPath(visit), nowMs });
+  const rows = queueRows(requests, { chosen: new Set(first), linkTo: adminKeyPath(context), nowMs });
   const form = html`<form class="queue" method="post" action="${path}/decide" novalidate>${rows}
 <div class="bar"><p class="count"></p><p>${REQUEST_DECISIONS.map(barButton)} <a href="${path}">Choose none</a></p></div></form>`;
   return {
     title: waiting === 0 ? 'Requests' : `(${waiting}) Requests`,
     scripts: [...decided.scripts, rowScript],
-    body: html`${errorSummary(faults)}<div class="headline"><h1>Requests</h1>${searchForm(visit, '')}</div>
-${decided.body}<p>${waiting === 0 ? noneInWords(visit) : html`${waitingInWords(waiting, after === '' ? requests[0] : undefined, nowMs)}${usualWait(visit)}${firstLink(requests, path)}`}</p>
+    body: html`${errorSummary(faults)}<div class="headline"><h1>Requests</h1>${searchForm(context, '')}</div>
+${decided.body}<p>${waiting === 0 ? noneInWords(context) : html`${waitingInWords(waiting, after === '' ? requests[0] : undefined, nowMs)}${usualWait(context)}${firstLink(requests, path)}`}</p>
 ${requests.length > 0 ? form : ''}
 ${pageLinks(path, {}, after, next)}`,
   };
@@ -68,13 +68,13 @@ function firstLink(requests: readonly Queued[], path: string): Html {
 }
 
 /** How long requests usually wait, once enough were decided. */
-function usualWait({ access }: Visit): string {
+function usualWait({ access }: PageContext): string {
   const days = usualWaitDays(access);
   return days === null ? '' : ` · usually answered ${usualWaitText(days)}`;
 }
 
 /** What an empty queue says, and that a mail tells of new requests where there is an address for it. */
-function noneInWords({ access: { config } }: Visit): string {
+function noneInWords({ access: { config } }: PageContext): string {
   const mail = config.adminEmails.length > 0 ? ', and admins get an e-mail' : '';
   return `No requests are waiting. New ones appear here${mail}.`;
 }

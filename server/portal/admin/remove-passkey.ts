@@ -10,7 +10,7 @@ import { publicPath } from '../../http/public-path.ts';
 import { errorSummary, type Faults, NO_FAULTS } from '../html/fields.ts';
 import { credentialIn, PASSKEY_SCRIPTS, passkeyForm } from '../passkeys/passkey-form.ts';
 import { removeCookie } from '../requests/cookies.ts';
-import type { Outcome, Page, Visit } from '../requests/request-context.ts';
+import type { Outcome, Page, PageContext } from '../requests/request-context.ts';
 import { signedAdmin } from '../sign-in/signed-in.ts';
 import { describe } from './people.ts';
 
@@ -19,14 +19,14 @@ import { describe } from './people.ts';
  * it; with one for exactly this, removes it and ends all sessions of this admin, this one too. Throws `not_found`, and
  * `refused` for the last one.
  */
-export async function removeOwnPasskey(visit: Visit): Promise<Outcome> {
-  const { access, form, params } = visit;
-  const signed = signedAdmin(visit);
+export async function removeOwnPasskey(context: PageContext): Promise<Outcome> {
+  const { access, form, params } = context;
+  const signed = signedAdmin(context);
   const { name } = findAdmin(access.db, signed.name);
   const passkey = listPasskeys(access.db, name).find(({ id }) => String(id) === params.id);
   if (passkey === undefined) throw new AppError('not_found', 'There is no such passkey of yours.');
   const decision: Decision = { operation: 'remove passkey', identifier: String(passkey.id), shown: '' };
-  const show = (faults: Faults) => ask(visit, signed, decision, viewOf(passkey), faults);
+  const show = (faults: Faults) => ask(context, signed, decision, viewOf(passkey), faults);
   const credential = credentialIn(form);
   if (credential === null) return show(NO_FAULTS);
   try {
@@ -44,13 +44,13 @@ export async function removeOwnPasskey(visit: Visit): Promise<Outcome> {
 }
 
 function ask(
-  visit: Visit,
+  context: PageContext,
   signed: SignedAdmin,
   decision: Decision,
   passkey: Parameters<typeof describe>[0],
   faults: Faults,
 ): Page {
-  const { access } = visit;
+  const { access } = context;
   const title = 'Remove a passkey?';
   const people = publicPath(access.config, '/developers/admin/people');
   return {

@@ -5,37 +5,37 @@ import { publicPath } from '../../http/public-path.ts';
 import { errorSummary, type Faults, formTo, hiddenField, NO_FAULTS } from '../html/fields.ts';
 import { notePage } from '../html/note-page.ts';
 import { credentialIn, PASSKEY_SCRIPTS, passkeyFault, passkeyForm } from '../passkeys/passkey-form.ts';
-import type { Outcome, Page, Visit } from '../requests/request-context.ts';
+import type { Outcome, Page, PageContext } from '../requests/request-context.ts';
 import { nextOf, withNext } from '../requests/return-path.ts';
-import { goOnSignedIn } from '../sign-in/signed-in.ts';
+import { finishSignIn } from '../sign-in/signed-in.ts';
 
 const TITLE = 'Sign in as an admin';
 
 /** `GET /developers/admin/sign-in`: a button that asks for a passkey, or why that can't work here. */
-export function adminSignInPage(visit: Visit): Page {
-  return show(visit, NO_FAULTS);
+export function adminSignInPage(context: PageContext): Page {
+  return show(context, NO_FAULTS);
 }
 
 /**
  * `POST /developers/admin/sign-in`: without a passkey's answer, asks for it; with one, signs that admin in, anew even where
  * somebody is signed in already.
  */
-export async function adminSignIn(visit: Visit): Promise<Outcome> {
-  const { access, form, client } = visit;
-  if (passkeyFault(visit) !== null) return { ...show(visit, NO_FAULTS), refusal: 'no_sign_in' };
+export async function adminSignIn(context: PageContext): Promise<Outcome> {
+  const { access, form, client } = context;
+  if (passkeyFault(context) !== null) return { ...show(context, NO_FAULTS), refusal: 'no_sign_in' };
   const credential = credentialIn(form);
-  if (credential === null) return ask(visit);
+  if (credential === null) return ask(context);
   try {
     const { token } = await signInByPasskey(access, credential, client);
-    return goOnSignedIn(visit, { kind: 'admin', token }, nextOf(visit) || '/developers/admin');
+    return finishSignIn(context, { kind: 'admin', token }, nextOf(context) || '/developers/admin');
   } catch (error) {
     if (!(error instanceof AppError) || error.code !== 'forbidden') throw error;
-    return { ...show(visit, new Map([['', error.message]])), refusal: 'forbidden' };
+    return { ...show(context, new Map([['', error.message]])), refusal: 'forbidden' };
   }
 }
 
-function ask(visit: Visit): Page {
-  const { access } = visit;
+function ask(context: PageContext): Page {
+  const { access } = context;
   return {
     title: TITLE,
     scripts: PASSKEY_SCRIPTS,
@@ -44,7 +44,7 @@ function ask(visit: Visit): Page {
 ${passkeyForm({
   action: publicPath(access.config, '/developers/admin/sign-in'),
   button: 'Use a passkey',
-  parts: [hiddenField('next', nextOf(visit))],
+  parts: [hiddenField('next', nextOf(context))],
   isAtOnce: true,
   passkey: 'get',
   options: beginPasskeySignIn(access),
@@ -52,15 +52,15 @@ ${passkeyForm({
   };
 }
 
-function show(visit: Visit, faults: Faults): Page {
-  const { config } = visit.access;
-  const fault = passkeyFault(visit);
+function show(context: PageContext, faults: Faults): Page {
+  const { config } = context.access;
+  const fault = passkeyFault(context);
   if (fault !== null) return notePage(TITLE, fault);
   return {
     title: TITLE,
     body: html`${errorSummary(faults)}<h1>${TITLE}</h1>
 <p>For admins, with the passkey on your device or security key.</p>
-${formTo(publicPath(config, '/developers/admin/sign-in'), 'Sign in with a passkey', hiddenField('next', nextOf(visit)))}
-<p>Do you own a profile? <a href="${publicPath(config, withNext('/developers/sign-in', nextOf(visit)))}">Sign in with a code by e-mail</a>.</p>`,
+${formTo(publicPath(config, '/developers/admin/sign-in'), 'Sign in with a passkey', hiddenField('next', nextOf(context)))}
+<p>Do you own a profile? <a href="${publicPath(config, withNext('/developers/sign-in', nextOf(context)))}">Sign in with a code by e-mail</a>.</p>`,
   };
 }

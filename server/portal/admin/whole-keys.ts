@@ -2,37 +2,37 @@ import type { KeyView } from '../../../shared/keys/view.ts';
 import { type Html, html } from '../../html.ts';
 import { factList, requestFacts, type ShownFact } from '../html/key-facts.ts';
 import { relativeTime } from '../html/time.ts';
-import { written } from '../html/user-text.ts';
-import type { Visit } from '../requests/request-context.ts';
+import { userText } from '../html/user-text.ts';
+import type { PageContext } from '../requests/request-context.ts';
 import { adminKeyPath } from './admin-path.ts';
 
 /** A key that is decided on, and what the decision means for it. */
 export type WholeKey = { key: KeyView; facts: readonly ShownFact[] };
 
 /** Keys with everything that is decided by. Of several, what most have in common is said once, above them. */
-export function wholeKeys(visit: Visit, keys: readonly WholeKey[]): Html {
-  const lists = keys.map(({ key, facts }) => [...askedFacts(visit, key, facts), ...facts]);
+export function wholeKeys(context: PageContext, keys: readonly WholeKey[]): Html {
+  const lists = keys.map(({ key, facts }) => [...askedFacts(context, key, facts), ...facts]);
   const [only] = keys;
   if (only !== undefined && keys.length === 1) return factList([...ownerFacts(only.key), ...(lists[0] ?? [])]);
   const common = commonFacts(lists);
   const above = common.map(({ label, value, others }): ShownFact => [label, html`${value}${exceptions(others)}`]);
   return html`${above.length === 0 ? '' : html`<h2>In common</h2>${factList(above)}`}
-<ol class="rows plain whole">${keys.map(({ key }, at) => blockOf(visit, key, lists[at] ?? [], common))}</ol>`;
+<ol class="rows plain whole">${keys.map(({ key }, at) => blockOf(context, key, lists[at] ?? [], common))}</ol>`;
 }
 
 /** Whose the key is, and its identifier. */
 function ownerFacts({ profile, identifier }: KeyView): ShownFact[] {
   return [
-    ['Profile', profile === null ? 'erased' : written(profile)],
+    ['Profile', profile === null ? 'erased' : userText(profile)],
     ['Key', html`<code>${identifier}</code>`],
   ];
 }
 
 /** What was asked for, without what the decision repeats or the heading says; nothing of a key that is no request any more. */
-function askedFacts(visit: Visit, key: KeyView, facts: readonly ShownFact[]): ShownFact[] {
+function askedFacts(context: PageContext, key: KeyView, facts: readonly ShownFact[]): ShownFact[] {
   if (key.state !== 'pending') return [];
   const isGranted = facts.some(([label]) => label === 'Permissions granted');
-  const [, ...asked] = requestFacts(key, adminKeyPath(visit));
+  const [, ...asked] = requestFacts(key, adminKeyPath(context));
   return asked.filter(([label]) => !(isGranted && label === 'Permissions asked for'));
 }
 
@@ -62,7 +62,12 @@ function exceptions(others: number): Html {
 }
 
 /** One of several keys: what it has of its own. What it has otherwise than most is marked. */
-function blockOf({ access }: Visit, key: KeyView, all: readonly ShownFact[], common: readonly CommonFact[]): Html {
+function blockOf(
+  { access }: PageContext,
+  key: KeyView,
+  all: readonly ShownFact[],
+  common: readonly CommonFact[],
+): Html {
   const { name, identifier, profile, requestedAt } = key;
   const own = all.filter(([label, value]) => !common.some((one) => one.label === label && isSame(one.value, value)));
   const rest = own.filter(([label]) => label !== 'Description' && label !== 'Requested');
@@ -76,7 +81,7 @@ function blockOf({ access }: Visit, key: KeyView, all: readonly ShownFact[], com
       ([label, text]) =>
         html`<p class="text${common.some((one) => one.label === label) ? ' missing' : ''}">${text}</p>`,
     );
-  return html`<li class="columns"><div><h2>${written(name)}</h2>
-<p class="meta">${profile === null ? 'erased' : written(profile)} · <code>${identifier}</code> · ${relativeTime(Date.parse(requestedAt), access.clock.nowMs())}</p>${description}</div>
+  return html`<li class="columns"><div><h2>${userText(name)}</h2>
+<p class="meta">${profile === null ? 'erased' : userText(profile)} · <code>${identifier}</code> · ${relativeTime(Date.parse(requestedAt), access.clock.nowMs())}</p>${description}</div>
 <dl>${items}</dl></li>`;
 }

@@ -2,7 +2,7 @@ import type { HistoryView, KeyView } from '../../../shared/keys/view.ts';
 import { type Html, html } from '../../html.ts';
 import script from './attempt.browser.js' with { type: 'text' };
 import { timeText } from './time.ts';
-import { written } from './user-text.ts';
+import { userText } from './user-text.ts';
 
 /** The status of the latest attempt to approve a key, for admins, and the scripts that keep it up to date. */
 export type ShownAttempt = { body: Html; scripts: readonly string[] };
@@ -38,7 +38,7 @@ export function attemptInWords(
   const begun = html`On ${timeText(Date.parse(startedAt))} ${by} approved it`;
   const reason = history.find(({ event, detail }) => CLOSINGS.includes(event) && detail?.attempt === number)?.detail
     ?.reason;
-  const because = reason === undefined ? '' : html` ${written(reason)}`;
+  const because = reason === undefined ? '' : html` ${userText(reason)}`;
   if (result === 'open') {
     return html`${begun}. The e-mail with the secret is being sent, which may take a minute.`;
   }

@@ -4,7 +4,7 @@ import { formatRateLimit, type RateLimit, rateLimitWords } from '../../../shared
 import { numberText } from '../../../shared/text.ts';
 import { type Html, html } from '../../html.ts';
 import { timeText } from './time.ts';
-import { written } from './user-text.ts';
+import { userText } from './user-text.ts';
 
 // What both owners and admins see of a key.
 
@@ -53,10 +53,10 @@ export function requestFacts(key: KeyView, linkTo: (identifier: string) => strin
       ? []
       : [['Address', html`changed ${timeText(Date.parse(addressChangedAt))}, after this was requested`] as const];
   return [
-    ['Name', written(name)],
-    ['Description', written(description)],
-    ['Project URL', projectUrl === null ? NONE : written(projectUrl)],
-    ['Expected usage', expectedUsage === null ? NONE : written(expectedUsage)],
+    ['Name', userText(name)],
+    ['Description', userText(description)],
+    ['Project URL', projectUrl === null ? NONE : userText(projectUrl)],
+    ['Expected usage', expectedUsage === null ? NONE : userText(expectedUsage)],
     ['Permissions asked for', permissionList(requestedPermissions)],
     ['Requested', timeText(Date.parse(requestedAt))],
     ...successor,

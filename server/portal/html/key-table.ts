@@ -4,7 +4,7 @@ import type { ListOutput } from '../../../shared/usage/key-list.ts';
 import { type Html, html } from '../../html.ts';
 import { stateTag } from './key-facts.ts';
 import { relativeTime } from './time.ts';
-import { written } from './user-text.ts';
+import { userText } from './user-text.ts';
 
 /** The content of a table of keys. `linkTo` returns the address of a key's page; `withProfiles` adds the profile of each key. */
 export type KeyTable = Pick<ListOutput, 'keys' | 'lastUses'> & {
@@ -22,13 +22,13 @@ export function keyTable({ keys, lastUses, caption, linkTo, withProfiles = false
     const usedAtMs = lastUses.get(identifier);
     const never = hasSecret(state) ? 'never' : '–';
     const cells = [
-      ...(withProfiles ? [profile === null ? 'erased' : written(profile)] : []),
+      ...(withProfiles ? [profile === null ? 'erased' : userText(profile)] : []),
       stateTag(key),
       relativeTime(Date.parse(requestedAt), nowMs),
       rateLimits.map(formatRateLimit).join(', ') || '–',
       usedAtMs === undefined ? never : relativeTime(usedAtMs, nowMs),
     ];
-    return html`<tr><th scope="row"><a href="${linkTo(identifier)}">${written(name)}</a><br><code>${identifier}</code></th>${cells.map((cell, at) => html`<td data-label="${heads[at + 1] as string}">${cell}</td>`)}</tr>`;
+    return html`<tr><th scope="row"><a href="${linkTo(identifier)}">${userText(name)}</a><br><code>${identifier}</code></th>${cells.map((cell, at) => html`<td data-label="${heads[at + 1] as string}">${cell}</td>`)}</tr>`;
   });
   return html`<table><caption>${caption}</caption><thead><tr>${heads.map((head) => html`<th scope="col">${head}</th>`)}</tr></thead><tbody>${rows}</tbody></table>`;
 }

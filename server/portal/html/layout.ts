@@ -42,14 +42,14 @@ const LINKS: Record<'owner' | 'admin' | 'nobody', { bar: readonly BarLink[]; men
 
 /** Lays out a page: head with links for the visitor (none if the visitor is unknown), `<main>`, footer. */
 export function layPage(config: Config, visitor: Visitor | null, page: Page): FramedPage {
-  const { title, where, refusal, body, scripts = [], goOn } = page;
+  const { title, where, refusal, body, scripts = [], redirectTo } = page;
   return framePage(config, {
     title: [`${refusal === undefined ? '' : 'Error: '}${title}`, ...(where === undefined ? [] : [where])].join(' – '),
     style,
     scripts: [localTime, sending, ...scripts],
     hasForms: true,
     asks: scripts.length > 0,
-    head: goOn === undefined ? html`` : html`<meta http-equiv="refresh" content="0; url=${goOn}">\n`,
+    head: redirectTo === undefined ? html`` : html`<meta http-equiv="refresh" content="0; url=${redirectTo}">\n`,
     body: html`<a class="skip" href="#main">Skip to the content</a>
 ${visitor === null ? topBar(config, null) : navigation(config, visitor)}
 <main id="main" tabindex="-1">

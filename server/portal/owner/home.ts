@@ -2,12 +2,12 @@ import { usualWaitDays, usualWaitText } from '../../../shared/keys/waiting.ts';
 import { html } from '../../html.ts';
 import { publicPath } from '../../http/public-path.ts';
 import { signInFault } from '../requests/cookies.ts';
-import type { Page, Visit } from '../requests/request-context.ts';
+import type { Page, PageContext } from '../requests/request-context.ts';
 
 /** `GET /developers`: what this is, where to sign in, and where the API is described. */
-export function home({ access, isForwardedUnasked, person }: Visit): Page {
+export function home({ access, isBehindUnknownProxy, person }: PageContext): Page {
   const { config } = access;
-  const fault = signInFault(config, isForwardedUnasked);
+  const fault = signInFault(config, isBehindUnknownProxy);
   const link = (path: string, text: string) => html`<a href="${publicPath(config, path)}">${text}</a>`;
   const button = (path: string, text: string) => html`<a class="button" href="${publicPath(config, path)}">${text}</a>`;
   const days = usualWaitDays(access);

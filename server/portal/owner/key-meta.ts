@@ -6,7 +6,7 @@ import { type Level, lastSpentMs } from '../../../shared/limits/levels.ts';
 import { countText } from '../../../shared/text.ts';
 import { type Html, html } from '../../html.ts';
 import { relativeTime } from '../html/time.ts';
-import type { Visit } from '../requests/request-context.ts';
+import type { PageContext } from '../requests/request-context.ts';
 
 /** From so many days before its end on, the expiry of a key stands out. */
 const SOON_MS = 30 * DAY_MS;
@@ -16,7 +16,7 @@ const SOON_MS = 30 * DAY_MS;
  * ends. What is left of its limits tells of uses that are not counted yet.
  */
 export function keyMeta(
-  { access }: Visit,
+  { access }: PageContext,
   key: KeyView,
   countedAtMs: number | null,
   levels: readonly Level[],
@@ -31,7 +31,7 @@ export function keyMeta(
   return [used ?? 'not used yet', expiresAt === null ? 'never expires' : endText(Date.parse(expiresAt), nowMs)];
 }
 
-function waiting(access: Visit['access'], { identifier }: KeyView): string[] {
+function waiting(access: PageContext['access'], { identifier }: KeyView): string[] {
   const older = countOlder(access, identifier);
   const before =
     older === 0 ? 'next to be answered' : `${countText(older, 'request')} ${older === 1 ? 'is' : 'are'} older`;

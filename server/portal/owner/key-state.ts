@@ -1,7 +1,7 @@
 import type { HistoryView, KeyView } from '../../../shared/keys/view.ts';
 import { type Html, html } from '../../html.ts';
 import { timeText } from '../html/time.ts';
-import { written } from '../html/user-text.ts';
+import { userText } from '../html/user-text.ts';
 
 /**
  * The state of a key in its owner's words: what it means, and what happens next. `request` is the link to a request that
@@ -65,7 +65,7 @@ function reasonOf(move: HistoryView | undefined): Html {
   const reason = move?.detail?.reason;
   return reason === undefined
     ? html``
-    : html`<p>The reason:</p><blockquote class="text">${written(reason)}</blockquote>`;
+    : html`<p>The reason:</p><blockquote class="text">${userText(reason)}</blockquote>`;
 }
 
 const END_WORDS = {

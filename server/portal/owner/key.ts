@@ -12,35 +12,37 @@ import { factList, grantFacts, requestFacts, stateTag } from '../html/key-facts.
 import { historyTable } from '../html/key-history.ts';
 import { levelList, levelsOf } from '../html/limit-levels.ts';
 import { USAGE_DAYS, usageChart } from '../html/usage-chart.ts';
-import { written } from '../html/user-text.ts';
-import type { Page, Visit } from '../requests/request-context.ts';
+import { userText } from '../html/user-text.ts';
+import type { Page, PageContext } from '../requests/request-context.ts';
 import { joined, keyMeta } from './key-meta.ts';
 import { stateInWords } from './key-state.ts';
 import { bannedNote, crumbs, holderList, isFull, keysInUse, ownKeyPath, ownProfile } from './own-profile.ts';
 import { refusedNote } from './refused-lately.ts';
 
 /** `GET /developers/keys/:identifier`: everything about one of one's own keys, and what can be done with it. */
-export async function keyPage(visit: Visit): Promise<Page> {
-  const identifier = visit.params.identifier as string;
-  const { key, history } = await performWhenUnlocked(visit, OPERATIONS.show, { identifier });
+export async function keyPage(context: PageContext): Promise<Page> {
+  const identifier = context.params.identifier as string;
+  const { key, history } = await performWhenUnlocked(context, OPERATIONS.show, { identifier });
   const isGranted = key.permissions.length > 0;
-  const usage = isGranted ? await performWhenUnlocked(visit, OPERATIONS.usage, { identifier, days: USAGE_DAYS }) : null;
+  const usage = isGranted
+    ? await performWhenUnlocked(context, OPERATIONS.usage, { identifier, days: USAGE_DAYS })
+    : null;
   const usedAtMs = usage?.lastUsedAt ? Date.parse(usage.lastUsedAt) : null;
-  const levels = hasSecret(key.state) ? (levelsOf(visit.access, [key])?.get(identifier) ?? null) : null;
-  const owner = ownProfile(visit);
-  const request = await requestOffered(visit, key, owner.banned);
+  const levels = hasSecret(key.state) ? (levelsOf(context.access, [key])?.get(identifier) ?? null) : null;
+  const owner = ownProfile(context);
+  const request = await requestOffered(context, key, owner.banned);
   return {
     title: key.name,
     where: 'API keys',
-    body: html`${crumbs(visit)}<div class="headline"><h1>${written(key.name)}</h1>${actions(visit, key, request, owner.banned)}</div>
-<p class="meta">${joined([html`${stateTag(key)} <code data-copy="the identifier">${identifier}</code>`, ...keyMeta(visit, key, usedAtMs, levels ?? [])])}</p>
+    body: html`${crumbs(context)}<div class="headline"><h1>${userText(key.name)}</h1>${actions(context, key, request, owner.banned)}</div>
+<p class="meta">${joined([html`${stateTag(key)} <code data-copy="the identifier">${identifier}</code>`, ...keyMeta(context, key, usedAtMs, levels ?? [])])}</p>
 ${bannedNote(owner)}
-${usage === null || key.state !== 'Active' ? '' : refusedNote(visit, usage, levels ?? [])}
+${usage === null || key.state !== 'Active' ? '' : refusedNote(context, usage, levels ?? [])}
 ${stateInWords(key, history, request?.link ?? null)}
 ${key.state === 'Active' ? '' : (request?.hindrance ?? '')}
-${usage === null ? '' : working(visit, key, usage, levels)}
+${usage === null ? '' : working(context, key, usage, levels)}
 ${key.state === 'Active' ? (request?.hindrance ?? '') : ''}
-${folds(visit, key, history, isGranted)}`,
+${folds(context, key, history, isGranted)}`,
   };
 }
 
@@ -49,7 +51,7 @@ type Request = { href: string; text: string; link: Html; hindrance: Html | null 
 
 /** Null where that is not for this key in this state, or the profile is banned. */
 async function requestOffered(
-  visit: Visit,
+  context: PageContext,
   { identifier, state }: KeyView,
   isBanned: boolean,
 ): Promise<Request | null> {
@@ -59,15 +61,15 @@ async function requestOffered(
   const offered = (href: string, hindrance: Html | null) => {
     return { href, text, link: html`<a href="${href}">${text}</a>`, hindrance };
   };
-  const inUse = keysInUse((await performWhenUnlocked(visit, OPERATIONS.list, {})).keys);
+  const inUse = keysInUse((await performWhenUnlocked(context, OPERATIONS.list, {})).keys);
   if (isFull(inUse)) {
     const held = html`All ${inUse.length} keys are in use, requests included. End one first:`;
-    const list = holderList(visit, inUse, identifier);
+    const list = holderList(context, inUse, identifier);
     if (!isReplaced) return { link: null, hindrance: html`<p>You can’t request it again yet. ${held}</p>${list}` };
     return offered('#replace', html`<section id="replace"><h2>${text}</h2><p>${held}</p>${list}</section>`);
   }
   const query = isReplaced ? `successor-of=${identifier}` : `like=${identifier}`;
-  return offered(publicPath(visit.access.config, `/developers/keys/new?${query}`), null);
+  return offered(publicPath(context.access.config, `/developers/keys/new?${query}`), null);
 }
 
 /** Whether an owner may do something with a key in this state. */
@@ -76,19 +78,24 @@ function isOffered({ from, who }: AnyOperation, state: KeyView['state'], isBanne
 }
 
 /** Links to what can be done in this state; each page asks once more. */
-function actions(visit: Visit, { identifier, state }: KeyView, request: Request | null, isBanned: boolean): Html {
+function actions(
+  context: PageContext,
+  { identifier, state }: KeyView,
+  request: Request | null,
+  isBanned: boolean,
+): Html {
   const first = request?.link
     ? html`<li><a href="${request.href}">${state === 'Active' ? 'Replace' : request.text}</a></li>`
     : '';
   const links = OWNERS_ACTIONS.filter(([operation]) => isOffered(operation, state, isBanned)).map(
     ([{ texts, isDangerous }, { path }]) =>
-      html`<li><a${raw(isDangerous ? ' class="danger"' : '')} href="${ownKeyPath(visit)(identifier)}/${path}">${texts?.button ?? path}</a></li>`,
+      html`<li><a${raw(isDangerous ? ' class="danger"' : '')} href="${ownKeyPath(context)(identifier)}/${path}">${texts?.button ?? path}</a></li>`,
   );
   return html`<ul class="actions">${first}${links}</ul>`;
 }
 
 /** What a key that was granted is used for; as long as it has a secret also what is left of its limits, and how to call it. */
-function working({ access }: Visit, key: KeyView, usage: UsageView, levels: readonly Level[] | null): Html {
+function working({ access }: PageContext, key: KeyView, usage: UsageView, levels: readonly Level[] | null): Html {
   const chart = html`<section><h2>Last ${usage.days.length} days</h2>${usageChart(usage)}</section>`;
   if (!hasSecret(key.state)) return chart;
   return html`<div class="columns"><div>
@@ -97,7 +104,7 @@ ${chart}</div>
 <section><h2>Use it</h2>${howTo(access.config)}</section></div>`;
 }
 
-function howTo(config: Visit['access']['config']): Html {
+function howTo(config: PageContext['access']['config']): Html {
   const { publicUrl } = config;
   return html`<p>Base URL</p><pre><code data-copy="the base URL">${publicUrl}/api</code></pre>
 <p>Try it: paste this line into a terminal, then paste the secret. It shows what the key may do, and doesn’t count against its limits.</p>
@@ -105,9 +112,9 @@ function howTo(config: Visit['access']['config']): Html {
 <p><a href="${publicPath(config, '/docs')}">API documentation</a></p>`;
 }
 
-function folds(visit: Visit, key: KeyView, history: readonly HistoryView[], isGranted: boolean): Html {
+function folds(context: PageContext, key: KeyView, history: readonly HistoryView[], isGranted: boolean): Html {
   // The name is the heading of the page.
-  const [, ...asked] = requestFacts(key, ownKeyPath(visit));
+  const [, ...asked] = requestFacts(key, ownKeyPath(context));
   const open = key.state === 'pending' ? raw(' open') : '';
   return html`${isGranted ? html`<details><summary>What was granted</summary>${factList(grantFacts(key))}</details>` : ''}
 <details${open}><summary>What you asked for</summary>${factList(asked)}</details>

@@ -9,39 +9,39 @@ import { publicPath } from '../../http/public-path.ts';
 import { performWhenUnlocked } from '../../thread/perform.ts';
 import { stateTag } from '../html/key-facts.ts';
 import { levelsOf, levelText } from '../html/limit-levels.ts';
-import { written } from '../html/user-text.ts';
-import type { Page, Visit } from '../requests/request-context.ts';
+import { userText } from '../html/user-text.ts';
+import type { Page, PageContext } from '../requests/request-context.ts';
 import { joined, keyMeta } from './key-meta.ts';
 import { bannedNote, isFull, keysInUse, ownKeyPath, ownProfile, usedText } from './own-profile.ts';
 import { refusedInShort } from './refused-lately.ts';
 
 /** `GET /developers/keys`: the keys of one's own profile, and how many of its three are used. */
-export async function keys(visit: Visit): Promise<Page> {
-  const owner = ownProfile(visit);
-  const { keys: all, lastUses } = await performWhenUnlocked(visit, OPERATIONS.list, {});
+export async function keys(context: PageContext): Promise<Page> {
+  const owner = ownProfile(context);
+  const { keys: all, lastUses } = await performWhenUnlocked(context, OPERATIONS.list, {});
   const inUse = keysInUse(all);
   const ended = all.filter((key) => !inUse.includes(key)).toReversed();
   const levels = levelsOf(
-    visit.access,
+    context.access,
     inUse.filter(({ state }) => hasSecret(state)),
   );
   const rowOf = (key: KeyView) =>
-    keyRow(visit, key, lastUses.get(key.identifier) ?? null, levels?.get(key.identifier) ?? []);
+    keyRow(context, key, lastUses.get(key.identifier) ?? null, levels?.get(key.identifier) ?? []);
   const [rows, endedRows] = [await Promise.all(inUse.map(rowOf)), await Promise.all(ended.map(rowOf))];
-  const request = html`<a class="button" href="${publicPath(visit.access.config, '/developers/keys/new')}">Request a key</a>`;
+  const request = html`<a class="button" href="${publicPath(context.access.config, '/developers/keys/new')}">Request a key</a>`;
   const mayRequest = !owner.banned && !isFull(inUse);
   return {
     title: 'API keys',
     body: html`<div class="headline"><h1>API keys</h1>${mayRequest && all.length > 0 ? request : ''}</div>
 ${bannedNote(owner)}
-${all.length > 0 ? html`<p>${usedText(inUse)}${isFull(inUse) ? ', requests included. Revoke or withdraw one to ask for another.' : ''}</p>` : noKeys(visit, mayRequest ? request : html``)}
+${all.length > 0 ? html`<p>${usedText(inUse)}${isFull(inUse) ? ', requests included. Revoke or withdraw one to ask for another.' : ''}</p>` : noKeys(context, mayRequest ? request : html``)}
 ${inUse.length === 0 ? '' : html`<ul class="keys">${rows}</ul>`}
 ${ended.length === 0 ? '' : html`<details><summary>${countText(ended.length, 'ended key')}</summary><ul class="keys">${endedRows}</ul></details>`}`,
   };
 }
 
 /** What a key is for and what comes next, for who has none. */
-function noKeys({ access }: Visit, request: Html): Html {
+function noKeys({ access }: PageContext, request: Html): Html {
   const days = usualWaitDays(access);
   const usually = days === null ? '' : ` (usually ${usualWaitText(days)})`;
   return html`<p>No keys yet. A key lets your program look up profiles. You describe the program (2 minutes), an admin answers${usually}, and the secret comes by e-mail.</p>
@@ -49,16 +49,21 @@ function noKeys({ access }: Visit, request: Html): Html {
 }
 
 /** A key as a row: its name, which is the link, its state, and what its owner wants to know of it first. */
-async function keyRow(visit: Visit, key: KeyView, usedAtMs: number | null, levels: readonly Level[]): Promise<Html> {
-  const left = key.state === 'Active' ? await whatIsLeft(visit, key, levels) : [];
-  return html`<li><a href="${ownKeyPath(visit)(key.identifier)}">${written(key.name)}</a> ${stateTag(key)}
-<p>${joined([...left, ...keyMeta(visit, key, usedAtMs, levels), html`<code>${key.identifier}</code>`])}</p></li>`;
+async function keyRow(
+  context: PageContext,
+  key: KeyView,
+  usedAtMs: number | null,
+  levels: readonly Level[],
+): Promise<Html> {
+  const left = key.state === 'Active' ? await whatIsLeft(context, key, levels) : [];
+  return html`<li><a href="${ownKeyPath(context)(key.identifier)}">${userText(key.name)}</a> ${stateTag(key)}
+<p>${joined([...left, ...keyMeta(context, key, usedAtMs, levels), html`<code>${key.identifier}</code>`])}</p></li>`;
 }
 
 /** What is left of the scarcest limit and, first of all, whether requests are or were lately refused for it. */
-async function whatIsLeft(visit: Visit, key: KeyView, levels: readonly Level[]): Promise<(Html | string)[]> {
+async function whatIsLeft(context: PageContext, key: KeyView, levels: readonly Level[]): Promise<(Html | string)[]> {
   const level = scarcest(levels);
   if (level?.remaining === 0) return [html`<span class="spent">${levelText(level)}, so requests get 429</span>`];
-  const refused = await refusedInShort(visit, key, levels);
+  const refused = await refusedInShort(context, key, levels);
   return [...(refused === null ? [] : [refused]), ...(level === undefined ? [] : [levelText(level)])];
 }

@@ -23,7 +23,7 @@ import { doneAt } from '../requests/flash.ts';
 import { allValues, type FieldKinds } from '../requests/form.ts';
 import { performForm } from '../requests/form-errors.ts';
 import { fieldKindsOf } from '../requests/operation-form.ts';
-import type { Outcome, Page, Visit } from '../requests/request-context.ts';
+import type { Outcome, Page, PageContext } from '../requests/request-context.ts';
 import { crumbs, holderList, isFull, keysInUse, ownKeyPath, ownProfile, usedText } from './own-profile.ts';
 
 /** The inputs of the operation that the form sends, and their schemas: `formId` stands for the form that was shown. */
@@ -40,39 +40,39 @@ type Typed = Readonly<Record<string, unknown>>;
  * to replace, `?like=` with what an ended one has. Where the profile has all its keys, says which these are. Throws
  * `not_found`, and `refused` where that key is not Active, or has not ended.
  */
-export async function newKeyPage(visit: Visit): Promise<Page> {
-  const inUse = await ownInUse(visit);
-  if (isFull(inUse)) return fullPage(visit, inUse);
-  const hindrance = hindranceOf(visit);
+export async function newKeyPage(context: PageContext): Promise<Page> {
+  const inUse = await ownInUse(context);
+  if (isFull(inUse)) return fullPage(context, inUse);
+  const hindrance = hindranceOf(context);
   if (hindrance !== null) return notePage('Request a key', hindrance);
-  const formId = newToken(visit.access.random);
-  const [successorOf, like] = [visit.query.get('successor-of') ?? '', visit.query.get('like') ?? ''];
+  const formId = newToken(context.access.random);
+  const [successorOf, like] = [context.query.get('successor-of') ?? '', context.query.get('like') ?? ''];
   const identifier = successorOf === '' ? like : successorOf;
-  if (identifier === '') return show(visit, { permissions: ['api.lookup'], formId }, NO_FAULTS);
-  const { key } = await performWhenUnlocked(visit, OPERATIONS.show, { identifier });
+  if (identifier === '') return show(context, { permissions: ['api.lookup'], formId }, NO_FAULTS);
+  const { key } = await performWhenUnlocked(context, OPERATIONS.show, { identifier });
   const { profile: _, ...old } = successorOf === '' ? prefillAgain(key) : prefillFrom(key);
-  return show(visit, { ...old, ...(successorOf !== '' && { successorOf }), formId }, NO_FAULTS);
+  return show(context, { ...old, ...(successorOf !== '' && { successorOf }), formId }, NO_FAULTS);
 }
 
-async function ownInUse(visit: Visit): Promise<KeyView[]> {
-  return keysInUse((await performWhenUnlocked(visit, OPERATIONS.list, {})).keys);
+async function ownInUse(context: PageContext): Promise<KeyView[]> {
+  return keysInUse((await performWhenUnlocked(context, OPERATIONS.list, {})).keys);
 }
 
-function fullPage(visit: Visit, inUse: readonly KeyView[]): Page {
+function fullPage(context: PageContext, inUse: readonly KeyView[]): Page {
   const title = 'Request a key';
   return {
     title,
     where: 'API keys',
-    body: html`${crumbs(visit)}<h1>${title}</h1>
+    body: html`${crumbs(context)}<h1>${title}</h1>
 <p>${usedText(inUse)}, requests included. Revoke or withdraw one to ask for another:</p>
-${holderList(visit, inUse)}`,
+${holderList(context, inUse)}`,
   };
 }
 
 /** Why this profile can't have one more key just now, as a sentence; null where it can. */
-function hindranceOf(visit: Visit): string | null {
+function hindranceOf(context: PageContext): string | null {
   try {
-    checkProfile(visit.access, ownProfile(visit).id);
+    checkProfile(context.access, ownProfile(context).id);
     return null;
   } catch (error) {
     if (error instanceof AppError && error.code === 'refused' && error.details.cause === undefined)
@@ -82,24 +82,27 @@ function hindranceOf(visit: Visit): string | null {
 }
 
 /** `POST /developers/keys/new`: requests the key, and leads to its page; or shows what was typed, and what is wrong. */
-export function sendRequest(visit: Visit): Promise<Outcome> {
-  const nowMs = visit.access.clock.nowMs();
-  const sent = INPUTS.map(([name, schema]) => [name, readAnswer(factsOf(schema), allValues(visit.form, name), nowMs)]);
+export function sendRequest(context: PageContext): Promise<Outcome> {
+  const nowMs = context.access.clock.nowMs();
+  const sent = INPUTS.map(([name, schema]) => [
+    name,
+    readAnswer(factsOf(schema), allValues(context.form, name), nowMs),
+  ]);
   const typed: Typed = Object.fromEntries(sent);
-  const input = { ...typed, profile: ownProfile(visit).username };
-  return performForm(visit, OPERATIONS.request, input, {
+  const input = { ...typed, profile: ownProfile(context).username };
+  return performForm(context, OPERATIONS.request, input, {
     done: ({ identifier }) => doneAt(`/developers/keys/${identifier}`, OPERATIONS.request),
-    show: (faults) => show(visit, typed, faults),
+    show: (faults) => show(context, typed, faults),
   });
 }
 
-async function show(visit: Visit, typed: Typed, faults: Faults): Promise<Page> {
+async function show(context: PageContext, typed: Typed, faults: Faults): Promise<Page> {
   const successorOf = String(typed.successorOf ?? '');
   const title = successorOf === '' ? 'Request a key' : 'Replace a key';
-  const path = (rest: string) => publicPath(visit.access.config, `/developers/keys${rest}`);
+  const path = (rest: string) => publicPath(context.access.config, `/developers/keys${rest}`);
   const { button } = OPERATIONS.request.texts as Texts;
   const cancel = path(successorOf === '' ? '' : `/${successorOf}`);
-  const usual = visit.access.config.defaultRateLimits.map(limitText).join(', ');
+  const usual = context.access.config.defaultRateLimits.map(limitText).join(', ');
   const asked: Asked = {
     ...ASKED,
     expectedUsage: { ...ASKED.expectedUsage, hint: `Usual: ${usual}. If you need more, say why.` },
@@ -112,21 +115,21 @@ async function show(visit: Visit, typed: Typed, faults: Faults): Promise<Page> {
     title,
     where: 'API keys',
     scripts: [script],
-    body: html`${errorSummary(faults)}${crumbs(visit)}<h1>${title}</h1>
-<p>${await introduction(visit)}</p>
-${successorOf === '' ? '' : replacing(visit, successorOf)}
+    body: html`${errorSummary(faults)}${crumbs(context)}<h1>${title}</h1>
+<p>${await introduction(context)}</p>
+${successorOf === '' ? '' : replacing(context, successorOf)}
 ${formTo(path('/new'), { text: button, cancel }, ...fields)}`,
   };
 }
 
-async function introduction(visit: Visit): Promise<string> {
-  const days = usualWaitDays(visit.access);
+async function introduction(context: PageContext): Promise<string> {
+  const days = usualWaitDays(context.access);
   const when = days === null ? '' : `, usually ${usualWaitText(days)}`;
-  return `An admin reads this and answers by e-mail${when}. ${usedText(await ownInUse(visit))}.`;
+  return `An admin reads this and answers by e-mail${when}. ${usedText(await ownInUse(context))}.`;
 }
 
-function replacing(visit: Visit, identifier: string): Html {
-  return html`<p>The new key will replace ${keyLink(identifier, ownKeyPath(visit))}. Both work until the old one ends, so you can move your program from one secret to the other. Change what is different now.</p>`;
+function replacing(context: PageContext, identifier: string): Html {
+  return html`<p>The new key will replace ${keyLink(identifier, ownKeyPath(context))}. Both work until the old one ends, so you can move your program from one secret to the other. Change what is different now.</p>`;
 }
 
 /** What the form says of each field. */

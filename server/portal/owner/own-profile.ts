@@ -4,11 +4,11 @@ import { type Owner, readOwnerById } from '../../../shared/keys/record.ts';
 import type { KeyView } from '../../../shared/keys/view.ts';
 import { type Html, html } from '../../html.ts';
 import { publicPath } from '../../http/public-path.ts';
-import { written } from '../html/user-text.ts';
-import type { Visit } from '../requests/request-context.ts';
+import { userText } from '../html/user-text.ts';
+import type { PageContext } from '../requests/request-context.ts';
 
 /** The profile of the owner who is signed in. Throws `not_found` where it has just been erased. */
-export function ownProfile({ access, person }: Visit): Owner {
+export function ownProfile({ access, person }: PageContext): Owner {
   return readOwnerById(access.db, (person as Extract<Person, { kind: 'owner' }>).profileId);
 }
 
@@ -19,14 +19,15 @@ export function bannedNote({ username, banned }: Owner): Html {
 }
 
 /** The addresses of the owner's pages about keys, as a browser needs them. */
-export function ownKeyPath({ access: { config } }: Pick<Visit, 'access'>): (identifier: string) => string {
+export function ownKeyPath({ access: { config } }: Pick<PageContext, 'access'>): (identifier: string) => string {
   return (identifier) => publicPath(config, `/developers/keys/${identifier}`);
 }
 
 /** The way back from a page about one key: to all of them, or to the key itself. */
-export function crumbs(visit: Visit, key?: Pick<KeyView, 'identifier' | 'name'>): Html {
-  const keys = html`<a href="${publicPath(visit.access.config, '/developers/keys')}">API keys</a> /`;
-  const one = key === undefined ? '' : html` <a href="${ownKeyPath(visit)(key.identifier)}">${written(key.name)}</a> /`;
+export function crumbs(context: PageContext, key?: Pick<KeyView, 'identifier' | 'name'>): Html {
+  const keys = html`<a href="${publicPath(context.access.config, '/developers/keys')}">API keys</a> /`;
+  const one =
+    key === undefined ? '' : html` <a href="${ownKeyPath(context)(key.identifier)}">${userText(key.name)}</a> /`;
   return html`<nav class="crumbs" aria-label="Breadcrumb">${keys}${one}</nav>`;
 }
 
@@ -46,12 +47,12 @@ export function isFull(inUse: readonly KeyView[]): boolean {
 }
 
 /** The keys that leave no place for another one, each with the link to its page, where it can be ended; `here` is of this page. */
-export function holderList(visit: Visit, inUse: readonly KeyView[], here?: string): Html {
-  const linkTo = ownKeyPath(visit);
+export function holderList(context: PageContext, inUse: readonly KeyView[], here?: string): Html {
+  const linkTo = ownKeyPath(context);
   const items = inUse.map(({ identifier, name, state }) =>
     identifier === here
-      ? html`<li>${written(name)} (${state}): this key</li>`
-      : html`<li><a href="${linkTo(identifier)}">${written(name)}</a> (${state}): ${state === 'pending' ? 'withdraw it' : 'revoke it'} on its page</li>`,
+      ? html`<li>${userText(name)} (${state}): this key</li>`
+      : html`<li><a href="${linkTo(identifier)}">${userText(name)}</a> (${state}): ${state === 'pending' ? 'withdraw it' : 'revoke it'} on its page</li>`,
   );
   return html`<ul>${items}</ul>`;
 }

@@ -13,12 +13,12 @@ import script from '../html/count.browser.js' with { type: 'text' };
 import { errorSummary, type Faults, formTo, hiddenField, NO_FAULTS } from '../html/fields.ts';
 import { inputField } from '../html/input-field.ts';
 import { stateTag } from '../html/key-facts.ts';
-import { written } from '../html/user-text.ts';
+import { userText } from '../html/user-text.ts';
 import { doneAt } from '../requests/flash.ts';
 import { allValues, type Form, oneValue } from '../requests/form.ts';
 import { performForm } from '../requests/form-errors.ts';
 import { fieldKindsOf, formFields, readFields } from '../requests/operation-form.ts';
-import type { Outcome, Page, PageRoute, Visit } from '../requests/request-context.ts';
+import type { Outcome, Page, PageContext, PageRoute } from '../requests/request-context.ts';
 import { bannedNote, crumbs, ownKeyPath, ownProfile } from './own-profile.ts';
 
 // What owners do from the page of a key of theirs: each operation has a page that says what it brings about and asks for its
@@ -29,17 +29,17 @@ export const OWNER_ACTION_PAGES: readonly PageRoute[] = OWNERS_ACTIONS.flatMap((
   const route = { path: `/developers/keys/:identifier/${door.path}`, who: 'owner' } as const;
   const fields = { shown: 'unseen', ...fieldKindsOf(formFields(operation, 'owner')) } as const;
   return [
-    { ...route, method: 'GET', act: (visit) => show(visit, operation, door, null, NO_FAULTS) },
-    { ...route, method: 'POST', fields, act: (visit) => doAction(visit, operation, door) },
+    { ...route, method: 'GET', act: (context) => show(context, operation, door, null, NO_FAULTS) },
+    { ...route, method: 'POST', fields, act: (context) => doAction(context, operation, door) },
   ];
 });
 
 /** Throws `not_found`, and `refused` where the key is in no state for this. */
-async function doAction(visit: Visit, operation: AnyOperation, door: OwnerPage): Promise<Outcome> {
-  const { access, form, params, person } = visit;
+async function doAction(context: PageContext, operation: AnyOperation, door: OwnerPage): Promise<Outcome> {
+  const { access, form, params, person } = context;
   const identifier = params.identifier as string;
   const { values, faults } = readFields(formFields(operation, 'owner'), form, access.clock.nowMs());
-  const again = (wrong: Faults) => show(visit, operation, door, form, wrong);
+  const again = (wrong: Faults) => show(context, operation, door, form, wrong);
   if (faults.size > 0) return { ...(await again(faults)), refusal: 'refused_form' };
   const shown = oneValue(form, 'shown');
   const confirming = person?.kind === 'owner' && shown !== '' ? { ...person, keyVersion: shown } : person;
@@ -56,44 +56,44 @@ async function doAction(visit: Visit, operation: AnyOperation, door: OwnerPage):
 
 /** Asks once more, with what was typed where the form was refused. Throws `not_found`, and `refused` where the key is in no state for this. */
 async function show(
-  visit: Visit,
+  context: PageContext,
   operation: AnyOperation,
   door: OwnerPage,
   typed: Form | null,
   faults: Faults,
 ): Promise<Page> {
-  const identifier = visit.params.identifier as string;
-  checkReach(visit.access, visit.person as Person, OPERATIONS.show, { identifier });
+  const identifier = context.params.identifier as string;
+  checkReach(context.access, context.person as Person, OPERATIONS.show, { identifier });
   // Read before the rest: where the key changes in between, what is confirmed here is refused.
-  const shown = keyVersion(visit.access, identifier);
-  const { key } = await performWhenUnlocked(visit, OPERATIONS.show, { identifier });
+  const shown = keyVersion(context.access, identifier);
+  const { key } = await performWhenUnlocked(context, OPERATIONS.show, { identifier });
   const { from, event, isDangerous } = operation;
   refuseState(key, from, event);
   const { title, button, consequence } = operation.texts as Texts;
-  const usual = operation.usual(visit.access, key);
+  const usual = operation.usual(context.access, key);
   const fields = formFields(operation, 'owner').map(([input, schema]) => {
     const texts =
       typed === null ? typedText(factsOf(schema).kind, usual[input]) : allValues(typed, formNameOf(input, schema));
     return inputField(input, schema, { texts, faults });
   });
-  const path = ownKeyPath(visit)(key.identifier);
+  const path = ownKeyPath(context)(key.identifier);
   return {
     title: `${title} “${key.name}”`,
     where: 'API keys',
     scripts: [script],
-    body: html`${errorSummary(faults)}${crumbs(visit, key)}<h1>${title} “${written(key.name)}”${isDangerous ? '?' : ''}</h1>
+    body: html`${errorSummary(faults)}${crumbs(context, key)}<h1>${title} “${userText(key.name)}”${isDangerous ? '?' : ''}</h1>
 <p class="meta">${stateTag(key)} <code>${key.identifier}</code></p>
-${bannedNote(ownProfile(visit))}
-<p>${isDangerous ? await whatStops(visit, key) : ''}${door.consequence ?? consequence}</p>
+${bannedNote(ownProfile(context))}
+<p>${isDangerous ? await whatStops(context, key) : ''}${door.consequence ?? consequence}</p>
 ${formTo(`${path}/${door.path}`, { text: button, isDangerous, cancel: path }, hiddenField('shown', shown), ...fields)}`,
   };
 }
 
 /** What ends with an Active key: the programs that use it, and how much they did today. */
-async function whatStops(visit: Visit, { identifier, name, state }: KeyView): Promise<Html> {
+async function whatStops(context: PageContext, { identifier, name, state }: KeyView): Promise<Html> {
   if (state !== 'Active') return html``;
-  const { days } = await performWhenUnlocked(visit, OPERATIONS.usage, { identifier, days: 1 });
+  const { days } = await performWhenUnlocked(context, OPERATIONS.usage, { identifier, days: 1 });
   const today = days.at(-1)?.ok ?? 0;
   const used = today === 0 ? '' : `; it answered ${countText(today, 'request')} today`;
-  return html`Programs that use “${written(name)}” stop at once${used}. `;
+  return html`Programs that use “${userText(name)}” stop at once${used}. `;
 }

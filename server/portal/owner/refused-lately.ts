@@ -7,7 +7,7 @@ import { type Html, html } from '../../html.ts';
 import { publicPath } from '../../http/public-path.ts';
 import { performWhenUnlocked } from '../../thread/perform.ts';
 import { limitText } from '../html/limit-levels.ts';
-import type { Visit } from '../requests/request-context.ts';
+import type { PageContext } from '../requests/request-context.ts';
 
 // Why a program got 429, which its owner looks for when the limit has long been full again.
 
@@ -29,18 +29,18 @@ function refusedLately(days: UsageView['days']): Refused | null {
 
 /** For the list of keys: `40 requests got 429 today, over 60 per minute`; null if none was refused today or yesterday. */
 export async function refusedInShort(
-  visit: Visit,
+  context: PageContext,
   { identifier }: KeyView,
   levels: readonly Level[],
 ): Promise<Html | null> {
-  const { days } = await performWhenUnlocked(visit, OPERATIONS.usage, { identifier, days: 2 });
+  const { days } = await performWhenUnlocked(context, OPERATIONS.usage, { identifier, days: 2 });
   const refused = refusedLately(days);
   if (refused === null) return null;
   return html`<span class="spent">${countText(refused.count, 'request')} got 429 ${refused.day}${overText(levels)}</span>`;
 }
 
 /** For the page of a key: how many of its requests were refused, by which limit, and what to do; nothing if none was. */
-export function refusedNote({ access: { config } }: Visit, { days }: UsageView, levels: readonly Level[]): Html {
+export function refusedNote({ access: { config } }: PageContext, { days }: UsageView, levels: readonly Level[]): Html {
   const refused = refusedLately(days);
   if (refused === null) return html``;
   const { count, total, day } = refused;

@@ -6,14 +6,14 @@ import { publicPath } from '../../http/public-path.ts';
 import { countFailure, type Throttle } from '../../http/throttle.ts';
 import { errorSummary, type Faults, formTo, NO_FAULTS, textArea } from '../html/fields.ts';
 import { oneValue } from '../requests/form.ts';
-import type { Outcome, Page, Visit } from '../requests/request-context.ts';
+import type { Outcome, Page, PageContext } from '../requests/request-context.ts';
 
 /** `GET /developers/found`: where somebody who found a secret reports it, without signing in. */
-export function foundPage(visit: Visit): Page {
-  return askForSecret(visit, NO_FAULTS);
+export function foundPage(context: PageContext): Page {
+  return askForSecret(context, NO_FAULTS);
 }
 
-function askForSecret({ access: { config } }: Visit, faults: Faults): Page {
+function askForSecret({ access: { config } }: PageContext, faults: Faults): Page {
   const field = textArea({
     name: 'secret',
     label: 'The secret, or a text that contains it',
@@ -35,12 +35,12 @@ ${formTo(publicPath(config, '/developers/found'), { text: 'Revoke it', isDangero
  * was in it; nothing in it is refused.
  * Throws `too_many_failures` where an address has sent 30 texts within a minute.
  */
-export function reportLeaked(visit: Visit): Outcome {
-  const { access, pages, form, client } = visit;
+export function reportLeaked(context: PageContext): Outcome {
+  const { access, pages, form, client } = context;
   const text = oneValue(form, 'secret');
   if (text.trim() === '') {
     const faults = new Map([['secret', 'Paste the secret that you found.']]);
-    return { ...askForSecret(visit, faults), refusal: 'refused_form' };
+    return { ...askForSecret(context, faults), refusal: 'refused_form' };
   }
   refuseMany(pages.foundTexts, client.address);
   revokeLeakedKeys(access, text);

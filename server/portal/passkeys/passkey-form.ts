@@ -6,7 +6,7 @@ import { type Html, html, raw } from '../../html.ts';
 import { type Button, buttonLine, hiddenField } from '../html/fields.ts';
 import { signInFault } from '../requests/cookies.ts';
 import { type Form, oneValue } from '../requests/form.ts';
-import type { Visit } from '../requests/request-context.ts';
+import type { PageContext } from '../requests/request-context.ts';
 import script from './passkey.browser.js' with { type: 'text' };
 
 // Forms that are confirmed with a passkey. The server answers the first POST of such a form with a page that has a challenge;
@@ -45,8 +45,8 @@ export function passkeyForm({ action, button, parts, isAtOnce, sticks, passkey, 
 }
 
 /** Why passkeys can't be used, because of the configuration or how the request arrived; null if they can. */
-export function passkeyFault({ access: { config }, isForwardedUnasked }: Visit): string | null {
-  const fault = signInFault(config, isForwardedUnasked);
+export function passkeyFault({ access: { config }, isBehindUnknownProxy }: PageContext): string | null {
+  const fault = signInFault(config, isBehindUnknownProxy);
   if (fault !== null) return fault;
   try {
     relyingPartyOf(config.publicUrl);

@@ -11,12 +11,12 @@ type At = Pick<Config, 'publicUrl'>;
  * Says why nobody can sign in with this configuration; null if that is possible. Cookies need HTTPS, or a browser on the same
  * machine; and behind an unknown proxy, clients' addresses are unknown too.
  */
-export function signInFault({ publicUrl }: At, isForwardedUnasked: boolean): string | null {
+export function signInFault({ publicUrl }: At, isBehindUnknownProxy: boolean): string | null {
   const { protocol, hostname } = new URL(publicUrl);
   if (protocol !== 'https:' && !isLoopback(hostname.replace(/^\[|\]$/g, ''))) {
     return 'Nobody can sign in here yet: set PUBLIC_URL to an address that begins with https://.';
   }
-  if (isForwardedUnasked) {
+  if (isBehindUnknownProxy) {
     return 'Nobody can sign in here yet: requests come through a proxy, so set TRUSTED_PROXIES to its address.';
   }
   return null;

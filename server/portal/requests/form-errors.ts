@@ -4,7 +4,7 @@ import { faultsIn } from '../../../shared/keys/fields/parse-input.ts';
 import { inputFor, type Operation } from '../../../shared/operations/entry.ts';
 import { performWhenUnlocked } from '../../thread/perform.ts';
 import { type Faults, NO_FAULTS } from '../html/fields.ts';
-import type { Outcome, Page, Visit } from './request-context.ts';
+import type { Outcome, Page, PageContext } from './request-context.ts';
 
 /**
  * The sentence of an error about a rule that the visitor has broken (`usage`, `refused`), to be shown with the form; null for
@@ -23,13 +23,13 @@ type FormEnds<Output> = { done: (output: Output) => Outcome; show: (faults: Faul
  * else with one for the whole form. Throws every other error.
  */
 export async function performForm<Input extends object, Output>(
-  visit: Pick<Visit, 'access' | 'person'>,
+  context: Pick<PageContext, 'access' | 'person'>,
   operation: Operation<Input, Output>,
   input: Input,
   { done, show }: FormEnds<Output>,
 ): Promise<Outcome> {
   try {
-    return done(await performWhenUnlocked(visit, operation, input));
+    return done(await performWhenUnlocked(context, operation, input));
   } catch (error) {
     const ofForm = (sentence: string): Faults => new Map([['', sentence]]);
     if (error instanceof AppError && (error.code === 'too_many_requests' || error.code === 'changed_since')) {
@@ -39,7 +39,7 @@ export async function performForm<Input extends object, Output>(
     if (sentence === null) throw error;
     const faults =
       (error as AppError).code === 'usage'
-        ? faultsIn(inputFor(operation, (visit.person as Person).kind), input)
+        ? faultsIn(inputFor(operation, (context.person as Person).kind), input)
         : NO_FAULTS;
     return { ...(await show(faults.size > 0 ? faults : ofForm(sentence))), refusal: 'refused_form' };
   }

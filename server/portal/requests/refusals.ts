@@ -33,8 +33,8 @@ type Shown = {
  * Makes the page of an error, with the sentence and status that a program would get, and logs the error if the server is at
  * fault; `at` is absent for errors that precede the checks. Never throws.
  */
-export function refuseVisit(config: Config, report: Pages['report'], error: unknown, at?: PageState): Response {
-  const known = shownAs(error);
+export function refusePage(config: Config, report: Pages['report'], error: unknown, at?: PageState): Response {
+  const known = publicError(error);
   const { code, status, body, headers = {} } = publicRefusal(known);
   if (refusalOf(code).isLogged && !known.details.isForClient) {
     report('error', 'A request failed.', error, at?.requestId ?? '');
@@ -72,7 +72,7 @@ function shownOfState(at: PageState): Shown {
 }
 
 /** Translates the codes that are meant for `profilectl` and have no status: broken rules, and concurrent work. */
-function shownAs(error: unknown): AppError {
+function publicError(error: unknown): AppError {
   const rule = ruleSentence(error);
   if (rule !== null) return new AppError('refused_form', rule);
   if (!(error instanceof AppError)) return new AppError('internal', null, { cause: error });

@@ -10,7 +10,7 @@ import type { Pages } from '../../thread/pages.ts';
 import { PAGE_ROUTES } from '../routes.ts';
 import { readCookie, signInFault } from './cookies.ts';
 import { type Form, readForm, readQuery } from './form.ts';
-import type { PageRoute, Visit } from './request-context.ts';
+import type { PageContext, PageRoute } from './request-context.ts';
 import { withNext } from './return-path.ts';
 
 // The checks that a request passes before its page, in the order of this file.
@@ -40,7 +40,7 @@ export type PageState = {
   name: string;
   flash: string | null;
   /** What its route gets, once it has passed the checks. */
-  visit: Visit | null;
+  context: PageContext | null;
 };
 
 const ENTRIES: ReadonlyMap<string, PageRoute> = new Map(
@@ -70,7 +70,7 @@ export function openState(
     session: null,
     name: '',
     flash: null,
-    visit: null,
+    context: null,
   };
 }
 
@@ -95,8 +95,8 @@ export function admitVisitor(at: PageState, open: (request: Request) => Pages): 
   const pages = open(request);
   at.pages = pages;
   const cookie = request.headers.get('cookie') ?? undefined;
-  const isForwardedUnasked = config.trustedProxies === null && request.headers.has('x-forwarded-for');
-  at.session = signInFault(config, isForwardedUnasked) === null ? sessionOf(pages, cookie) : null;
+  const isBehindUnknownProxy = config.trustedProxies === null && request.headers.has('x-forwarded-for');
+  at.session = signInFault(config, isBehindUnknownProxy) === null ? sessionOf(pages, cookie) : null;
   at.flash = readCookie(config, cookie, 'flash');
   const person = at.session?.person ?? null;
   at.name = nameOf(pages, person);
@@ -110,8 +110,8 @@ export function admitVisitor(at: PageState, open: (request: Request) => Pages): 
   const { access } = pages;
   const [address, agent] = [ARRIVED_HEADERS.address, 'user-agent'].map((name) => request.headers.get(name) ?? '');
   const client = { address: address as string, agent: agent as string };
-  const sent = { cookie, isForwardedUnasked, client, params, query, form: form ?? new Map() };
-  at.visit = { pages, access, ...sent, session: at.session, person };
+  const sent = { cookie, isBehindUnknownProxy, client, params, query, form: form ?? new Map() };
+  at.context = { pages, access, ...sent, session: at.session, person };
 }
 
 function nameOf({ access }: Pages, person: SignedInPerson | null): string {
@@ -122,14 +122,14 @@ function nameOf({ access }: Pages, person: SignedInPerson | null): string {
  * Waits until the files that a form writes to are not locked by another process, without blocking other requests. Throws
  * `busy` after 2 seconds.
  */
-export async function waitForLocks({ request, route, visit }: PageState): Promise<void> {
-  if (visit === null || request.method !== 'POST') return;
-  await whenUnlocked(visit.access.sessions.sqlite);
-  if (route?.writesMain) await whenUnlocked(visit.access.db.$client);
+export async function waitForLocks({ request, route, context }: PageState): Promise<void> {
+  if (context === null || request.method !== 'POST') return;
+  await whenUnlocked(context.access.sessions.sqlite);
+  if (route?.writesMain) await whenUnlocked(context.access.db.$client);
 }
 
 /** The requested page, to return to after signing in, with the parameters that it reads. */
-function wantedPage({ isPage }: Pages, path: string, query: Visit['query']): string {
+function wantedPage({ isPage }: Pages, path: string, query: PageContext['query']): string {
   const pairs = [...query].flatMap(([name, value]) => (value === '' ? [] : [`${name}=${encodeURIComponent(value)}`]));
   const whole = `${path}?${pairs.join('&')}`;
   return isPage(whole) ? whole : path;

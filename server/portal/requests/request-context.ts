@@ -9,13 +9,13 @@ import type { FlashCode } from './flash.ts';
 import type { FieldKinds, Form } from './form.ts';
 
 /** A request for a page that has passed all checks: what its route gets. */
-export type Visit = {
+export type PageContext = {
   readonly pages: Pages;
   readonly access: Access;
   /** The Cookie header. */
   readonly cookie: string | undefined;
   /** Whether the request has X-Forwarded-For, and so came through a proxy, although TRUSTED_PROXIES is not set. */
-  readonly isForwardedUnasked: boolean;
+  readonly isBehindUnknownProxy: boolean;
   readonly client: { address: string; agent: string };
   /** The parameters of the path, decoded. */
   readonly params: Readonly<Record<string, string>>;
@@ -43,7 +43,7 @@ export type Page = {
   /** The page's inline scripts; its policy allows exactly these. */
   scripts?: readonly string[];
   /** An address on the visitor's own machine, to which the browser goes at once. */
-  goOn?: string;
+  redirectTo?: string;
 };
 
 /**
@@ -69,5 +69,5 @@ export type PageRoute = {
   fields?: FieldKinds;
   /** Set if `act` writes to the main database other than by `performWhenUnlocked`. */
   writesMain?: true;
-  act: (visit: Visit) => Outcome | Promise<Outcome>;
+  act: (context: PageContext) => Outcome | Promise<Outcome>;
 };

@@ -1,5 +1,5 @@
 import { oneValue } from './form.ts';
-import type { Visit } from './request-context.ts';
+import type { PageContext } from './request-context.ts';
 
 // The page to return to after signing in: only a path of the table of pages, so that no link to the sign-in can lead to
 // another site.
@@ -10,7 +10,7 @@ export function withNext(path: string, next: string): string {
 }
 
 /** The page to return to, from the query or the form; empty if that is not a page. */
-export function nextOf({ pages, query, form }: Pick<Visit, 'pages' | 'query' | 'form'>): string {
+export function nextOf({ pages, query, form }: Pick<PageContext, 'pages' | 'query' | 'form'>): string {
   const next = query.get('next') ?? oneValue(form, 'next');
   return pages.isPage(next) && !/^\/developers\/(admin\/)?sign-in/.test(next) ? next : '';
 }

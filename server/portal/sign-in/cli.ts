@@ -6,17 +6,17 @@ import { type Html, html } from '../../html.ts';
 import { publicPath } from '../../http/public-path.ts';
 import { hiddenField } from '../html/fields.ts';
 import { factList } from '../html/key-facts.ts';
-import { written } from '../html/user-text.ts';
+import { userText } from '../html/user-text.ts';
 import { ownProfile } from '../owner/own-profile.ts';
 import { oneValue } from '../requests/form.ts';
-import type { Outcome, Page, Visit } from '../requests/request-context.ts';
+import type { Outcome, Page, PageContext } from '../requests/request-context.ts';
 import { type CliRequest, cliAnswer, cliParameters, readCliRequest } from './cli-request.ts';
 
 /** `GET /developers/cli`: asks whether to allow a `profilectl` on another machine. Throws `bad_parameter`. */
-export function cliPage(visit: Visit): Page {
+export function cliPage(context: PageContext): Page {
   return show(
-    visit,
-    readCliRequest((name) => visit.query.get(name) ?? ''),
+    context,
+    readCliRequest((name) => context.query.get(name) ?? ''),
   );
 }
 
@@ -24,42 +24,42 @@ export function cliPage(visit: Visit): Page {
  * `POST /developers/cli`: allows or refuses the login, and passes the outcome on: by a redirect to that machine, or by a code
  * that the person types. Asks again if the signed-in person has changed since. Throws `bad_parameter` and `too_many_pages`.
  */
-export function answerCli(visit: Visit): Outcome {
-  const { access, form, session } = visit;
+export function answerCli(context: PageContext): Outcome {
+  const { access, form, session } = context;
   const request = readCliRequest((name) => oneValue(form, name));
   const decision = oneValue(form, 'decision');
-  if (oneValue(form, 'shown') !== shownAs(visit)) return show(visit, request);
-  if (decision === 'refuse') return refused(visit, request);
-  if (decision !== 'let in') return show(visit, request);
+  if (oneValue(form, 'shown') !== signedInAs(context)) return show(context, request);
+  if (decision === 'refuse') return refused(context, request);
+  if (decision !== 'allow') return show(context, request);
   const code = makeCliCode(access, (session as Session).signed, request);
-  return request.redirectUri === null ? codeToType(code, request) : letIn(visit, request, code);
+  return request.redirectUri === null ? codeToType(code, request) : allowed(context, request, code);
 }
 
 /** The signed-in person, as in the form's hidden field. */
-function shownAs({ session }: Visit): string {
+function signedInAs({ session }: PageContext): string {
   const { signed } = session as Session;
   return signed.kind === 'admin' ? `admin ${signed.name}` : `owner ${signed.profileId}`;
 }
 
-function show(visit: Visit, request: CliRequest): Page {
-  const { access, client, person } = visit;
+function show(context: PageContext, request: CliRequest): Page {
+  const { access, client, person } = context;
   const isAdmin = person?.kind === 'admin';
   const who = isAdmin
-    ? html`the admin ${written(person.name)}`
-    : html`the owner of ${written(ownProfile(visit).username)}`;
+    ? html`the admin ${userText(person.name)}`
+    : html`the owner of ${userText(ownProfile(context).username)}`;
   const fields = cliParameters(request).map(([name, value]) => hiddenField(name, value));
   return {
     title: 'Allow profilectl to access your account?',
     body: html`<h1>Allow profilectl to access your account?</h1>
 <p><strong>Allow it only if you have just run <code>profilectl login</code> yourself.</strong> It will act as you.</p>
 ${factList([
-  ['Machine', html`${written(request.machine)} (as it calls itself)`],
+  ['Machine', html`${userText(request.machine)} (as it calls itself)`],
   ['This browser’s address', client.address],
   ['It will act as', who],
   ['It may', isAdmin ? FOR_ADMINS : FOR_OWNERS],
 ])}
-<form method="post" action="${publicPath(access.config, '/developers/cli')}">${fields}${hiddenField('shown', shownAs(visit))}
-<p class="buttons"><button name="decision" value="let in">Allow</button> <button name="decision" value="refuse" class="second">Cancel</button></p></form>
+<form method="post" action="${publicPath(access.config, '/developers/cli')}">${fields}${hiddenField('shown', signedInAs(context))}
+<p class="buttons"><button name="decision" value="allow">Allow</button> <button name="decision" value="refuse" class="second">Cancel</button></p></form>
 <p>You can end it at any time under <a href="${publicPath(access.config, '/developers/sessions')}">Sessions</a>.</p>`,
   };
 }
@@ -71,13 +71,13 @@ const FOR_ADMINS =
   'read requests and keys, for 12 hours; each decision still needs your passkey, in a browser that shows what you decide';
 
 /** The page that leads back to `profilectl`: our policy forbids a form to redirect to another origin. */
-function letIn(visit: Visit, request: CliRequest, code: string): Page {
-  const goOn = answerTo(visit, request, { code });
+function allowed(context: PageContext, request: CliRequest, code: string): Page {
+  const redirectTo = answerTo(context, request, { code });
   return {
     title: 'profilectl has access',
-    goOn,
+    redirectTo,
     body: html`<h1>profilectl has access</h1>
-<p>Your browser is returning to profilectl on ${written(request.machine)}. If it doesn’t, <a href="${goOn}">continue</a>. If nothing answers there, run <code>profilectl login</code> again.</p>`,
+<p>Your browser is returning to profilectl on ${userText(request.machine)}. If it doesn’t, <a href="${redirectTo}">continue</a>. If nothing answers there, run <code>profilectl login</code> again.</p>`,
   };
 }
 
@@ -86,24 +86,24 @@ function codeToType(code: string, { machine }: CliRequest): Page {
     title: 'Type this code',
     body: html`<h1>Type this code</h1>
 <p><code data-copy="the code">${showCode(code)}</code></p>
-<p>Type it into the terminal where <code>profilectl login</code> is waiting on ${written(machine)}. <strong>Only if you typed that command yourself: nobody will ever ask you for this code.</strong></p>
+<p>Type it into the terminal where <code>profilectl login</code> is waiting on ${userText(machine)}. <strong>Only if you typed that command yourself: nobody will ever ask you for this code.</strong></p>
 <p>It works once, for ${PURPOSES['sign-in code'].lifetimeMs / 60_000} minutes. After ${PURPOSES['sign-in code'].tries} wrong tries you need a new one.</p>`,
   };
 }
 
-function refused(visit: Visit, request: CliRequest): Page {
+function refused(context: PageContext, request: CliRequest): Page {
   const body: Html = html`<h1>profilectl has no access</h1>`;
   if (request.redirectUri === null) {
     return { title: 'Cancelled', body: html`${body}<p>Nothing was done. You can close this page.</p>` };
   }
-  const goOn = answerTo(visit, request, { error: 'access_denied' });
+  const redirectTo = answerTo(context, request, { error: 'access_denied' });
   return {
     title: 'Cancelled',
-    goOn,
-    body: html`${body}<p>Nothing was done. Your browser is returning to profilectl to tell it so. If it doesn’t, <a href="${goOn}">continue</a>.</p>`,
+    redirectTo,
+    body: html`${body}<p>Nothing was done. Your browser is returning to profilectl to tell it so. If it doesn’t, <a href="${redirectTo}">continue</a>.</p>`,
   };
 }
 
-function answerTo({ access }: Visit, request: CliRequest, outcome: Parameters<typeof cliAnswer>[2]): string {
+function answerTo({ access }: PageContext, request: CliRequest, outcome: Parameters<typeof cliAnswer>[2]): string {
   return cliAnswer(request.redirectUri as string, request.state, outcome, access.config.publicUrl);
 }

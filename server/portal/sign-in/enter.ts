@@ -5,19 +5,19 @@ import { publicPath } from '../../http/public-path.ts';
 import { formTo, hiddenField } from '../html/fields.ts';
 import { readCookie, signInFault } from '../requests/cookies.ts';
 import { oneValue } from '../requests/form.ts';
-import type { Outcome, Page, Visit } from '../requests/request-context.ts';
-import { goOnSignedIn } from './signed-in.ts';
+import type { Outcome, Page, PageContext } from '../requests/request-context.ts';
+import { finishSignIn } from './signed-in.ts';
 
 /**
  * `GET /developers/enter`: asks a user whom the backend has sent here to continue with their profile. Changes nothing, so that
  * link scanners don't use up the ticket. Throws `not_found`.
  */
-export function enterPage(visit: Visit): Page {
-  const { access, query, session, isForwardedUnasked } = visit;
+export function enterPage(context: PageContext): Page {
+  const { access, query, session, isBehindUnknownProxy } = context;
   const { config } = access;
   const ticket = query.get('ticket') ?? '';
   const { profileId, username } = readHandOver(access, ticket);
-  const fault = signInFault(config, isForwardedUnasked);
+  const fault = signInFault(config, isBehindUnknownProxy);
   const isSame = session?.signed.kind === 'owner' && session.signed.profileId === profileId;
   const ends =
     session === null || isSame
@@ -37,11 +37,11 @@ ${ends}${fault === null ? form : html`<p class="note">${fault}</p>`}`,
 }
 
 /** `POST /developers/enter`: signs in the owner for whom the backend made the ticket. Throws `not_found` and `no_sign_in`. */
-export function enter(visit: Visit): Outcome {
-  const { access, cookie, isForwardedUnasked, form, client } = visit;
+export function enter(context: PageContext): Outcome {
+  const { access, cookie, isBehindUnknownProxy, form, client } = context;
   const { config } = access;
-  if (signInFault(config, isForwardedUnasked) !== null) throw new AppError('no_sign_in');
+  if (signInFault(config, isBehindUnknownProxy) !== null) throw new AppError('no_sign_in');
   const known = readCookie(config, cookie, 'known');
   const entered = enterHandOver(access, oneValue(form, 'ticket'), known, client);
-  return goOnSignedIn(visit, { kind: 'owner', ...entered }, '/developers/keys');
+  return finishSignIn(context, { kind: 'owner', ...entered }, '/developers/keys');
 }

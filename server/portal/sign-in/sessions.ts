@@ -6,12 +6,12 @@ import { endSignIn, listSignIns, MOST_LISTED } from '../../../shared/sign-ins/si
 import { type Html, html } from '../../html.ts';
 import { publicPath } from '../../http/public-path.ts';
 import { relativeTime, timeText } from '../html/time.ts';
-import { written } from '../html/user-text.ts';
+import { userText } from '../html/user-text.ts';
 import { readCookie, removeCookie } from '../requests/cookies.ts';
-import type { Outcome, Page, Visit } from '../requests/request-context.ts';
+import type { Outcome, Page, PageContext } from '../requests/request-context.ts';
 
 /** `GET /developers/sessions`: this person's sign-ins, with those ended in the last 30 days, and the forms to end them. */
-export function sessions({ access, session }: Visit): Page {
+export function sessions({ access, session }: PageContext): Page {
   const own = session as Session;
   const nowMs = access.clock.nowMs();
   const all = listSignIns(access, own.signed, 'browser');
@@ -27,7 +27,7 @@ export function sessions({ access, session }: Visit): Page {
     .filter(isAlive)
     .map(
       (one) =>
-        html`<li>${describeLogin(one, nowMs)}${endForm(path(`cli/${one.identifier}/end`), html`profilectl on ${written(one.machine)} from ${timeText(one.startedAtMs)}`)}</li>`,
+        html`<li>${describeLogin(one, nowMs)}${endForm(path(`cli/${one.identifier}/end`), html`profilectl on ${userText(one.machine)} from ${timeText(one.startedAtMs)}`)}</li>`,
     );
   const ended = [
     ...all
@@ -69,11 +69,11 @@ function describe({ startedAtMs, lastUsedAtMs, client: { address, agent } }: Lis
 
 function describeLogin(login: Listed<'profilectl'>, nowMs: number): Html {
   const { identifier, machine, startedAtMs, lastUsedAtMs, client } = login;
-  return html`<strong>profilectl on ${written(machine)}</strong>, allowed ${relativeTime(startedAtMs, nowMs)} from ${client.address}, last used ${relativeTime(lastUsedAtMs, nowMs)}, token <code>${identifier}</code>.`;
+  return html`<strong>profilectl on ${userText(machine)}</strong>, allowed ${relativeTime(startedAtMs, nowMs)} from ${client.address}, last used ${relativeTime(lastUsedAtMs, nowMs)}, token <code>${identifier}</code>.`;
 }
 
 /** `POST /developers/sessions/:id/end`. Throws `not_found` if this person has no active session with this number. */
-export function endOne({ access, session, params }: Visit): Outcome {
+export function endOne({ access, session, params }: PageContext): Outcome {
   const own = session as Session;
   const id = Number(params.id);
   if (!/^\d{1,15}$/.test(params.id ?? '') || !endSignIn(access, own.signed, id)) {
@@ -84,7 +84,7 @@ export function endOne({ access, session, params }: Visit): Outcome {
 }
 
 /** `POST /developers/sessions/cli/:identifier/end`. Throws `not_found` if this person has no such active token. */
-export function endCliLogin({ access, session, params }: Visit): Outcome {
+export function endCliLogin({ access, session, params }: PageContext): Outcome {
   if (!endSignIn(access, (session as Session).signed, params.identifier ?? '')) {
     throw new AppError('not_found', 'There is no such login of profilectl, or it has ended.');
   }
@@ -92,7 +92,7 @@ export function endCliLogin({ access, session, params }: Visit): Outcome {
 }
 
 /** `POST /developers/sessions/end-all`. */
-export function endAll({ access, session, cookie }: Visit): Outcome {
+export function endAll({ access, session, cookie }: PageContext): Outcome {
   const { signed } = session as Session;
   endAllSignIns(access, signed, readCookie(access.config, cookie, 'known'));
   return { seeOther: '/developers', flash: 'sessions-ended', cookies: [removeCookie(access.config, 'session')] };

@@ -4,21 +4,21 @@ import { publicPath } from '../../http/public-path.ts';
 import { errorSummary, type Faults, formTo, hiddenField, NO_FAULTS, textField } from '../html/fields.ts';
 import { readCookie, signInFault } from '../requests/cookies.ts';
 import { oneValue } from '../requests/form.ts';
-import type { Outcome, Page, Visit } from '../requests/request-context.ts';
+import type { Outcome, Page, PageContext } from '../requests/request-context.ts';
 import { nextOf, withNext } from '../requests/return-path.ts';
-import { goOnSignedIn } from './signed-in.ts';
+import { finishSignIn } from './signed-in.ts';
 
 /** `GET /developers/sign-in/code`: asks for the code from the mail. The same whether or not a mail was sent. */
-export function codePage(visit: Visit): Page {
-  return show(visit, '', NO_FAULTS);
+export function codePage(context: PageContext): Page {
+  return show(context, '', NO_FAULTS);
 }
 
 /** `POST /developers/sign-in/code`: signs in the owner whose code it is; replaces the browser's session, if it has one. */
-export function signIn(visit: Visit): Outcome {
-  const { access, cookie, isForwardedUnasked, form, client } = visit;
+export function signIn(context: PageContext): Outcome {
+  const { access, cookie, isBehindUnknownProxy, form, client } = context;
   const { config } = access;
-  if (signInFault(config, isForwardedUnasked) !== null) {
-    return { ...show(visit, '', NO_FAULTS), refusal: 'no_sign_in' };
+  if (signInFault(config, isBehindUnknownProxy) !== null) {
+    return { ...show(context, '', NO_FAULTS), refusal: 'no_sign_in' };
   }
   const code = oneValue(form, 'code');
   const entered = enterCode(access, {
@@ -28,9 +28,9 @@ export function signIn(visit: Visit): Outcome {
     client,
   });
   if (!entered.isSignedIn) {
-    return { ...show(visit, code, new Map([['code', SENTENCES[entered.why]]])), refusal: 'refused_form' };
+    return { ...show(context, code, new Map([['code', SENTENCES[entered.why]]])), refusal: 'refused_form' };
   }
-  return goOnSignedIn(visit, { kind: 'owner', ...entered }, nextOf(visit) || '/developers/keys');
+  return finishSignIn(context, { kind: 'owner', ...entered }, nextOf(context) || '/developers/keys');
 }
 
 const SENTENCES = {
@@ -39,10 +39,10 @@ const SENTENCES = {
     'This code does not work: it is mistyped, already used, older than 10 minutes, or was requested in another browser. After five tries you need a new one.',
 } as const;
 
-function show(visit: Visit, typed: string, faults: Faults): Page {
-  const { config } = visit.access;
+function show(context: PageContext, typed: string, faults: Faults): Page {
+  const { config } = context.access;
   const title = 'Enter the code';
-  const again = publicPath(config, withNext('/developers/sign-in', nextOf(visit)));
+  const again = publicPath(config, withNext('/developers/sign-in', nextOf(context)));
   return {
     title,
     body: html`${errorSummary(faults)}<h1>${title}</h1>
@@ -60,7 +60,7 @@ ${formTo(
     size: 'short',
     faults,
   }),
-  hiddenField('next', nextOf(visit)),
+  hiddenField('next', nextOf(context)),
 )}
 <h2>No e-mail?</h2>
 <p>Nothing after a minute? Check your spam folder, or <a href="${again}">start again</a> and check both fields. We send at most 5 codes an hour; an earlier one still works in this browser.</p>`,

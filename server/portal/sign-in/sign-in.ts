@@ -6,34 +6,34 @@ import { errorSummary, type Faults, formTo, hiddenField, NO_FAULTS, textField } 
 import { notePage } from '../html/note-page.ts';
 import { readCookie, setCookie, signInFault } from '../requests/cookies.ts';
 import { oneValue } from '../requests/form.ts';
-import type { Outcome, Page, Visit } from '../requests/request-context.ts';
+import type { Outcome, Page, PageContext } from '../requests/request-context.ts';
 import { nextOf, withNext } from '../requests/return-path.ts';
 
 /** `GET /developers/sign-in`: asks for username and e-mail address, or says why nobody can sign in. */
-export function signInPage(visit: Visit): Page {
-  return show(visit, { name: '', address: '' }, NO_FAULTS);
+export function signInPage(context: PageContext): Page {
+  return show(context, { name: '', address: '' }, NO_FAULTS);
 }
 
 /**
  * `POST /developers/sign-in`: mails a code after the answer, which redirects to the page for entering it. The answer is the
  * same whether or not username and address match.
  */
-export function askForCode(visit: Visit): Outcome {
-  const { access, cookie, form, client, pages } = visit;
+export function askForCode(context: PageContext): Outcome {
+  const { access, cookie, form, client, pages } = context;
   const { config } = access;
   const typed = { name: oneValue(form, 'name').trim(), address: oneValue(form, 'address').trim() };
-  if (faultOf(visit) !== null) return { ...show(visit, typed, NO_FAULTS), refusal: 'no_sign_in' };
+  if (faultOf(context) !== null) return { ...show(context, typed, NO_FAULTS), refusal: 'no_sign_in' };
   const faults = new Map<string, string>();
   if (typed.name === '') faults.set('name', 'Enter your username or an alias.');
   if (!typed.address.includes('@')) faults.set('address', 'Enter your e-mail address, such as name@example.org.');
-  if (faults.size > 0) return { ...show(visit, typed, faults), refusal: 'refused_form' };
+  if (faults.size > 0) return { ...show(context, typed, faults), refusal: 'refused_form' };
   const browser = {
     browserSecret: readCookie(config, cookie, 'sign-in'),
     knownBrowser: readCookie(config, cookie, 'known'),
   };
   const { browserSecret, mail } = askCode(access, { ...typed, ...browser, client });
   return {
-    seeOther: withNext('/developers/sign-in/code', nextOf(visit)),
+    seeOther: withNext('/developers/sign-in/code', nextOf(context)),
     cookies: [setCookie(config, 'sign-in', browserSecret, PURPOSES['sign-in code'].lifetimeMs / 1000)],
     after: async () => {
       const fault = await mail();
@@ -43,17 +43,17 @@ export function askForCode(visit: Visit): Outcome {
 }
 
 /** Why nobody can sign in, or null. */
-function faultOf({ access: { config }, isForwardedUnasked }: Visit): string | null {
-  const fault = signInFault(config, isForwardedUnasked);
+function faultOf({ access: { config }, isBehindUnknownProxy }: PageContext): string | null {
+  const fault = signInFault(config, isBehindUnknownProxy);
   if (fault !== null || config.mail !== null) return fault;
   return 'You can’t sign in here yet, because this service can’t send mail: set MAIL_URL.';
 }
 
-function show(visit: Visit, typed: { name: string; address: string }, faults: Faults): Page {
-  const { config } = visit.access;
-  const fault = faultOf(visit);
+function show(context: PageContext, typed: { name: string; address: string }, faults: Faults): Page {
+  const { config } = context.access;
+  const fault = faultOf(context);
   const title = 'Sign in';
-  const admins = html`<p>Are you an admin? <a href="${publicPath(config, withNext('/developers/admin/sign-in', nextOf(visit)))}">Sign in with a passkey</a>.</p>`;
+  const admins = html`<p>Are you an admin? <a href="${publicPath(config, withNext('/developers/admin/sign-in', nextOf(context)))}">Sign in with a passkey</a>.</p>`;
   if (fault !== null) return notePage(title, fault, admins);
   const fields = [
     textField({
@@ -73,7 +73,7 @@ function show(visit: Visit, typed: { name: string; address: string }, faults: Fa
       autocomplete: 'email',
       faults,
     }),
-    hiddenField('next', nextOf(visit)),
+    hiddenField('next', nextOf(context)),
   ];
   return {
     title,

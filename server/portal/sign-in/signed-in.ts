@@ -4,10 +4,10 @@ import { PERIODS } from '../../../shared/sign-ins/periods.ts';
 import { endSignIn } from '../../../shared/sign-ins/sign-ins.ts';
 import { notifyOfSignIns } from '../../thread/sign-in-notices.ts';
 import { removeCookie, setCookie } from '../requests/cookies.ts';
-import type { Outcome, Visit } from '../requests/request-context.ts';
+import type { Outcome, PageContext } from '../requests/request-context.ts';
 
 /** The signed-in admin; only for pages that require one. */
-export function signedAdmin({ session }: Visit): SignedAdmin {
+export function signedAdmin({ session }: PageContext): SignedAdmin {
   return session?.signed as SignedAdmin;
 }
 
@@ -17,10 +17,10 @@ type Made = { kind: 'owner' | 'admin'; token: string; knownBrowser?: string };
 /**
  * The answer to a sign-in: its cookies, and a redirect to `seeOther`. Ends the previous session of this browser.
  */
-export function goOnSignedIn(visit: Visit, { kind, token, knownBrowser }: Made, seeOther: string): Outcome {
-  const { config } = visit.access;
+export function finishSignIn(context: PageContext, { kind, token, knownBrowser }: Made, seeOther: string): Outcome {
+  const { config } = context.access;
   const known = knownBrowser === undefined ? [] : [setCookie(config, 'known', knownBrowser, KNOWN_FOR_MS / 1000)];
-  endOwnSession(visit);
+  endOwnSession(context);
   return {
     seeOther,
     flash: 'signed-in',
@@ -29,7 +29,7 @@ export function goOnSignedIn(visit: Visit, { kind, token, knownBrowser }: Made, 
       ...known,
       removeCookie(config, 'sign-in'),
     ],
-    after: (signal) => notifyOfSignIns(visit.pages, signal),
+    after: (signal) => notifyOfSignIns(context.pages, signal),
   };
 }
 
@@ -37,7 +37,7 @@ export function goOnSignedIn(visit: Visit, { kind, token, knownBrowser }: Made, 
  * Ends the session of this browser, if it has one. If that can't be stored, logs why and returns false: the browser forgets
  * the session all the same, but the session stays valid until it expires.
  */
-export function endOwnSession({ access, session, pages }: Visit): boolean {
+export function endOwnSession({ access, session, pages }: PageContext): boolean {
   if (session === null) return true;
   try {
     endSignIn(access, session.signed, session.id);

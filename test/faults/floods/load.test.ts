@@ -30,7 +30,7 @@ function profile(id: number, version: number) {
 }
 
 /** The version that an answer is of; it has to be exactly that version, or one without the profile's own number. */
-function publicRefusal(id: number, path: string, body: string): number {
+function versionOf(id: number, path: string, body: string): number {
   const answer = JSON.parse(body);
   if (path.endsWith('/links')) {
     const version = answer.links.length;
@@ -75,7 +75,7 @@ test('while an import, an export and a VACUUM run beside it, the server answers 
         continue;
       }
       expect(answer.status).toBe(200);
-      const version = publicRefusal(id, path, body);
+      const version = versionOf(id, path, body);
       // What was read once never goes back.
       expect(version).toBeGreaterThanOrEqual(before);
       seen.set(id, Math.max(version, seen.get(id) ?? 1));
@@ -138,7 +138,7 @@ test('while an import, an export and a VACUUM run beside it, the server answers 
   expect(Math.min(exports, vacuums)).toBeGreaterThan(0);
   for (const id of [1, PROFILES]) {
     const answer = await get(server, `/api/lookup/uid/${id}`, secret);
-    expect(publicRefusal(id, '', await answer.text())).toBe(VERSIONS);
+    expect(versionOf(id, '', await answer.text())).toBe(VERSIONS);
   }
   expect(server.printed()).not.toContain('"status":500');
   expect(await server.end()).toBe(0);

@@ -77,7 +77,7 @@ describe('oauth4webapi, which others wrote,', () => {
 
   test('gets a token by PKCE, asks with it, and ends it', async () => {
     const [verifier, state] = [oauth.generateRandomCodeVerifier(), oauth.generateRandomState()];
-    const back = await askBy('let in', verifier, state);
+    const back = await askBy('allow', verifier, state);
     expect(back.origin + back.pathname).toBe(REDIRECT_URI);
     const made = await exchange(back, state, verifier);
     expect(made).toEqual({
@@ -101,7 +101,7 @@ describe('oauth4webapi, which others wrote,', () => {
     const refused = await askBy('refuse', verifier, state);
     expect(Object.fromEntries(refused.searchParams)).toEqual({ error: 'access_denied', state, iss: as.issuer });
     expect(() => oauth.validateAuthResponse(as, client, refused, state)).toThrow(oauth.AuthorizationResponseError);
-    const back = await askBy('let in', verifier, state);
+    const back = await askBy('allow', verifier, state);
     expect(() => oauth.validateAuthResponse(as, client, back, 'another')).toThrow();
     const other = { ...as, issuer: 'https://evil.example' };
     expect(() => oauth.validateAuthResponse(other, client, back, state)).toThrow();
@@ -109,7 +109,7 @@ describe('oauth4webapi, which others wrote,', () => {
 
   test('is refused with another verifier, by an error that it reads', async () => {
     const [verifier, state] = [oauth.generateRandomCodeVerifier(), oauth.generateRandomState()];
-    const back = await askBy('let in', verifier, state);
+    const back = await askBy('allow', verifier, state);
     const other = exchange(back, state, oauth.generateRandomCodeVerifier());
     expect(await other.catch((error) => error)).toMatchObject({ error: 'invalid_grant', status: 400 });
     // The right one still gets it: whoever reads a code along the way spoils nothing.

@@ -192,7 +192,7 @@ describe('who is not able to keep a cookie is not signed in', () => {
   test('a proxy that nobody has named: the page says what to set', async () => {
     const cookie = signInOwner(world.access, 7);
     expect((await visit(world, '/developers/sessions', { cookie })).status).toBe(200);
-    expect((await visit(world, '/developers/sessions', { cookie, isForwardedUnasked: true })).status).toBe(303);
+    expect((await visit(world, '/developers/sessions', { cookie, isBehindUnknownProxy: true })).status).toBe(303);
     const answer = await fetchPage(server, '/developers', { headers: { 'X-Forwarded-For': '192.0.2.9' } });
     expect(await answer.text()).toContain('set TRUSTED_PROXIES to its address');
   });

@@ -53,7 +53,7 @@ export async function consentTo(
 ): Promise<string> {
   const page = await visit(world, cliPath(changes), { cookie });
   const { body } = await visit(world, '/developers/cli', {
-    form: [...hiddenIn(page), ['decision', 'let in']],
+    form: [...hiddenIn(page), ['decision', 'allow']],
     cookie,
   });
   const code = codeIn(body);

@@ -72,7 +72,7 @@ export async function startLogin(words: readonly string[], { variables }: Laptop
 export type Decided = { goOn: string | null; code: string | null };
 
 /** What a person who is signed in by this cookie does on the page of a login. */
-export async function decideOn(address: string, cookie: string, decision: 'let in' | 'refuse'): Promise<Decided> {
+export async function decideOn(address: string, cookie: string, decision: 'allow' | 'refuse'): Promise<Decided> {
   const { origin, pathname, search } = new URL(address);
   const page = await fetchPage({ url: origin }, pathname + search, { headers: { cookie } });
   const fields = [...hiddenIn({ body: await page.text() } as PageAnswer), ['decision', decision] as [string, string]];

@@ -33,7 +33,7 @@ export type Sent = {
   body?: string;
   cookie?: string;
   address?: string;
-  isForwardedUnasked?: boolean;
+  isBehindUnknownProxy?: boolean;
 };
 
 /** An answer that was read whole. */
@@ -68,7 +68,7 @@ export async function ask({ pages }: Pick<PageWorld, 'pages'>, path: string, sen
   const headers = {
     ...(form && SAME_ORIGIN),
     ...(cookie && { cookie: Buffer.from(cookie).toString('latin1') }),
-    ...(sent.isForwardedUnasked && { 'x-forwarded-for': '192.0.2.9' }),
+    ...(sent.isBehindUnknownProxy && { 'x-forwarded-for': '192.0.2.9' }),
     // Bun reads the bytes of a header as Latin-1.
     ...Object.fromEntries(
       Object.entries(sent.headers ?? {}).map(([name, value]) => [name, Buffer.from(value).toString('latin1')]),

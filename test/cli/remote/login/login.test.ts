@@ -41,7 +41,7 @@ const statusOf = async (token: string) =>
 /** Logs Ada in on this desktop. */
 async function logIn(desktop: Laptop, ...words: string[]) {
   const login = await startLogin([url, ...words], desktop);
-  const { goOn } = await decideOn(login.address, world.cookie, 'let in');
+  const { goOn } = await decideOn(login.address, world.cookie, 'allow');
   const page = await fetch(goOn as string);
   return { page: await page.text(), ...(await login.finished) };
 }
@@ -52,7 +52,7 @@ test('an owner logs in by the browser, is who he is, logs out, and the token is 
   expect(await desktop.opened()).toBe(login.address);
   const asked = new URL(login.address).searchParams;
   expect(Object.fromEntries(asked)).toMatchObject({ response_type: 'code', code_challenge_method: 'S256' });
-  const { goOn } = await decideOn(login.address, world.cookie, 'let in');
+  const { goOn } = await decideOn(login.address, world.cookie, 'allow');
   const page = await fetch(goOn as string);
   expect(await page.text()).toContain('Go back to the terminal');
   const { code, stdout, stderr } = await login.finished;
@@ -96,7 +96,7 @@ test('an admin types the short code of the page, which is shown meanwhile, and i
   const laptop = newLaptop();
   const { terminal, address } = await beginByCode(laptop, '--json');
   const { cookie } = await signInAdmin(world, 'Grace');
-  const { goOn, code } = await decideOn(address, cookie, 'let in');
+  const { goOn, code } = await decideOn(address, cookie, 'allow');
   expect(goOn).toBeNull();
   expect(code).toMatch(/^[0-9A-HJKMNP-TV-Z]{4}-[0-9A-HJKMNP-TV-Z]{4}$/);
   terminal.type(`short${KEY.enter}`);
@@ -114,8 +114,8 @@ test('an admin types the short code of the page, which is shown meanwhile, and i
 test('a mistyped code is asked for again, five times in all, and the code of another login lets nobody in', async () => {
   const [laptop, other] = [newLaptop(), newLaptop()];
   const [own, another] = [await beginByCode(laptop), await beginByCode(other)];
-  const { code } = await decideOn(own.address, world.cookie, 'let in');
-  const { code: foreign } = await decideOn(another.address, world.cookie, 'let in');
+  const { code } = await decideOn(own.address, world.cookie, 'allow');
+  const { code: foreign } = await decideOn(another.address, world.cookie, 'allow');
   for (let tries = 1; tries < 5; tries++) {
     own.terminal.type(`${typedAs(foreign)}${KEY.enter}`);
     await own.terminal.see(
@@ -138,7 +138,7 @@ test('no command line of any process has a token, a code or the verifier, and th
   const desktop = newLaptop({ BROWSER: 'sleep 5; true' });
   const seen: string[] = [];
   const login = await startLogin([url], desktop);
-  const { goOn, code } = await decideOn(login.address, world.cookie, 'let in');
+  const { goOn, code } = await decideOn(login.address, world.cookie, 'allow');
   // Another user of this machine who has read the address, and even the code, has no verifier.
   const parameters = new URL(login.address).searchParams;
   const guess = new URLSearchParams({
@@ -210,7 +210,7 @@ describe('what ends a login without a token says why, and stores nothing', () =>
   test('a wrong code, and one of another login: 1', async () => {
     const [desktop, other] = [newDesktop(), newDesktop()];
     const [login, another] = [await startLogin([url], desktop), await startLogin([url], other)];
-    const { code: foreign } = await decideOn(another.address, world.cookie, 'let in');
+    const { code: foreign } = await decideOn(another.address, world.cookie, 'allow');
     for (const [running, code] of [
       [login, foreign as string],
       [another, 'x'.repeat(43)],

@@ -149,7 +149,7 @@ describe.skipIf(!hasChromium)('profilectl login', () => {
     await keepCookie(page);
     const codes = () => countLogins(world.access.sessions);
     const before = codes();
-    const fields = { ...cliQuery(), shown: `owner ${ADA.id}`, decision: 'let in' };
+    const fields = { ...cliQuery(), shown: `owner ${ADA.id}`, decision: 'allow' };
     const [response] = await Promise.all([
       page.waitForNavigation(),
       page.evaluate(`(() => {

@@ -54,7 +54,7 @@ test('looking changes nothing, letting in makes a code, and not letting in makes
   expect(back.href).toBe(
     `${REDIRECT_URI}?error=access_denied&state=a+state&iss=${encodeURIComponent(access.config.publicUrl)}`,
   );
-  const let_in = await decide('let in');
+  const let_in = await decide('allow');
   const there = goOnIn(let_in.body) as URL;
   expect([let_in.status, codes(), there.origin + there.pathname]).toEqual([200, before + 1, REDIRECT_URI]);
   expect(Object.fromEntries(there.searchParams)).toEqual({
@@ -69,7 +69,7 @@ test('looking changes nothing, letting in makes a code, and not letting in makes
 
 test('without an address to go back to it shows the code, and leads nowhere', async () => {
   const typed = { redirect_uri: null, state: null };
-  const { body } = await decide('let in', typed);
+  const { body } = await decide('allow', typed);
   expect(body).toMatch(/<code data-copy="the code">[0-9A-HJKMNP-TV-Z]{4}-[0-9A-HJKMNP-TV-Z]{4}<\/code>/);
   expect(body).toContain('Only if you typed that command yourself: nobody will ever ask you for this code.');
   expect([goOnIn(body), goOnIn((await decide('refuse', typed)).body)]).toEqual([null, null]);
@@ -82,7 +82,7 @@ test('a form without a decision, or shown to somebody else, asks again and makes
   for (const [form, as] of [
     [fields, cookie],
     [[...fields, ['decision', 'yes']], cookie],
-    [[...fields, ['decision', 'let in']], bea],
+    [[...fields, ['decision', 'allow']], bea],
   ] as [[string, string][], string][]) {
     const { status, body } = await visit(world, '/developers/cli', { form, cookie: as });
     expect([status, body.includes('<h1>Allow profilectl to access your account?</h1>'), goOnIn(body)]).toEqual([
@@ -92,7 +92,7 @@ test('a form without a decision, or shown to somebody else, asks again and makes
     ]);
   }
   // Whoever is signed out meanwhile is offered to send it again, which asks again.
-  const out = await visit(world, '/developers/cli', { form: [...fields, ['decision', 'let in']] });
+  const out = await visit(world, '/developers/cli', { form: [...fields, ['decision', 'allow']] });
   expect([out.status, out.refusal, out.body.includes('<textarea name="decision"')]).toEqual([403, 'signed_out', false]);
   expect(codes()).toBe(before);
 });
@@ -154,7 +154,7 @@ describe('what profilectl does not send is a page that says so, and leads nowher
       const fields = hiddenIn(await see());
       for (const value of values) {
         const others = fields.filter(([field]) => field !== name);
-        const form: [string, string][] = [...others, ['decision', 'let in']];
+        const form: [string, string][] = [...others, ['decision', 'allow']];
         if (value !== null) form.push([name, value]);
         const answers = [await see({ [name]: value }), await visit(world, '/developers/cli', { form, cookie })];
         // A form's line ends are line feeds, so that one of these values is another one there.
@@ -180,7 +180,7 @@ test('the two loopback addresses are taken, with every port', async () => {
   for (const host of ['127.0.0.1', '[::1]']) {
     for (const port of [1, 80, 443, 65_535]) {
       const redirect_uri = `http://${host}:${port}/callback`;
-      const { body } = await decide('let in', { redirect_uri });
+      const { body } = await decide('allow', { redirect_uri });
       expect(body).toContain(`content="0; url=${redirect_uri}?code=`);
     }
   }
@@ -211,7 +211,7 @@ test('what a machine calls itself is a text without control characters, on every
 
 test('a state comes back as it was, and is markup nowhere', async () => {
   const state = `"'></textarea><script>mark()</script>&x=1#;url=http://evil.example/ %00`;
-  const { body } = await decide('let in', { state });
+  const { body } = await decide('allow', { state });
   expect(body).not.toContain('<script>mark');
   const back = goOnIn(body) as URL;
   expect([back.searchParams.get('state'), back.hash, back.host]).toEqual([state, '', '127.0.0.1:4711']);
@@ -244,7 +244,7 @@ test('whoever has to sign in first comes back with every parameter, as an owner 
 
 test('no foreign page lets anything in, and none frames the page', async () => {
   const before = codes();
-  const form: [string, string][] = [...hiddenIn(await see()), ['decision', 'let in']];
+  const form: [string, string][] = [...hiddenIn(await see()), ['decision', 'allow']];
   for (const site of ['cross-site', 'same-site', 'none']) {
     const headers = { ...SAME_ORIGIN, 'sec-fetch-site': site };
     const answer = await visit(world, '/developers/cli', { form, cookie, headers });

@@ -169,7 +169,7 @@ describe('where nobody can sign in, the page says what to set and no code is mad
   const cases = [
     ['MAIL_URL', { MAIL_URL: '' }, {}],
     ['PUBLIC_URL', { PUBLIC_URL: 'http://api.example.org' }, {}],
-    ['TRUSTED_PROXIES', {}, { isForwardedUnasked: true }],
+    ['TRUSTED_PROXIES', {}, { isBehindUnknownProxy: true }],
   ] as const;
   for (const [variable, variables, sent] of cases) {
     test(variable, async () => {
