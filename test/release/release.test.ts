@@ -112,7 +112,9 @@ async function tryOut(words: (...more: string[]) => string[], environment: Recor
   expect(await ask('--version')).toStartWith(VERSION);
   expect(await ask('keys', 'approve', '--help')).toStartWith('Usage: profilectl keys approve');
   const listening = /running on (http:\S+) with 50 sample profiles/;
-  const demo = await startServerProcess({}, { words: words('demo'), environment, listening });
+  // qemu takes its time.
+  const options = { words: words('demo'), environment, listening, patienceMs: 50_000 };
+  const demo = await startServerProcess({}, options);
   const [, mails = '', identifier = ''] = await demo.see(/^ {2}(\S+)\/\*-approval-(\w{8})\.eml$/m);
   await demo.see(/Ctrl-C/);
   const [mail = ''] = readdirSync(join(root, mails)).filter((name) => name.endsWith(`-approval-${identifier}.eml`));

@@ -1,5 +1,5 @@
 import { afterAll, expect, test } from 'bun:test';
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { newSecret } from '../../shared/keys/secret.ts';
@@ -25,8 +25,10 @@ function folderWith(content: (mailed: string, noted: string) => string | Uint8Ar
   return folder;
 }
 
-test('the mails themselves are no find', () => {
-  const result = searchForSecrets(folderWith(() => 'nothing'));
+test('the mails themselves are no find, nor is one that was being written when its process was killed', () => {
+  const folder = folderWith(() => 'nothing');
+  writeFileSync(join(folder, 'mail', `.${crypto.randomUUID()}.unfinished`), readFileSync(join(folder, 'mail/one.eml')));
+  const result = searchForSecrets(folder);
   expect(result).toEqual({ secrets: 2, codes: 2, tokens: 1, files: 1, bytes: 7, found: [] });
 });
 

@@ -37,6 +37,9 @@ const NOTES = 'secrets.txt';
 /** Where `profilectl` stores the tokens of logins on the machines of people. */
 const LOGINS = 'hosts.json';
 
+/** What mails in folders are called, also one that was being written when a test killed its process. */
+const MAIL = /\.eml$|\/\.[0-9a-f-]{36}\.unfinished$/;
+
 /** Notes the secrets and codes of a mail that a test server has received, or a token of a platform or a person that a test has made. */
 export function noteMail(raw: string): void {
   note([...(raw.match(SECRET) ?? []), ...(raw.match(CODE) ?? [])]);
@@ -94,12 +97,12 @@ export type SearchResult = {
 type Wanted = { pieces: ReadonlySet<string>; codes: ReadonlySet<string> };
 
 /**
- * Takes all secrets, codes and tokens out of the notes, the stored logins and the `.eml` files below a folder, and looks in every other file
- * below it for any 16 consecutive characters of a secret's random part, for codes, and for any 24 characters of a token.
+ * Takes all secrets, codes and tokens out of the notes, the stored logins and the mails below a folder, and looks in every
+ * other file below it for any 16 consecutive characters of a secret's random part, for codes, and for any 24 characters of a token.
  */
 export function searchForSecrets(folder: string): SearchResult {
   const paths = filesBelow(folder);
-  const isMail = (path: string) => path.endsWith('.eml') || [NOTES, LOGINS].includes(basename(path));
+  const isMail = (path: string) => MAIL.test(path) || [NOTES, LOGINS].includes(basename(path));
   const texts = paths.filter(isMail).map((path) => readFileSync(path, 'latin1'));
   const secrets = new Set(texts.flatMap((text) => text.match(SECRET) ?? []));
   const codes = new Set(texts.flatMap((text) => (text.match(CODE) ?? []).map((code) => code.trim().replace('-', ''))));

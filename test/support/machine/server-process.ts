@@ -9,19 +9,20 @@ export type ServerProcess = {
   pid: number;
   /** All that it has printed so far. */
   printed: () => string;
-  /** Waits until it has printed this; fails after 10 s with what there is. Returns the match. */
+  /** Waits until it has printed this; fails after a while with what there is. Returns the match. */
   see: (text: RegExp) => Promise<RegExpExecArray>;
   signal: (name: NodeJS.Signals) => void;
   /** Sends a signal and returns the exit code. */
   end: (signal?: NodeJS.Signals) => Promise<number>;
 };
 
-/** What a test may want otherwise: another command, environment or folder, another line that names the address. */
+/** What a test may want otherwise: another command, environment or folder, another line that names the address, more time. */
 export type ServerProcessOptions = {
   words?: readonly string[];
   environment?: Record<string, string>;
   cwd?: string;
   listening?: RegExp;
+  patienceMs?: number;
 };
 
 const PATIENCE_MS = 20_000;
@@ -56,7 +57,7 @@ export async function startServerProcess(
   };
   const gathered = Promise.all([gather(child.stdout), gather(child.stderr)]);
   const see = async (text: RegExp): Promise<RegExpExecArray> => {
-    const deadline = performance.now() + PATIENCE_MS;
+    const deadline = performance.now() + (options.patienceMs ?? PATIENCE_MS);
     for (;;) {
       const found = text.exec(printed);
       if (found !== null) return found;

@@ -21,10 +21,20 @@ export function markedProfile(id: number, round = 0) {
   };
 }
 
-/** Whose marks stand, in small letters or capitals, in the database file or in any file beside it that has its name. */
-export function marksBeside(databasePath: string): Set<number> {
+/**
+ * Whose marks stand, in small letters or capitals, in the database file or in any file beside it that has its name; with the
+ * first place of each: the file, the page and the bytes around it.
+ */
+export function marksBeside(databasePath: string): Map<number, string> {
   const folder = dirname(databasePath);
-  const names = readdirSync(folder).filter((name) => name.startsWith(basename(databasePath)));
-  const texts = names.map((name) => readFileSync(join(folder, name), 'latin1'));
-  return new Set(texts.flatMap((text) => [...text.matchAll(/xm(\d+)q/gi)].map((match) => Number(match[1]))));
+  const found = new Map<number, string>();
+  for (const name of readdirSync(folder).filter((one) => one.startsWith(basename(databasePath)))) {
+    const text = readFileSync(join(folder, name), 'latin1');
+    for (const { index, 1: id } of text.matchAll(/xm(\d+)q/gi)) {
+      if (found.has(Number(id))) continue;
+      const page = `page ${Math.floor(index / 4096) + 1}, byte ${index % 4096}`;
+      found.set(Number(id), `${name}, ${page}: ${JSON.stringify(text.slice(Math.max(0, index - 32), index + 32))}`);
+    }
+  }
+  return found;
 }
