@@ -7,9 +7,9 @@ import { type Counts, readReport, reportLines, totalsOf } from './support/source
 
 // What `bun run test` does: installs, makes the types of a client, then type check, lint and format check, then every test.
 // `bun run test:fast` (--fast) leaves out the slow ones; `bun run test:long` (--long) repeats what depends on chance four
-// times as often (support/rounds.ts). The last line is "N passed, N failed" (and ", N skipped"): each check counts as one.
-// What the tests leave behind, files and output, is kept until they are all done and then searched for secrets, codes and
-// tokens (support/secret-search.ts).
+// times as often (support/rounds.ts); `bun run test --timings` notes how long each file takes. The last line is "N passed,
+// N failed" (and ", N skipped"): each check counts as one. What the tests leave behind, files and output, is kept until
+// they are all done and then searched for secrets, codes and tokens (support/secret-search.ts).
 
 const PROJECT = join(import.meta.dir, '..');
 
@@ -38,8 +38,11 @@ const SLOW = [
   '**/*browser.test.ts',
 ];
 
-/** Tests wait half of their time, for processes and mail servers, so two of them share a core. */
-const PROCESSES = 2 * navigator.hardwareConcurrency;
+/** Tests wait for most of their time, for processes, mail servers and deadlines, so five of them share two cores. */
+const PROCESSES = Math.ceil(2.5 * navigator.hardwareConcurrency);
+
+/** How long each file once took (`test --timings`): the slowest start first, so that no core waits for them at the end. */
+const TIMINGS = 'test/timings.json';
 
 /** What the type check has found of each file, so that the next one looks at changed files and what depends on them. */
 const TYPES = 'node_modules/.cache/types.tsbuildinfo';
@@ -50,7 +53,8 @@ const CHANCE = { TEST_SEED: `${SEED}`, TEST_ROUNDS: process.env.TEST_ROUNDS ?? (
 /** The options of `bun test` for one run of it, or two in turn. Each of its processes takes file after file. */
 function chooseRuns(): string[][] {
   const leaveOut = (patterns: readonly string[]) => patterns.map((pattern) => `--path-ignore-patterns=${pattern}`);
-  const together = [`--parallel=${PROCESSES}`, '--no-isolate'];
+  const together = [`--parallel=${PROCESSES}`, '--no-isolate', `--timings=${TIMINGS}`];
+  if (MODE === '--timings') together.push('--update-timings');
   return MODE === '--fast' ? [[...together, ...leaveOut(SLOW)]] : [[...together, ...leaveOut(ALONE)], ALONE];
 }
 

@@ -73,10 +73,13 @@ describe.skipIf(!hasChromium)('in a browser', () => {
       expect(ground).toBe(Bun.color(accents[colorScheme], 'rgb') as string);
       expect(await page.title()).toBe('Sign in – Link<hive> & Co');
       expect(await page.evaluate<number>("document.querySelector('.brand img').naturalWidth")).toBeGreaterThan(0);
-      await expectUsable(page);
       await page.goto(`${server.url}/docs`);
-      await expectUsable(page);
       expect(troubles).toEqual([]);
     }
+    const { page } = await openPage(`${server.url}/developers/sign-in`, { width: 1280, colorScheme: 'light' });
+    // In light and dark.
+    await expectUsable(page);
+    await page.goto(`${server.url}/docs`);
+    await expectUsable(page);
   }, 60_000);
 });
