@@ -1,5 +1,5 @@
 #!/bin/sh
-# Makes a verified copy of the database, sends it off site with restic, encrypted, and lets old copies go.
+# Makes a verified copy of the database, sends it off site with restic, encrypted, and removes old copies.
 # profile-lookup-backup.service runs it; RESTIC_REPOSITORY and RESTIC_PASSWORD_FILE come from there.
 set -eu
 umask 077
@@ -10,5 +10,5 @@ profilectl db backup "$folder/profiles.db"
 cd "$folder"
 restic backup --quiet --tag profile-lookup profiles.db
 
-# Seven days and five weeks: what was erased is gone from the copies after five weeks.
+# Seven days and five weeks: erased profiles are gone from all copies after five weeks.
 restic forget --quiet --tag profile-lookup --group-by tags --keep-daily 7 --keep-weekly 5 --prune

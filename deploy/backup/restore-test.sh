@@ -1,6 +1,6 @@
 #!/bin/sh
-# Brings the newest copy back from off site, restores it in a temporary folder and checks it there. It fails where the
-# copy is older than two days, too: then the backups have stopped.
+# Fetches the newest copy from off site, restores it in a temporary folder and checks it there. It also fails if the copy is
+# older than two days, because the backups have then stopped.
 set -eu
 umask 077
 TMPDIR=$(mktemp -d "${CACHE_DIRECTORY:-/tmp}/restore-test.XXXXXX")

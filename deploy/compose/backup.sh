@@ -1,6 +1,6 @@
 #!/bin/sh
-# Makes a verified copy of the database in /backups, or BACKUP_FOLDER, and removes copies that are older than five weeks:
-# what was erased is gone from them then.
+# Makes a verified copy of the database in /backups, or BACKUP_FOLDER, and removes copies older than five weeks:
+# erased profiles are then gone from all of them.
 set -eu
 umask 077
 folder=${BACKUP_FOLDER:-/backups}

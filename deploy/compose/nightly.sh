@@ -1,7 +1,7 @@
 #!/bin/sh
-# Runs a command every day at a time of day in UTC, for containers, which have no timers of systemd:
+# Runs a command every day at a time in UTC, for containers, which have no systemd timers:
 #   nightly.sh 03:10 backup.sh
-# What fails is said, and tried again the next day.
+# A failed run is reported, and the next one is a day later.
 set -eu
 time=$1
 shift

@@ -1,11 +1,11 @@
--- Prepares the platform's PostgreSQL (14 or later): says what a profile is made of, lets it note which ones have changed,
--- and lets a role read both. Its owner runs it, all in one transaction, and may run it again after a change of it:
+-- Prepares the platform's PostgreSQL (14 or later): defines what a profile is made of, records which ones change, and lets a
+-- role read both. Run it as the owner of the tables, in one transaction, and again after changing it:
 --   psql -X -v ON_ERROR_STOP=1 -1 -f setup.sql platform
--- The tables here are "users", with the key "id", and "aliases", "badges" and "links", whose "user_id" says whose they are.
--- Put yours in their place, here and where the triggers are made.
+-- The tables here are "users", with the key "id", and "aliases", "badges" and "links", whose "user_id" refers to it. Replace
+-- them with yours, here and where the triggers are created.
 
--- Each profile as its line. Fields that are not in it stay as they are, so leave out what the platform does not have, and
--- "banned" where bans are made by profilectl: the next line that says false would lift them. jsonb makes no line feeds.
+-- Each profile as a line. Fields that are absent stay as they are, so leave out what the platform does not have, and "banned"
+-- if profilectl bans profiles: the next line with false would lift the ban. jsonb contains no line feeds.
 CREATE OR REPLACE VIEW profile_lines AS
   SELECT id, jsonb_build_object(
     'id', id,
@@ -36,22 +36,22 @@ CREATE OR REPLACE VIEW profile_lines AS
   ) AS line
   FROM users;
 
--- One row for each user who is there or was: the transaction that has changed it last.
+-- One row for each current or former user: the transaction that last changed it.
 CREATE TABLE IF NOT EXISTS profile_changes (
   id bigint PRIMARY KEY,
   changed_in xid8 NOT NULL
 );
 CREATE INDEX IF NOT EXISTS profile_changes_changed_in ON profile_changes (changed_in);
 
--- The argument of the trigger is the column that has the user's id. The function has its owner's rights, so that programs
--- which write into the tables need none on the log.
+-- The trigger's argument is the column with the user's id. The function runs with its owner's rights, so programs that write
+-- to the tables need none on this one.
 CREATE OR REPLACE FUNCTION note_profile_change() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
 BEGIN
   IF TG_OP = 'TRUNCATE' THEN
     UPDATE profile_changes SET changed_in = pg_current_xact_id();
   ELSE
-    -- Both ids, where a row goes from one user to another.
+    -- Both ids, if a row moves from one user to another.
     INSERT INTO profile_changes (id, changed_in)
       SELECT DISTINCT (changed ->> TG_ARGV[0])::bigint, pg_current_xact_id()
         FROM unnest(ARRAY[to_jsonb(OLD), to_jsonb(NEW)]) AS changed
@@ -62,7 +62,7 @@ BEGIN
   RETURN NULL;
 END $$;
 
--- For each table that profiles are made of: its name, and its column that has the user's id.
+-- Each table that profiles are made of, and its column with the user's id.
 DO $$
 DECLARE part record;
 BEGIN
@@ -74,11 +74,11 @@ BEGIN
   END LOOP;
 END $$;
 
--- Those who are there already. The triggers keep others from writing until this transaction ends, so nobody is missed.
+-- Users that already exist. Creating the triggers blocks writers until this transaction ends, so none is missed.
 INSERT INTO profile_changes (id, changed_in) SELECT id, pg_current_xact_id() FROM users
   ON CONFLICT (id) DO UPDATE SET changed_in = EXCLUDED.changed_in;
 
--- Who sends them: may read this much of the platform's data, and nothing else.
+-- The role that sends them may read only this.
 DO $$ BEGIN
   CREATE ROLE "profile-lookup-feed" LOGIN;
 EXCEPTION WHEN duplicate_object THEN NULL;

@@ -1,17 +1,17 @@
 #!/bin/sh
-# Writes all profiles of the platform's PostgreSQL into a file for import.sh, and beside it the time at which it began:
+# Exports all profiles of the platform's PostgreSQL to a file for import.sh, with the time at which it began beside it:
 #   export.sh /srv/platform/profiles.jsonl
-# It reads the view of deploy/feed/setup.sql; PROFILES_QUERY may have another query that gives one line of JSON a profile.
-# psql finds the database by PGDATABASE and the like.
+# It reads the view of deploy/feed/setup.sql; PROFILES_QUERY can set another query that returns one line of JSON per profile.
+# psql finds the database by PGDATABASE and similar variables.
 set -eu
 umask 027
 file=$1
 
-# Before the first line is read, so that nothing which changes meanwhile is taken for older than it is.
+# Taken before the first line is read: a change made meanwhile must not count as older than it is.
 began=$(date -u +%Y-%m-%dT%H:%M:%SZ)
 psql -XAtq -v ON_ERROR_STOP=1 -c "${PROFILES_QUERY:-SELECT line FROM profile_lines ORDER BY id}" >"$file.new"
 printf '%s\n' "$began" >"$file.as-of.new"
 
-# Whole files only, and the time last: beside a newer file an earlier time is safe, and a later one beside an older file is not.
+# Complete files only, and the time last: an earlier time beside a newer file is safe; a later time beside an older file is not.
 mv "$file.new" "$file"
 mv "$file.as-of.new" "$file.as-of"

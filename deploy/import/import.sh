@@ -1,7 +1,7 @@
 #!/bin/sh
 # Imports what the platform has exported to PROFILES_FILE. IMPORT_FLAGS, such as --merge, go to "profiles import".
-# PROFILES_FILE.as-of says when the export began (export.sh writes it); what was written here since then stays. It fails where
-# one of the two is older than 26 hours: then the exports have stopped.
+# PROFILES_FILE.as-of says when the export began (export.sh writes it); whatever was written here since then stays. If either
+# is older than 26 hours, the exports have stopped, and this fails.
 set -eu
 
 refuse_old() {
@@ -11,7 +11,7 @@ refuse_old() {
   fi
 }
 
-# Whether a backend has sent profiles with its token. Where there is no database yet, none has.
+# Whether a backend has sent profiles with its token. Without a database none has.
 is_fed() {
   status=0
   tokens=$(profilectl tokens list --json) || status=$?
@@ -21,7 +21,7 @@ is_fed() {
 }
 
 refuse_old "$PROFILES_FILE"
-# The time is read before the file. Where the next export comes in between, it is the time of an earlier one, which is safe.
+# The time is read before the file: if the next export arrives in between, the time is too early, which is safe.
 if [ -e "$PROFILES_FILE.as-of" ]; then
   refuse_old "$PROFILES_FILE.as-of"
   set -- --as-of "$(cat "$PROFILES_FILE.as-of")"
@@ -30,6 +30,6 @@ elif is_fed; then
     "the file would undo what it has sent since. docs/profiles.md says how to write it." >&2
   exit 1
 fi
-# Several flags are several words.
+# Split into words: there may be several flags.
 # shellcheck disable=SC2086
 exec profilectl profiles import "$PROFILES_FILE" "$@" ${IMPORT_FLAGS:-}

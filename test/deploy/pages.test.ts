@@ -112,8 +112,8 @@ for (const [name, start] of [
             'x-content-type-options': 'nosniff',
           },
         });
-        expect(body.toString()).toContain("<p>The service can't be reached just now; try again.</p>");
-        expect(body.toString()).toContain('look before you send it again');
+        expect(body.toString()).toContain("<p>The service can't be reached at the moment; try again.</p>");
+        expect(body.toString()).toContain('check before you send it again');
       }
       for (const path of ['/developersx', '/manage/v1/me']) {
         expect((await through(proxy, path)).headers['content-type']).toStartWith('application/json');
