@@ -3,8 +3,10 @@ import type { Signed } from '../../../shared/sessions-file/whose.ts';
 import { ownerToSign } from '../../../shared/sign-ins/binding.ts';
 import { get } from '../http.ts';
 import { jsonLines } from '../import.ts';
+import { request } from '../keys.ts';
 import { type LineChild, startLineChild } from '../line-child.ts';
 import { type ServerProcess, startServerProcess } from '../machine/server-process.ts';
+import { insertProfile } from '../profiles.ts';
 import { tempFolder } from '../world.ts';
 import { testAccess } from './access.ts';
 import { hiddenIn, type SignedInAdmin, signInAdmin, withPasskey } from './admin-pages.ts';
@@ -73,6 +75,7 @@ function doorsOf(parts: Parts): Record<Raced, Record<string, Door>> {
           ['expires', ''],
           ['retireOld', ''],
         ]),
+      several: (about) => approveWithAnother(parts, about.pending),
     },
     withdraw: {
       command: ({ pending }, child) => asked(child, `withdraw ${pending}`),
@@ -152,6 +155,37 @@ async function decideOnPage(
   return async () => {
     const { status, refusal } = await page(server, `${path}/decide`, cookie, withPasskey(confirmation, authenticator));
     return status === 303 ? 'done' : (refusal ?? `${status}`);
+  };
+}
+
+let companions = 1_000_000;
+
+/** Has an admin choose a request of the queue with one of somebody else; the yes is the passkey's, for both. */
+async function approveWithAnother({ access, server, nextAdmin }: Parts, identifier: string): Promise<Deciding> {
+  const { cookie, authenticator } = nextAdmin();
+  const name = `user${insertProfile(access.db, { id: ++companions, email: `companion${companions}@example.org` })}`;
+  const another = await request(access, { profile: name });
+  const path = '/developers/admin/decide';
+  const confirmation = await page(server, path, cookie, [
+    ['chosen', another],
+    ['chosen', identifier],
+    ['approve', ''],
+  ]);
+  if (!confirmation.body.includes('Approve 2 requests?'))
+    throw new Error(`Not both are asked for: ${confirmation.body}`);
+  return async () => {
+    const { status, refusal, headers } = await page(server, path, cookie, withPasskey(confirmation, authenticator));
+    if (status !== 303) return refusal ?? `${status}`;
+    const [, outcomes = ''] = headers.find(([name]) => name === 'location') ?? [];
+    for (;;) {
+      const { body } = await page(server, outcomes, cookie);
+      const [, result, kinds = ''] = /data-result="(open|over)" data-kinds="([^"]*)"/.exec(body) ?? [];
+      // What is decided together is carried out by itself.
+      const [ofAnother, own] = kinds.split(',');
+      if (result === 'over' && ofAnother === 'Active') return own === 'Active' ? 'done' : 'refused';
+      if (result === 'over') throw new Error(`The other one became ${ofAnother}: ${body}`);
+      await Bun.sleep(2);
+    }
   };
 }
 
