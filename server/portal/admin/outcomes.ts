@@ -38,10 +38,11 @@ export async function outcomes(context: PageContext): Promise<Page> {
   const sum = sumOf(authorised.decisions[0] as Decision, lines);
   const data = html`data-result="${isOpen ? 'open' : 'over'}" data-kinds="${lines.map(({ kind }) => kind).join()}"`;
   const linkTo = adminKeyPath(context);
-  const items = lines.map(
-    ({ key, kind, words }) =>
-      html`<li><a href="${linkTo(key.identifier)}">${nameOf(key)}</a>${ofProfile(key)} <span class="state ${kind === 'mailing' ? 'pending' : kind}">${kind === 'Active' ? key.state : kind}</span><br>${words}</li>`,
-  );
+  const items = lines.map(({ key, kind, words }) => {
+    // What went as it should is said by its state alone.
+    const more = kind === 'refused' || kind === 'not begun' ? html`<br>${words}` : '';
+    return html`<li><a href="${linkTo(key.identifier)}">${nameOf(key)}</a>${ofProfile(key)} <span class="state ${kind === 'mailing' ? 'pending' : kind}">${kind === 'Active' ? key.state : kind}</span>${more}</li>`;
+  });
   const again = isOpen ? html`<p><a href="${publicPath(access.config, outcomesPath(id))}">Refresh</a></p>` : '';
   return {
     title: sum,

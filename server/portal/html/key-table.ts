@@ -14,21 +14,24 @@ export type KeyTable = Pick<ListOutput, 'keys' | 'lastUses'> & {
   nowMs: number;
 };
 
+/** The text of an empty cell, which narrow windows leave out. */
+const NONE = '–';
+
 /** A table of keys, which narrow windows show as a list of cards. */
 export function keyTable({ keys, lastUses, caption, linkTo, withProfiles = false, nowMs }: KeyTable): Html {
   const heads = ['Key', ...(withProfiles ? ['Profile'] : []), 'State', 'Requested', 'Rate limits', 'Last used'];
   const rows = keys.map((key) => {
     const { identifier, name, profile, state, requestedAt, rateLimits } = key;
     const usedAtMs = lastUses.get(identifier);
-    const never = hasSecret(state) ? 'never' : '–';
+    const never = hasSecret(state) ? 'never' : NONE;
     const cells = [
       ...(withProfiles ? [profile === null ? 'erased' : userText(profile)] : []),
       stateTag(key),
       relativeTime(Date.parse(requestedAt), nowMs),
-      rateLimits.map(formatRateLimit).join(', ') || '–',
+      rateLimits.map(formatRateLimit).join(', ') || NONE,
       usedAtMs === undefined ? never : relativeTime(usedAtMs, nowMs),
     ];
-    return html`<tr><th scope="row"><a href="${linkTo(identifier)}">${userText(name)}</a><br><code>${identifier}</code></th>${cells.map((cell, at) => html`<td data-label="${heads[at + 1] as string}">${cell}</td>`)}</tr>`;
+    return html`<tr><th scope="row"><a href="${linkTo(identifier)}">${userText(name)}</a><br><code>${identifier}</code></th>${cells.map((cell, at) => html`<td${cell === NONE ? html` class="none"` : ''} data-label="${heads[at + 1] as string}">${cell}</td>`)}</tr>`;
   });
   return html`<table><caption>${caption}</caption><thead><tr>${heads.map((head) => html`<th scope="col">${head}</th>`)}</tr></thead><tbody>${rows}</tbody></table>`;
 }

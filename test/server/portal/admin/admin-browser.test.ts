@@ -222,12 +222,20 @@ describe.skipIf(!hasChromium)('everybody can use the pages for admins', () => {
     const { address } = inviteAdmin(access, 'Hopper', { keepPasskeys: true }, onBox('root'));
     const look = () => expectUsable(page);
     const key = `${ORIGIN}/developers/admin/keys/${pending}`;
-    for (const path of ['', '/keys?state=all&find=bea', '/people', '/log?by=root', '/overview', `/keys/${used}`]) {
+    const lists = ['', '/keys?state=all&find=bea', '/keys?find=nobody', '/people', '/log?by=root', '/overview'];
+    for (const path of [...lists, `/keys/${used}`]) {
       await page.goto(`${ORIGIN}/developers/admin${path}`);
       await look();
     }
     await page.goto(key);
     await look();
+    await page.locator('#decide').getByRole('button', { name: 'Reject…' }).click();
+    await page.getByLabel('Reason').waitFor();
+    await look();
+    await button(page, 'Reject with my passkey').click();
+    await page.getByRole('alert').waitFor();
+    await look();
+    await page.goto(key);
     await page.getByRole('group', { name: 'Rate limits' }).getByLabel('other', { exact: true }).check();
     await page.getByLabel('Rate limits: other').fill('many');
     await button(page, 'Approve…').click();
