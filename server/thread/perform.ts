@@ -6,8 +6,8 @@ import type { Access } from '../../shared/sessions-file/access.ts';
 
 /**
  * Performs an operation for the signed-in person; see {@link perform}. The mails that it stores are sent by the server within
- * seconds, so that no page waits for a mail server; a `mailing` in its outcome is for the caller to complete. Before an
- * operation that writes, waits up to 2 seconds for the database's lock without blocking other requests.
+ * seconds, so that no page waits for a mail server; the caller has to `finish` an unfinished outcome. Before an operation
+ * that writes, waits up to 2 seconds for the database's lock without blocking other requests.
  */
 export async function performWhenUnlocked<Input extends object, Output>(
   { access, person }: { access: Access; person: Person | null },

@@ -9,17 +9,17 @@ import type { Page, PageContext } from '../requests/request-context.ts';
 import { titleOf } from './decision-words.ts';
 import { wholeKeys } from './whole-keys.ts';
 
-/** The operation whose reason is asked for, the keys that it is about, and what was typed. */
+/** The operation that needs a reason, its keys, and what was typed. */
 export type ReasonAsked = {
   operation: AnyOperation;
   keys: readonly KeyView[];
   /** Where the form is sent, and its hidden fields. */
   action: string;
   fields: readonly (readonly [name: string, value: string])[];
-  /** Where *Cancel* leads. */
+  /** The address of *Cancel*. */
   cancel: string;
   reason: string;
-  /** What is said above all of it. */
+  /** A note at the top. */
   note?: Html;
 };
 
@@ -28,7 +28,7 @@ export function needsReason(operation: AnyOperation): boolean {
   return decidedFields(operation).some(([input]) => input === 'reason');
 }
 
-/** The page that asks why, with all that is decided by; below it where that is long. */
+/** The page that asks for a reason, with everything that the decision is based on: below the form if there are several keys. */
 export function askForReason(context: PageContext, asked: ReasonAsked, faults: Faults): Page {
   const { operation, keys, action, fields, cancel, reason, note = html`` } = asked;
   const { name, texts, isDangerous } = operation;

@@ -8,15 +8,15 @@ import type { Pages } from '../../thread/pages.ts';
 import { performWhenUnlocked } from '../../thread/perform.ts';
 import { type KeyDecision, operationOf } from '../passkeys/decision-form.ts';
 
-// What admins decide on a page, once a passkey has authorised it.
+// Carries out admins' decisions once a passkey has authorised them.
 
-/** How many of several decisions are carried out at the same time. */
+/** How many of several decisions are carried out concurrently. */
 const AT_A_TIME = 4;
 
-/** A decision, and the admin as the person whose passkey has authorised it. */
+/** A decision, and the admin whose passkey has authorised it. */
 export type AuthorisedDecision = { person: Person; decision: KeyDecision };
 
-/** Throws what would refuse a decision just now, before anybody is asked for a passkey. */
+/** Throws what would refuse a decision right now, before the admin is asked for a passkey. */
 export async function refuseImpossible({ access, isStopping }: Pages, decision: KeyDecision): Promise<void> {
   const { check, continuation, texts } = operationOf(decision);
   await check(access, decision);
@@ -43,7 +43,7 @@ export async function carryOut(
     try {
       await output.finish(signal);
     } catch (cause) {
-      // What came of the mail is in the key's history, which the log does not repeat.
+      // The key's history has the outcome of the mail; the log does not repeat it.
       const isTold = cause instanceof AppError && (cause.code === 'refused' || cause.code === 'try_later');
       if (isTold) report('warn', `${key} ${refused}`);
       else report('error', `${key} ${failed}`, cause);
@@ -52,9 +52,9 @@ export async function carryOut(
 }
 
 /**
- * Carries several decisions out in the background, each by itself, four at a time. Once the server stops, or the admin is
- * none any more, no further one begins: their keys stay as they are, and the page of the outcomes says so. `id` is that of
- * the assertion.
+ * Carries several decisions out in the background, each by itself, four at a time. Once the server stops or the admin is
+ * removed, no further one starts: the other keys stay as they are, and the page of the outcomes says so. `id` is that of the
+ * assertion.
  */
 export function carryOutAll(
   pages: Pages,

@@ -21,23 +21,23 @@ import { carryOut, carryOutAll, refuseImpossible } from './carry-out-decision.ts
 import { type DecidedKey, decisionsInWords } from './decision-words.ts';
 import { showAdminKey } from './key.ts';
 
-/** What a form asks to decide, and how the page is made that asks for the passkey: one decision, or several of one kind. */
+/** One decision, or several of one kind, that a form sends, and what the page that asks for the passkey needs. */
 export type Asked = {
   decisions: readonly KeyDecision[];
-  /** Where the form is sent, and the hidden fields that say exactly this again. */
+  /** Where the form is sent, and the hidden fields that send exactly these decisions again. */
   action: string;
   fields: readonly (readonly [name: string, value: string])[];
-  /** Where *Cancel* leads. */
+  /** The address of *Cancel*. */
   cancel: string;
-  /** What is said above all of it. */
+  /** A note at the top. */
   note?: Html;
-  /** Whether the passkey is asked for without another click: where all of it was confirmed on the page before. */
+  /** Whether the passkey is requested without another click, because the previous page has shown all of it. */
   isAtOnce?: boolean;
 };
 
 /**
- * `POST /developers/admin/keys/:identifier/decide`: decides on one key as {@link decideByPasskey} says, after the page that
- * asks for a reason where the form has none yet. Throws `not_found`.
+ * `POST /developers/admin/keys/:identifier/decide`: decides on one key by {@link decideByPasskey}, after asking for a reason
+ * if the form lacks one. Throws `not_found`.
  */
 export async function decide(context: PageContext): Promise<Outcome> {
   const { access, form, params } = context;
@@ -59,8 +59,8 @@ export async function decide(context: PageContext): Promise<Outcome> {
 }
 
 /**
- * Asks why one key is decided on so, as the key is just now; what is wrong is said to whoever was asked before. The page of
- * the key instead where it can't be decided on so any more.
+ * Asks for the reason of a decision on one key in its current state, with the faults if the form had been shown before. Shows
+ * the page of the key instead if the decision is no longer possible.
  */
 async function askWhy(
   context: PageContext,
@@ -87,8 +87,8 @@ async function askWhy(
 }
 
 /**
- * Without a passkey's answer, shows what is decided and asks for it; with one that is for exactly this, carries it out. What
- * is refused is shown `again`. Several decisions are refused here only where each of them is.
+ * Without a credential, shows the decisions and asks for the passkey; with one for exactly these decisions, carries them out.
+ * After a refusal, shows the page that `again` makes. Several decisions are refused here only if each of them is.
  */
 export function decideByPasskey(context: PageContext, asked: Asked, again: ShowAgain): Promise<Outcome> {
   const credential = credentialIn(context.form);
@@ -101,7 +101,7 @@ export function decideByPasskey(context: PageContext, asked: Asked, again: ShowA
 /** Makes the page that says why something was refused. */
 type ShowAgain = (code: ErrorCode, sentence: string) => Promise<Page>;
 
-/** Does something, and shows a page `again` with the sentence of what refuses it. */
+/** Runs `act`; if that is refused, shows the page that `again` makes with the refusal's sentence. */
 async function refusedAgain<Done>(act: () => Promise<Done>, again: ShowAgain): Promise<Done | Page> {
   try {
     return await act();
@@ -122,7 +122,7 @@ function refusalFor(error: unknown): { code: ErrorCode; sentence: string } | nul
   return code === 'forbidden' || code === 'changed_since' ? { code, sentence } : null;
 }
 
-/** The page that shows decisions as they will be carried out, each whole, with a challenge for exactly these. */
+/** The page that shows decisions completely, as they will be carried out, with a challenge for exactly these. */
 export async function askForPasskey(context: PageContext, asked: Asked, fault: string | null): Promise<Page> {
   const { decisions, action, fields, cancel, note = html``, isAtOnce = false } = asked;
   const options = beginDecisions(context.access, signedAdmin(context), decisions);
@@ -155,8 +155,8 @@ export function keysOf(context: PageContext, decisions: readonly KeyDecision[]):
 }
 
 /**
- * Uses the passkey's answer up for these decisions and does what they say. One on a request leads to the next request, where
- * its outcome is told; one on another key back to that key; several to the page of their outcomes.
+ * Consumes the assertion for these decisions and carries them out. One on a request leads to the next request, which shows the
+ * outcome; one on another key leads back to that key; several lead to the page of their outcomes.
  */
 async function decideNow(
   context: PageContext,

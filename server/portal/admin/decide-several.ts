@@ -19,12 +19,12 @@ import { refuseImpossible } from './carry-out-decision.ts';
 import { type Asked, askForPasskey, decideByPasskey } from './confirm-decision.ts';
 import { showQueue } from './queue.ts';
 
-// Decisions on requests that are chosen from the queue, one or several: approved as they were asked for with the usual limits,
-// or rejected with one reason. Each decision is sent from page to page as the form that would send it by itself.
+// Decisions on one or several requests chosen in the queue: approved as requested, with the default limits, or rejected with
+// one reason. From page to page, each decision is a hidden field with the form that would send it on its own.
 
 /**
- * What the queue and the pages after it send. The button of a row has the identifier of its request; that for all that are
- * chosen has none. `decision` is the form of one decision, encoded as a form.
+ * The fields that the queue and the pages after it send. The value of a row's button is the identifier of its request; that of
+ * the button for all chosen ones is empty. `decision` is the form of one decision, URL-encoded.
  */
 export const CHOICE_FIELDS: FieldKinds = {
   ...Object.fromEntries(REQUEST_DECISIONS.map(({ name }) => [name, 'one'])),
@@ -34,7 +34,7 @@ export const CHOICE_FIELDS: FieldKinds = {
 
 const { credential: _, ...ONE_DECISION } = DECISION_FIELDS;
 
-/** What was chosen: the operation, the keys, and their decisions as the page before showed them; none on the way from the queue. */
+/** What was chosen: the operation, the keys, and their decisions as shown by the previous page; none directly after the queue. */
 type Choice = {
   operation: AnyOperation;
   identifiers: readonly string[];
@@ -49,7 +49,7 @@ export async function decideSeveral(context: PageContext): Promise<Outcome> {
   const most = `At most ${MOST_DECISIONS} requests can be decided on at once; you chose ${identifiers.length}.`;
   if (identifiers.length > MOST_DECISIONS) return refusedQueue(context, identifiers, [most]);
   if (identifiers.length === 0) return refusedQueue(context, [], ['Choose at least one request.']);
-  // An approval is as it was asked for, so that it is read from a form only together with the passkey's answer to it.
+  // Without a credential, approvals are made from the requests themselves; their form counts only if a passkey signed it.
   const isConfirmed = forms.size > 0 && (credentialIn(context.form) !== null || needsReason(operation));
   if (!isConfirmed) return layOut(context, choice, NO_FAULTS);
   const nowMs = context.access.clock.nowMs();
@@ -82,8 +82,8 @@ function readChoice(form: Form): Choice {
 }
 
 /**
- * The page that comes next: it asks for the reason, or for the passkey, and shows each request whole as it is just now. Those
- * that can't be decided on are left out and named; the queue again where none is left.
+ * The next page: it asks for the reason or the passkey, and shows each request completely in its current state. Requests that
+ * can't be decided on are left out and named; if none is left, shows the queue again.
  */
 async function layOut(context: PageContext, choice: Choice, faults: Faults): Promise<Outcome & Page> {
   const { operation, identifiers } = choice;
@@ -100,7 +100,7 @@ async function layOut(context: PageContext, choice: Choice, faults: Faults): Pro
   return askForPasskey(context, { ...asked, note }, faults.get('') ?? null);
 }
 
-/** The decisions on those requests that can be decided on, and a sentence for each other one. */
+/** The decisions that are possible, and a sentence for each other request. */
 async function gather(context: PageContext, operation: AnyOperation, identifiers: readonly string[]) {
   const decisions: KeyDecision[] = [];
   const keys: KeyView[] = [];
@@ -122,14 +122,14 @@ async function gather(context: PageContext, operation: AnyOperation, identifiers
   return { decisions, keys, leftOut };
 }
 
-/** The decision on a request as it was asked for, with the usual limits. */
+/** The decision on a request as it was submitted, with the default limits. */
 function asAsked({ access }: PageContext, operation: AnyOperation, key: KeyView, shown: string): KeyDecision {
   const usual = operation.usual(access, key);
   const values = decidedFields(operation).map(([input]) => [input, usual[input] ?? null]);
   return { operation: operation.name, identifier: key.identifier, ...Object.fromEntries(values), shown };
 }
 
-/** The form that sends these decisions once more, with what the passkey says to them. */
+/** The form that sends these decisions again, with the credential. */
 function askedOf(context: PageContext, { operation, reason }: Choice, decisions: readonly KeyDecision[]): Asked {
   const queue = publicPath(context.access.config, QUEUE_PATH);
   const fields: [string, string][] = [
@@ -140,7 +140,7 @@ function askedOf(context: PageContext, { operation, reason }: Choice, decisions:
   return { decisions, action: `${queue}/decide`, fields, cancel: queue, isAtOnce: needsReason(operation) };
 }
 
-/** The form of a decision without what all of them have in common. */
+/** The form of a decision, URL-encoded, without the fields that all of them share. */
 function encoded(decision: KeyDecision): string {
   const own = fieldsOf(decision).filter(([name]) => name !== 'operation' && name !== 'reason');
   return new URLSearchParams([['identifier', decision.identifier], ...own]).toString();

@@ -12,12 +12,11 @@ import { wholeKeys } from './whole-keys.ts';
 /** A decision with the key that it is about. */
 export type DecidedKey = { key: KeyView; decision: KeyDecision };
 
-/** Decisions as an admin confirms them: what they are called, everything about each, and their button. */
+/** The texts with which an admin confirms decisions: the title, everything about each, and the button. */
 export type DecisionWords = { title: string; body: Html; button: { text: string; isDangerous: boolean } };
 
 /**
- * Says decisions of one kind in words, each whole. Throws `refused` where the owner of a key to approve can't be mailed any
- * more.
+ * Describes decisions of one kind completely. Throws `refused` if the owner of a key to approve can no longer be mailed.
  */
 export function decisionsInWords(context: PageContext, decided: readonly DecidedKey[]): DecisionWords {
   const [{ decision }] = decided as [DecidedKey];
@@ -37,7 +36,7 @@ export function decisionsInWords(context: PageContext, decided: readonly Decided
   };
 }
 
-/** What is asked: to do this with that key, or with so many. */
+/** The question of the page, with the name of the key or the number of keys. */
 export function titleOf({ texts, name }: AnyOperation, [first, ...others]: readonly KeyView[]): string {
   const what = texts?.button ?? name;
   if (first === undefined || others.length > 0) return `${what} ${others.length + 1} requests?`;
@@ -70,7 +69,7 @@ function decidedFacts(
   return facts;
 }
 
-/** The permissions of a decision: of a change beside those until now, of an approval beside those that were asked for. */
+/** The permissions of a decision, compared with the present ones for a change, with the requested ones for an approval. */
 function permissionFact(permissions: readonly string[], key: KeyView, isChange: boolean): ShownFact {
   const before = isChange ? key.permissions : key.requestedPermissions;
   const after = PERMISSIONS.filter((permission) => permissions.includes(permission));
@@ -85,7 +84,7 @@ const OF_CHANGE = { gone: 'falls away', added: 'new' };
 const OF_TIME = { gone: 'until now', added: 'new' };
 const OF_REQUEST = { gone: 'asked for, not granted', added: 'not asked for' };
 
-/** A list from old to new: what falls away and what is added are marked, in words too. */
+/** A list that marks, in words too, what is removed and what is added. */
 function oldToNew(before: readonly string[], after: readonly string[], words: typeof OF_CHANGE): Html {
   const items = [
     ...before
@@ -106,7 +105,7 @@ function expiryInWords(at: string | null): string {
   return at === null ? 'never, unless it is revoked' : `${at.slice(0, 10)} ${at.slice(11, 16)} UTC`;
 }
 
-/** The reason, which is one for all of them. */
+/** The reason, which all decisions share. */
 function reasonOf({ reason }: KeyDecision): Html {
   if (reason === undefined || reason === null) return html``;
   return factList([['Reason', html`<span class="text">${userText(reason)}</span>`]]);

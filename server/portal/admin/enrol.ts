@@ -15,8 +15,8 @@ import type { Outcome, Page, PageContext } from '../requests/request-context.ts'
 const TITLE = 'Register a passkey';
 
 /**
- * `GET /developers/enrol`: the page of the address that `profilectl admins add` prints. The address's secret stands behind
- * its `#`, so this page knows nothing of it, and its script sends it with the form.
+ * `GET /developers/enrol`: the page of the link that `profilectl admins add` prints. The link's secret is in the URL fragment,
+ * so the server doesn't get it until the page's script sends it with the form.
  */
 export function enrolPage(context: PageContext): Page {
   const { config } = context.access;
@@ -34,8 +34,8 @@ ${formTo(publicPath(config, '/developers/enrol'), 'Continue', hiddenField('secre
 }
 
 /**
- * `POST /developers/enrol`: without a passkey, shows for whom the address is and asks to make one; with one, registers it.
- * Throws `forbidden` for an address that does not work, and `too_many_challenges`.
+ * `POST /developers/enrol`: without a credential, shows for whom the link is and asks to create a passkey; with one, registers
+ * the passkey. Throws `forbidden` for a link that does not work, and `too_many_challenges`.
  */
 export async function enrol(context: PageContext): Promise<Outcome> {
   const { access, form, client } = context;
@@ -56,7 +56,7 @@ export async function enrol(context: PageContext): Promise<Outcome> {
   }
 }
 
-/** `GET /developers/enrol/registered`: what comes next. */
+/** `GET /developers/enrol/registered`: the next steps after registering a passkey. */
 export function registeredPage({ access: { config } }: PageContext): Page {
   const title = 'Your passkey is registered';
   return {

@@ -25,16 +25,16 @@ import type { Page, PageContext } from '../requests/request-context.ts';
 import { adminKeyPath, KEYS_PATH, nextRequest, QUEUE_PATH } from './admin-path.ts';
 import { decidedNote } from './last-decision.ts';
 
-/** `GET /developers/admin/keys/:identifier`: everything to decide on, and the forms to do it. Throws `not_found`. */
+/** `GET /developers/admin/keys/:identifier`: everything about a key, and the forms to decide on it. Throws `not_found`. */
 export function adminKeyPage(context: PageContext): Promise<Page> {
   return showAdminKey(context, null, NO_FAULTS);
 }
 
-/** The same with what was typed and what is wrong with it, where one of the forms was refused. */
+/** The same page; if one of its forms was refused, with what was typed and the faults. */
 export async function showAdminKey(context: PageContext, typed: Form | null, faults: Faults): Promise<Page> {
   const { access } = context;
   const identifier = context.params.identifier as string;
-  // Read before the rest: where the key changes in between, a decision on this page is refused.
+  // Read before the rest: if the key changes in between, decisions from this page are refused.
   const shown = keyVersion(access, identifier);
   const { key, history } = await performWhenUnlocked(context, OPERATIONS.show, { identifier });
   const linkTo = adminKeyPath(context);
@@ -82,7 +82,7 @@ ${await otherKeys(context, key)}
   };
 }
 
-/** Whose a key is, as an admin sees it. */
+/** The profile of a key, for admins. */
 function whose({ access: { db } }: PageContext, { identifier, profile }: KeyView): Html {
   const { profileId } = readKey(db, identifier);
   return profile === null
@@ -90,7 +90,7 @@ function whose({ access: { db } }: PageContext, { identifier, profile }: KeyView
     : html`<strong>${userText(profile)}</strong> (UID ${profileId ?? ''})`;
 }
 
-/** Where the secret of a request would be sent. */
+/** The address to which the secret of a request would be sent. */
 function mailFact({ access: { db } }: PageContext, { identifier, state, addressChangedAt }: KeyView): ShownFact[] {
   const address = state === 'pending' ? readOwner(db, readKey(db, identifier))?.email : null;
   if (!address) return [];
@@ -99,7 +99,7 @@ function mailFact({ access: { db } }: PageContext, { identifier, state, addressC
   ];
 }
 
-/** Who else is at it, so that two people don't decide the same. */
+/** Names other admins who are deciding on the key, so that two people don't do the same. */
 function whoElse({ access, session }: PageContext, identifier: string): Html {
   const signed = session?.signed;
   const others = signed?.kind === 'admin' ? othersDeciding(access, identifier, signed.name) : [];
@@ -117,7 +117,7 @@ function banNote({ access: { db } }: PageContext, identifier: string): Html {
   return html`<p class="note">The profile <bdi>${owner.username}</bdi> is banned. Its keys are refused while the ban lasts, and none of its requests can be approved.</p>`;
 }
 
-/** Where this page is: in the queue, with the request after it, or among the keys. */
+/** The way back to the queue, with the position in it and a link to the next request, or to the list of keys. */
 async function crumbs(context: PageContext, { identifier, state }: KeyView): Promise<Html> {
   const { config } = context.access;
   const link = (path: string, text: string) => html`<a href="${publicPath(config, path)}">${text}</a>`;
@@ -128,7 +128,7 @@ async function crumbs(context: PageContext, { identifier, state }: KeyView): Pro
   return html`<p class="crumbs">${link(QUEUE_PATH, 'Requests')} · ${position} of ${waiting}${after}</p>`;
 }
 
-/** The other keys of the same profile, and what those were used for that work, or may work again. */
+/** The other keys of the same profile, with the usage of those that have a secret. */
 async function otherKeys(context: PageContext, { identifier, profile }: KeyView): Promise<Html> {
   if (profile === null) return html``;
   const { keys, lastUses } = await performWhenUnlocked(context, OPERATIONS.list, { profile });

@@ -10,10 +10,10 @@ import { keyTable } from '../html/key-table.ts';
 import type { Page, PageContext } from '../requests/request-context.ts';
 import { adminKeyPath, KEYS_PATH } from './admin-path.ts';
 
-/** So many keys are on one page. */
+/** How many keys a page has. */
 export const PAGE_SIZE = 50;
 
-/** `GET /developers/admin/keys`: the keys that are found by a text, or are in a state, or both; all without. */
+/** `GET /developers/admin/keys`: the list of keys, filtered by a search text, by state, or both. */
 export async function adminKeys(context: PageContext): Promise<Page> {
   const { access, query } = context;
   const find = (query.get('find') ?? '').trim();
@@ -39,7 +39,7 @@ ${pageLinks(publicPath(access.config, KEYS_PATH), { state, ...(find !== '' && { 
   };
 }
 
-/** What stands where no key does. */
+/** The text of an empty list. */
 function nothing(find: string, state: string): Html {
   const which = state === 'all' ? 'key' : `${state} key`;
   return find === ''
@@ -47,7 +47,7 @@ function nothing(find: string, state: string): Html {
     : html`<p>No ${which} matches “<bdi>${find}</bdi>”. Type an identifier, part of a key’s name, the beginning of a username or alias, or a whole e-mail address.</p>`;
 }
 
-/** The cursor at which the page before ends; empty on the first. Throws `bad_parameter`. */
+/** The cursor of the page, where the previous one ends; empty on the first. Throws `bad_parameter`. */
 export function cursorIn({ query }: PageContext): string {
   const after = query.get('after') ?? '';
   if (after !== '' && readCursor(after) === null)
@@ -55,7 +55,7 @@ export function cursorIn({ query }: PageContext): string {
   return after;
 }
 
-/** The field that finds keys, for the head of a list; `find` is what was looked for. */
+/** The search field for the head of a list; `find` is the search text. */
 export function searchForm({ access: { config } }: PageContext, find: string): Html {
   return html`<form class="search" role="search" method="get" action="${publicPath(config, KEYS_PATH)}" novalidate><label class="unseen" for="find">Key, profile or address</label><input id="find" name="find" type="search" value="${find}" placeholder="Key, profile or address" autocomplete="off" autocapitalize="none" spellcheck="false"><button class="second">Find</button></form>`;
 }
@@ -70,7 +70,7 @@ function stateLinks({ access: { config } }: PageContext, state: string, find = '
   return html`<nav aria-label="Keys by state"><ul class="nav">${items}</ul></nav>`;
 }
 
-/** Links to the first page of a list at a path and to the next one; nothing where all is on one. */
+/** Links to the first and the next page of the list at a path; nothing if it has only one. */
 export function pageLinks(
   path: string,
   filters: Readonly<Record<string, string>>,

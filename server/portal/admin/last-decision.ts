@@ -8,12 +8,12 @@ import { userText } from '../html/user-text.ts';
 import type { PageContext } from '../requests/request-context.ts';
 import { adminKeyPath } from './admin-path.ts';
 
-/** What became of a decision on a request: in one word, and what is to be said of it after the name of the key. */
+/** The outcome of a decision on a request: in one word, and as a sentence to follow the name of the key. */
 export type Fate = { kind: 'mailing' | 'Active' | 'rejected' | 'refused'; words: Html };
 
 /**
- * What became of the request that was decided on just before, which the page's parameter `decided` names, so that an admin
- * can continue with the next request while a mail is on its way. Nothing where no key is named.
+ * The outcome of the previous decision, on the request that the page's parameter `decided` names, so that an admin can
+ * continue with the next request while a mail is being sent. Empty without that parameter.
  */
 export async function decidedNote(context: PageContext): Promise<ShownAttempt> {
   const identifier = context.query.get('decided') ?? '';
@@ -30,7 +30,7 @@ export async function decidedNote(context: PageContext): Promise<ShownAttempt> {
   };
 }
 
-/** The fate of a request as its key and history tell it, once somebody has decided on it; null where nobody has. */
+/** The outcome of a request, from its key and history; null if nobody has decided on it. */
 export function fateOf(key: KeyView, history: readonly HistoryView[]): Fate | null {
   const { attempt, state } = key;
   if (state === 'rejected') return { kind: 'rejected', words: html`The owner gets the reason by e-mail.` };
@@ -40,12 +40,12 @@ export function fateOf(key: KeyView, history: readonly HistoryView[]): Fate | nu
   return words === null ? null : { kind: 'refused', words };
 }
 
-/** The name of a key, or its identifier once the name is erased, so that a link has a text. */
+/** The name of a key, or its identifier if the name was erased, so that links have a text. */
 export function nameOf({ name, identifier }: KeyView): Html {
   return userText(name || identifier);
 }
 
-/** Whose a key is, in brackets after its name. */
+/** The profile of a key, in brackets, to follow its name. */
 export function ofProfile({ profile }: KeyView): Html {
   return profile === null ? html`` : html` (${userText(profile)})`;
 }

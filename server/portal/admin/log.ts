@@ -14,20 +14,20 @@ import { userText } from '../html/user-text.ts';
 import type { Page, PageContext } from '../requests/request-context.ts';
 import { adminKeyPath } from './admin-path.ts';
 
-/** So many entries stand on one page. */
+/** How many entries a page has. */
 const PAGE_SIZE = 50;
 
 const PATH = '/developers/admin/log';
 
 const FILTERS = ['by', 'kind', 'key', 'from', 'to'] as const;
 
-/** What the form of filters asks for, as it was typed; empty for all. */
+/** The filters as typed; empty if not used. */
 type Wanted = Record<(typeof FILTERS)[number], string>;
 
 /** The parameters of the page. */
 export const LOG_QUERY = [...FILTERS, 'before'];
 
-/** `GET /developers/admin/log`: what people did, newest first, by person, kind, key and time. */
+/** `GET /developers/admin/log`: the audit log, newest first, filtered by person, kind, key and time. */
 export function log(context: PageContext): Page {
   const { access, query } = context;
   const before = query.get('before') || null;
@@ -52,7 +52,7 @@ ${pageLinks(context, wanted, before, found.length > PAGE_SIZE ? (entries.at(-1)?
   };
 }
 
-/** Reads the filters, and notes what is wrong with them by their field. */
+/** Reads the filters, and adds the faults of invalid ones to `faults`. */
 function readFilter({ by, kind, key, from, to }: Wanted, nowMs: number, faults: Map<string, string>): LogFilter {
   const moment = (name: string, text: string) => {
     const atMs = parsePast(text, nowMs);
@@ -61,7 +61,7 @@ function readFilter({ by, kind, key, from, to }: Wanted, nowMs: number, faults: 
   };
   if (kind !== '' && !isLogKind(kind)) faults.set('kind', 'There is no such kind of entries.');
   if (key !== '' && !isIdentifier(key)) faults.set('key', 'The identifier of a key has 8 letters and digits.');
-  // A date means the whole day.
+  // A date includes the whole day.
   const untilMs = to === '' ? undefined : moment('to', to) + (/^\d{4}-\d\d-\d\d$/.test(to) ? DAY_MS : 0);
   return {
     ...(by !== '' && { by }),
@@ -80,7 +80,7 @@ function logTable(context: PageContext, entries: readonly LogEntry[]): Html {
   return html`<table><thead><tr><th scope="col">${WHEN}</th><th scope="col">Who</th><th scope="col">What</th></tr></thead><tbody>${rows}</tbody></table>`;
 }
 
-/** The sentence, in which a key's identifier is a link to its page, and below it what people wrote. */
+/** The sentence of an entry, in which a key's identifier is a link, and below it the text that a person wrote. */
 function whatOf(context: PageContext, { kind, identifier, text, written: theirs }: LogEntry): Html {
   const [before = '', ...after] = kind.startsWith('key-') && identifier !== null ? text.split(identifier) : [text];
   const linked =

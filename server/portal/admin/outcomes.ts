@@ -14,12 +14,12 @@ import { signedAdmin } from '../sign-in/signed-in.ts';
 import { adminKeyPath, outcomesPath, QUEUE_PATH } from './admin-path.ts';
 import { type Fate, fateOf, nameOf, ofProfile } from './last-decision.ts';
 
-/** What became of one of several decisions. */
+/** The outcome of one of several decisions. */
 type Line = { key: KeyView; kind: Fate['kind'] | 'not begun' | 'waiting'; words: Html };
 
 /**
- * `GET /developers/admin/decided/:id`: what became of several decisions that one assertion has authorised, a line each, from
- * the database alone, so that it can be loaded again at any time, after a crash too. Throws `not_found`.
+ * `GET /developers/admin/decided/:id`: the outcomes of several decisions that one assertion has authorised, from the database
+ * alone, so that the page can be reloaded at any time, even after a crash. Throws `not_found`.
  */
 export async function outcomes(context: PageContext): Promise<Page> {
   const { access, params, pages } = context;
@@ -79,14 +79,14 @@ async function lineOf(
   };
 }
 
-/** The entries of a history with which a decision on a request begins. */
+/** The events with which a decision on a request begins. */
 const BEGUN: readonly string[] = ['approval started', 'rejected'];
 
 function isOwn(context: PageContext, by: string): boolean {
   return by === `admin ${signedAdmin(context).name}`;
 }
 
-/** Why a decision would be refused just now; null where it would not. */
+/** Why a decision would be refused right now; null if it would not. */
 async function faultNow({ access }: PageContext, decision: Decision): Promise<string | null> {
   try {
     await operationOf(decision).check(access, decision);
@@ -96,7 +96,7 @@ async function faultNow({ access }: PageContext, decision: Decision): Promise<st
   }
 }
 
-/** How many are done, and how many of the others are refused or were not begun: "8 of 12 mailed, 1 refused". */
+/** The summary, with the number of done, refused and not begun decisions: "8 of 12 mailed, 1 refused". */
 function sumOf({ operation }: Decision, lines: readonly Line[]): string {
   const count = (kind: Line['kind']) => lines.filter((line) => line.kind === kind).length;
   const isMailed = operationOf({ operation }).continuation !== null;

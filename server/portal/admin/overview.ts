@@ -18,7 +18,7 @@ import { userText } from '../html/user-text.ts';
 import type { Page, PageContext } from '../requests/request-context.ts';
 import { adminKeyPath } from './admin-path.ts';
 
-/** `GET /developers/admin/overview`: how the service is used today and in the last 30 days, and what waits. */
+/** `GET /developers/admin/overview`: the usage of the service today and in the last 30 days, and its state. */
 export function overview(context: PageContext): Page {
   const nowMs = context.access.clock.nowMs();
   const found = readOverview(context.access);
@@ -82,7 +82,7 @@ function diskFact(disk: Overview['disk']): Html {
   return html`${bytesText(disk.freeBytes)} of ${bytesText(disk.totalBytes)} free.${low}`;
 }
 
-/** Today and all days, by how requests ended. */
+/** Requests by outcome, of today and of all days. */
 function outcomeTable(days: Overview['days']): Html {
   const sumOf = (some: readonly Outcomes[], outcome: UsageOutcome) => some.reduce((sum, day) => sum + day[outcome], 0);
   const row = (label: string, some: readonly Outcomes[]) => {
@@ -119,7 +119,7 @@ function busiestTable(context: PageContext, keys: Overview['busiest']): Html {
 
 const KEY_HEADS = html`<th scope="col">Key</th><th scope="col">Profile</th>`;
 
-/** The key by its name, which is the link to its page, and its profile. */
+/** The cells with a key's name, which links to its page, and its profile. */
 function keyCells(context: PageContext, { identifier, name, profile }: NamedKey): Html {
   return html`<th scope="row"><a href="${adminKeyPath(context)(identifier)}">${userText(name === '' ? identifier : name)}</a></th><td data-label="Profile">${profile === null ? '–' : userText(profile)}</td>`;
 }

@@ -5,7 +5,7 @@ import { timeText } from '../html/time.ts';
 import { userText } from '../html/user-text.ts';
 import type { Page, PageContext } from '../requests/request-context.ts';
 
-/** `GET /developers/admin/people`: one's own passkeys, where one's sessions are, and who is an admin. */
+/** `GET /developers/admin/people`: the admin's own passkeys, a link to their sessions, and the list of admins. */
 export function people({ access, session }: PageContext): Page {
   const { config } = access;
   const own = session?.person.name ?? '';
@@ -46,7 +46,7 @@ function adminTable(admins: readonly AdminView[]): Html {
   return html`<table><thead><tr><th scope="col">Name</th><th scope="col">State</th><th scope="col">Added</th><th scope="col">Passkey last used</th></tr></thead><tbody>${rows}</tbody></table>`;
 }
 
-/** A name as it may stand in a command line; one that a shell would not take as one word is left for the reader to type. */
+/** A name for a command line; a placeholder if it would need quoting. */
 function typedName(name: string): string {
   return /^[\w.@-]+$/.test(name) ? name : '<name>';
 }

@@ -7,10 +7,10 @@ import { factList, requestFacts } from '../html/key-facts.ts';
 import { relativeTime } from '../html/time.ts';
 import { userText } from '../html/user-text.ts';
 
-/** What the rows of the queue need: which are chosen, the address of a key's page, and the present (milliseconds since 1970). */
+/** What the rows of the queue need: which are chosen, how to get the address of a key's page, and the current time. */
 export type Rows = { chosen: ReadonlySet<string>; linkTo: (identifier: string) => string; nowMs: number };
 
-/** The requests of the queue as rows of one form, each with what it is decided by, and with buttons of its own. */
+/** The requests of the queue as rows of one form, each with the facts for its decision and with its own buttons. */
 export function queueRows(requests: readonly Queued[], rows: Rows): Html {
   return html`<ol class="rows plain">${requests.map((queued) => rowOf(queued, rows))}</ol>`;
 }
@@ -34,8 +34,8 @@ ${fault === null ? '' : html`<p class="fault">${fault}</p>`}
 }
 
 /**
- * What leads to one decision on a request; nothing where that is not possible just now. A secret that might go to somebody
- * else than the owner who asked is decided on where all is shown that there is to know of it.
+ * The button for one decision on a request; empty if that is not possible right now. A request that can't be approved together
+ * with others, because its secret might go to somebody else than the owner who asked, gets a link to its page instead.
  */
 function buttonOf({ name, texts, continuation }: AnyOperation, queued: Queued, linkTo: Rows['linkTo']): Html {
   const { identifier, name: ofKey } = queued.key;
@@ -45,7 +45,7 @@ function buttonOf({ name, texts, continuation }: AnyOperation, queued: Queued, l
   return queued.cantApprove === null ? html`<a class="button second" href="${linkTo(identifier)}">${text}</a>` : html``;
 }
 
-/** What a request is decided by, on one line. */
+/** The facts for the decision on a request, on one line. */
 function factsInWords({ key, keysBeside }: Queued, nowMs: number): Html {
   const facts = [
     key.profile === null ? 'erased' : userText(key.profile),
@@ -60,7 +60,7 @@ function factsInWords({ key, keysBeside }: Queued, nowMs: number): Html {
   return html`${facts.map((fact, at) => (at === 0 ? fact : html` · ${fact}`))}`;
 }
 
-/** The beginning of a text, as far as a row shows it. */
+/** The beginning of a text, as shown in a row. */
 function beginningOf(text: string, most = 300): string {
   const letters = [...text.replace(/\s+/g, ' ')];
   return letters.length <= most ? letters.join('') : `${letters.slice(0, most).join('').trimEnd()}…`;

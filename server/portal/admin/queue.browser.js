@@ -1,5 +1,5 @@
-// Keys on a row of the queue: j and k go to the next row and to the one before, x chooses it, a and r press its buttons. They
-// work only while a row, or something in it, has the focus, and never while somebody types or holds another key (WCAG 2.1.4).
+// Keyboard shortcuts of the queue: j and k go to the next and the previous row, x chooses it, a and r press its buttons. They
+// work only while the focus is in a row, and not with a modifier key (WCAG 2.2, 2.1.4).
 const rows = [...document.querySelectorAll('[data-row]')];
 const press = (row, selector) => row.querySelector(selector)?.click();
 const keys = {

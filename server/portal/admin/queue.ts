@@ -15,7 +15,7 @@ import { decidedNote } from './last-decision.ts';
 import rowScript from './queue.browser.js' with { type: 'text' };
 import { queueRows } from './queue-rows.ts';
 
-/** What a form of the queue chose that was refused, and why. */
+/** The choice of a refused form of the queue, and its faults. */
 type Refused = { chosen: readonly string[]; faults: Faults };
 
 /** `GET /developers/admin`: the requests that are waiting, oldest first. */
@@ -23,7 +23,7 @@ export function queue(context: PageContext): Promise<Page> {
   return showQueue(context, { chosen: [], faults: NO_FAULTS });
 }
 
-/** The requests that are waiting; where a form was refused, with what it chose and why. */
+/** The same page; if its form was refused, with the choice and the faults. */
 export async function showQueue(context: PageContext, { chosen, faults }: Refused): Promise<Page> {
   const { access, query } = context;
   const after = cursorIn(context);
@@ -48,13 +48,13 @@ ${pageLinks(path, {}, after, next)}`,
   };
 }
 
-/** The button that decides on all that are chosen. */
+/** The button that decides on all chosen requests. */
 function barButton({ name, texts, input, isDangerous }: AnyOperation): Html {
   const asAsked = 'reason' in input.shape ? '' : ' as asked';
   return html`<button${raw(isDangerous ? ' class="second danger"' : '')} name="${name}" value="">${texts?.button ?? name}${asAsked}…</button> `;
 }
 
-/** The requests that are chosen with one click: the first of them that can be decided on together. */
+/** The requests that one click chooses: the first ones that can be decided on together. */
 function firstOf(requests: readonly Queued[]): string[] {
   return requests
     .filter((queued) => choiceFault(queued) === null)
@@ -67,19 +67,19 @@ function firstLink(requests: readonly Queued[], path: string): Html {
   return count < 2 ? html`` : html` · <a href="${path}?choose=first">Choose the first ${count}</a>`;
 }
 
-/** How long requests usually wait, once enough were decided. */
+/** How long requests usually wait, once enough have been decided on. */
 function usualWait({ access }: PageContext): string {
   const days = usualWaitDays(access);
   return days === null ? '' : ` · usually answered ${usualWaitText(days)}`;
 }
 
-/** What an empty queue says, and that a mail tells of new requests where there is an address for it. */
+/** The text of an empty queue, which mentions mails if there is an address for them. */
 function noneInWords({ access: { config } }: PageContext): string {
   const mail = config.adminEmails.length > 0 ? ', and admins get an e-mail' : '';
   return `No requests are waiting. New ones appear here${mail}.`;
 }
 
-/** How many requests are waiting, at least one, and for how long the oldest has been, where it is known. */
+/** How many requests (at least one) are waiting and, if known, for how long the oldest has been. */
 function waitingInWords(waiting: number, oldest: Queued | undefined, nowMs: number): string {
   const are = waiting === 1 ? '1 request is waiting' : `${waiting} requests are waiting`;
   if (oldest === undefined) return are;

@@ -15,9 +15,9 @@ import { signedAdmin } from '../sign-in/signed-in.ts';
 import { describe } from './people.ts';
 
 /**
- * `POST /developers/admin/people/passkeys/:id/remove`: without a passkey's answer, shows which one is removed and asks for
- * it; with one for exactly this, removes it and ends all sessions of this admin, this one too. Throws `not_found`, and
- * `refused` for the last one.
+ * `POST /developers/admin/people/passkeys/:id/remove`: without a credential, shows the passkey to remove and asks for one to
+ * confirm it; with a credential for exactly this, removes it and ends all sessions of this admin, including this one. Throws
+ * `not_found`, and `refused` for the last passkey.
  */
 export async function removeOwnPasskey(context: PageContext): Promise<Outcome> {
   const { access, form, params } = context;

@@ -11,14 +11,14 @@ import { finishSignIn } from '../sign-in/signed-in.ts';
 
 const TITLE = 'Sign in as an admin';
 
-/** `GET /developers/admin/sign-in`: a button that asks for a passkey, or why that can't work here. */
+/** `GET /developers/admin/sign-in`: a button that asks for a passkey, or why passkeys can't be used here. */
 export function adminSignInPage(context: PageContext): Page {
   return show(context, NO_FAULTS);
 }
 
 /**
- * `POST /developers/admin/sign-in`: without a passkey's answer, asks for it; with one, signs that admin in, anew even where
- * somebody is signed in already.
+ * `POST /developers/admin/sign-in`: without a credential, asks for the passkey; with one, signs that admin in and replaces the
+ * browser's session, if it has one.
  */
 export async function adminSignIn(context: PageContext): Promise<Outcome> {
   const { access, form, client } = context;

@@ -6,10 +6,10 @@ import { userText } from '../html/user-text.ts';
 import type { PageContext } from '../requests/request-context.ts';
 import { adminKeyPath } from './admin-path.ts';
 
-/** A key that is decided on, and what the decision means for it. */
+/** A key to decide on, and the effects of the decision. */
 export type WholeKey = { key: KeyView; facts: readonly ShownFact[] };
 
-/** Keys with everything that is decided by. Of several, what most have in common is said once, above them. */
+/** Keys with everything that the decision is based on. What most of several keys have in common is shown once, above them. */
 export function wholeKeys(context: PageContext, keys: readonly WholeKey[]): Html {
   const lists = keys.map(({ key, facts }) => [...askedFacts(context, key, facts), ...facts]);
   const [only] = keys;
@@ -20,7 +20,7 @@ export function wholeKeys(context: PageContext, keys: readonly WholeKey[]): Html
 <ol class="rows plain whole">${keys.map(({ key }, at) => blockOf(context, key, lists[at] ?? [], common))}</ol>`;
 }
 
-/** Whose the key is, and its identifier. */
+/** The profile and the identifier of a key. */
 function ownerFacts({ profile, identifier }: KeyView): ShownFact[] {
   return [
     ['Profile', profile === null ? 'erased' : userText(profile)],
@@ -28,7 +28,7 @@ function ownerFacts({ profile, identifier }: KeyView): ShownFact[] {
   ];
 }
 
-/** What was asked for, without what the decision repeats or the heading says; nothing of a key that is no request any more. */
+/** The facts of the request that neither the decision nor the heading repeats; none if the key is no longer pending. */
 function askedFacts(context: PageContext, key: KeyView, facts: readonly ShownFact[]): ShownFact[] {
   if (key.state !== 'pending') return [];
   const isGranted = facts.some(([label]) => label === 'Permissions granted');
@@ -36,10 +36,10 @@ function askedFacts(context: PageContext, key: KeyView, facts: readonly ShownFac
   return asked.filter(([label]) => !(isGranted && label === 'Permissions asked for'));
 }
 
-/** A fact that more than half of the keys have alike, and how many have another one. */
+/** A fact that more than half of the keys share, and how many differ. */
 type CommonFact = { label: string; value: Html | string; others: number };
 
-/** The facts that every key has and more than half have alike, in the order of the first key. */
+/** The facts that every key has and more than half share, in the order of the first key. */
 function commonFacts(lists: readonly (readonly ShownFact[])[]): CommonFact[] {
   return (lists[0] ?? []).flatMap(([label]) => {
     const values = lists.flatMap((facts) => facts.filter(([name]) => name === label).map(([, value]) => value));
@@ -61,7 +61,7 @@ function exceptions(others: number): Html {
   return html`<em class="missing">except for ${others}, marked below</em>`;
 }
 
-/** One of several keys: what it has of its own. What it has otherwise than most is marked. */
+/** One of several keys, with its own facts; those that differ from what most have are marked. */
 function blockOf(
   { access }: PageContext,
   key: KeyView,

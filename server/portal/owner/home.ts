@@ -4,7 +4,7 @@ import { publicPath } from '../../http/public-path.ts';
 import { signInFault } from '../requests/cookies.ts';
 import type { Page, PageContext } from '../requests/request-context.ts';
 
-/** `GET /developers`: what this is, where to sign in, and where the API is described. */
+/** `GET /developers`: the start page, with links to sign in and to the API documentation. */
 export function home({ access, isBehindUnknownProxy, person }: PageContext): Page {
   const { config } = access;
   const fault = signInFault(config, isBehindUnknownProxy);

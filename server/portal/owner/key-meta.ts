@@ -8,12 +8,12 @@ import { type Html, html } from '../../html.ts';
 import { relativeTime } from '../html/time.ts';
 import type { PageContext } from '../requests/request-context.ts';
 
-/** From so many days before its end on, the expiry of a key stands out. */
+/** How long before its end the expiry of a key is highlighted. */
 const SOON_MS = 30 * DAY_MS;
 
 /**
- * What is said of a key in one line, in its list and under its name: since when it waits, when it was last used and when it
- * ends. What is left of its limits tells of uses that are not counted yet.
+ * The line about a key in the list and under its name: since when it has been waiting, when it was last used and when it
+ * ends. Its rate limits show use that is not in the usage counts yet.
  */
 export function keyMeta(
   { access }: PageContext,
@@ -44,7 +44,7 @@ function endText(expiresAtMs: number, nowMs: number): Html {
   return expiresAtMs - nowMs < SOON_MS ? html`<span class="soon">${text}</span>` : text;
 }
 
-/** Parts of a line, with a point between any two. */
+/** The parts of a line, separated by middle dots. */
 export function joined(parts: readonly (Html | string)[]): Html {
   return html`${parts.map((part, at) => (at === 0 ? html`${part}` : html` · ${part}`))}`;
 }

@@ -4,8 +4,8 @@ import { timeText } from '../html/time.ts';
 import { userText } from '../html/user-text.ts';
 
 /**
- * The state of a key in its owner's words: what it means, and what happens next. `request` is the link to a request that
- * replaces it, or repeats an ended one, where that can be made.
+ * The state of a key for its owner: what it means, and what happens next. `request` is the link for requesting a replacement,
+ * or for repeating an ended one; null if that is not possible.
  */
 export function stateInWords(key: KeyView, history: readonly HistoryView[], request: Html | null): Html {
   const { state, expiresAt, refusedFor } = key;
@@ -36,14 +36,14 @@ function pendingWords({ attempt }: KeyView): string {
   return 'Waiting for an admin. You get an e-mail either way: with the secret, or with the reason for the rejection. Until then you can withdraw the request.';
 }
 
-/** Since when a key is suspended, by whom, and why, as its history says. */
+/** When a key was suspended, by whom and why, from its history. */
 function suspendedWords(expiresAt: string | null, history: readonly HistoryView[]): Html {
   const begin = lastMoveTo('suspended', history);
   const until = expiresAt === null ? '' : html` until ${timeText(Date.parse(expiresAt))}, when it expires`;
   return html`<p>Suspended${whenAndBy(begin)}: its requests are refused. An admin can resume it${until}; then the same secret works again. It still counts as one of your keys.</p>${reasonOf(begin)}`;
 }
 
-/** How a key ended: when, by whom, and why, as its history says. */
+/** When a key ended, how, by whom and why, from its history. */
 function endWords(
   state: Exclude<KeyView['state'], 'pending' | 'Active' | 'suspended'>,
   history: readonly HistoryView[],

@@ -19,7 +19,7 @@ import { stateInWords } from './key-state.ts';
 import { bannedNote, crumbs, holderList, isFull, keysInUse, ownKeyPath, ownProfile } from './own-profile.ts';
 import { refusedNote } from './refused-lately.ts';
 
-/** `GET /developers/keys/:identifier`: everything about one of one's own keys, and what can be done with it. */
+/** `GET /developers/keys/:identifier`: everything about one of the owner's keys, and what they can do with it. */
 export async function keyPage(context: PageContext): Promise<Page> {
   const identifier = context.params.identifier as string;
   const { key, history } = await performWhenUnlocked(context, OPERATIONS.show, { identifier });
@@ -46,10 +46,10 @@ ${folds(context, key, history, isGranted)}`,
   };
 }
 
-/** How one more key like this one is requested: the link to it and, where there is no place for it, what holds them all. */
+/** How to request another key like this one: the link and, if all slots are taken, a note about the keys that take them. */
 type Request = { href: string; text: string; link: Html; hindrance: Html | null } | { link: null; hindrance: Html };
 
-/** Null where that is not for this key in this state, or the profile is banned. */
+/** Null if the key's state does not allow it, or the profile is banned. */
 async function requestOffered(
   context: PageContext,
   { identifier, state }: KeyView,
@@ -77,7 +77,7 @@ function isOffered({ from, who }: AnyOperation, state: KeyView['state'], isBanne
   return (from === null || from.includes(state)) && !(isBanned && who.owner === 'own, unless banned');
 }
 
-/** Links to what can be done in this state; each page asks once more. */
+/** Links to the actions that this state allows; each leads to a page that asks for confirmation. */
 function actions(
   context: PageContext,
   { identifier, state }: KeyView,
@@ -94,7 +94,7 @@ function actions(
   return html`<ul class="actions">${first}${links}</ul>`;
 }
 
-/** What a key that was granted is used for; as long as it has a secret also what is left of its limits, and how to call it. */
+/** The usage of a granted key and, while it has a secret, what is left of its limits and how to use it. */
 function working({ access }: PageContext, key: KeyView, usage: UsageView, levels: readonly Level[] | null): Html {
   const chart = html`<section><h2>Last ${usage.days.length} days</h2>${usageChart(usage)}</section>`;
   if (!hasSecret(key.state)) return chart;
@@ -113,7 +113,7 @@ function howTo(config: PageContext['access']['config']): Html {
 }
 
 function folds(context: PageContext, key: KeyView, history: readonly HistoryView[], isGranted: boolean): Html {
-  // The name is the heading of the page.
+  // The first fact, the name, is the heading of the page.
   const [, ...asked] = requestFacts(key, ownKeyPath(context));
   const open = key.state === 'pending' ? raw(' open') : '';
   return html`${isGranted ? html`<details><summary>What was granted</summary>${factList(grantFacts(key))}</details>` : ''}

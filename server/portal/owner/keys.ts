@@ -15,7 +15,7 @@ import { joined, keyMeta } from './key-meta.ts';
 import { bannedNote, isFull, keysInUse, ownKeyPath, ownProfile, usedText } from './own-profile.ts';
 import { refusedInShort } from './refused-lately.ts';
 
-/** `GET /developers/keys`: the keys of one's own profile, and how many of its three are used. */
+/** `GET /developers/keys`: the keys of the owner's profile, and how many of its slots are taken. */
 export async function keys(context: PageContext): Promise<Page> {
   const owner = ownProfile(context);
   const { keys: all, lastUses } = await performWhenUnlocked(context, OPERATIONS.list, {});
@@ -40,7 +40,7 @@ ${ended.length === 0 ? '' : html`<details><summary>${countText(ended.length, 'en
   };
 }
 
-/** What a key is for and what comes next, for who has none. */
+/** The introduction for owners without keys. */
 function noKeys({ access }: PageContext, request: Html): Html {
   const days = usualWaitDays(access);
   const usually = days === null ? '' : ` (usually ${usualWaitText(days)})`;
@@ -48,7 +48,7 @@ function noKeys({ access }: PageContext, request: Html): Html {
 <p>${request} <a class="cancel" href="${publicPath(access.config, '/docs')}">API documentation</a></p>`;
 }
 
-/** A key as a row: its name, which is the link, its state, and what its owner wants to know of it first. */
+/** A row of the list: the key's name, which links to its page, its state, and the most important facts. */
 async function keyRow(
   context: PageContext,
   key: KeyView,
@@ -60,7 +60,7 @@ async function keyRow(
 <p>${joined([...left, ...keyMeta(context, key, usedAtMs, levels), html`<code>${key.identifier}</code>`])}</p></li>`;
 }
 
-/** What is left of the scarcest limit and, first of all, whether requests are or were lately refused for it. */
+/** What is left of the scarcest limit, after a note if requests are refused for it or were lately. */
 async function whatIsLeft(context: PageContext, key: KeyView, levels: readonly Level[]): Promise<(Html | string)[]> {
   const level = scarcest(levels);
   if (level?.remaining === 0) return [html`<span class="spent">${levelText(level)}, so requests get 429</span>`];

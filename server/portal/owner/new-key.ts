@@ -26,19 +26,19 @@ import { fieldKindsOf } from '../requests/operation-form.ts';
 import type { Outcome, Page, PageContext } from '../requests/request-context.ts';
 import { crumbs, holderList, isFull, keysInUse, ownKeyPath, ownProfile, usedText } from './own-profile.ts';
 
-/** The inputs of the operation that the form sends, and their schemas: `formId` stands for the form that was shown. */
+/** The inputs of the operation, and their schemas; `formId` identifies the form, so that sending it twice makes one request. */
 const INPUTS = Object.entries({ ...KEY_REQUEST.shape, successorOf: FIELDS.successorOf, formId: FIELDS.formId });
 
-/** The fields of the form, as it sends them. */
+/** The fields of the form. */
 export const REQUEST_FIELDS: FieldKinds = { ...fieldKindsOf(INPUTS), formId: 'unseen' };
 
-/** What was typed, by the names of the inputs; what is absent is empty. */
+/** What was typed, by the names of the inputs. */
 type Typed = Readonly<Record<string, unknown>>;
 
 /**
- * `GET /developers/keys/new`: asks for everything about a new key. `?successor-of=` fills it with what the key has that it is
- * to replace, `?like=` with what an ended one has. Where the profile has all its keys, says which these are. Throws
- * `not_found`, and `refused` where that key is not Active, or has not ended.
+ * `GET /developers/keys/new`: the form for requesting a key. `?successor-of=` fills it in from the key to replace, `?like=`
+ * from an ended one. If all slots are taken, lists the keys that take them. Throws `not_found`, and `refused` if the key to
+ * replace is not Active or the other one has not ended.
  */
 export async function newKeyPage(context: PageContext): Promise<Page> {
   const inUse = await ownInUse(context);
@@ -69,7 +69,7 @@ ${holderList(context, inUse)}`,
   };
 }
 
-/** Why this profile can't have one more key just now, as a sentence; null where it can. */
+/** Why this profile can't request a key right now; null if it can. */
 function hindranceOf(context: PageContext): string | null {
   try {
     checkProfile(context.access, ownProfile(context).id);
@@ -81,7 +81,7 @@ function hindranceOf(context: PageContext): string | null {
   }
 }
 
-/** `POST /developers/keys/new`: requests the key, and leads to its page; or shows what was typed, and what is wrong. */
+/** `POST /developers/keys/new`: requests the key and redirects to its page, or shows the form again with its faults. */
 export function sendRequest(context: PageContext): Promise<Outcome> {
   const nowMs = context.access.clock.nowMs();
   const sent = INPUTS.map(([name, schema]) => [
@@ -132,7 +132,7 @@ function replacing(context: PageContext, identifier: string): Html {
   return html`<p>The new key will replace ${keyLink(identifier, ownKeyPath(context))}. Both work until the old one ends, so you can move your program from one secret to the other. Change what is different now.</p>`;
 }
 
-/** What the form says of each field. */
+/** The form's own texts for its fields. */
 type Asked = Readonly<Record<string, Pick<FieldState, 'title' | 'hint' | 'more'>>>;
 
 const ASKED: Asked = {

@@ -7,23 +7,23 @@ import { publicPath } from '../../http/public-path.ts';
 import { userText } from '../html/user-text.ts';
 import type { PageContext } from '../requests/request-context.ts';
 
-/** The profile of the owner who is signed in. Throws `not_found` where it has just been erased. */
+/** The profile of the signed-in owner. Throws `not_found` if it has just been erased. */
 export function ownProfile({ access, person }: PageContext): Owner {
   return readOwnerById(access.db, (person as Extract<Person, { kind: 'owner' }>).profileId);
 }
 
-/** Says of a banned profile what becomes of its keys and what its owner may still do; nothing of any other. */
+/** The note about a ban: what it means for the keys, and what the owner can still do. Empty if there is none. */
 export function bannedNote({ username, banned }: Owner): Html {
   if (!banned) return html``;
   return html`<p class="note">The profile <bdi>${username}</bdi> is banned. Its keys are refused while the ban lasts, and work again when it is lifted. Until then you can look at keys, withdraw requests and revoke keys, but not request or rename any.</p>`;
 }
 
-/** The addresses of the owner's pages about keys, as a browser needs them. */
+/** Returns the address of a key's page for its owner, as a browser needs it. */
 export function ownKeyPath({ access: { config } }: Pick<PageContext, 'access'>): (identifier: string) => string {
   return (identifier) => publicPath(config, `/developers/keys/${identifier}`);
 }
 
-/** The way back from a page about one key: to all of them, or to the key itself. */
+/** The breadcrumbs of a page: the list of keys and, for a page about one key, that key. */
 export function crumbs(context: PageContext, key?: Pick<KeyView, 'identifier' | 'name'>): Html {
   const keys = html`<a href="${publicPath(context.access.config, '/developers/keys')}">API keys</a> /`;
   const one =
@@ -31,22 +31,22 @@ export function crumbs(context: PageContext, key?: Pick<KeyView, 'identifier' | 
   return html`<nav class="crumbs" aria-label="Breadcrumb">${keys}${one}</nav>`;
 }
 
-/** Those of a profile's keys that count towards the three that it can have. */
+/** Those of a profile's keys that take a slot. */
 export function keysInUse(keys: readonly KeyView[]): KeyView[] {
   return keys.filter(({ state }) => SLOT_HOLDERS.some((holder) => holder === state));
 }
 
-/** How many of the three keys of a profile are used: `1 of 3 keys used`. */
+/** How many slots are taken: `1 of 3 keys used`. */
 export function usedText(inUse: readonly KeyView[]): string {
   return `${inUse.length} of ${KEYS_PER_PROFILE} keys used`;
 }
 
-/** Whether a profile has all the keys that it can have, so that none can be requested. */
+/** Whether all slots are taken, so that no key can be requested. */
 export function isFull(inUse: readonly KeyView[]): boolean {
   return inUse.length >= KEYS_PER_PROFILE;
 }
 
-/** The keys that leave no place for another one, each with the link to its page, where it can be ended; `here` is of this page. */
+/** The keys that take the slots, with links to their pages, where they can be ended; `here` is the key of this page. */
 export function holderList(context: PageContext, inUse: readonly KeyView[], here?: string): Html {
   const linkTo = ownKeyPath(context);
   const items = inUse.map(({ identifier, name, state }) =>

@@ -21,8 +21,8 @@ import { fieldKindsOf, formFields, readFields } from '../requests/operation-form
 import type { Outcome, Page, PageContext, PageRoute } from '../requests/request-context.ts';
 import { bannedNote, crumbs, ownKeyPath, ownProfile } from './own-profile.ts';
 
-// What owners do from the page of a key of theirs: each operation has a page that says what it brings about and asks for its
-// input, all of it by its entry of the table.
+// What owners do with a key: each operation has a page that describes its effect and asks for its input, generated from the
+// operation's entry in the table.
 
 /** `GET` and `POST /developers/keys/:identifier/…`, for each of these operations. */
 export const OWNER_ACTION_PAGES: readonly PageRoute[] = OWNERS_ACTIONS.flatMap(([operation, door]): PageRoute[] => {
@@ -34,7 +34,7 @@ export const OWNER_ACTION_PAGES: readonly PageRoute[] = OWNERS_ACTIONS.flatMap((
   ];
 });
 
-/** Throws `not_found`, and `refused` where the key is in no state for this. */
+/** Performs the operation. Throws `not_found`, and `refused` if the key's state does not allow it. */
 async function doAction(context: PageContext, operation: AnyOperation, door: OwnerPage): Promise<Outcome> {
   const { access, form, params, person } = context;
   const identifier = params.identifier as string;
@@ -54,7 +54,7 @@ async function doAction(context: PageContext, operation: AnyOperation, door: Own
   );
 }
 
-/** Asks once more, with what was typed where the form was refused. Throws `not_found`, and `refused` where the key is in no state for this. */
+/** The page of the operation, with what was typed if the form was refused. Throws what {@link doAction} throws. */
 async function show(
   context: PageContext,
   operation: AnyOperation,
@@ -64,7 +64,7 @@ async function show(
 ): Promise<Page> {
   const identifier = context.params.identifier as string;
   checkReach(context.access, context.person as Person, OPERATIONS.show, { identifier });
-  // Read before the rest: where the key changes in between, what is confirmed here is refused.
+  // Read before the rest: if the key changes in between, what is confirmed here is refused.
   const shown = keyVersion(context.access, identifier);
   const { key } = await performWhenUnlocked(context, OPERATIONS.show, { identifier });
   const { from, event, isDangerous } = operation;
@@ -89,7 +89,7 @@ ${formTo(`${path}/${door.path}`, { text: button, isDangerous, cancel: path }, hi
   };
 }
 
-/** What ends with an Active key: the programs that use it, and how much they did today. */
+/** The effect of ending an Active key: its programs stop, with the number of today's requests. */
 async function whatStops(context: PageContext, { identifier, name, state }: KeyView): Promise<Html> {
   if (state !== 'Active') return html``;
   const { days } = await performWhenUnlocked(context, OPERATIONS.usage, { identifier, days: 1 });

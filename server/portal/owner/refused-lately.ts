@@ -9,9 +9,9 @@ import { performWhenUnlocked } from '../../thread/perform.ts';
 import { limitText } from '../html/limit-levels.ts';
 import type { PageContext } from '../requests/request-context.ts';
 
-// Why a program got 429, which its owner looks for when the limit has long been full again.
+// Explains why a program got 429, because owners often look only when the limit is full again.
 
-/** The requests of a key that were over a limit, of all on the latest of today and yesterday (UTC) that had any. */
+/** The number of a key's requests that exceeded a limit, and of all, today or else yesterday (UTC). */
 type Refused = { count: number; total: number; day: 'today' | 'yesterday' };
 
 function refusedLately(days: UsageView['days']): Refused | null {
@@ -27,7 +27,7 @@ function refusedLately(days: UsageView['days']): Refused | null {
   return null;
 }
 
-/** For the list of keys: `40 requests got 429 today, over 60 per minute`; null if none was refused today or yesterday. */
+/** For the list of keys: `40 requests got 429 today, over 60 per minute`; null if none did today or yesterday. */
 export async function refusedInShort(
   context: PageContext,
   { identifier }: KeyView,
@@ -39,7 +39,7 @@ export async function refusedInShort(
   return html`<span class="spent">${countText(refused.count, 'request')} got 429 ${refused.day}${overText(levels)}</span>`;
 }
 
-/** For the page of a key: how many of its requests were refused, by which limit, and what to do; nothing if none was. */
+/** For the page of a key: how many of its requests got 429, by which limit, and what to do; empty if none did. */
 export function refusedNote({ access: { config } }: PageContext, { days }: UsageView, levels: readonly Level[]): Html {
   const refused = refusedLately(days);
   if (refused === null) return html``;
@@ -49,7 +49,7 @@ export function refusedNote({ access: { config } }: PageContext, { days }: Usage
   return html`<p class="note"><strong>${numberText(count)} of ${countText(total, 'request')} got 429 ${day}${which}.</strong> After a 429, your program should wait as long as <code>Retry-After</code> says. See ${rules}.</p>`;
 }
 
-/** The limits that were used up: `, over 60 per minute and 5 000 per day`; empty where the requests that are left don't show it. */
+/** The limits that were used up: `, over 60 per minute and 5 000 per day`; empty if that is no longer known. */
 function overText(levels: readonly Level[]): string {
   const usedUp = levels.filter(({ wasUsedUp }) => wasUsedUp);
   const [only] = levels;

@@ -8,7 +8,7 @@ import { errorSummary, type Faults, formTo, NO_FAULTS, textArea } from '../html/
 import { oneValue } from '../requests/form.ts';
 import type { Outcome, Page, PageContext } from '../requests/request-context.ts';
 
-/** `GET /developers/found`: where somebody who found a secret reports it, without signing in. */
+/** `GET /developers/found`: the form for reporting a found secret, without signing in. */
 export function foundPage(context: PageContext): Page {
   return askForSecret(context, NO_FAULTS);
 }
@@ -31,9 +31,8 @@ ${formTo(publicPath(config, '/developers/found'), { text: 'Revoke it', isDangero
 }
 
 /**
- * `POST /developers/found`: revokes the Active and suspended keys whose secrets stand in the text, and says the same whatever
- * was in it; nothing in it is refused.
- * Throws `too_many_failures` where an address has sent 30 texts within a minute.
+ * `POST /developers/found`: revokes the Active and suspended keys whose secrets are in the text. The answer is the same
+ * whatever is in it. Throws `too_many_failures` if an address sends more than 30 texts within a minute.
  */
 export function reportLeaked(context: PageContext): Outcome {
   const { access, pages, form, client } = context;
@@ -47,7 +46,7 @@ export function reportLeaked(context: PageContext): Outcome {
   return { seeOther: '/developers/found', flash: 'found' };
 }
 
-/** Whoever tries texts one after the other to find out a secret is stopped as one who tries them as keys. */
+/** Limits guesses of secrets on this page just as failed logins are limited elsewhere. */
 function refuseMany(foundTexts: Throttle, address: string): void {
   try {
     countFailure(foundTexts, blockOf(address));

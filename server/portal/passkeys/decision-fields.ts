@@ -14,29 +14,29 @@ import { type FormFields, sentTexts } from '../requests/operation-form.ts';
 import { decidedFields } from './decision-form.ts';
 import type { DecisionLink } from './decision-link.ts';
 
-/** What the forms of a key's page are made of. */
+/** What the forms of a key's page need. */
 export type DecisionParts = {
   access: Access;
   key: KeyView;
-  /** The state that the page shows, as `keyVersion` says it. */
+  /** The version of the key that the page shows, by `keyVersion`. */
   shown: string;
   /** Where the forms are sent. */
   action: string;
-  /** What was typed, where one of the forms was refused. */
+  /** What was typed, if one of the forms was refused. */
   typed: Form | null;
-  /** What the address of the page fills in, where nothing was typed yet. */
+  /** What the page's address fills in, if nothing was typed yet. */
   link: DecisionLink | null;
   faults: Faults;
 };
 
-/** What an admin can decide on a key in its present state. */
+/** The decisions that are possible in the key's current state. */
 function possibleFor({ state }: KeyView): AnyOperation[] {
   return DECISIONS.filter(({ from }) => from === null || from.includes(state));
 }
 
 /**
- * The forms with which an admin decides on a key in its present state, and their buttons side by side; none where nothing
- * can be decided any more. A reason is asked for on the next page.
+ * The forms of the decisions that are possible in the key's current state, and their buttons side by side; empty if there is
+ * none. The next page asks for a reason.
  */
 export function decisionForms(parts: DecisionParts): Html {
   const possible = possibleFor(parts.key);
@@ -46,7 +46,7 @@ ${possible.map((operation) => formOf(parts, operation))}
 <p class="buttons">${possible.map((operation) => buttonOf(operation, !operation.isMain))}</p></aside>`;
 }
 
-/** The same buttons for the bottom of a window in which the forms are below the request: links to forms that have fields. */
+/** The same buttons for the bottom of narrow windows, where the forms are below the request: links to forms with fields. */
 export function decisionLinks(key: KeyView): Html {
   const links = possibleFor(key).map((operation) =>
     askedHere(operation).length === 0
@@ -56,13 +56,13 @@ export function decisionLinks(key: KeyView): Html {
   return links.length === 0 ? html`` : html`<nav class="bar to-decision" aria-label="To the decision">${links}</nav>`;
 }
 
-/** The button of a form, which stands elsewhere on the page. */
+/** The button of a form, placed outside of it. */
 function buttonOf({ name, texts, isDangerous }: AnyOperation, isSecond: boolean): Html {
   const look = [...(isSecond ? ['second'] : []), ...(isDangerous ? ['danger'] : [])].join(' ');
   return html`<button${raw(look && ` class="${look}"`)} form="${name}">${texts?.button ?? name}…</button> `;
 }
 
-/** The fields that are filled in on the page of the key. */
+/** The fields on the page of the key. */
 function askedHere(operation: AnyOperation): FormFields {
   return decidedFields(operation).filter(([input]) => input !== 'reason');
 }
@@ -72,7 +72,7 @@ function formOf(parts: DecisionParts, operation: AnyOperation): Html {
   const typed = typedIn(parts, operation);
   const link = typed === null && parts.link?.operation === operation ? parts.link : null;
   const usual = operation.usual(access, key);
-  // Several forms have a field of the same name. Faults, and the links to them, are about the form that was sent or filled in.
+  // Several forms have fields with the same name; faults and their links belong to the form that was sent or filled in.
   const isMeant = typed !== null || link !== null;
   const fields = askedHere(operation)
     .filter(([input]) => input in usual)
@@ -80,7 +80,7 @@ function formOf(parts: DecisionParts, operation: AnyOperation): Html {
       const { kind } = factsOf(schema);
       const name = formNameOf(input, schema);
       const usualTexts = typedText(kind, usual[input]);
-      // What a link sets is compared as it is meant, so that 60/60s is no other limit than 60/1m.
+      // The link's value is compared in its normal form, because 60/60s and 60/1m are the same limit.
       const meant = link?.values[input];
       const linked = link?.fields.get(name);
       const isSet =
@@ -100,17 +100,17 @@ function formOf(parts: DecisionParts, operation: AnyOperation): Html {
   return html`<form id="${name}" method="post" action="${parts.action}" novalidate>${heading}${hiddenField('operation', name)}${hiddenField('shown', parts.shown)}${fields}</form>`;
 }
 
-/** Says that a link has set a field, and what would stand there without it. */
+/** A note that a link has set the field, with the value that it replaces. */
 function markOf(otherwise: string): Html {
   return html`<mark>Set by a link</mark>, instead of ${otherwise === '' ? 'nothing' : otherwise}.`;
 }
 
-/** What was typed into the form of an operation, where that was refused. */
+/** What was typed into the form of an operation, if that was refused; otherwise null. */
 function typedIn({ typed }: DecisionParts, operation: AnyOperation): Form | null {
   return typed !== null && oneValue(typed, 'operation') === operation.name ? typed : null;
 }
 
-/** The answers that a page offers for a field; undefined where it offers none. `usual` is what is filled in. */
+/** The choices that a page offers for a field; undefined if none. `usual` is the default. */
 function choicesOf(input: string, kind: InputKind, usual: unknown): Option[] | undefined {
   if (kind === 'rate limits') {
     return [{ value: typedText(kind, usual).join(' '), label: (usual as RateLimit[]).map(limitText).join(', ') }];
