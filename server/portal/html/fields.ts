@@ -1,4 +1,5 @@
-import { type Bounds, boundsInWords } from '../../../shared/keys/fields/input-facts.ts';
+import type { Bounds } from '../../../shared/keys/fields/input-facts.ts';
+import { numberText } from '../../../shared/text.ts';
 import { type Html, html, raw } from '../../html.ts';
 
 // The parts of forms. Rules are shown as hints and enforced by the server alone: the browser's own validation is off
@@ -121,7 +122,10 @@ function around(field: FieldParts & { value: string; bounds?: Bounds }, input: H
 /** The hint and the fault, between label and input, so that both are seen or heard before typing. */
 function notes({ name, id = name, hint, more, faults, bounds }: FieldParts & { bounds?: Bounds }): Html {
   const fault = faults.get(name);
-  const said = [...(hint === undefined ? [] : [hint]), ...(isToldFirst(bounds) ? [boundsInWords(bounds)] : [])];
+  const said = [
+    ...(hint === undefined ? [] : [hint]),
+    ...(isToldFirst(bounds) ? [`${bounds.least} to ${numberText(bounds.most)} characters.`] : []),
+  ];
   const text = said.length === 0 ? '' : html`<p class="hint" id="${id}-hint">${said.map((one) => html`${one} `)}</p>`;
   return html`${text}${more ?? ''}${fault === undefined ? '' : html`<p class="fault" id="${id}-fault"><span class="unseen">Error: </span>${fault}</p>`}`;
 }

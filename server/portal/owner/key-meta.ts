@@ -23,7 +23,7 @@ export function keyMeta(
 ): (Html | string)[] {
   const { state, requestedAt, expiresAt } = key;
   const nowMs = access.clock.nowMs();
-  const asked = html`asked ${relativeTime(Date.parse(requestedAt), nowMs)}`;
+  const asked = html`requested ${relativeTime(Date.parse(requestedAt), nowMs)}`;
   if (state === 'pending') return [asked, ...waiting(access, key)];
   const usedAtMs = Math.max(countedAtMs ?? 0, lastSpentMs(levels) ?? 0);
   const used = usedAtMs === 0 ? null : html`last used ${relativeTime(usedAtMs, nowMs)}`;

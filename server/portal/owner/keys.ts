@@ -56,7 +56,7 @@ async function keyRow(
   levels: readonly Level[],
 ): Promise<Html> {
   const left = key.state === 'Active' ? await whatIsLeft(context, key, levels) : [];
-  return html`<li><a href="${ownKeyPath(context)(key.identifier)}">${userText(key.name)}</a> ${stateTag(key)}
+  return html`<li><a href="${ownKeyPath(context)(key.identifier)}">${userText(key.name)}</a> <span>${stateTag(key)}</span>
 <p>${joined([...left, ...keyMeta(context, key, usedAtMs, levels), html`<code>${key.identifier}</code>`])}</p></li>`;
 }
 

@@ -16,9 +16,9 @@ import { performWhenUnlocked } from '../../thread/perform.ts';
 import script from '../html/count.browser.js' with { type: 'text' };
 import { errorSummary, type Faults, formTo, NO_FAULTS } from '../html/fields.ts';
 import { type FieldState, inputField } from '../html/input-field.ts';
-import { keyLink } from '../html/key-facts.ts';
 import { limitText } from '../html/limit-levels.ts';
 import { notePage } from '../html/note-page.ts';
+import { userText } from '../html/user-text.ts';
 import { doneAt } from '../requests/flash.ts';
 import { allValues, type FieldKinds } from '../requests/form.ts';
 import { performForm } from '../requests/form-errors.ts';
@@ -117,7 +117,7 @@ async function show(context: PageContext, typed: Typed, faults: Faults): Promise
     scripts: [script],
     body: html`${errorSummary(faults)}${crumbs(context)}<h1>${title}</h1>
 <p>${await introduction(context)}</p>
-${successorOf === '' ? '' : replacing(context, successorOf)}
+${successorOf === '' ? '' : await replacing(context, successorOf)}
 ${formTo(path('/new'), { text: button, cancel }, ...fields)}`,
   };
 }
@@ -128,8 +128,13 @@ async function introduction(context: PageContext): Promise<string> {
   return `An admin reads this and answers by e-mail${when}. ${usedText(await ownInUse(context))}.`;
 }
 
-function replacing(context: PageContext, identifier: string): Html {
-  return html`<p>The new key will replace ${keyLink(identifier, ownKeyPath(context))}. Both work until the old one ends, so you can move your program from one secret to the other. Change what is different now.</p>`;
+async function replacing(context: PageContext, identifier: string): Promise<Html> {
+  const name = (await ownInUse(context)).find((key) => key.identifier === identifier)?.name;
+  const old =
+    name === undefined
+      ? html`<code>${identifier}</code>`
+      : html`“<a href="${ownKeyPath(context)(identifier)}">${userText(name)}</a>”`;
+  return html`<p>The new key will replace ${old}. Both work until the old one ends, so you can move your program from one secret to the other. Change what is different now.</p>`;
 }
 
 /** The form's own texts for its fields. */

@@ -5,6 +5,7 @@ import { servedDocument } from '../../../server/docs/served.ts';
 import { get, startTestServer } from '../../support/http.ts';
 import { type OpenPage, startBrowser } from '../../support/portal/browser.ts';
 import { hasChromium } from '../../support/portal/chromium.ts';
+import { expectUsable } from '../../support/portal/looking.ts';
 
 const server = await startTestServer();
 const document = servedDocument(server.deps.config);
@@ -128,6 +129,15 @@ describe('the page in a browser', () => {
       expect([new URL(page.url()).hash, troubles]).toEqual(['#errors', []]);
     }
   });
+
+  test.skipIf(!hasChromium)(
+    'can be used by everybody, whatever is unfolded',
+    async () => {
+      const { page } = await openPage(`${server.url}/docs`, { width: 1280, colorScheme: 'light' });
+      await expectUsable(page);
+    },
+    60_000,
+  );
 
   test.skipIf(!hasChromium)('copies a line, and goes where its contents lead', async () => {
     const { page, troubles } = await openPage(`${server.url}/`, { width: 390, colorScheme: 'light' });

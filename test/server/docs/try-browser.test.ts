@@ -3,6 +3,7 @@ import { get, serverOn, startTestServer } from '../../support/http.ts';
 import { freePort } from '../../support/network/proxy.ts';
 import { type OpenPage, startBrowser } from '../../support/portal/browser.ts';
 import { hasChromium } from '../../support/portal/chromium.ts';
+import { expectUsable } from '../../support/portal/looking.ts';
 import { prepare } from '../../support/requests.ts';
 import { testClock, testDeps } from '../../support/world.ts';
 
@@ -67,6 +68,12 @@ const SANDBOX_WARNING =
   'console: An iframe which has both allow-scripts and allow-same-origin for its sandbox attribute can escape its sandboxing.';
 
 describe('the page in a browser', () => {
+  test.skipIf(!hasChromium)('has a bar that everybody can use', async () => {
+    const { page } = await openPage(address, { width: 1280, colorScheme: 'light' });
+    await page.getByRole('button', { name: 'Authorize' }).waitFor();
+    await expectUsable(page, '.top');
+  });
+
   test.skipIf(!hasChromium)('sends a lookup with a key, and shows a curl line without it', async () => {
     const { page, requests, troubles } = await openPage(address, { width: 1280, colorScheme: 'light' });
     await page.getByRole('button', { name: 'Authorize' }).click();

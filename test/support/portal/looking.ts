@@ -13,9 +13,9 @@ const TARGETS =
 /**
  * Expects that everybody can use the page as it is, in windows of three widths, light and dark: axe finds nothing, nothing is
  * cut off, and targets are 24 pixels high. The page is left narrow and dark, with all its details open but
- * for the menu of the bar.
+ * for the menu of the bar. `within` selects the part that is looked at, where the rest is not ours.
  */
-export async function expectUsable(page: Page): Promise<void> {
+export async function expectUsable(page: Page, within = 'html'): Promise<void> {
   await page.evaluate(axe.source);
   // A narrow window shows other parts of the document, so that all rules are tried in it too.
   for (const [width, colorScheme, rules] of [
@@ -25,11 +25,17 @@ export async function expectUsable(page: Page): Promise<void> {
     [390, 'dark', OF_COLOURS],
     [320, 'dark', OF_NARROWNESS],
   ] as const) {
-    await look(page, width, colorScheme, rules);
+    await look(page, width, colorScheme, rules, within);
   }
 }
 
-async function look(page: Page, width: number, colorScheme: 'light' | 'dark', rules: object): Promise<void> {
+async function look(
+  page: Page,
+  width: number,
+  colorScheme: 'light' | 'dark',
+  rules: object,
+  within: string,
+): Promise<void> {
   await page.setViewportSize({ width, height: 844 });
   await page.emulateMedia({ colorScheme });
   // In a narrow window the menu is over the page, so that it is looked at in the wide one.
@@ -38,15 +44,20 @@ async function look(page: Page, width: number, colorScheme: 'light' | 'dark', ru
     `for (const details of document.querySelectorAll('details')) details.open = ${isWide} || details.closest('main') !== null`,
   );
   const { violations } = (await page.evaluate(
-    `axe.run(document, ${JSON.stringify({ ...rules, resultTypes: ['violations'] })})`,
+    `axe.run(${JSON.stringify(within)}, ${JSON.stringify({ ...rules, resultTypes: ['violations'] })})`,
   )) as AxeResults;
   const seen = {
     url: page.url(),
     width: await page.evaluate('document.documentElement.scrollWidth'),
     violations: violations.map(({ id, nodes }) => [id, nodes.map(({ html }) => html)]),
-    small: await page.$$eval(TARGETS, (all) =>
-      all.filter((one) => one.checkVisibility() && one.getBoundingClientRect().height < 24).map((one) => one.outerHTML),
-    ),
+    small: await page
+      .locator(within)
+      .locator(TARGETS)
+      .evaluateAll((all) =>
+        all
+          .filter((one) => one.checkVisibility() && one.getBoundingClientRect().height < 24)
+          .map((one) => one.outerHTML),
+      ),
   };
   expect(seen).toEqual({ url: page.url(), width, violations: [], small: [] });
 }

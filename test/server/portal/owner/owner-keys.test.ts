@@ -288,7 +288,7 @@ test('a pending key says how many requests are older, and how long an answer usu
   world.clock.advance(3_600_000);
   const identifier = await request(world.access, { profile: 'ada' });
   world.clock.advance(3_600_000);
-  const words = 'asked 1 hour ago · 1 request is older';
+  const words = 'requested 1 hour ago · 1 request is older';
   for (const path of ['', `/${identifier}`]) {
     const text = textOf((await at(world, path)).body);
     expect(text).toContain(words);

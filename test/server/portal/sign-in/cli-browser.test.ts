@@ -1,5 +1,4 @@
 import { afterAll, describe, expect, test } from 'bun:test';
-import axe, { type AxeResults } from 'axe-core';
 import type { Page } from 'playwright-core';
 import { settleBackground } from '../../../../server/thread/background.ts';
 import { exchangeCliCode } from '../../../../shared/sign-in/cli-codes.ts';
@@ -10,6 +9,7 @@ import { CLIENT } from '../../../support/portal/access.ts';
 import { type OpenPage, type Size, startBrowser } from '../../../support/portal/browser.ts';
 import { hasChromium } from '../../../support/portal/chromium.ts';
 import { cliPath, cliQuery, VERIFIER } from '../../../support/portal/login.ts';
+import { expectUsable } from '../../../support/portal/looking.ts';
 import { ADA, ownerWorld } from '../../../support/portal/owner-pages.ts';
 import { serverOfPages } from '../../../support/portal/pages.ts';
 import { countLogins } from '../../../support/portal/sessions-rows.ts';
@@ -72,14 +72,6 @@ async function signIn(page: Page): Promise<void> {
   await page.getByRole('button', { name: 'Sign in' }).click();
 }
 
-/** That axe finds nothing on the page, and nothing is cut off. */
-async function look(page: Page, width: number): Promise<void> {
-  await page.evaluate(axe.source);
-  const { violations } = (await page.evaluate('axe.run(document, {})')) as AxeResults;
-  expect(violations.map(({ id, nodes }) => [page.url(), id, nodes.map(({ html }) => html)])).toEqual([]);
-  expect([page.url(), await page.evaluate('document.documentElement.scrollWidth')]).toEqual([page.url(), width]);
-}
-
 async function tabTo(page: Page, name: string): Promise<void> {
   for (let presses = 0; presses < 40; presses++) {
     await page.keyboard.press('Tab');
@@ -122,14 +114,14 @@ describe.skipIf(!hasChromium)('profilectl login', () => {
     await page.goto(OWN + cliPath({ redirect_uri: null, state: null, machine: 'm'.repeat(64) }));
     for (const width of [320, 1280]) {
       await page.setViewportSize({ width, height: 844 });
-      await look(page, width);
+      await expectUsable(page);
     }
     await page.getByRole('button', { name: 'Allow', exact: true }).click();
     await heading(page, 'Type this code');
     noteMail((await page.locator('code[data-copy]').textContent()) ?? '');
     for (const width of [320, 1280]) {
       await page.setViewportSize({ width, height: 844 });
-      await look(page, width);
+      await expectUsable(page);
     }
     expect(troubles).toEqual([]);
     // Where nobody listens any more, the page stays with its link.
@@ -137,11 +129,11 @@ describe.skipIf(!hasChromium)('profilectl login', () => {
     await page.goto(OWN + cliPath());
     await page.getByRole('button', { name: 'Allow', exact: true }).click();
     await heading(page, 'profilectl has access');
-    await look(page, 1280);
+    await expectUsable(page);
     const link = await page.getByRole('link', { name: 'continue' }).getAttribute('href');
     noteToken(new URL(link ?? '').searchParams.get('code') ?? '');
     await page.goto(`${OWN}/developers/sessions`);
-    await look(page, 1280);
+    await expectUsable(page);
   }, 60_000);
 
   test('is let in by no page of a sibling host, which sends the whole form or frames the page', async () => {
