@@ -3,6 +3,9 @@
 // be typing there.
 const rest = document.getElementById('rest');
 
+// The links of the head, one of which counts the waiting requests.
+const IN_HEAD = '.nav > li > a';
+
 async function look() {
   const open = [...document.querySelectorAll('[data-result="open"]')];
   if (open.length === 0) return;
@@ -14,6 +17,8 @@ async function look() {
       const found = page.getElementById(status.id);
       if (found !== null && hasChanged(status, found)) show(status, found, page);
     }
+    const links = page.querySelectorAll(IN_HEAD);
+    for (const [at, link] of document.querySelectorAll(IN_HEAD).entries()) link.textContent = links[at].textContent;
   } catch {
     // The server may be restarting: try again.
   }

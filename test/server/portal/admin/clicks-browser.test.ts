@@ -147,6 +147,8 @@ describe.skipIf(!hasChromium)('deciding takes', () => {
     await page.getByText('12 of 12 mailed').waitFor();
     expect([atOnce, new Set(states(more))]).toEqual([{ clicks: 3, touches: 1 }, new Set(['Active'])]);
     expect(new URL(page.url()).pathname).toMatch(/^\/developers\/admin\/decided\/\d+$/);
+    // None is left, which the head says too.
+    expect(await page.locator('.nav a').first().textContent()).toBe('Requests');
     await expectUsable(page);
     await settleBackground(world.pages.background);
     expect(troubles).toEqual([]);
