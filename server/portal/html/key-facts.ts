@@ -10,7 +10,7 @@ import { userText } from './user-text.ts';
 
 /** What each permission allows a program to do. */
 export const PERMISSION_WORDS: Readonly<Record<Permission, string>> = {
-  'api.lookup': 'look up profiles, and the links of profiles',
+  'api.lookup': 'look up profiles and their links',
   'api.leaderboard': 'read the leaderboard',
 };
 

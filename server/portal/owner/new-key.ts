@@ -148,6 +148,6 @@ const ASKED: Asked = {
     more: html`<details><summary>A good example</summary><p class="hint">“A Discord bot for our guild of 4 200 members. When somebody types /badges, it looks up that one profile and shows its badges in the chat. It keeps the answer for ten minutes and stores nothing else.”</p></details>`,
   },
   permissions: { title: 'It needs to', hint: null },
-  projectUrl: { title: 'Project address (optional)', hint: null },
+  projectUrl: { title: 'Project URL (optional)', hint: null },
   expectedUsage: { title: 'How many requests a day? (optional)' },
 };

@@ -21,13 +21,13 @@ export function sessions({ access, session }: PageContext): Page {
     .filter(isAlive)
     .map(
       (one) =>
-        html`<li>${describe(one, nowMs)}${one.id === own.id ? html` <strong>This browser.</strong>` : ''}${endForm(path(`${one.id}/end`), html`the session from ${timeText(one.startedAtMs)}`)}</li>`,
+        html`<li><div>${describe(one, nowMs)}${one.id === own.id ? html` <strong>This browser.</strong>` : ''}</div>${endForm(path(`${one.id}/end`), html`the session from ${timeText(one.startedAtMs)}`)}</li>`,
     );
   const livingLogins = logins
     .filter(isAlive)
     .map(
       (one) =>
-        html`<li>${describeLogin(one, nowMs)}${endForm(path(`cli/${one.identifier}/end`), html`profilectl on ${userText(one.machine)} from ${timeText(one.startedAtMs)}`)}</li>`,
+        html`<li><div>${describeLogin(one, nowMs)}</div>${endForm(path(`cli/${one.identifier}/end`), html`profilectl on ${userText(one.machine)} from ${timeText(one.startedAtMs)}`)}</li>`,
     );
   const ended = [
     ...all
@@ -42,8 +42,8 @@ export function sessions({ access, session }: PageContext): Page {
     title: 'Sessions',
     body: html`<h1>Sessions</h1>
 <p>Where you are signed in. Don’t recognise one? End all of them, and tell whoever runs this service.</p>
-<ul class="plain">${living}</ul>
-${livingLogins.length === 0 ? '' : html`<h2>profilectl on other machines</h2><ul class="plain">${livingLogins}</ul>`}
+<ul class="keys">${living}</ul>
+${livingLogins.length === 0 ? '' : html`<h2>profilectl on other machines</h2><ul class="keys">${livingLogins}</ul>`}
 ${isCut ? html`<p>These are the latest ${MOST_LISTED}. “End all” ends the others too.</p>` : ''}
 <form method="post" action="${path('end-all')}"><button class="danger">End all, this browser too</button></form>
 ${ended.length === 0 ? '' : html`<h2>Ended in the last 30 days</h2><ul>${ended}</ul>`}`,

@@ -46,7 +46,7 @@ function show(context: PageContext, typed: string, faults: Faults): Page {
   return {
     title,
     body: html`${errorSummary(faults)}<h1>${title}</h1>
-<p>If they match, an e-mail with a code is on its way. The code works once, for 10 minutes, in this browser.</p>
+<p>If your username and e-mail address match, a code is on its way to you. It works once, for 10 minutes, in this browser.</p>
 ${formTo(
   publicPath(config, '/developers/sign-in/code'),
   'Sign in',

@@ -237,7 +237,7 @@ test('a session ends one or all of its person, and nobody else’s', async () =>
   const isIn = async (cookie: string) => (await visit(world, '/developers/sessions', { cookie })).status === 200;
   const idOf = async (cookie: string) => {
     const { body } = await visit(world, '/developers/sessions', { cookie });
-    return /This browser\.<\/strong>\s*<form method="post" action="([^"]+)"/.exec(body)?.[1] as string;
+    return /This browser\.<\/strong><\/div>\s*<form method="post" action="([^"]+)"/.exec(body)?.[1] as string;
   };
   expect((await visit(world, await idOf(bea), { form: {}, cookie: ada })).status).toBe(404);
   expect(await isIn(bea)).toBe(true);
