@@ -1,5 +1,5 @@
-// For every page: buttons that copy what is marked with data-copy (what it is) and each block of code, and menus of the bar that
-// close when one goes on.
+// For every page: buttons that copy code blocks and elements with data-copy (a description of what is copied), and menus in the
+// bar that close when the focus leaves them.
 
 for (const source of document.querySelectorAll('[data-copy], figure.code code')) {
   const button = document.createElement('button');
@@ -16,7 +16,7 @@ for (const source of document.querySelectorAll('[data-copy], figure.code code'))
       await navigator.clipboard.writeText(source.textContent);
       word.data = 'Copied';
     } catch {
-      // Without leave to write the clipboard, selecting is the next best.
+      // Without permission to write to the clipboard, at least select the text.
       getSelection().selectAllChildren(source);
       word.data = 'Selected';
     }

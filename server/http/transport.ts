@@ -10,7 +10,7 @@ const MAX_PATH_LENGTH = 8_192;
 
 /** The rules for how requests may reach this server. */
 export type Transport = {
-  /** Null where there are no trusted proxies. */
+  /** Null if there are no trusted proxies. */
   isProxy: IsProxy | null;
   /**
    * Whether the server speaks plain HTTP on an address that other machines reach. Then it accepts requests only from trusted

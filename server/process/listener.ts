@@ -135,7 +135,7 @@ export function probePort(config: Config, port: number, tls: Tls): number {
   return bound;
 }
 
-/** Reads the files of the certificate and its key; null where none is configured. Throws `bad_config`. */
+/** Reads the files of the certificate and its key; null if none is configured. Throws `bad_config`. */
 export function readTls({ tls }: Config): Tls {
   if (tls === null) return null;
   try {

@@ -9,15 +9,15 @@ import { realPath } from '../db/real-path.ts';
 const SIDE_NAME =
   /^(?:-wal|-shm|-journal|\.(?:quotas|sessions|lock|import-lock|feed-lock)(?:-wal|-shm|-journal)?|\.reserve|\.last-(?:backup|restore-test)(?:\.unfinished)?)$/;
 
-/** The suffixes of copies kept there, and of those that a killed program has left. */
+/** The suffixes of copies kept there, and of those that killed programs have left. */
 const COPY_NAME = /^\.(?:before-(?:restore|schema)-|quotas\.unreadable-)|\.unfinished$/;
 
 const SQLITE_MARK = 'SQLite format 3\0';
 
 /**
- * Whether a path is a file of a database, or would become one: by its name beside any database, whether it exists or not,
- * and by whatever name where it is a file that lies beside `databasePath` under the name of that database, its copies among
- * them. Links are followed. `databasePath` is null where no database is known. Throws the file system's errors.
+ * Whether a path is a file of a database, or would become one: because its name belongs beside some database, even if it does
+ * not exist; or because it is, by any name, one of the files of `databasePath`, including its copies. Follows links.
+ * `databasePath` is null if no database is known. Throws the file system's errors.
  */
 export function isDatabaseFile(path: string, databasePath: string | null): boolean {
   const target = targetOf(path);

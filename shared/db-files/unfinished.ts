@@ -5,21 +5,19 @@ import { hasFailedOnDisk, isDamage } from '../db/faults.ts';
 import { giveToOwnerOf } from '../db/owner.ts';
 import { realPath } from '../db/real-path.ts';
 
-// A copy of a database has a name that ends with `.unfinished` until it is whole. The process that makes it holds the lock
+// A copy of a database has a name that ends with `.unfinished` until it is complete. The process that makes it holds the lock
 // of a note beside the database, `<database>.unfinished-<id>`, an SQLite file with the path of the copy. The operating
-// system releases the lock when the process ends, however it ends, so a note that is not locked names a copy that nobody
-// will finish. The id of the process would not tell: another process may have it by then, and processes of another
-// container have ids of their own.
+// system releases the lock however the process ends, so an unlocked note names an abandoned copy. A process id would not
+// prove that: ids are reused, and differ between containers.
 
 /** The suffixes of files that SQLite may leave beside a copy. */
 const SUFFIXES = ['', '-journal', '-wal', '-shm'] as const;
 
 /**
- * Removes what dead processes have left. Then runs a function that makes a copy of the database, or a folder with one,
- * at the path that it is given, `<target>.<id>.unfinished`, and renames it when it is whole; what is left there
- * afterwards is removed. Returns what `make` returns. Throws what `make` throws, and the errors of SQLite and the file
- * system if no note can be made, unless the copy is made in another folder, perhaps because the disk of the database is
- * full.
+ * Removes what dead processes have left. Then calls `make` with the path `<target>.<id>.unfinished`, at which it makes a copy
+ * of the database, or a folder with one, and renames it once complete; what is left there afterwards is removed. Returns what
+ * `make` returns. Throws what `make` throws, and the errors of SQLite and the file system if no note can be made, unless the
+ * copy is in another folder, perhaps because the disk of the database is full.
  */
 export function withUnfinished<T>(databasePath: string, target: string, make: (path: string) => T): T {
   removeUnfinished(databasePath);
@@ -49,8 +47,8 @@ export function listUnfinished(databasePath: string): string[] {
 }
 
 /**
- * Removes the copies that dead processes have left unfinished, those of no living one, and returns their paths. One that
- * can't be removed stays. Never throws.
+ * Removes the copies that dead processes have left unfinished, and returns their paths. Copies that can't be removed stay.
+ * Never throws.
  */
 export function removeUnfinished(databasePath: string): string[] {
   return leftovers(databasePath).flatMap((found) =>
@@ -124,7 +122,7 @@ function leftovers(databasePath: string): Leftover[] {
   return found.filter(({ id, isNote }) => isNote || !noted.has(id));
 }
 
-/** The names of plain files: to open a pipe would wait for somebody who writes to it, and a link leads to another's file. */
+/** The names of regular files: opening a pipe would wait for a writer, and a link may lead to another program's file. */
 function namesIn(folder: string): string[] {
   try {
     return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => (entry.isFile() ? [entry.name] : []));
@@ -134,9 +132,9 @@ function namesIn(folder: string): string[] {
 }
 
 /**
- * Returns what a function makes of the path of the copy, which is null where a note names none. An empty list where that is
- * null, where a process holds the lock, and where a file can't be read or removed. For `write` the lock is taken, so that
- * the process that has just made a note does not go on with it.
+ * Applies a function to the path of the copy, which is null if the note names none. Returns an empty list if the function
+ * returns null, a process holds the lock, or a file can't be read or removed. For `write` it takes the lock, so that a process
+ * that has just made the note does not use it.
  */
 function fromLeftover(
   { path, id, isNote }: Leftover,
@@ -156,7 +154,7 @@ function fromLeftover(
   }
 }
 
-/** Takes the lock and returns the path in a note; null where none is in it. Throws SQLite's error where others hold it. */
+/** Takes the lock and returns the path in a note; null if it has none. Throws SQLite's error if another process holds it. */
 function lockNote(sqlite: Sqlite, id: string, access: 'read' | 'write'): string | null {
   try {
     sqlite.run('PRAGMA busy_timeout = 0');

@@ -33,17 +33,16 @@ const LOCK_WAIT_MS = 500;
 export const PATIENT_WAIT_MS = 60_000;
 
 /**
- * How often the log is tried to be emptied before and after a VACUUM, while others use the database. Each try, and the
- * pause after it, takes up to LOG_WAIT_MS. A try blocks writers while it waits for readers.
+ * How often to try to empty the log before and after a VACUUM, while others use the database. Each try, and the pause after
+ * it, takes up to LOG_WAIT_MS. A try blocks writers while it waits for readers.
  */
 const LOG_TRIES = { before: 10, after: 300 };
 const LOG_WAIT_MS = 100;
 
 /**
- * Rewrites the database file without any copy of an erased text, and empties its write-ahead log. Others can read
- * meanwhile, but writers wait. Throws `busy` if a key is being approved, an import or another vacuum runs, or somebody
- * writes or reads for longer than this function waits, for imports `waitMs`; throws `refused` without room on the disk. If
- * it fails, all data is as it was.
+ * Rewrites the database file without any copy of an erased text, and empties its write-ahead log. Others can read meanwhile,
+ * but writers wait. Throws `busy` if a key is being approved, if an import or another vacuum runs for longer than `waitMs`, or
+ * if other readers or writers take too long; throws `refused` without room on the disk. A failure changes no data.
  */
 export function vacuumDatabase(db: Opened, clock: Clock, waitMs = LOCK_WAIT_MS): Vacuumed {
   const startedMs = clock.monotonicMs();
@@ -52,8 +51,8 @@ export function vacuumDatabase(db: Opened, clock: Clock, waitMs = LOCK_WAIT_MS):
   const lock = prepareVacuum(db, clock, waitMs);
   try {
     return guardDatabase(path, () => {
-      // A reader that uses the log now, such as a backup, would also keep there all that the VACUUM writes, so wait for
-      // it first.
+      // A reader that uses the log, such as a backup, would also keep everything there that the VACUUM writes, so wait for it
+      // first.
       emptyLogPatiently(db, LOG_TRIES.before);
       const { main: bytesBefore } = databaseSize(path);
       const { lastSeq } = readErasures(sqlite);
@@ -73,8 +72,8 @@ export function vacuumDatabase(db: Opened, clock: Clock, waitMs = LOCK_WAIT_MS):
 const VACUUM_EVERY_MS = 23 * 3_600_000;
 
 /**
- * True if a server should vacuum now: copies of erased texts may be left, and the last VACUUM that removed any is 23 hours
- * ago, or lies in the future since the clock was set back.
+ * True if a server should vacuum now: copies of erased texts may be left, and the last VACUUM that removed any was 23 hours
+ * ago, or is in the future because the clock was set back.
  */
 export function isVacuumDue({ $client: sqlite }: Opened, nowMs: number): boolean {
   const { tracesSinceMs, vacuumedAtMs } = guardDatabase(sqlite.filename, () => readErasures(sqlite));
@@ -83,9 +82,8 @@ export function isVacuumDue({ $client: sqlite }: Opened, nowMs: number): boolean
 }
 
 /**
- * Checks that a VACUUM can begin, and takes its lock, which keeps imports and other vacuums out until it is closed.
- * Waits up to `waitMs` milliseconds for the lock. Throws `refused` without room on the disk, and `busy` if a key is
- * being approved or the lock is taken.
+ * Checks that a VACUUM can begin, and takes its lock, which blocks imports and other vacuums until it is closed. Waits up to
+ * `waitMs` for the lock. Throws `refused` without room on the disk, and `busy` if a key is being approved or the lock is taken.
  */
 export function prepareVacuum({ $client: sqlite }: Opened, clock: Clock, waitMs: number): Sqlite {
   const path = sqlite.filename;

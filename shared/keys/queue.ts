@@ -4,11 +4,11 @@ import { keepQuery } from '../db/prepared-query.ts';
 import { apiKeys, keyAttempts } from '../db/schema/keys.ts';
 import type { Reader } from './view.ts';
 
-// The queue of requests that wait for an admin, oldest first.
+// The queue of requests that are waiting for an admin, oldest first.
 
 const IS_PENDING = eq(apiKeys.state, 'pending');
 
-/** How many requests wait. */
+/** How many requests are waiting. */
 export function countPending({ db }: Pick<Reader, 'db'>): number {
   const row = db.select({ count: sql<number>`count(*)` }).from(apiKeys).where(IS_PENDING).get();
   return row?.count ?? 0;
@@ -33,8 +33,8 @@ export function countKeysBeside(db: Db | Tx, identifier: string): number {
 }
 
 /**
- * The identifier of the request to decide on after this one: the oldest other one that nobody is approving just now; null
- * where there is none.
+ * The identifier of the request to decide on after this one: the oldest other one that nobody is approving right now; null if
+ * there is none.
  */
 export function nextPending({ db, clock }: Reader, decided: string): string | null {
   const isOpen = eq(keyAttempts.result, 'open').inlineParams();

@@ -15,13 +15,13 @@ import { unknownKey } from './unknown-key.ts';
 /** A row of `api_keys`. */
 export type ApiKey = typeof apiKeys.$inferSelect;
 
-/** The owner of a key, as far as the rules about keys depend on it. */
+/** The profile of a key, as far as the rules about keys depend on it. */
 export type Owner = { id: number; username: string; banned: boolean; email: string | null };
 
 /** Who did what and when: the head of each event. */
 export type Act = { by: Actor; atMs: number };
 
-/** The refusal of a name of no profile, or of one that the person may not see. */
+/** The refusal if no profile has a name, or the person may not see it. */
 export function noSuchProfile(): AppError {
   return new AppError('not_found', 'There is no profile with this username or alias.');
 }
@@ -98,7 +98,7 @@ export function readOwner(db: Db | Tx, { profileId }: Pick<ApiKey, 'profileId'>)
   return profileId === null ? null : (ownerById(db).get({ id: profileId }) ?? null);
 }
 
-/** Throws `refused` where the profile is banned. */
+/** Throws `refused` if the profile is banned. */
 export function refuseBanned(owner: Owner): void {
   if (owner.banned) throw new AppError('refused', `The profile ${owner.username} is banned; it can't hold keys.`);
 }

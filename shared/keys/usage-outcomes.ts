@@ -1,13 +1,13 @@
-/** How a request with a valid key ended, as it is counted. */
+/** The outcomes by which requests with a valid key are counted. */
 export const USAGE_OUTCOMES = ['ok', 'notFound', 'forbidden', 'malformed', 'limited', 'failed'] as const;
 
 export type UsageOutcome = (typeof USAGE_OUTCOMES)[number];
 
-/** For how many days it is kept what a key was used for, today among them. */
+/** For how many days usage is kept, including today. */
 export const USAGE_DAYS = 400;
 
-/** What one key was used for on one day (days since 1970, UTC) since that was last written down. */
+/** The usage of one key on one day (days since 1970, UTC) that is not stored yet. */
 export type Tally = Record<UsageOutcome, number> & { identifier: string; day: number; lastUsedAt: number };
 
-/** One that goes on until it is taken. */
+/** A tally that counts until it is taken. */
 export type OpenTally = Tally & { isTaken: boolean };

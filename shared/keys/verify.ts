@@ -15,7 +15,7 @@ export type VerifiedKey = {
   /** Keys with the same permissions share one array; so do keys with the same rate limits. */
   permissions: readonly Permission[];
   rateLimits: readonly RateLimit[];
-  /** Milliseconds since 1970; null where the key never expires. */
+  /** Milliseconds since 1970; null if the key never expires. */
   expiresAt: number | null;
   /** What the key has used of its rate limits; kept here by `Limits.accountOf`. */
   account?: Account | undefined;
@@ -24,14 +24,13 @@ export type VerifiedKey = {
 };
 
 /**
- * Finds the Active key of a profile that is not banned to which a secret belongs. Returns null for anything else, so that the caller can't tell why a secret
- * does not work. A key that was read is cached until the reader sees another commit; then its row is read again and
- * compared, so that a revocation or a ban holds from the reader's next view on. The secret is compared on every call. Throws `busy`
- * where the database is locked.
+ * Finds the Active key that has a secret, unless its profile is banned. Returns null for anything else, so that the caller
+ * can't tell why a secret does not work. Keys are cached; once the reader sees another commit, the row is read again and
+ * compared, so that a revocation or a ban takes effect with the reader's next view. The secret is compared on every call.
  */
 export type Verifier = (secret: string) => VerifiedKey | null;
 
-/** The keys that were verified, as they were read from the database. */
+/** The verified keys, as read from the database. */
 type KeyCache = {
   readonly reader: Reader;
   readonly clock: Clocks;
@@ -59,7 +58,7 @@ type KeyRow = {
   rateLimits: string;
   expiresAt: number | null;
   secretHash: Uint8Array | null;
-  /** 1 while the profile is banned; null where the key has none any more. */
+  /** 1 while the profile is banned; null if the profile was erased. */
   banned: number | null;
 };
 
@@ -97,7 +96,7 @@ function verifySecret(cache: KeyCache, secret: string): VerifiedKey | null {
   const active = readInView(cache.reader, () => activeKeyOf(cache, identifier));
   if (!secretMatches(secret, active?.secretHash ?? null) || active === null) return null;
   const { keys, clock } = cache;
-  // A key is cached only once its secret was presented, so that guessed identifiers can't push other keys out.
+  // A key is cached only once its secret was presented, so that guessed identifiers can't evict other keys.
   if (keys.get(identifier) !== active) {
     if (keys.size >= MAX_CACHED) keys.clear();
     keys.set(active.key.identifier, active);
@@ -106,7 +105,7 @@ function verifySecret(cache: KeyCache, secret: string): VerifiedKey | null {
   return key.expiresAt !== null && isExpired(key.expiresAt, clock.nowMs()) ? null : key;
 }
 
-/** The key with this identifier, from the cache or the database; null where it is refused. */
+/** The key with this identifier, from the cache or the database; null if it is refused. */
 function activeKeyOf(cache: KeyCache, identifier: string): CachedKey | null {
   const known = cache.keys.get(identifier);
   if (known?.seenAt === cache.commits) return known;
@@ -121,8 +120,8 @@ function activeKeyOf(cache: KeyCache, identifier: string): CachedKey | null {
 }
 
 /**
- * The key of a row; null where it is not Active (a suspended key has a secret, too), or its profile is banned. The identifier is taken from the row too: the one that was looked for is
- * a slice of a header, and would keep the whole header in memory.
+ * The key of a row; null if it is not Active (suspended keys have secrets too) or its profile is banned. The identifier comes
+ * from the row as well: the requested one is a slice of a header, and would keep the whole header in memory.
  */
 function activeKeyIn({ grants, commits }: KeyCache, row: KeyRow): CachedKey | null {
   const { state, identifier, name, expiresAt, secretHash, banned } = row;

@@ -28,11 +28,11 @@ export type KeyView = {
   requestedAt: string;
   decidedAt: string | null;
   expiresAt: string | null;
-  /** Why the key is refused although it is Active: its profile is banned. Null where it is not refused, or not Active. */
+  /** Why the key is refused although it is Active: its profile is banned. Null if it is not refused, or not Active. */
   refusedFor: 'ban' | null;
   /** The identifier of the key that this one was requested to replace. */
   successorOf: string | null;
-  /** When the profile's address was last changed since this was requested; null where it was not, or once it is decided. */
+  /** When the profile's address was last changed after the request; null if it was not, or once the request is decided. */
   addressChangedAt: string | null;
   /** The latest approval attempt. */
   attempt: { number: number; by: string; startedAt: string; result: string } | null;
@@ -49,8 +49,8 @@ export type HistoryView = {
 };
 
 /**
- * What reading needs. It writes nothing: at the clock's time a key whose time is over reads as expired, and a crashed
- * attempt as not confirmed, whatever the database still says.
+ * What reading needs. Reading writes nothing: keys that have expired and attempts that have crashed by the clock's time are
+ * shown as `expired` and `not confirmed`, even if the database does not say so yet.
  */
 export type Reader = {
   db: Db | Tx;
@@ -65,8 +65,8 @@ export function showKey(reader: Reader, identifier: string, viewer: ActorKind = 
 }
 
 /**
- * A key's history, oldest first, as this kind of viewer may see it. That a key has expired stands in it from that moment on,
- * and in its place, though the server stores it later, perhaps after somebody has renamed the key. Throws `not_found`.
+ * A key's history, oldest first, as this kind of viewer may see it. The expiry is in it from that moment on, and in order,
+ * although the server stores it later, perhaps after the key was renamed. Throws `not_found`.
  */
 export function keyHistory(reader: Reader, identifier: string, viewer: ActorKind = 'operator'): HistoryView[] {
   const key = readKey(reader.db, identifier);
@@ -78,7 +78,7 @@ export function keyHistory(reader: Reader, identifier: string, viewer: ActorKind
   return withEnd(stored, { ...unstored, event: 'expired', from: key.state, to: 'expired' }, stored.length);
 }
 
-/** Puts the end of a key's time before those of the entries until `index` that came later and did not move the key. */
+/** Inserts the expiry of a key before those of the entries until `index` that are later and did not change its state. */
 function withEnd(entries: HistoryView[], end: HistoryView, index: number): HistoryView[] {
   const isLater = ({ from, to, at }: HistoryView) => from === to && at >= end.at;
   const last = entries.slice(0, index).findLastIndex((entry) => !isLater(entry));
@@ -108,7 +108,7 @@ function storedHistory({ db }: Reader, identifier: string, viewer: ActorKind): H
     }));
 }
 
-/** What a mail server said of a mail is for those who run the service; it may name machines and addresses. */
+/** Removes the mail server's answers, which are for admins and operators only: they may name machines and addresses. */
 function shownToOwner(event: KeyEventName, detail: KeyEventDetail | null): KeyEventDetail | null {
   if (detail === null || !ABOUT_MAILS.includes(event)) return detail;
   const { reason: _reason, to: _to, isTemporary: _isTemporary, ...shown } = detail;
@@ -118,7 +118,7 @@ function shownToOwner(event: KeyEventName, detail: KeyEventDetail | null): KeyEv
 const ABOUT_MAILS: readonly KeyEventName[] = ['approval refused', 'approval not confirmed', 'mail not delivered'];
 
 /**
- * Keys as this kind of viewer may see them: pending ones first, each group oldest first; all that match, or a part of them.
+ * Keys as this kind of viewer may see them: pending ones first, each group oldest first; all that match, or one page.
  */
 export function listKeys(
   reader: Reader,
@@ -132,7 +132,7 @@ export function listKeys(
 
 const viewOfKey = keepQuery((db) => selectViews(db, eq(apiKeys.identifier, sql.placeholder('identifier'))).prepare());
 
-/** All keys of a profile, which the first page that its owner sees shows: kept, that page takes half as long. */
+/** All keys of a profile. Prepared once, because it halves the time of the first page that owners see. */
 const viewsOfProfile = keepQuery((db) =>
   selectViews(db, eq(apiKeys.profileId, sql.placeholder('profileId'))).prepare(),
 );
@@ -146,7 +146,7 @@ function listRows(db: Db | Tx, filter: KeyFilter, part: ListPage | undefined, no
   return selectViews(db, matching(filter, nowMs)).all();
 }
 
-/** The keys that match, each with its owner and latest attempt: one statement, however many they are. */
+/** The keys that match, each with its owner and latest attempt, in one statement. */
 function selectViews(db: Db | Tx, where: SQL | undefined) {
   const latest = sql`(SELECT max(number) FROM key_attempts WHERE identifier = ${apiKeys.identifier})`;
   const addressChangedAt = sql<

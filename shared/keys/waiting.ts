@@ -5,7 +5,7 @@ import { apiKeys, keyEvents } from '../db/schema/keys.ts';
 import type { Deps } from '../deps.ts';
 import type { Reader } from './view.ts';
 
-// What somebody whose request is pending wants to know: how many are before it, and how long it usually takes.
+// For owners of pending requests: how many requests are ahead, and how long they usually wait.
 
 const olderThan = keepQuery((db) => {
   const { identifier, requestedAt, state } = apiKeys;
@@ -25,10 +25,10 @@ export function countOlder({ db }: Pick<Reader, 'db'>, identifier: string): numb
   return olderThan(db).get({ identifier })?.count ?? 0;
 }
 
-/** So many of the latest decisions are looked at, and so many there must be. */
+/** How many of the latest decisions count, and how many there must be. */
 const DECISIONS = { most: 20, least: 5 } as const;
 
-/** They are looked for among the latest entries of all histories, so that a page costs the same however many there are. */
+/** Only this many of the latest entries of all histories are searched for them, so that the cost of a page is bounded. */
 const LATEST_EVENTS = 2_000;
 
 const latestWaits = keepQuery((db) => {
@@ -43,7 +43,7 @@ const latestWaits = keepQuery((db) => {
     .prepare();
 });
 
-/** So long a result is kept: most pages show it, and measuring it took a quarter of the time of the home page. */
+/** How long a result is cached: most pages show it, and measuring it took a quarter of the start page's time. */
 const KEPT_MS = 60_000;
 
 const KEPT = new WeakMap<Deps['db'], { days: number | null; untilMs: number }>();
@@ -71,7 +71,7 @@ function measureWait(db: Deps['db']): number | null {
   return Math.max(1, Math.round((low + high) / 2 / DAY_MS));
 }
 
-/** That in words, such as `in 2 days`; never in hours, which would be a promise. */
+/** The usual wait in words, such as `in 2 days`; never in hours, which would be a promise. */
 export function usualWaitText(days: number): string {
   return days === 1 ? 'within a day' : `in ${days} days`;
 }

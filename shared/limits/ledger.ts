@@ -41,7 +41,7 @@ const SAVE_AT_ONCE = 500;
 /** How long the ledger waits before it retries a failed write. */
 const RETRY_EVERY_MS = 5_000;
 
-/** How often the ledger looks whether the file is still there, also if no key is used. */
+/** How often the ledger checks that the file is still there, even if no key is used. */
 const WATCH_EVERY_MS = 5_000;
 
 /** How often accounts without any request left in a window are dropped. */

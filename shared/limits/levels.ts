@@ -35,7 +35,7 @@ export function readLevels(
   );
   if (looked === null) return null;
   const { accounts, lastTime } = looked;
-  // As limits count it: never before what is stored.
+  // As for limits, the time is never before the stored one.
   const now = quantise(Math.max(nowMs, lastTime));
   return new Map(
     keys.map(({ identifier, rateLimits }) => {
@@ -65,8 +65,8 @@ function levelOf(ring: Ring, now: number, spent: Spent | undefined): Level {
 }
 
 /**
- * Whether some window of this length had the whole quota; where the longest limit is above 1024, nearly the whole: its requests
- * are known in groups.
+ * Whether the requests in some window of this length reached the quota; nearly reached it, if the longest limit is above 1024,
+ * because its requests are known in groups only.
  */
 function wasUsedUp({ quota, windowMs }: Ring, spent: Spent | undefined): boolean {
   if (spent === undefined) return false;

@@ -4,9 +4,9 @@ import type { Mail } from '../mail/mail.ts';
 import { type Asked, compose, type Fact, fact, type Paged, pageLink, quoted } from './compose.ts';
 import { foreign, timeInWords } from './mail-wording.ts';
 
-// What ADMIN_EMAIL is told about keys. `pages` is where the pages for admins begin.
+// The mails about keys to ADMIN_EMAIL. `pages` is the URL prefix of the pages for admins.
 
-/** A request that waits. */
+/** A waiting request. */
 export type WaitingRequest = {
   identifier: string;
   /** The identifier of the key that this one is to replace, or null. */
@@ -19,10 +19,10 @@ export type WaitingRequest = {
   expectedUsage: string | null;
 };
 
-/** What an admin is told about a new request. */
+/** What the mail about a new request says. */
 export type RequestNews = WaitingRequest & { to: string } & Asked & Paged;
 
-/** Tells the admin that a request waits, with all that its owner wrote. */
+/** The mail about one waiting request, with everything that its owner wrote. */
 export function requestMail(news: RequestNews): Mail {
   const { identifier } = news;
   return compose('request', news, `API key request ${identifier} is waiting for a decision`, [
@@ -42,10 +42,10 @@ export function requestMail(news: RequestNews): Mail {
   ]);
 }
 
-/** So many requests are listed in one mail. */
+/** How many requests a mail lists. */
 const MOST_LISTED = 50;
 
-/** Tells the admin of several requests that wait, without what their owners wrote at length. */
+/** The mail about several waiting requests, without the owners' longer texts. */
 export function requestsMail(news: { to: string; requests: readonly WaitingRequest[] } & Asked & Paged): Mail {
   const { requests, pages } = news;
   const more = requests.length - MOST_LISTED;
@@ -65,7 +65,7 @@ export function requestsMail(news: { to: string; requests: readonly WaitingReque
   );
 }
 
-/** Tells the admin that somebody found the secret of a key, which was revoked for that. */
+/** The mail that the secret of a key was found, and the key revoked. */
 export function exposureMail(
   news: { to: string; identifier: string; keyName: string; profile: string | null; atMs: number } & Asked & Paged,
 ): Mail {

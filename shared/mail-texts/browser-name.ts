@@ -1,4 +1,4 @@
-/** Browsers by what their User-Agent has, those that name others too before these. */
+/** Browsers by the marks in their User-Agents; those that also contain the marks of others come first. */
 const BROWSERS: readonly (readonly [marks: readonly string[], name: string])[] = [
   [['Edg/', 'EdgA/', 'EdgiOS/'], 'Edge'],
   [['OPR/', 'OPT/', 'OPiOS/'], 'Opera'],
@@ -21,8 +21,8 @@ const SYSTEMS: readonly (readonly [mark: string, name: string])[] = [
 ];
 
 /**
- * What people call the browser that sent a User-Agent, such as `Chrome on Linux`; `A browser` where nothing in it is known.
- * Whoever sends one chooses it freely: nothing of its text is in the answer, and nothing may be decided by it.
+ * The common name of the browser that sent a User-Agent, such as `Chrome on Linux`; `A browser` if it is unknown. Clients can
+ * send any text: none of it is in the answer, and no decision may depend on it.
  */
 export function browserName(agent: string): string {
   const browser = BROWSERS.find(([marks]) => marks.some((mark) => agent.includes(mark)))?.[1] ?? 'A browser';

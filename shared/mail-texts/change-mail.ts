@@ -3,20 +3,20 @@ import type { Mail } from '../mail/mail.ts';
 import { type Asked, compose, fact, type Paged, pageLink } from './compose.ts';
 import { expiryInWords, foreign, rateLimitInWords, timeInWords } from './mail-wording.ts';
 
-/** What the owner is told when the permissions, rate limits or expiry of an Active or suspended key are changed. */
+/** What the mail about changed permissions, rate limits or expiry of an Active or suspended key says. */
 export type ChangeNews = {
   to: string;
   identifier: string;
   keyName: string;
   changes: KeyChanges;
-  /** When it was changed, in milliseconds since 1970: the mail may come later. */
+  /** When it was changed, in milliseconds since 1970: the mail may be sent later. */
   atMs: number;
   /** `PUBLIC_URL`: origin and optional prefix, without `/api`. */
   publicUrl: string;
 } & Asked &
   Paged;
 
-/** Tells the owner what was changed of a key, from what to what. */
+/** The mail about the changes of a key, with old and new values. */
 export function changeMail(news: ChangeNews): Mail {
   const { identifier, publicUrl, pages, changes } = news;
   return compose('change', news, `Your API key ${identifier} was changed`, [
@@ -50,7 +50,7 @@ export function changeMail(news: ChangeNews): Mail {
   ]);
 }
 
-/** Two facts, or none where this was not changed. */
+/** The old and the new value, or nothing if this was not changed. */
 function fromTo<T>(label: string, change: { from: T; to: T } | undefined, inWords: (value: T) => readonly string[]) {
   if (change === undefined) return [];
   return [fact(`${label}, before`, ...inWords(change.from)), fact(`${label}, after`, ...inWords(change.to))];

@@ -4,13 +4,13 @@ import { type Block, renderText } from '../mail/layout.ts';
 import type { Mail } from '../mail/mail.ts';
 import { foreign } from './mail-wording.ts';
 
-/** Whose service a mail is from, as `PUBLIC_NAME` says, and whom its reader may ask: `CONTACT`, an e-mail address, a URL or null. */
+/** The service's name, `PUBLIC_NAME`, and the contact for questions, `CONTACT`: an e-mail address, a URL or null. */
 export type Asked = { publicName: string; contact: string | null };
 
-/** Where the pages for owners begin, such as `https://profiles.example.org/developers`; null where they can't sign in. */
+/** The URL prefix of the pages for owners, such as `https://profiles.example.org/developers`; null if they can't sign in. */
 export type Paged = { pages: string | null };
 
-/** A label and the values that belong to it, as a mail lists them. */
+/** A label and its values in a mail's list of facts. */
 export type Fact = { label: string; values: readonly string[] };
 
 /** A line of a list of facts. */
@@ -18,7 +18,7 @@ export function fact(label: string, ...values: readonly string[]): Fact {
   return { label, values };
 }
 
-/** A mail whose text and HTML say the same; its last sentence tells whom to ask. */
+/** Makes a mail with the same content as text and HTML; its last sentence names the contact. */
 export function compose(
   kind: Mail['kind'],
   { identifier, to, contact }: { to: string; identifier: string; contact: string | null },
@@ -30,12 +30,12 @@ export function compose(
   return { kind, identifier, to, replyTo, subject: title, text: renderText(all), html: renderHtml(title, all) };
 }
 
-/** A link to a page of the Developer Platform, `pages` being where they begin; nothing where there are none. */
+/** A link to a page of the portal, whose URL prefix is `pages`; nothing if that is null. */
 export function pageLink(pages: string | null, label: string, path: string): Block[] {
   return pages === null ? [] : [{ kind: 'link', label, url: `${pages}${path}` }];
 }
 
-/** What others wrote, after a sentence that says what it is; nothing where they wrote nothing. */
+/** Quotes a text that somebody wrote, after its label; nothing if the text is null. */
 export function quoted(label: string, text: string | null): Block[] {
   if (text === null) return [];
   return [

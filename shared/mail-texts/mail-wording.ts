@@ -14,12 +14,12 @@ export function timeInWords(ms: number): string {
   return `${isoTime(ms).slice(0, 19).replace('T', ' ')} UTC`;
 }
 
-/** When a key expires, in milliseconds since 1970, or that it does not where that is null. */
+/** The expiry of a key, in milliseconds since 1970; null for a key that does not expire. */
 export function expiryInWords(ms: number | null): string {
   return ms === null ? 'never, unless it is revoked' : timeInWords(ms);
 }
 
-/** Says what becomes of the key that this one succeeds, and what its owner is to do; nothing where it succeeds none. */
+/** What happens to the key that this one replaces, and what its owner has to do; nothing if it replaces none. */
 export function successionBlocks(identifier: string, predecessor: Predecessor | null): Block[] {
   if (predecessor === null) return [];
   const text = `This key replaces your key ${predecessor.identifier}. ${predecessorText(identifier, predecessor)}`;
@@ -35,8 +35,8 @@ function predecessorText(identifier: string, { identifier: old, endsAtMs, isOver
 }
 
 /**
- * A command line for sh, bash and zsh that shows what a key may do. The secret is read without echo, which comes back also
- * after Ctrl-C, and reaches curl through a pipe: not through an argument, which every user of the machine could see.
+ * A command line for sh, bash and zsh that shows what a key may do. It reads the secret without echo (restored even after
+ * Ctrl-C) and pipes it to curl, because every user of the machine can see arguments.
  */
 export function curlLine(publicUrl: string): string {
   const url = `'${`${publicUrl}/api/key`.replaceAll("'", "'\\''")}'`;

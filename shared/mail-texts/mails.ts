@@ -6,7 +6,7 @@ import { type Asked, compose, type Fact, fact, type Paged, pageLink, quoted } fr
 import { curlLine, expiryInWords, foreign, rateLimitInWords, successionBlocks } from './mail-wording.ts';
 import { notYou } from './owner-mails.ts';
 
-/** What the owner is told when a key is approved: the only place where a secret ever stands. */
+/** What the mail about an approval says; no other text ever contains a secret. */
 export type ApprovalNews = {
   to: string;
   identifier: string;
@@ -18,25 +18,25 @@ export type ApprovalNews = {
   rateLimits: readonly RateLimit[];
   /** Milliseconds since 1970, or null for a key that does not expire. */
   expiresAtMs: number | null;
-  /** The key that this one succeeds, or null. */
+  /** The key that this one replaces, or null. */
   predecessor: Predecessor | null;
   /** `PUBLIC_URL`: origin and optional prefix, without `/api`. */
   publicUrl: string;
 } & Asked &
   Paged;
 
-/** What the owner is told when a request is rejected or a key revoked. */
+/** What the mails about a rejected request and a revoked key say. */
 export type DecisionNews = {
   to: string;
   identifier: string;
   keyName: string;
-  /** Null where the owner gave none. */
+  /** Null if none was given. */
   reason: string | null;
   publicUrl: string;
 } & Asked &
   Paged;
 
-/** The mail that carries the secret. */
+/** The mail with the secret. */
 export function approvalMail(news: ApprovalNews): Mail {
   const { identifier, publicUrl, pages } = news;
   return compose('approval', news, `Your API key ${identifier} is approved`, [
@@ -73,7 +73,7 @@ export function approvalMail(news: ApprovalNews): Mail {
   ]);
 }
 
-/** Tells the owner that a request was rejected, and why. */
+/** The mail that a request was rejected, and why. */
 export function rejectionMail(news: DecisionNews): Mail {
   const { identifier, publicUrl, pages } = news;
   return compose('rejection', news, `Your API key request ${identifier} was rejected`, [
@@ -88,7 +88,7 @@ export function rejectionMail(news: DecisionNews): Mail {
   ]);
 }
 
-/** Tells the owner that a key was revoked, and why; `isOwnDoing` where it was done in the owner's own name. */
+/** The mail that a key was revoked, and why; `isOwnDoing` if it was done in the owner's own name. */
 export function revocationMail(news: DecisionNews & { isOwnDoing: boolean }): Mail {
   const { identifier, publicUrl, pages, isOwnDoing } = news;
   const inYourName = isOwnDoing ? ' in your name' : '';
@@ -108,7 +108,7 @@ export function revocationMail(news: DecisionNews & { isOwnDoing: boolean }): Ma
   ]);
 }
 
-/** Shows that mail goes out; holds nothing of anybody. */
+/** A test mail, without any personal data. */
 export function testMail(news: { to: string; sentAt: string; publicUrl: string } & Asked): Mail {
   return compose('test', { ...news, identifier: '' }, `A test e-mail from ${news.publicName}`, [
     {

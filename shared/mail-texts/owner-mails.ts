@@ -3,9 +3,9 @@ import type { Mail } from '../mail/mail.ts';
 import { type Asked, compose, fact, type Paged, pageLink } from './compose.ts';
 import { foreign, timeInWords } from './mail-wording.ts';
 
-// What owners are told of what was done in their names by somebody who was signed in as them: it may not have been them.
+// Mails to owners about what was done while signed in as them, in case it was somebody else.
 
-/** What was done to which key, in its owner's name for most of these mails. */
+/** The key that a mail is about, and when something was done to it. */
 export type OwnNews = {
   to: string;
   identifier: string;
@@ -16,7 +16,7 @@ export type OwnNews = {
 } & Asked &
   Paged;
 
-/** Tells the owner that a key was requested in his name, and where to take that back. */
+/** The mail that a key was requested in the owner's name, and where to withdraw that. */
 export function submissionMail(news: OwnNews): Mail {
   const { identifier, publicUrl, pages } = news;
   return compose('submission', news, `API key ${identifier} was requested in your name`, [
@@ -30,7 +30,7 @@ export function submissionMail(news: OwnNews): Mail {
   ]);
 }
 
-/** Tells the owner that a key was renamed in his name, from what to what. */
+/** The mail that a key was renamed in the owner's name, with both names. */
 export function renamingMail(news: OwnNews & { nameBefore: string; nameAfter: string }): Mail {
   const { identifier, publicUrl, pages, nameBefore, nameAfter } = news;
   const [key, , when] = factsOf(news);
@@ -48,7 +48,7 @@ export function renamingMail(news: OwnNews & { nameBefore: string; nameAfter: st
   ]);
 }
 
-/** What an owner does who has not done it: where to end what somebody else is signed in by. */
+/** What to do if it was somebody else, with a link to the page that lists and ends sign-ins. */
 export function notYou(pages: string | null): Block[] {
   if (pages === null) return [];
   return [
@@ -60,7 +60,7 @@ export function notYou(pages: string | null): Block[] {
   ];
 }
 
-/** Which key it was, what it is called, and when that happened that a mail tells of. */
+/** The facts of a mail: the key, its name, and the time. */
 export function factsOf({ identifier, keyName, atMs }: OwnNews) {
   return [fact('Key', identifier), fact('Name', foreign(keyName)), fact('When', timeInWords(atMs))] as const;
 }

@@ -4,9 +4,9 @@ import { type Asked, compose, fact, type Paged, pageLink } from './compose.ts';
 import { foreign, timeInWords } from './mail-wording.ts';
 import { notYou } from './owner-mails.ts';
 
-// Mails that are about no key: about who is signed in, who is reached where, who is banned, and who is an admin.
+// Mails about people instead of keys: sign-ins, changed addresses, bans and new admins.
 
-/** Tells the owner that a browser or command line that was not known before has signed in for the profile. */
+/** The mail that an unknown browser or command line has signed in for the profile. */
 export function signInMail(
   news: { to: string; profile: string; atMs: number; address: string; agent: string; publicUrl: string } & Asked &
     Paged,
@@ -29,7 +29,7 @@ export function signInMail(
   ]);
 }
 
-/** Tells the address that a profile had before that it has another one now; the new address is not said. */
+/** The mail to a profile's old address that it was changed; it does not contain the new one. */
 export function addressMail(news: { to: string; profile: string; atMs: number; publicUrl: string } & Asked): Mail {
   const { publicUrl } = news;
   return compose('address', { ...news, identifier: '' }, 'The e-mail address of your profile was changed', [
@@ -45,7 +45,7 @@ export function addressMail(news: { to: string; profile: string; atMs: number; p
   ]);
 }
 
-/** Tells the owner that the profile was banned, so that its keys are refused, or that its ban was lifted. */
+/** The mail that the profile was banned, so that its keys are refused, or that its ban was lifted. */
 export function banMail(
   news: {
     to: string;
@@ -74,7 +74,7 @@ export function banMail(
   ]);
 }
 
-/** Tells the admins that somebody registered a passkey under an admin's name and waits to be confirmed. */
+/** The mail to the admins that a passkey was registered under an admin's name and has to be confirmed. */
 export function enrolmentMail(
   news: { to: string; admin: string; atMs: number; address: string; publicUrl: string } & Asked & Paged,
 ): Mail {
@@ -101,7 +101,7 @@ export function enrolmentMail(
   ]);
 }
 
-/** A name as it may stand in a command line; one that a shell would not take as one word is left for the reader to type. */
+/** A name for a command line; a placeholder if it would need quoting. */
 function typedName(name: string): string {
   return /^[\w.@-]+$/.test(name) ? name : '<name>';
 }

@@ -2,7 +2,7 @@ import type { Mail } from '../mail/mail.ts';
 import { type Asked, compose, fact, type Paged, pageLink } from './compose.ts';
 import { foreign, timeInWords } from './mail-wording.ts';
 
-/** What the owner is told some days before a key expires. */
+/** What the mail some days before a key expires says. */
 export type ReminderNews = {
   to: string;
   identifier: string;
@@ -15,7 +15,7 @@ export type ReminderNews = {
 } & Asked &
   Paged;
 
-/** Tells the owner that a key will soon stop working, and what to do. */
+/** The mail that a key will expire soon, and what to do. */
 export function reminderMail(news: ReminderNews): Mail {
   const { identifier, publicUrl, pages, daysLeft } = news;
   const soon = daysLeft <= 1 ? 'within a day' : `in ${daysLeft} days`;

@@ -2,7 +2,7 @@ import type { Mail } from '../mail/mail.ts';
 import { type Asked, compose, fact } from './compose.ts';
 import { foreign, timeInWords } from './mail-wording.ts';
 
-/** What a mail with a code says. Times are milliseconds since 1970. */
+/** What the mail with a code says. Times are milliseconds since 1970. */
 export type SignInNews = {
   to: string;
   /** As people see it: `7Q2M-X0AB`. */
@@ -16,8 +16,8 @@ export type SignInNews = {
 } & Asked;
 
 /**
- * The mail with the code. It says who asked, and it holds no link with the code in it: scanners of mails follow links, and
- * a code works once. What the asking browser calls itself is left out, since strangers choose it.
+ * The mail with the code. It says from where the code was requested. It has no link with the code, because mail scanners open
+ * links and a code works once; nor the browser's User-Agent, which a stranger can choose.
  */
 export function signInMail(news: SignInNews): Mail {
   const { publicName, publicUrl } = news;

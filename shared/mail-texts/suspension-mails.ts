@@ -4,12 +4,12 @@ import { expiryInWords } from './mail-wording.ts';
 import type { DecisionNews } from './mails.ts';
 import { factsOf, type OwnNews } from './owner-mails.ts';
 
-// What owners are told of the suspension of a key and of its end.
+// Mails to owners about suspended and resumed keys.
 
 /** Which key was suspended or resumed, when that was, and when the key expires (milliseconds since 1970; null for never). */
 type SuspensionNews = OwnNews & { expiresAt: number | null };
 
-/** Tells the owner that a key was suspended, and why; it may work again. */
+/** The mail that a key was suspended, and why; it may work again. */
 export function suspensionMail(news: SuspensionNews & Pick<DecisionNews, 'reason'>): Mail {
   const { identifier, publicUrl, pages, expiresAt } = news;
   const until = expiresAt === null ? '' : ' before it expires';
@@ -28,7 +28,7 @@ export function suspensionMail(news: SuspensionNews & Pick<DecisionNews, 'reason
   ]);
 }
 
-/** Tells the owner that a suspended key was resumed, and whether it works again; `isBanned` where its profile is banned. */
+/** The mail that a suspended key was resumed, and whether it works again; `isBanned` if its profile is banned. */
 export function resumptionMail(news: SuspensionNews & { isBanned: boolean }): Mail {
   const { identifier, publicUrl, pages, expiresAt, isBanned } = news;
   const works = isBanned

@@ -6,15 +6,15 @@ import { readSessions } from '../sessions-file/sessions-file.ts';
 import type { SignedAdmin } from '../sessions-file/whose.ts';
 import { type Decision, readDecisions } from './decision.ts';
 
-/** Somebody who is about to decide on a key, since when (milliseconds since 1970), and what. */
+/** An admin who is deciding on a key, the operation, and since when (milliseconds since 1970). */
 export type Deciding = { name: string; operation: Decision['operation']; sinceMs: number };
 
 /**
- * The other admins who are about to decide on a key: each was asked to confirm a decision with a passkey within the last
- * five minutes, and has not done it yet. Throws `busy`.
+ * The other admins who are deciding on a key: each was asked to confirm a decision with a passkey within the last five minutes
+ * and has not done so yet.
  */
 export function othersDeciding(access: Access, identifier: string, admin: string): Deciding[] {
-  // Each challenge is about a list of decisions.
+  // Each challenge is for a list of decisions.
   const said = (member: keyof Decision) => sql<string>`json_extract(decision.value, ${`$.${member}`})`;
   const decisions = sql`json_each(${tickets.about}) AS decision`;
   const isOpen = and(

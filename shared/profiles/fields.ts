@@ -7,17 +7,17 @@ import type { Kind } from './field-kinds.ts';
 /** One row of the table of fields of a profile. */
 export type ProfileField = {
   kind: Kind;
-  /** Its column in `profiles`; null where the values have a table of their own. */
+  /** Its column in `profiles`; null if the values have a table of their own. */
   column: string | null;
   /** Whether a SimplifiedProfile shows it to clients. */
   isPublic: boolean;
   /** The flag column that must be 1 for a public field to be shown; otherwise null is shown. */
   shownIf?: string;
-  /** True where `profiles set` may not change it. An import may give every field. */
+  /** True if `profiles set` can't change it. Imports can set every field. */
   isFixed?: boolean;
-  /** The value stored for a new profile whose line lacks the field, or a function that makes it of username and time. */
+  /** The value stored for a new profile whose line lacks the field, or a function that makes it from username and time. */
   absent?: string | number | null | ((line: { username: string; nowMs: number }) => string | number);
-  /** True where a line that lacks the field leaves what is stored as it is, even if it replaces the rest of the profile. */
+  /** True if a line that lacks the field keeps the stored value even when it replaces the rest of the profile. */
   isKept?: true;
   /** Its name in `profiles show`. */
   label: string;

@@ -7,14 +7,14 @@ import { withTables } from '../db/tables.ts';
 import { oversizedIds } from './lookup/public-size.ts';
 import { foldName, NAME_MAX_CODE_POINTS } from './name.ts';
 
-/** Which profiles are meant: those that meet everything that is given here. */
+/** The filter of a list: profiles that meet every given condition. */
 export type ProfileFilter = {
   /** How a username or an alias begins, compared in folded form. */
   nameBegins?: string | undefined;
   isBanned?: boolean | undefined;
-  /** Without an e-mail address, so that no key can be requested for it. */
+  /** Has no e-mail address, so that no key can be requested for it. */
   lacksEmail?: boolean | undefined;
-  /** With a key that is pending, Active or suspended. */
+  /** Has a key that is pending, Active or suspended. */
   hasKeys?: boolean | undefined;
   /** Shows more bytes than this as JSON, its links included. */
   showsMoreThanBytes?: number | undefined;
@@ -27,11 +27,11 @@ export type ListedProfile = {
   displayName: string;
   banned: boolean;
   viewsCount: number;
-  /** ISO 8601 in UTC; null where the stored time is damaged. */
+  /** ISO 8601 in UTC; null if the stored time is damaged. */
   createdAt: string | null;
 };
 
-/** A part of a list; `next` is the id after which the next part begins, null at the end. */
+/** One page of a list; `next` is the cursor of the next page, the id after which it begins; null on the last page. */
 export type ProfileList = { profiles: ListedProfile[]; next: number | null };
 
 // No name has more code points than this, so that no name with the same beginning comes after it.
@@ -43,10 +43,10 @@ export function firstNames(begins: string): [first: string, last: string] {
   return [folded, folded + LAST_CHARACTERS];
 }
 
-/** The time in ISO 8601; NULL where it is outside the years that SQLite knows. */
+/** The time in ISO 8601; NULL if it is outside the years that SQLite knows. */
 const CREATED_AT = sql<string | null>`strftime('%FT%H:%M:%fZ', ${profiles.createdAt} / 1000.0, 'unixepoch')`;
 
-/** At most `limit` of the profiles that are meant, by id, those with a greater id than `after`. Throws `busy`. */
+/** One page: at most `limit` matching profiles after the id `after`, by id. */
 export function listProfiles(
   opened: Opened,
   { filter, after, limit, nowMs }: { filter: ProfileFilter; after: number; limit: number; nowMs: number },
@@ -54,7 +54,7 @@ export function listProfiles(
   return guardDatabase(opened.$client.filename, () => {
     const db = withTables(opened);
     const { id, username, displayName, banned, viewsCount } = profiles;
-    // One more than is shown tells whether the list goes on.
+    // One more than `limit` shows whether there is a next page.
     const rows = db
       .select({ id, username, displayName, banned, viewsCount, createdAt: CREATED_AT })
       .from(profiles)
@@ -67,7 +67,7 @@ export function listProfiles(
   });
 }
 
-/** How many profiles are meant. A million take less than a tenth of a second without a filter. Throws `busy`. */
+/** The number of matching profiles. Without a filter, a million take less than a tenth of a second. */
 export function countProfiles(opened: Opened, filter: ProfileFilter, nowMs: number): number {
   return guardDatabase(opened.$client.filename, () => {
     const db = withTables(opened);
@@ -81,11 +81,11 @@ export function countProfiles(opened: Opened, filter: ProfileFilter, nowMs: numb
   });
 }
 
-/** The condition that a profile meets everything that the filter has. */
+/** The condition of a filter. */
 function matching(db: Db, filter: ProfileFilter, nowMs: number): SQL | undefined {
   const { nameBegins, isBanned, lacksEmail, hasKeys, showsMoreThanBytes } = filter;
   const { profileId, state, expiresAt } = apiKeys;
-  // An Active or suspended key whose time is over has expired, whether that is stored yet or not.
+  // An Active or suspended key may have expired although that is not stored yet.
   const isHolding = or(
     eq(state, 'pending'),
     and(inArray(state, ['Active', 'suspended']), or(isNull(expiresAt), gt(expiresAt, nowMs))),

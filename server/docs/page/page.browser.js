@@ -1,4 +1,4 @@
-// Marks in the contents where the reader is, and opens what a link leads to in browsers that don't.
+// Marks the current section in the table of contents, and opens the target of links in browsers that don't.
 
 const nav = document.querySelector('.contents');
 const contents = nav.querySelector('details');
@@ -12,7 +12,7 @@ contents.addEventListener('click', (event) => {
   if (event.target.closest('a') && !wide.matches) contents.open = false;
 });
 
-// Anybody can link here with a hash that is malformed; that names nothing.
+// The id in a link's fragment; empty if it is malformed, as links from other sites may be.
 const idOf = ({ hash }) => {
   try {
     return decodeURIComponent(hash.slice(1));
@@ -22,14 +22,14 @@ const idOf = ({ hash }) => {
 };
 
 const links = new Map([...contents.querySelectorAll('a')].map((link) => [idOf(link), link]));
-// What is folded has no place of its own.
+// Collapsed content has no position of its own, so that of its article counts.
 const places = new Map(
   [...links].map(([id, link]) => {
     const target = document.getElementById(id);
     return [target.closest('article') ?? target, link];
   }),
 );
-// scrollIntoView would scroll the page too.
+// Scrolls the contents only; scrollIntoView would scroll the page too.
 const show = (link) => {
   const [inside, outside] = [link.getBoundingClientRect(), nav.getBoundingClientRect()];
   if (inside.top < outside.top) nav.scrollTop -= outside.top - inside.top;
@@ -43,7 +43,7 @@ const mark = () => {
   if (link === current) return;
   current?.removeAttribute('aria-current');
   link?.setAttribute('aria-current', 'true');
-  // Whoever goes through the contents by keyboard keeps seeing where they are.
+  // Doesn't scroll away what a keyboard user has focused in the contents.
   if (link !== null && wide.matches && !contents.contains(document.activeElement)) show(link);
   current = link;
 };

@@ -3,9 +3,9 @@
 (() => {
   const original = window.SwaggerUIBundle;
 
-  // The page's policy lets it ask nothing but the API, so only the API's operations and its key are offered.
+  // The page's policy allows requests to the API only, so only the API's operations and its key are offered.
   const onlyApi = (next) => (document) => {
-    // What lies outside of the API names a server of its own.
+    // Operations outside of the API name a server of their own.
     const paths = Object.entries(document.paths ?? {}).filter(([, { servers }]) => servers === undefined);
     const { securitySchemes: { apiKey } = {} } = document.components ?? {};
     next({
@@ -15,7 +15,7 @@
     });
   };
 
-  // The curl line is made to be copied and shared: it shows a placeholder instead of the key.
+  // People copy and share the curl command, so it shows a placeholder instead of the key.
   const masked = (request) =>
     request.update('headers', (headers) =>
       headers?.map((value, name) => (name.toLowerCase() === 'authorization' ? 'Bearer <your key>' : value)),
@@ -31,7 +31,7 @@
   };
   window.SwaggerUIBundle = (options) => original({ ...options, plugins: [plugin] });
 
-  // The page is sandboxed without forms, and a browser then sends no submit event. Swagger UI's dialog for the key waits for it.
+  // The page's sandbox forbids forms, so browsers fire no submit event, for which Swagger UI's dialog for the key waits.
   document.addEventListener('click', (event) => {
     const button = event.target.closest?.('button[type=submit]');
     if (!button?.form) return;

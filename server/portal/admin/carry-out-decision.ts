@@ -27,7 +27,7 @@ export async function refuseImpossible({ access, isStopping }: Pages, decision: 
 
 /**
  * Carries a decision out as the person whose passkey has authorised it. Returns what is left to do in the background, such as
- * the mail of an approval; the key's history and the log tell how that goes. Throws what `perform` throws.
+ * the mail of an approval, whose outcome is in the key's history and the log. Throws what `perform` throws.
  */
 export async function carryOut(
   { access, report }: Pages,

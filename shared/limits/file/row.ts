@@ -4,7 +4,7 @@ import { createRing, fitRing, newestGroup, type Ring } from '../ring.ts';
 // The rows of the quota file's log. A row has entries of up to a hundred accounts. A whole entry holds all of an
 // account and replaces every entry before it. Any other entry holds what was spent since the previous entry.
 
-/** The part of an account that is saved; `former` is empty where `rings` has all of them. */
+/** The part of an account that is saved; `former` is empty if `rings` has all of them. */
 export type SavedAccount = Pick<Account, 'identifier' | 'rings' | 'former' | 'firstRow'>;
 
 /** A row of the log table. */
@@ -70,7 +70,7 @@ function checksumOf({ seq, time, identifiers, numbers, stamps }: LogRow): number
 }
 
 function addEntry({ account, isWhole }: Entry, numbers: number[], stamps: number[]): void {
-  // Nothing is spent of former limits, so they stand in whole entries only.
+  // Nothing is spent of former limits, so they are in whole entries only.
   const rings = isWhole ? [...account.rings, ...account.former] : account.rings;
   numbers.push(isWhole ? -rings.length : rings.length);
   for (const ring of rings) {

@@ -60,9 +60,9 @@ export function quotaPath(databasePath: string): string {
 }
 
 /**
- * Opens or creates the store; an unreadable file gets a new name that ends with `nowMs`. `isRemade` notes in the file that
- * it takes the place of one that was lost while a server ran ({@link readRemadeAt}). Throws if the file can't be opened or
- * created, for example because the disk is full.
+ * Opens or creates the store; an unreadable file gets a new name that ends with `nowMs`. `isRemade` records in the file that it
+ * replaces one that was lost while a server ran ({@link readRemadeAt}). Throws if the file can't be opened or created, for
+ * example because the disk is full.
  */
 export function openQuotaStore(path: string, nowMs: number, isRemade = false): QuotaStore {
   const remadeAtMs = isRemade ? nowMs : null;
@@ -192,8 +192,8 @@ function storeOn(sqlite: Sqlite, setAside: string | null): QuotaStore {
     sync: () => syncDisk(disk),
     close: () => {
       try {
-        // Closing the last connection checkpoints too, but not while another program has the file open, or where the file
-        // was moved: then a log that was left behind must not be taken for that of a new file.
+        // Closing the last connection checkpoints too, but not while another program has the file open, or if the file was
+        // moved: then a log that was left behind must not be mistaken for that of a new file.
         sqlite.run('PRAGMA wal_checkpoint(TRUNCATE)');
       } finally {
         sqlite.close();

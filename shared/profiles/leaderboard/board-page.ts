@@ -12,10 +12,10 @@ export type Block = { readonly bytes: Uint8Array; readonly starts: readonly numb
 /** The largest block that is cached, in bytes. The entries of a larger one are read one by one for each request. */
 const MAX_BLOCK_BYTES = 1024 * 1024;
 
-/** Reads the entry at a place of the board, preceded by a comma. It is empty if its profile is left out. */
+/** Reads the entry at a position of the board, preceded by a comma. It is empty if its profile is left out. */
 export type EntryAt = (place: number) => Uint8Array;
 
-/** Reads the block that begins at the place `first` of a board with `total` entries. Null if it is too big to be cached. */
+/** Reads the block that begins at the position `first` of a board with `total` entries. Null if it is too big to be cached. */
 export function readBlock(first: number, total: number, entryAt: EntryAt): Block | null {
   const entries: Uint8Array[] = [];
   const starts = [0];
@@ -30,20 +30,20 @@ export function readBlock(first: number, total: number, entryAt: EntryAt): Block
   return { bytes: Buffer.concat(entries), starts };
 }
 
-/** The board from which a page is read. Places count from 0. */
+/** The board from which a page is read. Positions count from 0. */
 export type BoardEntries = {
   total: number;
   entryAt: EntryAt;
-  /** The block that begins at this place, a multiple of {@link BLOCK}; null if its entries have to be read one by one. */
+  /** The block that begins at this position, a multiple of {@link BLOCK}; null if its entries have to be read one by one. */
   blockAt: (first: number) => Block | null;
 };
 
-/** The body of one page of the board, and the place behind its last entry. */
+/** The body of one page of the board, and the position after its last entry. */
 export type BoardBody = { body: Body; next: number };
 
 /**
- * One page of the board: `limit` entries from `offset` on, or as many as fit into {@link MAX_BODY_BYTES}, but one at least
- * where there is one.
+ * One page of the board: `limit` entries from `offset` on, or as many as fit into {@link MAX_BODY_BYTES}, but at least one if
+ * there is one.
  */
 export function pageOf(board: BoardEntries, limit: number, offset: number): BoardBody {
   const tail = `],"limit":${limit},"offset":${offset},"total":${board.total}}`;
@@ -65,7 +65,7 @@ export function pageOf(board: BoardEntries, limit: number, offset: number): Boar
 
 const HEAD = '{"leaderboard":[';
 
-/** The entries from a place on that lie in its block and have no more bytes than `most`, but one at least. */
+/** The entries from a position on that are in its block and have at most `most` bytes, but at least one. */
 function entriesFrom({ entryAt, blockAt }: BoardEntries, place: number, end: number, most: number) {
   const first = place - (place % BLOCK);
   const block = blockAt(first);

@@ -6,7 +6,7 @@ import { BOARD_SIZE } from './board-bounds.ts';
 import { BLOCK, type Block, type BoardBody, pageOf, readBlock } from './board-page.ts';
 
 /**
- * One page of the leaderboard: `{"leaderboard":[…],"limit","offset","total"}`. `next` is the place behind its last entry,
+ * One page of the leaderboard: `{"leaderboard":[…],"limit","offset","total"}`. `next` is the position after its last entry,
  * `total` the number of the leaderboard's profiles.
  */
 export type BoardPage = BoardBody & { readonly total: number };
@@ -26,7 +26,7 @@ export type Board = { page: Leaderboard; reorder: (next: Order, changed: Readonl
 /** The size of a cached block besides its entries. */
 const BLOCK_BYTES = 2048;
 
-/** Is cached for a block whose entries are too big to be cached together. */
+/** Cached in place of a block whose entries are too big to be cached together. */
 const TOO_BIG: Block = { bytes: new Uint8Array(), starts: [] };
 
 /** The limit of the cache of blocks: enough for a whole leaderboard of usual profiles. */
@@ -35,15 +35,15 @@ const BLOCKS_BYTES = 16 * 1024 * 1024;
 /** The profiles that the leaderboard lists: the condition of the index profiles_board. */
 const IS_LISTED = 'banned = 0 AND show_on_leaderboard = 1';
 
-/** Reads the first profiles of the leaderboard in order; SQLite needs the index profiles_board alone for that. */
+/** Reads the first profiles of the leaderboard in order, from the index profiles_board alone. */
 export const READ_ORDER = `SELECT id, views_count FROM profiles WHERE ${IS_LISTED} ORDER BY views_count DESC, id LIMIT ?`;
 
 /** If more profiles have changed, reading the whole order (about a millisecond) is faster than reading their views. */
 const MAX_PARTIAL_REORDER = 250;
 
 /**
- * Prepares the leaderboard: the first `size` profiles by viewsCount, then id, without those that are
- * banned or don't want to be listed. Entries are read when a page with them is requested, and again after the profile, its place or its rank has changed.
+ * Prepares the leaderboard: the first `size` profiles by viewsCount, then id, without those that are banned or don't want to be
+ * listed. An entry is read when a page with it is requested, and again after its profile, position or rank has changed.
  */
 export function prepareLeaderboard(reader: Reader, sources: Sources, size = BOARD_SIZE): Leaderboard {
   const { sqlite } = reader;
@@ -102,7 +102,7 @@ export function prepareLeaderboard(reader: Reader, sources: Sources, size = BOAR
 function reordered(order: Order, changed: ReadonlySet<number>, standings: Order, size: number): Order | null {
   const last = order[size - 1];
   const staying = order.filter(([id]) => !changed.has(id));
-  // A profile that comes after the last one stays away: others that are not known may come before it.
+  // A profile after the last one is not added: unknown others may come before it.
   const coming = last === undefined ? standings : standings.filter((standing) => compare(standing, last) <= 0);
   if (coming.length === 0 && staying.length === order.length) return order;
   const next = [...staying, ...coming].sort(compare).slice(0, size);
@@ -115,7 +115,7 @@ function compare([id, viewsCount]: Standing, [otherId, otherViewsCount]: Standin
 
 /**
  * Makes a leaderboard that begins with the order `first`. `profileOf` reads a profile by its id. If it returns null, the
- * profile's place stays empty and all others keep their places.
+ * profile's position stays empty and all others keep theirs.
  */
 export function boardIn(first: Order, profileOf: (id: number) => CachedProfile | null): Board {
   let order = first;
