@@ -17,65 +17,65 @@ import { pathOf } from '../remote/command-scope.ts';
 import { keyNamesAt } from '../remote/key-names.ts';
 import { targetFor } from '../remote/target.ts';
 
-/** A word that may come next on a command line, with a short description. */
+/** A possible next word of a command line, with a short description. */
 export type Candidate = { value: string; about: string };
 
-/** The only candidate where a file name is expected: it tells the shell to complete file names itself. */
+/** The only candidate if a file name is expected: the shell then completes file names itself. */
 export const FILES = ':files';
 
-/** The state of an unfinished command line: its command, the number of arguments, and the flag that still needs a value. */
-type Place = { command: Command; args: number; flag: Option | null } & Pick<Globals, 'db' | 'host' | 'envFile'>;
+/** An unfinished command line: its command, the number of arguments, and the flag that still needs a value. */
+type CommandLine = { command: Command; args: number; flag: Option | null } & Pick<Globals, 'db' | 'host' | 'envFile'>;
 
 /**
- * Returns what the last word may be completed to: subcommands, flags or values. `words` are the words after the program's
- * name. The list is empty if nothing is known, or if the database can't be read.
+ * Returns the completions of the last word: subcommands, flags or values. `words` are the words after the program's name. The
+ * list is empty if nothing is known, or if the database can't be read.
  */
 export async function candidatesFor(program: Command, words: readonly string[]): Promise<Candidate[]> {
   const typed = words.at(-1) ?? '';
-  const place = follow(program, words.slice(0, -1));
-  const all = await candidatesAt(place, typed);
+  const line = parseLine(program, words.slice(0, -1));
+  const all = await candidatesAt(line, typed);
   if (all[0]?.value === FILES) return all;
   return all.filter(({ value }) => value.startsWith(typed));
 }
 
-function follow(program: Command, words: readonly string[]): Place {
-  const place: Place = { command: program, args: 0, flag: null };
+function parseLine(program: Command, words: readonly string[]): CommandLine {
+  const line: CommandLine = { command: program, args: 0, flag: null };
   // "help keys approve" is completed as "keys approve" is.
   for (const word of words[0] === 'help' ? words.slice(1) : words) {
     if (word.startsWith('-')) {
-      const option = flagsOf(place.command).find(({ short, long }) => short === word || long === word);
-      place.flag = option?.required || option?.optional ? option : null;
+      const option = flagsOf(line.command).find(({ short, long }) => short === word || long === word);
+      line.flag = option?.required || option?.optional ? option : null;
       continue;
     }
-    if (place.flag !== null) {
-      if (place.flag.long === '--db') place.db = word;
-      if (place.flag.long === '--host') place.host = word;
-      if (place.flag.long === '--env-file') place.envFile = word;
+    if (line.flag !== null) {
+      if (line.flag.long === '--db') line.db = word;
+      if (line.flag.long === '--host') line.host = word;
+      if (line.flag.long === '--env-file') line.envFile = word;
       // A flag of several values takes words until the next flag.
-      if (!place.flag.variadic) place.flag = null;
+      if (!line.flag.variadic) line.flag = null;
       continue;
     }
-    const next = place.command.commands.find((command) => command.name() === word);
-    if (next === undefined) place.args++;
-    else Object.assign(place, { command: next, args: 0 });
+    const next = line.command.commands.find((command) => command.name() === word);
+    if (next === undefined) line.args++;
+    else Object.assign(line, { command: next, args: 0 });
   }
-  return place;
+  return line;
 }
 
-async function candidatesAt(place: Place, typed: string): Promise<Candidate[]> {
-  const { command, flag } = place;
+async function candidatesAt(line: CommandLine, typed: string): Promise<Candidate[]> {
+  const { command, flag } = line;
   if (typed.startsWith('-')) return flagCandidates(command);
-  if (flag?.long === '--successor-of') return identifiers(place, ['Active']);
+  if (flag?.long === '--successor-of') return identifiers(line, ['Active']);
   if (flag !== null) return flagValues(flag);
   if (command.commands.length > 0) {
-    if (place.args > 0) return [];
+    if (line.args > 0) return [];
     return command.commands.map((child) => ({ value: child.name(), about: child.description() }));
   }
   const last = command.registeredArguments.at(-1);
-  const argument = command.registeredArguments[place.args] ?? (last?.variadic ? last : undefined);
-  if (argument?.name() === 'identifier') return identifiers(place, statesFor(command.name()));
-  if (argument?.name() === 'admin') return admins(place);
-  if (argument?.name() === 'token') return tokens(place);
+  const argument = command.registeredArguments[line.args] ?? (last?.variadic ? last : undefined);
+  if (argument?.name() === 'identifier') return identifiers(line, statesFor(command.name()));
+  if (argument?.name() === 'admin') return admins(line);
+  if (argument?.name() === 'token') return tokens(line);
   if (argument?.name() === 'file') return [{ value: FILES, about: '' }];
   if (argument?.name() === 'shell') return plain(['bash', 'zsh', 'fish']);
   return [];
@@ -104,16 +104,16 @@ function plain(values: readonly string[]): Candidate[] {
   return values.map((value) => ({ value, about: '' }));
 }
 
-/** The states of keys that a command of the group `keys` accepts; none where it accepts all. */
+/** The states of keys that a command of the group `keys` accepts; empty if it accepts all. */
 function statesFor(verb: string): readonly KeyState[] {
   return ALL_OPERATIONS.find(({ doors }) => doors.command?.verb === verb)?.from ?? [];
 }
 
-async function identifiers(place: Place, states: readonly KeyState[]): Promise<Candidate[]> {
+async function identifiers(line: CommandLine, states: readonly KeyState[]): Promise<Candidate[]> {
   return unlessRefused(async () => {
-    const target = await targetFor(place, pathOf(place.command));
+    const target = await targetFor(line, pathOf(line.command));
     if (target.kind === 'box') {
-      return readDatabase(place, (db) => keyNames(db, states).map(keyCandidate));
+      return readDatabase(line, (db) => keyNames(db, states).map(keyCandidate));
     }
     return (await keyNamesAt(target.host, states)).map(keyCandidate);
   });
@@ -123,21 +123,21 @@ function keyCandidate({ identifier, state, profile, name }: KeyName): Candidate 
   return { value: cleanForTerminal(identifier), about: cleanForTerminal(`${state}, ${profile ?? 'erased'}: ${name}`) };
 }
 
-function admins(place: Place): Promise<Candidate[]> {
-  return fromDatabase(place, (db) => plain(adminNames(db).map((name) => cleanForTerminal(name))));
+function admins(line: CommandLine): Promise<Candidate[]> {
+  return fromDatabase(line, (db) => plain(adminNames(db).map((name) => cleanForTerminal(name))));
 }
 
-function tokens(place: Place): Promise<Candidate[]> {
-  return fromDatabase(place, (db) =>
+function tokens(line: CommandLine): Promise<Candidate[]> {
+  return fromDatabase(line, (db) =>
     tokenNames(db).map(({ identifier, name }) => ({ value: identifier, about: cleanForTerminal(name) })),
   );
 }
 
-function fromDatabase(place: Place, read: (db: Db) => Candidate[]): Promise<Candidate[]> {
-  return unlessRefused(() => readDatabase(place, read));
+function fromDatabase(line: CommandLine, read: (db: Db) => Candidate[]): Promise<Candidate[]> {
+  return unlessRefused(() => readDatabase(line, read));
 }
 
-function readDatabase({ db, envFile }: Place, read: (db: Db) => Candidate[]): Candidate[] {
+function readDatabase({ db, envFile }: CommandLine, read: (db: Db) => Candidate[]): Candidate[] {
   const { databasePath } = configOf({ json: false, yes: false, ...(db && { db }), ...(envFile && { envFile }) });
   const opened = openDatabase(databasePath, 'use');
   try {
@@ -151,7 +151,7 @@ async function unlessRefused(find: () => Candidate[] | Promise<Candidate[]>): Pr
   try {
     return await find();
   } catch (error) {
-    // Without a readable database, or an answer, there is nothing to offer; the command itself will say what is wrong.
+    // Without a readable database, or an answer, there are no candidates; the command itself will say what is wrong.
     if (error instanceof AppError) return [];
     throw error;
   }

@@ -3,8 +3,8 @@ import { AppError } from '../../shared/errors.ts';
 import { writeOutput } from '../terminal/stdout.ts';
 import { candidatesFor, FILES } from './candidates.ts';
 
-// The scripts contain no names of commands. At each TAB they call profilectl with the words typed so far, and it prints the
-// candidates: one a line, with a description after a tab. The single line `:files` tells the shell to complete file names.
+// The scripts contain no names of commands. At each TAB they call profilectl with the words typed so far, and it prints one
+// candidate per line, with a description after a tab. The single line `:files` makes the shell complete file names.
 
 const BASH = `# Completion of profilectl for bash.
 _profilectl() {
@@ -61,12 +61,12 @@ const SCRIPTS: Record<string, string> = { bash: BASH, zsh: ZSH, fish: FISH };
 export function addTo(command: Command): void {
   command
     .argument('[shell]', 'bash, zsh or fish')
-    .addOption(new Option('--candidates', 'what may come next, for the scripts').hideHelp())
+    .addOption(new Option('--candidates', 'print the candidates, for the scripts').hideHelp())
     .allowExcessArguments()
     .addHelpText(
       'after',
       `
-Identifiers come from the database that DATABASE_PATH, or --db on the line, names.
+Identifiers are completed from the database of DATABASE_PATH or --db, or from the server of a login or --host.
 
 Examples:
   eval "$(profilectl completion bash)"                                        # in ~/.bashrc

@@ -7,7 +7,7 @@ import { cleanForTerminal } from '../../shared/text.ts';
 import { globalsOf } from '../context.ts';
 import { counted, print, printJson, table } from '../terminal/output.ts';
 
-/** Adds `config check`, which shows every variable, where it comes from, and everything that is wrong with it. */
+/** Adds `config check`, which shows every variable, where its value comes from, and what is wrong with it. */
 export function addTo(parent: Command): void {
   parent
     .command('check')
@@ -15,8 +15,8 @@ export function addTo(parent: Command): void {
     .addHelpText(
       'after',
       `
-Passwords and tokens are not shown. Faults are what stops the program, or "profilectl serve"; the exit code is then 2.
-Warnings, about files that others can read for example, stop nothing.
+Passwords and tokens are not shown. Faults prevent the program, or only "profilectl serve", from starting; the exit code
+is then 2. Warnings, for example about files that other users can read, prevent nothing.
 
 Examples:
   profilectl config check
@@ -36,6 +36,6 @@ function reportText({ variables, faults, warnings }: ConfigReport): string {
   const rows = variables.map(({ name, value, from }) => [name, value ?? '–', from]);
   const remarks = [...faults.map((text) => `Fault: ${text}`), ...warnings.map((text) => `Warning: ${text}`)];
   const below = remarks.length === 0 ? 'No faults.' : remarks.map((text) => cleanForTerminal(text)).join('\n');
-  // The table is never cut, because people compare or copy the values.
+  // The table is never truncated, because people compare or copy the values.
   return `${table(['Variable', 'Value', 'From'], rows, 0)}\n\n${below}`;
 }

@@ -5,17 +5,17 @@ import { withContext } from '../database.ts';
 import { counted, print, printJson } from '../terminal/output.ts';
 import { createSteps, sizeText } from './steps.ts';
 
-/** Adds `db backup`, which writes a verified copy of the database to a new file while the server goes on. */
+/** Adds `db backup`, which writes a verified copy of the database to a new file while the server runs. */
 export function addTo(parent: Command): void {
   parent
     .command('backup')
-    .description('Back the database up to a new file, verified, while the server runs.')
-    .argument('<file>', 'where the backup goes; a file that is there already is never overwritten')
+    .description('Back up the database to a new file, and verify it, while the server runs.')
+    .argument('<file>', 'the new file; an existing file is never overwritten')
     .addHelpText(
       'after',
       `
-The backup is one SQLite file, mode 0600. It holds e-mail addresses, auth IDs and hashes of secrets, never a secret:
-keep it as safe as the database. What was spent of rate limits is not in it, nor are the configuration and the mails.
+The backup is one SQLite file with mode 0600. It contains e-mail addresses, auth IDs and hashes of secrets, never a secret:
+keep it as safe as the database. It doesn't contain the use of rate limits, the configuration or the mails.
 
 Examples:
   profilectl db backup /backups/profiles-$(date +%F).db

@@ -21,21 +21,22 @@ const STEPS: Record<RestoreTestStep, string> = {
   keys: 'Checking keys',
 };
 
-/** Adds `db check`, which checks that a database or a backup is undamaged and contains only what the rules allow. */
+/** Adds `db check`, which checks that a database or a backup is undamaged and follows the rules. */
 export function addTo(parent: Command): void {
   parent
     .command('check')
-    .description('Check the database, or a restored backup: the file, its schema, profiles and keys.')
-    .option('--restore <backup>', 'restore this backup in a temporary folder, upgrade it and check it there')
+    .description('Check the database or a backup: the file, its schema, profiles and keys.')
+    .option('--restore <backup>', 'restore this backup into a temporary folder, upgrade it and check it there')
     .addHelpText(
       'after',
       `
-Reads everything and changes nothing; the server may run. Each fault is one line; the exit code is then 1. Where the file
-itself is damaged, restore a backup.
+Reads everything and changes nothing; the server may run. Prints each fault on a line; the exit code is then 1. If the
+file itself is damaged, restore a backup.
 
-With --restore nothing of the database is read or changed. A backup without faults is noted in <database>.last-restore-test,
-for "status" and /metrics. The temporary folder is made below TMPDIR, needs twice the size of the backup, and is removed
-again. If the command is killed, "status" names the folder, and the next one, backup or restore removes it.
+With --restore the database is neither read nor changed. A backup without faults is recorded in
+<database>.last-restore-test, for "status" and /metrics. The temporary folder is in TMPDIR, needs twice the size of the
+backup, and is removed afterwards. If the command is killed, "status" names the folder, and the next check with
+--restore, backup or restore removes it.
 
 Examples:
   profilectl db check

@@ -13,28 +13,27 @@ import { counted, notice, print, printJson } from '../terminal/output.ts';
 import { retryIfChanged } from '../terminal/retry-if-changed.ts';
 import { confirmOrYes } from '../terminal/values.ts';
 
-/** Adds `db restore`: it replaces the database by a copy of a backup, and keeps the old database under another name. */
+/** Adds `db restore`, which replaces the database with a copy of a backup, and keeps the old database under another name. */
 export function addTo(parent: Command): void {
   parent
     .command('restore')
-    .description('Put a backup in the place of the database; the old one is kept aside.')
-    .argument('<file>', 'the backup, which stays as it is')
-    .option('--with-people', 'also put in admins, passkeys and tokens that the database does not have, or not any more')
-    .option('--erase-again', 'also erase the profiles again that the database has erased since the backup')
+    .description('Replace the database with a backup; the old database is kept.')
+    .argument('<file>', 'the backup; it is not changed')
+    .option('--with-people', 'also restore admins, passkeys and tokens that the present database lacks')
+    .option('--erase-again', 'erase the profiles again that were erased since the backup')
     .addHelpText(
       'after',
       `
-Stop the server first. The backup is verified, copied and put in place in one step; a backup of an older version is
-upgraded when "profilectl serve" starts, one of a newer version is refused. The old database stays beside the new one
-as <database>.before-restore-<UTC time>: remove it when you no longer want it. Everybody is signed out of the Developer
+Stop the server first. The backup is verified and copied, and replaces the database in one step. A backup of an older
+version is upgraded when "profilectl serve" starts; one of a newer version is refused. The old database is kept as
+<database>.before-restore-<UTC time>: remove it when you no longer need it. Everybody is signed out of the Developer
 Platform.
 
-Everything is again as it was then: keys that were revoked since work again, and profiles that were erased since are
-back. The erasures of the last 40 days that the database knows are listed, by UID and time, before anything is done; with
---erase-again they are carried out again, keys included (a backup of an older version is upgraded for that at once).
-Look at "profilectl keys list --state Active" before you let clients in. Admins, passkeys and platforms' tokens are not:
-those that the database has not (they were removed since, or there is no database) are listed and left out, unless
---with-people is given.
+Keys that were revoked since the backup work again, and profiles that were erased since are back. The database's record
+of erasures in the last 40 days is listed, by UID and time, before anything is done; with --erase-again these profiles and
+their keys are erased again (a backup of an older version is then upgraded at once). Check "profilectl keys list --state
+Active" before you let clients back in. Admins, passkeys and backends' tokens that the present database lacks (they were
+removed since, or there is no database) are listed and not restored, unless --with-people is given.
 
 Examples:
   profilectl db restore /backups/profiles-2026-01-01.db
@@ -46,13 +45,13 @@ Examples:
       const { source, undone, restored } = await restoreOnceAsked(file, options, command);
       const { profiles, keys } = source;
       const { kept, dropped, people } = restored;
-      const [isPutIn, isErasedAgain] = [options.withPeople === true, options.eraseAgain === true];
+      const [isRestored, isErasedAgain] = [options.withPeople === true, options.eraseAgain === true];
       const erasedAgain = isErasedAgain ? (undone?.length ?? 0) : 0;
-      for (const text of textsOf(source, restored, { isPutIn, isErasedAgain, erasedAgain })) notice(text);
+      for (const text of textsOf(source, restored, { isRestored, isErasedAgain, erasedAgain })) notice(text);
       if (globals.json) {
         const undoneErasures = undone?.map(({ uid, atMs }) => ({ uid, at: isoTime(atMs) })) ?? null;
         const counts = { file, profiles, keys, keptAside: kept?.path ?? null, droppedMails: dropped };
-        printJson({ ...counts, people: { ...people, isPutIn }, undoneErasures, erasedAgain });
+        printJson({ ...counts, people: { ...people, isRestored }, undoneErasures, erasedAgain });
       } else {
         const again = erasedAgain === 0 ? '' : ` Erased ${counted(erasedAgain, 'profile')} again.`;
         print(`Restored ${counted(profiles, 'profile')} and ${counted(keys, 'key')} from ${file}.${again}`);
@@ -62,7 +61,7 @@ Examples:
 
 type Options = { withPeople?: boolean; eraseAgain?: boolean };
 
-/** Says which erasures the backup undoes, asks, and restores it; again where something has changed meanwhile. */
+/** Prints which erasures the backup undoes, asks, and restores it; starts again if something has changed meanwhile. */
 function restoreOnceAsked(file: string, options: Options, command: Command) {
   const globals = globalsOf(command);
   const config = configOf(globals);
@@ -74,20 +73,20 @@ function restoreOnceAsked(file: string, options: Options, command: Command) {
       const { source, undone } = restore;
       notice(undoneText(undone, isErasedAgain));
       const what = `the backup ${file} (${counted(source.profiles, 'profile')}, ${counted(source.keys, 'key')})`;
-      await confirmOrYes(globals.yes, `Put ${what} in the place of ${databasePath}?`);
-      const isPutIn = options.withPeople === true;
-      return { source, undone, restored: restore.run({ isPutIn, by: operatorOf(config) }) };
+      await confirmOrYes(globals.yes, `Replace ${databasePath} with ${what}?`);
+      const isRestored = options.withPeople === true;
+      return { source, undone, restored: restore.run({ isRestored, by: operatorOf(config) }) };
     } finally {
       restore.release();
     }
   });
 }
 
-/** What an operator should know after a restore, a sentence each. */
+/** What an operator should know after a restore, as sentences. */
 function textsOf(
   { schema, isOlder }: Verified,
   { kept, dropped, people }: Restored,
-  how: { isPutIn: boolean; isErasedAgain: boolean; erasedAgain: number },
+  how: { isRestored: boolean; isErasedAgain: boolean; erasedAgain: number },
 ): string[] {
   const erased = how.isErasedAgain ? '' : ' and profiles that were erased';
   const found = people.admins.length + people.passkeys.length + people.tokens.length;
@@ -98,39 +97,41 @@ function textsOf(
       : [],
     `Keys that were revoked${erased} since this backup, if any, are as they were then.`,
     dropped.length === 0 ? [] : droppedText(dropped),
-    found === 0 ? [] : peopleText(people, how.isPutIn, kept?.isWhole !== false),
+    found === 0 ? [] : peopleText(people, how.isRestored, kept?.isWhole !== false),
   ].flat();
 }
 
 /** At most this many erasures are listed; `--json` has all. */
 const LISTED_ERASURES = 100;
 
-/** The erasures that a restore undoes, one a line; null where the database can't tell. */
+/** The erasures that a restore undoes, one per line; `undone` is null if there is no readable database. */
 function undoneText(undone: readonly UndoneErasure[] | null, isErasedAgain: boolean): string {
   if (undone === null)
-    return 'Which profiles were erased since the backup is not known: there is no database that can be read.';
-  if (undone.length === 0) return 'No profile of the backup was erased since, as far as the last 40 days are known.';
+    return 'Which profiles were erased since the backup is not known: there is no readable database.';
+  if (undone.length === 0) return 'No profile of the backup was erased since, as far as the last 40 days are recorded.';
   const lines = undone.slice(0, LISTED_ERASURES).map(({ uid, atMs }) => `  UID ${uid}, erased at ${isoTime(atMs)}`);
   const more = undone.length - lines.length;
   const end = more === 0 ? [] : [`  and ${more} more`];
-  const then = isErasedAgain ? 'They are carried out again' : 'With --erase-again they are carried out again';
+  const then = isErasedAgain
+    ? 'These profiles will be erased again'
+    : 'With --erase-again these profiles are erased again';
   return [`The backup undoes ${counted(undone.length, 'erasure')}. ${then}:`, ...lines, ...end].join('\n');
 }
 
 function droppedText(dropped: readonly Dropped[]): string {
   // Several admins get the same mail.
   const which = new Set(dropped.map((one) => `${one.kind} about ${subjectInWords(one)}`));
-  return `${counted(dropped.length, 'mail')} waiting in the backup may have been sent since, and will not be: ${[...which].join(', ')}.`;
+  return `${counted(dropped.length, 'mail')} waiting in the backup may have been sent since, and will not be sent: ${[...which].join(', ')}.`;
 }
 
-function peopleText({ admins, passkeys, tokens }: RestoredPeople, isPutIn: boolean, isOldKnown: boolean): string {
+function peopleText({ admins, passkeys, tokens }: RestoredPeople, isRestored: boolean, isOldKnown: boolean): string {
   const who = [
     ...admins.map((name) => `admin ${name}`),
     ...passkeys.map(({ admin, name }) => `passkey "${name}" of admin ${admin}`),
-    ...tokens.map(({ name, identifier }) => `token ${identifier} of platform ${name}`),
+    ...tokens.map(({ name, identifier }) => `token ${identifier} of backend ${name}`),
   ].join(', ');
   const old = 'the database that the backup replaces';
-  return isPutIn
-    ? `Put in from the backup, though ${old} ${isOldKnown ? 'does not have them' : 'is damaged'}: ${who}. "profilectl admins remove" ends an admin, "profilectl tokens remove" a token.`
-    : `Left out, because ${old} ${isOldKnown ? 'does not have them' : 'is damaged'}: ${who}. They may have been removed since; to put them in, restore once more with --with-people.`;
+  return isRestored
+    ? `Restored, although ${old} ${isOldKnown ? 'does not have them' : 'is damaged'}: ${who}. "profilectl admins remove" removes an admin, "profilectl tokens remove" a token.`
+    : `Not restored, because ${old} ${isOldKnown ? 'does not have them' : 'is damaged'}: ${who}. They may have been removed since; to restore them too, restore the backup again with --with-people.`;
 }

@@ -3,17 +3,17 @@ import type { Clock } from '../../shared/clock.ts';
 import { bytesText } from '../../shared/text.ts';
 import { notice } from '../terminal/output.ts';
 
-/** The messages of a command with several long steps. They go to stderr; if that is no terminal, only warnings do. */
+/** Reports the steps of a long command on stderr; if that is no terminal, only warnings. */
 export type Steps = {
-  /** Shows the step that begins now, and how long the one before took. */
+  /** Shows the step that begins now, and how long the previous one took. */
   begin: (what: string) => void;
   end: () => void;
   warn: (sentence: string) => void;
 };
 
 /**
- * Makes the messages; `clock` measures the steps. They show no percentage, because SQLite copies or checks a whole database in
- * one call.
+ * Makes the reporter; `clock` measures the steps. It shows no percentage, because SQLite copies or checks a whole database
+ * in one call.
  */
 export function createSteps(clock: Clock): Steps {
   const isSeen = process.stderr.isTTY === true;

@@ -15,19 +15,19 @@ import { createSteps, sizeText } from './steps.ts';
 export function addTo(parent: Command): void {
   parent
     .command('vacuum')
-    .description('Write the database file anew, so that no text of an erased profile is left in it.')
-    .option('--wait', 'wait up to a minute for imports to end; others that begin meanwhile wait too')
+    .description('Rewrite the database file, so that no text of an erased profile is left in it.')
+    .option('--wait', 'wait up to a minute for imports to end, and make new ones wait')
     .addOption(new Option('--from-server <program>', 'the server that starts this command').hideHelp())
     .addHelpText(
       'after',
       `
 Erased profiles are gone for every reader at once, but SQLite may have left copies of their texts in unused parts of the
-file. A running server vacuums by itself, at most once in 23 hours, while copies may be left; this does it now. "status"
-says since when copies may be left. What the sessions file beside it holds of erased profiles is removed too.
+file. A running server vacuums the file itself, at most once in 23 hours, while copies may be left; this command does so
+now. "status" says since when copies may be left. Data of erased profiles in the sessions file is removed too.
 
-The server may run, and answers meanwhile; commands that write wait for up to ten seconds, imports until it is done. It
-needs twice the size of the database on its disk, and is refused while an import or an approval is under way (exit code
-75: try again later). With --wait it gets its turn between imports that follow each other all the time.
+The server may run, and keeps answering; commands that write wait up to ten seconds, imports until it is done. It needs
+twice the size of the database on its disk, and is refused while an import or an approval is running (exit code 75: try
+again later). With --wait it gets its turn even if imports follow each other without a pause.
 
 Examples:
   profilectl db vacuum

@@ -10,7 +10,7 @@ export function addTo(command: Command): void {
     .argument('[words...]', 'a command, such as "keys approve", or "environment"')
     .addHelpText(
       'after',
-      '\nExamples:\n  profilectl help keys approve\n  profilectl help environment   # every variable, what it is for, and its default',
+      '\nExamples:\n  profilectl help keys approve\n  profilectl help environment   # every variable, with its meaning and default',
     )
     .action((words: string[]) => {
       if (words.join() === 'environment') return writeOutput(`${variablesHelp()}\n`);
@@ -25,7 +25,7 @@ function findCommand(program: Command, words: readonly string[]): Command {
     const next = found.commands.find((child) => child.name() === word);
     if (next === undefined) {
       const named = cleanForTerminal(words.join(' '));
-      throw new AppError('usage', `There is no command "${named}" to explain; see profilectl --help.`);
+      throw new AppError('usage', `There is no command "${named}"; see profilectl --help.`);
     }
     found = next;
   }

@@ -9,7 +9,7 @@ export function addTo(command: Command): void {
     .action((_options: unknown) => printVersion(command.optsWithGlobals<{ json?: boolean }>().json === true));
 }
 
-/** Writes the version to stdout, with the commit if it is known: as a line, or with `json` as the value of `version`. */
+/** Writes the version to stdout, with the commit if it is known: as a line, or with `json` as a member `version`. */
 export function printVersion(json: boolean): void {
   const version = versionText();
   writeOutput(`${json ? JSON.stringify({ version }) : version}\n`);

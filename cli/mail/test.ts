@@ -13,13 +13,13 @@ const INTERRUPTED = 'Interrupted; whether the mail went out is not known.';
 export function addTo(parent: Command): void {
   parent
     .command('test')
-    .description('Send a test mail the way a secret would go, and say what went wrong.')
-    .argument('<address>', 'who gets it')
+    .description('Send a test mail the way a secret is sent, and explain failures.')
+    .argument('<address>', 'the recipient')
     .addHelpText(
       'after',
       `
-Exit codes: 0 the mail server has accepted it, 1 refused for good (or MAIL_URL is not set), 75 trying again can help.
-Accepted is not delivered: look into the mailbox, and among the junk.
+Exit codes: 0 accepted by the mail server, 1 refused for good (or MAIL_URL is not set), 75 trying again can help.
+Accepted does not mean delivered: check the mailbox, and its spam folder.
 
 Example:
   profilectl mail test ada@example.org`,

@@ -1,16 +1,16 @@
 import { spawn } from 'node:child_process';
 import { describeDesktop } from '../../shared/config/environment.ts';
 
-/** Whether a browser on this machine would be seen by the person at the terminal. */
+/** Whether a browser opened on this machine would be visible to the person at the terminal. */
 export function hasBrowser(): boolean {
   const { browser, isRemote, hasDisplay } = describeDesktop();
   return !isRemote && (browser !== null || hasDisplay);
 }
 
 /**
- * Opens an address in the browser: with the command in BROWSER, otherwise with the desktop's own. The promise resolves when
- * that has failed, and never where it has not: some commands end only when the browser is closed. Other users of the machine
- * can read the address in the list of processes.
+ * Opens an address in the browser, with the command in BROWSER or the desktop's own. The promise resolves if that fails, and
+ * otherwise never, because some commands end only when the browser is closed. Other users of the machine can read the
+ * address in the list of processes.
  */
 export function openBrowser(address: string): Promise<void> {
   const [command = '', ...words] = openerOf(address);

@@ -5,72 +5,72 @@ import { VERSION } from '../../shared/version.ts';
 import { connectionFault } from './connection-fault.ts';
 import { refusalOfAnswer, strangeAnswer } from './refused-answer.ts';
 
-// The one place where profilectl asks a server elsewhere: JSON, forms and JSON Lines to /manage/v1. Nothing that a server sends
-// comes past it but what its schema describes, within limits of size, time and pages. `output.ts` cleans it for the terminal.
+// All requests from profilectl to a server's /manage/v1: JSON, forms and JSON Lines. Of an answer only what its schema
+// describes is used, within limits of size, time and pages. `output.ts` cleans it for the terminal.
 
-/** A server and the token to use there; the token is null where none is needed. */
+/** A server and the token to use there, null if none is needed. */
 export type AskedHost = {
-  /** The origin with the optional prefix of its PUBLIC_URL, without a slash at the end. */
+  /** The origin with the optional path of its PUBLIC_URL, without a trailing slash. */
   url: string;
   token: string | null;
 };
 
 /** One request. At most one of `json`, `form` and `lines` is its body. */
-export type Question<Body> = {
+export type HostRequest<Body> = {
   method: 'GET' | 'POST' | 'PATCH';
-  /** The path below `/manage/v1`, such as `/keys`; what comes from a person in it is encoded. */
+  /** The path below `/manage/v1`, such as `/keys`, with typed values already encoded or checked. */
   path: string;
-  /** Parameters; undefined ones are left out, and those of a list are sent one by one. */
+  /** Parameters; undefined ones are omitted, and a list becomes one parameter for each element. */
   query?: Record<string, string | readonly string[] | undefined>;
   json?: object;
   form?: Record<string, string>;
   /** JSON Lines. */
   lines?: Uint8Array<ArrayBuffer>;
-  /** What the body of an answer is: a JSON object. */
+  /** The schema of the answer's body, a JSON object. */
   answer: z.ZodType<Body>;
-  /** Codes of refusals that are answers to whoever asks: they are returned, all others are thrown. */
+  /** Codes of refusals that are returned as answers; all others are thrown. */
   returned?: readonly string[];
   /** How long the whole answer may take, in milliseconds. */
   patienceMs?: number;
 };
 
-/** The answer: its headers, and its JSON object, which is empty where the server sent nothing, with the length of its text. */
+/** The answer: its headers, its JSON object (empty if the server sent no body), and the length of its text in characters. */
 export type HostAnswer<Body> = { headers: Headers; body: Body; length: number };
 
 const PATIENCE_MS = 30_000;
 
-/** No answer is longer, nor are all pages of a list together: the longest is the list of 50 000 refused lines. */
+/** The limit of an answer, and of all pages of a list together: far more than any server sends. */
 const MAX_ANSWER_BYTES = 64 * 2 ** 20;
 
-/** No list has more pages. */
+/** The limit of pages of a list: far more than any list has. */
 const MAX_PAGES = 2_000;
 
 /**
- * Asks a server and returns its answer. Whatever else happens is thrown as an AppError that says what to do: `try_later`
- * where the server can't be reached or broke off, `not_logged_in` where it does not accept the token, and otherwise what
- * the server's code means here, with the server's sentence; `refused` too for a body of another kind. No redirect is followed, and nothing is sent in clear to
- * another machine.
+ * Sends a request to a server and returns its answer. Everything else is thrown as an AppError that says what to do:
+ * `try_later` if the server can't be reached or the connection breaks, `not_logged_in` if it doesn't accept the token,
+ * `refused` for a body of another kind, otherwise the server's code with its sentence. No redirect is followed, and nothing
+ * is sent unencrypted to another machine.
  */
-export async function askHost<Body>(host: AskedHost, question: Question<Body>): Promise<HostAnswer<Body>> {
-  const url = urlOf(host, question);
+export async function askHost<Body>(host: AskedHost, request: HostRequest<Body>): Promise<HostAnswer<Body>> {
+  const url = urlOf(host, request);
   const isLocal = isLoopback(url.hostname.replace(/^\[|\]$/g, ''));
   if (url.protocol !== 'https:' && !isLocal) {
     throw new AppError('refused', `${host.url} is not HTTPS; nothing was sent, because others could have read it.`);
   }
-  const patienceMs = question.patienceMs ?? PATIENCE_MS;
-  // To send the same lines again is harmless.
-  const isChange = question.method !== 'GET' && question.lines === undefined;
+  const patienceMs = request.patienceMs ?? PATIENCE_MS;
+  // Sending the same lines again is harmless.
+  const isChange = request.method !== 'GET' && request.lines === undefined;
   let answer: Response;
   let text: string | null;
   try {
     answer = await fetch(url, {
-      ...bodyOf(host, question),
-      method: question.method,
+      ...bodyOf(host, request),
+      method: request.method,
       redirect: 'manual',
       signal: AbortSignal.timeout(patienceMs),
-      // This is so whatever NODE_TLS_REJECT_UNAUTHORIZED says.
+      // Certificates are checked even if NODE_TLS_REJECT_UNAUTHORIZED is 0.
       tls: { rejectUnauthorized: true },
-      // A proxy that the environment names would get the token in clear.
+      // A proxy from the environment would get the token unencrypted.
       ...(url.protocol === 'http:' && { proxy: false }),
     });
     text = await readText(answer);
@@ -79,36 +79,39 @@ export async function askHost<Body>(host: AskedHost, question: Question<Body>): 
   }
   const json = text === null ? null : parseJson(text);
   const code = answer.headers.get('x-error-code') ?? '';
-  if (!answer.ok && question.returned?.includes(code) !== true) throw refusalOfAnswer(host, answer, json);
-  const { data: body } = question.answer.safeParse(json);
+  if (!answer.ok && request.returned?.includes(code) !== true) throw refusalOfAnswer(host, answer, json);
+  const { data: body } = request.answer.safeParse(json);
   if (body === undefined) throw strangeAnswer(host.url, answer.status);
   return { headers: answer.headers, body, length: text?.length ?? 0 };
 }
 
 /**
- * Asks for a list, page by page, and yields the bodies of all pages. Throws what {@link askHost} throws, and `refused` for a
- * list without an end.
+ * Requests a list page by page, and yields the bodies of all pages. Throws what {@link askHost} throws, and `refused` for an
+ * endless list.
  */
-export async function* askPages<Body>(host: AskedHost, question: Question<Body>): AsyncGenerator<Body> {
+export async function* askPages<Body>(host: AskedHost, request: HostRequest<Body>): AsyncGenerator<Body> {
   let after: string | undefined;
   for (let pages = 0, read = 0; pages < MAX_PAGES && read < MAX_ANSWER_BYTES; pages++) {
-    const { headers, body, length } = await askHost(host, { ...question, query: { ...question.query, after } });
+    const { headers, body, length } = await askHost(host, { ...request, query: { ...request.query, after } });
     yield body;
-    after = nextPlace(headers.get('link'));
+    after = nextCursor(headers.get('link'));
     if (after === undefined) return;
     read += length;
   }
-  const sentence = `The list of ${host.url} does not end; ask for less of it, such as the keys of one state or profile.`;
+  const sentence = `The list of ${host.url} does not end; filter it, for example by state or profile.`;
   throw new AppError('refused', sentence);
 }
 
-/** Where the next page begins (RFC 8288), if there is one. Its address itself is not used: it may be anywhere. */
-function nextPlace(link: string | null): string | undefined {
+/** The cursor of the next page (RFC 8288), if there is one. The rest of its address is ignored: it may name any server. */
+function nextCursor(link: string | null): string | undefined {
   const [, address = ''] = /<([^>]*)>;\s*rel="next"/.exec(link ?? '') ?? [];
   return URL.parse(address)?.searchParams.get('after') ?? undefined;
 }
 
-function bodyOf({ token }: AskedHost, { json, form, lines }: Question<unknown>): Pick<RequestInit, 'body' | 'headers'> {
+function bodyOf(
+  { token }: AskedHost,
+  { json, form, lines }: HostRequest<unknown>,
+): Pick<RequestInit, 'body' | 'headers'> {
   const headers = new Headers({ Accept: 'application/json', 'User-Agent': `profilectl/${VERSION}` });
   if (token !== null) headers.set('Authorization', `Bearer ${token}`);
   if (lines !== undefined) headers.set('Content-Type', 'application/jsonl');
@@ -118,7 +121,7 @@ function bodyOf({ token }: AskedHost, { json, form, lines }: Question<unknown>):
   return { headers, ...(body !== undefined && { body }) };
 }
 
-function urlOf(host: AskedHost, { path, query = {} }: Question<unknown>): URL {
+function urlOf(host: AskedHost, { path, query = {} }: HostRequest<unknown>): URL {
   const url = new URL(`${host.url}/manage/v1${path}`);
   for (const [name, value] of Object.entries(query)) {
     for (const one of value === undefined ? [] : [value].flat()) url.searchParams.append(name, one);
@@ -126,7 +129,7 @@ function urlOf(host: AskedHost, { path, query = {} }: Question<unknown>): URL {
   return url;
 }
 
-/** The answer's body as text; null where it is longer than any answer, of which the rest is not read. */
+/** The answer's body as text; null if it is too long, in which case the rest is not read. */
 async function readText(answer: Response): Promise<string | null> {
   const decoder = new TextDecoder();
   let text = '';
@@ -139,7 +142,7 @@ async function readText(answer: Response): Promise<string | null> {
   return text + decoder.decode();
 }
 
-/** The value of a JSON text, an empty object where it is empty; null for anything else, such as a proxy's page. */
+/** The value of a JSON text, an empty object for an empty text; null for anything else, such as a proxy's page. */
 function parseJson(text: string): unknown {
   if (text === '') return {};
   try {

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { AppError } from '../../shared/errors.ts';
 
-/** What a command works on: the database of this machine, servers elsewhere, or whichever of the two is meant. */
+/** What a command works on: the local database (only on the box), servers, or either of them. */
 export type CommandScope = 'box' | 'server' | 'either';
 
 /** The words of a command after the program's name, such as `keys list`. */
@@ -12,7 +12,7 @@ export function pathOf(command: Command): string {
   return path === '' ? command.name() : `${path} ${command.name()}`;
 }
 
-/** What a command works on. `keys check` looks at a secret only, without any database. */
+/** Returns what a command works on. `keys check` needs neither, and counts as `box`, so that it takes no `--host`. */
 export function scopeOf(command: Command): CommandScope {
   const path = pathOf(command);
   if (/^(login|logout|whoami)$/.test(path)) return 'server';
@@ -20,19 +20,19 @@ export function scopeOf(command: Command): CommandScope {
 }
 
 /**
- * Throws `refused` where `--host` is given to a command that only works on the box, and `usage` where `--db` is given to one
- * that is about servers: to go on would do something else than what was meant.
+ * Throws `refused` if `--host` is given to a command that works only on the box, and `usage` if `--db` is given to one for
+ * servers: ignoring the flag would do something other than the person meant.
  */
 export function checkScope(command: Command): void {
   const { db, host } = command.optsWithGlobals<{ db?: string; host?: string }>();
-  const place = scopeOf(command);
+  const scope = scopeOf(command);
   const named = `"profilectl ${pathOf(command)}"`;
-  if (place === 'box' && host !== undefined) {
+  if (scope === 'box' && host !== undefined) {
     const why =
-      pathOf(command) === 'keys check' ? 'asks no server' : 'is for the box only, the machine with the database';
+      pathOf(command) === 'keys check' ? 'uses no server' : 'works only on the box, the machine with the database';
     throw new AppError('refused', `${named} ${why}; it takes no --host.`);
   }
-  if (place === 'server' && db !== undefined) {
+  if (scope === 'server' && db !== undefined) {
     throw new AppError('usage', `${named} is about servers; it takes no --db.`);
   }
 }

@@ -3,30 +3,30 @@ import { AppError, type ErrorCode, exitCodeOf } from '../../shared/errors.ts';
 import { REFUSALS } from '../../shared/refusals.ts';
 import { cleanForTerminal } from '../../shared/text.ts';
 
-/** Statuses with which a server, or a proxy before it, says that trying again later can help. */
+/** The statuses of a server, or a proxy before it, that mean that trying again later can help. */
 const LATER = [408, 429, 502, 503, 504];
 
 const UNAUTHORIZED = 401;
 
-/** The status of a proxy that takes no body of this length. */
+/** The status of a proxy that refuses a body of this length. */
 const TOO_LARGE = 413;
 
 const LONGEST_SENTENCE = 2_000;
 
-/** A sentence of a server, which may be a stranger's: cut, and in one line without what a terminal obeys. */
-export const Said = z.string().transform((text) => cleanForTerminal(text.slice(0, LONGEST_SENTENCE)));
+/** A sentence of a server, which is not trusted: truncated, and on one line without control characters. */
+export const ServerSentence = z.string().transform((text) => cleanForTerminal(text.slice(0, LONGEST_SENTENCE)));
 
-/** The body of a refusal; one of /token and /revoke has its sentence in `error_description`, as RFC 6749 wants it. */
-const Refusal = z.object({ error: Said.optional(), error_description: Said.optional() });
+/** The body of a refusal; those of /token and /revoke have the sentence in `error_description` (RFC 6749). */
+const Refusal = z.object({ error: ServerSentence.optional(), error_description: ServerSentence.optional() });
 
 const LONGEST_PAUSE_SECONDS = 3_600;
 
-/** The code of a path that the server does not have, with its Developer Platform switched off for instance. */
+/** The code of a path that the server doesn't have, for example because its Developer Platform is switched off. */
 const UNKNOWN_PATH: ErrorCode = 'unknown_path';
 
 /**
- * What an answer that is no success means here: the refusal of its X-Error-Code, with the server's sentence. `body` is its
- * JSON, null where it has none.
+ * The error for an unsuccessful answer: the refusal named by its X-Error-Code, with the server's sentence. `body` is its
+ * JSON, null if it has none.
  */
 export function refusalOfAnswer(
   host: { url: string; token: string | null },
@@ -48,14 +48,14 @@ export function refusalOfAnswer(
   }
   if (code === UNKNOWN_PATH) {
     const why = 'its Developer Platform is switched off, or its version is older than this one';
-    return new AppError('refused', `${host.url} does not know what it was asked for: ${why}.`);
+    return new AppError('refused', `${host.url} does not support this request: ${why}.`);
   }
   if (sentence !== null) return new AppError(isErrorCode(code) ? code : 'refused', sentence, details);
   const location = headers.get('location');
   if (location !== null) {
     return new AppError(
       'refused',
-      `${host.url} leads to another address, ${whereTo(host.url, location)}; use that one.`,
+      `${host.url} redirects to another address, ${whereTo(host.url, location)}; use that one.`,
     );
   }
   if (status === TOO_LARGE) {
@@ -65,7 +65,7 @@ export function refusalOfAnswer(
   return strangeAnswer(host.url, status);
 }
 
-/** The refusal for an answer that is none of Profile Lookup. */
+/** The error for an answer that is not from Profile Lookup. */
 export function strangeAnswer(url: string, status: number): AppError {
   const what = `answers with something that is not from Profile Lookup (status ${status})`;
   return new AppError('refused', `${url} ${what}; check the address.`);
@@ -75,14 +75,14 @@ function isErrorCode(code: string): code is ErrorCode {
   return Object.hasOwn(REFUSALS, code);
 }
 
-/** Seconds; null where the header is missing or no number of seconds. */
+/** The value of Retry-After in seconds, limited; null if the header is missing or not a number. */
 function pauseOf(retryAfter: string | null): number | null {
   return retryAfter !== null && /^\d{1,9}$/.test(retryAfter)
     ? Math.min(Number(retryAfter), LONGEST_PAUSE_SECONDS)
     : null;
 }
 
-/** The origin of a redirect, cleaned; its path may hold anything. */
+/** The origin of a redirect, without the path, which may contain anything. */
 function whereTo(url: string, location: string): string {
   return URL.canParse(location, url) ? new URL(location, url).origin : 'which is malformed';
 }

@@ -21,9 +21,9 @@ import { AppError } from '../../shared/errors.ts';
 import { looseMode } from '../../shared/file-mode.ts';
 import { notice } from '../terminal/output.ts';
 
-// hosts.json holds the logins of this user: for each server its token. It is a plain file of mode 0600 in a folder of mode
-// 0700, and is always replaced as a whole. Who changes it holds the lock of hosts.json.lock, an empty file that stays: the
-// operating system releases the lock of a process that is killed.
+// hosts.json stores the logins of this user: the token for each server. It is a plain file of mode 0600 in a folder of mode
+// 0700, and is always replaced as a whole. A process that changes it locks hosts.json.lock, an empty file that is kept: the
+// operating system releases the lock of a killed process.
 
 const Hosts = z.object({
   hosts: z.record(
@@ -32,13 +32,13 @@ const Hosts = z.object({
   ),
 });
 
-/** A stored login. `endsAt` is when the server said that its token ends at the latest (ISO 8601), null if it never does. */
+/** A stored login. `endsAt` is the latest time at which its token ends, as reported by the server (ISO 8601); null if never. */
 export type Login = z.infer<typeof Hosts>['hosts'][string];
 
-/** The logins by the servers' addresses, which are as `checkServerUrl` returns them. */
+/** The logins by server address, as `checkServerUrl` returns it. */
 export type Logins = Map<string, Login>;
 
-/** How long a process waits for others that change the logins, which takes them milliseconds. */
+/** How long a process waits for another that is changing the logins, which takes milliseconds. */
 const MAX_WAIT_MS = 5_000;
 
 /** Where the logins of this user are stored. */
@@ -47,8 +47,8 @@ export function loginsPath(): string {
 }
 
 /**
- * The stored logins, none where there is no file. Warns on stderr of a file that other users can read. Throws `refused`, with
- * what to do, where the file can't be read, is not as {@link changeLogins} writes it, or belongs to another user.
+ * Returns the stored logins, none if there is no file. Warns on stderr of a file that other users can read. Throws `refused`,
+ * with what to do, if the file can't be read, is malformed, or belongs to another user.
  */
 export function readLogins(path = loginsPath()): Logins {
   const logins = readQuietly(path);
@@ -58,10 +58,9 @@ export function readLogins(path = loginsPath()): Logins {
 }
 
 /**
- * Changes the stored logins: `change` gets them and may set and delete some. Two processes do this one after the other. The
- * new file takes the place of the old one when it is on the disk as a whole. Rejects with what {@link readLogins} throws,
- * `try_later` where another process holds the file for `maxWaitMs` milliseconds, and `refused` where nothing can be written;
- * then nothing is changed.
+ * Changes the stored logins: `change` gets them and may set and delete some. Processes do this one at a time. The new file
+ * replaces the old one once it is completely on disk. Throws what {@link readLogins} throws, `try_later` if another process
+ * holds the lock for `maxWaitMs` milliseconds, and `refused` if the file can't be written; then nothing has changed.
  */
 export async function changeLogins(
   change: (logins: Logins) => void,
@@ -88,7 +87,7 @@ export async function changeLogins(
 function replaceLogins(path: string, logins: Logins): void {
   const next = `${path}.new`;
   const text = `${JSON.stringify({ hosts: Object.fromEntries([...logins].toSorted()) }, null, 2)}\n`;
-  // A process that was killed may have left one.
+  // A killed process may have left this file.
   rmSync(next, { force: true });
   try {
     writeFileSync(next, text, { mode: 0o600, flag: 'wx', flush: true });
@@ -97,20 +96,20 @@ function replaceLogins(path: string, logins: Logins): void {
     rmSync(next, { force: true });
     throw error;
   }
-  // A rename lasts through a power cut only when the folder is on the disk too.
+  // A rename survives a power cut only once the folder is synced too.
   const folder = openSync(dirname(path), 'r');
   fsyncSync(folder);
   closeSync(folder);
 }
 
 function readQuietly(path: string): Logins {
-  // False too where this user may not enter the folder: then no login of this user's is in it.
+  // Also false if this user may not enter the folder, which then can't contain a login of theirs.
   if (!existsSync(path)) return new Map();
   const text = guard(path, 'read', () => {
     const stat = lstatSync(path);
     const refuse = (what: string) => new AppError('refused', `${path} ${what}`);
-    if (stat.isSymbolicLink()) throw refuse('is a symbolic link, which is not followed; put the file itself there.');
-    if (!stat.isFile()) throw refuse('is no plain file; remove it, and log in again.');
+    if (stat.isSymbolicLink()) throw refuse('is a symbolic link, which is not followed; replace it with the file.');
+    if (!stat.isFile()) throw refuse('is not a regular file; remove it, and log in again.');
     if (stat.uid !== process.geteuid?.()) {
       throw refuse('belongs to another user, so it is not read; remove it, and log in again.');
     }
@@ -120,12 +119,12 @@ function readQuietly(path: string): Logins {
     const { hosts } = Hosts.parse(JSON.parse(text));
     return new Map(Object.entries(hosts).map(([url, login]) => [checkServerUrl('host', url), login]));
   } catch {
-    // Without the cause, which may name what is in the file.
+    // Without the cause, which may quote the file's content.
     throw new AppError('refused', `${path} is not as profilectl writes it; remove it, and log in again.`);
   }
 }
 
-/** Runs what reads or writes the file at `path`, and turns an error of the system into a sentence. */
+/** Runs `act`, which reads or writes the file at `path`, and turns a system error into a sentence. */
 function guard<T>(path: string, verb: 'read' | 'written', act: () => T): T {
   try {
     return act();
@@ -134,7 +133,7 @@ function guard<T>(path: string, verb: 'read' | 'written', act: () => T): T {
     if (cause instanceof AppError || typeof code !== 'string') throw cause;
     const sentence =
       code === 'ENOSPC' || code === 'EDQUOT'
-        ? `There is no room left on the disk of ${path}; it is as it was.`
+        ? `The disk of ${path} is full; the file is unchanged.`
         : `${path} can't be ${verb} (${code}); check the file, its folder and its disk.`;
     throw new AppError('refused', sentence, { cause });
   }

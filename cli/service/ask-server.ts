@@ -3,7 +3,7 @@ import { request as requestHttps } from 'node:https';
 import type { Config } from '../../shared/config/config.ts';
 import { AppError } from '../../shared/errors.ts';
 
-// How commands ask the server that runs on this machine.
+// Requests from commands to the server on this machine.
 
 const PATIENCE_MS = 5_000;
 
@@ -12,7 +12,7 @@ export type ServerAnswer = { status: number; body: string };
 
 /** The server's address for commands on this machine: loopback if it listens on all addresses. Throws `usage`. */
 export function serverUrl({ host, port, tls }: Config, path: string): URL {
-  if (port === 0) throw new AppError('usage', 'PORT is 0: nobody knows which port the server got; set it.');
+  if (port === 0) throw new AppError('usage', 'PORT is 0, so the port of the server is not known; set it.');
   const reachable = { '0.0.0.0': '127.0.0.1', '::': '::1' }[host] ?? host;
   const written = reachable.includes(':') ? `[${reachable}]` : reachable;
   return new URL(`${tls === null ? 'http' : 'https'}://${written}:${port}${path}`);

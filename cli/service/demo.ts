@@ -17,13 +17,12 @@ import sample from '../../shared/sample/profiles.jsonl' with { type: 'text' };
 import { closeSessionsFile, openSessionsFile } from '../../shared/sessions-file/sessions-file.ts';
 import { operatorOf } from '../database.ts';
 import { print } from '../terminal/output.ts';
-import { childrenOf } from './serve.ts';
+import { childCommands } from './serve.ts';
 
 const PORT = 3000;
 const PROFILE = 'Ada';
-/** The address of that profile among the sample profiles. */
+/** Its e-mail address in the sample profiles. */
 const PROFILE_ADDRESS = 'ada@example.org';
-/** An admin who is invited. */
 const ADMIN = 'Grace';
 
 /** Adds `demo`, which runs a server with sample profiles in a temporary folder and deletes the folder at the end. */
@@ -31,7 +30,7 @@ export function addTo(command: Command): void {
   command
     .addHelpText(
       'after',
-      '\nTouches no real data: everything lies in a temporary folder that is removed at the end.\n\nExample:\n  profilectl demo',
+      '\nTouches no real data: everything is in a temporary folder that is removed at the end.\n\nExample:\n  profilectl demo',
     )
     .action(async () => {
       const folder = mkdtempSync(join(tmpdir(), 'profile-lookup-demo-'));
@@ -49,7 +48,7 @@ async function runDemo(folder: string): Promise<void> {
     DATABASE_PATH: join(folder, 'profiles.db'),
     MAIL_URL: `file:${join(folder, 'mail')}`,
     PORT: port,
-    // Browsers make passkeys for localhost, and for no address in numbers.
+    // Browsers create passkeys for localhost, but not for IP addresses.
     PUBLIC_URL: `http://localhost:${port}`,
     LOG_LEVEL: 'warn',
   });
@@ -59,9 +58,11 @@ async function runDemo(folder: string): Promise<void> {
     const imported = await importSample(deps);
     const identifier = await issueKey(deps);
     const invitation = await inviteAdmin(deps);
-    // The demo has no certificate to read again at SIGHUP. A closed terminal ends it, so that its folder is deleted.
+    // Servers reload their certificate at SIGHUP. The demo has none, and ends with its terminal, so that its folder is deleted.
     process.once('SIGHUP', () => process.emit('SIGTERM', 'SIGTERM'));
-    await serve(deps, childrenOf(config.databasePath), () => explain(deps, folder, imported, identifier, invitation));
+    await serve(deps, childCommands(config.databasePath), () =>
+      explain(deps, folder, imported, identifier, invitation),
+    );
   } finally {
     db.$client.close();
   }
@@ -78,20 +79,20 @@ async function importSample(deps: Deps): Promise<number> {
   return imported;
 }
 
-/** Requests a key and approves it with the operations that `keys request` and `keys approve` also use. */
+/** Requests and approves a key, with the same operations as `keys request` and `keys approve`. */
 async function issueKey(deps: Deps): Promise<string> {
   const actor = operatorOf(deps.config);
   const { identifier } = await perform(deps, actor, OPERATIONS.request, {
     profile: PROFILE,
     name: 'Demo key',
-    description: 'Made by "profilectl demo" so that a newcomer can try every endpoint with one key, right away.',
+    description: 'Created by "profilectl demo", so that you can try every endpoint right away with one key.',
     permissions: ['api.lookup', 'api.leaderboard'],
   });
   await performWhole(deps, actor, OPERATIONS.approve, { identifier });
   return identifier;
 }
 
-/** Adds an admin, who registers a passkey at the address that is returned. */
+/** Adds an admin, and returns the address where they can register a passkey. */
 async function inviteAdmin(deps: Deps): Promise<Invitation> {
   const sessions = openSessionsFile(deps.config.databasePath);
   try {
@@ -113,13 +114,13 @@ function explain(
   const onBox = `${invocation()} --db ${shellWord(config.databasePath)}`;
   print(`
 Profile Lookup is running on ${config.publicUrl} with ${imported} sample profiles.
-Key ${identifier} was requested for the profile ${PROFILE} and approved; its secret went out by mail, once:
+Key ${identifier} was requested for the profile ${PROFILE} and approved; its secret was sent by mail, once:
   ${mail}
 
-In another terminal, this reads the secret out of the mail and looks someone up:
+In another terminal, this reads the secret from the mail and looks up a profile:
   curl -sS -H "Authorization: Bearer $(grep -ohm1 'plk_${identifier}_[0-9A-Za-z]*' ${mail})" ${config.publicUrl}/api/lookup/username/${PROFILE}
 
-More to try, in the place of the address in that line:
+More addresses to try in that line:
   "${config.publicUrl}/api/lookup/username/lovelace" (an alias)
   "${config.publicUrl}/api/lookup/uid/7/links"
   "${config.publicUrl}/api/leaderboard?limit=5"
@@ -127,21 +128,21 @@ More to try, in the place of the address in that line:
 
 In a browser, as the owner of ${PROFILE}: sign in with the username ${PROFILE} and the address ${PROFILE_ADDRESS} at
   ${config.publicUrl}/developers/sign-in
-The code comes by mail, into the same folder; this shows the latest one:
+The code is mailed to the same folder; this shows the latest one:
   grep -ohm1 '^[0-9A-Z]\\{4\\}-[0-9A-Z]\\{4\\}$' "$(ls ${mails}/*Z-sign-in.eml | tail -n 1)"
 
 In a browser, as an admin: register a passkey for ${ADMIN}, until ${expiresAt}, at
   ${address}
-Then confirm it as the operator, and sign in at ${config.publicUrl}/developers/admin to decide on requests:
+Then confirm it, and sign in at ${config.publicUrl}/developers/admin to decide on requests:
   ${onBox} admins confirm ${ADMIN}
 
-Or look inside:
+Or list the keys:
   ${onBox} keys list
 
 Ctrl-C stops it and removes ${folder}.`);
 }
 
-/** The words with which a shell runs this program again from any folder. */
+/** The shell command that runs this program from any folder. */
 function invocation(): string {
   return isBinary() ? shellWord(process.execPath) : `npx -y bun@${Bun.version} ${shellWord(Bun.main)}`;
 }
@@ -153,7 +154,7 @@ function shellWord(text: string): string {
 
 /** Returns 3000, or a free port if 3000 is taken. */
 function freePort(): number {
-  // Browsers may try the IPv6 address of localhost first, where another program could answer. Many machines have none.
+  // Browsers may try the IPv6 address of localhost first, where another program may listen. Many machines have no IPv6.
   const isFree = tryPort('127.0.0.1', PORT) === PORT && tryPort('::1', PORT) !== 'EADDRINUSE';
   const port = isFree ? PORT : tryPort('127.0.0.1', 0);
   return typeof port === 'number' ? port : PORT;

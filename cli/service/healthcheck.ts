@@ -7,7 +7,7 @@ import { askServer, serverUrl } from './ask-server.ts';
 
 const FORBIDDEN = 403;
 
-/** Adds `healthcheck`, which asks the server that the variables describe whether it is ready. Containers run it. */
+/** Adds `healthcheck`, which asks the server on this machine whether it is ready. Containers run it. */
 export function addTo(command: Command): void {
   command
     .addHelpText(
@@ -27,7 +27,7 @@ Example:
     });
 }
 
-/** Throws `refused` with what is wrong if the server is not ready. */
+/** Throws `refused`, with the reason, if the server is not ready. */
 async function expectReady(url: URL): Promise<void> {
   const { status } = await askServer(url);
   if (status === FORBIDDEN) {

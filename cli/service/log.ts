@@ -12,8 +12,8 @@ import { quoted } from '../terminal/words.ts';
 
 type Options = { since?: string; by?: string; kind?: string[]; limit?: string; after?: string };
 
-/** So many entries a terminal shows at a time. */
-const PART = 50;
+/** The number of entries that a terminal shows at a time. */
+const PAGE_SIZE = 50;
 
 const WHEN = 'When (UTC)';
 
@@ -21,19 +21,19 @@ const WHEN = 'When (UTC)';
 export function addTo(command: Command): void {
   const groups = LOG_GROUPS.map(({ group, kinds }) => `  ${group.padEnd(10)}${kinds.join(', ')}`).join('\n');
   command
-    .option('--since <time>', `only what was done since then: ${PAST_SYNTAX}`)
-    .option('--by <who>', 'only what they did: a name, or operator, admin, owner, platform')
-    .option('--kind <kind...>', 'only entries of these kinds; the list below has them')
-    .option('--limit <n>', 'at most so many; on a terminal 50, else all')
-    .option('--after <place>', 'what follows this place, which "next" of the list before names')
+    .option('--since <time>', `only entries since then: ${PAST_SYNTAX}`)
+    .option('--by <who>', 'only entries of this person: a name, or operator, admin, owner, platform')
+    .option('--kind <kind...>', 'only entries of these kinds, listed below')
+    .option('--limit <n>', 'at most this many entries; default: 50 on a terminal, otherwise all')
+    .option('--after <cursor>', 'only entries after this cursor, the "next" of the previous page')
     .addHelpText(
       'after',
       `
-Kinds, or words for several of them:
+Groups, and their kinds:
 ${groups}
 
-The newest comes first. Reasons, names of keys and other texts of people are not in it: "profilectl keys show" has them.
-What the service did by itself, and what became of mails, is in the histories of keys.
+The newest entry comes first. Reasons, names of keys and other texts are not included: "profilectl keys show" has them.
+What the service did itself, and which mails were sent, is in the histories of keys.
 
 Examples:
   profilectl log --since 7d
@@ -45,18 +45,18 @@ Examples:
 
 function list(command: Command, { deps, json }: Context, options: Options): void {
   const filter = filterOf(options, deps.clock.nowMs());
-  const isPart = process.stdout.isTTY && !json;
-  const limit = options.limit === undefined ? (isPart ? PART : null) : readCount(options.limit);
-  // One more than is asked for tells whether there are more.
+  const isPage = process.stdout.isTTY && !json;
+  const limit = options.limit === undefined ? (isPage ? PAGE_SIZE : null) : readCount(options.limit);
+  // One more than the limit shows whether there is a next page.
   const found = listLog(deps.db, limit === null ? Number.MAX_SAFE_INTEGER : limit + 1, filter);
   const entries = limit === null ? found : found.slice(0, limit);
   const next = found.length > entries.length ? (entries.at(-1)?.cursor ?? null) : null;
   if (json) printJson({ entries: entries.map(jsonOf), next });
-  else print(entries.length === 0 ? 'There are no such entries.' : logText(entries));
-  if (next !== null && !json) notice(`\nThe next: ${commandAfter(command, options, next)}`);
+  else print(entries.length === 0 ? 'No entries.' : logText(entries));
+  if (next !== null && !json) notice(`\nNext page: ${commandAfter(command, options, next)}`);
 }
 
-/** Never cut: the window of a narrow terminal breaks the lines. */
+/** The entries as a table. It is never truncated: a narrow terminal wraps the lines. */
 function logText(entries: readonly LogEntry[]): string {
   const when = (atMs: number) => isoTime(atMs).slice(0, 19).replace('T', ' ');
   return table(
@@ -76,10 +76,10 @@ function filterOf({ since, by, kind, after }: Options, nowMs: number): LogFilter
   const kinds = kind?.filter(isLogKind);
   if (kind !== undefined && kinds?.length !== kind.length) {
     const words = LOG_GROUPS.map(({ group }) => group).join(', ');
-    throw new AppError('usage', `--kind must be one of ${words}, or a kind that "profilectl log --help" lists.`);
+    throw new AppError('usage', `--kind must be one of ${words}, or another kind listed by "profilectl log --help".`);
   }
   if (after !== undefined && !isCursor(after)) {
-    throw new AppError('usage', '--after must be a place that "next" of a list has named.');
+    throw new AppError('usage', '--after must be the "next" of an earlier page.');
   }
   return {
     ...(sinceMs !== undefined && { sinceMs }),
@@ -95,7 +95,7 @@ function readCount(text: string): number {
   return count;
 }
 
-/** The command that goes on with the list, with the same filters. */
+/** The command that lists the next page, with the same filters. */
 function commandAfter(command: Command, { since, by, kind, limit }: Options, after: string): string {
   const { db } = globalsOf(command);
   const flags = [

@@ -17,28 +17,28 @@ import { thisProgram } from './same-program.ts';
 
 const STDOUT = 1;
 
-const SAYS = `On a terminal it says in words where it listens and what it answers; its output that goes
-elsewhere is the log, one JSON object a line.`;
+const OUTPUT_HELP = `On a terminal it prints where it listens and what it answers as text; otherwise its output
+is the log, one JSON object per line.`;
 
 /** Adds `serve`, which runs the HTTP server until SIGTERM or SIGINT. */
 export function addTo(command: Command): void {
   command
     .addHelpText(
       'after',
-      () => `\n${SAYS}\n\n${variablesHelp()}\n\nExample:\n  PUBLIC_URL=https://api.example.org profilectl serve`,
+      () => `\n${OUTPUT_HELP}\n\n${variablesHelp()}\n\nExample:\n  PUBLIC_URL=https://api.example.org profilectl serve`,
     )
     .action((_options: unknown) => {
       const config = configOf(globalsOf(command));
       return withOpenDatabase(config, 'serve', async (db) => {
-        const options = childrenOf(db.$client.filename);
+        const options = childCommands(db.$client.filename);
         if (outputColumns() === undefined) return serve(createDeps(db, config), options);
-        await serveInWords(createDeps(db, config), options);
+        await serveOnTerminal(createDeps(db, config), options);
       });
     });
 }
 
-/** Runs the server for a person at a terminal: it says where it listens and what is missing, and logs in words. */
-async function serveInWords(deps: ServerDeps, options: ServerOptions): Promise<void> {
+/** Runs the server for a person at a terminal: it prints where it listens and any warnings, and logs as text. */
+async function serveOnTerminal(deps: ServerDeps, options: ServerOptions): Promise<void> {
   const { config, clock } = deps;
   await serve(deps, { ...options, log: inWords(openLogOutput(STDOUT)) }, ({ url }) => {
     const warnings = configWarnings(config, clock.nowMs()).map((text) => `Warning: ${text}\n`);
@@ -54,7 +54,7 @@ ${warnings.join('')}Ctrl-C stops it.
 }
 
 /** The commands that a server on this database runs as child processes: VACUUM, and the import of a backend's profiles. */
-export function childrenOf(databasePath: string): Pick<ServerOptions, 'vacuum' | 'feedCommand'> {
+export function childCommands(databasePath: string): Pick<ServerOptions, 'vacuum' | 'feedCommand'> {
   const commandOf = commandsOn(databasePath);
   return { vacuum: { command: commandOf('db', 'vacuum') }, feedCommand: commandOf('profiles', 'import', '-') };
 }

@@ -5,7 +5,7 @@ import { ageText } from '../terminal/age.ts';
 import { counted } from '../terminal/output.ts';
 import { askServer, serverUrl } from './ask-server.ts';
 
-/** What the running server tells about itself. A field is null if the server was not asked or does not tell it. */
+/** What is known of the running server. A field is null if the server was not asked or didn't report it. */
 export type ServerState = {
   running: boolean;
   url: string | null;
@@ -18,8 +18,8 @@ export type ServerState = {
 const UNKNOWN = { url: null, ready: null, startedAt: null, requests: null, requestsPerSecond: null };
 
 /**
- * Asks the server about its state, and returns a warning if it does not answer as it should. `isServed` tells whether a
- * server holds the lock of the database. If it is null, the lock tells nothing, and the server runs if it answers.
+ * Asks the server about its state, and returns a warning if it doesn't answer as it should. `isServed` says whether a server
+ * holds the lock of the database; if that is null (unknown), the server is running if it answers.
  */
 export async function askState(
   config: Config,
@@ -37,7 +37,7 @@ export async function askState(
   } catch (error) {
     if (!(error instanceof AppError)) throw error;
     if (isServed === null) return { state: { running: false, ...UNKNOWN }, warning: [] };
-    return { state, warning: [`A server holds the database, but it can't be asked: ${error.message}`] };
+    return { state, warning: [`A server is using the database, but doesn't answer: ${error.message}`] };
   }
 }
 

@@ -21,9 +21,9 @@ export function addTo(command: Command): void {
     .addHelpText(
       'after',
       `
-It reads the same variables as "serve", from its own environment, not from the running server's: give both the same file
-by --env-file, and run both as the same user. With METRICS_TOKEN it asks the server how long it has been up and, for a second,
-how many API requests it answers. Warnings do not change the exit code.
+It reads the same variables as "serve", but from its own environment: give both the same file with --env-file, and run both
+as the same user. With METRICS_TOKEN it also shows the server's uptime and, measured for a second, its rate of API
+requests. Warnings do not change the exit code.
 
 Examples:
   profilectl status
@@ -97,13 +97,13 @@ function diskLine({ freeBytes, totalBytes }: NonNullable<Status['disk']>): strin
 
 function quotasLine(quotas: Status['quotas']): string {
   if (quotas === null) return 'no file';
-  const remade = quotas.remadeAt === null ? '' : `, made again at ${quotas.remadeAt}`;
+  const remade = quotas.remadeAt === null ? '' : `, recreated at ${quotas.remadeAt}`;
   return `${quotas.path}, ${bytesText(quotas.bytes)}${remade}`;
 }
 
 function keysLine(keys: NonNullable<Status['keys']>): string {
-  const there = Object.entries(keys).filter(([, count]) => count > 0);
-  return there.length === 0 ? 'none' : there.map(([state, count]) => `${count} ${state}`).join(', ');
+  const states = Object.entries(keys).filter(([, count]) => count > 0);
+  return states.length === 0 ? 'none' : states.map(([state, count]) => `${count} ${state}`).join(', ');
 }
 
 function queueLine({ pending, oldestAt }: Status['queue'], nowMs: number): string {
@@ -115,7 +115,7 @@ function mailsLine({ waiting, oldestAt, undelivered }: NoticeStatus, nowMs: numb
   if (undelivered.length === 0) return 'none overdue';
   const since = oldestAt === null ? '' : `, the oldest for ${ageText(oldestAt, nowMs)}`;
   const rest = undelivered.length - waiting;
-  return `${waiting} to be tried again${since}${rest === 0 ? '' : `; ${rest} given up within 30 days`}`;
+  return `${waiting} to be retried${since}${rest === 0 ? '' : `; ${rest} given up in the last 30 days`}`;
 }
 
 function signInsLine(signIns: SessionStatus | null): string {
@@ -127,7 +127,7 @@ function signInsLine(signIns: SessionStatus | null): string {
 /** At most this many undelivered mails are shown; `--json` has all. */
 const SHOWN_MAILS = 10;
 
-/** The latest undelivered mails as a table after an empty line, or an empty list if there are none. */
+/** The latest undelivered mails as a table below an empty line, or nothing if there are none. */
 function undeliveredLines(notices: NoticeStatus | null): string[] {
   const latest = notices?.undelivered.slice(-SHOWN_MAILS) ?? [];
   if (latest.length === 0) return [];

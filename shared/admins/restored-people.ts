@@ -18,7 +18,7 @@ export type RestoredPeople = {
 };
 
 /** Whether these people are added, who decides that, and when. */
-export type PeopleDecision = { isPutIn: boolean; by: Actor; atMs: number };
+export type PeopleDecision = { isRestored: boolean; by: Actor; atMs: number };
 
 /** The people of a database, by the bytes that identify their passkeys and tokens, in hexadecimal. */
 export type KnownPeople = { admins: ReadonlySet<string>; passkeys: ReadonlySet<string>; tokens: ReadonlySet<string> };
@@ -45,7 +45,7 @@ export function readPeople(sqlite: Sqlite): KnownPeople {
 export function settlePeople(copy: Sqlite, known: KnownPeople, decision: PeopleDecision): RestoredPeople {
   const found: RestoredPeople = { admins: [], passkeys: [], tokens: [] };
   const db = withTables({ $client: copy });
-  const { isPutIn, by, atMs } = decision;
+  const { isRestored, by, atMs } = decision;
   const event = eventOf(decision);
   settleTokens(db, known, decision, found);
   const rows = db.select().from(admins).orderBy(admins.id).all();
@@ -56,7 +56,7 @@ export function settlePeople(copy: Sqlite, known: KnownPeople, decision: PeopleD
   write(db, (tx) => {
     for (const { id, name } of newAdmins) {
       found.admins.push(name);
-      if (!isPutIn) {
+      if (!isRestored) {
         tx.delete(passkeys).where(eq(passkeys.adminId, id)).run();
         tx.delete(admins).where(eq(admins.id, id)).run();
       }
@@ -67,15 +67,15 @@ export function settlePeople(copy: Sqlite, known: KnownPeople, decision: PeopleD
       if (newAdmins.some((one) => one.id === adminId)) continue;
       const admin = rows.find((one) => one.id === adminId)?.name ?? '';
       found.passkeys.push({ admin, name });
-      if (!isPutIn) tx.delete(passkeys).where(eq(passkeys.id, id)).run();
+      if (!isRestored) tx.delete(passkeys).where(eq(passkeys.id, id)).run();
       addPeopleEvent(tx, { atMs, by, event, kind: 'admin', name: admin, detail: { passkey: name } });
     }
   });
   return found;
 }
 
-function eventOf({ isPutIn }: PeopleDecision): 'put in by a restore' | 'left out of a restore' {
-  return isPutIn ? 'put in by a restore' : 'left out of a restore';
+function eventOf({ isRestored }: PeopleDecision): 'put in by a restore' | 'left out of a restore' {
+  return isRestored ? 'put in by a restore' : 'left out of a restore';
 }
 
 /** Does the same for backends' tokens. */
@@ -83,11 +83,11 @@ function settleTokens(db: Db, known: KnownPeople, decision: PeopleDecision, foun
   const rows = db.select().from(platformTokens).orderBy(platformTokens.addedAt).all();
   const newTokens = rows.filter(({ tokenHash }) => !known.tokens.has(tokenHash.toString('hex')));
   if (newTokens.length === 0) return;
-  const { isPutIn, by, atMs } = decision;
+  const { isRestored, by, atMs } = decision;
   write(db, (tx) => {
     for (const { identifier, name } of newTokens) {
       found.tokens.push({ name, identifier });
-      if (!isPutIn) tx.delete(platformTokens).where(eq(platformTokens.identifier, identifier)).run();
+      if (!isRestored) tx.delete(platformTokens).where(eq(platformTokens.identifier, identifier)).run();
       const detail = { token: identifier };
       addPeopleEvent(tx, { atMs, by, event: eventOf(decision), kind: 'platform', name, detail });
     }

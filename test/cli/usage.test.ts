@@ -37,7 +37,7 @@ describe('bad input gets one sentence and the exit code that the README promises
       2,
       /^There is no command "nonsense"; see profilectl --help\.$/m,
     ],
-    ['help for no command', ['help', 'keys', 'aprove'], 2, /^There is no command "keys aprove" to explain; see /],
+    ['help for no command', ['help', 'keys', 'aprove'], 2, /^There is no command "keys aprove"; see /],
     ['no verb', ['keys'], 2, /^A command is missing; see profilectl keys --help\.$/m],
     [
       'a misspelled flag',

@@ -13,7 +13,7 @@ export type Finished = { code: number; stdout: string; stderr: string };
 /** An environment without anybody's settings: only what a shell needs to find programs, and what is given. */
 export function cleanEnvironment(variables: Record<string, string> = {}): Record<string, string> {
   const { PATH = '', HOME = '' } = process.env;
-  // Whoever runs the tests may be logged in at a server.
+  // The person who runs the tests may be logged in to a server.
   return { PATH, HOME, XDG_CONFIG_HOME: join(PROJECT, 'node_modules/.no-settings'), NO_COLOR: '1', ...variables };
 }
 

@@ -12,7 +12,7 @@ import type { KeyView } from '../../../shared/keys/view.ts';
 import type { JsonDoor, Operation } from '../../../shared/operations/entry.ts';
 import type { ListOutput } from '../../../shared/usage/key-list.ts';
 import type { Globals } from '../../context.ts';
-import { type AskedHost, askHost, askPages, type HostAnswer, type Question } from '../../remote/client.ts';
+import { type AskedHost, askHost, askPages, type HostAnswer, type HostRequest } from '../../remote/client.ts';
 import type { RemoteKeys } from '../context.ts';
 
 // Performs operations on keys at a server, by the requests under /manage/v1/keys that their entries in the table describe.
@@ -49,18 +49,18 @@ function performAt(host: AskedHost): RemoteKeys['perform'] {
   return async <Input extends object, Output>(operation: Operation<Input, Output>, input: Input): Promise<Output> => {
     const { json } = operation.doors;
     if (json === null) throw new Error(`A server is not asked for the operation ${operation.name}.`);
-    const question = questionOf(operation.input, json, new Map(Object.entries(input)));
-    return (await ANSWERS[json.answers](host, question)) as Output;
+    const request = requestOf(operation.input, json, new Map(Object.entries(input)));
+    return (await ANSWERS[json.answers](host, request)) as Output;
   };
 }
 
-type Request = Omit<Question<unknown>, 'answer'>;
+type KeysRequest = Omit<HostRequest<unknown>, 'answer'>;
 
 /**
  * The request for an operation with these inputs. Throws `not_found` for a malformed identifier: one such as `..` would change
  * the path.
  */
-function questionOf({ shape }: z.ZodObject, door: JsonDoor, input: ReadonlyMap<string, unknown>): Request {
+function requestOf({ shape }: z.ZodObject, door: JsonDoor, input: ReadonlyMap<string, unknown>): KeysRequest {
   const identifier = input.get('identifier');
   if (door.path !== '' && !/^[0-9A-Za-z]{8}$/.test(String(identifier))) throw noSuchKey();
   const query = Object.entries(door.query ?? {}).map(([parameter, [name]]) => {
@@ -77,13 +77,13 @@ function questionOf({ shape }: z.ZodObject, door: JsonDoor, input: ReadonlyMap<s
   };
 }
 
-const changeKey = async (host: AskedHost, request: Request): Promise<Outcome> => {
+const changeKey = async (host: AskedHost, request: KeysRequest): Promise<Outcome> => {
   const { body } = await askHost(host, { ...request, answer: Key });
   return { identifier: body.identifier, noticeIds: [], warning: null };
 };
 
 /** Sends the request of an operation and returns its output, by the kind of its answer. */
-const ANSWERS: Readonly<Record<JsonDoor['answers'], (host: AskedHost, request: Request) => Promise<unknown>>> = {
+const ANSWERS: Readonly<Record<JsonDoor['answers'], (host: AskedHost, request: KeysRequest) => Promise<unknown>>> = {
   key: changeKey,
   'new key': changeKey,
   'key with history': async (host, request) => {
@@ -98,7 +98,7 @@ const ANSWERS: Readonly<Record<JsonDoor['answers'], (host: AskedHost, request: R
  * Lists as many keys as are asked for, or all that match, page by page, each once. A key that is decided on between two
  * pages is in both, first among the pending ones; its later version is listed.
  */
-async function listAt(host: AskedHost, request: Request): Promise<ListOutput> {
+async function listAt(host: AskedHost, request: KeysRequest): Promise<ListOutput> {
   if (request.query?.limit !== undefined) {
     const { keys, lastUses, next } = (await askHost(host, { ...request, answer: KeyList })).body;
     return { keys, lastUses: new Map(Object.entries(lastUses).map(([key, at]) => [key, Date.parse(at)])), next };

@@ -3,30 +3,30 @@ import { foldName } from '../../../shared/profiles/name.ts';
 import type { CheckedLine } from './send-lines.ts';
 
 /**
- * Lines that were refused only for a name or auth ID of another profile, each with later lines of its profile that are not
- * in yet. They are sent again at the end, because that profile may have given it up by then, or its own line may wait here
- * too: two profiles that swap their names.
+ * Lines that were refused only because another profile has the name or auth ID, each with the later lines of its profile that
+ * were not sent yet. They are sent again at the end of the file: by then the other profile may have given up the name, or its
+ * own line is deferred too, when two profiles swap names.
  */
-export type WaitingLines = {
-  /** Keeps a line for the end. False where there is no room for it. */
+export type DeferredLines = {
+  /** Keeps a line for the end. False if there is no room for it. */
   add: (line: CheckedLine) => boolean;
-  /** Whether a line of this profile waits: later ones may not be sent before it. */
+  /** Whether a line of this profile is deferred: later ones must not be sent before it. */
   has: (id: number) => boolean;
   /**
-   * A later line of a profile whose lines wait is in already: they may not undo that any more, so what it sets is taken out
-   * of them. Returns how many do not wait any more, because it erases their profile.
+   * Call this when a later line of a profile was applied before its deferred lines. What it sets is removed from them, so that
+   * they can't undo it. Returns how many are dropped, because the later line erases the profile.
    */
   overtake: (line: CheckedLine) => number;
   count: () => number;
-  /** The lines that wait, in the order of the file. */
+  /** The deferred lines, in the order of the file. */
   lines: () => CheckedLine[];
 };
 
-/** They must fit into one request, whose answer lists no more than so many refused lines, and are held in memory. */
+/** The lines are in memory and must fit into one request, whose answer lists at most this many refused lines. */
 const MOST = { lines: 10_000, bytes: 32 * 2 ** 20 };
 
-/** `merge` tells whether what a line lacks stays. Keeps nothing that was refused for good. */
-export function createWaitingLines(merge: boolean): WaitingLines {
+/** Makes an empty list. `merge` says whether fields that a line lacks are kept. */
+export function createDeferredLines(merge: boolean): DeferredLines {
   const waiting = new Map<number, CheckedLine[]>();
   let count = 0;
   let bytes = 0;
@@ -59,8 +59,8 @@ export function createWaitingLines(merge: boolean): WaitingLines {
 const FIELDS = new Map<string, { isKept?: true }>(FIELD_LIST.map((field) => [field.name, field]));
 
 /**
- * What a later line leaves of an earlier one, as a line that changes nothing else of what the later one has made. Fields
- * that profiles don't have were counted before, and are left out.
+ * The rest of an earlier line after a later one was applied: a line that changes only what the later one didn't set. Unknown
+ * fields were counted before, and are omitted.
  */
 function overtaken(earlier: CheckedLine, later: CheckedLine, merge: boolean): string {
   if (earlier.isDeletion) return earlier.body;
@@ -68,7 +68,7 @@ function overtaken(earlier: CheckedLine, later: CheckedLine, merge: boolean): st
   const set = new Set(after.map(([name]) => name));
   const left = fieldsOf(earlier).filter(([name]) => name === 'id' || !set.has(name));
   if (merge) return JSON.stringify(Object.fromEntries(left));
-  // The later line has replaced all else.
+  // The later line has replaced everything else.
   const kept = Object.fromEntries(left.filter(([name]) => FIELDS.get(name)?.isKept));
   const line = { ...Object.fromEntries(after), ...kept };
   return JSON.stringify(
@@ -76,7 +76,7 @@ function overtaken(earlier: CheckedLine, later: CheckedLine, merge: boolean): st
   );
 }
 
-/** The aliases that are left where one of them has become the username, as the import itself drops it. */
+/** The aliases without the one that has become the username, which an import drops too. */
 function aliasesBeside(username: unknown, aliases: unknown[]): unknown[] {
   const taken = foldName(String(username));
   return aliases.filter((alias) => foldName(String(alias)) !== taken);

@@ -20,25 +20,25 @@ import {
 import type { Rejects } from '../../../shared/profiles/import/rejects.ts';
 import { createLineSplitter, type SplitLine } from '../../../shared/profiles/import/split.ts';
 import { type AskedHost, askHost } from '../client.ts';
-import { createWaitingLines, type WaitingLines } from './deferred-lines.ts';
+import { createDeferredLines, type DeferredLines } from './deferred-lines.ts';
 import { type CheckedLine, type LineRefused, type SentEnd, sendLines, type Tries } from './send-lines.ts';
 
-// "profiles import" to a server elsewhere. Lines are checked here first, by the same rules; the good ones are sent in parts,
-// each in a request of its own, and what the server refuses is reported with its number in the file.
+// "profiles import" at a server. Lines are checked here first, by the same rules; valid ones are sent in batches, one per
+// request, and what the server refuses is reported with its line number in the file.
 
-/** How to import; the same words as for the database of this machine. */
+/** How to import; the same options as for the local database. */
 export type RemoteImport = Pick<
   ImportOptions,
   'merge' | 'asOfMs' | 'strict' | 'onProgress' | 'onRefused' | 'onWarning'
 > & {
   rejects?: Rejects;
-  /** A part ends where it has so many lines or bytes. */
-  partLimits?: { lines: number; bytes: number };
+  /** The size of a batch: it is sent once it has this many lines or bytes. */
+  batchLimits?: { lines: number; bytes: number };
   tries?: Tries;
 };
 
-/** An answer lists 10 000 refused lines at most, so that a part may not have more. */
-const PART_LIMITS = { lines: 10_000, bytes: 8 * 2 ** 20 };
+/** A batch has at most 10 000 lines, because an answer lists at most 10 000 refused ones. */
+const BATCH_LIMITS = { lines: 10_000, bytes: 8 * 2 ** 20 };
 
 type Run = {
   host: AskedHost;
@@ -51,12 +51,12 @@ type Run = {
   onWarning: (sentence: string) => void;
 };
 
-/** A line that is out for good: what it was, and why. */
-type OutLine = { number: number; id: number | null; raw: string | Uint8Array | null; refusal: Refusal };
+/** A line that was refused for good, and why. */
+type RejectedLine = { number: number; id: number | null; raw: string | Uint8Array | null; refusal: Refusal };
 
 /**
  * Sends JSON Lines to a server with the token of a backend; memory does not grow with the file. Throws `forbidden` for
- * another token, and what `importProfiles` throws for the source. An error after which some lines are in is `done_in_part`.
+ * another token, what `importProfiles` throws for the source, and `done_in_part` for an error after some lines were imported.
  */
 export async function importToHost(
   host: AskedHost,
@@ -69,92 +69,92 @@ export async function importToHost(
   try {
     const blank = strict
       ? await sendWhole(run, source)
-      : await sendInParts(run, source, more.partLimits ?? PART_LIMITS);
-    if (report.lineCount() === 0)
-      throw new AppError('refused', `${nameOf(source)} holds no line; nothing was changed.`);
+      : await sendInBatches(run, source, more.batchLimits ?? BATCH_LIMITS);
+    if (report.lineCount() === 0) throw new AppError('refused', `${nameOf(source)} has no lines; nothing was changed.`);
     return report.outcome(blank);
   } catch (error) {
     throw withImportedCount(sourceFault(source, error) ?? error, report.appliedCount());
   }
 }
 
-/** Asks who the token is, before anything is sent. */
+/** Checks before anything is sent that the token may import profiles. */
 async function checkRight(host: AskedHost): Promise<void> {
   const { body } = await askHost(host, { method: 'GET', path: '/me', answer: Me });
   if (body.kind === 'platform' && body.rights.includes('profiles')) return;
   throw new AppError(
     'forbidden',
-    'Profiles are sent with the token of a backend that has the right profiles ("profilectl tokens add" on the box makes one), in PROFILECTL_TOKEN.',
+    'Sending profiles needs a backend\'s token with the right profiles in PROFILECTL_TOKEN; "profilectl tokens add" on the box creates one.',
   );
 }
 
-/** Sends the lines part by part, and at the end once more those that waited. Returns how many blank lines there were. */
-async function sendInParts(run: Run, source: ImportSource, most: { lines: number; bytes: number }): Promise<number> {
+/** Sends the lines in batches, and the deferred ones again at the end. Returns the number of blank lines. */
+async function sendInBatches(run: Run, source: ImportSource, most: { lines: number; bytes: number }): Promise<number> {
   const totalBytes = sizeOf(source);
   const splitter = createLineSplitter(run.rejects?.writePiece);
-  let out: OutLine[] = [];
-  const waiting = createWaitingLines(run.merge);
-  let part: CheckedLine[] = [];
-  let partBytes = 0;
+  let rejected: RejectedLine[] = [];
+  const deferred = createDeferredLines(run.merge);
+  let batch: CheckedLine[] = [];
+  let batchBytes = 0;
   let bytes = 0;
   let lines = 0;
 
   const flush = async (): Promise<void> => {
-    const { refused, ...applied } = await send(run, part, true);
+    const { refused, ...applied } = await send(run, batch, true);
     run.report.applied(applied);
-    out.push(...sortOut(run, part, refused, waiting));
-    refuseAll(run, out);
-    [out, part, partBytes] = [[], [], 0];
-    run.onProgress({ lines, bytes, totalBytes, deferred: waiting.count() });
+    rejected.push(...sortOut(run, batch, refused, deferred));
+    refuseAll(run, rejected);
+    [rejected, batch, batchBytes] = [[], [], 0];
+    run.onProgress({ lines, bytes, totalBytes, deferred: deferred.count() });
   };
-  const take = async (line: SplitLine): Promise<void> => {
+  const addLine = async (line: SplitLine): Promise<void> => {
     lines = line.number;
     const checked = checkLine(run, line);
-    if ('refusal' in checked) out.push(checked);
-    else if (waiting.has(checked.id)) out.push(...(waiting.add(checked) ? [] : [outLine(checked, WAITS_BEHIND)]));
+    if ('refusal' in checked) rejected.push(checked);
+    else if (deferred.has(checked.id))
+      rejected.push(...(deferred.add(checked) ? [] : [rejectedLine(checked, WAITS_BEHIND)]));
     else {
-      part.push(checked);
-      partBytes += checked.bytes;
+      batch.push(checked);
+      batchBytes += checked.bytes;
     }
-    if (part.length + out.length >= most.lines || partBytes >= most.bytes) await flush();
+    if (batch.length + rejected.length >= most.lines || batchBytes >= most.bytes) await flush();
   };
 
   for await (const chunk of chunksOf(source)) {
     bytes += chunk.length;
-    for (const line of splitter.push(chunk)) await take(line);
+    for (const line of splitter.push(chunk)) await addLine(line);
   }
-  for (const line of splitter.end()) await take(line);
+  for (const line of splitter.end()) await addLine(line);
   await flush();
-  const last = waiting.lines();
+  const last = deferred.lines();
   const { refused, ...applied } = await send(run, last, true);
   run.report.applied(applied);
   refuseAll(run, sortOut(run, last, refused, null));
   return splitter.state().blank;
 }
 
-/** All or nothing, in one request. Returns how many blank lines there were. */
+/** Sends all lines in one request, which imports all of them or nothing. Returns the number of blank lines. */
 async function sendWhole(run: Run, source: ImportSource): Promise<number> {
   const most = FEED_LIMITS.whole;
   const splitter = createLineSplitter(run.rejects?.writePiece);
   const good: CheckedLine[] = [];
-  const out: OutLine[] = [];
+  const rejected: RejectedLine[] = [];
   let bytes = 0;
-  const take = (line: SplitLine): void => {
+  const addLine = (line: SplitLine): void => {
     const checked = checkLine(run, line);
-    if ('refusal' in checked) out.push(checked);
+    if ('refusal' in checked) rejected.push(checked);
     else good.push(checked);
     bytes += 'refusal' in checked ? 0 : checked.bytes + 1;
-    if (good.length + out.length <= most.lines && bytes <= most.bytes) return;
+    if (good.length + rejected.length <= most.lines && bytes <= most.bytes) return;
     throw new AppError(
       'refused',
       `With --strict a server takes at most ${most.lines} lines and ${most.bytes / 2 ** 20} MiB; nothing was changed. Leave --strict out, or import the file on the box.`,
     );
   };
-  for await (const chunk of chunksOf(source)) for (const line of splitter.push(chunk)) take(line);
-  for (const line of splitter.end()) take(line);
-  const { refused, ...applied } = await send(run, out.length === 0 ? good : [], false);
+  for await (const chunk of chunksOf(source)) for (const line of splitter.push(chunk)) addLine(line);
+  for (const line of splitter.end()) addLine(line);
+  const { refused, ...applied } = await send(run, rejected.length === 0 ? good : [], false);
   if (refused.length === 0) run.report.applied(applied);
-  refuseAll(run, [...out, ...sortOut(run, good, refused, null)]);
+  refuseAll(run, [...rejected, ...sortOut(run, good, refused, null)]);
   return splitter.state().blank;
 }
 
@@ -170,7 +170,7 @@ async function send(
 }
 
 /** Checks a line by the rules that need no database, and counts it. */
-function checkLine(run: Run, line: SplitLine): CheckedLine | OutLine {
+function checkLine(run: Run, line: SplitLine): CheckedLine | RejectedLine {
   const parsed = readLine(run, line);
   if (!('reason' in parsed) && 'text' in line) {
     const { text, bytes } = line;
@@ -179,32 +179,32 @@ function checkLine(run: Run, line: SplitLine): CheckedLine | OutLine {
   return { number: line.number, id: parsed.id, raw: rawOf(line), refusal: parsed as Refusal };
 }
 
-/** What became of the lines of a request: those that are refused for good are returned, others wait for the end. */
+/** Returns the lines of a request that were refused for good, and defers those that may succeed at the end. */
 function sortOut(
   { report }: Run,
   lines: readonly CheckedLine[],
   refused: readonly LineRefused[],
-  waiting: WaitingLines | null,
-): OutLine[] {
+  deferred: DeferredLines | null,
+): RejectedLine[] {
   const refusedAt = new Map(refused.map((one) => [one.at, one]));
   return lines.flatMap((line, at) => {
     const one = refusedAt.get(at);
     if (one === undefined) {
-      // Lines before an erasure count as if they had been in before it.
-      const imported = waiting?.overtake(line) ?? 0;
+      // Deferred lines of a profile that was then erased count as imported before it.
+      const imported = deferred?.overtake(line) ?? 0;
       if (imported > 0) report.applied({ ...NOTHING_APPLIED, imported });
       return [];
     }
-    // Whatever a line was refused for, it may go in after one that waits.
-    const mayWait = waiting !== null && (sumOfHeld(one.reason) !== null || waiting.has(line.id));
-    return mayWait && waiting.add(line) ? [] : outLine(line, one);
+    // A line may succeed after an earlier deferred line of its profile, whatever it was refused for.
+    const mayWait = deferred !== null && (sumOfHeld(one.reason) !== null || deferred.has(line.id));
+    return mayWait && deferred.add(line) ? [] : rejectedLine(line, one);
   });
 }
 
-function outLine({ number, id, text }: CheckedLine, { field, reason }: Omit<LineRefused, 'at'>): OutLine {
+function rejectedLine({ number, id, text }: CheckedLine, { field, reason }: Omit<LineRefused, 'at'>): RejectedLine {
   return { number, id, raw: text, refusal: { field, reason, sum: sumOfHeld(reason) ?? reason } };
 }
 
-function refuseAll(run: Run, out: readonly OutLine[]): void {
-  for (const line of out.toSorted((a, b) => a.number - b.number)) refuseLine(run, line, line.refusal);
+function refuseAll(run: Run, rejected: readonly RejectedLine[]): void {
+  for (const line of rejected.toSorted((a, b) => a.number - b.number)) refuseLine(run, line, line.refusal);
 }

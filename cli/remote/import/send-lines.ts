@@ -4,9 +4,9 @@ import { isoTime } from '../../../shared/clock.ts';
 import { AppError, exitCodeOf } from '../../../shared/errors.ts';
 import type { Applied } from '../../../shared/profiles/edit/pass.ts';
 import { type AskedHost, askHost } from '../client.ts';
-import { Said } from '../refused-answer.ts';
+import { ServerSentence } from '../refused-answer.ts';
 
-/** A line that was found good here. */
+/** A line that has passed the checks here. */
 export type CheckedLine = {
   /** Its number in the file, from 1. */
   number: number;
@@ -14,14 +14,14 @@ export type CheckedLine = {
   id: number;
   /** Whether it erases the profile. */
   isDeletion: boolean;
-  /** As it stands in the file. */
+  /** The line as in the file. */
   text: string;
   /** What is sent. */
   body: string;
   bytes: number;
 };
 
-/** A line that the server refused: its place in the request from 0, the field where one is known, and why. */
+/** A line that the server refused: its index in the request from 0, the field if known, and why. */
 export type LineRefused = { at: number; field: string | null; reason: string };
 
 /** What a server did with the lines of one request. */
@@ -30,30 +30,30 @@ export type SentEnd = Applied & { refused: LineRefused[] };
 /** How to send. */
 export type SendOptions = {
   merge: boolean;
-  /** When the lines were read, milliseconds since 1970; undefined where nobody said. */
+  /** When the lines were read, in milliseconds since 1970; undefined if not given. */
   asOfMs?: number | undefined;
-  /** Lines that the server refuses are left out, and the others go in; else all go in or nothing. */
+  /** Whether the server imports the other lines if it refuses some; otherwise it imports all or nothing. */
   partial: boolean;
   /** Called with the reason for each retry, a sentence. */
   onWarning: (sentence: string) => void;
   tries?: Tries;
 };
 
-/** How often a request is sent, with pauses that double from the first to the longest. */
+/** How often a request is tried, with pauses that double from the first to the longest. */
 export type Tries = { most: number; firstPauseMs: number; longestPauseMs: number };
 
-/** For some two minutes in all. */
+/** About two minutes in total. */
 const TRIES: Tries = { most: 11, firstPauseMs: 250, longestPauseMs: 30_000 };
 
-/** A server that wants a longer pause is not waited for. */
+/** If a server asks for a longer pause, the import fails instead. */
 const LONGEST_WAIT_SECONDS = 300;
 
-/** A request may take a minute, and longer on a slow line: so long for each byte. */
+/** A request may take a minute, and `eachByte` milliseconds more per byte, for slow connections. */
 const PATIENCE_MS = { least: 60_000, eachByte: 1 / 16 };
 
 /**
- * Sends lines in one request. Where the server can't be reached, breaks off or is busy, the same is sent again, which
- * changes nothing where it was in already. Throws the last refusal where that does not help, and those of `askHost`.
+ * Sends lines in one request. If the server can't be reached, closes the connection or is busy, sends them again, which is
+ * harmless if they were already imported. Throws the last error if that doesn't help, and other errors of `askHost` at once.
  */
 export async function sendLines(
   host: AskedHost,
@@ -80,13 +80,13 @@ export async function sendLines(
     } catch (error) {
       const pauseMs = tries < most ? pauseAfter(error, tries, pauses) : null;
       if (pauseMs === null) throw error;
-      onWarning(`${(error as AppError).message} The same lines are sent again in ${pauseMs / 1000} s.`);
+      onWarning(`${(error as AppError).message} Sending the same lines again in ${pauseMs / 1000} s.`);
       await Bun.sleep(pauseMs);
     }
   }
 }
 
-/** How long to wait before the next try, in milliseconds; null where trying again does not help. */
+/** How long to wait before the next try, in milliseconds; null if trying again doesn't help. */
 function pauseAfter(
   error: unknown,
   tries: number,
@@ -99,19 +99,23 @@ function pauseAfter(
   return Math.max(pauseMs, retryAfterSeconds * 1000);
 }
 
-/** What a server answers to so many lines: what became of them, or the sentence with which it refuses the whole request. */
+/** The schema of a server's answer to this many lines: their outcome, or the sentence that refuses the whole request. */
 function answerTo(lines: number) {
   const count = LinesDone.shape.imported.default(0);
-  const refused = z.object({ line: z.int().min(1).max(lines), field: Said.nullish(), reason: Said });
+  const refused = z.object({
+    line: z.int().min(1).max(lines),
+    field: ServerSentence.nullish(),
+    reason: ServerSentence,
+  });
   const counts = { imported: count, deleted: count, notThere: count, unaddressed: count, newer: count };
   const newerIds = LinesDone.shape.newerIds.default([]);
   return z.union([
     z.object({ ...counts, newerIds, refused: z.array(refused) }),
-    z.object({ refused: z.undefined().optional(), error: Said }),
+    z.object({ refused: z.undefined().optional(), error: ServerSentence }),
   ]);
 }
 
-/** Throws `refused` for an answer that refuses the request and no line of it. */
+/** Converts the answer. Throws `refused` if it refuses the request as a whole. */
 function readEnd(body: z.infer<ReturnType<typeof answerTo>>): SentEnd {
   if (body.refused === undefined) throw new AppError('refused', body.error);
   const refused = body.refused.map(({ line, field = null, reason }) => ({ at: line - 1, field, reason }));

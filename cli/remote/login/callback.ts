@@ -3,25 +3,25 @@ import type { AddressInfo } from 'node:net';
 import { AppError } from '../../../shared/errors.ts';
 import { REFUSALS } from '../../../shared/refusals.ts';
 
-// How a browser on this machine brings the answer of the server's page back (RFC 8252, section 7.3): as one request to a
-// port of loopback that the system has assigned.
+// Receives the answer of the server's page through the browser (RFC 8252, section 7.3): one request to a loopback port that
+// the system has assigned.
 
-/** What the page answered: a code, or the name of an error, and whose page it says it is (RFC 9207). */
+/** The answer of the page: a code or the name of an error, and the issuer that it claims (RFC 9207). */
 export type PageAnswer = { code: string | null; error: string | null; issuer: string | null };
 
 /** A listener that waits for one answer. */
 export type Callback = {
-  /** Where the browser shall bring the answer. */
+  /** The address to which the page redirects the browser. */
   redirectUri: string;
-  /** Settles when the answer is here and the browser has been told so. */
+  /** Resolves when the answer has arrived and the browser has its page. */
   answer: Promise<PageAnswer>;
-  /** Ends the listener. */
+  /** Closes the listener. */
   close: () => void;
 };
 
 /**
- * Listens on 127.0.0.1, or on ::1 where a machine has no IPv4, for the one answer with this `state`; everything else is
- * refused and changes nothing. Throws `refused` where it can listen on neither.
+ * Listens on 127.0.0.1, or on ::1 if the machine has no IPv4, for one answer with this `state`; everything else is refused
+ * and changes nothing. Throws `refused` if it can listen on neither.
  */
 export async function listenForAnswer(state: string): Promise<Callback> {
   const { promise, resolve } = Promise.withResolvers<PageAnswer>();
@@ -47,7 +47,7 @@ export async function listenForAnswer(state: string): Promise<Callback> {
   };
 }
 
-/** Null where it is not the answer to this login: the state is another one, or a parameter is missing or repeated. */
+/** Returns null if it is not the answer to this login: the state differs, or a parameter is missing or repeated. */
 function answerIn(parameters: URLSearchParams, state: string): PageAnswer | null {
   const one = (name: string) => {
     const values = parameters.getAll(name);
@@ -65,23 +65,23 @@ async function listen(server: Server): Promise<AddressInfo> {
     server.listen(0, host, () => resolve(true));
     if (await promise) return server.address() as AddressInfo;
   }
-  const sentence = 'No port of this machine can be listened on for the browser; --no-browser asks for a code instead.';
+  const sentence = 'No local port can be opened for the browser; with --no-browser you type a code instead.';
   throw new AppError('refused', sentence);
 }
 
-/** A page that the browser may be shown. */
+/** A page for the browser. */
 type Page = { status: number; title: string; text: string };
 
 const DONE: Page = {
   status: 200,
   title: 'Go back to the terminal',
-  text: 'profilectl has its answer. Go back to the terminal; this page can be closed.',
+  text: 'profilectl has received the answer. You can close this page and go back to the terminal.',
 };
 
 const STRANGE: Page = {
   status: REFUSALS.bad_request.status,
   title: 'Not the answer',
-  text: 'This is not the answer that profilectl waits for. Nothing was changed.',
+  text: 'This is not the answer that profilectl is waiting for. Nothing was changed.',
 };
 
 const NOTHING: Page = {
@@ -90,7 +90,7 @@ const NOTHING: Page = {
   text: REFUSALS.unknown_path.sentence,
 };
 
-/** Answers with a page that loads and repeats nothing, and leaves the code in no address that is sent on. */
+/** Answers with a page that loads nothing, repeats nothing of the request, and doesn't leak the code by a Referer header. */
 function reply(response: ServerResponse, { status, title, text }: Page): void {
   response.writeHead(status, {
     'Content-Type': 'text/html; charset=utf-8',

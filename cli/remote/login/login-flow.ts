@@ -10,15 +10,15 @@ import { listenForAnswer, type PageAnswer } from './callback.ts';
 import { createPkce, type Pkce, pageAddress } from './pkce.ts';
 import { exchangeCode } from './token.ts';
 
-// The two ways in which a person lets this machine in on a page of the server.
+// The two ways to log in on a page of the server: through a browser on this machine, or with a code that the page shows.
 
-/** How long the answer of the page is waited for. A code of that page works as long. */
+/** How long to wait for the page's answer: as long as its code works. */
 const PATIENCE_MS = 300_000;
 
 /**
  * Opens the server's page in a browser of this machine, waits until the person has decided there, and returns the token; null
- * where no browser could be opened. Throws `refused` where the person said no or the page is another server's, `try_later`
- * after five minutes, `cancelled` after Ctrl-C, and what `askHost` throws.
+ * if no browser could be opened. Throws `refused` if the person cancelled or the page is another server's, `try_later` after
+ * five minutes, `cancelled` after Ctrl-C, and what `askHost` throws.
  */
 export async function getTokenByBrowser(url: string, patienceMs = PATIENCE_MS): Promise<string | null> {
   const pkce = createPkce();
@@ -33,7 +33,7 @@ async function waitForCode(url: string, pkce: Pkce, patienceMs: number) {
   try {
     const address = pageAddress(url, pkce, redirectUri);
     notice(
-      `The browser opens this page, on which you let this machine in; open it yourself if it does not:\n${address}`,
+      `Your browser opens this page, where you can allow the login; if it doesn't, open the page yourself:\n${address}`,
     );
     const failed = openBrowser(address).then(() => null);
     const found = await Promise.race([answer, failed, lateAfter(patienceMs)]);
@@ -44,15 +44,15 @@ async function waitForCode(url: string, pkce: Pkce, patienceMs: number) {
 }
 
 /**
- * Prints the address of the server's page, asks for the code that it shows, again where it does not work, and returns the
- * token. Throws `invalid_grant` after the last try, `cancelled`, and what `askHost` throws.
+ * Prints the address of the server's page, asks for the code that it shows, again if it doesn't work, and returns the token.
+ * Throws `invalid_grant` after the last try, `cancelled`, and what `askHost` throws.
  */
 export async function getTokenByCode(url: string): Promise<string> {
   const pkce = createPkce();
-  notice(`Open this page in a browser, and let this machine in there:\n${pageAddress(url, pkce, null)}`);
+  notice(`Open this page in a browser, and allow the login there:\n${pageAddress(url, pkce, null)}`);
   for (let triesLeft: number = PURPOSES['sign-in code'].tries; ; triesLeft--) {
     const typed = await askText({
-      message: 'The code that the page shows',
+      message: 'Code from the page',
       hint: 'Eight letters and digits. Capitals, hyphens and spaces don’t matter.',
       fault: (text) => (readCode(text) === null ? 'A code has eight letters and digits, like 7Q2M-X0A1.' : null),
     });
@@ -69,32 +69,32 @@ function nothingChanged(): string {
   return refusalOf('cancelled').sentence as string;
 }
 
-/** Rejects after so many milliseconds. The timer keeps no process alive. */
+/** Rejects after this many milliseconds. The timer doesn't keep the process alive. */
 async function lateAfter(patienceMs: number): Promise<never> {
   const { promise, resolve } = Promise.withResolvers<void>();
   setTimeout(resolve, patienceMs).unref();
   await promise;
-  const sentence = 'Nobody has let this machine in within five minutes, so it does not wait any longer; log in again.';
+  const sentence = 'The login was not allowed within five minutes; log in again.';
   throw new AppError('try_later', sentence);
 }
 
-/** The code of an answer. Throws `refused` where the person said no, and where the page is another server's (RFC 9207). */
+/** The code of an answer. Throws `refused` if the person cancelled, or if the page is another server's (RFC 9207). */
 function codeOf(url: string, { code, error, issuer }: PageAnswer): string {
   if (issuer !== url) throw new AppError('refused', otherServerText(url, issuer));
-  if (error === 'access_denied') throw new AppError('refused', 'You did not let this machine in; nothing was changed.');
+  if (error === 'access_denied') throw new AppError('refused', 'You cancelled the login; nothing was changed.');
   if (code !== null) return code;
-  throw new AppError('refused', `The page of ${url} could not let this machine in; nothing was changed. Log in again.`);
+  throw new AppError('refused', `The login on the page of ${url} failed; nothing was changed. Log in again.`);
 }
 
 function otherServerText(url: string, issuer: string | null): string {
   const other = nameOf(issuer);
-  const whose = other === null ? 'does not say whose it is' : `is of ${other}`;
+  const whose = other === null ? 'names no server' : `belongs to ${other}`;
   const advice =
-    other === null ? 'Check the address.' : `If that is the server that you mean, run "profilectl login ${other}".`;
-  return `The page that answered ${whose}, and not of ${url}; nothing was changed. ${advice}`;
+    other === null ? 'Check the address.' : `If you want to use that server, run "profilectl login ${other}".`;
+  return `The page that answered ${whose} instead of ${url}; nothing was changed. ${advice}`;
 }
 
-/** The server's address that a page names, or null where that is none. */
+/** The server's address that a page claims, or null if that is none. */
 function nameOf(issuer: string | null): string | null {
   try {
     return issuer === null ? null : checkServerUrl('iss', issuer);

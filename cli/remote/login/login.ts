@@ -10,25 +10,26 @@ import { hasBrowser } from '../browser.ts';
 import { changeLogins, loginsPath, readLogins } from '../stored-logins.ts';
 import { type Host, serverNamed } from '../target.ts';
 import { getTokenByBrowser, getTokenByCode } from './login-flow.ts';
-import { endQuietly, expectServer, identityText, readIdentity } from './token.ts';
+import { expectServer, identityText, readIdentity, tryEndToken } from './token.ts';
 
 type Options = { browser: boolean; withToken?: boolean };
 
-/** Adds `login`, which gets a token from a server and stores it for the commands that ask that server. */
+/** Adds `login`, which gets a token from a server and stores it for the commands that use that server. */
 export function addTo(command: Command): void {
   command
-    .argument('[url]', 'the address of the server, such as https://api.example.org; --host and PROFILECTL_HOST will do')
-    .option('--no-browser', 'open no browser: print the address, and ask for the code that the page shows')
+    .argument('[url]', 'the address of the server, such as https://api.example.org; default: --host or PROFILECTL_HOST')
+    .option('--no-browser', 'open no browser: print an address, and ask for the code that its page shows')
     .option('--with-token', 'read a token from stdin, or from a hidden prompt')
     .addHelpText(
       'after',
       `
-The browser opens a page of the server, on which an owner or an admin who is signed in lets this machine in, and comes
-back to an address of this machine. Over SSH, without a display and with --no-browser the page shows a short code to type here. A
-token lasts 30 days without use and 90 at most, an admin's 12 hours; --with-token takes a backend's token too.
+The browser opens a page of the server, where a signed-in owner or admin allows the login, and then returns to an address
+of this machine. Over SSH, without a display, or with --no-browser the page shows a short code to type here. A token
+expires after 30 days without use and after 90 days in any case, an admin's after 12 hours. --with-token also accepts a
+backend's token.
 
-The token is stored in $XDG_CONFIG_HOME/profilectl/hosts.json (~/.config where that is unset), with mode 0600: whoever
-can read the file can do what you can. PROFILECTL_TOKEN is used instead where it is set.
+The token is stored in $XDG_CONFIG_HOME/profilectl/hosts.json (in ~/.config if that is unset), with mode 0600: anyone who
+can read the file can do what you can. PROFILECTL_TOKEN, if set, is used instead.
 
 Examples:
   profilectl login https://api.example.org
@@ -42,21 +43,21 @@ Examples:
       if (url === null) {
         throw new AppError('usage', 'Name the server: profilectl login https://api.example.org');
       }
-      // Before a token is made that could not be stored.
+      // Checked first, so that no token is created that can't be stored.
       readLogins();
       if (options.withToken === true) return storeLogin({ url, token: await readToken() }, globals, source);
       const host = { url, token: await getToken(url, options.browser) };
       try {
         await storeLogin(host, globals, source);
       } catch (error) {
-        // Nobody has this token but this process.
-        await endQuietly(host);
+        // Nothing else has this token, so it would be lost.
+        await tryEndToken(host);
         throw error;
       }
     });
 }
 
-/** Gets a token in the way that is possible here. Throws `usage` where nobody can be asked. */
+/** Gets a token through the browser or by a typed code. Throws `usage` if neither is possible. */
 async function getToken(url: string, mayOpen: boolean): Promise<string> {
   const isByBrowser = mayOpen && hasBrowser();
   if (!isByBrowser && !canAsk()) throw noPortal(url);
@@ -70,17 +71,17 @@ async function getToken(url: string, mayOpen: boolean): Promise<string> {
 function noPortal(url: string): AppError {
   return new AppError(
     'usage',
-    `There is neither a browser nor a terminal here to log in with; "profilectl login ${url} --with-token" reads a token from stdin, and PROFILECTL_TOKEN may hold one.`,
+    `There is neither a browser nor a terminal to log in with; "profilectl login ${url} --with-token" reads a token from stdin, or set PROFILECTL_TOKEN.`,
   );
 }
 
 async function readToken(): Promise<string> {
   const token = await readSecret('Token');
   if (isToken(token)) return token;
-  throw new AppError('usage', `Standard input has ${token === '' ? 'no token' : 'something that is no token'}.`);
+  throw new AppError('usage', `Standard input has ${token === '' ? 'no token' : 'no valid token'}.`);
 }
 
-/** Stores a token, after finding out whose it is. The one that it replaces is ended on the server. */
+/** Stores a token, after asking the server whose it is. The token that it replaces is ended on the server. */
 async function storeLogin(host: Host, globals: Globals, source: Source): Promise<void> {
   const { url, token } = host;
   const identity = await readIdentity(host);
@@ -91,7 +92,7 @@ async function storeLogin(host: Host, globals: Globals, source: Source): Promise
   });
   const file = loginsPath();
   if (globals.json) printJson({ host: url, ...identity, file });
-  else print(`Logged in at ${url} as ${identityText(identity)}.\nThe token is stored in ${file}, mode 0600.`);
-  if (source.PROFILECTL_TOKEN) notice('Warning: PROFILECTL_TOKEN is set, and is used instead of what is stored.');
-  if (former !== undefined && former !== token) await endQuietly({ url, token: former });
+  else print(`Logged in to ${url} as ${identityText(identity)}.\nThe token is stored in ${file}, mode 0600.`);
+  if (source.PROFILECTL_TOKEN) notice('Warning: PROFILECTL_TOKEN is set, and is used instead of the stored token.');
+  if (former !== undefined && former !== token) await tryEndToken({ url, token: former });
 }

@@ -7,15 +7,15 @@ import { changeLogins, type Login, readLogins } from '../stored-logins.ts';
 import { onlyLogin, serverNamed } from '../target.ts';
 import { endToken } from './token.ts';
 
-/** Adds `logout`, which ends a stored login here and on the server. */
+/** Adds `logout`, which ends a login on its server and removes it here. */
 export function addTo(command: Command): void {
   command
-    .argument('[url]', 'the address of the server; not needed where you are logged in at one only')
+    .argument('[url]', 'the address of the server; not needed if you are logged in to only one')
     .addHelpText(
       'after',
       `
-The token is ended on the server and removed here. Where the server can't be reached it is removed here all the same; the
-exit code is then 75, and the page /developers/sessions of that server ends it. A backend's token is removed here only.
+The token is ended on the server and removed here. If the server can't be reached, it is still removed here, and the exit
+code is 75: end it on that server's page /developers/sessions. A backend's token is only removed here.
 
 Examples:
   profilectl logout
@@ -26,18 +26,18 @@ Examples:
       const source = variablesOf(globals);
       const url = serverNamed(command, argument, source) ?? onlyLogin();
       const login = readLogins().get(url);
-      if (login === undefined) throw new AppError('not_logged_in', `You are not logged in at ${url}.`);
+      if (login === undefined) throw new AppError('not_logged_in', `You are not logged in to ${url}.`);
       const isEnded = await endAndRemove(url, login);
       if (globals.json) printJson({ host: url, removed: true, ended: isEnded });
-      else print(`Logged out at ${url}.`);
-      if (!isEnded) notice('The token of a backend goes on working: "profilectl tokens remove" on the box ends it.');
+      else print(`Logged out of ${url}.`);
+      if (!isEnded) notice('The backend\'s token still works: "profilectl tokens remove" on the box ends it.');
       if (source.PROFILECTL_TOKEN) notice('Warning: PROFILECTL_TOKEN is still set, and is used for requests.');
     });
 }
 
 /**
  * Ends a login on the server, then removes it here, whatever the server answered, unless another one was stored meanwhile.
- * Returns false for a token of a backend, which goes on. Throws what the server's answer means, with what that leaves.
+ * Returns false for a backend's token, which still works. Throws the server's error, with what is left to do.
  */
 async function endAndRemove(url: string, { token, endsAt }: Login): Promise<boolean> {
   const remove = () =>
@@ -51,7 +51,7 @@ async function endAndRemove(url: string, { token, endsAt }: Login): Promise<bool
     if (!(error instanceof AppError)) throw error;
     await remove();
     const until = endsAt === null ? '' : ` until ${endsAt}`;
-    const sentence = `${error.message} The login is removed here, but the token may still work there${until}; ${url}/developers/sessions ends it.`;
+    const sentence = `${error.message} The login is removed here, but the token may still work there${until}; end it at ${url}/developers/sessions.`;
     throw new AppError(error.code, sentence, { cause: error });
   }
   await remove();

@@ -2,25 +2,25 @@ import { hostname } from 'node:os';
 import { systemRandom } from '../../../shared/random.ts';
 import { CLI_CLIENT_ID, machineName } from '../../../shared/sign-in/cli-client.ts';
 
-/** What belongs to one request to be let in at a server, and is known to this process only until the browser is sent there. */
+/** The random values of one login. */
 export type Pkce = {
-  /** The secret that proves later that the code comes back to whoever asked (RFC 7636). It never leaves this process before. */
+  /** The secret that proves, when the code is exchanged, that this process asked for it (RFC 7636). Only then is it sent. */
   verifier: string;
-  /** What the answer of the page must repeat. */
+  /** The value that the page's answer must repeat. */
   state: string;
 };
 
 const RANDOM_BYTES = 32;
 
-/** Begins a request to be let in. */
+/** Makes the random values of a login. */
 export function createPkce(): Pkce {
   const secret = () => Buffer.from(systemRandom(RANDOM_BYTES)).toString('base64url');
   return { verifier: secret(), state: secret() };
 }
 
 /**
- * The address of the server's page on which a person lets this machine in. `redirectUri` is where the browser brings the code
- * then; null where the page shows it. The address has no secret: it may be read in the list of processes.
+ * The address of the server's page on which a person allows the login. `redirectUri` is where the page sends the code; null
+ * if it shows the code instead. The address contains no secret, because other users may read it in the list of processes.
  */
 export function pageAddress(url: string, { verifier, state }: Pkce, redirectUri: string | null): string {
   const parameters = new URLSearchParams({

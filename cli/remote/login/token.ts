@@ -6,22 +6,22 @@ import { cleanForTerminal } from '../../../shared/text.ts';
 import { askHost } from '../client.ts';
 import type { Host } from '../target.ts';
 
-// What a server is asked about a token. Each function throws what `askHost` throws.
+// Requests to a server about tokens. Each function throws what `askHost` throws.
 
 /** Whose token it is. */
 export type Identity = {
   kind: 'owner' | 'admin' | 'platform';
   name: string;
-  /** The eight characters in the token's middle, which name it and are no secret. */
+  /** The token's identifier, eight characters in its middle, which are not secret. */
   token: string;
-  /** When it ends at the latest (ISO 8601); null where nothing but its removal ends it. */
+  /** The latest time at which it ends (ISO 8601); null if it works until it is removed. */
   endsAt: string | null;
 };
 
-/** How a platform's token begins; it was made on the box, and is ended there. */
+/** The prefix of backends' tokens, which are created and removed on the box. */
 const PLATFORM_PREFIX = 'plp_';
 
-/** Finds out whether a server is there that people can log in at. */
+/** Throws unless there is a server that people can log in to. */
 export async function expectServer(url: string): Promise<void> {
   await askHost(
     { url, token: null },
@@ -29,7 +29,7 @@ export async function expectServer(url: string): Promise<void> {
   );
 }
 
-/** Whose token this is. Throws `not_logged_in` where the server does not accept it. */
+/** Asks whose token this is. Throws `not_logged_in` if the server does not accept it. */
 export async function readIdentity(host: Host): Promise<Identity> {
   const { body } = await askHost(host, { method: 'GET', path: '/me', answer: Me });
   const { kind, name, token } = body;
@@ -37,7 +37,7 @@ export async function readIdentity(host: Host): Promise<Identity> {
 }
 
 /**
- * Exchanges the code of the server's page for a token. `redirectUri` is where the browser brought the code, null where the
+ * Exchanges the code of the server's page for a token. `redirectUri` is where the browser brought the code, null if the
  * person typed it.
  */
 export async function exchangeCode(
@@ -55,7 +55,7 @@ export async function exchangeCode(
   return body.access_token;
 }
 
-/** Ends a person's token on the server (RFC 7009). A platform's token goes on: returns false for one. */
+/** Ends a person's token on the server (RFC 7009). Returns false for a backend's token, which can't be ended this way. */
 export async function endToken({ url, token }: Host): Promise<boolean> {
   if (token.startsWith(PLATFORM_PREFIX)) return false;
   const form = { token, token_type_hint: 'access_token', client_id: CLI_CLIENT_ID };
@@ -63,8 +63,8 @@ export async function endToken({ url, token }: Host): Promise<boolean> {
   return true;
 }
 
-/** Does what {@link endToken} does where that is possible, and nothing where it is not. */
-export async function endQuietly(host: Host): Promise<void> {
+/** Does the same as {@link endToken}, and ignores refusals. */
+export async function tryEndToken(host: Host): Promise<void> {
   try {
     await endToken(host);
   } catch (error) {
@@ -72,7 +72,7 @@ export async function endQuietly(host: Host): Promise<void> {
   }
 }
 
-/** Whose token it is and how long it lasts, in words, such as `Ada (owner), until 2027-01-01T00:00:00.000Z at the latest`. */
+/** The owner and the end of a token as text, such as `Ada (owner), until 2027-01-01T00:00:00.000Z at the latest`. */
 export function identityText({ kind, name, endsAt }: Identity): string {
   return `${name} (${kind}), ${endsAt === null ? 'until the token is removed' : `until ${endsAt} at the latest`}`;
 }

@@ -6,13 +6,13 @@ import { print, printJson } from '../../terminal/output.ts';
 import { onlyLogin, serverNamed, tokenFor } from '../target.ts';
 import { identityText, readIdentity } from './token.ts';
 
-/** Adds `whoami`, which asks a server whose token is used for it here. */
+/** Adds `whoami`, which asks a server whose token this machine uses for it. */
 export function addTo(command: Command): void {
   command
     .addHelpText(
       'after',
       `
-It asks the server, so it also tells whether the token still works: the exit code is 4 where it does not.
+It asks the server, so it also checks the token: the exit code is 4 if it no longer works.
 
 Examples:
   profilectl whoami
@@ -25,7 +25,7 @@ Examples:
       const identity = await readIdentity({ url, token: tokenFor(url, source) });
       if (globals.json) printJson({ host: url, ...identity });
       else {
-        const from = source.PROFILECTL_TOKEN ? ', by PROFILECTL_TOKEN' : '';
+        const from = source.PROFILECTL_TOKEN ? ', with PROFILECTL_TOKEN' : '';
         print(`${identityText(identity)}, at ${url}${from}`);
       }
     });

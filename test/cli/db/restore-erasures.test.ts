@@ -73,7 +73,7 @@ describe('the erasures since a backup', () => {
     expect(undoneErasures).toEqual([3, 1].map((uid) => ({ uid, at: times.get(uid) as string })));
     expect(erasedAgain).toBe(0);
     expect(stderr).toContain(
-      `The backup undoes 2 erasures. With --erase-again they are carried out again:\n  UID 3, erased at ${times.get(3)}\n  UID 1, erased at ${times.get(1)}\n`,
+      `The backup undoes 2 erasures. With --erase-again these profiles are erased again:\n  UID 3, erased at ${times.get(3)}\n  UID 1, erased at ${times.get(1)}\n`,
     );
     expect(await names()).toEqual(['ada', 'bob', 'cem', 'dan']);
   }, 30_000);
@@ -106,13 +106,13 @@ describe('the erasures since a backup', () => {
   test('stand before the question; where one more happens meanwhile nothing is restored, and it is asked again', async () => {
     const { db, file, run, names } = await world();
     const terminal = openTerminal(['db', 'restore', file, '--erase-again', '--db', db]);
-    await terminal.see('The backup undoes 2 erasures. They are carried out again:');
-    await terminal.see('in the place of');
+    await terminal.see('The backup undoes 2 erasures. These profiles will be erased again:');
+    await terminal.see('Replace ');
     expect((await run('profiles', 'erase', 'bob', '--yes')).code).toBe(0);
     terminal.type(`y${KEY.enter}`);
     await terminal.see('The database has changed meanwhile: other profiles were erased. Nothing was done.');
     await terminal.see('The backup undoes 3 erasures.');
-    await terminal.see('in the place of');
+    await terminal.see('Replace ');
     expect(await names()).toEqual(['dan']);
     terminal.type(`y${KEY.enter}`);
     await terminal.see('Erased 3 profiles again.');

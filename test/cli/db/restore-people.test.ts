@@ -74,7 +74,7 @@ test('a restore leaves out admins and passkeys that were removed since the backu
   const { db, file, run, mallory, token, laptop } = await world();
   const done = await run('db', 'restore', file, '--yes');
   expect(done.code).toBe(0);
-  expect(done.stderr).toContain('Left out, because the database that the backup replaces does not have them');
+  expect(done.stderr).toContain('Not restored, because the database that the backup replaces does not have them');
   expect(done.stderr).toContain('admin Mallory, passkey "Telephone" of admin Grace.');
   expect(await stateOf(db)).toEqual(['Grace: Laptop']);
   expect(await logOf(db)).toEqual([
@@ -91,7 +91,7 @@ test('a restore leaves out admins and passkeys that were removed since the backu
   // Once more, now that they were seen.
   const again = await run('db', 'restore', file, '--yes', '--json', '--with-people');
   const people = { admins: ['Mallory'], passkeys: [{ admin: 'Grace', name: 'Telephone' }], tokens: [] };
-  expect(peopleIn(again)).toEqual({ ...people, isPutIn: true });
+  expect(peopleIn(again)).toEqual({ ...people, isRestored: true });
   expect(await stateOf(db)).toEqual(['Grace: Laptop, Telephone', 'Mallory: Laptop']);
   expect((await logOf(db))[2]).toBe('Put the admin Mallory back by a restore');
   await withAccess(db, async (access) => {
@@ -104,13 +104,13 @@ test('where there is no database, or it can’t be read, everybody is left out, 
   const { folder, db, file, run } = await world();
   const words = ['db', 'restore', file, '--yes', '--json', '--db', join(folder, 'elsewhere.db')];
   const people = { admins: ['Grace', 'Mallory'], passkeys: [], tokens: [] };
-  expect(peopleIn(await profilectl(words))).toEqual({ ...people, isPutIn: false });
+  expect(peopleIn(await profilectl(words))).toEqual({ ...people, isRestored: false });
   expect(await stateOf(join(folder, 'elsewhere.db'))).toEqual([]);
   for (const suffix of ['', '-wal', '-shm']) rmSync(db + suffix, { force: true });
   await Bun.write(db, 'the disk has eaten it '.repeat(1000));
   expect(peopleIn(await run('db', 'restore', file, '--yes', '--json', '--with-people'))).toEqual({
     ...people,
-    isPutIn: true,
+    isRestored: true,
   });
   expect(await stateOf(db)).toEqual(['Grace: Laptop, Telephone', 'Mallory: Laptop']);
 });

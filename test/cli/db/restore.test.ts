@@ -85,11 +85,11 @@ describe('a backup that changes while the question stands', () => {
     const other = await otherBackup(here);
     const before = await names();
     const terminal = openTerminal(['db', 'restore', file, '--db', db]);
-    await terminal.see('(1 profile, 0 keys) in the place of');
+    await terminal.see('(1 profile, 0 keys)?');
     change(file, other);
     terminal.type(`y${KEY.enter}`);
     await terminal.see('has changed meanwhile: somebody has written to it or replaced it. Nothing was done.');
-    await terminal.see('in the place of');
+    await terminal.see('Replace ');
     terminal.type(KEY.enter);
     expect(await terminal.exited).toBe(130);
     expect([await names(), aside()]).toEqual([before, []]);
@@ -101,10 +101,10 @@ describe('a backup that changes while the question stands', () => {
     const other = await otherBackup(here);
     await put({ id: 3, username: 'eve' });
     const terminal = openTerminal(['db', 'restore', file, '--db', db]);
-    await terminal.see('(1 profile, 0 keys) in the place of');
+    await terminal.see('(1 profile, 0 keys)?');
     renameSync(other, file);
     terminal.type(`y${KEY.enter}`);
-    await terminal.see('(2 profiles, 0 keys) in the place of');
+    await terminal.see('(2 profiles, 0 keys)?');
     terminal.type(`y${KEY.enter}`);
     await terminal.see('Restored 2 profiles and 0 keys');
     expect(await terminal.exited).toBe(0);
@@ -117,7 +117,7 @@ describe('a backup that changes while the question stands', () => {
     const other = await otherBackup(here);
     const restore = prepareRestore(db, file);
     copyFileSync(other, file);
-    const error = await refusal(() => restore.run({ isPutIn: false, by: onBox('root') }));
+    const error = await refusal(() => restore.run({ isRestored: false, by: onBox('root') }));
     restore.release();
     expect(error.code).toBe('changed_since');
     expect([await names(), aside()]).toEqual([['ada', 'bob'], []]);
@@ -168,7 +168,7 @@ describe('db restore', () => {
     await run('db', 'backup', file);
     const done = await run('db', 'restore', file, '--yes');
     expect(done.stderr).toContain(
-      `2 mails waiting in the backup may have been sent since, and will not be: request about key ${identifier}.`,
+      `2 mails waiting in the backup may have been sent since, and will not be sent: request about key ${identifier}.`,
     );
   });
 
@@ -176,7 +176,7 @@ describe('db restore', () => {
     const { folder, db, file, run, names, aside } = await world();
     const elsewhere = join(folder, 'new/place/profiles.db');
     const done = await profilectl(['db', 'restore', file, '--yes', '--json', '--db', elsewhere]);
-    const people = { admins: [], passkeys: [], tokens: [], isPutIn: false };
+    const people = { admins: [], passkeys: [], tokens: [], isRestored: false };
     const shown = {
       file,
       profiles: 1,
@@ -223,7 +223,7 @@ describe('db restore', () => {
   test('no server can start while it asks', async () => {
     const { db, file, names } = await world();
     const terminal = openTerminal(['db', 'restore', file, '--db', db]);
-    await terminal.see('Put the backup');
+    await terminal.see('Replace ');
     const serve = await profilectl(['serve', '--db', db], { variables: { PORT: '0' } });
     expect(serve).toMatchObject({ code: 1, stderr: expect.stringContaining('is running on') });
     terminal.type(`n${KEY.enter}`);

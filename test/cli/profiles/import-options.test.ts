@@ -265,7 +265,7 @@ describe('what is no JSON Lines', () => {
     const { file, importing, write, count } = await world(3);
     write('\n   \n\r\n');
     const { code, stderr } = await importing([file, '--prune', '--prune-limit', '100%']);
-    expect([code, stderr]).toEqual([1, `${file} holds no line; nothing was changed.\n`]);
+    expect([code, stderr]).toEqual([1, `${file} has no lines; nothing was changed.\n`]);
     expect(await count()).toBe(3);
   });
 });

@@ -42,7 +42,7 @@ test('a name that nobody has is refused, and a server is not asked', async () =>
   expect(await run('nobody')).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('no profile') });
   expect(await run('bob', '--host', 'https://api.example.org')).toMatchObject({
     code: 1,
-    stderr: expect.stringContaining('is for the box only'),
+    stderr: expect.stringContaining('works only on the box'),
   });
   expect(bob()).toEqual([true, true]);
 });

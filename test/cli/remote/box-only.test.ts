@@ -69,7 +69,7 @@ test('every command for the box says so where there is no database but a login, 
   expect(commands.length).toBeGreaterThan(20);
   for (const command of commands) {
     expect(await outcomeOf(command, settings.one)).toBe(
-      `1 "profilectl ${pathOf(command)}" is for the box only, the machine with the database, and there is none at data/profiles.db. The login at ${A} is not asked. --db or DATABASE_PATH names another database.`,
+      `1 "profilectl ${pathOf(command)}" works only on the box, the machine with the database, and there is none at data/profiles.db. The login to ${A} is not used. --db or DATABASE_PATH names another database.`,
     );
   }
 });
@@ -84,5 +84,5 @@ test('a database that was named and is not there is named in that sentence', asy
   const variables = { XDG_CONFIG_HOME: settings.one };
   const { code, stderr } = await profilectl(['status', '--db', join(folder, 'none.db')], { variables });
   expect(code).toBe(1);
-  expect(stderr).toContain(`there is none at ${join(folder, 'none.db')}. The login at ${A} is not asked.`);
+  expect(stderr).toContain(`there is none at ${join(folder, 'none.db')}. The login to ${A} is not used.`);
 });

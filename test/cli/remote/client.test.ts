@@ -1,7 +1,7 @@
 import { afterAll, describe, expect, test } from 'bun:test';
 import { createServer, type Socket } from 'node:net';
 import { z } from 'zod';
-import { askHost, askPages, type Question } from '../../../cli/remote/client.ts';
+import { askHost, askPages, type HostRequest } from '../../../cli/remote/client.ts';
 import { type AppError, exitCodeOf } from '../../../shared/errors.ts';
 import { cleanEnvironment, PROJECT } from '../../support/cli.ts';
 import { TEST_CA_FILE, testCertificate } from '../../support/network/certificates.ts';
@@ -36,7 +36,7 @@ const json = (body: unknown, init: ResponseInit = {}) => Response.json(body, ini
 /** Any JSON object. */
 const ANY = z.looseObject({});
 
-const ask = (url: string, more: Partial<Question<Record<string, unknown>>> = {}) =>
+const ask = (url: string, more: Partial<HostRequest<Record<string, unknown>>> = {}) =>
   askHost({ url, token: TOKEN }, { method: 'GET', path: '/me', answer: ANY, ...more });
 
 const codeAndSentence = ({ code, message }: AppError) => [exitCodeOf(code), message];
@@ -85,12 +85,12 @@ describe('a server that gives no answer', () => {
     const gone = await rawServer((socket) => socket.destroy());
     expect(codeAndSentence(await refusal(ask(gone)))).toEqual([
       75,
-      `The connection to ${gone} was cut off before the answer was there; try again.`,
+      `The connection to ${gone} was closed before the answer arrived; try again.`,
     ]);
     const half = await rawServer((socket) => socket.end('HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n{"a'));
     expect(codeAndSentence(await refusal(ask(half, { method: 'POST', json: {} })))).toEqual([
       75,
-      `The connection to ${half} was cut off before the answer was there; try again. Whether it did what it was asked for is not known; look before you try again.`,
+      `The connection to ${half} was closed before the answer arrived; try again. It is not known whether it did what was asked; check before you try again.`,
     ]);
     const silent = await rawServer(() => {});
     expect(codeAndSentence(await refusal(ask(silent, { patienceMs: 100 })))).toEqual([
@@ -105,7 +105,7 @@ describe('a server that gives no answer', () => {
     ]);
     expect(codeAndSentence(await refusal(ask('https://nowhere.invalid')))).toEqual([
       75,
-      'No address is known for nowhere.invalid; check the name and the network.',
+      "The name nowhere.invalid can't be resolved; check the name and the network.",
     ]);
   });
 
@@ -173,7 +173,7 @@ test('what the environment says of certificates and proxies counts, but for loop
   expect(second).toStartWith(`refused ${elsewhere} has a certificate that can't be trusted`);
   expect(third).toBe('clear');
   expect(fourth).toBe(
-    'try_later The proxy that HTTPS_PROXY names opens no connection to https://api.example.org; check it, or list the host in NO_PROXY.',
+    "try_later The proxy in HTTPS_PROXY can't connect to https://api.example.org; check it, or list the host in NO_PROXY.",
   );
   expect(seen).toEqual(['CONNECT api.example.org:443 HTTP/1.1']);
 });
@@ -232,7 +232,7 @@ describe('an answer that is no success', () => {
     expect(await told(() => new Response('{"a":'))).toEqual([1, stranger(200)]);
     expect(await told(refused(404, 'unknown_path', 'There is nothing at this path.'))).toEqual([
       1,
-      'URL does not know what it was asked for: its Developer Platform is switched off, or its version is older than this one.',
+      'URL does not support this request: its Developer Platform is switched off, or its version is older than this one.',
     ]);
   });
 
@@ -242,7 +242,7 @@ describe('an answer that is no success', () => {
       asked++;
       return json({});
     });
-    const sentence = `URL leads to another address, ${other}; use that one.`;
+    const sentence = `URL redirects to another address, ${other}; use that one.`;
     expect(await told(() => Response.redirect(`${other}/manage/v1/me`, 307))).toEqual([1, sentence]);
     expect(asked).toBe(0);
   });
@@ -343,8 +343,7 @@ describe('a list', () => {
       () => ({ page: 7 }),
       () => true,
     );
-    const sentence = (url: string) =>
-      `The list of ${url} does not end; ask for less of it, such as the keys of one state or profile.`;
+    const sentence = (url: string) => `The list of ${url} does not end; filter it, for example by state or profile.`;
     expect(codeAndSentence(await refusal(small.read()))).toEqual([1, sentence(small.url)]);
     expect(small.asked.length).toBe(2_000);
     const filler = 'x'.repeat(2 ** 24);

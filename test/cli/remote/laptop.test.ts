@@ -5,7 +5,7 @@ import { profilectl } from '../../support/cli.ts';
 import { testCertificate } from '../../support/network/certificates.ts';
 import { newLaptop } from '../../support/portal/logins.ts';
 
-// A machine that is logged in at servers that don't answer, or not as they should.
+// A machine that is logged in to servers that don't answer, or not as they should.
 
 const ENDS_AT = '2027-01-01T00:00:00.000Z';
 const AWAY = 'http://127.0.0.1:1';
@@ -33,7 +33,7 @@ afterAll(async () => {
   await Promise.all([stranger.stop(true), page.stop(true)]);
 });
 
-/** Runs a command on a machine that is logged in at a server. */
+/** Runs a command on a machine that is logged in to a server. */
 async function runAt(url: string, words: string[], stdin = '') {
   const laptop = newLaptop();
   await changeLogins((logins) => logins.set(url, { token: 'plt_hunter2', endsAt: ENDS_AT }), laptop.file);
@@ -49,7 +49,7 @@ const cases: [what: string, url: string, code: number, sentence: string][] = [
     'cut off by a proxy',
     `http://127.0.0.1:${cutting.port}`,
     75,
-    'The connection to URL was cut off before the answer was there; try again.',
+    'The connection to URL was closed before the answer arrived; try again.',
   ],
   ['of another name', `https://localhost:${stranger.port}`, 1, "URL has a certificate that can't be trusted ("],
   [
@@ -79,7 +79,7 @@ test.each(cases)(
     const { error } = JSON.parse(logout.stderr);
     expect(error).toStartWith(said);
     expect(error).toEndWith(
-      ` The login is removed here, but the token may still work there until ${ENDS_AT}; ${url}/developers/sessions ends it.`,
+      ` The login is removed here, but the token may still work there until ${ENDS_AT}; end it at ${url}/developers/sessions.`,
     );
   },
 );
@@ -89,14 +89,14 @@ test('nobody who is logged in anywhere, at several servers, or not at this one: 
   const run = (...words: string[]) => profilectl(words, { variables: laptop.variables, stdin: '' });
   const sentences = async (...commands: string[][]) =>
     (await Promise.all(commands.map((words) => run(...words)))).map(({ code, stderr }) => [code, stderr.trim()]);
-  const nowhere = [4, 'You are logged in nowhere; run "profilectl login" with the address of a server.'];
+  const nowhere = [4, 'You are not logged in to any server; run "profilectl login" with the address of one.'];
   expect(await sentences(['whoami'], ['logout'])).toEqual([nowhere, nowhere]);
   expect(existsSync(laptop.file)).toBe(false);
   const PROFILECTL_TOKEN = `plt_k7Qm2XaB_${'x'.repeat(38)}`;
   for (const words of [['whoami'], ['keys', 'list']]) {
     expect(await profilectl(words, { variables: { ...laptop.variables, PROFILECTL_TOKEN }, stdin: '' })).toMatchObject({
       code: 2,
-      stderr: 'PROFILECTL_TOKEN is set, but no server is named; name one by --host or PROFILECTL_HOST.\n',
+      stderr: 'PROFILECTL_TOKEN is set, but no server is named; name one with --host or PROFILECTL_HOST.\n',
     });
   }
   await changeLogins((logins) => {
@@ -104,10 +104,10 @@ test('nobody who is logged in anywhere, at several servers, or not at this one: 
   }, laptop.file);
   const several = [
     2,
-    'You are logged in at several servers: https://a.example.org, https://b.example.org; name one by --host or PROFILECTL_HOST.',
+    'You are logged in to several servers: https://a.example.org, https://b.example.org; name one with --host or PROFILECTL_HOST.',
   ];
   const other = 'https://c.example.org';
-  const both = [2, `${other} and --host ${other} can't both be meant; leave one out.`];
+  const both = [2, `${other} and --host ${other} exclude each other; leave one out.`];
   expect(
     await sentences(
       ['whoami'],
@@ -123,8 +123,8 @@ test('nobody who is logged in anywhere, at several servers, or not at this one: 
   ).toEqual([
     several,
     several,
-    [4, `You are not logged in at ${other}; run "profilectl login ${other}".`],
-    [4, `You are not logged in at ${other}.`],
+    [4, `You are not logged in to ${other}; run "profilectl login ${other}".`],
+    [4, `You are not logged in to ${other}.`],
     both,
     [2, 'The address must look like https://api.example.org, without query or fragment.'],
     [2, 'Name the server: profilectl login https://api.example.org'],

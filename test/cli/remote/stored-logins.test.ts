@@ -136,18 +136,18 @@ describe('a file that is not as profilectl writes it is named in a sentence, and
   test('a folder, a pipe', async () => {
     const folder = pathOf();
     mkdirSync(folder, { recursive: true });
-    expect(await fault(folder)).toBe('PATH is no plain file; remove it, and log in again.');
+    expect(await fault(folder)).toBe('PATH is not a regular file; remove it, and log in again.');
     const pipe = pathOf('');
     Bun.spawnSync(['rm', pipe]);
     expect(Bun.spawnSync(['mkfifo', pipe]).exitCode).toBe(0);
-    expect(await fault(pipe)).toBe('PATH is no plain file; remove it, and log in again.');
+    expect(await fault(pipe)).toBe('PATH is not a regular file; remove it, and log in again.');
   });
 
   test('a symbolic link', async () => {
     const path = pathOf('');
     Bun.spawnSync(['rm', path]);
     symlinkSync(pathOf('{"hosts":{}}'), path);
-    expect(await fault(path)).toBe('PATH is a symbolic link, which is not followed; put the file itself there.');
+    expect(await fault(path)).toBe('PATH is a symbolic link, which is not followed; replace it with the file.');
   });
 
   test.skipIf(process.geteuid?.() !== 0)('as root: one of another user', async () => {
@@ -165,7 +165,7 @@ describe('a file that is not as profilectl writes it is named in a sentence, and
       disk.fill();
       const sentence = (one: string, what: string) =>
         expect(changeLogins(add('https://b.example.org'), one)).rejects.toThrow(what);
-      await sentence(path, `There is no room left on the disk of ${path}; it is as it was.`);
+      await sentence(path, `The disk of ${path} is full; the file is unchanged.`);
       expect(readdirSync(dirname(path)).toSorted()).toEqual(['hosts.json', 'hosts.json.lock']);
       expect([...readLogins(path).keys()]).toEqual([URL_A]);
       const readOnly = join(disk.showReadOnly(), 'profilectl/hosts.json');

@@ -104,7 +104,7 @@ async function wayIn(situation: Situation, words: readonly string[]): Promise<st
 function asking(url: string, { token, logins }: Situation): string {
   if (token) return `${url} from-variable`;
   if (logins === 2 || (logins === 1 && url === A)) return `${url} stored-${url === A ? 'a' : 'b'}`;
-  return `4 You are not logged in at ${url}; run "profilectl login ${url}".`;
+  return `4 You are not logged in to ${url}; run "profilectl login ${url}".`;
 }
 
 /** The name of the database that is there without `--db`, or null. */
@@ -115,17 +115,17 @@ function databaseIn({ path, file }: Situation): string | null {
 
 const STORED = ['', `the server ${A} (where you are logged in)`, `the servers ${A}, ${B} (where you are logged in)`];
 const VARIABLE = `the server ${B} (PROFILECTL_HOST)`;
-const SAY_WHICH = 'say which by --db <path> or --host <url>.';
+const SAY_WHICH = 'say which with --db <path> or --host <url>.';
 
 /** The rules of both commands that an option or PROFILECTL_HOST decides. */
 function decided(situation: Situation): string | null {
   const { db, host, hostVariable } = situation;
   const database = databaseIn(situation);
-  if (db && host) return "2 --db x.db and --host HTTPS://A.example.org:443/ can't both be meant; leave one out.";
+  if (db && host) return '2 --db x.db and --host HTTPS://A.example.org:443/ exclude each other; leave one out.';
   if (db) return 'box';
   if (host) return asking(A, situation);
   if (!hostVariable) return null;
-  return database === null ? asking(B, situation) : `2 Both ${database} and ${VARIABLE} could be meant; ${SAY_WHICH}`;
+  return database === null ? asking(B, situation) : `2 This could mean ${database} or ${VARIABLE}; ${SAY_WHICH}`;
 }
 
 /** Every situation in which a command does not go the way that the rules say. */
@@ -143,13 +143,13 @@ test('each command on keys goes where exactly one thing says, whatever is there'
     const { logins, token } = situation;
     const database = databaseIn(situation);
     if (database !== null)
-      return logins === 0 ? 'box' : `2 Both ${database} and ${STORED[logins]} could be meant; ${SAY_WHICH}`;
+      return logins === 0 ? 'box' : `2 This could mean ${database} or ${STORED[logins]}; ${SAY_WHICH}`;
     if (logins === 1) return asking(A, situation);
     if (logins === 0 && token)
-      return '2 PROFILECTL_TOKEN is set, but no server is named; name one by --host or PROFILECTL_HOST.';
+      return '2 PROFILECTL_TOKEN is set, but no server is named; name one with --host or PROFILECTL_HOST.';
     return logins === 0
-      ? `2 There is no database at ${DEFAULT}, and you are logged in nowhere: --db or DATABASE_PATH names a database, "profilectl login https://…" logs in at a server.`
-      : `2 You are logged in at several servers: ${A}, ${B}; name one by --host or PROFILECTL_HOST.`;
+      ? `2 There is no database at ${DEFAULT}, and you are not logged in to any server: --db or DATABASE_PATH names a database, "profilectl login https://…" logs in to a server.`
+      : `2 You are logged in to several servers: ${A}, ${B}; name one with --host or PROFILECTL_HOST.`;
   };
   expect(SITUATIONS).toHaveLength(192);
   expect(await othersThan(['keys', 'list'], (situation) => decided(situation) ?? undecided(situation))).toEqual([]);
@@ -159,7 +159,7 @@ test('an import goes there too, but never to a stored login by itself', async ()
   const undecided = (situation: Situation) =>
     databaseIn(situation) !== null || situation.logins === 0
       ? 'box'
-      : `2 An import does not go to ${STORED[situation.logins]} unless it is told to; ${SAY_WHICH}`;
+      : `2 An import does not use ${STORED[situation.logins]} by itself; ${SAY_WHICH}`;
   const rule = (situation: Situation) => decided(situation) ?? undecided(situation);
   expect(await othersThan(['profiles', 'import', '-'], rule)).toEqual([]);
 });
@@ -172,14 +172,14 @@ test('a command for the box only never looks at servers, and refuses --host; one
   const box = (name: string) => ({
     code: 1,
     stdout: '',
-    stderr: `"profilectl ${name}" is for the box only, the machine with the database; it takes no --host.\n`,
+    stderr: `"profilectl ${name}" works only on the box, the machine with the database; it takes no --host.\n`,
   });
   expect(await run('version')).toMatchObject({ code: 0, stderr: '' });
   expect((await run('db', 'check', '--db', '/nowhere.db')).stderr).toStartWith('There is no database at /nowhere.db.');
   expect(await run('db', 'check', '--host', A)).toEqual(box('db check'));
   expect(await run('--host', 'nonsense', 'keys', 'check')).toMatchObject({
     code: 1,
-    stderr: '"profilectl keys check" asks no server; it takes no --host.\n',
+    stderr: '"profilectl keys check" uses no server; it takes no --host.\n',
   });
   expect(await run('profiles', 'list', '--host', A, '--db', 'x.db')).toEqual(box('profiles list'));
 });

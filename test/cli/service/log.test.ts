@@ -97,11 +97,11 @@ test('by person, kind and time, a part at a time; what is no such thing is a usa
     'Added the admin Grace',
   ]);
   expect(await told('--kind', 'bans', 'admin-added', '--since', '1h', '--by', 'operator')).toHaveLength(4);
-  expect(await run('log', '--by', 'owner')).toMatchObject({ code: 0, stdout: 'There are no such entries.\n' });
-  expect(await run('log', '--since', '2999-01-01')).toMatchObject({ stdout: 'There are no such entries.\n' });
+  expect(await run('log', '--by', 'owner')).toMatchObject({ code: 0, stdout: 'No entries.\n' });
+  expect(await run('log', '--since', '2999-01-01')).toMatchObject({ stdout: 'No entries.\n' });
   const first = await run('log', '--limit', '1', '--kind', 'admins');
   const [, after = ''] =
-    /^\nThe next: profilectl log --kind admins --limit 1 --after (\S+)\n$/.exec(first.stderr) ?? [];
+    /^\nNext page: profilectl log --kind admins --limit 1 --after (\S+)\n$/.exec(first.stderr) ?? [];
   expect(first.lines).toHaveLength(2);
   expect(await told('--limit', '1', '--kind', 'admins', '--after', after)).toEqual(['Added the admin Hopper']);
   const { next } = JSON.parse((await run('log', '--limit', '1', '--kind', 'admins', '--json')).stdout);
@@ -110,7 +110,7 @@ test('by person, kind and time, a part at a time; what is no such thing is a usa
     [['--since', 'soon'], '--since must be a span such as 7d'],
     [['--kind', 'x'], '--kind must be one of keys, admins, tokens, bans, erasures, restores'],
     [['--limit', '0'], '--limit must be a whole number'],
-    [['--after', 'x'], '--after must be a place'],
+    [['--after', 'x'], '--after must be the "next"'],
   ] as const) {
     const { code, stdout, stderr } = await run('log', ...words);
     expect([code, stdout, stderr.slice(0, sentence.length)]).toEqual([2, '', sentence]);
@@ -128,5 +128,5 @@ test('50 at a time on a terminal, with the command for the next', async () => {
   const terminal = openTerminal(['log'], variables, undefined, 40);
   expect(await terminal.exited).toBe(0);
   expect(terminal.screen().match(/Restored the database from a backup/g)).toHaveLength(50);
-  expect(terminal.screen()).toContain('The next: profilectl log --after 2-');
+  expect(terminal.screen()).toContain('Next page: profilectl log --after 2-');
 });

@@ -202,7 +202,7 @@ describe('beside a server', () => {
     expect(wrong.warnings.join()).toContain('/metrics answers 401');
     const elsewhere = await status({ PORT: '1' });
     expect(elsewhere.server).toMatchObject({ running: true, ready: null });
-    expect(elsewhere.warnings.join()).toContain("can't be asked");
+    expect(elsewhere.warnings.join()).toContain("doesn't answer");
     expect(await server.end()).toBe(0);
     expect((await status(beside)).server.running).toBe(false);
     // Many commands, some of which watch the server for a second.

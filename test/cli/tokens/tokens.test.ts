@@ -147,13 +147,13 @@ describe('profilectl tokens', () => {
     const identifier = readTokenText(removed)?.identifier;
     access.db.$client.close();
     const out = await run('db', 'restore', file, '--yes', '--json');
-    expect(out.stderr).toContain(`token ${identifier} of platform removed`);
+    expect(out.stderr).toContain(`token ${identifier} of backend removed`);
     const tokens = [{ name: 'removed', identifier }];
-    expect(JSON.parse(out.stdout).people).toEqual({ admins: [], passkeys: [], tokens, isPutIn: false });
+    expect(JSON.parse(out.stdout).people).toEqual({ admins: [], passkeys: [], tokens, isRestored: false });
     const names = async () =>
       JSON.parse((await run('tokens', 'list', '--json')).stdout).tokens.map(({ name }: { name: string }) => name);
     expect(await names()).toEqual(['kept']);
-    expect((await run('db', 'restore', file, '--yes', '--with-people')).stderr).toContain('Put in from the backup');
+    expect((await run('db', 'restore', file, '--yes', '--with-people')).stderr).toContain('Restored, although');
     expect(await names()).toEqual(['kept', 'removed']);
     expect(kept).toMatch(TOKEN);
   });

@@ -39,7 +39,7 @@ test('an import goes on where the server is killed in the middle, and puts in wh
     0,
     expect.objectContaining({ imported: LINES, refused: [] }),
   ]);
-  expect(warnings).toMatch(/Warning: .* The same lines are sent again in \d/);
+  expect(warnings).toMatch(/Warning: .* Sending the same lines again in \d/);
   await importLines(local, lines);
   const [there, here] = [await namesById(access), await namesById(local)];
   expect(Bun.deepEquals(there, here)).toBe(true);

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { thisProgram } from '../../../cli/service/same-program.ts';
-import { childrenOf } from '../../../cli/service/serve.ts';
+import { childCommands } from '../../../cli/service/serve.ts';
 import { createLog } from '../../../server/observability/log.ts';
 import { startVacuumTimer, stopVacuumTimer } from '../../../server/process/vacuum-timer.ts';
 import { systemClock } from '../../../shared/clock.ts';
@@ -179,7 +179,7 @@ test('one that fails is logged with its reason and tried again after an hour', a
 test('after an upgrade of the program under a running server the log says to restart it, and of a program that is gone too', async () => {
   const w = await world();
   const { databasePath } = w.deps.config;
-  const own = childrenOf(databasePath).vacuum?.command ?? [];
+  const own = childCommands(databasePath).vacuum?.command ?? [];
   const upgraded = startAlone(w, [...nextVersion().words, ...own.slice(own.indexOf('db'))]);
   const change = `from ${thisProgram()} to 99.0.0, schema ${MIGRATIONS.length + 1}`;
   const sentence = `could not be vacuumed. The program was changed while the server runs, ${change}; restart the server.`;

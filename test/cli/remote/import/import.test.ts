@@ -118,7 +118,7 @@ describe('profiles import --host', () => {
   );
 
   test(
-    'says what is for the box only, or too much at once',
+    'says what works only on the box, or too much at once',
     async () => {
       const pruned = await run(['--prune', '--yes']);
       expect(pruned).toMatchObject({ code: 1, stderr: expect.stringContaining('--prune works only on the box') });
@@ -126,7 +126,7 @@ describe('profiles import --host', () => {
       const strict = await run(['--strict'], jsonLines(...many));
       expect(strict).toMatchObject({ code: 1, stderr: expect.stringContaining('at most 1000 lines and 4 MiB') });
       const empty = await run([], '\n\n');
-      expect(empty).toMatchObject({ code: 1, stderr: expect.stringContaining('The input holds no line;') });
+      expect(empty).toMatchObject({ code: 1, stderr: expect.stringContaining('The input has no lines;') });
       expect(await exportText(world.access)).not.toContain('many');
     },
     LIMIT_MS,
@@ -176,7 +176,7 @@ function quickServer(deps: Deps, fail: (request: Request) => Response | null = (
   return { url: `http://127.0.0.1:${server.port}`, token: 'plp_not-a-token' };
 }
 
-const PARTS = { merge: false, strict: false, partLimits: { lines: 3, bytes: 1_000_000 } } satisfies RemoteImport;
+const BATCHES = { merge: false, strict: false, batchLimits: { lines: 3, bytes: 1_000_000 } } satisfies RemoteImport;
 
 test('what is in after a swap of names over many requests is what an import on the box puts in', async () => {
   const size = 12;
@@ -204,7 +204,7 @@ test('what is in after a swap of names over many requests is what an import on t
       for (const deps of [local, remote]) await importLines(deps, before);
       const source = [Buffer.from(jsonLines(...lines))];
       const here = await importLines(local, lines, { merge });
-      const there = await importToHost(quickServer(remote), source, { ...PARTS, merge });
+      const there = await importToHost(quickServer(remote), source, { ...BATCHES, merge });
       expect(await exportText(remote)).toBe(await exportText(local));
       expect(there).toEqual(here);
       for (const deps of [local, remote]) deps.db.$client.close();
@@ -231,8 +231,8 @@ test('a line that waits does not undo a later one for the same profile', async (
   const later = [profile(3, 'c'), profile(4, 'd'), profile(1, 'countess'), profile(2, 'bea')];
   const source = [Buffer.from(jsonLines(profile(1, 'bob'), ...later))];
   const { imported, refused } = await importToHost(quickServer(deps), source, {
-    ...PARTS,
-    partLimits: { lines: 2, bytes: 1e6 },
+    ...BATCHES,
+    batchLimits: { lines: 2, bytes: 1e6 },
   });
   expect([imported, refused]).toEqual([5, []]);
   expect(await exportText(deps)).toContain('"username":"countess"');
@@ -247,7 +247,7 @@ test('a line that waits gives up the alias that a later line of its profile has 
     profile(1, 'countess'),
   ];
   const { imported, refused } = await importToHost(quickServer(deps), [Buffer.from(jsonLines(...lines))], {
-    partLimits: { lines: 3, bytes: 1e6 },
+    batchLimits: { lines: 3, bytes: 1e6 },
     strict: false,
     merge: false,
   });
@@ -263,7 +263,7 @@ test('the time at which the lines were read goes with every request; what was le
   clock.advance(1_000);
   await importLines(deps, [profile(2, 'two'), profile(7, 'seven')]);
   const source = [Buffer.from(jsonLines(...lines))];
-  const { imported, newer, details } = await importToHost(quickServer(deps), source, { ...PARTS, asOfMs });
+  const { imported, newer, details } = await importToHost(quickServer(deps), source, { ...BATCHES, asOfMs });
   expect([imported, newer, details.newerIds]).toEqual([6, 2, [2, 7]]);
   expect((await namesById(deps))[7]).toEqual(['seven']);
 });
@@ -276,7 +276,7 @@ for (const merge of [true, false]) {
         // A name of a new profile is its display name, so that has to be said: its first line may come in the end only.
         const lines = given.map((line) => (line.deleted ? line : { displayName: 'Any', ...line }));
         const numbered = lines.map((line, number) => ({ ...line, number }));
-        const options = { strict: false, merge, partLimits: { lines: most, bytes: 1e6 } };
+        const options = { strict: false, merge, batchLimits: { lines: most, bytes: 1e6 } };
         const outcome = await importToHost(quickServer(deps), [Buffer.from(jsonLines(...lines))], options);
         const refused = outcome.refused.map(({ line }) => line - 1);
         const whole = modelOf(numbered, merge);
@@ -307,12 +307,12 @@ describe('a server that fails', () => {
     const warnings: string[] = [];
     const host = quickServer(deps, () => failures.shift()?.() ?? null);
     const onWarning = (sentence: string) => void warnings.push(sentence);
-    const outcome = await importToHost(host, source(), { ...PARTS, tries, onWarning });
+    const outcome = await importToHost(host, source(), { ...BATCHES, tries, onWarning });
     expect([outcome.imported, outcome.refused]).toEqual([9, []]);
     expect(warnings).toEqual([
-      'Not now. The same lines are sent again in 0.001 s.',
-      'Not now. The same lines are sent again in 1 s.',
-      'Not now. The same lines are sent again in 0.002 s.',
+      'Not now. Sending the same lines again in 0.001 s.',
+      'Not now. Sending the same lines again in 1 s.',
+      'Not now. Sending the same lines again in 0.002 s.',
     ]);
   });
 
@@ -323,7 +323,7 @@ describe('a server that fails', () => {
     ] as const) {
       let asked = 0;
       const host = quickServer(testDeps(), () => (asked++ < good ? null : answer(503)()));
-      const error = await refusal(importToHost(host, source(), { ...PARTS, tries }));
+      const error = await refusal(importToHost(host, source(), { ...BATCHES, tries }));
       expect([error.code, error.message, asked]).toEqual([code, sentence, good + tries.most]);
     }
   });
@@ -339,7 +339,7 @@ describe('a server that fails', () => {
         asked++;
         return answer(status, { ...headers })();
       });
-      await refusal(importToHost(host, source(), PARTS));
+      await refusal(importToHost(host, source(), BATCHES));
       expect([status, asked]).toEqual([status, 1]);
     }
   });
@@ -348,7 +348,7 @@ describe('a server that fails', () => {
     const refused = [{ line: 1, field: 'name\n', reason: '\u001b[31mNo\nline 2: a line of its own' }];
     const host = quickServer(testDeps(), () => Response.json({ imported: 2, refused }));
     const onRefused = mock();
-    const { details } = await importToHost(host, source(), { ...PARTS, onRefused });
+    const { details } = await importToHost(host, source(), { ...BATCHES, onRefused });
     const said = { field: 'name ', reason: '[31mNo line 2: a line of its own' };
     expect(onRefused).toHaveBeenCalledWith(expect.objectContaining(said));
     expect(JSON.stringify(details)).not.toContain('\\n');
@@ -365,7 +365,7 @@ describe('a server that fails', () => {
       {},
     ]) {
       const host = quickServer(testDeps(), () => Response.json(body));
-      expect((await refusal(importToHost(host, source(), PARTS))).message).toContain('not from Profile Lookup');
+      expect((await refusal(importToHost(host, source(), BATCHES))).message).toContain('not from Profile Lookup');
     }
   });
 });
@@ -417,13 +417,13 @@ test(
     ]);
     const warnings: string[] = [];
     const there = await importToHost({ ...host, url: `http://127.0.0.1:${port}` }, [Buffer.from(jsonLines(...lines))], {
-      ...PARTS,
-      partLimits: { lines: 30, bytes: 1e6 },
+      ...BATCHES,
+      batchLimits: { lines: 30, bytes: 1e6 },
       onWarning: (sentence) => void warnings.push(sentence),
     });
     expect(await namesById(access)).toEqual(await namesById(local));
     expect([there.imported, there.refused]).toEqual([here.imported, []]);
-    expect(warnings.filter((sentence) => sentence.includes('was cut off')).length).toBeGreaterThanOrEqual(3);
+    expect(warnings.filter((sentence) => sentence.includes('was closed')).length).toBeGreaterThanOrEqual(3);
   },
   LIMIT_MS,
 );

@@ -56,7 +56,7 @@ test('an owner logs in by the browser, is who he is, logs out, and the token is 
   const page = await fetch(goOn as string);
   expect(await page.text()).toContain('Go back to the terminal');
   const { code, stdout, stderr } = await login.finished;
-  const text = `Logged in at ${url} as ada (owner), until ${inDays(90)} at the latest.`;
+  const text = `Logged in to ${url} as ada (owner), until ${inDays(90)} at the latest.`;
   expect({ code, stdout }).toEqual({
     code: 0,
     stdout: `${text}\nThe token is stored in ${desktop.file}, mode 0600.\n`,
@@ -75,7 +75,7 @@ test('an owner logs in by the browser, is who he is, logs out, and the token is 
   });
   const json = JSON.parse((await run(desktop, 'whoami', '--json')).stdout);
   expect(json).toEqual({ host: url, kind: 'owner', name: 'ada', token: token.slice(4, 12), endsAt: inDays(90) });
-  expect(await run(desktop, 'logout')).toEqual({ code: 0, stdout: `Logged out at ${url}.\n`, stderr: '' });
+  expect(await run(desktop, 'logout')).toEqual({ code: 0, stdout: `Logged out of ${url}.\n`, stderr: '' });
   expect(storedIn(desktop)).toEqual({});
   expect(await statusOf(token)).toBe(401);
   expect(await run(desktop, 'whoami')).toMatchObject({ code: 4, stdout: '' });
@@ -87,7 +87,7 @@ const typedAs = (code: string | null) => (code as string).toLowerCase().replace(
 /** Begins a login without a browser here; returns the terminal that waits for the code, and the address of the page. */
 async function beginByCode(laptop: Laptop, ...words: string[]) {
   const terminal = openTerminal(['login', url, '--no-browser', ...words], laptop.variables);
-  await terminal.see('The code that the page shows');
+  await terminal.see('Code from the page');
   const [address = ''] = /https?:\S+\/developers\/cli\?\S+/.exec(terminal.screen()) ?? [];
   return { terminal, address };
 }
@@ -118,16 +118,14 @@ test('a mistyped code is asked for again, five times in all, and the code of ano
   const { code: foreign } = await decideOn(another.address, world.cookie, 'allow');
   for (let tries = 1; tries < 5; tries++) {
     own.terminal.type(`${typedAs(foreign)}${KEY.enter}`);
-    await own.terminal.see(
-      new RegExp(`(This code does not work[\\s\\S]*The code that the page shows[\\s\\S]*){${tries}}`),
-    );
+    await own.terminal.see(new RegExp(`(This code does not work[\\s\\S]*Code from the page[\\s\\S]*){${tries}}`));
   }
   own.terminal.type(`${typedAs(foreign)}${KEY.enter}`);
   expect(await own.terminal.exited).toBe(1);
   expect(existsSync(laptop.file)).toBe(false);
   // Nobody has spent a try of the other login, which has the page's code and not this one's.
   another.terminal.type(`${typedAs(code)}${KEY.enter}`);
-  await another.terminal.see(/This code does not work[\s\S]*The code that the page shows/);
+  await another.terminal.see(/This code does not work[\s\S]*Code from the page/);
   another.terminal.type(`${typedAs(foreign)}${KEY.enter}`);
   expect(await another.terminal.exited).toBe(0);
   expect(storedIn(other)[url]?.endsAt).toBe(inDays(90));
@@ -183,15 +181,15 @@ describe('what ends a login without a token says why, and stores nothing', () =>
     await fetch(goOn as string);
     const { code: exit, stdout, stderr } = await login.finished;
     expect([exit, stdout]).toEqual([1, '']);
-    expect(stderr).toEndWith('\nYou did not let this machine in; nothing was changed.\n');
+    expect(stderr).toEndWith('\nYou cancelled the login; nothing was changed.\n');
     expect(existsSync(desktop.file)).toBe(false);
   });
 
   test('an answer of another server: 1, and that server is named', async () => {
     const cases: [string, string][] = [
-      ['https://b.example.org/', 'is of https://b.example.org, and'],
-      ['javascript:alert(1)', 'does not say whose it is, and'],
-      ['', 'does not say whose it is, and'],
+      ['https://b.example.org/', 'belongs to https://b.example.org'],
+      ['javascript:alert(1)', 'names no server'],
+      ['', 'names no server'],
     ];
     const answers = cases.map(async ([iss, said]) => {
       const desktop = newDesktop();
@@ -201,7 +199,7 @@ describe('what ends a login without a token says why, and stores nothing', () =>
       await fetch(`${parameters.get('redirect_uri')}?${answer}`);
       const { code, stderr } = await login.finished;
       expect(code).toBe(1);
-      expect(stderr).toContain(`\nThe page that answered ${said} not of ${url}; nothing was changed.`);
+      expect(stderr).toContain(`\nThe page that answered ${said} instead of ${url}; nothing was changed.`);
       expect(existsSync(desktop.file)).toBe(false);
     });
     await Promise.all(answers);
@@ -235,7 +233,7 @@ describe('what ends a login without a token says why, and stores nothing', () =>
     expect(waiting.screen()).toContain('Cancelled; nothing was changed.');
     const laptop = newLaptop();
     const asking = openTerminal(['login', url], laptop.variables);
-    await asking.see('The code that the page shows');
+    await asking.see('Code from the page');
     asking.type(KEY.ctrlC);
     expect(await asking.exited).toBe(130);
     expect([existsSync(desktop.file), existsSync(laptop.file)]).toEqual([false, false]);
@@ -247,9 +245,7 @@ describe('what ends a login without a token says why, and stores nothing', () =>
     try {
       const late = await refusal(getTokenByBrowser(url, 20));
       expect(exitCodeOf(late.code)).toBe(75);
-      expect(late.message).toBe(
-        'Nobody has let this machine in within five minutes, so it does not wait any longer; log in again.',
-      );
+      expect(late.message).toBe('The login was not allowed within five minutes; log in again.');
     } finally {
       delete process.env.BROWSER;
     }
@@ -260,7 +256,7 @@ describe('without a browser here', () => {
   test('where the browser fails, a terminal is asked for the code', async () => {
     const terminal = openTerminal(['login', url], newLaptop({ BROWSER: '/nowhere/browser' }).variables);
     await terminal.see('No browser could be opened.');
-    await terminal.see('The code that the page shows');
+    await terminal.see('Code from the page');
     terminal.type(KEY.ctrlC);
     expect(await terminal.exited).toBe(130);
   });
@@ -270,7 +266,7 @@ describe('without a browser here', () => {
     for (const { code, stdout, stderr } of await Promise.all(laptops.map((laptop) => run(laptop, 'login', url)))) {
       expect([code, stdout]).toEqual([2, '']);
       expect(stderr).toContain(
-        `There is neither a browser nor a terminal here to log in with; "profilectl login ${url} --with-token" reads a token from stdin`,
+        `There is neither a browser nor a terminal to log in with; "profilectl login ${url} --with-token" reads a token from stdin`,
       );
     }
   });
@@ -287,7 +283,7 @@ describe('login --with-token', () => {
     const first = await read(laptop, `${persons}\n`);
     expect([first.code, first.stdout.split('\n')[0]]).toEqual([
       0,
-      `Logged in at ${url} as ada (owner), until ${inDays(90)} at the latest.`,
+      `Logged in to ${url} as ada (owner), until ${inDays(90)} at the latest.`,
     ]);
     const second = await read(laptop, platforms, '--json');
     expect(JSON.parse(second.stdout)).toEqual({
@@ -300,8 +296,8 @@ describe('login --with-token', () => {
     });
     expect(await statusOf(persons)).toBe(401);
     const out = await run(laptop, 'logout');
-    expect(out).toMatchObject({ code: 0, stdout: `Logged out at ${url}.\n` });
-    expect(out.stderr).toBe('The token of a backend goes on working: "profilectl tokens remove" on the box ends it.\n');
+    expect(out).toMatchObject({ code: 0, stdout: `Logged out of ${url}.\n` });
+    expect(out.stderr).toBe(`The backend's token still works: "profilectl tokens remove" on the box ends it.\n`);
     expect(await statusOf(platforms)).toBe(200);
   });
 
@@ -310,8 +306,8 @@ describe('login --with-token', () => {
     const ended = `plt_00000000_${'x'.repeat(38)}`;
     const cases: [string, number, string][] = [
       [ended, 4, `${url} does not accept the token; run "profilectl login ${url}".`],
-      ['hunter2 hunter2', 2, 'Standard input has something that is no token.'],
-      ['hünter2', 2, 'Standard input has something that is no token.'],
+      ['hunter2 hunter2', 2, 'Standard input has no valid token.'],
+      ['hünter2', 2, 'Standard input has no valid token.'],
       [' \n', 2, 'Standard input has no token.'],
     ];
     const refused = await Promise.all(cases.map(([stdin]) => read(laptop, stdin)));
@@ -335,7 +331,7 @@ test.skipIf(NO_MOUNT !== null)('a token that can’t be stored, on a full disk, 
   const before = aliveTokens();
   const { code, stdout, stderr } = await logIn(full);
   expect([code, stdout]).toEqual([1, '']);
-  expect(stderr).toContain(`\nThere is no room left on the disk of ${disk.folder}/profilectl/hosts.json`);
+  expect(stderr).toContain(`\nThe disk of ${disk.folder}/profilectl/hosts.json is full`);
   expect(aliveTokens()).toEqual(before);
 });
 
@@ -353,9 +349,9 @@ test('PROFILECTL_TOKEN wins over what is stored, and each command about logins s
   const token = tokenFor(world.access, { name: 'nightly' });
   const both = { ...desktop, variables: { ...desktop.variables, PROFILECTL_TOKEN: token } };
   const said = await logIn(both);
-  expect(said.stderr).toEndWith('\nWarning: PROFILECTL_TOKEN is set, and is used instead of what is stored.\n');
+  expect(said.stderr).toEndWith('\nWarning: PROFILECTL_TOKEN is set, and is used instead of the stored token.\n');
   const whoami = await run(both, 'whoami');
-  expect(whoami.stdout).toBe(`nightly (platform), until the token is removed, at ${url}, by PROFILECTL_TOKEN\n`);
+  expect(whoami.stdout).toBe(`nightly (platform), until the token is removed, at ${url}, with PROFILECTL_TOKEN\n`);
   expect((await run(desktop, 'whoami')).stdout).toStartWith('ada (owner)');
   const out = await run(both, 'logout');
   expect(out.stderr).toBe('Warning: PROFILECTL_TOKEN is still set, and is used for requests.\n');

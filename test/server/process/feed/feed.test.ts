@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { connect } from 'node:net';
-import { childrenOf } from '../../../../cli/service/serve.ts';
+import { childCommands } from '../../../../cli/service/serve.ts';
 import { readUses } from '../../../../shared/backends/token-uses.ts';
 import { DAY_MS, isoTime, systemClock } from '../../../../shared/clock.ts';
 import { lockForFeed } from '../../../../shared/db-files/import-lock.ts';
@@ -330,7 +330,7 @@ test(
   async () => {
     const world = pageWorld();
     const token = tokenFor(world.access, { rights: ['profiles'] });
-    const own = childrenOf(world.access.config.databasePath).feedCommand ?? [];
+    const own = childCommands(world.access.config.databasePath).feedCommand ?? [];
     const upgraded = [...nextVersion().words, ...own.slice(own.indexOf('profiles'))];
     const programs: [string[], RegExp][] = [
       [

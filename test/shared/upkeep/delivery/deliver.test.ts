@@ -336,7 +336,7 @@ test('mails that wait in a backup are dropped when it is restored, which is said
   backupDatabase(w.deps.db, copy, () => undefined);
   const target = `${w.deps.folder}/restored.db`;
   const restore = prepareRestore(target, copy);
-  expect(restore.run({ isPutIn: false, by: onBox('root') }).dropped).toEqual([
+  expect(restore.run({ isRestored: false, by: onBox('root') }).dropped).toEqual([
     { identifier, uid: null, kind: 'rejection' },
   ]);
   restore.release();
