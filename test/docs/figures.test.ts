@@ -1,0 +1,91 @@
+import { expect, test } from 'bun:test';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { SEND_BUFFER_BYTES } from '../../server/http/send-buffer-limit.ts';
+import { FAILURES } from '../../server/http/throttle.ts';
+import { DAY_MS, SETTLE_MS } from '../../shared/clock.ts';
+import { KEPT_AFTER_ERASURE_MS } from '../../shared/db/erasures.ts';
+import { APPROVAL_LEASE_MS } from '../../shared/deps.ts';
+import { LONGEST_PAUSE_MS, MAX_AGE_MS, WEBHOOK_EVERY_MS } from '../../shared/outbox/retry-policy.ts';
+import { MOST_DECISIONS } from '../../shared/passkeys/decision.ts';
+import { FEED_LIMITS } from '../../shared/profiles/import/feed.ts';
+import { MAX_BODY_BYTES } from '../../shared/profiles/lookup/body.ts';
+import { MAIL_LIMITS } from '../../shared/sign-in/mail-limits.ts';
+import { PERIODS, SHOWN_AFTER_END_MS } from '../../shared/sign-ins/periods.ts';
+import { MOST_CHALLENGES, MOST_LOGINS, PURPOSES } from '../../shared/tickets/purposes.ts';
+import { PROJECT } from '../support/cli.ts';
+
+// The figures that sentences of the documents name are those of the code. Tables are compared in test/docs.test.ts.
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 3_600_000;
+const MIB = 1024 * 1024;
+
+/** A number as the documents write it: 1 000. */
+const written = (count: number) => String(count).replace(/(?<=\d)(?=(\d{3})+$)/g, ' ');
+const minutes = (ms: number) => ms / MINUTE_MS;
+const hours = (ms: number) => ms / HOUR_MS;
+const days = (ms: number) => ms / DAY_MS;
+const inWords = (count: number) =>
+  ['no', 'one', 'two', 'three', 'four', 'five', 'six', 'seven', 'eight', 'nine', 'ten'][count];
+
+const { browser, profilectl } = PERIODS;
+const [perMinute, perHour, perDay] = MAIL_LIMITS.pair;
+const { whole, partial } = FEED_LIMITS;
+
+test.each([
+  [
+    'api',
+    [
+      `After ${FAILURES.quota} requests without a working key or token within a minute`,
+      `An answer has at most ${MAX_BODY_BYTES / MIB} MiB`,
+      `at most ${SEND_BUFFER_BYTES.key / MIB} MiB of unread big answers per key, and ${SEND_BUFFER_BYTES.all / MIB} MiB in all`,
+    ],
+  ],
+  [
+    'developer-platform',
+    [
+      `It works once, for ${minutes(PURPOSES['sign-in code'].lifetimeMs)} minutes, in the browser`,
+      `works once, for ${minutes(PURPOSES.enrolment.lifetimeMs)} minutes, and registers a passkey`,
+      `valid once, within ${inWords(minutes(PURPOSES.decision.lifetimeMs))} minutes`,
+      `Up to ${MOST_DECISIONS} requests can be decided together`,
+      `can allow \`profilectl\` ${MOST_LOGINS.day} times a day`,
+      `| ${MOST_LOGINS.person} per person (the next replaces the oldest), ${written(MOST_LOGINS.all)} in all |`,
+      `| ${hours(browser.owner.idleMs)} hours after its last use, ${days(browser.owner.mostMs)} days at most |`,
+      `| ${minutes(browser.admin.idleMs)} minutes after its last use, ${hours(browser.admin.mostMs)} hours at most |`,
+      `| ${MOST_CHALLENGES} a minute for each admin`,
+      `Ended sessions and tokens are shown for ${days(SHOWN_AFTER_END_MS)} days`,
+    ],
+  ],
+  ['erasing', [`are kept for ${days(KEPT_AFTER_ERASURE_MS)} days`]],
+  ['keys', [`*not confirmed*, as it is ${inWords(minutes(APPROVAL_LEASE_MS))} minutes after a crash`]],
+  [
+    'mail',
+    [
+      `address to ${perMinute.most} a minute, ${perHour.most} an hour and ${perDay.most} a day`,
+      `to ${MAIL_LIMITS.network[0].most} an hour, per /48 to ${MAIL_LIMITS.wideNetwork[0].most}`,
+      `to ${written(MAIL_LIMITS.sent[0].most)} an hour in all`,
+      `then after pauses that double up to ${inWords(hours(LONGEST_PAUSE_MS))} hours, for ${inWords(days(MAX_AGE_MS))} days`,
+      `at most one in ${inWords(WEBHOOK_EVERY_MS / 1000)} seconds`,
+    ],
+  ],
+  [
+    'manage',
+    [
+      `| ${written(whole.lines)} lines and ${whole.bytes / MIB} MiB | ${written(partial.lines)} lines and ${partial.bytes / MIB} MiB |`,
+      `works for ${minutes(PURPOSES['login code'].lifetimeMs)} minutes and ${inWords(PURPOSES['login code'].tries)} tries`,
+      `It works once, for ${PURPOSES['hand-over'].lifetimeMs / 1000} seconds`,
+    ],
+  ],
+  ['operating', [`monotonic clock for ${inWords(minutes(SETTLE_MS))} minutes`]],
+  [
+    'remote',
+    [
+      `| ${days(profilectl.owner.idleMs)} days without use, ${days(profilectl.owner.mostMs)} at most |`,
+      `| ${hours(profilectl.admin.mostMs)} hours | read;`,
+    ],
+  ],
+] as const)('the figures of docs/%s.md are those of the code', (name, sentences) => {
+  const text = readFileSync(join(PROJECT, `docs/${name}.md`), 'utf8').replace(/\s+/g, ' ');
+  expect(sentences.filter((sentence) => !text.includes(sentence))).toEqual([]);
+});
