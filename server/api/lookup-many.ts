@@ -1,6 +1,6 @@
 import { Elysia } from 'elysia';
 import { MANY_MAX, MANY_PARAMETERS } from '../../shared/api/parameters.ts';
-import { type Asked, parseUid } from '../../shared/profiles/lookup/lookup.ts';
+import { type LookupQuery, parseUid } from '../../shared/profiles/lookup/lookup.ts';
 import { queryValues } from '../http/parameters.ts';
 import { admit, type Quota } from '../http/quota.ts';
 import type { Serving } from '../http/serving.ts';
@@ -10,7 +10,7 @@ import { withPermission } from '../http/with-key.ts';
 /** `/api/lookup`: up to a hundred profiles in one answer. Each distinct query counts as one request. */
 export function lookupMany(serving: Serving) {
   const profiles = ({ request, quota }: { request: Request; quota: Quota }) => {
-    const asked = askedOf(request);
+    const asked = queriesOf(request);
     admit(serving.limits, quota, asked.length);
     const body = serving.lookup.many(asked);
     return { body };
@@ -21,8 +21,8 @@ export function lookupMany(serving: Serving) {
     .head('/api/lookup', profiles);
 }
 
-function askedOf(request: Request): Asked[] {
-  return queryValues(queryOf(request), MANY_PARAMETERS, MANY_MAX).map(({ name, value }): Asked => {
+function queriesOf(request: Request): LookupQuery[] {
+  return queryValues(queryOf(request), MANY_PARAMETERS, MANY_MAX).map(({ name, value }): LookupQuery => {
     if (name === 'uid') parseUid(value);
     return { way: name === 'authid' ? 'authId' : name, value };
   });

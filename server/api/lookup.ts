@@ -10,14 +10,14 @@ import { queryOf } from '../http/target.ts';
 import { withPermission } from '../http/with-key.ts';
 
 /** What lookups use of Elysia's context, whose own `params` are not decoded strictly. */
-type Asked = { request: Request; path: string; route: string };
+type LookupContext = { request: Request; path: string; route: string };
 
 /** `/api/lookup/…`: one SimplifiedProfile, or its links, found by username, UID or auth ID. */
 export function lookup(serving: Serving) {
   const by =
     (what: 'profile' | 'links', suffix: string) =>
     (way: Way) =>
-    ({ request, path, route }: Asked): Answer | Refusal => {
+    ({ request, path, route }: LookupContext): Answer | Refusal => {
       const found = serving.lookup[what](way, readName(request, path, route));
       if (found === null) return NOT_FOUND;
       return { body: found.text.body, etag: tagOf(found.text), headers: locationOf(serving, found, suffix) };

@@ -5,21 +5,21 @@ import { notices } from '../db/schema/notices.ts';
 import { LEASE_MS } from './retry-policy.ts';
 import { IS_FOR_WEBHOOK, IS_REQUEST, IS_WAITING } from './rows.ts';
 
-// The notices that were not delivered, for whoever looks after them. Times are milliseconds since 1970.
+// The notices that were not delivered, for operators and admins. Times are milliseconds since 1970.
 
 const UNDELIVERED = ['waiting', 'refused', 'dropped'] as const;
 
 function selectUndelivered(db: Db, nowMs: number, which: SQL | undefined) {
-  // Requests that are told together later, since a mail about requests went out within the hour, are not late.
+  // Requests that wait for the next mail because one was sent within the last hour are not late.
   const isLater = and(
     IS_WAITING,
     eq(notices.tries, 0),
-    // The server alone sends what the webhook is told, some seconds later.
+    // Only the server sends messages to the webhook, some seconds later.
     or(and(IS_REQUEST, gt(notices.nextTryAt, nowMs)), and(IS_FOR_WEBHOOK, gt(notices.at, nowMs - LEASE_MS))),
   );
   return db
     .select({
-      /** The key that it is about, or else the id of the profile; both are null for the enrolment of an admin. */
+      /** The key that it is about, or else the profile's id; both are null for the enrolment of an admin. */
       identifier: notices.identifier,
       uid: notices.profileId,
       kind: notices.kind,
@@ -34,16 +34,16 @@ function selectUndelivered(db: Db, nowMs: number, which: SQL | undefined) {
     .orderBy(asc(notices.id));
 }
 
-/** A notice that is not delivered: it waits, or was given up. */
+/** A notice that was not delivered: it is waiting, was refused or was dropped. */
 export type Undelivered = ReturnType<ReturnType<typeof selectUndelivered>['all']>[number];
 
-/** All that wait, and those given up among the ones stored since this time; the oldest first. Throws `busy`. */
+/** All waiting notices, and the refused and dropped ones that were stored since this time; the oldest first. */
 export function undeliveredNotices(db: Db, nowMs: number, sinceMs: number): Undelivered[] {
   const which = or(IS_WAITING, gte(notices.at, sinceMs));
   return guardDatabase(db.$client.filename, () => selectUndelivered(db, nowMs, which).all());
 }
 
-/** Those of these notices that are not delivered. Throws `busy`. */
+/** Those of these notices that were not delivered. */
 export function undeliveredOf(db: Db, nowMs: number, ids: readonly number[]): Undelivered[] {
   const which = sql`${notices.id} IN (SELECT value FROM json_each(${JSON.stringify(ids)}))`;
   return guardDatabase(db.$client.filename, () => selectUndelivered(db, nowMs, which).all());

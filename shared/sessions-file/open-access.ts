@@ -6,7 +6,7 @@ import type { Access } from './access.ts';
 import { closeSessionsFile, isInPlace, openSessionsFile, type SessionsFile } from './sessions-file.ts';
 
 /**
- * How long a write waits for another process's lock, which blocks all pages, in milliseconds; they wait by
+ * How long a write waits for another process's lock, in milliseconds. This wait blocks all pages, so they wait with
  * `whenUnlocked` first.
  */
 const BUSY_TIMEOUT_MS = 50;

@@ -78,7 +78,7 @@ export const tokenUses = sqliteTable('token_uses', {
  * Pending notifications of owners about sign-ins, from the session's transaction until they are in the main database,
  * usually for milliseconds.
  */
-export const untoldSignIns = sqliteTable(
+export const pendingSignInNotices = sqliteTable(
   'untold_sign_ins',
   {
     id: integer().primaryKey(),
@@ -107,7 +107,7 @@ const WHOSE = () => ({
 /** The columns of {@link WHOSE} in a table. */
 type WhoseColumns = Record<'profileId' | 'addressHash' | 'admin', AnySQLiteColumn>;
 
-function isSomebodys({ profileId, addressHash, admin }: WhoseColumns): SQL {
+function belongsToOnePerson({ profileId, addressHash, admin }: WhoseColumns): SQL {
   return sql`(${profileId} IS NULL) = (${addressHash} IS NULL) AND (${profileId} IS NULL) <> (${admin} IS NULL)`;
 }
 
@@ -153,7 +153,7 @@ export const tickets = sqliteTable(
     check('tickets_found_by', sql`length(${t.foundBy}) = 32`),
     check('tickets_proof', sql`length(${t.proof}) = 32`),
     check('tickets_address_hash', sql`length(${t.addressHash}) = 32`),
-    check('tickets_whose', isSomebodys(t)),
+    check('tickets_whose', belongsToOnePerson(t)),
     check('tickets_tries_left', sql`${t.triesLeft} >= 0`),
   ],
 );
@@ -198,7 +198,7 @@ export const signIns = sqliteTable(
     ),
     check('sign_ins_token_hash', sql`length(${t.tokenHash}) = 32`),
     check('sign_ins_address_hash', sql`length(${t.addressHash}) = 32`),
-    check('sign_ins_whose', isSomebodys(t)),
+    check('sign_ins_whose', belongsToOnePerson(t)),
     check('sign_ins_idle', sql`${t.idleUntil} <= ${t.endsAt}`),
   ],
 );

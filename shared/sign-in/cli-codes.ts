@@ -11,7 +11,7 @@ import { beginSignIn, endSignIns } from '../sign-ins/sign-ins.ts';
 import { isStillSigned } from '../sign-ins/still-signed.ts';
 import { findTicket, makeTicket, noteMadeInto, spendTry, type TicketKey, useTicket } from '../tickets/tickets.ts';
 import { newCode, readCode } from './code-text.ts';
-import { tellOfSignIn } from './sign-in-notices.ts';
+import { storePendingSignInNotice } from './sign-in-notices.ts';
 
 // How `profilectl` on another machine gets a token: a person who is signed in allows the login on a page, which makes a
 // code; `profilectl` exchanges the code for the token, and proves with its own secret that it requested it (PKCE, RFC
@@ -105,7 +105,8 @@ function exchangeIn(
     spendTry(tables, key);
     return null;
   }
-  if (signed.kind === 'owner') tellOfSignIn(tables, signed, { ...client, agent: `profilectl on ${machine}` }, nowMs);
+  if (signed.kind === 'owner')
+    storePendingSignInNotice(tables, signed, { ...client, agent: `profilectl on ${machine}` }, nowMs);
   const begun = beginSignIn(access, signed, { machine, client });
   noteMadeInto(tables, ticket, begun.signIn.id);
   return begun;

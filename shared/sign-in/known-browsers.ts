@@ -40,7 +40,7 @@ const knownBrowser = keepQuery((tables) => {
  * Records that the owner has signed in with this cookie's browser. Returns a new token for the cookie at each sign-in;
  * it is also valid for the other owners that the browser knew by the old one.
  */
-export function knowBrowser(
+export function rememberBrowser(
   tables: Db,
   random: Random,
   token: string | null,

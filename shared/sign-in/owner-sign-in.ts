@@ -3,8 +3,8 @@ import type { Access, Client } from '../sessions-file/access.ts';
 import type { Owner } from '../sessions-file/whose.ts';
 import type { SignIn } from '../sign-ins/row.ts';
 import { beginSignIn } from '../sign-ins/sign-ins.ts';
-import { isKnownBrowser, knowBrowser } from './known-browsers.ts';
-import { tellOfSignIn } from './sign-in-notices.ts';
+import { isKnownBrowser, rememberBrowser } from './known-browsers.ts';
+import { storePendingSignInNotice } from './sign-in-notices.ts';
 
 /** The result of an owner's sign-in with a browser: the tokens of two cookies. */
 export type SignedOwner = {
@@ -29,8 +29,8 @@ export function signOwnerIn(
   nowMs: number,
 ): SignedOwner {
   const isNewBrowser = !isKnownBrowser(tables, knownBrowser, owner, nowMs);
-  if (isNewBrowser) tellOfSignIn(tables, owner, client, nowMs);
-  const known = knowBrowser(tables, access.random, knownBrowser, owner, nowMs);
+  if (isNewBrowser) storePendingSignInNotice(tables, owner, client, nowMs);
+  const known = rememberBrowser(tables, access.random, knownBrowser, owner, nowMs);
   const { token, signIn: session } = beginSignIn(access, owner, { client });
   return { token, session, knownBrowser: known, isNewBrowser };
 }

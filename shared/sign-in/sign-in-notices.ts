@@ -4,7 +4,7 @@ import type { Db } from '../db/connect.ts';
 import { write } from '../db/write.ts';
 import { addSignInNotice } from '../outbox/people.ts';
 import type { Access, Client } from '../sessions-file/access.ts';
-import { untoldSignIns } from '../sessions-file/schema.ts';
+import { pendingSignInNotices } from '../sessions-file/schema.ts';
 import { readSessions, writeSessions } from '../sessions-file/sessions-file.ts';
 import type { Binding } from '../sessions-file/whose.ts';
 import { isStillBound } from '../sign-ins/binding.ts';
@@ -16,11 +16,11 @@ import { isStillBound } from '../sign-ins/binding.ts';
 /**
  * Stores the pending notification of a sign-in, inside the transaction on the sessions file that signs the owner in.
  */
-export function tellOfSignIn(tables: Db, owner: Binding, { address, agent }: Client, at: number): void {
+export function storePendingSignInNotice(tables: Db, owner: Binding, { address, agent }: Client, at: number): void {
   const { profileId, generation, addressHash } = owner;
   const client = { clientAddress: address, clientAgent: agent.toWellFormed() };
   tables
-    .insert(untoldSignIns)
+    .insert(pendingSignInNotices)
     .values({ profileId, generation, addressHash, at, ...client })
     .run();
 }
@@ -32,15 +32,17 @@ export function tellOfSignIn(tables: Db, owner: Binding, { address, agent }: Cli
  */
 export function storeSignInNotices(access: Access): void {
   const rows = readSessions(access.sessions, (tables) =>
-    tables.select().from(untoldSignIns).orderBy(asc(untoldSignIns.id)).all(),
+    tables.select().from(pendingSignInNotices).orderBy(asc(pendingSignInNotices.id)).all(),
   );
   for (const row of rows) {
     storeNotice(access, row);
-    writeSessions(access.sessions, (tables) => tables.delete(untoldSignIns).where(eq(untoldSignIns.id, row.id)).run());
+    writeSessions(access.sessions, (tables) =>
+      tables.delete(pendingSignInNotices).where(eq(pendingSignInNotices.id, row.id)).run(),
+    );
   }
 }
 
-function storeNotice({ db, config }: Access, row: typeof untoldSignIns.$inferSelect): void {
+function storeNotice({ db, config }: Access, row: typeof pendingSignInNotices.$inferSelect): void {
   const { profileId, at: atMs, clientAddress: address, clientAgent: agent } = row;
   withBusyTimeout(db.$client, 0, () =>
     write(db, (tx) => {

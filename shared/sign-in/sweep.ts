@@ -3,7 +3,7 @@ import { and, eq, gt, isNotNull, isNull, lte, or } from 'drizzle-orm';
 import type { Clock } from '../clock.ts';
 import type { Db, Opened } from '../db/connect.ts';
 import { MAX_BACK_MS } from '../sessions-file/live.ts';
-import { knownBrowsers, signIns, tickets, tokenUses, untoldSignIns } from '../sessions-file/schema.ts';
+import { knownBrowsers, pendingSignInNotices, signIns, tickets, tokenUses } from '../sessions-file/schema.ts';
 import {
   closeSessionsFile,
   emptyLog,
@@ -22,7 +22,7 @@ import { KNOWN_FOR_MS } from './known-browsers.ts';
 import { dropOldCounts } from './mail-limits.ts';
 
 /** The tables whose rows belong to an owner. */
-const OWNED = [signIns, tickets, knownBrowsers, untoldSignIns] as const;
+const OWNED = [signIns, tickets, knownBrowsers, pendingSignInNotices] as const;
 
 /**
  * Deletes from the sessions file, including its write-ahead log, what is no longer needed: expired tickets, counts and

@@ -14,7 +14,7 @@ export type LastDone = { at: string; file: string };
  * Records that a chore has just succeeded. Returns null, or a sentence if that could not be recorded; never throws,
  * since the chore itself is done.
  */
-export function noteDone(databasePath: string, chore: Chore, file: string): string | null {
+export function recordChore(databasePath: string, chore: Chore, file: string): string | null {
   const path = notePath(databasePath, chore);
   const unfinished = `${path}.unfinished`;
   try {

@@ -5,7 +5,7 @@ import { guardDatabase } from '../db/faults.ts';
 import { openDatabase } from '../db-files/open.ts';
 import { withUnfinished } from '../db-files/unfinished.ts';
 import { type Checked, type CheckStep, checkDatabase } from './check.ts';
-import { noteDone } from './chore-times.ts';
+import { recordChore } from './chore-times.ts';
 import { copyBackup, verifyBackup } from './restore.ts';
 
 /** The result of a test restore; `schema` is the backup's own, before it was upgraded. */
@@ -36,7 +36,7 @@ export function testRestore(
       onStep('upgrade');
       const checked = checkAndClose(scratch, onStep);
       const isNoted = checked.faults.length === 0 && existsSync(databasePath);
-      return { ...checked, schema, warning: isNoted ? noteDone(databasePath, 'restore-test', file) : null };
+      return { ...checked, schema, warning: isNoted ? recordChore(databasePath, 'restore-test', file) : null };
     });
   });
 }

@@ -15,13 +15,13 @@ export type UsageStore = {
   close: () => void;
 };
 
-/** How many expired rows one write deletes at most. */
+/** The most expired rows that one write deletes. */
 const PRUNE_AT_ONCE = 500;
 
 /** Opens the store in an existing, current database. Throws `refused` if the file can't be used. */
 export function openUsageStore(path: string): UsageStore {
   const sqlite = openBeside(path);
-  // NORMAL: survives a crash of the program; a power cut may take the latest minute of counts.
+  // NORMAL: survives a crash of the program; a power cut may lose the latest minute of counts.
   sqlite.run('PRAGMA synchronous = NORMAL');
   const addTally = sqlite.prepare<undefined, [string, number, number, number, number, number, number, number, number]>(
     `INSERT INTO key_usage (identifier, day, ok, not_found, forbidden, malformed, limited, failed, last_used_at)

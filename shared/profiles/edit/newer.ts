@@ -16,7 +16,7 @@ export function isNewer(writtenAtMs: number, { nowMs, asOfMs }: Times): boolean 
   return asOfMs !== null && writtenAtMs > asOfMs && writtenAtMs <= nowMs;
 }
 
-/** The time that is stored with rows written by a transaction: that at which their data was read, if it is known. */
+/** The time that a transaction stores with the rows that it writes: when their data was read if known, or else now. */
 export function stampOf({ nowMs, asOfMs }: Times): number {
   return asOfMs ?? nowMs;
 }

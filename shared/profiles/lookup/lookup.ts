@@ -11,7 +11,7 @@ export type Way = 'username' | 'uid' | 'authId';
 export type Found = { text: Text; aliasOf: string | null };
 
 /** One query of a batch, with the value as the client wrote it, which the response repeats. */
-export type Asked = { way: Way; value: string };
+export type LookupQuery = { way: Way; value: string };
 
 /**
  * Lookups in one database. All throw `bad_parameter` for a malformed UID and `busy` if the database is locked. Those of one
@@ -26,7 +26,7 @@ export type Lookup = {
    * `{"profiles":[{"query","profile"}],"missing":[…]}`, both in the order of the request, read in one transaction.
    * Throws `bad_parameter` if it would have more than {@link MAX_BODY_BYTES}.
    */
-  many: (asked: readonly Asked[]) => Body;
+  many: (asked: readonly LookupQuery[]) => Body;
 };
 
 const UID = /^[1-9][0-9]{0,15}$/;
@@ -60,7 +60,7 @@ export function lookupIn(sources: Pick<Sources, 'profiles' | 'links'>): Lookup {
 }
 
 /** The response to a batch lookup. */
-function foundProfiles(source: Source, asked: readonly Asked[]): Body {
+function foundProfiles(source: Source, asked: readonly LookupQuery[]): Body {
   const parts: Part[] = [];
   const missing: string[] = [];
   let units = 0;

@@ -5,7 +5,7 @@ import { settleBackground } from '../../../../server/thread/background.ts';
 import { openBare } from '../../../../shared/db/connect.ts';
 import { revokeLeakedKeys } from '../../../../shared/keys/life/revoke-leaked.ts';
 import type { Binding } from '../../../../shared/sessions-file/whose.ts';
-import { tellOfSignIn } from '../../../../shared/sign-in/sign-in-notices.ts';
+import { storePendingSignInNotice } from '../../../../shared/sign-in/sign-in-notices.ts';
 import { readBinding } from '../../../../shared/sign-ins/binding.ts';
 import { onBox } from '../../../support/actors.ts';
 import { eraseProfile } from '../../../support/erase.ts';
@@ -271,7 +271,7 @@ describe('a sign-in from a browser that the owner has not used before', () => {
     const world = await ownerWorld();
     for (const { id } of [ADA, BEA]) {
       const owner = readBinding(world.access.db, id) as Binding;
-      tellOfSignIn(
+      storePendingSignInNotice(
         world.access.sessions.tables,
         owner,
         { address: '192.0.2.7', agent: 'New browser' },
