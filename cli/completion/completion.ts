@@ -66,7 +66,7 @@ export function addTo(command: Command): void {
     .addHelpText(
       'after',
       `
-Identifiers are completed from the database of DATABASE_PATH or --db, or from the server of a login or --host.
+Identifiers of keys come from the local database (DATABASE_PATH or --db), or from the server that you are logged in to.
 
 Examples:
   eval "$(profilectl completion bash)"                                        # in ~/.bashrc

@@ -55,7 +55,7 @@ export async function serverOn(
   return { ...server, deps, log };
 }
 
-/** Asks the server for a path, with a secret where one is given. Throws where the answer is not as documented. */
+/** Requests a path from the server, with a secret if one is given. Throws if the answer is not as documented. */
 export async function get(
   server: { url: string },
   path: string,
@@ -71,7 +71,7 @@ export async function get(
   return response;
 }
 
-/** Sends these bytes on one connection, and returns all that comes back until the server closes it (Latin-1). */
+/** Sends these bytes on one connection, and returns everything received until the server closes it (Latin-1). */
 export function sendRaw(server: { port: number }, bytes: string | Uint8Array): Promise<string> {
   const { promise, resolve } = Promise.withResolvers<string>();
   let answer = '';
@@ -88,7 +88,7 @@ export function sendRaw(server: { port: number }, bytes: string | Uint8Array): P
 export type RawAnswer = { status: number; headers: Headers; body: string };
 
 /**
- * Sends one request with this target as it stands, `Connection: close`, and takes the answer apart. Throws where it is
+ * Sends one request with exactly this target and `Connection: close`, and parses the answer. Throws if it is
  * not as documented.
  */
 export async function getRaw(
@@ -106,7 +106,7 @@ export async function getRaw(
 }
 
 /**
- * Status, headers and body of one raw answer (Latin-1); status 0 where there was none. A chunked body is put together, or
+ * Status, headers and body of one raw answer (Latin-1); status 0 if there was none. A chunked body is assembled, or
  * left as it is where its last chunk is missing.
  */
 export function takeApart(text: string): RawAnswer {

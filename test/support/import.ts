@@ -11,7 +11,7 @@ export function jsonLines(...lines: readonly (object | string)[]): string {
   return lines.map((line) => `${typeof line === 'string' ? line : JSON.stringify(line)}\n`).join('');
 }
 
-/** Imports these lines, non-strict and replacing unless told. */
+/** Imports these lines, by default non-strict and replacing. */
 export function importLines(
   deps: ImportDeps,
   lines: readonly (object | string)[],

@@ -28,14 +28,14 @@ export function withoutLease<World extends Deps>(deps: World): World {
   return { ...deps, approvalLeaseMs: 0 };
 }
 
-/** The same dependencies for somebody who waits so many milliseconds for the write lock: inside a transaction it is later. */
+/** The same dependencies as seen after waiting this many milliseconds for the write lock: inside a transaction it is later. */
 export function waitingForLock<World extends Deps>(deps: World, ms: number): World {
   const nowMs = () => deps.clock.nowMs() + (deps.db.$client.inTransaction ? ms : 0);
   const settledMs = () => (deps.clock.settledMs() === null ? null : nowMs());
   return { ...deps, clock: { ...deps.clock, nowMs, settledMs } };
 }
 
-/** The same dependencies for somebody who waits for the write lock while somebody else does this, once it is time. */
+/** The same dependencies, but while the first transaction after `isTime()` waits for the write lock, `others` runs. */
 export function waitingWhile<World extends Deps>(deps: World, others: () => void, isTime = () => true): World {
   const { $client } = deps.db;
   let isDone = false;
@@ -85,7 +85,7 @@ export function mailedSecrets(deps: Deps, identifier: string): string[] {
   return [...new Set(found)];
 }
 
-/** Suspends or resumes a key as an admin, and stores that its owner is to be told. */
+/** Suspends or resumes a key as an admin, and stores the mail to its owner. */
 export function moveByAdmin(deps: Deps, identifier: string, move: 'suspend' | 'resume', reason = 'Too fast.'): void {
   moveAndNotify(deps, move, { identifier, reason: move === 'suspend' ? reason : null, by: onBox('admin') });
 }

@@ -1,6 +1,6 @@
 import type { AppError } from '../../shared/errors.ts';
 
-/** The error with which something is refused; throws where it is not. */
+/** Returns the error with which something is refused; throws if it isn't refused. */
 export async function refusal(act: Promise<unknown> | (() => unknown)): Promise<AppError> {
   try {
     await (typeof act === 'function' ? act() : act);

@@ -10,7 +10,7 @@ import { insertProfile } from './profiles.ts';
 /** The profile that {@link pathOf} asks for. */
 export const SUBJECT = { id: 7, username: 'Ada', authId: 'auth0|a/b' } as const;
 
-/** A path of the application, and who may ask for it; `isFree` where that spends nothing of the rate limits of a key. */
+/** A path of the application, and who may request it; `isFree` if that doesn't count towards the rate limits of a key. */
 export type Route = { path: string; access: Access; isFree?: true };
 
 /** All routes but those for unknown paths and for the portal. A test compares them with the application's own list. */
@@ -22,7 +22,7 @@ export const ROUTES: readonly Route[] = [
 /** What a route needs in its query to be answered with 200. */
 const QUERIES: Record<string, string> = { '/api/lookup': `?username=${SUBJECT.username}` };
 
-/** A path, with a query where it needs one, that a route answers with 200 once {@link SUBJECT} is in. */
+/** A path, with a query if needed, that a route answers with 200 once {@link SUBJECT} is imported. */
 export function pathOf(route: Pick<Route, 'path'>): string {
   return (route.path + (QUERIES[route.path] ?? ''))
     .replace(':username', SUBJECT.username)
@@ -50,7 +50,7 @@ export async function prepare(deps: Deps): Promise<string> {
   return (await keyFor(deps, ['1000000/1s'])).secret;
 }
 
-/** A key of a new profile with these rate limits and, unless told otherwise, both permissions. */
+/** A key of a new profile with these rate limits and, by default, both permissions. */
 export async function keyFor(
   deps: Deps,
   rateLimits: readonly string[],
@@ -65,7 +65,7 @@ export async function keyFor(
 }
 
 /**
- * Gives all keys to the profile with this id, and takes away the profiles that had them, so that these are in no lookup and
+ * Gives all keys to the profile with this id, and deletes the profiles that had them, so that these are in no lookup and
  * not on the leaderboard.
  */
 export function giveKeysTo({ db }: Pick<Deps, 'db'>, profileId: number): void {

@@ -2,12 +2,12 @@ import { appendFileSync, closeSync, openSync, readdirSync, readFileSync, readSyn
 import { basename, join } from 'node:path';
 import { systemRandom } from '../../shared/random.ts';
 
-// After the whole suite, run.ts looks for whatever lets somebody in, in all that the tests have left behind: databases,
-// WALs, the temporary folder, logs, what processes printed. These are the secrets of keys and the codes that were mailed,
-// and tokens: of sessions, browsers, challenges and enrolments. While the tests run, the helpers note here what would
-// otherwise be gone by then.
+// After the whole suite, run.ts searches for secrets in everything that the tests have left behind: databases,
+// WALs, the temporary folder, logs, and the output of processes. Secrets are those of keys, mailed codes, and the tokens of
+// sessions, browsers, challenges and enrolments. While the tests run, helpers record here what would otherwise be gone by
+// then.
 
-/** The folder in which a test run keeps what it leaves behind; undefined where tests are run by hand. */
+/** The folder in which a test run keeps what it leaves behind; undefined if a test file is run by hand. */
 export const KEEP_FOLDER = process.env.TEST_KEEP_FOLDER;
 
 /** Whole secrets, as they are mailed, and tokens of platforms and people. */
@@ -50,7 +50,7 @@ export function noteToken(token: string): void {
   note([`token ${token}`]);
 }
 
-/** Notes the tokens among the cookies that an answer sets, each as it stands in a Set-Cookie header. */
+/** Records the tokens among the cookies that an answer sets, given as Set-Cookie headers. */
 export function noteCookies(values: readonly string[]): void {
   for (const value of values) {
     const [, token] = /=([\w-]{43});/.exec(value) ?? [];
@@ -74,8 +74,8 @@ function note(lines: readonly string[]): void {
 }
 
 /**
- * Keeps what a process has printed, or a server logged, to be searched. Commands print the address of an enrolment for the
- * operator; what lets somebody in there is noted, and may stand nowhere else.
+ * Keeps the output of a process, or a server's log, to be searched. Commands print the address of an enrolment for the
+ * operator; its token is recorded, and must not occur anywhere else.
  */
 export function noteOutput(text: string): void {
   if (KEEP_FOLDER === undefined || text === '') return;
@@ -156,7 +156,7 @@ function searchFile(path: string, wanted: Wanted): { bytes: number; isFound: boo
   return { bytes, isFound };
 }
 
-/** Whether one of the wanted texts, all of this length, stands in one of the runs of characters. */
+/** Whether one of the wanted texts, all of this length, occurs in one of the runs of characters. */
 function hasAny(text: string, runs: RegExp, length: number, wanted: ReadonlySet<string>): boolean {
   for (const [run] of text.matchAll(runs)) {
     // Long texts of one letter are what tests are full of, and no piece of anything random.
@@ -168,7 +168,7 @@ function hasAny(text: string, runs: RegExp, length: number, wanted: ReadonlySet<
 
 const CODE_RUN = new RegExp(`${DIGIT}{4}-${DIGIT}{4}|${DIGIT}{8,}`, 'g');
 
-/** Whether a code stands there, with its hyphen or without. */
+/** Whether a code occurs there, with or without its hyphen. */
 function hasCode(text: string, codes: ReadonlySet<string>): boolean {
   for (const [run] of text.matchAll(CODE_RUN)) {
     const digits = run.replace('-', '');

@@ -50,7 +50,7 @@ async function waitForCode(url: string, pkce: Pkce, patienceMs: number) {
 export async function getTokenByCode(url: string): Promise<string> {
   const pkce = createPkce();
   notice(`Open this page in a browser, and allow the login there:\n${pageAddress(url, pkce, null)}`);
-  for (let triesLeft: number = PURPOSES['sign-in code'].tries; ; triesLeft--) {
+  for (let triesLeft: number = PURPOSES['login code'].tries; ; triesLeft--) {
     const typed = await askText({
       message: 'Code from the page',
       hint: 'Eight letters and digits. Capitals, hyphens and spaces don’t matter.',

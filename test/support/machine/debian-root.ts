@@ -21,7 +21,7 @@ export type DebianRoot = {
 
 type Installed = { name: string; needs: string[]; isBase: boolean };
 
-/** What is in a package, and nobody in this folder reads. */
+/** Folders of packages that nothing in this root needs. */
 const UNREAD = /^\/usr\/share\/(doc|man|locale|info|lintian|bug)(\/|$)/;
 
 /** The folders that are links into /usr. */

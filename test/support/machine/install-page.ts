@@ -4,7 +4,7 @@ import { PROJECT } from '../cli.ts';
 import { programPath } from '../network/proxy.ts';
 import { copyPackage, type DebianRoot, NO_DEBIAN_ROOT } from './debian-root.ts';
 
-// Follows docs/install.md on a Debian in a folder: its commands run as they stand there, in one shell, as root, in a network
+// Follows docs/install.md on a Debian in a folder: its commands run exactly as written, in one shell, as root, in a network
 // of their own that reaches nothing else, so that the ports are those of the page. REPLACED lists the exceptions.
 
 /** The programs that the page installs beside ours. */
@@ -156,7 +156,7 @@ export async function followPage(
     child.stdin.flush();
   }
   child.stdin.end();
-  // The address where an admin registers lets somebody in.
+  // The address where an admin registers a passkey is a secret.
   const said = printed.replace(/enrol#\S+/g, 'enrol#');
   if ((await child.exited) !== 0) throw new Error(`a command of the page failed: ${said}${await errors}`);
   return said.split('## block\n').slice(1);

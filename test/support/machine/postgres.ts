@@ -8,7 +8,7 @@ import { cleanEnvironment, type Finished } from '../cli.ts';
 export type Postgres = {
   /** What its clients need: a PATH that begins with its own programs, the folder of the socket, and the database. */
   environment: { PATH: string; PGHOST: string; PGDATABASE: string };
-  /** Runs statements as this role, each in a transaction of its own. Throws where one fails; returns what was printed. */
+  /** Runs statements as this role, each in its own transaction. Throws if one fails; returns the output. */
   sql: (statements: string, role?: string) => Promise<string>;
   /** Begins a transaction with these statements, and returns what commits it. */
   begin: (statements: string) => Promise<() => Promise<void>>;
@@ -17,12 +17,12 @@ export type Postgres = {
 /** Who owns the tables. */
 export const OWNER = 'platform';
 
-/** As root PostgreSQL does not start: then it runs as nobody. */
+/** PostgreSQL refuses to run as root: then it runs as the user nobody. */
 const NOBODY = 65_534;
 
 const PATIENCE_MS = 20_000;
 
-/** The folder of PostgreSQL's programs in Debian's packages, the newest version's; null where it is not installed. */
+/** The folder with the programs of the newest PostgreSQL from Debian's packages; null if none is installed. */
 export function postgresFolder(): string | null {
   const versions = existsSync(DEBIAN_FOLDER) ? readdirSync(DEBIAN_FOLDER) : [];
   const folders = versions.sort((a, b) => Number(b) - Number(a)).map((version) => join(DEBIAN_FOLDER, version, 'bin'));
@@ -92,7 +92,7 @@ async function beginTransaction(words: string[], env: Record<string, string>, st
   };
 }
 
-/** Waits for the end of a process. Throws, with what it printed on stderr, where it fails. */
+/** Waits until a process ends. Throws its stderr if it fails. */
 async function finish(child: Bun.Subprocess<'ignore' | Blob, 'pipe', 'pipe'>): Promise<Finished> {
   const [stdout, stderr] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()]);
   const code = await child.exited;

@@ -6,14 +6,14 @@ import { tempFolder } from '../world.ts';
 /** A file system of its own that can be filled, emptied and shown read-only. */
 export type SmallDisk = {
   folder: string;
-  /** Takes all the room but so many bytes. */
+  /** Fills the disk, except for this many bytes. */
   fill: (leave?: number) => void;
   empty: () => void;
   /** The same files, at another path, where nothing can be written. */
   showReadOnly: () => string;
 };
 
-/** Why no file system can be mounted here, or null where it can: root may, in CI too. */
+/** Why no file system can be mounted here, or null if it can: it needs root, as in CI. */
 export const NO_MOUNT = mountFault();
 
 function run(...words: string[]): number {
@@ -30,7 +30,7 @@ function mountFault(): string | null {
   return null;
 }
 
-/** Mounts a tmpfs of so many bytes; it is unmounted when the test file is done. */
+/** Mounts a tmpfs of this many bytes, and unmounts it when the test file is done. */
 export function mountSmallDisk(bytes: number): SmallDisk {
   const parent = tempFolder();
   const folder = join(parent, 'disk');

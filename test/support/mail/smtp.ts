@@ -17,7 +17,7 @@ export type SmtpSetup = {
   secure?: boolean;
   /** Whether STARTTLS is offered; default true. */
   starttls?: boolean;
-  /** The only login that is let in; without it none is asked for. */
+  /** The only accepted login; without it the server requires none. */
   login?: { user: string; password: string };
   /** Whether the login may come unencrypted; default false. */
   clearLogin?: boolean;

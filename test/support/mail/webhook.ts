@@ -39,7 +39,7 @@ export async function startWebhook(path = '/hooks/s3cret-token'): Promise<Webhoo
   return webhook;
 }
 
-/** An answer with this status, and `Retry-After` where it is given. */
+/** An answer with this status, and `Retry-After` if given. */
 export function status(code: number, headers: Record<string, string> = {}): Webhook['answer'] {
   return (response) => response.writeHead(code, headers).end('no');
 }

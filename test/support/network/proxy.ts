@@ -11,7 +11,7 @@ import { TEST_CA, testCertificate } from './certificates.ts';
 /** A reverse proxy that runs with the project's own configuration of it. */
 export type ReverseProxy = { httpsPort: number; httpPort: number; printed: () => string };
 
-/** Another address of this machine than the proxy's, so that the log can tell them apart. */
+/** An address of this machine that differs from the proxy's, so that the log distinguishes them. */
 export const CLIENT_ADDRESS = '127.0.0.9';
 
 /** What makes requests wait shortly for a server that is away; only Caddy lets them wait. */
@@ -25,7 +25,7 @@ export function programPath(name: string): string | null {
   return Bun.which(name, { PATH });
 }
 
-/** Ports that no system gives to whoever asks for any: Linux and macOS give others by default. */
+/** Ports outside the default ephemeral ranges of Linux and macOS, which the system assigns to nobody. */
 const NEVER_GIVEN = { least: 10_000, most: 32_000 } as const;
 
 /**
@@ -136,7 +136,7 @@ async function run(
   }
 }
 
-/** Whether somebody listens there. No request is sent: the server behind the proxy may not be up yet. */
+/** Whether a program listens there. No request is sent, because the server behind the proxy may not be up yet. */
 async function accepts(port: number): Promise<boolean> {
   try {
     (await Bun.connect({ hostname: '127.0.0.1', port, socket: { data() {} } })).end();

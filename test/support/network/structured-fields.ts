@@ -44,7 +44,7 @@ function takeItem(input: Input): Item {
     take(input, / */y);
     const key = expectNext(input, /[a-z*][a-z0-9_\-.*]*/y, 'key');
     const named = take(input, /=/y) !== null;
-    // A repeated key would be legal and its last value count; nobody should have to know that.
+    // A repeated key is legal, and its last value counts; but clients should not have to know that.
     if (parameters.has(key)) throw new Error(`${key} twice in ${JSON.stringify(input.text)}`);
     parameters.set(key, named ? takeBareItem(input) : true);
   }

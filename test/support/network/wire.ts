@@ -3,7 +3,7 @@ import { connect, type Socket } from 'node:net';
 /** One answer of a raw connection. */
 export type WireAnswer = { status: number; head: string; body: string };
 
-/** A connection on which requests are pipelined; `answers` resolves when so many have come, or the connection is closed. */
+/** A connection with pipelined requests; `answers` resolves when that many answers have arrived, or the connection is closed. */
 export function openConnection(port: number): {
   socket: Socket;
   send: (text: string) => void;

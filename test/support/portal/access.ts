@@ -21,13 +21,13 @@ export function openerFor(access: Access, name = `backend ${Bun.randomUUIDv7()}`
   return addToken(access, wanted, onBox('root')).identifier;
 }
 
-/** Who an admin is for a session that begins now; null where none of this name has a confirmed passkey. */
+/** The identity of an admin for a session that begins now; null if no admin of this name has a confirmed passkey. */
 export function adminToSign(access: Access, name: string): Signed | null {
   const generation = readAdminGeneration(access.db, name);
   return generation === null ? null : { kind: 'admin', name, generation };
 }
 
-/** A browser that asks, as far as a sign-in is told of. */
+/** What a sign-in knows of the browser. */
 export const CLIENT = { address: '192.0.2.7', agent: 'A browser' };
 
 /** Dependencies on a new database with a sessions file beside it; the file is closed when the test file is done. */

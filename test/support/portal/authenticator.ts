@@ -93,7 +93,7 @@ export function createAuthenticator(party: RelyingParty, kind: keyof typeof KIND
         response: {
           clientDataJSON: base64url(client),
           attestationObject: base64url(attestationObjectOf(data, ...statement)),
-          // Browsers send these too, and nobody reads them.
+          // Browsers send these too, and the server ignores them.
           authenticatorData: base64url(data),
           publicKey: base64url(publicKey.export({ type: 'spki', format: 'der' })),
           transports: ['internal'],

@@ -16,7 +16,7 @@ export async function startBrowser(): Promise<OpenPage> {
 /** What a page has done that it should not have, or asked for at all. */
 export type Watched = { page: Page; requests: string[]; troubles: string[] };
 
-/** A window's size in CSS pixels, 844 high where that is not said, what its owner prefers, and their time zone. */
+/** A window's size in CSS pixels (844 high by default), the preferences of its user, and their time zone. */
 export type Size = {
   width: number;
   height?: number;
@@ -50,7 +50,7 @@ async function openPage(
     'response',
     (response) => response.status() >= 400 && troubles.push(`${response.status()}: ${response.url()}`),
   );
-  // A browser that is being closed tells nothing any more.
+  // A browser that is being closed sends no more events.
   page.on('response', (response) => void response.headerValues('set-cookie').then(noteCookies, () => undefined));
   page.on('console', (message) => troubles.push(`console: ${message.text()}`));
   page.on('pageerror', (error) => troubles.push(`error: ${error.message}`));

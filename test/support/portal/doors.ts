@@ -22,7 +22,7 @@ export type About = { id: number; name: string; pending: string; suspended: stri
 /** Says yes to what was shown; returns `done`, or the code of the refusal. */
 export type Deciding = () => Promise<string>;
 
-/** One door of one operation: by what it decides, and the process in which it is run where it is a command's. */
+/** One door of one operation: how it performs the operation, and the process in which it runs if it is a command. */
 export type Door = (about: About, child: LineChild) => Promise<Deciding>;
 
 /** Everything that can be raced, each by every door that it has. */
@@ -122,7 +122,7 @@ async function asked(child: LineChild, command: string): Promise<Deciding> {
 
 let addresses = 0;
 
-/** The headers of somebody whom nobody has seen, behind a proxy with TLS. */
+/** The headers of a new visitor behind a proxy with TLS. */
 function client(cookie?: string): Record<string, string> {
   const [high, low] = [0xdb8 + (++addresses >>> 16), addresses & 0xffff].map((part) => part.toString(16));
   const address = `2001:${high}:${low}::1`;
@@ -160,7 +160,7 @@ async function decideOnPage(
 
 let companions = 1_000_000;
 
-/** Has an admin choose a request of the queue with one of somebody else; the yes is the passkey's, for both. */
+/** Has an admin select a request in the queue together with another one; the passkey confirms both. */
 async function approveWithAnother({ access, server, nextAdmin }: Parts, identifier: string): Promise<Deciding> {
   const { cookie, authenticator } = nextAdmin();
   const name = `user${insertProfile(access.db, { id: ++companions, email: `companion${companions}@example.org` })}`;

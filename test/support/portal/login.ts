@@ -5,10 +5,10 @@ import { hiddenIn } from './admin-pages.ts';
 import { checkCall } from './manage.ts';
 import { type PageWorld, visit } from './pages.ts';
 
-/** The secret of a `profilectl` that asks to be let in, where a test needs no other one. */
+/** The PKCE secret of a `profilectl` that logs in, if a test needs no particular one. */
 export const VERIFIER = 'v'.repeat(43);
 
-/** Where such a `profilectl` listens; nobody does. */
+/** The redirect address of such a `profilectl`, at which nothing listens. */
 export const REDIRECT_URI = 'http://127.0.0.1:4711/callback';
 
 /** The parameters with which `profilectl login` opens the page; null leaves one out. */

@@ -10,7 +10,7 @@ import { fetchPage } from './pages.ts';
 
 // `profilectl login` as a process, and the person in the browser who lets it in.
 
-/** A machine of somebody's: the variables that a `profilectl` has there, and where it stores its logins. */
+/** A person's machine: the variables of `profilectl` there, and where it stores its logins. */
 export type Laptop = { variables: Record<string, string>; file: string };
 
 /** A machine with a terminal only; what is in `variables` may say otherwise. */
@@ -68,7 +68,7 @@ export async function startLogin(words: readonly string[], { variables }: Laptop
   return { address: await address.promise, pid: child.pid, finished };
 }
 
-/** What the page answers: the address that the browser goes on to, and the code that is there or that the page shows. */
+/** The page's answer: the address to which it redirects the browser, and the code in it or on the page. */
 export type Decided = { goOn: string | null; code: string | null };
 
 /** What a person who is signed in by this cookie does on the page of a login. */
@@ -89,7 +89,7 @@ export async function decideOn(address: string, cookie: string, decision: 'allow
 export function commandLines(): string {
   const parents = new Map<number, number>();
   for (const name of readdirSync('/proc').filter((entry) => /^\d+$/.test(entry))) {
-    // The name of a program stands in parentheses, and may have any character.
+    // The name of the program is in parentheses, and may contain any character.
     const [, parent] = /^\S+ \(.*\) \S (\d+)/s.exec(readIfThere(`/proc/${name}/stat`)) ?? [];
     if (parent !== undefined) parents.set(Number(name), Number(parent));
   }

@@ -38,7 +38,7 @@ async function look(
 ): Promise<void> {
   await page.setViewportSize({ width, height: 844 });
   await page.emulateMedia({ colorScheme });
-  // In a narrow window the menu is over the page, so that it is looked at in the wide one.
+  // In a narrow window the open menu covers the page, so it is checked in the wide one.
   const isWide = width > 640;
   await page.evaluate(
     `for (const details of document.querySelectorAll('details')) details.open = ${isWide} || details.closest('main') !== null`,

@@ -15,7 +15,7 @@ import { hold, responseFaults } from '../network/document.ts';
 import { noteMail } from '../secret-search.ts';
 import { CLIENT } from './access.ts';
 
-/** Adds a token of a backend, with both rights unless told otherwise; returns it as the backend gets it. */
+/** Adds a token of a backend, with both rights by default; returns it as the backend gets it. */
 export function tokenFor(access: Access, changes: Partial<NewToken> = {}): string {
   const wanted = { name: 'backend', rights: ['profiles', 'sign-ins'], isWithoutAddress: false, eraseLimit: 1_000 };
   const { token } = addToken(access, { ...wanted, ...changes }, onBox('root'));
@@ -53,7 +53,7 @@ export async function sendLines(
   return checkCall('POST', '/manage/v1/profiles', answer);
 }
 
-/** Sends a request under /manage with a token, or without one where it is null; an object is sent as JSON. */
+/** Sends a request under /manage with a token, or without one if it is null; an object is sent as JSON. */
 export async function call(
   server: { url: string },
   path: string,

@@ -24,7 +24,7 @@ export async function ownerWorld(variables: Record<string, string> = {}): Promis
   return { access, clock, pages, events, cookie: signInOwner(access, ADA.id), lastCode: codes.lastCode };
 }
 
-/** Notes that a key was used on each of the last days: so many requests were answered, half as many over a limit. */
+/** Records uses of a key on each of the last days: this many requests were answered, and half as many exceeded a limit. */
 export function useKey({ db, clock }: Access, identifier: string, days: number, most = 900): void {
   const nowMs = clock.nowMs();
   const today = Math.floor(nowMs / DAY_MS);

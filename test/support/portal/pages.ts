@@ -20,7 +20,7 @@ export type PageWorld = {
   access: Access & { folder: string };
   clock: ReturnType<typeof testClock>;
   pages: Pages;
-  /** What was told to the log: level and message, then the cause and the id of the request that it is about. */
+  /** What was logged: level and message, then the cause and the id of the request. */
   events: string[][];
 };
 
@@ -151,7 +151,7 @@ export function portalOf(world: PageWorld, answer = (request: Request) => answer
   };
 }
 
-/** Sends a request to a server's page, as a page of that server would send it where there is a body. */
+/** Sends a request to a page of a server; one with a body as a form of that server would send it. */
 export async function fetchPage(server: { url: string }, path: string, init: RequestInit = {}): Promise<Response> {
   const headers = new Headers(init.headers);
   if (init.method === 'POST') {

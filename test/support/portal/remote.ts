@@ -12,7 +12,7 @@ import { ask, type PageWorld, serverOfPages, unescaped, visit } from './pages.ts
 /** The address of the page of a key on which an admin decides, as `profilectl` prints it. */
 export const DECISION_PAGE = /https?:\S+?(\/developers\/admin\/keys\/\w{8}\?\S+)\s/;
 
-/** A server, with the admin Grace and the owner of the profile `ada` (id 7), whose `profilectl` are let in. */
+/** A server, with the admin Grace and the owner of the profile `ada` (id 7), both logged in with `profilectl`. */
 export async function remoteWorld(variables: Record<string, string> = {}) {
   const world = await adminWorld(variables);
   const { access, clock } = world;
@@ -35,7 +35,7 @@ export type Decider = (path: string) => Promise<unknown>;
 /** What an admin types as the reason. */
 export const REASON = 'It is not needed.';
 
-/** Sends the form that the page has filled in, with a reason where it asks for one, and confirms it by the admin's passkey. */
+/** Sends the form that the page has filled in, with a reason if it asks for one, and confirms with the admin's passkey. */
 export function confirming(world: PageWorld, { cookie, authenticator }: SignedInAdmin): Decider {
   return async (path) => {
     const page = await ask(world, path, { cookie });
@@ -71,7 +71,7 @@ export function profilectlAt(
   return profilectlDeciding([...words, '--host', server.url], { PROFILECTL_TOKEN: token }, decide);
 }
 
-/** Runs `profilectl` to its end; `decide` is told of the page of a key once that is printed. */
+/** Runs `profilectl` to its end; calls `decide` with the address of a key's page once that is printed. */
 export async function profilectlDeciding(
   words: readonly string[],
   variables: Record<string, string>,

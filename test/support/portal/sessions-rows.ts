@@ -12,7 +12,7 @@ function count(file: File, where: string, values: readonly string[]): number {
   return found.get(...values)?.n ?? 0;
 }
 
-/** How many tickets for a purpose are there, used ones and those whose time is over included. */
+/** The number of tickets for a purpose, including used and expired ones. */
 export function countTickets(file: File, purpose: Purpose): number {
   return count(file, 'tickets WHERE purpose = ?', [purpose]);
 }
@@ -27,7 +27,7 @@ export function countSignInRows(file: File, kind: SignInKind): number {
   return count(file, 'sign_ins WHERE kind = ?', [kind]);
 }
 
-/** How many sign-ins of a kind nobody has ended. */
+/** The number of sign-ins of a kind that were not ended. */
 export function countUnended(file: File, kind: SignInKind): number {
   return count(file, 'sign_ins WHERE kind = ? AND ended_at IS NULL', [kind]);
 }

@@ -47,7 +47,7 @@ const MAX_CREDENTIAL_ID_BYTES = 1023;
 
 /**
  * Checks a registration without attestation. `challenge` is base64url, as it was given to the browser. The key that the
- * browser tells must be the one that the authenticator tells. Returns what is to be stored.
+ * browser reports must be the one that the authenticator reports. Returns what is to be stored.
  */
 export function verifyRegistration(party: RelyingParty, challenge: string, sent: Registration): Credential {
   checkClientData(party, 'webauthn.create', challenge, bytesOf(sent.clientDataJson));

@@ -2,12 +2,12 @@ import typescript from 'typescript-5';
 import type { Source } from './sources.ts';
 
 // Looks for transactions that work with a time that was read before they began. While a transaction waits for the write
-// lock, time goes on: a key expires, a code is over, another process begins an attempt. So each reads the time itself.
+// lock, time passes: a key or code expires, another process begins an attempt. So each reads the time itself.
 
 /** The functions whose last argument is run as one transaction that writes; those that hand theirs on to one are found. */
 const TRANSACTIONS = ['write', 'writeProfiles', 'writeSessions', 'prepareWrite'];
 
-/** What reads a clock, and what a time is called that somebody else has read. */
+/** Calls that read a clock, and names of times that a caller has read. */
 const TIME = /^(nowMs|settledMs)$/;
 
 /** Every use of a time in a transaction that was read outside it, as `path: function uses name`. */

@@ -2,9 +2,9 @@ import { SETTLE_MS } from '../../../shared/clock.ts';
 import type { TestClock } from '../world.ts';
 
 /**
- * What `settledMs` of a test's clock must say, as a model that looks back over everything that was seen. Call `see` whenever
- * somebody asks the clock; it returns the settled time, or null. Jumps that nobody has seen before they were undone don't
- * count. The clock must have been made by `testClock`, with the same `isSettled`.
+ * A model of `settledMs` of a test's clock, which keeps every reading. Call `see` whenever the clock is read; it returns the
+ * settled time, or null. Jumps that are undone before the next reading don't count. The clock must have been made by
+ * `testClock`, with the same `isSettled`.
  */
 export function createClockModel(clock: TestClock, isSettled = true): { see: () => number | null } {
   const aheadMs = () => clock.nowMs() - Math.floor(clock.monotonicMs());

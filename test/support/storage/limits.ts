@@ -8,7 +8,7 @@ export function left(limits: Limits, key: LimitedKey): number[] {
   return account.rings.map(({ remaining }) => remaining);
 }
 
-/** Spends so many requests of a key; as `Limits.spend`. */
+/** Spends this many requests of a key, as `Limits.spend` does. */
 export function use(limits: Limits, key: LimitedKey, count = 1): number | null {
   return limits.spend(limits.accountOf(key), count);
 }

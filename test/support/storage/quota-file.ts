@@ -32,7 +32,7 @@ export function logSize(databasePath: string): { rows: number; bytes: number } {
   return found;
 }
 
-/** What remains of a key's one rate limit by what stands in the quota file, as a server finds it that starts now. */
+/** What remains of a key's only rate limit according to the quota file, as a starting server reads it. */
 export function remainingInFile(databasePath: string, identifier: string, limit: RateLimit): number | undefined {
   const limits = openLimits(afterCrash(databasePath), systemClock, () => undefined);
   const [remaining] = left(limits, { identifier, rateLimits: [limit] });
