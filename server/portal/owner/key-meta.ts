@@ -28,7 +28,7 @@ export function keyMeta(
   const usedAtMs = Math.max(countedAtMs ?? 0, lastSpentMs(levels) ?? 0);
   const used = usedAtMs === 0 ? null : html`last used ${relativeTime(usedAtMs, nowMs)}`;
   if (!hasSecret(state)) return [asked, ...(used === null ? [] : [used])];
-  return [used ?? 'not used yet', expiresAt === null ? 'never expires' : endText(Date.parse(expiresAt), nowMs)];
+  return [used ?? 'not used yet', ...(expiresAt === null ? [] : [endText(Date.parse(expiresAt), nowMs)])];
 }
 
 function waiting(access: PageContext['access'], { identifier }: KeyView): string[] {

@@ -1,0 +1,113 @@
+import { describe, expect, test } from 'bun:test';
+import type { Page } from 'playwright-core';
+import { settleBackground } from '../../../../server/thread/background.ts';
+import { openLimits } from '../../../../shared/limits/one-thread.ts';
+import { issue, mails } from '../../../support/keys.ts';
+import { type OpenPage, startBrowser } from '../../../support/portal/browser.ts';
+import { hasChromium } from '../../../support/portal/chromium.ts';
+import { ADA, ownerWorld, useKey } from '../../../support/portal/owner-pages.ts';
+import { serverOfPages } from '../../../support/portal/pages.ts';
+
+// How long an owner with a phone takes for what they come for, estimated from what they read, type and tap.
+
+const openPage = (hasChromium ? await startBrowser() : null) as OpenPage;
+const PHONE = { width: 390, height: 844, colorScheme: 'light' } as const;
+
+/** Somebody who reads 250 words a minute, types 40, and needs 1.5 s to find and tap something. */
+const PACE = { readMs: 60_000 / 250, typeMs: 60_000 / 40, tapMs: 1_500 };
+
+/** Counts what the owner does in a window. Pages are read whole, or up to and including a text. */
+function ownerAt(page: Page) {
+  const did = { read: 0, typed: 0, taps: 0 };
+  const wordsIn = (text: string) => text.split(/\s+/).filter((word) => /[\p{L}\p{N}]/u.test(word)).length;
+  const readText = (text: string) => {
+    did.read += wordsIn(text);
+  };
+  return {
+    did,
+    readText,
+    read: async (heading: string, upTo?: string) => {
+      await page.getByRole('heading', { level: 1, name: heading }).waitFor();
+      const text = (await page.evaluate('main.innerText')) as string;
+      if (upTo !== undefined) expect(text).toContain(upTo);
+      readText(upTo === undefined ? text : text.slice(0, text.indexOf(upTo) + upTo.length));
+    },
+    tap: async (role: 'link' | 'button', name: string) => {
+      await page.locator('main').getByRole(role, { name }).first().click();
+      did.taps++;
+    },
+    type: async (label: string, text: string) => {
+      await page.getByLabel(label, { exact: true }).fill(text);
+      did.taps++;
+      did.typed += wordsIn(text);
+    },
+    seconds: () => Math.round((did.read * PACE.readMs + did.typed * PACE.typeMs + did.taps * PACE.tapMs) / 1_000),
+  };
+}
+
+describe.skipIf(!hasChromium)('an owner with a phone', () => {
+  test('asks for a key in less than 3 minutes, from the start page to the page of the request', async () => {
+    const world = await ownerWorld();
+    const server = await serverOfPages(world);
+    const { page, troubles } = await openPage(`${server.url}/developers`, PHONE);
+    const owner = ownerAt(page);
+    await owner.read('Developer Platform');
+    await owner.tap('link', 'Sign in');
+    await owner.read('Sign in');
+    await owner.type('Username', ADA.username);
+    await owner.type('E-mail address', ADA.email);
+    await owner.tap('button', 'Send me a code');
+    await owner.read('Enter the code');
+    await settleBackground(world.pages.background);
+    const mail = (mails(world.access).at(-1) ?? '').replaceAll('=\r\n', '');
+    const code = /^ *([0-9A-Z]{4}-[0-9A-Z]{4})\r?$/m.exec(mail)?.[1] as string;
+    owner.readText(mail.slice(mail.indexOf('Somebody asked'), mail.indexOf(code) + code.length));
+    await owner.type('Code', code);
+    await owner.tap('button', 'Sign in');
+    await owner.read('API keys');
+    await owner.tap('link', 'Request a key');
+    await owner.read('Request a key');
+    await owner.type('Name', 'Badge bot');
+    await owner.type(
+      'What does it do, for whom, and what does it keep?',
+      'A Discord bot for our guild. When somebody types /badges, it looks up that profile and shows its badges. It stores nothing.',
+    );
+    await owner.tap('button', 'Send the request');
+    await owner.read('Badge bot', 'Waiting for an admin.');
+    expect(owner.did.taps).toBe(10);
+    expect(owner.seconds()).toBeLessThan(180);
+    expect(troubles).toEqual([]);
+  }, 60_000);
+
+  test('finds in 20 seconds why a program gets 429 and what to do, an hour after it did, from the list of keys', async () => {
+    const world = await ownerWorld();
+    const { access, clock, cookie } = world;
+    const rateLimits = [
+      { quota: 60, windowSeconds: 60 },
+      { quota: 5_000, windowSeconds: 86_400 },
+    ];
+    await issue(access, { profile: ADA.username, name: 'Nightly backup of my own links' });
+    const { identifier } = await issue(access, { profile: ADA.username, name: 'Badge bot' }, { rateLimits });
+    const limits = openLimits(access.config.databasePath, clock, () => undefined);
+    limits.spend(limits.accountOf({ identifier, rateLimits }), 60);
+    await limits.save();
+    useKey(access, identifier, 20, 60);
+    clock.advance(3_600_000);
+    const server = await serverOfPages(world);
+    const { page } = await openPage(`${server.url}/developers/found`, PHONE);
+    const [name = '', value = ''] = cookie.split('=');
+    await page.context().addCookies([{ name, value, url: server.url }]);
+    await page.goto(`${server.url}/developers/keys`);
+    const owner = ownerAt(page);
+    await owner.read('API keys', 'got 429 today, over 60 per minute');
+    expect(owner.seconds()).toBeLessThanOrEqual(12);
+    await owner.tap('link', 'Badge bot');
+    await owner.read('Badge bot', 'After a 429, wait as long as Retry-After says.');
+    // Both are seen without scrolling.
+    const { y = 0, height = 0 } = (await page.getByText('got 429 today').boundingBox()) ?? {};
+    expect(y + height).toBeLessThan(844);
+    expect(owner.did.taps).toBe(1);
+    expect(owner.seconds()).toBeLessThanOrEqual(20);
+    limits.close();
+  }, 60_000);
+});
