@@ -6,16 +6,16 @@ import { EXECUTABLE } from './stage.ts';
 /** A file that every archive of a release has beside the program, by its path there. */
 export type ReleaseFile = { path: string; content: Buffer; mode?: number };
 
-/** What is taken from the checkout as it is, but for what needs a checkout: containers and the release itself. */
+/** What is copied from the checkout unchanged, except what needs a checkout: containers and the release itself. */
 const FROM_CHECKOUT = ['README.md', 'CHANGELOG.md', 'CONTRIBUTING.md', 'SECURITY.md', 'docs', 'deploy'];
 const LEFT_OUT = /^deploy\/(compose|release\/)/;
 
-/** How the completion script of each shell is called, so that the shell finds it. */
+/** The name of each shell's completion script, by which the shell finds it. */
 const SHELLS = { bash: 'profilectl.bash', zsh: '_profilectl', fish: 'profilectl.fish' };
 
 /**
- * Everything in a release beside the program: documents, samples, completions and man pages. `folder` is for files on the
- * way; `day` (YYYY-MM-DD) stands in the man pages.
+ * Everything in a release beside the program: documents, samples, completions and man pages. `folder` is for
+ * temporary files; `day` (YYYY-MM-DD) is the date in the man pages.
  */
 export async function releaseFiles(folder: string, day: string): Promise<ReleaseFile[]> {
   return [...(await trackedFiles()), ...(await completions()), ...(await manPages(folder, day))];
@@ -43,7 +43,7 @@ async function completions(): Promise<ReleaseFile[]> {
 async function manPages(folder: string, day: string): Promise<ReleaseFile[]> {
   const made = join(folder, 'man');
   mkdirSync(made);
-  // In a process of its own, whose output is no terminal: some help texts are as wide as the terminal.
+  // In a process of its own, whose output is not a terminal: some help texts are as wide as the terminal.
   await run(process.execPath, '--no-env-file', 'deploy/release/man.ts', made, day);
   return readdirSync(made)
     .sort()

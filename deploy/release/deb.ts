@@ -5,21 +5,21 @@ import { gzip, type ReleaseFile } from './contents.ts';
 import { PROJECT } from './processes.ts';
 import { createStage, EXECUTABLE, packStage, type Stage } from './stage.ts';
 
-/** Who is asked about the package. Whoever publishes it puts their own name here. */
+/** The maintainer of the package. Whoever publishes it puts their own name here. */
 const MAINTAINER = 'Profile Lookup <maintainers@example.org>';
 
-/** The oldest C library with everything that Bun's executables for it call. */
+/** The oldest C library that Bun's executables for glibc run with. */
 const OLDEST_LIBC = '2.17';
 
 const SETTINGS = 'etc/profile-lookup/settings';
 
-/** Units and the scripts that they run. The feed's are left out: they run on the machine that has the platform's database. */
+/** Units and the scripts that they run. Not the feed's, which run on the machine with the platform's database. */
 const UNITS = /^deploy\/(?:backup\/|import\/)?(profile-lookup[\w-]*\.(?:service|timer))$/;
 const SCRIPTS = /^deploy\/(?:backup|import)\/([\w-]+\.sh)$/;
 
 /**
- * Makes a package for Debian of an executable file, and returns its bytes. `folder` is for files on the way, `files` are those
- * of {@link releaseFiles}, `seconds` is the time of everything in it.
+ * Makes a Debian package of an executable file, and returns its bytes. `folder` is for temporary files, `files` are those of
+ * {@link releaseFiles}, `seconds` (since 1970) is the time of everything in it.
  */
 export async function makeDeb(
   folder: string,
@@ -33,7 +33,7 @@ export async function makeDeb(
   let bytes = 0;
   const count = (path: string, content: string | Uint8Array) => {
     bytes += content.length;
-    // The sums of configuration files are dpkg's own.
+    // dpkg itself keeps the sums of configuration files.
     if (path !== SETTINGS) sums.push(`${Bun.MD5.hash(content, 'hex')}  ${path}\n`);
   };
   const add: Stage['add'] = (path, content, mode) => {
@@ -67,7 +67,7 @@ function addInstalled(add: Stage['add'], { path, content, mode }: ReleaseFile): 
   const [, unit] = UNITS.exec(path) ?? [];
   const [, script] = SCRIPTS.exec(path) ?? [];
   const [, page] = /^man\/(.+)$/.exec(path) ?? [];
-  // What is installed by hand lies below /usr/local, and what a package installs does not.
+  // Files installed by hand belong in /usr/local, those of a package do not.
   if (unit !== undefined) {
     add(`usr/lib/systemd/system/${unit}`, content.toString().replaceAll('/usr/local/', '/usr/'));
   }
@@ -107,7 +107,7 @@ function controlText(architecture: string, bytes: number): string {
     .join('');
 }
 
-/** Puts files into an archive of the kind that `ar` makes, which is what a package for Debian is. */
+/** Puts files into an `ar` archive, the format of Debian packages. */
 function packArchive(files: [name: string, content: Uint8Array][], seconds: number): Uint8Array<ArrayBuffer> {
   const parts: Uint8Array[] = [Buffer.from('!<arch>\n')];
   for (const [name, content] of files) {

@@ -11,7 +11,7 @@ import { VERSION } from '../../shared/version.ts';
 /** The columns that help texts are laid out for; man lays out paragraphs again, and keeps only lists and examples. */
 const COLUMNS = 80;
 
-/** Escapes what roff gives a meaning, or replaces by a typographic sign, in a line of text. */
+/** Escapes what roff would interpret, or replace by a typographic sign, in a line of text. */
 export function escapeRoff(text: string): string {
   const signs: Record<string, string> = {
     '\\': '\\e',

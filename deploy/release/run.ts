@@ -12,13 +12,13 @@ import { makeSbom } from './sbom.ts';
 import { createStage, packStage } from './stage.ts';
 import { BUN_VERSION, TARGETS, type Target } from './targets.ts';
 
-// `bun run release [--target <name>]… [--out <folder>]` makes the files of a release. docs/release.md has more.
+// `bun run release [--target <name>]… [--out <folder>]` makes the files of a release (docs/release.md).
 
 const { values } = parseArgs({
   options: { target: { type: 'string', multiple: true }, out: { type: 'string', default: 'dist/release' } },
 });
 
-/** What release files are called, so that those of an earlier run can be removed. */
+/** Matches the names of release files, so that those of an earlier run can be removed. */
 const OUR_NAMES = /^(profile-lookup[-_].*|SHA256SUMS)$/;
 
 /** Makes the files of one target, and returns them by name. */

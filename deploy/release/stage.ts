@@ -2,7 +2,7 @@ import { chmodSync, linkSync, mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { runForBytes } from './processes.ts';
 
-/** The mode of files that are run. */
+/** The mode of executable files. */
 export const EXECUTABLE = 0o755;
 
 const READABLE = 0o644;
@@ -16,7 +16,7 @@ export type Stage = {
   link: (path: string, executable: string) => void;
 };
 
-/** Begins with an empty folder, which it makes. */
+/** Starts with an empty folder, which it creates. */
 export function createStage(folder: string): Stage {
   const makeFolder = (path: string) => {
     if (path !== folder) makeFolder(dirname(path));

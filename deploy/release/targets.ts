@@ -1,4 +1,4 @@
-/** What a release is made for: a kind of Linux machine, and the package of npm that has Bun for it. */
+/** A kind of Linux machine that a release is made for, and the npm package with Bun for it. */
 export type Target = {
   /** As in the names of the files. */
   name: string;
@@ -8,7 +8,7 @@ export type Target = {
   package: string;
   /** The SHA-512 of the package's tarball in base64, as npm publishes it ("sha512-…"). */
   integrity: string;
-  /** Debian's name of the architecture, where a package for Debian is made of this. */
+  /** Debian's name of the architecture, if a Debian package is made for it. */
   debian: string | null;
 };
 
