@@ -102,7 +102,7 @@ describe.skipIf(!hasChromium)('an admin with a browser', () => {
     await button(page, 'Approve with my passkey').click();
     // He goes on to the next request, and is told there how this one ends.
     const status = page.locator('#decided');
-    await status.getByText('The mail is on its way.').waitFor();
+    await status.getByText('The e-mail is on its way.').waitFor();
     expect(await status.getByRole('link').getAttribute('href')).toBe(`/developers/admin/keys/${identifier}`);
     const limits = page.getByLabel('Rate limits: other');
     await page.getByRole('group', { name: 'Rate limits' }).getByLabel('other', { exact: true }).check();
@@ -245,7 +245,7 @@ describe.skipIf(!hasChromium)('everybody can use the pages for admins', () => {
     await look();
     failures.rcpt = '550 5.1.1 no such mailbox';
     await button(page, 'Approve with my passkey').click();
-    await page.getByText('was not accepted').first().waitFor();
+    await page.getByText('with the secret was refused').first().waitFor();
     delete failures.rcpt;
     await look();
     await page.goto(address);
@@ -298,7 +298,7 @@ describe.skipIf(!hasChromium)('everybody can use the pages for admins', () => {
     await goTo(`/keys/${pending}`);
     await button(page, 'Approve…').click();
     await button(page, 'Approve with my passkey').click();
-    await page.getByText('was not accepted').first().waitFor();
+    await page.getByText('with the secret was refused').first().waitFor();
     delete failures.rcpt;
     await look();
     // A violation of the policy would stand here.

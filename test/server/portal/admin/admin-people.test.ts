@@ -137,7 +137,7 @@ describe('signing in by passkey', () => {
 describe('the queue', () => {
   test.each([
     ['', 'No requests are waiting. New ones appear here. API'],
-    ['root@example.org', 'No requests are waiting. New ones appear here, and admins are told by mail. API'],
+    ['root@example.org', 'No requests are waiting. New ones appear here, and admins get an e-mail. API'],
   ])('says while it is empty who hears of new requests where ADMIN_EMAIL is "%s"', async (address, words) => {
     const world = await adminWorld({ ADMIN_EMAIL: address });
     const { cookie } = await signInAdmin(world, 'Grace');
