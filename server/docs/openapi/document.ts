@@ -64,7 +64,7 @@ async function documentOf({ ask, publicUrl }: Samples): Promise<OpenApi> {
     paths: Object.fromEntries(paths),
     others: {
       description:
-        'What is answered to other methods than GET and HEAD, on `/`, and on every path that is not listed. Malformed HTTP gets an empty answer, and a method that no standard knows gets none, before anything here looks at it.',
+        'The answers to methods other than GET and HEAD, on `/`, and on every path that is not listed. Malformed HTTP gets an empty answer, and a non-standard method gets none at all, before it reaches the application.',
       responses: { ...redirect(known, headers), ...refusalResponses(styleFor('either'), OTHER_REFUSALS) },
     },
     securitySchemes: {
@@ -72,12 +72,12 @@ async function documentOf({ ask, publicUrl }: Samples): Promise<OpenApi> {
         type: 'http',
         scheme: 'bearer',
         description:
-          'The secret of an Active API key. The roles beside it are the permissions that an operation needs: `api.lookup` or `api.leaderboard`; none means that any key will do.',
+          'The secret of an Active API key. An operation’s roles are the permissions that it needs: `api.lookup` or `api.leaderboard`; none means that any key works.',
       },
       metricsToken: {
         type: 'http',
         scheme: 'bearer',
-        description: 'What the operator has put into METRICS_TOKEN.',
+        description: 'The value of METRICS_TOKEN.',
       },
     },
   });
@@ -111,7 +111,7 @@ function operationOf(doc: OperationDoc, ask: Known, style: RefusalStyle): ZodOpe
 function needOf({ access, scheme }: OperationDoc): string {
   if (isPermission(access)) return `Needs the permission \`${access}\`.`;
   if (access === 'any key') return 'Needs a key, whatever its permissions.';
-  return scheme === undefined ? 'Needs no key.' : 'Needs a token of its own, which no API key is.';
+  return scheme === undefined ? 'Needs no key.' : 'Needs a token of its own, not an API key.';
 }
 
 function securityOf({ access, scheme }: OperationDoc): Record<string, string[]>[] {
@@ -142,12 +142,12 @@ function found(doc: OperationDoc, ask: Known, headers: Headers): ZodOpenApiRespo
     ...(doc.headers ?? []),
   ];
   const unchanged: ZodOpenApiResponseObject = {
-    description: 'The client has this answer already.',
+    description: 'The client already has this answer.',
     headers: z.object(headersNamed(headers, ...names.filter((name) => !/Content-(Length|Encoding)$/.test(name)))),
   };
   return {
     '200': {
-      description: 'What was asked for.',
+      description: 'Success.',
       headers: z.object(headersNamed(headers, ...names)),
       content: contentOf(doc, ask),
     },
@@ -179,10 +179,10 @@ function redirect(ask: Known, headers: Headers): ZodOpenApiResponsesObject {
   const answer = ask('/');
   const location = answer.headers.get('Location') ?? '';
   // If PUBLIC_URL has a path, Location begins with it.
-  const where = ownHeader(z.string().regex(new RegExp(`${location}$`)), 'Where to go.', location);
+  const where = ownHeader(z.string().regex(new RegExp(`${location}$`)), 'The address to go to.', location);
   const all = { ...headersNamed(headers, ...COMMON_HEADERS, 'No-Cache-Control'), Location: where };
   return {
-    [String(answer.status) as '302']: { description: '`/` leads to the page for people.', headers: z.object(all) },
+    [String(answer.status) as '302']: { description: '`/` redirects to the documentation.', headers: z.object(all) },
   };
 }
 

@@ -24,7 +24,7 @@ export type Headers = Readonly<Record<string, z.ZodType>>;
 
 const POLICY_MEANING = 'The rate limits of the key: `q` requests in any `w` seconds.';
 const LEVEL_MEANING =
-  'Where the key stands after this request: `r` requests are left, and `t` is the number of seconds within which no more than these can be used. Of a refused request only the limits that have no room for it.';
+  'The levels of the rate limits after this request: `r` requests are left, and no more than these can be sent within `t` seconds. For a refused request, only the limits that have no room for it.';
 
 /** A header: its schema, its meaning, and an example. */
 type Described = [schema: z.ZodType, description: string, example?: unknown];
@@ -33,31 +33,31 @@ type Described = [schema: z.ZodType, description: string, example?: unknown];
 const FIXED: Record<string, Described> = {
   'X-Request-Id': [
     z.string().regex(/^[0-9A-Za-z]{12}-[0-9a-z]+$/),
-    'The name of this request in the server’s log; quote it when something went wrong.',
+    'The id of this request in the server’s log; quote it when you report a problem.',
     'x7Rk2mQ9bTzA-1f',
   ],
-  Date: [z.string(), 'When the answer was made.', 'Thu, 01 Jan 2026 00:00:00 GMT'],
+  Date: [z.string(), 'When the answer was sent.', 'Thu, 01 Jan 2026 00:00:00 GMT'],
   'Content-Length': [z.int().min(0), 'The length of the body in bytes.'],
   'Optional-Content-Length': [
     z.int().min(0).optional(),
-    'The length of the body in bytes; absent where a big one is sent in pieces (chunked).',
+    'The length of the body in bytes; absent if a big one is sent chunked.',
   ],
-  'X-Content-Type-Options': [z.literal('nosniff'), 'The type of the body is what Content-Type says.'],
-  'Strict-Transport-Security': [z.literal(HSTS).optional(), 'Only where the server itself speaks TLS.'],
+  'X-Content-Type-Options': [z.literal('nosniff'), 'Browsers must not guess another type than Content-Type.'],
+  'Strict-Transport-Security': [z.literal(HSTS).optional(), 'Only if the server itself speaks TLS.'],
   'Private-Cache-Control': [
     z.literal('private, no-cache'),
-    'Keep it for yourself, and ask each time whether it has changed.',
+    'Only the client itself may store it, and has to revalidate it each time.',
   ],
-  'Public-Cache-Control': [z.literal('public, max-age=300'), 'Anybody may keep it for five minutes.'],
-  'No-Cache-Control': [z.literal('no-store'), 'Keep nothing.'],
-  Vary: [z.literal('Authorization'), 'The answer depends on the key that asks.'],
+  'Public-Cache-Control': [z.literal('public, max-age=300'), 'Every cache may store it for five minutes.'],
+  'No-Cache-Control': [z.literal('no-store'), 'Must not be stored.'],
+  Vary: [z.literal('Authorization'), 'The answer depends on the key.'],
   'Public-Vary': [z.literal('Accept-Encoding'), 'Clients that accept gzip get the answer compressed.'],
-  'Content-Encoding': [z.literal('gzip').optional(), 'Where the client accepts it.'],
+  'Content-Encoding': [z.literal('gzip').optional(), 'If the client accepts it.'],
   'Content-Security-Policy': [
     z.string().regex(/^default-src 'none'; /),
-    'The page runs only its own style and script, and loads nothing of others.',
+    'The page uses only its own styles and scripts, and loads nothing from other sites.',
   ],
-  'Referrer-Policy': [z.literal('no-referrer'), 'The page tells nobody that it was visited.'],
+  'Referrer-Policy': [z.literal('no-referrer'), 'Links on the page don’t reveal that it was visited.'],
 };
 
 const policy = z.string().regex(listOf(POLICY));
@@ -67,7 +67,7 @@ function componentsOf(examples: Partial<HeaderExamples>): Record<string, Describ
   return {
     ETag: [
       z.string().regex(/^"[^"]+"$/),
-      'A strong validator: a function of the body alone, whichever key asks. Send it back as If-None-Match.',
+      'A strong validator, which depends on the body alone and not on the key. Send it back as If-None-Match.',
       examples.etag,
     ],
     'RateLimit-Policy': [policy, POLICY_MEANING, examples.rateLimitPolicy],
@@ -76,7 +76,7 @@ function componentsOf(examples: Partial<HeaderExamples>): Record<string, Describ
     'Optional-RateLimit': [level.optional(), LEVEL_MEANING, examples.rateLimit],
     'Content-Location': [
       z.string().regex(/^\//).optional(),
-      'Where the name that was asked for is an alias: the path of the primary username.',
+      'If the requested name is an alias: the path of the primary username.',
       examples.contentLocation,
     ],
     Link: [
@@ -84,7 +84,7 @@ function componentsOf(examples: Partial<HeaderExamples>): Record<string, Describ
         .string()
         .regex(/^<[^>]+>; rel="(next|prev)"(, <[^>]+>; rel="prev")?$/)
         .optional(),
-      'The pages before and after this one, where there are such (RFC 8288).',
+      'The previous and the next page, if they exist (RFC 8288).',
       examples.link,
     ],
   };

@@ -47,6 +47,6 @@ export type OperationDoc = {
 export const TAGS = {
   Lookup: 'Public profiles and their links, one by one or many at once.',
   Leaderboard: 'The profiles with the most views.',
-  Key: 'What the key that asks may do.',
-  Server: 'What needs no key: health, metrics, this document, and whom to tell of a vulnerability.',
+  Key: 'The key of the request.',
+  Server: 'Needs no API key: health, metrics, this documentation, and the contact for vulnerability reports.',
 } as const;

@@ -31,7 +31,7 @@ export const OPERATIONS: Record<string, OperationDoc> = {
     operationId: 'getProfileByUsername',
     summary: 'Look up a profile by username or alias',
     description:
-      'The public profile that has this username or alias. Where it is an alias, `Content-Location` names the path of the primary username.',
+      'The public profile that has this username or alias. If it is an alias, `Content-Location` has the path of the primary username.',
     body: 'SimplifiedProfile',
     examples: {
       username: { summary: 'By the username', target: '/api/lookup/username/Ada' },
@@ -74,7 +74,7 @@ export const OPERATIONS: Record<string, OperationDoc> = {
     operationId: 'getProfileByAuthId',
     summary: 'Look up a profile by auth ID',
     description:
-      'The public profile that signs in with this auth ID. The ID is private: it is in no answer but as the echo of what was asked.',
+      'The public profile whose owner signs in with this auth ID. The ID is private: an answer contains it only if the request did.',
     body: 'SimplifiedProfile',
     examples: { profile: { summary: 'A profile', target: '/api/lookup/authid/auth0%7Cada' } },
     refused: { bad_parameter: '/api/lookup/authid/%E0', not_found: '/api/lookup/authid/auth0%7Cghost' },
@@ -83,7 +83,7 @@ export const OPERATIONS: Record<string, OperationDoc> = {
     ...byAuthId,
     operationId: 'getLinksByAuthId',
     summary: 'List a profile’s links by auth ID',
-    description: 'The public links of the profile that signs in with this auth ID, in the owner’s order.',
+    description: 'The public links of the profile whose owner signs in with this auth ID, in the owner’s order.',
     body: 'Links',
     examples: { links: { summary: 'Some links', target: '/api/lookup/authid/auth0%7Cada/links' } },
     refused: { bad_parameter: '/api/lookup/authid/%E0/links', not_found: '/api/lookup/authid/auth0%7Cghost/links' },
@@ -94,7 +94,7 @@ export const OPERATIONS: Record<string, OperationDoc> = {
     operationId: 'getProfiles',
     summary: 'Look up many profiles at once',
     description:
-      'Up to 100 profiles in one request, by any mix of usernames, aliases, UIDs and auth IDs. What is found is in `profiles`, what is not in `missing`, both in the order asked and with the query that led there; the same query is answered once. It costs as many requests as it has distinct queries. They are spent all or none, and only one where the request is refused for anything else: where the key’s limits have no room for them now, waiting as `Retry-After` says is enough; where a limit could never admit so many at once, the request is malformed. So is one whose answer would have more than 1 MiB: it spends its price, and the same profiles are answered in several requests.',
+      'Up to 100 profiles in one request, by any mix of usernames, aliases, UIDs and auth IDs. Those that are found are in `profiles`, the others in `missing`, both in the order of the request and with their query; a repeated query is answered once. The request costs as many requests as it has distinct queries, all or none of them, or one if it is refused for another reason than the rate limits. If the key’s limits have no room for them now, wait as `Retry-After` says. If a limit could never admit so many at once, the request is malformed. So is one whose answer would exceed 1 MiB: it costs its full price; ask for the same profiles in several requests.',
     parameters: { query: MANY, header: IF_NONE_MATCH },
     body: 'FoundProfiles',
     mayBeBig: true,
@@ -112,7 +112,7 @@ export const OPERATIONS: Record<string, OperationDoc> = {
     operationId: 'getLeaderboard',
     summary: 'Read a page of the leaderboard',
     description:
-      'The top 10 000 profiles by views, then by UID, without banned ones and those that don’t want to be listed. A page ends before 1 MiB, after one entry at least, even where fewer than `limit` entries fit. `Link` leads to the neighbouring pages, `next` to what follows the last entry shown; beyond its end the board is empty.',
+      'The top 10 000 profiles by views, then by UID, without banned ones and those that don’t want to be listed. A page has at most 1 MiB, but at least one entry, even if fewer than `limit` entries fit. `Link` leads to the previous and the next page, which begins after the last entry shown. Pages beyond the end are empty.',
     parameters: { query: PAGE, header: IF_NONE_MATCH },
     body: 'LeaderboardPage',
     mayBeBig: true,
@@ -128,8 +128,8 @@ export const OPERATIONS: Record<string, OperationDoc> = {
     isFree: true,
     tag: 'Key',
     operationId: 'getKey',
-    summary: 'Ask what the key may do',
-    description: 'The permissions of the key that asks, and what is left of its rate limits. Spends nothing.',
+    summary: 'Look up the key',
+    description: 'The permissions of the request’s key, and what is left of its rate limits. Costs nothing.',
     parameters: { header: IF_NONE_MATCH },
     body: 'OwnKey',
     examples: { key: { summary: 'A key that was used once', target: '/api/key' } },

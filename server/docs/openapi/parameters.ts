@@ -62,14 +62,14 @@ export const MANY = z.object({
 
 /** The query of the leaderboard: which page. */
 export const PAGE = z.object({
-  limit: described(whole(LIMIT), 'How many entries the page has at most; fewer where more would take 1 MiB.', 3),
-  offset: described(whole(OFFSET), 'How many entries of the board come before the page.', 0),
+  limit: described(whole(LIMIT), 'The most entries of the page; it has fewer if they would exceed 1 MiB.', 3),
+  offset: described(whole(OFFSET), 'How many entries come before the page.', 0),
 });
 
 /** The header of conditional requests. */
 export const IF_NONE_MATCH = z.object({
   'If-None-Match': described(
     z.string().optional(),
-    'The ETag of the answer that the client has, a list of them, or `*`. Where the answer is still that one, it is a 304 without a body.',
+    'The ETag of the answer that the client has, a list of them, or `*`. If the answer is unchanged, it is a 304 without a body.',
   ),
 });
