@@ -47,6 +47,8 @@ async function prepare(variables: Record<string, string>) {
   };
   openDatabase(settings.DATABASE_PATH, 'serve').$client.close();
   const access = openAccess(testConfig(settings));
+  // Pages give up after 50 ms, in which a busy disk may not have finished what the server writes.
+  for (const sqlite of [access.db.$client, access.sessions.sqlite]) sqlite.run('PRAGMA busy_timeout = 30000');
   afterAll(() => closeAccess(access));
   await importLines(access, [{ id: 7, username: 'ada', email: 'ada@example.org' }]);
   const identifier = await request(access, { profile: 'ada' });

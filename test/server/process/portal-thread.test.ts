@@ -145,7 +145,8 @@ test.each(['1', '2'])(
       expect(page).toContain('What you sent may have been done all the same: look before you send it again.');
     }
     while ((await fetchPage(server, '/developers')).status !== 200) await Bun.sleep(10);
-    expect(threads.length).toBe(2);
+    // On a busy machine the second one may need longer than that to start, and is replaced too.
+    expect(threads.length).toBeGreaterThan(1);
     expect(lines.join('')).toContain('The thread hung.');
   },
   20_000,
