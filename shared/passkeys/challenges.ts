@@ -41,12 +41,12 @@ export function consumeChallenge(access: Access, challenge: string, { purpose, a
   const { signed } = ticket;
   const isTheirs = signed.kind === 'admin' && signed.name === admin.name && signed.generation === admin.generation;
   if (!isTheirs || ticket.about !== about) {
-    throw new AppError('forbidden', 'The passkey confirmed something else than this; nothing was done.');
+    throw new AppError('forbidden', 'The passkey confirmed something other than this; nothing was done.');
   }
   return ticket.id;
 }
 
 /** The error for a challenge that is unknown, expired or used. */
 export function challengeOver(): AppError {
-  return new AppError('forbidden', 'This took longer than five minutes, or was sent twice; begin again.');
+  return new AppError('forbidden', 'This took longer than five minutes, or was sent twice; start again.');
 }

@@ -21,8 +21,8 @@ const rowById = keepQuery((db) =>
 );
 
 /**
- * The facts of a profile, given by its id: which row it is, since another one may get the id after an erasure, and what else
- * was shown of it. The address counts as another one each time that it changes. Null stands for an erased profile.
+ * The facts of a profile, by its id (null for an erased one): its row, because another profile may get the id after an
+ * erasure, and what else was shown of it. Each change of the address counts, even if it is changed back.
  */
 export function factsOfProfile(db: Db | Tx, id: number | null, also: readonly ('username' | 'address')[]): Facts {
   const row = id === null ? undefined : rowById(db).get({ id });
@@ -37,25 +37,25 @@ export function factsOfProfile(db: Db | Tx, id: number | null, also: readonly ('
   };
 }
 
-/** The state of a profile that was shown by its username, given by its id. */
+/** The version of a profile, by its id, that was shown with its username. */
 export function shownProfile(db: Db | Tx, id: number): ShownVersion {
   return versionOf(factsOfProfile(db, id, ['username']));
 }
 
-/** The same person; an owner as somebody who is signed in while the profile is as it is now. */
-export function withShown<Somebody extends Person>(db: Db | Tx, person: Somebody): Somebody {
+/** The same person; an owner with the version of the profile to which their sign-in is bound from now on. */
+export function withShown<P extends Person>(db: Db | Tx, person: P): P {
   return person.kind === 'owner' ? { ...person, shown: versionOf(factsOfOwner(db, person.profileId)) } : person;
 }
 
-/** What a sign-in of an owner is bound to; a new username ends none. */
+/** What an owner's sign-in is bound to. A new username doesn't end it. */
 function factsOfOwner(db: Db | Tx, profileId: number): Facts {
   return factsOfProfile(db, profileId, ['address']);
 }
 
 /**
- * Throws unless a profile, given by its id, is as it was when somebody began to do something with it: `changed_since` for what
- * an operator was shown, `signed_out` where an owner's sign-in has ended meanwhile. Call it in the transaction that stores
- * what they do: while that waited for the write lock, an import may have changed the profile.
+ * Throws if a profile, given by its id, has changed since the person started: `changed_since` if an operator was shown
+ * something else, `signed_out` if that has ended the owner's sign-in. Call it in the transaction that writes: while that
+ * waited for the write lock, an import may have changed the profile.
  */
 export function refuseUnlikeProfile(db: Db | Tx, id: number, by: Actor): void {
   if (by.kind === 'owner') refuseSignedOut(db, by);
@@ -64,7 +64,7 @@ export function refuseUnlikeProfile(db: Db | Tx, id: number, by: Actor): void {
   }
 }
 
-/** Throws `signed_out` where the profile is not any more as the owner's sign-in was bound to it. */
+/** Throws `signed_out` if the profile no longer matches the version to which the owner's sign-in is bound. */
 export function refuseSignedOut(db: Db | Tx, { profileId, shown }: Extract<Actor, { kind: 'owner' }>): void {
   const changes = shown === undefined ? null : changesSince(shown, factsOfOwner(db, profileId));
   if (changes === null) return;

@@ -1,6 +1,6 @@
 import type { Actor, Person } from '../../shared/actor.ts';
 
-/** Whoever has this name on the machine that holds the database. */
+/** An actor with this name on the machine with the database. */
 export function onBox(name: string): Actor & Person {
   return { kind: 'operator', name };
 }

@@ -4,27 +4,27 @@ import { noteOutput } from './secret-search.ts';
 /** The project's folder. */
 export const PROJECT = join(import.meta.dir, '../..');
 
-/** The binary that test/run.ts has built for a run; else commands start from the source. */
+/** The binary that test/run.ts has built for its run; undefined if commands start from source. */
 const BINARY = process.env.TEST_BINARY;
 
-/** What a process left behind. */
+/** The result of a process. */
 export type Finished = { code: number; stdout: string; stderr: string };
 
-/** An environment without anybody's settings: only what a shell needs to find programs, and what is given. */
+/** An environment without personal settings: only what a shell needs to find programs, and these variables. */
 export function cleanEnvironment(variables: Record<string, string> = {}): Record<string, string> {
   const { PATH = '', HOME = '' } = process.env;
   // The person who runs the tests may be logged in to a server.
   return { PATH, HOME, XDG_CONFIG_HOME: join(PROJECT, 'node_modules/.no-settings'), NO_COLOR: '1', ...variables };
 }
 
-/** The words of a `profilectl` process, whatever the current folder: the binary of the test run, or from source. */
+/** The command that runs `profilectl` from any folder: the binary of the test run, or from source. */
 export function profilectlWords(words: readonly string[]): string[] {
   return BINARY === undefined ? [...fromSource('--no-env-file'), ...words] : [BINARY, ...words];
 }
 
 /**
- * The words that start `profilectl` from source, with these options of Bun, as people do who try it or work on it. Three
- * files need it, and test/conventions.test.ts has their names: all others go by {@link profilectlWords}.
+ * The command that runs `profilectl` from source with these options of Bun. Only the files listed in test/conventions.test.ts
+ * need it; all others use {@link profilectlWords}.
  */
 export function fromSource(...options: string[]): string[] {
   return [process.execPath, ...options, join(PROJECT, 'cli/main.ts')];

@@ -3,8 +3,8 @@ import { plugin } from 'bun';
 import { manageDocument } from '../../server/manage/document/document.ts';
 import { PROJECT } from './cli.ts';
 
-// Writes test/support/api-types.ts and manage-types.ts, which are not committed: the types of clients, made of the OpenAPI
-// documents by openapi-typescript. test/run.ts runs this before the type check.
+// Writes test/support/api-types.ts and manage-types.ts, which are not committed: the types of clients, generated from the
+// OpenAPI documents by openapi-typescript. test/run.ts runs this before the type check.
 
 // openapi-typescript uses the JavaScript interface of the TypeScript compiler, which TypeScript 7 no longer has.
 const { default: typescript } = await import('typescript-5');

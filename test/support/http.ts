@@ -10,7 +10,7 @@ import { testClock, testDeps } from './world.ts';
 /** One JSON line of the log. */
 export type LogLine = Record<string, unknown>;
 
-/** A real server on a port of the system's choice, with what it works on. */
+/** A real server on a port that the system assigned, with its dependencies. */
 export type TestServer = RunningServer & {
   deps: Deps & { folder: string; clock: ReturnType<typeof testClock> };
   /** What it has logged so far. */
@@ -25,7 +25,7 @@ export async function startTestServer(
   return serverOn({ ...testDeps({ clock, ...changes }), clock });
 }
 
-/** A server drains for a second before it stops; most tests need not wait for that. */
+/** By default a server drains for a second before it stops; most tests need not wait for that. */
 const SHORT_DRAIN_MS = 50;
 
 /** Starts a server on these dependencies; it drains for `drainMs` before it stops. */
@@ -84,7 +84,7 @@ export function sendRaw(server: { port: number }, bytes: string | Uint8Array): P
   return promise;
 }
 
-/** A raw answer taken apart. */
+/** A parsed raw answer. */
 export type RawAnswer = { status: number; headers: Headers; body: string };
 
 /**

@@ -1,6 +1,6 @@
 import type { Db } from '../../shared/db/connect.ts';
 
-/** Puts a pending request of a profile with this very identifier in; what else it has is that of a stored key. */
+/** Inserts a pending request of a profile with this identifier; its other columns are copied from a stored key. */
 export function insertKeyAs(db: Db, identifier: string, profileId: number, template: string): void {
   db.$client.run(
     `INSERT INTO api_keys (identifier, profile_id, name, description, state, requested_permissions, requested_at)
@@ -9,7 +9,7 @@ export function insertKeyAs(db: Db, identifier: string, profileId: number, templ
   );
 }
 
-/** The identifier with each letter in the other case: the one of a key that exists names none. */
+/** The identifier with the case of each letter swapped, which must not find the key. */
 export function otherCase(identifier: string): string {
   return identifier.replace(/[A-Za-z]/g, (letter) =>
     letter === letter.toLowerCase() ? letter.toUpperCase() : letter.toLowerCase(),
@@ -19,7 +19,7 @@ export function otherCase(identifier: string): string {
 /** The sentence for an identifier that no key has. */
 export const UNKNOWN_KEY = 'There is no key with this identifier.';
 
-/** The sentence for one that differs only in letter case from this key's, which the asker may see. */
+/** The sentence for an identifier that differs only in case from this key's, which the person may see. */
 export function unknownButAlike(identifier: string): string {
   return `There is no key with this identifier, but ${identifier} differs from it only in letter case.`;
 }

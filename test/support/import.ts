@@ -6,7 +6,7 @@ import { findProfile } from '../../shared/profiles/find.ts';
 import { type ImportDeps, type ImportOptions, importProfiles } from '../../shared/profiles/import/import.ts';
 import { onBox } from './actors.ts';
 
-/** JSON Lines of these objects; a string goes in as it is. */
+/** JSON Lines of these objects; strings are included unchanged. */
 export function jsonLines(...lines: readonly (object | string)[]): string {
   return lines.map((line) => `${typeof line === 'string' ? line : JSON.stringify(line)}\n`).join('');
 }
@@ -27,7 +27,7 @@ export function importLines(
   });
 }
 
-/** Changes a profile by hand, as `profiles set` and its like do; returns it as it is then. */
+/** Changes a profile as `profiles set` and similar commands do; returns the changed profile. */
 export function changeByHand(
   deps: Deps,
   username: string,

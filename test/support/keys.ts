@@ -16,7 +16,7 @@ export const DESCRIPTION = 'Shows the badges of our members beside their names i
 
 type Request = Omit<Parameters<typeof requestKey>[1], 'permissions'> & { permissions: readonly string[] };
 
-/** Requests a key with plain values for whatever is not given; returns its identifier. */
+/** Requests a key, with defaults for the fields that are not given; returns its identifier. */
 export async function request(deps: Deps, fields: Partial<Request> = {}): Promise<string> {
   const plain = { name: 'Bot', description: DESCRIPTION, permissions: ['api.lookup'] };
   const checked = parseInput(KEY_REQUEST, { ...plain, ...fields });
@@ -63,7 +63,7 @@ export async function issue(deps: Deps, fields: Partial<Request> = {}, grant: Gr
   return { identifier, secret };
 }
 
-/** The keys that the operator is shown by `keys list`, with these filters. */
+/** The keys that `keys list` shows the operator with these filters. */
 export async function keysListed(deps: Deps, filter: ListInput): Promise<KeyView[]> {
   return (await perform(deps, onBox('operator'), OPERATIONS.list, filter)).keys;
 }
@@ -72,7 +72,7 @@ export async function keysListed(deps: Deps, filter: ListInput): Promise<KeyView
 export function mails(deps: Deps): string[] {
   const target = deps.config.mail;
   if (target?.kind !== 'folder' || !existsSync(target.folder)) return [];
-  // Another process may just be writing one, under another name.
+  // Another process may be writing one now, under a temporary name.
   return readdirSync(target.folder)
     .filter((name) => name.endsWith('.eml'))
     .sort()
@@ -93,7 +93,7 @@ export function moveByAdmin(deps: Deps, identifier: string, move: 'suspend' | 'r
 /** A clock that tests move. */
 export type MovableClock = Deps['clock'] & { advance: (ms: number) => void };
 
-/** Brings a new key of a profile into a state by the verbs that lead there; returns its identifier. */
+/** Makes a new key of a profile, and brings it into this state by the usual operations; returns its identifier. */
 export async function keyIn(state: KeyState, deps: Deps & { clock: MovableClock }, profile: string): Promise<string> {
   const identifier = await request(deps, { profile });
   if (state === 'rejected') await rejectKey(deps, { identifier, reason: 'No.', by: onBox('admin') });

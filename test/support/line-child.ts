@@ -1,9 +1,12 @@
 import { afterAll } from 'bun:test';
 
-/** A child that answers each line with one, and has said that it is ready. */
+/** A ready child process that answers each line with a line. */
 export type LineChild = { send: (line: string) => void; next: () => Promise<string | undefined> };
 
-/** Runs a file with these arguments, a database's path first, until the test file is done; it prints a first line once it is ready. */
+/**
+ * Runs a file with these arguments, a database's path first, until the test file is done. The process prints its first line
+ * once it is ready.
+ */
 export async function startLineChild(file: string, ...words: string[]): Promise<LineChild> {
   const child = Bun.spawn([process.execPath, file, ...words], { stdin: 'pipe', stdout: 'pipe', stderr: 'inherit' });
   afterAll(() => child.kill());

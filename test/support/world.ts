@@ -9,7 +9,7 @@ import { openDatabase } from '../../shared/db-files/open.ts';
 import { createDeps, type Deps } from '../../shared/deps.ts';
 import { KEEP_FOLDER, notedRandom } from './secret-search.ts';
 
-/** A fresh folder of this test file's own, mode 0700, removed when the file is done (by run.ts: when all are). */
+/** Makes a temporary folder for this test file, mode 0700, removed when the file is done (in a run of run.ts: when all are). */
 export function tempFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'profile-lookup-test-'));
   if (KEEP_FOLDER === undefined) afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -39,14 +39,14 @@ export function testClock(startMs = Date.parse('2026-01-01T00:00:00Z'), isSettle
   };
 }
 
-/** The configuration of an environment that holds only what is given. */
+/** The configuration of an environment with only these variables. */
 export function testConfig(variables: Record<string, string> = {}): Config {
   return readConfig(variables);
 }
 
 /**
- * Real dependencies on a new database in a folder of its own, or at the DATABASE_PATH of `variables`, mail written to
- * `<folder>/mail`; `changes` replace parts.
+ * Real dependencies, on a new database in a folder of its own or at the DATABASE_PATH of `variables`; mail is written to
+ * `<folder>/mail`. `changes` replace parts of them.
  */
 export function testDeps(
   changes: Partial<Deps> & { variables?: Record<string, string> } = {},

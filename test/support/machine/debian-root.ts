@@ -3,17 +3,16 @@ import { basename, join } from 'node:path';
 import type { Finished } from '../cli.ts';
 import { NO_MOUNT } from './small-disk.ts';
 
-// A Debian of its own in a folder: the packages that every Debian has, with their files and their entries in dpkg's
-// database, copied from this machine. Nothing else that is installed here is in it, so that a dependency which a package
-// does not declare is missing there.
+// A minimal Debian in a folder: the packages that every Debian has, with their files and entries in dpkg's database, copied
+// from this machine. No other installed package is included, so that a dependency that a package does not declare is missing.
 
-/** Why there can be no such folder here, or null if it can be made. */
+/** Why such a folder can't be made here, or null if it can. */
 export const NO_DEBIAN_ROOT = Bun.which('dpkg-query') === null ? 'this machine has no dpkg' : NO_MOUNT;
 
 /** A Debian in a folder. */
 export type DebianRoot = {
   folder: string;
-  /** The words of a command that becomes this program, run inside; it sees /proc. */
+  /** The command that runs this program inside, with /proc. */
   words: (...words: string[]) => string[];
   /** Runs a program inside to its end. */
   run: (...words: string[]) => Promise<Finished>;
@@ -27,9 +26,9 @@ const UNREAD = /^\/usr\/share\/(doc|man|locale|info|lintian|bug)(\/|$)/;
 /** The folders that are links into /usr. */
 const MERGED = /^\/(bin|sbin|lib|lib32|lib64|libx32)(?=\/|$)/;
 
-/** Makes it in a new folder, which is the caller's to remove. */
+/** Makes a Debian in a new folder, which the caller has to remove. */
 export function createDebianRoot(folder: string): DebianRoot {
-  // Other users inside read what is written here. Threads that open databases at once may have left another umask behind.
+  // Other users inside read these files, and threads that open databases at once may have changed the umask.
   process.umask(0o022);
   mkdirSync(folder, { recursive: true });
   // It is the root folder of all users inside.
@@ -93,7 +92,7 @@ function installedPackages(): Map<string, Installed> {
 /** The names of these packages, and of all that they depend on. */
 function withDependencies(installed: Map<string, Installed>, packages: Iterable<Installed>): string[] {
   const wanted = new Set(packages);
-  // The set grows while it is gone through.
+  // The set grows during the loop.
   for (const { needs } of wanted) for (const need of needs) addIfThere(wanted, installed.get(need));
   return [...wanted].map(({ name }) => name);
 }

@@ -7,7 +7,7 @@ import { copyPackage, type DebianRoot, NO_DEBIAN_ROOT } from './debian-root.ts';
 // Follows docs/install.md on a Debian in a folder: its commands run exactly as written, in one shell, as root, in a network
 // of their own that reaches nothing else, so that the ports are those of the page. REPLACED lists the exceptions.
 
-/** The programs that the page installs beside ours. */
+/** The other programs that the page installs. */
 const OTHERS = ['caddy', 'curl', 'restic'];
 
 const MISSING = [...OTHERS, 'ip', 'unshare'].find((name) => programPath(name) === null);
@@ -72,7 +72,7 @@ for name; do
 done
 `;
 
-/** What is not run as it stands on the page, and what is run instead. */
+/** The parts of the page that are not run as written, and what is run instead. */
 export const REPLACED = {
   'apt-get':
     'a script: dpkg installs our package; files of other packages, and of what they need, come from this machine',
@@ -91,7 +91,7 @@ const CHANGED = {
   'pl admins confirm "$NAME"': '! pl admins confirm "$NAME"',
 };
 
-/** The shell blocks of the page, by the heading that they stand under. */
+/** The shell blocks of the page, by heading. */
 export function pageBlocks(): { heading: string; text: string }[] {
   const page = readFileSync(join(PROJECT, 'docs/install.md'), 'utf8');
   for (const part of Object.keys(CHANGED)) if (!page.includes(part)) throw new Error(`the page does not say: ${part}`);
@@ -116,8 +116,8 @@ export function prepareForPage(root: DebianRoot, release: readonly string[]): vo
 }
 
 /**
- * Runs these blocks in one shell, which ends at the first command that fails, and with it whatever it has started. `secretIn`
- * finds the secret in the folder of mails, once the shell asks for it. Returns what each block printed; throws if one failed.
+ * Runs these blocks in one shell, which ends at the first failing command, together with the processes it started. `secretIn`
+ * finds the secret in the folder of mails when the shell asks for it. Returns the output of each block; throws if one failed.
  */
 export async function followPage(
   root: DebianRoot,

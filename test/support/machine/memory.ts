@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 
-/** What a process has in memory now, bytes; Linux only. */
+/** The present memory of a process, in bytes; Linux only. */
 export function residentBytes(pid: number): number {
   const kilobytes = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
   return Number(kilobytes ?? 0) * 1024;
@@ -20,7 +20,7 @@ export async function peakBytesOf(child: { pid: number; exited: Promise<unknown>
   return peak;
 }
 
-/** The most memory that a process has taken so far, bytes; 0 once it has ended; Linux only. */
+/** The peak memory of a process so far, in bytes; 0 once it has ended; Linux only. */
 export function peakBytesSoFar(pid: number): number {
   try {
     const kilobytes = /^VmHWM:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];

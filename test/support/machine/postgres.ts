@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { cleanEnvironment, type Finished } from '../cli.ts';
 
-/** A PostgreSQL of a test's own, which listens on a Unix socket only. */
+/** A PostgreSQL server for one test, which listens only on a Unix socket. */
 export type Postgres = {
   /** What its clients need: a PATH that begins with its own programs, the folder of the socket, and the database. */
   environment: { PATH: string; PGHOST: string; PGDATABASE: string };
@@ -31,7 +31,7 @@ export function postgresFolder(): string | null {
 
 const DEBIAN_FOLDER = '/usr/lib/postgresql';
 
-/** Makes a database in a temporary folder, and starts its server; both are gone when the test file is done. */
+/** Makes a database in a temporary folder, and starts its server; both are removed when the test file is done. */
 export async function startPostgres(): Promise<Postgres> {
   const programs = postgresFolder();
   if (programs === null) throw new Error('PostgreSQL is not installed.');
@@ -41,7 +41,7 @@ export async function startPostgres(): Promise<Postgres> {
   if (isRoot) chownSync(folder, NOBODY, NOBODY);
   const asOwner = isRoot ? [`--reuid=${NOBODY}`, `--regid=${NOBODY}`, '--clear-groups'] : [];
   const words = (program: string, ...more: string[]) => {
-    // It dies with this process, whatever ends that.
+    // The server is killed when this process ends for any reason.
     return ['setpriv', ...asOwner, '--pdeathsig', 'QUIT', join(programs, program), ...more];
   };
   const data = join(folder, 'data');

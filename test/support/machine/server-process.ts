@@ -2,21 +2,21 @@ import { afterAll } from 'bun:test';
 import { cleanEnvironment, PROJECT, profilectlWords } from '../cli.ts';
 import { noteOutput } from '../secret-search.ts';
 
-/** `profilectl serve` as a process of its own. */
+/** A running process of `profilectl serve`. */
 export type ServerProcess = {
   url: string;
   port: number;
   pid: number;
-  /** All that it has printed so far. */
+  /** Its output so far. */
   printed: () => string;
-  /** Waits until it has printed this; fails after a while with what there is. Returns the match. */
+  /** Waits until it has printed this, and returns the match. Fails after a time limit, with the output. */
   see: (text: RegExp) => Promise<RegExpExecArray>;
   signal: (name: NodeJS.Signals) => void;
   /** Sends a signal and returns the exit code. */
   end: (signal?: NodeJS.Signals) => Promise<number>;
 };
 
-/** What a test may want otherwise: another command, environment or folder, another line that names the address, more time. */
+/** Options: another command, environment or folder, another line that contains the address, more time. */
 export type ServerProcessOptions = {
   words?: readonly string[];
   environment?: Record<string, string>;
@@ -28,7 +28,7 @@ export type ServerProcessOptions = {
 const PATIENCE_MS = 20_000;
 
 /**
- * Starts `profilectl serve` on a port of the system's choice and waits until it has printed its address. Killed when the
+ * Starts `profilectl serve` on a port that the system assigns, and waits until it has printed its address. Killed when the
  * file is done.
  */
 export async function startServerProcess(

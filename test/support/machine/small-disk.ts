@@ -3,7 +3,7 @@ import { mkdirSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { tempFolder } from '../world.ts';
 
-/** A file system of its own that can be filled, emptied and shown read-only. */
+/** A file system for one test, which can be filled, emptied and mounted read-only. */
 export type SmallDisk = {
   folder: string;
   /** Fills the disk, except for this many bytes. */
@@ -41,7 +41,7 @@ export function mountSmallDisk(bytes: number): SmallDisk {
     throw new Error('The file system could not be mounted.');
   }
   afterAll(() => {
-    // Lazily: what still has a file open may keep it until it ends.
+    // A lazy unmount, because processes may still have files open.
     run('umount', '-l', readOnly);
     run('umount', '-l', folder);
   });

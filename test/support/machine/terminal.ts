@@ -4,12 +4,12 @@ import { noteOutput } from '../secret-search.ts';
 
 /** `profilectl` in a pseudo-terminal. */
 export type Terminal = {
-  /** Waits until the text has appeared on the screen since the last wait; fails after 10 s with what is there. */
+  /** Waits until the text has appeared since the last wait; fails after 10 s, with the screen's content. */
   see: (text: string | RegExp) => Promise<void>;
   type: (keys: string) => void;
-  /** Waits until a question is there, and types. */
+  /** Waits until a question appears, and types. */
   answer: (question: string | RegExp, keys: string) => Promise<void>;
-  /** All that was ever printed, without escape sequences. */
+  /** Everything printed so far, without escape sequences. */
   screen: () => string;
   /** The same with them. */
   raw: () => string;
@@ -29,7 +29,7 @@ export const KEY = {
 
 const PATIENCE_MS = 10_000;
 
-/** Room for the longest question with paths of a test run, which would be wrapped at another place each time. */
+/** Wide enough for the longest question with paths of a test run, which would be wrapped differently each time. */
 const WIDE = 300;
 
 /** Starts `profilectl` in a terminal: from source, or as `command` says. */

@@ -15,8 +15,8 @@ const NEXT: Migration = {
 export const NEXT_MIGRATIONS: readonly Migration[] = [...MIGRATIONS, NEXT];
 
 /**
- * Makes a database as this version leaves it, an older one to the next version, or as the given migrations do; `fill` puts
- * something in.
+ * Makes a database as this version leaves it, which is older than the next version, or as the given migrations make it; `fill`
+ * adds content.
  */
 export function makeDatabase(path: string, fill: readonly string[] = [], migrations = MIGRATIONS): void {
   const sqlite = openFile(path, 1000);
@@ -25,10 +25,10 @@ export function makeDatabase(path: string, fill: readonly string[] = [], migrati
   sqlite.close();
 }
 
-/** A program: its folder, and the words that start its `profilectl` from source. */
+/** A program: its folder, and the command that runs its `profilectl` from source. */
 export type Program = { folder: string; words: string[] };
 
-/** Copies this program into a new folder as the made-up next version 99.0.0, which has a migration more for each file. */
+/** Copies this program into a new folder as the made-up next version 99.0.0, which has one more migration for each file. */
 export function nextVersion(): Program {
   const folder = tempFolder();
   for (const part of ['cli', 'server', 'shared', 'drizzle', 'package.json', 'tsconfig.json']) {

@@ -1,12 +1,12 @@
 import { expect } from 'bun:test';
 import { get } from '../http.ts';
 
-/** A request that is begun so long after a commit sees it, milliseconds. */
+/** A request that starts this long after a commit sees its changes, in milliseconds. */
 const FRESH_MS = 10;
 
 /**
- * That each of so many workers of a server answers this path with a body that has these members, from 10 ms after now on.
- * Each request has a connection of its own, so that the system chooses the worker.
+ * Expects that, from 10 ms after now on, each of this number of workers answers this path with a body that has these members.
+ * Each request has its own connection, so that the system chooses the worker.
  */
 export async function expectEachWorkerSays(
   server: { url: string },

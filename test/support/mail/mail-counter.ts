@@ -1,20 +1,20 @@
-/** What an ask for a sign-in mail is counted under: texts that are equal where the counts are shared. */
+/** What a request for a sign-in mail is counted under: equal texts share their counts. */
 export type CountedAsk = { pair: string; network: string; wideNetwork: string };
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 
 /**
- * A naive counter of asks for sign-in mails, as the specification says the limits: it keeps every ask that was admitted, and
- * looks through all of them. Times that lie ahead of the clock count like those behind it; what is a
- * day away when an ask is admitted is forgotten, unless the clock has jumped within the last ten minutes.
+ * A naive counter of requests for sign-in mails: it keeps every admitted request, and searches all of them. Times ahead of
+ * the clock count like those behind it; requests a day away are forgotten when another one is admitted, unless the clock has
+ * jumped within the last ten minutes.
  */
 export function createMailCounter() {
   let admitted: (CountedAsk & { at: number })[] = [];
   const room = (ask: CountedAsk, under: keyof CountedAsk, most: number, windowMs: number, now: number) =>
     admitted.filter((one) => one[under] === ask[under] && Math.abs(now - one.at) < windowMs).length < most;
   return {
-    /** Whether the ask is admitted; counts it if so. */
+    /** Whether the request is admitted; counts it if so. */
     ask: (ask: CountedAsk, now: number, isSettled: boolean): boolean => {
       const isAdmitted =
         room(ask, 'pair', 1, MINUTE_MS, now) &&

@@ -1,7 +1,7 @@
-/** A message as its reader's program takes it apart. Header names are in lower case, folded lines joined. */
+/** A message as a mail program parses it. Header names are in lower case, folded lines joined. */
 export type ReadMail = { headers: Map<string, string>; text: string; html: string | null };
 
-/** Takes apart a message as the product makes them: multipart/alternative of 7bit or quoted-printable UTF-8. */
+/** Parses a message of the product: multipart/alternative of 7bit or quoted-printable UTF-8. */
 export function readMail(raw: string): ReadMail {
   const message = raw.replaceAll('\r\n', '\n');
   const headers = readHeaders(message);

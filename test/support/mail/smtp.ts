@@ -5,7 +5,7 @@ import { testCertificate } from '../network/certificates.ts';
 import { noteMail } from '../secret-search.ts';
 import { type Conversation, converse } from './smtp-dialogue.ts';
 
-/** A message that a test server accepted; `raw` is the whole of it, headers and parts, with `\r\n` line ends. */
+/** A message that a test server accepted; `raw` is the whole message with `\r\n` line ends. */
 export type ReceivedMail = { from: string; to: string[]; raw: string; overTls: boolean; user: string | null };
 
 /** A step at which a test server can be made to refuse, and its reply, for example `450 4.2.0 try later`. */
@@ -40,8 +40,8 @@ export type TestSmtp = {
 };
 
 /**
- * Starts a real SMTP server (npm smtp-server) on a port of the system's choice. It is stopped when the test file is done.
- * A client that is to verify its certificate needs `TEST_CA` of certificates.ts; over loopback the product does not.
+ * Starts a real SMTP server (npm smtp-server) on a port that the system assigns, and stops it when the test file is done.
+ * Clients that verify its certificate need `TEST_CA` of certificates.ts; over loopback the product does not verify it.
  */
 export async function startSmtp(setup: SmtpSetup = {}): Promise<TestSmtp> {
   const received: ReceivedMail[] = [];
@@ -84,7 +84,7 @@ function transportOptions(setup: SmtpSetup): SMTPServerOptions {
       const { login } = setup;
       if (auth.username === login?.user && auth.password === login?.password)
         return done(null, { user: auth.username });
-      // Real servers echo the login; ours does too, so that the tests see that it is kept out of the sentences.
+      // Real servers echo the login; so does this one, so that tests can check that errors don't contain it.
       done(replyError(`535 5.7.8 Error: authentication failed for ${auth.username} with ${auth.password}`));
     },
   };
@@ -132,28 +132,28 @@ function replyError(reply: string): Error {
   return Object.assign(new Error(reply.slice(4)), { responseCode: Number(reply.slice(0, 3)) });
 }
 
-/** Where a {@link startBrokenSmtp} server goes wrong; `content` is the first byte after its 354, `dot` the end of data. */
+/** The stage at which a {@link startBrokenSmtp} server fails; `content` is the first byte after its 354, `dot` the end of data. */
 export type SmtpStage = 'greeting' | 'EHLO' | 'STARTTLS' | 'AUTH' | 'MAIL' | 'RCPT' | 'DATA' | 'content' | 'dot';
 
 /**
- * What it does there: says nothing more, sends continuation lines without end, closes the connection, or answers with
- * this reply (`\r\n` is added).
+ * What it does there: falls silent, sends endless continuation lines, closes the connection, or answers with this reply
+ * (`\r\n` is added).
  */
 export type SmtpFault = 'silence' | 'drip' | 'close' | `${number}${' ' | '-'}${string}`;
 
-/** A server that goes wrong. `port` is on 127.0.0.1. */
+/** A faulty server. `port` is on 127.0.0.1. */
 export type BrokenSmtp = {
   port: number;
   /** The stages in the order in which they were reached. */
   seen: SmtpStage[];
-  /** All that came after DATA. */
+  /** Everything received after DATA. */
   content: () => string;
-  /** Settles when the client's connection is gone. */
+  /** Resolves when the client's connection is closed. */
   closed: Promise<void>;
   stop: () => void;
 };
 
-/** Starts a server that speaks just enough SMTP to go wrong at one stage, for what a real one can't be made to do. */
+/** Starts a server that speaks just enough SMTP to fail at one stage, in ways that a real server can't be made to fail. */
 export async function startBrokenSmtp(faults: Partial<Record<SmtpStage, SmtpFault>>): Promise<BrokenSmtp> {
   const { promise: closed, resolve: setClosed } = Promise.withResolvers<void>();
   const conversation: Conversation = { faults, seen: [], content: '' };

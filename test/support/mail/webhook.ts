@@ -2,7 +2,7 @@ import { afterAll } from 'bun:test';
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** What the webhook got: method, path with query, what it says of the body, the body, and whether the connection was closed since. */
+/** A request that the webhook got: method, path with query, content type, body, and whether the connection was closed since. */
 export type Posted = { method: string; url: string; type: string; body: string; isClosed: boolean };
 
 /** The four forms of an address, each with what that chat shows of a body; ntfy fills a template in, as in its documents. */
@@ -13,10 +13,10 @@ export const FORMS: Readonly<Record<string, { path: string; shown: (body: Record
   ntfy: { path: '/s3cret-token?tpl=1&m={{.text}}', shown: ({ text }) => text },
 };
 
-/** A webhook on loopback over real HTTP; `answer` is what it does with each request, at first to say 204. */
+/** A webhook on loopback over real HTTP; `answer` answers each request, by default with 204. */
 export type Webhook = { url: string; posted: Posted[]; answer: (response: ServerResponse) => unknown };
 
-/** Starts one whose address ends with this path. Stopped when the file is done. */
+/** Starts a webhook whose address ends with this path. It is stopped when the test file is done. */
 export async function startWebhook(path = '/hooks/s3cret-token'): Promise<Webhook> {
   const webhook: Webhook = { url: '', posted: [], answer: (response) => response.writeHead(204).end() };
   const server = createServer(async (request, response) => {

@@ -4,27 +4,26 @@ import { readOperations, resolved } from '../../../server/docs/openapi/read.ts';
 import type { Header, OpenApi, Operation, ResponseObject } from '../../../server/docs/openapi/types.ts';
 import { servedDocument } from '../../../server/docs/served.ts';
 
-// Holds every answer that a test receives to the OpenAPI document: status, headers and body, nothing more and nothing
-// less than it says.
+// Compares every answer that a test receives with the OpenAPI document: exactly its status, headers and body.
 
-/** An answer as it came, and what was asked. */
+/** A received answer, and its request. */
 export type Received = { method: string; target: string; status: number; headers: Headers; body: string };
 
 /** The connection's own headers (RFC 9110, section 7.6.1), and the body's type, which is the content's key. */
 const NOT_DOCUMENTED = ['connection', 'keep-alive', 'transfer-encoding', 'content-type'];
 
-/** A document, and what was prepared of it. */
+/** A document, with what was prepared from it. */
 export type Held = { document: OpenApi; ajv: Ajv2020; validators: Map<object, ValidateFunction> };
 
 const byPublicUrl = new Map<string, Held>();
 const publicUrls = new Map<string, string>();
 
-/** Remembers under which address a server says that clients reach it: its document depends on that. */
+/** Records the public address of a server, because its document depends on that. */
 export function knowServer(port: number, publicUrl: string): void {
   publicUrls.set(String(port), publicUrl);
 }
 
-/** Prepares to hold answers to a document. */
+/** Prepares the comparison of answers with a document. */
 export function hold(document: OpenApi): Held {
   const ajv = new Ajv2020({ strict: false, allErrors: true });
   addFormats.default(ajv);
@@ -32,7 +31,7 @@ export function hold(document: OpenApi): Held {
   return { document, ajv, validators: new Map() };
 }
 
-/** What in an answer is not as a response of the document says. */
+/** The differences between an answer and a response of the document. */
 export function responseFaults(held: Held, response: ResponseObject, received: Received): string[] {
   return [...headerFaults(held, response, received), ...bodyFaults(held, response, received)];
 }
@@ -46,7 +45,7 @@ function heldTo(origin: string): Held {
   return held;
 }
 
-/** Throws where an answer of the server at this origin is not what its document says. */
+/** Throws if an answer of the server at this origin doesn't match its document. */
 export function checkAnswer(origin: string, received: Received): void {
   const held = heldTo(origin);
   const faults = isRuntimeAnswer(received) ? [] : faultsOf(held, received);
@@ -77,7 +76,7 @@ export function documentedAnswer(
 }
 
 function operationAt(document: OpenApi, target: string): Operation | undefined {
-  // A number sign is no fragment on the wire, and two slashes begin no authority.
+  // On the wire, a number sign starts no fragment, and two slashes start no authority.
   const url = URL.parse((target.startsWith('/') ? `http://h${target}` : target).replaceAll('#', '%23'));
   const matches = (path: string) =>
     new RegExp(`^${path.replaceAll('.', '\\.').replace(/\{\w+\}/g, '[^/]+')}$`).test(url?.pathname ?? '');

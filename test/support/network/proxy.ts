@@ -8,19 +8,19 @@ import { PROJECT } from '../cli.ts';
 import { tempFolder } from '../world.ts';
 import { TEST_CA, testCertificate } from './certificates.ts';
 
-/** A reverse proxy that runs with the project's own configuration of it. */
+/** A reverse proxy that runs with the project's configuration for it. */
 export type ReverseProxy = { httpsPort: number; httpPort: number; printed: () => string };
 
 /** An address of this machine that differs from the proxy's, so that the log distinguishes them. */
 export const CLIENT_ADDRESS = '127.0.0.9';
 
-/** What makes requests wait shortly for a server that is away; only Caddy lets them wait. */
+/** The lines that make requests wait briefly for a server that is down; only Caddy supports this. */
 export const SHORT_WAIT = { caddy: { 'lb_try_duration 15s': 'lb_try_duration 200ms' }, nginx: {} };
 
-/** Programs of the system's administrator, which not everybody's PATH holds. */
+/** PATH with the folders of system administration programs, which not every user has in theirs. */
 const PATH = `${process.env.PATH ?? ''}:/usr/sbin:/sbin`;
 
-/** The path of a program that may not be here. */
+/** The path of a program, if it is installed. */
 export function programPath(name: string): string | null {
   return Bun.which(name, { PATH });
 }
@@ -54,7 +54,7 @@ function deployed(name: string, replacements: Record<string, string>): string {
   return text;
 }
 
-/** Runs Caddy on `deploy/Caddyfile`, other ports and our certificate apart. */
+/** Runs Caddy with `deploy/Caddyfile`, but with other ports and the test certificate. */
 export async function startCaddy(upstreamPort: number, more: Record<string, string> = {}): Promise<ReverseProxy> {
   const folder = tempFolder();
   const [httpsPort, httpPort] = [freePort(), freePort()];
@@ -78,7 +78,7 @@ function isNewNginx(): boolean {
   return Bun.semver.order(version, '1.25.1') >= 0;
 }
 
-/** Runs nginx on `deploy/nginx.conf`, other ports, our certificate and a log that goes to stderr apart. */
+/** Runs nginx with `deploy/nginx.conf`, but with other ports, the test certificate and a log on stderr. */
 export async function startNginx(upstreamPort: number, more: Record<string, string> = {}): Promise<ReverseProxy> {
   const folder = tempFolder();
   const [httpsPort, httpPort] = [freePort(), freePort()];
@@ -99,7 +99,7 @@ export async function startNginx(upstreamPort: number, more: Record<string, stri
   const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(
     (name) => `${name}_temp_path ${join(folder, name)};`,
   );
-  // As root it would write bodies that are too long to be kept in memory as another user, who may not open this folder.
+  // Started by root, it would write long bodies to disk as another user, who may not open this folder.
   const user = process.getuid?.() === 0 ? 'user root;\n' : '';
   const main = `${user}daemon off;\npid ${join(folder, 'pid')};\nerror_log stderr;\nevents {}\n`;
   writeFileSync(join(folder, 'nginx.conf'), `${main}http {\n${temporary.join('\n')}\n${site}}\n`);
@@ -149,7 +149,7 @@ async function accepts(port: number): Promise<boolean> {
 /** An answer that came through a proxy. */
 export type Forwarded = { status: number; headers: Record<string, unknown>; body: Buffer };
 
-/** Asks a proxy from {@link CLIENT_ADDRESS}: over HTTPS with the certificate verified, or in clear; sends a form by POST. */
+/** Sends a request to a proxy from {@link CLIENT_ADDRESS}, over verified HTTPS or plain HTTP; a form is sent by POST. */
 export function through(
   proxy: ReverseProxy,
   path: string,

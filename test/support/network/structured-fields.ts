@@ -6,10 +6,10 @@ export type Item = { value: BareItem; parameters: Map<string, BareItem> };
 
 /**
  * Parses a field as a List of Items (RFC 9651, sections 4.2.1 to 4.2.7), strictly: an empty list, inner lists, byte
- * sequences, dates and display strings are refused too. Throws where the field is anything else.
+ * sequences, dates and display strings are refused too. Throws for any other field.
  */
 export function parseItems(field: string): Item[] {
-  // Only ASCII, and no white space but SP at either end.
+  // Only ASCII, and no white space except SP at either end.
   if (!/^[\x20-\x7e\t]*$/.test(field)) throw new Error(`not ASCII: ${JSON.stringify(field)}`);
   const input = { text: field.replace(/^ +| +$/g, ''), at: 0 };
   const items: Item[] = [];

@@ -241,7 +241,7 @@ describe('a decision that is not what the page showed is refused and shown again
         // Another operation is not possible in this state, or is not what the passkey confirmed.
         expect([403, 422]).toContain(answer.status);
         if (answer.status === 403) {
-          expect(textOf(answer)).toContain('The passkey confirmed something else than this; nothing was done.');
+          expect(textOf(answer)).toContain('The passkey confirmed something other than this; nothing was done.');
           expect(hiddenIn(answer)).toEqual(
             expect.arrayContaining(change.slice(0, 1).filter(([, value]) => !/^\d/.test(value))),
           );

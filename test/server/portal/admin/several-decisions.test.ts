@@ -254,7 +254,7 @@ describe('an assertion covers exactly the list that the page showed', () => {
       expect([what, JSON.stringify(sent) === JSON.stringify(form)]).toEqual([what, false]);
       const answer = await send(world, grace, sent);
       expect([what, answer.status, answer.refusal]).toEqual([what, 403, 'forbidden']);
-      expect(textOf(answer)).toContain('The passkey confirmed something else than this; nothing was done.');
+      expect(textOf(answer)).toContain('The passkey confirmed something other than this; nothing was done.');
       await settleBackground(world.pages.background);
       expect(traces(world)).toBe(before);
     }
