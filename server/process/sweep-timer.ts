@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { sessionsPath } from '../../shared/sessions-file/sessions-file.ts';
+import { sessionsPath } from '../../shared/sessions-file/sessions-path.ts';
 import type { Portal } from './portal.ts';
 
 const EVERY_MS = 10 * 60_000;

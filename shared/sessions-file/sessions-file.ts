@@ -11,6 +11,7 @@ import { damages } from '../db-files/snapshot.ts';
 import { AppError, fileRefusal } from '../errors.ts';
 import { type Random, systemRandom } from '../random.ts';
 import { settings } from './schema.ts';
+import { sessionsPath } from './sessions-path.ts';
 import { FILE_KEY, isCurrent, makeTables, NOT_OURS, refuseForeign } from './tables.ts';
 
 /**
@@ -30,11 +31,6 @@ export type SessionsFile = {
 
 /** How long a command waits for the lock of another process, in milliseconds. */
 const BUSY_TIMEOUT_MS = 2_000;
-
-/** The path of the sessions file of a main database: `profiles.db.sessions` for `profiles.db`. */
-export function sessionsPath(databasePath: string): string {
-  return `${realPath(databasePath)}.sessions`;
-}
 
 /**
  * Opens the sessions file of a main database, mode 0600, and creates it if it is missing. Throws `refused`, with a

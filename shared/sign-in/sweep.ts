@@ -10,9 +10,9 @@ import {
   openSessionsFile,
   readSessions,
   type SessionsFile,
-  sessionsPath,
   writeSessions,
 } from '../sessions-file/sessions-file.ts';
+import { sessionsPath } from '../sessions-file/sessions-path.ts';
 import { isPlatformToken } from '../sign-ins/backend-token-row.ts';
 import { isStillBound } from '../sign-ins/binding.ts';
 import { SHOWN_AFTER_END_MS } from '../sign-ins/periods.ts';

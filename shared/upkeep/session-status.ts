@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { AppError } from '../errors.ts';
-import { closeSessionsFile, fileKey, openSessionsFile, sessionsPath } from '../sessions-file/sessions-file.ts';
+import { closeSessionsFile, fileKey, openSessionsFile } from '../sessions-file/sessions-file.ts';
+import { sessionsPath } from '../sessions-file/sessions-path.ts';
 import { countSent, MAIL_LIMITS } from '../sign-in/mail-limits.ts';
 import { countSignIns } from '../sign-ins/sign-ins.ts';
 

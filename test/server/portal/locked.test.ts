@@ -1,7 +1,8 @@
 import { expect, test } from 'bun:test';
 import { systemClock } from '../../../shared/clock.ts';
 import { openBare } from '../../../shared/db/connect.ts';
-import { openSessionsFile, sessionsPath } from '../../../shared/sessions-file/sessions-file.ts';
+import { openSessionsFile } from '../../../shared/sessions-file/sessions-file.ts';
+import { sessionsPath } from '../../../shared/sessions-file/sessions-path.ts';
 import { serverOn } from '../../support/http.ts';
 import { importLines } from '../../support/import.ts';
 import { DESCRIPTION, request } from '../../support/keys.ts';

@@ -9,8 +9,8 @@ import {
   closeSessionsFile,
   openSessionsFile,
   removeSessionsFile,
-  sessionsPath,
 } from '../../../shared/sessions-file/sessions-file.ts';
+import { sessionsPath } from '../../../shared/sessions-file/sessions-path.ts';
 import { askCode } from '../../../shared/sign-in/codes.ts';
 import { sweepSessions } from '../../../shared/sign-in/sweep.ts';
 import { ownerToSign } from '../../../shared/sign-ins/binding.ts';
