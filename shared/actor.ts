@@ -13,7 +13,7 @@ export type ActorKind = (typeof ACTOR_KINDS)[number];
 export type Person =
   /** Anybody who can open the database, on the server itself; the name is the operating system's user. */
   | { kind: 'operator'; name: string; shown?: ShownVersion; version?: readonly string[] }
-  /** `hasAsserted` is true only where the admin's passkey has just confirmed exactly this operation with this input. */
+  /** `hasAsserted` is true only if the admin's passkey has just confirmed exactly this operation with this input. */
   | { kind: 'admin'; name: string; hasAsserted: boolean; shown?: ShownVersion; version?: readonly string[] }
   /**
    * The owner of one profile, by its id. The name is nobody's: history stays when a profile is erased, so nothing in it

@@ -43,7 +43,7 @@ export function readEnvironment(envFile: string | undefined): Environment {
 export type EnvironmentOrigin = { user: string; files: string[] };
 
 /**
- * Describes where this process has its variables from; `envFile` is the value of `--env-file`. Throws `bad_config` if
+ * Describes where this process got its variables from; `envFile` is the value of `--env-file`. Throws `bad_config` if
  * that file can't be read.
  */
 export function describeEnvironment(envFile: string | undefined): EnvironmentOrigin {

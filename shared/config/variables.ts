@@ -24,7 +24,7 @@ export type VariableMeta = {
   /** Its default, as a person would write it; empty if there is none. */
   default: string;
   rule: Kind<unknown>['rule'];
-  /** The rule for the text in a file. Only where this is set may `<name>_FILE` name a file that holds the value. */
+  /** The rule for the text in a file. Only variables with this accept `<name>_FILE`, the path of a file with the value. */
   fileRule?: string;
   /** For a variable that may hold a secret: how its value is shown. */
   mask?: (value: string) => string;

@@ -116,7 +116,7 @@ function reservedBytes(file: string): number | null {
 }
 
 function freeBytes(file: string): number {
-  // The disk counts as having room where the folder does not exist yet, so that creating the folder reports what is wrong.
+  // If the folder does not exist yet, the disk counts as having room, so that creating the folder reports the fault.
   return readDiskRoom(file)?.freeBytes ?? Number.POSITIVE_INFINITY;
 }
 

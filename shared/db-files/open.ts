@@ -18,7 +18,7 @@ export type OpenMode = 'serve' | 'fill' | 'use' | 'pages' | 'look';
 
 /**
  * How long a connection waits for another's write lock, in milliseconds: short in the server, where the wait blocks all
- * requests, and for pages, where it blocks all pages: these wait by `whenUnlocked` first.
+ * requests, and for pages, where it blocks all pages, which therefore wait with `whenUnlocked` first.
  */
 const BUSY_TIMEOUT_MS = { serve: 300, fill: 10_000, use: 10_000, pages: 50, look: 10_000 } as const;
 

@@ -28,8 +28,8 @@ export function noteErasure(sqlite: Sqlite, nowMs: number): void {
 export const KEPT_AFTER_ERASURE_MS = 40 * DAY_MS;
 
 /**
- * Records that the profile with this id was erased at `atMs`, so that a file which was read before does not bring it back.
- * Call inside a transaction, whose time is `nowMs`: a time after it, of a clock that was ahead, is replaced.
+ * Records that the profile with this id was erased at `atMs`, so that importing older data does not restore it. Call inside a
+ * transaction, whose time is `nowMs`; a stored time after it comes from a clock that was ahead, and is replaced.
  */
 export function noteErasedProfile(sqlite: Sqlite, id: number, { atMs, nowMs }: { atMs: number; nowMs: number }): void {
   sqlite

@@ -15,7 +15,7 @@ export function foreignOwner(path: string): string | null {
   return others.reduce((found, folder) => found ?? faultOf(folder, X_OK), fault);
 }
 
-/** The sentence where this user may not use the file or folder and another user owns it; null otherwise. */
+/** A sentence if this user may not use the file or folder and another user owns it; null otherwise. */
 function faultOf(path: string, access: number): string | null {
   const stat = statOf(path);
   if (stat === undefined || isAllowed(path, access) || stat.uid === process.geteuid?.()) return null;

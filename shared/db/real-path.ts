@@ -11,7 +11,7 @@ export function realPath(path: string): string {
   try {
     return realpathSync(path);
   } catch (error) {
-    // Whatever is behind the path can't be found out just now, so it must not pass for no link.
+    // The path can't be resolved right now, so it must not be treated as if it were not a link.
     if ((error as NodeJS.ErrnoException).code === 'EIO') throw error;
     return path;
   }

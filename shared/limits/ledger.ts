@@ -86,7 +86,7 @@ function useStore(ledger: Ledger, store: QuotaStore): QuotaLog {
   const { accounts, report } = ledger;
   try {
     for (const key of restoreAccounts(accounts, readLog(store), ledger.now())) {
-      report('error', `What key ${key} has used is forgotten: there is no memory left for its rate limits.`);
+      report('error', `The spent requests of key ${key} are lost: there is no memory left for its rate limits.`);
     }
   } catch (error) {
     store.close();
@@ -159,7 +159,7 @@ function leaveFile(ledger: Ledger): void {
   ledger.log = null;
   ledger.isRemade = true;
   accounts.forgetSaved();
-  report('warn', 'The quota file was moved, deleted or replaced; it is made again with what this server knows.');
+  report('warn', "The quota file was moved, deleted or replaced; it is created again from this server's memory.");
   try {
     log?.store.close();
   } catch {

@@ -7,7 +7,7 @@ import type { Account, LimitedKey } from './account.ts';
 export type Limits = {
   /**
    * Finds or makes the account of a key for its current limits, and caches it in `key.account`. After a change of
-   * limits, requests spent in a window of the same length still count, also where that limit was removed for a while; a
+   * limits, requests spent in a window of the same length still count, even if that limit was removed for a while; a
    * window of a new length starts empty.
    */
   accountOf: (key: LimitedKey) => Account;

@@ -109,7 +109,7 @@ export function notePasskeyUse(access: Access, { id, signCount }: Passkey, newCo
 }
 
 /**
- * Removes a passkey at its admin's request, and ends all of that admin's sessions: whoever holds the passkey may have
+ * Removes a passkey at its admin's request, and ends all of that admin's sessions, because a thief of the passkey may have
  * started one. Throws `forbidden` if the admin has not confirmed this by an assertion, and `refused` for the last
  * confirmed passkey and for another admin's.
  */

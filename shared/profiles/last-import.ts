@@ -26,7 +26,7 @@ export function storeLastImport(db: Db, { atMs, by, lines, refused }: Omit<LastI
   write(db, (tx) => tx.insert(table).values(row).onConflictDoUpdate({ target: table.id, set: row }).run());
 }
 
-/** Reads the last one of a kind; null where there was none. Throws SQLite's errors. */
+/** Reads the last import of a kind; null if there was none. Throws SQLite's errors. */
 export function readLastImport(db: Opened, kind: ImportKind): LastImport | null {
   const row = withTables(db).select().from(TABLES[kind]).get();
   if (row === undefined) return null;

@@ -65,7 +65,7 @@ export function createProfileReader(sqlite: Sqlite): ProfileReader {
   };
 }
 
-/** Prepares what reads the row of a profile together with when it was written; null where there is none. For imports only. */
+/** Prepares a function that reads a profile's row and when it was written; null if there is none. For imports only. */
 export function prepareRowReader(sqlite: Sqlite): (id: number) => StoredRow | null {
   const row = sqlite.prepare<StoredRow, [number]>(`SELECT ${ROW}, written_at AS writtenAt FROM profiles WHERE id = ?`);
   return (id) => row.get(id);

@@ -78,8 +78,8 @@ export function countSent(tables: Db, key: Uint8Array, nowMs: number): number {
 }
 
 /**
- * Counts an ask, and a mail where one is sent. Where none is sent, a row that nobody counts takes its place: what is written
- * does not tell whether the profile and the address belong together.
+ * Counts a request for a code, and a mail if one is sent. If none is sent, writes a dummy row instead, so that the writes don't
+ * reveal whether the profile and the address belong together.
  */
 export function countAsk(tables: Db, key: Uint8Array, counted: Counted, isSent: boolean, nowMs: number): void {
   const sent = isSent ? counted.sent : keyedHash(key, 'not sent');

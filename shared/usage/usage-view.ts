@@ -13,7 +13,7 @@ import { dayOf } from './usage-counter.ts';
 
 /**
  * A key's requests by day and outcome, as `--json` prints them: the oldest day first, today last, days without requests
- * included. `lastUsedAt` is null where the key was not used in the last 400 days.
+ * included. `lastUsedAt` is null if the key was not used in the last 400 days.
  */
 export type UsageView = {
   identifier: string;

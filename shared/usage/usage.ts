@@ -59,7 +59,7 @@ export function saveUsage(usage: Usage): boolean {
 export function closeUsage(usage: Usage): void {
   if (usage.timer !== null) clearTimeout(usage.timer);
   if (!hasNoUsage(usage.counter) && trySave(usage, Number.POSITIVE_INFINITY, LAST_WAIT_MS) === 'locked') {
-    usage.report('error', 'The database is locked, so the last seconds of what keys were used for are lost.');
+    usage.report('error', 'The database is locked; the usage counts of the last seconds are lost.');
   }
   usage.store?.close();
 }
@@ -83,12 +83,11 @@ function trySave(usage: Usage, most: number, waitMs: number): 'saved' | 'locked'
   } catch (error) {
     giveBackUsage(counter, taken);
     if (error instanceof AppError && error.code === 'busy') return 'locked';
-    if (!usage.isFailing)
-      report('error', 'What keys were used for can not be written; it is counted in memory.', error);
+    if (!usage.isFailing) report('error', 'Usage counts can not be written; they are kept in memory.', error);
     usage.isFailing = true;
     return 'failed';
   }
-  if (usage.isFailing) report('info', 'What keys were used for is written again.');
+  if (usage.isFailing) report('info', 'Usage counts are written again.');
   usage.isFailing = false;
   return 'saved';
 }

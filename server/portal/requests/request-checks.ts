@@ -140,7 +140,7 @@ function sessionOf({ access, background, report }: Pages, cookie: string | undef
   const token = readCookie(access.config, cookie, 'session');
   const session = token === null ? null : readSignIn(access, 'browser', token);
   if (session !== null) {
-    const onFault = (cause: unknown) => report('warn', 'The last use of a session could not be noted.', cause);
+    const onFault = (cause: unknown) => report('warn', 'The last use of a session could not be recorded.', cause);
     runInBackground(background, () => onceUnlocked(access.sessions.sqlite, () => noteUse(access, session)), onFault);
   }
   return session;

@@ -47,8 +47,8 @@ export const apiKeys = sqliteTable(
     /** The key that this one was requested to replace: Active then, and of the same profile. Never changed. */
     successorOf: text('successor_of').references((): AnySQLiteColumn => apiKeys.identifier),
     /**
-     * SHA-256 of the id of the form by which the key was requested and of what it asked for, so that sending a form twice
-     * makes one request; null where it was requested in another way, and once the profile is erased.
+     * SHA-256 of the id and the content of the form by which the key was requested, so that sending a form twice makes one
+     * request; null if it was requested in another way, and once the profile is erased.
      */
     formHash: blob('form_hash', { mode: 'buffer' }),
   },

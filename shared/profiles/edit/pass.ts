@@ -90,7 +90,7 @@ export type ApplyOptions = {
   confirms: boolean;
   /** Records which line took which name: a map, or a table if there may be too many for memory. */
   takenAt: TakenAt;
-  /** Called for a line that can't be applied; the pass goes on without it. */
+  /** Called for a line that can't be applied; the pass continues without it. */
   refuse: (loser: Loser) => void;
   /** Called for a line that was applied and conflicts: the caller must roll the pass back. */
   conflict: (conflict: NameConflict) => void;

@@ -13,7 +13,7 @@ const COMPRESSIONS = [
 
 /**
  * Why the beginning of a file can't be the beginning of JSON Lines, as a sentence with the command that turns it into JSON
- * Lines; null where it can be. `file` is its path, null for a stream.
+ * Lines; null if it can. `file` is its path, null for a stream.
  */
 export function formatFault(head: Uint8Array, file: string | null): string | null {
   const source = { name: file ?? 'The input', file };

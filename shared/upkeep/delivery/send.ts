@@ -172,7 +172,7 @@ async function store({ deps, db, report }: Sending, claimed: LeasedNotice, endin
     }
     await Bun.sleep(STORE_RETRY_MS);
   }
-  report('error', `${mail}: what came of it could not be stored, so it may be sent again.`);
+  report('error', `${mail}: the outcome could not be stored, so it may be sent again.`);
 }
 
 function reportEnding(report: Report, mail: string, ending: Ending): void {

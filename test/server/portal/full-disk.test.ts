@@ -81,7 +81,7 @@ test.skipIf(NO_MOUNT !== null)(
     }
     // The last use of the session is not noted.
     expect(new Set(world.events.splice(0).map(([, message]) => message))).toEqual(
-      new Set(['The last use of a session could not be noted.', 'A request failed.']),
+      new Set(['The last use of a session could not be recorded.', 'A request failed.']),
     );
 
     const signedOut = (await post('/developers/sign-out', {}, cookie)).answer;
