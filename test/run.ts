@@ -23,16 +23,16 @@ const ALONE = ['test/faults/files/power-cut.test.ts'];
  * many orders of events, or takes more than a second of a processor.
  */
 const SLOW = [
-  'test/{binary,journey,starting}.test.ts',
+  'test/{binary,doors,journey,starting}.test.ts',
   'test/{cli,deploy,docs,faults,release}/**',
   'test/server/process/**',
   'test/server/manage/foreign-clients*.test.ts',
   'test/server/{damaged,freshness,docs/examples,http/big-answers}.test.ts',
   'test/server/portal/{restored,owner/owner-limits}.test.ts',
   'test/shared/sign-in/mail-limits.test.ts',
-  'test/shared/db-files/{database-files,log-keeper,upgrade}.test.ts',
-  'test/shared/keys/{key-version,life/approval-protocol,life/ban,life/expire}.test.ts',
-  'test/shared/limits/{limits,lost-file,threads}.test.ts',
+  'test/shared/db-files/{database-files,log-keeper,upgrade,vacuum}.test.ts',
+  'test/shared/keys/{key-version,fields/inputs,life/approval-protocol,life/ban,life/expire}.test.ts',
+  'test/shared/{operations,limits/{limits,lost-file,threads}}.test.ts',
   'test/shared/profiles/{edit/changes,import/as-of-model,import/import-order}.test.ts',
   'test/shared/{mail,outbox,upkeep/delivery}/**',
   '**/*browser.test.ts',
