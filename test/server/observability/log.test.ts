@@ -160,7 +160,7 @@ describe('writing', () => {
       const kept = written.slice(0, -2);
       expect(kept.length).toBeGreaterThan(4_000);
       expect(kept.map((text) => `${text}\n`)).toEqual(kept.map((_, index) => line(index)));
-      const message = `${5_000 - kept.length} log lines were dropped, as they could not be written.`;
+      const message = `${5_000 - kept.length} log lines were dropped because they could not be written.`;
       expect(JSON.parse(written.at(-2) as string)).toEqual({ level: 'warn', message });
       closeSync(descriptor);
     },
@@ -172,7 +172,7 @@ describe('writing', () => {
       await output.drain(); await output.drain();`);
     const text = await new Response(child.stdout).text();
     expect(text).toMatch(
-      /\{"level":"warn","message":"\d+ log lines were dropped, as they could not be written\."\}\n$/,
+      /\{"level":"warn","message":"\d+ log lines were dropped because they could not be written\."\}\n$/,
     );
     expect(await child.exited).toBe(0);
   });
