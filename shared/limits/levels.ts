@@ -1,5 +1,5 @@
 import { refitRings } from './account.ts';
-import { lookInFile } from './file/look.ts';
+import { readQuotaFile } from './file/look.ts';
 import type { RateLimit } from './rate-limit.ts';
 import { groupAgesMs, quantise, type Ring, remainingAt, waitMs } from './ring.ts';
 
@@ -29,7 +29,7 @@ export function readLevels(
   keys: readonly Limited[],
   nowMs: number,
 ): ReadonlyMap<string, readonly Level[]> | null {
-  const looked = lookInFile(
+  const looked = readQuotaFile(
     databasePath,
     keys.map(({ identifier }) => identifier),
   );

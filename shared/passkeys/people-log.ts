@@ -3,7 +3,7 @@ import type { Tx } from '../db/connect.ts';
 import type { PeopleEventName } from '../db/people-columns.ts';
 import { type PeopleEventDetail, peopleEvents } from '../db/schema/people.ts';
 
-/** A decision about an admin or a backend, by its name. */
+/** An event in the log about an admin or a backend, by name. */
 export type PeopleEvent = {
   atMs: number;
   by: Actor;

@@ -4,10 +4,9 @@ import { isIntact, type LogRow, readRow, type SavedAccount } from './row.ts';
 import { APPLICATION_ID, quotaPath } from './store.ts';
 
 /**
- * The quota file's data on some keys: their accounts, without those of keys that have spent nothing, and its latest
- * time.
+ * The quota file's data about some keys: the accounts of those that have spent anything, and the file's latest time.
  */
-export type Looked = { accounts: ReadonlyMap<string, SavedAccount>; lastTime: number };
+export type QuotaFileData = { accounts: ReadonlyMap<string, SavedAccount>; lastTime: number };
 
 /** How long reading waits for a lock of the file, which readers hardly ever need. */
 const BUSY_TIMEOUT_MS = 50;
@@ -16,7 +15,7 @@ const BUSY_TIMEOUT_MS = 50;
  * Reads the data on these keys from the quota file of a main database, whether or not a server is writing it. Null if
  * the file is missing or can't be read.
  */
-export function lookInFile(databasePath: string, identifiers: readonly string[]): Looked | null {
+export function readQuotaFile(databasePath: string, identifiers: readonly string[]): QuotaFileData | null {
   try {
     const path = quotaPath(databasePath);
     // SQLite would wait for a writer if this were a pipe.
@@ -32,7 +31,7 @@ export function lookInFile(databasePath: string, identifiers: readonly string[])
   }
 }
 
-function look(sqlite: Sqlite, identifiers: readonly string[]): Looked | null {
+function look(sqlite: Sqlite, identifiers: readonly string[]): QuotaFileData | null {
   sqlite.run(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
   const id = sqlite.prepare('PRAGMA application_id').get() as { application_id: number };
   if (id.application_id !== APPLICATION_ID) return null;

@@ -1,7 +1,7 @@
-/** The parts of a response body: texts, and bytes of UTF-8. */
+/** A part of a response body: a string, or UTF-8 bytes. */
 export type Part = string | Uint8Array;
 
-/** A response body. {@link bodyOf} says how long its bytes are valid. */
+/** A response body; see {@link bodyOf} for how long its bytes are valid. */
 export type Body = Uint8Array<ArrayBuffer>;
 
 /**
@@ -10,19 +10,19 @@ export type Body = Uint8Array<ArrayBuffer>;
  */
 export const MAX_BODY_BYTES = 1024 * 1024;
 
-/** The size of the buffer that all bodies up to a third of it share. The system gives memory only for what was written. */
-const place = Buffer.allocUnsafeSlow(1024 * 1024);
+/** The buffer that all bodies up to a third of its size share. The system provides memory only for its used pages. */
+const shared = Buffer.allocUnsafeSlow(1024 * 1024);
 
 /**
- * Joins the parts of a body. The result may lie in a buffer that the next call overwrites, so make the Response before the
- * next call: it copies the bytes (Fetch, "extract a body"). New memory for each body would be allocated faster than the
- * garbage collector frees it, and would take as long as the rest of the answer.
+ * Joins the parts of a body. The result may be in a buffer that the next call overwrites, so make the Response before that: it
+ * copies the bytes (Fetch, "extract a body"). New memory for each body would be allocated faster than the garbage collector
+ * frees it, and would take as long as the rest of the answer.
  */
 export function bodyOf(parts: readonly Part[]): Body {
   let most = 0;
   // A UTF-16 unit takes three bytes at most.
   for (const part of parts) most += typeof part === 'string' ? 3 * part.length : part.length;
-  const bytes = most <= place.length ? place : Buffer.allocUnsafeSlow(most);
+  const bytes = most <= shared.length ? shared : Buffer.allocUnsafeSlow(most);
   let length = 0;
   for (const part of parts) {
     if (typeof part === 'string') length += bytes.write(part, length);

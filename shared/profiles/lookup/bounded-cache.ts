@@ -1,4 +1,4 @@
-/** A cache with a limit in bytes. The entries that were read least recently are dropped first. */
+/** A cache with a limit in bytes, which evicts the least recently read entries. */
 export type BoundedCache<K, V> = {
   get: (key: K) => V | undefined;
   /** Adds or replaces an entry. The value may not be undefined. An entry larger than an eighth of the limit is not kept. */
@@ -59,9 +59,9 @@ export function createBoundedCache<K, V>(maxBytes: number, bytesOf: (key: K, val
 }
 
 /**
- * Makes an admission filter for a cache: the function returns true if the id was asked for recently, and remembers it.
- * Entries that are asked for only once are then not cached, so that they do not push out those asked for often. The filter
- * has `slots` slots, and an id is remembered until another id with the same slot comes.
+ * Makes an admission filter for a cache: the function returns true if the id was requested recently, and remembers it. So
+ * entries that are requested only once are not cached, and don't evict frequent ones. The filter has `slots` slots; an id is
+ * remembered until another id with the same slot is requested.
  */
 export function createAdmissionFilter(slots: number): (id: number) => boolean {
   const lastIds = new Float64Array(slots).fill(Number.NaN);
