@@ -4,7 +4,7 @@ import { foldName } from '../../shared/profiles/name.ts';
 
 type Columns = Partial<typeof profiles.$inferInsert> & { aliases?: string[] };
 
-/** Puts a profile in with plain values for whatever is not given; returns its id. */
+/** Inserts a profile, with defaults for the fields that are not given; returns its id. */
 export function insertProfile(db: Db, { aliases = [], ...columns }: Columns = {}): number {
   const id = columns.id ?? 1;
   const username = columns.username ?? `user${id}`;

@@ -6,7 +6,7 @@ import { type Leaderboard, prepareLeaderboard } from '../../shared/profiles/lead
 import { prepareProfiles } from '../../shared/profiles/lookup/cache.ts';
 import { type Lookup, prepareLookup } from '../../shared/profiles/lookup/lookup.ts';
 
-/** A reader that counts how often its statements are asked for profiles, names or links; it is closed with the test file. */
+/** A reader that counts how often its statements read profiles, names or links; closed when the test file is done. */
 export function countingReader(databasePath: string): { reader: Reader; reads: () => number } {
   let reads = 0;
   const opened = openReader(databasePath);

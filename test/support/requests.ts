@@ -13,13 +13,13 @@ export const SUBJECT = { id: 7, username: 'Ada', authId: 'auth0|a/b' } as const;
 /** A path of the application, and who may request it; `isFree` if that doesn't count towards the rate limits of a key. */
 export type Route = { path: string; access: Access; isFree?: true };
 
-/** All routes but those for unknown paths and for the portal. A test compares them with the application's own list. */
+/** All routes except those for unknown paths and the portal. A test compares them with the application's own list. */
 export const ROUTES: readonly Route[] = [
   ...Object.entries(OPERATIONS).map(([path, { access, isFree }]) => ({ path, access, ...(isFree && { isFree }) })),
   { path: '/', access: 'anyone' },
 ];
 
-/** What a route needs in its query to be answered with 200. */
+/** The query that a route needs for a 200. */
 const QUERIES: Record<string, string> = { '/api/lookup': `?username=${SUBJECT.username}` };
 
 /** A path, with a query if needed, that a route answers with 200 once {@link SUBJECT} is imported. */
@@ -35,16 +35,16 @@ export function withQuery(path: string, more: string): string {
   return `${path}${path.includes('?') ? '&' : '?'}${more}`;
 }
 
-/** The routes that want a key. */
+/** The routes that require a key. */
 export const KEY_ROUTES = ROUTES.filter((route) => route.access !== 'anyone');
 
-/** The routes that want a permission. */
+/** The routes that require a permission. */
 export const PERMISSION_ROUTES = KEY_ROUTES.filter((route) => route.access !== 'any key');
 
 /** The two permissions, as a request lists them. */
 export const BOTH = ['api.lookup', 'api.leaderboard'] as const;
 
-/** Puts the subject in, and a key with both permissions that is never used up; returns its secret. */
+/** Inserts the subject, and a key with both permissions and ample limits; returns its secret. */
 export async function prepare(deps: Deps): Promise<string> {
   insertProfile(deps.db, { ...SUBJECT, aliases: ['lovelace'] });
   return (await keyFor(deps, ['1000000/1s'])).secret;
@@ -80,7 +80,7 @@ export function giveKeysTo({ db }: Pick<Deps, 'db'>, profileId: number): void {
   })();
 }
 
-/** That an answer is a refusal of the one shape, with this status and these headers; returns its sentence. */
+/** Expects that an answer is a well-formed refusal with this status and these headers; returns its sentence. */
 export async function expectRefusal(
   response: Response,
   status: number,

@@ -1,9 +1,9 @@
-// How often tests repeat what depends on chance, and the chance itself.
+// Random numbers for tests, and the number of repetitions of random tests.
 
 const factor = Number(process.env.TEST_ROUNDS ?? 0.25);
 if (!(factor > 0)) throw new Error('TEST_ROUNDS must be a number above 0; 1 runs all rounds.');
 
-/** The seed of all chance in tests: TEST_SEED, or a new one for each process. A run prints it. */
+/** The seed of all random numbers in tests: TEST_SEED, or a new one for each process. A run prints it. */
 export const SEED = Number(process.env.TEST_SEED ?? crypto.getRandomValues(new Int32Array(1))[0]);
 if (SEED !== (SEED | 0)) throw new Error('TEST_SEED must be an integer of 32 bits.');
 

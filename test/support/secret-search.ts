@@ -16,28 +16,28 @@ const SECRET = /pl[kpt]_[0-9A-Za-z]{8}_[0-9A-Za-z]{38}/g;
 /** The digits of codes. */
 const DIGIT = '[0-9A-HJKMNP-TV-Z]';
 
-/** A code alone on its line, as it is mailed. Those of tests that count codes up are no secrets. */
+/** A code alone on its line, as in mails. The codes of tests with predictable codes are no secrets. */
 const CODE = new RegExp(`^(?!0000)${DIGIT}{4}-${DIGIT}{4}\\r?$`, 'gm');
 
-/** A noted token: 32 random bytes as base64url. */
+/** A recorded token: 32 random bytes as base64url. */
 const TOKEN = /^token ([\w-]{43})$/gm;
 
 /** An address where an admin registers a passkey, as commands print it. */
 const ENROLMENT = /\/enrol#([\w-]{43})/g;
 
-/** So many characters in a row out of the random part of a secret or token, and we call it found. */
+/** This many consecutive characters of the random part of a secret count as a find. */
 const PIECE = 16;
 
-/** Of tokens there are very many, so that only pieces that begin at a multiple of this are looked for. */
+/** There are very many tokens, so only pieces that begin at a multiple of this are searched for. */
 const TOKEN_STEP = 9;
 
-/** Where secrets, codes and tokens are noted; beside the mails themselves and {@link LOGINS}, the only file that may hold one. */
+/** Where secrets, codes and tokens are recorded: the only file, besides mails and {@link LOGINS}, that may contain one. */
 const NOTES = 'secrets.txt';
 
-/** Where `profilectl` stores the tokens of logins on the machines of people. */
+/** Where `profilectl` stores the tokens of logins. */
 const LOGINS = 'hosts.json';
 
-/** What mails in folders are called, also one that was being written when a test killed its process. */
+/** The names of mails in folders, including one that was being written when a test killed its process. */
 const MAIL = /\.eml$|\/\.[0-9a-f-]{36}\.unfinished$/;
 
 /** Notes the secrets and codes of a mail that a test server has received, or a token of a platform or a person that a test has made. */
@@ -58,7 +58,7 @@ export function noteCookies(values: readonly string[]): void {
   }
 }
 
-/** The machine's randomness; what may become a token is noted. */
+/** The machine's randomness, which records what may become a token. */
 export function notedRandom(bytes: number): Uint8Array {
   const drawn = systemRandom(bytes);
   if (bytes === 32) noteToken(Buffer.from(drawn).toString('base64url'));
@@ -83,7 +83,7 @@ export function noteOutput(text: string): void {
   appendFileSync(join(KEEP_FOLDER, 'printed.txt'), `${text.replace(ENROLMENT, '/enrol#')}\n`);
 }
 
-/** What a search has found; `found` names the files, and never repeats a secret. */
+/** The result of a search; `found` names the files, and never repeats a secret. */
 export type SearchResult = {
   secrets: number;
   codes: number;
@@ -93,7 +93,7 @@ export type SearchResult = {
   found: string[];
 };
 
-/** What is looked for: pieces of secrets and tokens, and whole codes without their hyphen. */
+/** What is searched for: pieces of secrets and tokens, and whole codes without their hyphen. */
 type Wanted = { pieces: ReadonlySet<string>; codes: ReadonlySet<string> };
 
 /**
@@ -147,7 +147,7 @@ function searchFile(path: string, wanted: Wanted): { bytes: number; isFound: boo
       bytes += length;
       const text = tail + buffer.toString('latin1', 0, length);
       isFound ||= hasAny(text, /[\w-]{16,}/g, PIECE, wanted.pieces) || hasCode(text, wanted.codes);
-      // A piece may lie across the border.
+      // A piece may span two chunks.
       tail = text.slice(1 - PIECE);
     }
   } finally {
@@ -159,7 +159,7 @@ function searchFile(path: string, wanted: Wanted): { bytes: number; isFound: boo
 /** Whether one of the wanted texts, all of this length, occurs in one of the runs of characters. */
 function hasAny(text: string, runs: RegExp, length: number, wanted: ReadonlySet<string>): boolean {
   for (const [run] of text.matchAll(runs)) {
-    // Long texts of one letter are what tests are full of, and no piece of anything random.
+    // Tests are full of long texts of one repeated letter, which are no piece of anything random.
     if (/^(.)\1*$/.test(run)) continue;
     for (let from = 0; from + length <= run.length; from++) if (wanted.has(run.slice(from, from + length))) return true;
   }

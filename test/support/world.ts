@@ -16,7 +16,7 @@ export function tempFolder(): string {
   return folder;
 }
 
-/** A clock for tests: `advance` lets time pass, and `jump` sets the wall clock alone. */
+/** A clock for tests: `advance` lets time pass, and `jump` changes only the wall clock. */
 export type TestClock = Clock & { advance: (ms: number) => void; jump: (ms: number) => void };
 
 /** A clock that stands still until it is moved. It has run for long enough to be settled, unless `isSettled` is false. */

@@ -10,12 +10,12 @@ import { onBox } from '../actors.ts';
 import { notedRandom } from '../secret-search.ts';
 import { testDeps } from '../world.ts';
 
-/** An address where a platform's backend hands the owner of a profile over, with a token that it asks with; its secret. */
+/** Hands the owner of a profile over, with a backend's token, and returns the secret of the address. */
 export function ticketFor(access: Access, uid: number, openedBy = openerFor(access)): string {
   return new URL(handOver(access, { uid }, openedBy).address).searchParams.get('ticket') as string;
 }
 
-/** Adds a token of a backend that may hand its users over; returns the identifier. Each name has two at a time. */
+/** Adds a token of a backend that may hand its users over; returns the identifier. A name can have two at a time. */
 export function openerFor(access: Access, name = `backend ${Bun.randomUUIDv7()}`): string {
   const wanted = { name, rights: ['sign-ins'], isWithoutAddress: false, eraseLimit: 0 };
   return addToken(access, wanted, onBox('root')).identifier;
@@ -30,7 +30,7 @@ export function adminToSign(access: Access, name: string): Signed | null {
 /** What a sign-in knows of the browser. */
 export const CLIENT = { address: '192.0.2.7', agent: 'A browser' };
 
-/** Dependencies on a new database with a sessions file beside it; the file is closed when the test file is done. */
+/** Dependencies on a new database and its sessions file, which is closed when the test file is done. */
 export function testAccess(
   changes: Partial<Deps> & { variables?: Record<string, string> } = {},
 ): Access & { folder: string } {
@@ -41,8 +41,8 @@ export function testAccess(
 }
 
 /**
- * Randomness that makes every code a known one: five bytes at once, which only codes need, count up from `start`.
- * `lastCode` is the code that they made last.
+ * Randomness that makes every code predictable: requests for five bytes, which only codes make, count up from `start`.
+ * `lastCode` is the latest code.
  */
 export function countingCodes(start = 1) {
   let next = start;

@@ -4,7 +4,7 @@ import type { Authenticator } from './authenticator.ts';
 import type { PageAnswer } from './pages.ts';
 import { ask, type PageWorld, pageWorld, type Sent, unescaped, visit } from './pages.ts';
 
-/** An admin who is signed in: the Cookie header that says so, and the passkey. */
+/** A signed-in admin: the Cookie header and the passkey. */
 export type SignedInAdmin = { cookie: string; authenticator: Authenticator };
 
 /** Pages at an address that can have passkeys, with a profile `ada`. */
@@ -20,7 +20,7 @@ export async function signInAdmin({ access }: Pick<PageWorld, 'access'>, name: s
   return { cookie: `session=${(await signIn(access, authenticator)).token}`, authenticator };
 }
 
-/** What a form sends, by the page that has it. */
+/** What the last form of a page sends. */
 export type Fields = Record<string, string> | [string, string][];
 
 /** The hidden fields of a page's last form, as it would send them. */
@@ -45,13 +45,13 @@ function optionsOn({ body }: Pick<PageAnswer, 'body'>): { challenge: string; use
   return JSON.parse(unescaped(/data-options="([^"]*)"/.exec(body)?.[1] ?? '{}'));
 }
 
-/** What a page's form sends once this passkey has answered. */
+/** What a page's form sends after this passkey has signed. */
 export function withPasskey(page: PageAnswer, authenticator: Authenticator): [string, string][] {
   const others = hiddenIn(page).filter(([name]) => name !== 'credential');
   return [...others, ['credential', authenticator.assert(challengeOn(page))]];
 }
 
-/** Asks to decide on a key, with the state that its page shows just now; returns the page that asks for the passkey. */
+/** Sends the form of a decision, with the state that the key's page shows now; returns the page that asks for the passkey. */
 export async function askToDecide(
   world: Pick<PageWorld, 'pages'>,
   { cookie }: SignedInAdmin,
@@ -64,7 +64,7 @@ export async function askToDecide(
   return ask(world, `${path}/decide`, { cookie, form: [...fields, ['shown', shown]] });
 }
 
-/** Sends what a page's form has, with the passkey's answer or without, and waits for nothing but the answer. */
+/** Sends a page's form, with or without the passkey's answer, and waits only for the answer, not for work after it. */
 export function sendDecision(
   world: Pick<PageWorld, 'pages'>,
   { cookie }: SignedInAdmin,
@@ -74,7 +74,7 @@ export function sendDecision(
   return ask(world, `/developers/admin/keys/${identifier}/decide`, { cookie, ...(form && { form }) });
 }
 
-/** Decides on a key as the page shows it, with the passkey; returns what the decision is answered with. */
+/** Decides on a key as its page shows it, with the passkey; returns the answer. */
 export async function decideAs(
   world: Pick<PageWorld, 'pages'>,
   admin: SignedInAdmin,
@@ -85,7 +85,7 @@ export async function decideAs(
   return sendDecision(world, admin, identifier, withPasskey(page, admin.authenticator));
 }
 
-/** What approves a key with one permission and one rate limit. */
+/** The fields that approve a key with one permission and one rate limit. */
 export const APPROVAL: [string, string][] = [
   ['operation', 'approve'],
   ['permissions', 'api.lookup'],
@@ -94,7 +94,7 @@ export const APPROVAL: [string, string][] = [
   ['retireOld', ''],
 ];
 
-/** What an admin is shown of a key. */
+/** The page of a key as an admin gets it. */
 export async function keyPageOf(world: PageWorld, { cookie }: SignedInAdmin, identifier: string): Promise<PageAnswer> {
   return visit(world, `/developers/admin/keys/${identifier}`, { cookie });
 }

@@ -8,12 +8,12 @@ import { onBox } from '../actors.ts';
 import { CLIENT } from './access.ts';
 import { type Authenticator, createAuthenticator } from './authenticator.ts';
 
-/** The secret of an address where a passkey is registered. */
+/** The secret of an address for registering a passkey. */
 export function secretOf(address: string): string {
   return new URL(address).hash.slice(1);
 }
 
-/** Registers a passkey of this authenticator, or of a new one, at such an address; it waits to be confirmed. */
+/** Registers a passkey of this authenticator, or of a new one, at such an address; it is not confirmed yet. */
 export async function registerAt(
   access: Access,
   address: string,
@@ -34,7 +34,7 @@ export async function enrol(access: Access, name: string): Promise<Authenticator
   return authenticator;
 }
 
-/** Signs in with a passkey; returns the session's token, and who is signed in. */
+/** Signs in with a passkey; returns the session's token, and the signed-in admin. */
 export async function signIn(
   access: Access,
   authenticator: Authenticator,

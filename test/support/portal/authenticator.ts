@@ -3,7 +3,7 @@ import type { Assertion, Registration } from '../../../shared/passkeys/passkey-j
 import type { RelyingParty } from '../../../shared/passkeys/relying-party.ts';
 import { coseKeyOf } from './cose.ts';
 
-/** What an authenticator does otherwise than it should; everything is changed before it signs. */
+/** Deviations of a faulty authenticator, all applied before it signs. */
 export type Twist = {
   /** Replaces the client data, or single members of it; undefined removes one. */
   client?: Record<string, unknown> | string;
@@ -77,7 +77,7 @@ export function createAuthenticator(party: RelyingParty, kind: keyof typeof KIND
     credentialId,
     cose,
     publicKey: publicKey.export({ type: 'spki', format: 'der' }),
-    /** Registers for a challenge; gives what a browser sends, as JSON. */
+    /** Registers for a challenge; returns what a browser sends, as JSON. */
     register: (challenge: string, handle: string, twist: Twist = {}): string => {
       userHandle = handle;
       const idLength = Buffer.alloc(2);
@@ -100,7 +100,7 @@ export function createAuthenticator(party: RelyingParty, kind: keyof typeof KIND
         },
       } satisfies Registration);
     },
-    /** Signs for a challenge, counting one up; gives what a browser sends, as JSON. */
+    /** Signs a challenge and increments the counter; returns what a browser sends, as JSON. */
     assert: (challenge: string, twist: Twist = {}): string => {
       signCount++;
       const client = clientData('webauthn.get', challenge, twist);

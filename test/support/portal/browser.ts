@@ -4,8 +4,8 @@ import { noteCookies } from '../secret-search.ts';
 import { connectChromium } from './chromium.ts';
 
 /**
- * Opens pages in the browser of the test run, each in a context of its own; all are closed when the test file is done. Call
- * it outside any test. Every name that ends with `.example` leads to this machine, whatever certificate is there.
+ * Opens pages in the browser of the test run, each in its own context; all are closed when the test file is done. Call it
+ * outside any test. Names that end with `.example` resolve to this machine, and its certificate is not verified.
  */
 export async function startBrowser(): Promise<OpenPage> {
   const browser = await connectChromium();
@@ -13,7 +13,7 @@ export async function startBrowser(): Promise<OpenPage> {
   return (url, size) => openPage(browser, url, size);
 }
 
-/** What a page has done that it should not have, or asked for at all. */
+/** The errors of a page, and everything that it has requested. */
 export type Watched = { page: Page; requests: string[]; troubles: string[] };
 
 /** A window's size in CSS pixels (844 high by default), the preferences of its user, and their time zone. */
@@ -25,7 +25,7 @@ export type Size = {
   timezoneId?: string;
 };
 
-/** Opens an address in a new window of this size, and watches what it does. */
+/** Opens an address in a new window of this size, and records its errors and requests. */
 export type OpenPage = (url: string, size: Size) => Promise<Watched>;
 
 async function openPage(
@@ -58,14 +58,14 @@ async function openPage(
   return { page, requests, troubles };
 }
 
-/** A window's developer tools, with which it can be given authenticators. */
+/** A window's DevTools session, which can add virtual authenticators. */
 export async function toolsOf(page: Page): Promise<CDPSession> {
   const tools = await page.context().newCDPSession(page);
   await tools.send('WebAuthn.enable');
   return tools;
 }
 
-/** Gives a window an authenticator that keeps passkeys and answers for its owner. Returns its id. */
+/** Adds a virtual authenticator to a window; it stores passkeys and verifies its user by itself. Returns its id. */
 export async function addAuthenticator(tools: CDPSession): Promise<string> {
   const { authenticatorId } = await tools.send('WebAuthn.addVirtualAuthenticator', {
     options: {

@@ -1,10 +1,10 @@
 import { existsSync } from 'node:fs';
 import { type Browser, type BrowserServer, chromium } from 'playwright-core';
 
-// The one without windows needs half the processor time of the whole browser, which starts processes for its own bars.
+// The headless shell needs half the processor time of the full browser, which starts processes for its own interface.
 const CHROMIUM = ['/usr/bin/chromium-headless-shell', '/usr/bin/chromium'].find((path) => existsSync(path));
 
-/** Whether this machine has one of Debian's Chromiums. */
+/** Whether a Chromium from Debian is installed. */
 export const hasChromium = CHROMIUM !== undefined;
 
 const OPTIONS = {
@@ -12,7 +12,7 @@ const OPTIONS = {
   args: [
     '--no-sandbox',
     '--disable-gpu',
-    // Nothing of its own on the network: whatever it asks for, the page has asked for.
+    // No requests of the browser itself, so that all requests are the page's.
     '--disable-background-networking',
     '--disable-component-update',
     '--disable-sync',
@@ -27,7 +27,7 @@ export function serveChromium(): Promise<BrowserServer> {
   return chromium.launchServer({ ...OPTIONS, host: '127.0.0.1' });
 }
 
-/** The Chromium of the test run; one of its own for a test file that is run alone. Closing it ends what was opened by it. */
+/** The Chromium of the test run, or a new one for a test file that is run alone. Closing it closes what was opened in it. */
 export function connectChromium(): Promise<Browser> {
   const { TEST_BROWSER } = process.env;
   return TEST_BROWSER === undefined ? chromium.launch(OPTIONS) : chromium.connect(TEST_BROWSER);

@@ -1,10 +1,10 @@
 import type { KeyObject } from 'node:crypto';
 import { AppError } from '../../../shared/errors.ts';
 
-/** The algorithms of passkeys that are taken, by their names in JOSE and COSE. */
+/** The accepted algorithms of passkeys, by their names in JOSE and COSE. */
 export type Algorithm = 'ES256' | 'Ed25519' | 'RS256';
 
-/** Their numbers in COSE, in the order in which a browser is asked for them. */
+/** Their numbers in COSE, in the order of preference that pages give to the browser. */
 export const COSE_ALGORITHMS = { ES256: -7, Ed25519: -8, RS256: -257 } as const satisfies Record<Algorithm, number>;
 
 /**

@@ -13,8 +13,8 @@ import { hiddenIn, type SignedInAdmin, signInAdmin, withPasskey } from './admin-
 import { call, personTokenFor, sendLines, tokenFor } from './manage.ts';
 import { fetchPage, signInOwner } from './pages.ts';
 
-// The ways in which people and programs decide on the keys of a profile, each in a process of its own. Whoever decides is
-// shown something first; what is returned does it after their yes.
+// The ways in which people and programs decide on the keys of a profile, each in its own process. The person is shown
+// something first; the returned function then confirms it.
 
 /** What is decided on: a profile, its pending key, and the key that is suspended. */
 export type About = { id: number; name: string; pending: string; suspended: string; newAddress: string };
@@ -25,12 +25,12 @@ export type Deciding = () => Promise<string>;
 /** One door of one operation: how it performs the operation, and the process in which it runs if it is a command. */
 export type Door = (about: About, child: LineChild) => Promise<Deciding>;
 
-/** Everything that can be raced, each by every door that it has. */
+/** All operations that can race each other, each with all of its doors. */
 export const OPERATIONS_RACED = ['approve', 'withdraw', 'ban', 'address', 'suspend', 'erase'] as const;
 
 export type Raced = (typeof OPERATIONS_RACED)[number];
 
-/** A real server and two more processes on one database, all of whose mails go to one folder. */
+/** A real server and two more processes on one database, with one folder for all their mails. */
 export async function doorWorld() {
   const databasePath = join(tempFolder(), 'profiles.db');
   const variables = { DATABASE_PATH: databasePath, MAIL_URL: `file:${databasePath}.mail`, PUBLIC_URL: PUBLIC };
@@ -48,7 +48,7 @@ export async function doorWorld() {
 
 const PUBLIC = 'http://localhost:3000';
 
-/** So many that none is asked for a passkey too often. */
+/** Enough admins that none reaches the limit of passkey challenges. */
 const ADMINS = 12;
 
 type Parts = {
@@ -129,7 +129,7 @@ function client(cookie?: string): Record<string, string> {
   return { 'X-Forwarded-For': address, 'X-Forwarded-Proto': 'https', ...(cookie !== undefined && { cookie }) };
 }
 
-/** One lookup, or whatever is asked with a secret, on a connection of its own. */
+/** One lookup, or another request with a secret, on its own connection. */
 export function askWith(server: ServerProcess, path: string, secret: string): Promise<Response> {
   return get(server, path, secret, { headers: { Connection: 'close', ...client() } });
 }
@@ -141,7 +141,7 @@ async function page(server: ServerProcess, path: string, cookie: string, form?: 
   return { status, headers: [...headers], body: await answer.text(), refusal: headers.get('x-error-code') };
 }
 
-/** Has an admin fill in a form on the page of a key; the yes is the passkey's. */
+/** Has an admin fill in a form on the page of a key; the passkey confirms it. */
 async function decideOnPage(
   { server, nextAdmin }: Parts,
   identifier: string,

@@ -31,21 +31,21 @@ export function cliPath(changes: Record<string, string | null> = {}): string {
   return `/developers/cli?${new URLSearchParams(cliQuery(changes))}`;
 }
 
-/** The address to which a page sends the browser on at once, or null. */
+/** The address to which a page redirects the browser at once, or null. */
 export function goOnIn(body: string): URL | null {
   const address = /<meta http-equiv="refresh" content="0; url=([^"]+)">/.exec(body)?.[1];
   // All else in it is percent-encoded.
   return address === undefined ? null : new URL(address.replaceAll('&amp;', '&'));
 }
 
-/** The code on a page that lets a `profilectl` in: in the address to which it leads, or to be typed. Null on other pages. */
+/** The code on the page of an allowed login: in its redirect address, or shown to be typed. Null on other pages. */
 export function codeIn(body: string): string | null {
   return (
     goOnIn(body)?.searchParams.get('code') ?? /<code data-copy="the code">(\w{4}-\w{4})<\/code>/.exec(body)?.[1] ?? null
   );
 }
 
-/** Lets a `profilectl` in as the page's form does; returns the code. */
+/** Allows a login of `profilectl` as the page's form does; returns the code. */
 export async function consentTo(
   world: Pick<PageWorld, 'pages'>,
   cookie: string,
@@ -61,7 +61,7 @@ export async function consentTo(
   return code;
 }
 
-/** What a `profilectl` sends for a code. */
+/** The form with which `profilectl` exchanges a code. */
 export function exchangeForm(code: string, changes: Record<string, string> = {}): Record<string, string> {
   return {
     grant_type: 'authorization_code',

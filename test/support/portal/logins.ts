@@ -8,18 +8,18 @@ import { codeIn, goOnIn } from './login.ts';
 import type { PageAnswer } from './pages.ts';
 import { fetchPage } from './pages.ts';
 
-// `profilectl login` as a process, and the person in the browser who lets it in.
+// `profilectl login` as a process, and the person in the browser who allows it.
 
 /** A person's machine: the variables of `profilectl` there, and where it stores its logins. */
 export type Laptop = { variables: Record<string, string>; file: string };
 
-/** A machine with a terminal only; what is in `variables` may say otherwise. */
+/** A machine with only a terminal, unless `variables` differ. */
 export function newLaptop(variables: Record<string, string> = {}): Laptop {
   const folder = tempFolder();
   return { variables: { XDG_CONFIG_HOME: folder, ...variables }, file: join(folder, 'profilectl/hosts.json') };
 }
 
-/** A machine whose browser writes the address that it is given into a file, and shows nothing; `opened` waits for it. */
+/** A machine whose "browser" only writes the address to a file; `opened` waits for that. */
 export function newDesktop(): Laptop & { opened: () => Promise<string>; isOpened: () => boolean } {
   const file = join(tempFolder(), 'address');
   const opened = async () => {
@@ -30,7 +30,7 @@ export function newDesktop(): Laptop & { opened: () => Promise<string>; isOpened
   return { ...laptop, opened, isOpened: () => existsSync(file) };
 }
 
-/** A login that is under way in a process without a terminal. */
+/** A running login in a process without a terminal. */
 export type RunningLogin = {
   /** The address of the page that asks the person. */
   address: string;
@@ -71,7 +71,7 @@ export async function startLogin(words: readonly string[], { variables }: Laptop
 /** The page's answer: the address to which it redirects the browser, and the code in it or on the page. */
 export type Decided = { goOn: string | null; code: string | null };
 
-/** What a person who is signed in by this cookie does on the page of a login. */
+/** Answers the page of a login as the person with this session cookie. */
 export async function decideOn(address: string, cookie: string, decision: 'allow' | 'refuse'): Promise<Decided> {
   const { origin, pathname, search } = new URL(address);
   const page = await fetchPage({ url: origin }, pathname + search, { headers: { cookie } });
@@ -85,7 +85,7 @@ export async function decideOn(address: string, cookie: string, decision: 'allow
   return { goOn, code };
 }
 
-/** The command lines of this process and all that it has started, as every user of this machine can read them. */
+/** The command lines of this process and its descendants, as every user of this machine can read them. */
 export function commandLines(): string {
   const parents = new Map<number, number>();
   for (const name of readdirSync('/proc').filter((entry) => /^\d+$/.test(entry))) {
@@ -101,7 +101,7 @@ export function commandLines(): string {
     .join('\n');
 }
 
-/** Empty where the process has ended meanwhile. */
+/** Returns an empty text if the process has ended meanwhile. */
 function readIfThere(path: string): string {
   try {
     return readFileSync(path, 'utf8');

@@ -6,18 +6,18 @@ import type { Page } from 'playwright-core';
 const OF_COLOURS = { runOnly: ['color-contrast'] };
 const OF_NARROWNESS = { runOnly: ['target-size', 'scrollable-region-focusable'] };
 
-/** What has to be 24 pixels high: everything that is pressed or filled in, but for links inside a text. */
+/** What has to be 24 pixels high: all controls, except links inside a text. */
 const TARGETS =
   'a:not(p a, li a, .summary a, .skip), nav a, button, input:not([type=hidden]), select, textarea:not([hidden]), summary';
 
 /**
- * Expects that everybody can use the page as it is, in windows of three widths, light and dark: axe finds nothing, nothing is
- * cut off, and targets are 24 pixels high. The page is left narrow and dark, with all its details open but
- * for the menu of the bar. `within` selects the part that is looked at, where the rest is not ours.
+ * Expects that the page is accessible in windows of three widths, light and dark: axe finds nothing, nothing is cut off, and
+ * targets are 24 pixels high. The page is left narrow and dark, with all its details open except the menu of the bar.
+ * `within` selects the part to check, if the rest is not ours.
  */
 export async function expectUsable(page: Page, within = 'html'): Promise<void> {
   await page.evaluate(axe.source);
-  // A narrow window shows other parts of the document, so that all rules are tried in it too.
+  // A narrow window shows other parts of the document, so all rules are checked in it too.
   for (const [width, colorScheme, rules] of [
     [1280, 'light', {}],
     [1280, 'dark', OF_COLOURS],

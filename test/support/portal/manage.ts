@@ -23,7 +23,7 @@ export function tokenFor(access: Access, changes: Partial<NewToken> = {}): strin
   return token;
 }
 
-/** The words by which a server puts profiles into this database. */
+/** The command with which a server imports profiles into this database. */
 export function feedCommandFor({ config }: Pick<Access, 'config'>): string[] {
   return profilectlWords([
     'profiles',
@@ -74,7 +74,7 @@ export async function call(
   return checkCall(method, path.split('?', 1)[0] as string, answer);
 }
 
-/** That an answer is a refusal of this status and code, in the one shape; returns its sentence. */
+/** Expects that an answer is a well-formed refusal with this status and code; returns its sentence. */
 export async function expectRefused(answer: Response, status: number, code: ErrorCode): Promise<string> {
   const body = (await answer.json()) as { error: string };
   expect([answer.status, answer.headers.get('x-error-code')]).toEqual([status, code]);
@@ -97,13 +97,13 @@ export function personTokenFor(access: Access, signed: Signed, machine = 'laptop
 const held = hold(manageDocument());
 const api = held.document;
 
-/** The template of the document that a path matches, else the path itself. */
+/** The template of the document that a path matches, otherwise the path itself. */
 function templateOf(path: string): string {
   const route = MANAGE_ROUTES.find((one) => new RegExp(`^${one.path.replaceAll(/:\w+/g, '[^/]+')}$`).test(path));
   return route === undefined ? path : toTemplate(route.path);
 }
 
-/** Throws where an answer under /manage is not what the document says: its status, headers and body. */
+/** Throws if the status, headers or body of an answer under /manage are not as documented. */
 export async function checkCall(method: string, path: string, answer: Response): Promise<Response> {
   const { status, headers } = answer;
   const verb = method === 'HEAD' ? 'get' : method.toLowerCase();

@@ -6,14 +6,14 @@ import { testClock } from '../world.ts';
 import { countingCodes, testAccess } from './access.ts';
 import { type PageWorld, signInOwner } from './pages.ts';
 
-/** Two owners, of whom the first is mostly signed in. */
+/** Two owners, of whom usually the first is signed in. */
 export const ADA = { id: 7, username: 'ada', email: 'ada@example.org' };
 export const BEA = { id: 8, username: 'bea', email: 'bea@example.org' };
 
 /** Pages on a database with both owners; `cookie` signs Ada in. */
 export type OwnerWorld = PageWorld & { cookie: string; lastCode: () => string };
 
-/** Makes such a world. */
+/** Makes pages on a new database with both owners. */
 export async function ownerWorld(variables: Record<string, string> = {}): Promise<OwnerWorld> {
   const clock = testClock();
   const codes = countingCodes();

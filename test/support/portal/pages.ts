@@ -24,7 +24,7 @@ export type PageWorld = {
   events: string[][];
 };
 
-/** What a test sends: the fields of a form make it a POST, which a browser sends from this site. */
+/** A request of a test: the fields of a form make it a same-origin POST. */
 export type Sent = {
   method?: string;
   headers?: Record<string, string>;
@@ -36,7 +36,7 @@ export type Sent = {
   isBehindUnknownProxy?: boolean;
 };
 
-/** An answer that was read whole. */
+/** An answer with its complete body. */
 export type PageAnswer = {
   status: number;
   headers: [name: string, value: string][];
@@ -55,14 +55,14 @@ export function pageWorld(variables: Record<string, string> = {}): PageWorld {
   return { access, clock, pages: createPages(access, report), events };
 }
 
-/** Asks pages for a path, and waits for the work that the page has begun. */
+/** Requests a page, and waits for the work that it has started. */
 export async function visit({ pages }: Pick<PageWorld, 'pages'>, path: string, sent: Sent = {}): Promise<PageAnswer> {
   const answer = await ask({ pages }, path, sent);
   await settleBackground(pages.background);
   return answer;
 }
 
-/** Asks pages for a path, and waits for nothing but the answer. */
+/** Requests a page, and waits only for the answer. */
 export async function ask({ pages }: Pick<PageWorld, 'pages'>, path: string, sent: Sent = {}): Promise<PageAnswer> {
   const { form, cookie, method = form === undefined ? 'GET' : 'POST', address = '192.0.2.7' } = sent;
   const headers = {
@@ -107,7 +107,7 @@ export function valuesOf({ headers }: PageAnswer, name: string): string[] {
   return headers.filter(([found]) => found.toLowerCase() === name.toLowerCase()).map(([, value]) => value);
 }
 
-/** Signs the owner of a profile in, and returns the Cookie header that says so. */
+/** Signs the owner of a profile in, and returns the Cookie header. */
 export function signInOwner(access: Access, profileId: number): string {
   const signed = ownerToSign(access, profileId) as Signed;
   const { token } = beginSignIn(access, signed, { client: { address: '192.0.2.7', agent: 'A test' } });
@@ -129,7 +129,7 @@ export async function answerIn({ pages }: Pick<PageWorld, 'pages'>, request: Req
 
 const APPS = new WeakMap<Pages, ReturnType<typeof createPortalApp>>();
 
-/** What answers the pages of a {@link PageWorld} for a server; where `answer` rejects, it is as if the thread had died. */
+/** Answers a server's pages from a {@link PageWorld}; if `answer` rejects, it is as if the portal's thread had died. */
 export function portalOf(world: PageWorld, answer = (request: Request) => answerIn(world, request)): Portal {
   return {
     connect: (onEnd) => {

@@ -16,7 +16,7 @@ export const DECISION_PAGE = /https?:\S+?(\/developers\/admin\/keys\/\w{8}\?\S+)
 export async function remoteWorld(variables: Record<string, string> = {}) {
   const world = await adminWorld(variables);
   const { access, clock } = world;
-  // The commands go by the machine's clock.
+  // The commands use the machine's clock.
   clock.advance(Date.now() - clock.nowMs());
   const grace = await signInAdmin(world, 'Grace');
   return {
@@ -32,7 +32,7 @@ export async function remoteWorld(variables: Record<string, string> = {}) {
 /** What a person does with the page of a key, by its path and parameters. */
 export type Decider = (path: string) => Promise<unknown>;
 
-/** What an admin types as the reason. */
+/** The reason that an admin types. */
 export const REASON = 'It is not needed.';
 
 /** Sends the form that the page has filled in, with a reason if it asks for one, and confirms with the admin's passkey. */
@@ -50,7 +50,7 @@ export function confirming(world: PageWorld, { cookie, authenticator }: SignedIn
   };
 }
 
-/** What the form of an operation on a key's page would send just now. */
+/** What the form of an operation on a key's page would send now. */
 export function formOn({ body }: PageAnswer, operation: string): [string, string][] {
   const begin = body.indexOf(`<form id="${operation}" `);
   const form = begin === -1 ? '' : body.slice(begin, body.indexOf('</form>', begin));

@@ -1,7 +1,7 @@
 import type { Sqlite } from '../../../shared/db/connect.ts';
 import type { Purpose, SignInKind } from '../../../shared/sessions-file/schema.ts';
 
-// What lies in a sessions file, seen from outside. Each function takes the open file, or a connection to it.
+// Reads the rows of a sessions file. Each function takes the open file, or a connection to it.
 
 type File = { sqlite: Sqlite } | Sqlite;
 
@@ -17,12 +17,12 @@ export function countTickets(file: File, purpose: Purpose): number {
   return count(file, 'tickets WHERE purpose = ?', [purpose]);
 }
 
-/** How many logins of `profilectl` are under way or remembered. */
+/** The number of logins of `profilectl` that are under way or remembered. */
 export function countLogins(file: File): number {
   return countTickets(file, 'login code') + countTickets(file, 'login redirect');
 }
 
-/** How many sign-ins of a kind are there, ended ones included. */
+/** The number of sign-ins of a kind, including ended ones. */
 export function countSignInRows(file: File, kind: SignInKind): number {
   return count(file, 'sign_ins WHERE kind = ?', [kind]);
 }

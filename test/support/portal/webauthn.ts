@@ -15,7 +15,7 @@ export type Registration = {
   publicKey: string;
 };
 
-/** What `navigator.credentials.get` gave, each as base64url; the user handle is null where the authenticator gave none. */
+/** What `navigator.credentials.get` gave, each as base64url; the user handle is null if the authenticator gave none. */
 export type Assertion = {
   credentialId: string;
   clientDataJson: string;
@@ -108,7 +108,7 @@ function checkClientData(party: RelyingParty, type: string, challenge: string, j
   if (client.type !== type) throw unacceptable('it was made for another purpose');
   if (client.challenge !== challenge) throw unacceptable('it is for another challenge');
   if (client.origin !== party.origin) throw unacceptable('it was made on another site');
-  // A page of another site that shows ours inside itself.
+  // A page of another site that embeds ours.
   if ((client.crossOrigin ?? false) !== false || client.topOrigin !== undefined) {
     throw unacceptable('it was made inside a page of another site');
   }
@@ -138,7 +138,7 @@ function readAuthenticatorData(party: RelyingParty, data: Buffer): Authenticator
   return { flags, signCount: data.readUInt32BE(COUNTER_AT), rest: data.subarray(REST_AT) };
 }
 
-/** Extensions are asked for nowhere, and not read where an authenticator adds some; there must be none without their flag. */
+/** Extensions are never requested, and ignored if an authenticator adds some; without their flag there must be none. */
 function checkExtensions(flags: number, rest: Buffer): void {
   if (((flags & FLAG.extensions) !== 0) !== rest.length > 0) throw unacceptable('it is malformed');
 }
@@ -148,7 +148,7 @@ function readPublicKey(der: Buffer): KeyObject {
     const key = createPublicKey({ key: der, format: 'der', type: 'spki' });
     if (key.export({ type: 'spki', format: 'der' }).equals(der)) return key;
   } catch {
-    // Told below.
+    // Refused below.
   }
   throw unacceptable('its key is malformed');
 }

@@ -3,7 +3,7 @@ import { join, normalize } from 'node:path';
 import typescript from 'typescript-5';
 import { PROJECT } from '../cli.ts';
 
-/** A file of the product: its path, its text, and what it imports, types and late imports too; our own files by their path. */
+/** A file of the product: its path, its text, and its imports, including types and dynamic ones; our own files by path. */
 export type Source = { path: string; text: string; imports: string[] };
 
 /** Every file that git tracks or would track, by its path. */
@@ -24,7 +24,7 @@ export const SOURCES: readonly Source[] = FILES.filter(
   return { path, text, imports };
 });
 
-/** The imports that lie on a circle: from each of these files there is a way back to itself. As `importer → imported`. */
+/** The imports that are part of a cycle, as `importer → imported`. */
 export function importsInCircles(sources: readonly Pick<Source, 'path' | 'imports'>[]): string[] {
   const importsOf = new Map(sources.map(({ path, imports }) => [path, imports]));
   const reachedFrom = (start: string): Set<string> => {
@@ -42,7 +42,7 @@ export function importsInCircles(sources: readonly Pick<Source, 'path' | 'import
   );
 }
 
-/** The functions of a file with more lines than this, those inside others too, as `path: name`. */
+/** The functions of a file, including nested ones, with more lines than this, as `path: name`. */
 export function longFunctions({ path, text }: Pick<Source, 'path' | 'text'>, mostLines: number): string[] {
   const file = typescript.createSourceFile(path, text, typescript.ScriptTarget.Latest, true);
   const lineAt = (position: number) => file.getLineAndCharacterOfPosition(position).line;
@@ -63,13 +63,13 @@ function nameOf(node: typescript.SignatureDeclaration): string {
   return name?.getText() ?? 'a function without a name';
 }
 
-/** A statement of SQL, or the beginning of one. */
+/** Matches the beginning of an SQL statement. */
 const SQL =
   /\bSELECT\b|\b(INSERT|REPLACE) (OR \w+ )?INTO\b|\bDELETE FROM\b|\bUPDATE [\w.]+ SET\b|\b(CREATE|DROP) (TEMP |UNIQUE )?(TABLE|INDEX|TRIGGER)\b/;
 
 /**
- * Whether a file has SQL as text: in a string or a template, but for those of Drizzle's tag `sql` inside a statement that its
- * builder makes. A statement that is one such template (`db.all(…)`) counts.
+ * Whether a file has SQL as text, in a string or a template, except templates with Drizzle's tag `sql` inside a statement of
+ * its builder. A statement that is one such template (`db.all(…)`) counts.
  */
 export function hasSqlText({ path, text }: Pick<Source, 'path' | 'text'>): boolean {
   if (!SQL.test(text)) return false;

@@ -1,17 +1,17 @@
 import { readFileSync } from 'node:fs';
 
-// What `bun test` writes about a run, and what test/run.ts says of it at the end.
+// Reads the report of `bun test`, and makes the summary that test/run.ts prints at the end.
 
-/** How many tests passed and failed, the names of those that were skipped, and how long each file took. */
+/** The number of passed and failed tests, the names of skipped ones, and the time of each file. */
 export type Counts = { passed: number; failed: number; skipped: string[]; files: FileTime[] };
 
-/** A test file, and how long it took. */
+/** A test file and its time. */
 export type FileTime = { path: string; seconds: number };
 
-/** How many of the slowest files are named at the end. */
+/** The number of slowest files in the summary. */
 const SLOWEST = 10;
 
-/** Reads the totals of a JUnit report, the names of what was skipped, and how long each file took. */
+/** Reads a JUnit report. */
 export function readReport(path: string): Counts {
   const text = readFileSync(path, 'utf8');
   const total = /<testsuites[^>]* tests="(\d+)"[^>]* failures="(\d+)"[^>]* skipped="(\d+)"/.exec(text);
@@ -19,7 +19,7 @@ export function readReport(path: string): Counts {
   const [tests, failed, skippedCount] = total.slice(1).map(Number) as [number, number, number];
   const skipped = [...text.matchAll(/<testcase name="([^"]*)"[^>]*>\s*<skipped/g)].map((match) => match[1] as string);
   if (skipped.length !== skippedCount) throw new Error('The test report names other skipped tests than it counts.');
-  // A file is a suite that has its own path for a name.
+  // The suite of a file is named by its path.
   const files = [...text.matchAll(/<testsuite name="([^"]*)" file="\1"[^>]* time="([\d.]+)"/g)].map(
     ([, path = '', seconds]) => ({ path, seconds: Number(seconds) }),
   );

@@ -4,7 +4,7 @@ import type { Source } from './sources.ts';
 // Looks for transactions that work with a time that was read before they began. While a transaction waits for the write
 // lock, time passes: a key or code expires, another process begins an attempt. So each reads the time itself.
 
-/** The functions whose last argument is run as one transaction that writes; those that hand theirs on to one are found. */
+/** The functions that run their last argument as a write transaction; functions that pass theirs on to one are found. */
 const TRANSACTIONS = ['write', 'writeProfiles', 'writeSessions', 'prepareWrite'];
 
 /** Calls that read a clock, and names of times that a caller has read. */
@@ -17,7 +17,7 @@ export function timesReadOutside(sources: readonly Pick<Source, 'path' | 'text'>
     file: typescript.createSourceFile(path, text, typescript.ScriptTarget.Latest, true),
   }));
   const known = new Set(TRANSACTIONS);
-  // Until no further function is found that hands a function on.
+  // Repeat until no further function is found that passes its argument on.
   for (let before = 0; before !== known.size; ) {
     before = known.size;
     for (const { file } of files) for (const name of handingOn(file, known)) known.add(name);
@@ -25,7 +25,7 @@ export function timesReadOutside(sources: readonly Pick<Source, 'path' | 'text'>
   return files.flatMap(({ path, file }) => [...new Set(usesIn(file, known))].map((use) => `${path}: ${use}`));
 }
 
-/** The functions of a file that have a function of their caller run in a transaction. */
+/** The functions of a file that run a function of their caller in a transaction. */
 function handingOn(file: typescript.SourceFile, known: ReadonlySet<string>): string[] {
   const found: string[] = [];
   visitAll(file, (outer) => {
@@ -50,7 +50,7 @@ function usesIn(file: typescript.SourceFile, known: ReadonlySet<string>): string
   const uses: string[] = [];
   visitAll(file, (node) => {
     if (!typescript.isCallExpression(node)) return;
-    // prepareWrite(sqlite, act)(…): what the prepared transaction is given.
+    // prepareWrite(sqlite, act)(…): the arguments of the prepared transaction.
     const isPrepared = typescript.isCallExpression(node.expression) && known.has(nameOf(node.expression.expression));
     const act = known.has(nameOf(node.expression)) ? node.arguments.slice(-1).filter(isFunction) : [];
     for (const inside of isPrepared ? node.arguments : act) {
@@ -60,7 +60,7 @@ function usesIn(file: typescript.SourceFile, known: ReadonlySet<string>): string
   return uses;
 }
 
-/** The times that a node uses and that are not read in it. */
+/** The times that a node uses but doesn't read itself. */
 function outsideTimes(act: typescript.Node): string[] {
   const found: string[] = [];
   visitAll(act, (node) => {
@@ -80,7 +80,7 @@ function outsideTimes(act: typescript.Node): string[] {
   return found;
 }
 
-/** Whether a name, declared outside, holds a time that was read there, or something that was made of one. */
+/** Whether a name declared outside has a time that was read there, or a value computed from one. */
 function isTime(use: typescript.Identifier): boolean {
   const declaration = declarationOf(use);
   if (declaration === null) return false;
@@ -102,7 +102,7 @@ function readsClock(root: typescript.Node): boolean {
   return does;
 }
 
-/** The parameter or variable that a name stands for; null where it is declared by no function around it. */
+/** The parameter or variable that a name refers to; null if no enclosing function declares it. */
 function declarationOf(use: typescript.Identifier): typescript.Declaration | null {
   for (let around: typescript.Node | undefined = use.parent; around !== undefined; around = around.parent) {
     const declared = declaredBy(around).find(({ name }) => name === use.text);
@@ -113,7 +113,7 @@ function declarationOf(use: typescript.Identifier): typescript.Declaration | nul
 
 type Declared = { name: string; declaration: typescript.Declaration };
 
-/** What a function or block declares by itself. */
+/** The declarations of a function or block itself. */
 function declaredBy(node: typescript.Node): Declared[] {
   if (typescript.isFunctionLike(node)) return node.parameters.flatMap((one) => namesIn(one.name, one));
   if (!typescript.isBlock(node) && !typescript.isSourceFile(node)) return [];
@@ -134,7 +134,7 @@ function isDeclaredIn(act: typescript.Node, use: typescript.Identifier): boolean
   return declaration !== null && declaration.pos >= act.pos && declaration.end <= act.end;
 }
 
-/** Whether a name is only what a member of an object is called. */
+/** Whether a name is only the name of an object's member. */
 function isNameOfMember(node: typescript.Identifier): boolean {
   const { parent } = node;
   return (

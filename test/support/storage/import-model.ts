@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import type { Deps } from '../../../shared/deps.ts';
 import { exportText } from '../import.ts';
 
-// What lines of an import come to, said in the simplest way, and files of lines to compare it with.
+// A simple model of imports, and random files with which it is compared.
 
 /** A line with the fields of {@link Profile}. */
 export type Line = {
@@ -16,13 +16,13 @@ export type Line = {
   banned?: boolean;
 };
 
-/** What the model knows of a profile. */
+/** A profile in the model. */
 export type Profile = Required<Omit<Line, 'deleted'>>;
 
-/** What a file comes to, said in the simplest way: lines one after the other, and names compared at the end. */
+/** The result of importing a file in the model: lines are applied one after the other, and names compared at the end. */
 export type Model = { profiles: Map<number, Profile>; faulty: number[]; isPossible: boolean };
 
-/** The lines one after the other; a faulty one changes nothing. */
+/** Applies the lines one after the other; a faulty one changes nothing. */
 export function modelOf(lines: readonly (Line & { number: number })[], merge: boolean): Model {
   const profiles = new Map<number, Profile>();
   const faulty: number[] = [];
@@ -53,7 +53,7 @@ const isDistinct = (texts: readonly string[]) => new Set(texts).size === texts.l
 /** The profiles in the order of an export. */
 export const byId = (profiles: Iterable<Profile>) => [...profiles].sort((a, b) => a.id - b.id);
 
-/** What is stored of these profiles, in the model's shape. */
+/** The stored profiles, in the model's shape. */
 export async function storedProfiles(deps: Pick<Deps, 'db'>, ids: readonly number[] = IDS): Promise<Profile[]> {
   const lines = (await exportText(deps)).split('\n').filter(Boolean);
   return lines
@@ -89,8 +89,8 @@ const anyLine = (merge: boolean): fc.Arbitrary<Line> =>
 const isReadable = ({ username, aliases }: Line) => username === undefined || !aliases?.includes(username);
 
 /**
- * Files in which a few profiles claim a few names and auth IDs; each line can be read by itself. Half of them end with
- * lines by which everybody gets a name of their own, so that each line before may wait for that.
+ * Files in which a few profiles claim a few names and auth IDs; each line is valid by itself. Half of the files end with lines
+ * that give every profile its own name, so that any earlier line may be deferred until then.
  */
 export const linesOf = (merge: boolean): fc.Arbitrary<Line[]> => {
   const lines = fc.array(anyLine(merge).filter(isReadable), { minLength: 1, maxLength: 12, size: '+1' });

@@ -5,11 +5,11 @@ import { takeLock } from '../../../shared/limits/threads/lock.ts';
 import { joinLimits, type SharedLimits } from '../../../shared/limits/threads/worker.ts';
 import { limitsTime } from '../../../shared/limits/time.ts';
 
-// A worker of threads.test.ts: spends from accounts as fast as it can, and says when each was admitted.
+// A worker of threads.test.ts: spends from accounts as fast as it can, and reports when each request was admitted.
 
 declare const self: { onmessage: (event: { data: Task }) => void };
 
-/** What such a worker is given to do. */
+/** The task of such a worker. */
 export type Task = { number: number; shared: SharedLimits } & (
   | { kind: 'spend'; keys: { identifier: string; rateLimits: RateLimit[] }[]; untilMs: number; most: number }
   | { kind: 'hold'; at: number }

@@ -1,7 +1,7 @@
 import type { LimitedKey } from '../../../shared/limits/account.ts';
 import type { Limits } from '../../../shared/limits/limits.ts';
 
-/** What is left of each limit of a key, in the order of its limits. */
+/** The remaining quota of each limit of a key, in the order of its limits. */
 export function left(limits: Limits, key: LimitedKey): number[] {
   const account = limits.accountOf(key);
   limits.look(account);

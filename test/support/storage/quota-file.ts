@@ -11,7 +11,7 @@ import { left } from './limits.ts';
 const folder = tempFolder();
 let crashes = 0;
 
-/** The path of a main database beside which the quota file lies as a crash of the program would leave it now. */
+/** The path of a main database with a copy of the quota file next to it, as a crash of the program would leave it now. */
 export function afterCrash(databasePath: string): string {
   const path = join(folder, `${++crashes}.db`);
   for (const suffix of ['', '-wal']) {
@@ -21,7 +21,7 @@ export function afterCrash(databasePath: string): string {
   return path;
 }
 
-/** The length of a quota file's log in bytes, and how many rows it has. */
+/** The length of a quota file's log in bytes, and its number of rows. */
 export function logSize(databasePath: string): { rows: number; bytes: number } {
   const sqlite = openFile(quotaPath(databasePath), 1_000);
   const size = sqlite.query<{ rows: number; bytes: number }, []>(

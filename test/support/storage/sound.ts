@@ -1,7 +1,7 @@
 import { Database } from 'bun:sqlite';
 import { expect } from 'bun:test';
 
-/** Expects that a database file is not damaged, and that no row refers to one that is not there. */
+/** Expects that a database file is undamaged, and that no row refers to a missing one. */
 export function expectSound(path: string): void {
   const sqlite = new Database(path);
   expect(sqlite.query('PRAGMA integrity_check').get()).toEqual({ integrity_check: 'ok' });
