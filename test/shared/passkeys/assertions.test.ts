@@ -140,9 +140,9 @@ describe('a decision of an admin', () => {
     const admin = await signedIn();
     const { challenge } = beginDecision(access, admin, decisionOn());
     const act = () => consumeAssertion(access, admin, grace.assert(challenge), decisionOn(change));
-    expect(await faultOf(act)).toContain('something else');
+    expect(await faultOf(act)).toContain('something other than this');
     expect(await faultOf(() => consumeAssertion(access, admin, grace.assert(challenge), decisionOn()))).toContain(
-      'begin again',
+      'start again',
     );
   });
 
@@ -178,7 +178,7 @@ describe('a decision of an admin', () => {
     for (const said of [list().slice(0, 1), list().toReversed(), [...list(), decisionOn()], []]) {
       const { challenge } = beginDecisions(access, admin, list());
       expect(await faultOf(() => consumeAssertions(access, admin, grace.assert(challenge), said))).toContain(
-        'something else',
+        'something other than this',
       );
     }
     const before = list();
@@ -229,16 +229,16 @@ describe('a decision of an admin', () => {
       'not yours',
     );
     expect(await faultOf(() => consumeAssertion(access, theirs, ada.assert(made()), decisionOn()))).toContain(
-      'something else',
+      'something other than this',
     );
     expect(await faultOf(() => consumeAssertion(access, theirs, grace.assert(made()), decisionOn()))).toContain(
-      'something else',
+      'something other than this',
     );
     const { challenge } = beginPasskeySignIn(access);
     expect(await faultOf(() => consumeAssertion(access, mine, grace.assert(challenge), decisionOn()))).toContain(
-      'begin again',
+      'start again',
     );
-    expect(await faultOf(() => signInByPasskey(access, grace.assert(made()), CLIENT))).toContain('begin again');
+    expect(await faultOf(() => signInByPasskey(access, grace.assert(made()), CLIENT))).toContain('start again');
   });
 
   test.each<[string, Twist]>([
@@ -385,7 +385,7 @@ describe('challenges', () => {
     for (const jumpMs of [60_000, 3_600_000, 11 * 3_600_000, -12 * 3_600_000]) {
       world.clock.advance(jumpMs);
       sweepSessions(world.db, world.clock, world.sessions);
-      expect(await again()).toContain('begin again');
+      expect(await again()).toContain('start again');
     }
     const [early, late] = [beginPasskeySignIn(world).challenge, beginPasskeySignIn(world).challenge];
     world.clock.advance(5 * 60_000 - 1);
@@ -397,17 +397,17 @@ describe('challenges', () => {
     world.clock.advance(-3_600_000);
     const ahead = beginPasskeySignIn(world).challenge;
     world.clock.advance(-61_000);
-    expect(await enter(ahead)).toContain('begin again');
+    expect(await enter(ahead)).toContain('start again');
     const bytes = Buffer.from(beginPasskeySignIn(world).challenge, 'base64url');
     for (let at = 0; at < bytes.length; at++) {
       const changed = Buffer.from(bytes);
       changed.writeUInt8(changed.readUInt8(at) ^ (1 << (at % 8)), at);
-      expect([at, await enter(changed.toString('base64url'))]).toEqual([at, expect.stringContaining('begin again')]);
+      expect([at, await enter(changed.toString('base64url'))]).toEqual([at, expect.stringContaining('start again')]);
     }
     for (const other of ['', 'x', bytes.subarray(0, -1).toString('base64url'), `${bytes.toString('base64url')}=`]) {
-      expect(await enter(other)).toContain('begin again');
+      expect(await enter(other)).toContain('start again');
     }
-    expect(await enter(beginPasskeySignIn(fresh()).challenge)).toContain('begin again');
+    expect(await enter(beginPasskeySignIn(fresh()).challenge)).toContain('start again');
   });
 
   test('to sign in sign in once where several processes are sent one at once', async () => {
@@ -427,7 +427,7 @@ test('nobody is signed in, and no challenge is open, once the sessions file is g
   world.sessions.sqlite.close();
   removeSessionsFile(world.config.databasePath);
   const again = { ...world, sessions: openSessionsFile(world.config.databasePath) };
-  expect(await faultOf(() => signInByPasskey(again, authenticator.assert(challenge), CLIENT))).toContain('begin again');
+  expect(await faultOf(() => signInByPasskey(again, authenticator.assert(challenge), CLIENT))).toContain('start again');
   expect((await signIn(again, authenticator)).signed.name).toBe('Grace');
   again.sessions.sqlite.close();
 });
