@@ -182,7 +182,7 @@ test('after an upgrade of the program under a running server the log says to res
   const own = childCommands(databasePath).vacuum?.command ?? [];
   const upgraded = startAlone(w, [...nextVersion().words, ...own.slice(own.indexOf('db'))]);
   const change = `from ${thisProgram()} to 99.0.0, schema ${MIGRATIONS.length + 1}`;
-  const sentence = `could not be vacuumed. The program was changed while the server runs, ${change}; restart the server.`;
+  const sentence = `could not be vacuumed. The program was changed while the server was running, ${change}; restart the server.`;
   await until(() => upgraded.logged(new RegExp(RegExp.escape(sentence))) === 1);
   await upgraded.stop();
   const gone = startAlone(w, [join(w.deps.folder, 'none'), 'db', 'vacuum']);

@@ -335,7 +335,7 @@ test(
     const programs: [string[], RegExp][] = [
       [
         upgraded,
-        /The program was changed while the server runs, from .* to 99\.0\.0, schema \d+; restart the server\./,
+        /The program was changed while the server was running, from .* to 99\.0\.0, schema \d+; restart the server\./,
       ],
       [['/nowhere/profilectl'], /\/nowhere\/profilectl can't be started \(ENOENT\)/],
     ];
