@@ -15,7 +15,7 @@ export type LoggedEvent = {
   detail: (KeyEventDetail & PeopleEventDetail) | null;
 };
 
-type Sentence = (told: LoggedEvent) => string;
+type Sentence = (event: LoggedEvent) => string;
 
 const SENTENCES: Record<LogKind, Sentence> = {
   'key-requested': ({ name, detail }) =>
@@ -53,8 +53,8 @@ const SENTENCES: Record<LogKind, Sentence> = {
  * What somebody did, as a sentence to follow their name, without a full stop. The only text from people in it is names
  * of admins and backends.
  */
-export function logSentence(told: LoggedEvent): string {
-  return SENTENCES[told.kind](told);
+export function logSentence(event: LoggedEvent): string {
+  return SENTENCES[event.kind](event);
 }
 
 /** What people wrote about it: a reason, a key's names before and after, a passkey's name; empty if nothing. */

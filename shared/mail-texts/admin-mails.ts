@@ -1,7 +1,7 @@
 import type { Permission } from '../db/key-columns.ts';
 import type { Block } from '../mail/layout.ts';
 import type { Mail } from '../mail/mail.ts';
-import { type Asked, compose, type Fact, fact, type Paged, pageLink, quoted } from './compose.ts';
+import { compose, type Fact, fact, type Paged, pageLink, quoted, type ServiceInfo } from './compose.ts';
 import { foreign, timeInWords } from './mail-wording.ts';
 
 // The mails about keys to ADMIN_EMAIL. `pages` is the URL prefix of the pages for admins.
@@ -20,7 +20,7 @@ export type WaitingRequest = {
 };
 
 /** What the mail about a new request says. */
-export type RequestNews = WaitingRequest & { to: string } & Asked & Paged;
+export type RequestNews = WaitingRequest & { to: string } & ServiceInfo & Paged;
 
 /** The mail about one waiting request, with everything that its owner wrote. */
 export function requestMail(news: RequestNews): Mail {
@@ -46,7 +46,7 @@ export function requestMail(news: RequestNews): Mail {
 const MOST_LISTED = 50;
 
 /** The mail about several waiting requests, without the owners' longer texts. */
-export function requestsMail(news: { to: string; requests: readonly WaitingRequest[] } & Asked & Paged): Mail {
+export function requestsMail(news: { to: string; requests: readonly WaitingRequest[] } & ServiceInfo & Paged): Mail {
   const { requests, pages } = news;
   const more = requests.length - MOST_LISTED;
   return compose(
@@ -67,7 +67,7 @@ export function requestsMail(news: { to: string; requests: readonly WaitingReque
 
 /** The mail that the secret of a key was found, and the key revoked. */
 export function exposureMail(
-  news: { to: string; identifier: string; keyName: string; profile: string | null; atMs: number } & Asked & Paged,
+  news: { to: string; identifier: string; keyName: string; profile: string | null; atMs: number } & ServiceInfo & Paged,
 ): Mail {
   const { identifier, profile } = news;
   return compose('exposure', news, `The secret of API key ${identifier} was found`, [

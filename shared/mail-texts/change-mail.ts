@@ -1,6 +1,6 @@
 import type { KeyChanges } from '../db/schema/keys.ts';
 import type { Mail } from '../mail/mail.ts';
-import { type Asked, compose, fact, type Paged, pageLink } from './compose.ts';
+import { compose, fact, type Paged, pageLink, type ServiceInfo } from './compose.ts';
 import { expiryInWords, foreign, rateLimitInWords, timeInWords } from './mail-wording.ts';
 
 /** What the mail about changed permissions, rate limits or expiry of an Active or suspended key says. */
@@ -13,7 +13,7 @@ export type ChangeNews = {
   atMs: number;
   /** `PUBLIC_URL`: origin and optional prefix, without `/api`. */
   publicUrl: string;
-} & Asked &
+} & ServiceInfo &
   Paged;
 
 /** The mail about the changes of a key, with old and new values. */

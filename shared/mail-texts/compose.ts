@@ -5,7 +5,7 @@ import type { Mail } from '../mail/mail.ts';
 import { foreign } from './mail-wording.ts';
 
 /** The service's name, `PUBLIC_NAME`, and the contact for questions, `CONTACT`: an e-mail address, a URL or null. */
-export type Asked = { publicName: string; contact: string | null };
+export type ServiceInfo = { publicName: string; contact: string | null };
 
 /** The URL prefix of the pages for owners, such as `https://profiles.example.org/developers`; null if they can't sign in. */
 export type Paged = { pages: string | null };

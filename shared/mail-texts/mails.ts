@@ -2,7 +2,7 @@ import type { Permission } from '../db/key-columns.ts';
 import type { Predecessor } from '../keys/life/successor.ts';
 import type { RateLimit } from '../limits/rate-limit.ts';
 import type { Mail } from '../mail/mail.ts';
-import { type Asked, compose, type Fact, fact, type Paged, pageLink, quoted } from './compose.ts';
+import { compose, type Fact, fact, type Paged, pageLink, quoted, type ServiceInfo } from './compose.ts';
 import { curlLine, expiryInWords, foreign, rateLimitInWords, successionBlocks } from './mail-wording.ts';
 import { notYou } from './owner-mails.ts';
 
@@ -22,7 +22,7 @@ export type ApprovalNews = {
   predecessor: Predecessor | null;
   /** `PUBLIC_URL`: origin and optional prefix, without `/api`. */
   publicUrl: string;
-} & Asked &
+} & ServiceInfo &
   Paged;
 
 /** What the mails about a rejected request and a revoked key say. */
@@ -33,7 +33,7 @@ export type DecisionNews = {
   /** Null if none was given. */
   reason: string | null;
   publicUrl: string;
-} & Asked &
+} & ServiceInfo &
   Paged;
 
 /** The mail with the secret. */
@@ -109,7 +109,7 @@ export function revocationMail(news: DecisionNews & { isOwnDoing: boolean }): Ma
 }
 
 /** A test mail, without any personal data. */
-export function testMail(news: { to: string; sentAt: string; publicUrl: string } & Asked): Mail {
+export function testMail(news: { to: string; sentAt: string; publicUrl: string } & ServiceInfo): Mail {
   return compose('test', { ...news, identifier: '' }, `A test e-mail from ${news.publicName}`, [
     {
       kind: 'paragraph',

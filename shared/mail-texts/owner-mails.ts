@@ -1,6 +1,6 @@
 import type { Block } from '../mail/layout.ts';
 import type { Mail } from '../mail/mail.ts';
-import { type Asked, compose, fact, type Paged, pageLink } from './compose.ts';
+import { compose, fact, type Paged, pageLink, type ServiceInfo } from './compose.ts';
 import { foreign, timeInWords } from './mail-wording.ts';
 
 // Mails to owners about what was done while signed in as them, in case it was somebody else.
@@ -13,7 +13,7 @@ export type OwnNews = {
   /** When it was done, in milliseconds since 1970. */
   atMs: number;
   publicUrl: string;
-} & Asked &
+} & ServiceInfo &
   Paged;
 
 /** The mail that a key was requested in the owner's name, and where to withdraw that. */

@@ -1,6 +1,6 @@
 import type { Mail } from '../mail/mail.ts';
 import { browserName } from './browser-name.ts';
-import { type Asked, compose, fact, type Paged, pageLink } from './compose.ts';
+import { compose, fact, type Paged, pageLink, type ServiceInfo } from './compose.ts';
 import { foreign, timeInWords } from './mail-wording.ts';
 import { notYou } from './owner-mails.ts';
 
@@ -8,7 +8,7 @@ import { notYou } from './owner-mails.ts';
 
 /** The mail that an unknown browser or command line has signed in for the profile. */
 export function signInMail(
-  news: { to: string; profile: string; atMs: number; address: string; agent: string; publicUrl: string } & Asked &
+  news: { to: string; profile: string; atMs: number; address: string; agent: string; publicUrl: string } & ServiceInfo &
     Paged,
 ): Mail {
   return compose('new-sign-in', { ...news, identifier: '' }, 'New sign-in to your profile', [
@@ -30,7 +30,9 @@ export function signInMail(
 }
 
 /** The mail to a profile's old address that it was changed; it does not contain the new one. */
-export function addressMail(news: { to: string; profile: string; atMs: number; publicUrl: string } & Asked): Mail {
+export function addressMail(
+  news: { to: string; profile: string; atMs: number; publicUrl: string } & ServiceInfo,
+): Mail {
   const { publicUrl } = news;
   return compose('address', { ...news, identifier: '' }, 'The e-mail address of your profile was changed', [
     {
@@ -54,7 +56,7 @@ export function banMail(
     keys: readonly string[];
     atMs: number;
     publicUrl: string;
-  } & Asked &
+  } & ServiceInfo &
     Paged,
 ): Mail {
   const { publicUrl, isBanned } = news;
@@ -76,7 +78,7 @@ export function banMail(
 
 /** The mail to the admins that a passkey was registered under an admin's name and has to be confirmed. */
 export function enrolmentMail(
-  news: { to: string; admin: string; atMs: number; address: string; publicUrl: string } & Asked & Paged,
+  news: { to: string; admin: string; atMs: number; address: string; publicUrl: string } & ServiceInfo & Paged,
 ): Mail {
   const name = typedName(news.admin);
   return compose('enrolment', { ...news, identifier: '' }, 'An admin passkey is waiting to be confirmed', [

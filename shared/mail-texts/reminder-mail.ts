@@ -1,5 +1,5 @@
 import type { Mail } from '../mail/mail.ts';
-import { type Asked, compose, fact, type Paged, pageLink } from './compose.ts';
+import { compose, fact, type Paged, pageLink, type ServiceInfo } from './compose.ts';
 import { foreign, timeInWords } from './mail-wording.ts';
 
 /** What the mail some days before a key expires says. */
@@ -12,7 +12,7 @@ export type ReminderNews = {
   /** Whole days until then, rounded up. */
   daysLeft: number;
   publicUrl: string;
-} & Asked &
+} & ServiceInfo &
   Paged;
 
 /** The mail that a key will expire soon, and what to do. */

@@ -1,5 +1,5 @@
 import type { Mail } from '../mail/mail.ts';
-import { type Asked, compose, fact } from './compose.ts';
+import { compose, fact, type ServiceInfo } from './compose.ts';
 import { foreign, timeInWords } from './mail-wording.ts';
 
 /** What the mail with a code says. Times are milliseconds since 1970. */
@@ -13,7 +13,7 @@ export type SignInNews = {
   clientAddress: string;
   /** `PUBLIC_URL`: origin and optional prefix. */
   publicUrl: string;
-} & Asked;
+} & ServiceInfo;
 
 /**
  * The mail with the code. It says from where the code was requested. It has no link with the code, because mail scanners open
@@ -33,7 +33,7 @@ export function signInMail(news: SignInNews): Mail {
       facts: [
         fact('Page', `${publicUrl}/developers/sign-in/code`),
         fact('Works', `once, until ${timeInWords(news.endsAtMs)}`),
-        fact('Asked', timeInWords(news.askedAtMs)),
+        fact('ServiceInfo', timeInWords(news.askedAtMs)),
         fact('From', foreign(news.clientAddress)),
       ],
     },

@@ -76,7 +76,7 @@ function addressFault(sender: string, mail: Mail): string | null {
   }
   if (isMailAddress(mail.to)) return null;
   return mail.kind === 'request'
-    ? 'The admin cannot be told; set ADMIN_EMAIL to plain e-mail addresses.'
+    ? 'The admin can’t be notified; set ADMIN_EMAIL to plain e-mail addresses.'
     : "The profile's e-mail address is not one plain address; correct it and try again.";
 }
 

@@ -33,7 +33,7 @@ counts from its approval. The server records uses every ten seconds.`,
     json: {
       ...{ method: 'GET', path: '', operationId: 'listKeys', answers: 'list' },
       description:
-        'Pending ones first, each group the oldest first, 50 on a page unless told; an owner’s own only. `Link` leads to the next page, and misses no key that is decided meanwhile.',
+        'Pending ones first, oldest first, 50 per page by default; an owner’s own only. `Link` leads to the next page, and misses no key that is decided meanwhile.',
       query: {
         state: ['states', `Only keys in these states, separated by commas: ${KEY_STATES.join(', ')}.`],
         profile: ['profile', 'Only keys of the profile with this username or alias.'],
@@ -42,7 +42,7 @@ counts from its approval. The server records uses every ten seconds.`,
           'Only Active keys that were not used for so long, such as `90d`. Not together with `state`.',
         ],
         name: ['namePart', 'Only keys whose name contains this text; upper and lower case are alike.'],
-        limit: ['limit', 'At most so many keys, 1 to 1000; 50 unless told.'],
+        limit: ['limit', 'At most this many keys, 1 to 1000; default: 50.'],
         after: [
           'after',
           'The identifier of a key: only those that come after it as it stands in the list now. `Link` has a place instead, from which no key is missed that is decided meanwhile.',
@@ -105,7 +105,7 @@ and keeps the records for ${USAGE_DAYS} days.`,
     json: {
       ...{ method: 'GET', path: '/:identifier/usage', operationId: 'getUsage', answers: 'usage' },
       description: 'Requests by how they ended, for each of the last days (UTC), today last.',
-      query: { days: ['days', 'For so many days; 30 unless told.'] },
+      query: { days: ['days', 'The number of days; default: 30.'] },
     },
   },
   act: (deps, _by, { identifier, days }) => keyUsage(deps, identifier, days),

@@ -39,14 +39,15 @@ export function coseOf(spki: Uint8Array): { algorithm: Algorithm; key: Uint8Arra
 
 /** Converts a COSE key from an authenticator, in the one form of its kind, to the DER of a SubjectPublicKeyInfo. */
 export function spkiOf(coseKey: Uint8Array<ArrayBuffer>): Buffer {
-  const told = decodeCredentialPublicKey(coseKey);
+  const decoded = decodeCredentialPublicKey(coseKey);
   const text = (bytes = new Uint8Array()) => Buffer.from(bytes).toString('base64url');
   const jwk = () => {
-    if (cose.isCOSEPublicKeyEC2(told)) {
-      return { kty: 'EC', crv: 'P-256', x: text(told.get(KEYS.x)), y: text(told.get(KEYS.y)) };
+    if (cose.isCOSEPublicKeyEC2(decoded)) {
+      return { kty: 'EC', crv: 'P-256', x: text(decoded.get(KEYS.x)), y: text(decoded.get(KEYS.y)) };
     }
-    if (cose.isCOSEPublicKeyOKP(told)) return { kty: 'OKP', crv: 'Ed25519', x: text(told.get(KEYS.x)) };
-    if (cose.isCOSEPublicKeyRSA(told)) return { kty: 'RSA', n: text(told.get(KEYS.n)), e: text(told.get(KEYS.e)) };
+    if (cose.isCOSEPublicKeyOKP(decoded)) return { kty: 'OKP', crv: 'Ed25519', x: text(decoded.get(KEYS.x)) };
+    if (cose.isCOSEPublicKeyRSA(decoded))
+      return { kty: 'RSA', n: text(decoded.get(KEYS.n)), e: text(decoded.get(KEYS.e)) };
     throw anotherKind();
   };
   const spki = createPublicKey({ key: jwk(), format: 'jwk' }).export({ type: 'spki', format: 'der' });

@@ -40,7 +40,7 @@ describe('a .env in the current folder', () => {
     expect(stderr.toString()).toContain('from-dot-env.db');
   });
 
-  test('that Bun has read is told apart from the environment, --env-file and --db by config check', () => {
+  test('that Bun has read is distinguished from the environment, --env-file and --db by config check', () => {
     const folder = folderWith('PORT=4000\nLOG_LEVEL=warn\n');
     const file = join(folder, 'settings');
     writeFileSync(file, 'HOST=::1\nPORT=5000\n', { mode: 0o600 });
@@ -84,7 +84,7 @@ describe('a .env in the current folder', () => {
   });
 });
 
-test('a mistyped name is told before the fault that follows from it', async () => {
+test('a misspelt name is reported before the fault that follows from it', async () => {
   const variables = { HOST: '0.0.0.0', PUBLIC_ULR: 'https://lookup.example.org' };
   const { code, stderr } = await profilectl(['keys', 'list', '--db', '/nowhere.db'], { variables });
   expect(code).toBe(2);

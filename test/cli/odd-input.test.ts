@@ -56,7 +56,7 @@ describe('arguments that are not UTF-8', () => {
     expect(readdirSync(folder)).toEqual([]);
   }, 60_000);
 
-  test('are refused wherever they stand, as a value and with --json too', async () => {
+  test('are refused anywhere, also as a value and with --json', async () => {
     const { folder, run } = await world();
     const before = readdirSync(folder);
     const backup = await shell(`exec "$@" --db profiles.db db backup "$(printf 'copy\\377')"`, [], folder);

@@ -260,7 +260,7 @@ describe('who acted', () => {
     expect(await recorded({ USER: 'somebody-else' })).toBe(`${user} (on the box)`);
   });
 
-  test('is whoever called sudo', async () => {
+  test('is the user who called sudo', async () => {
     expect(await recorded({ SUDO_USER: 'grace' })).toBe('grace (on the box)');
   });
 });

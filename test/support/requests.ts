@@ -1,6 +1,6 @@
 import { expect } from 'bun:test';
 import type { Access } from '../../server/docs/openapi/operation-doc.ts';
-import { OPERATIONS } from '../../server/docs/openapi/operations.ts';
+import { API_OPERATIONS } from '../../server/docs/openapi/operations.ts';
 import type { Deps } from '../../shared/deps.ts';
 import { DOCUMENTED_CODES, type DocumentedCode, refusalOf } from '../../shared/errors.ts';
 import { parseRateLimit } from '../../shared/limits/rate-limit.ts';
@@ -15,7 +15,7 @@ export type Route = { path: string; access: Access; isFree?: true };
 
 /** All routes except those for unknown paths and the portal. A test compares them with the application's own list. */
 export const ROUTES: readonly Route[] = [
-  ...Object.entries(OPERATIONS).map(([path, { access, isFree }]) => ({ path, access, ...(isFree && { isFree }) })),
+  ...Object.entries(API_OPERATIONS).map(([path, { access, isFree }]) => ({ path, access, ...(isFree && { isFree }) })),
   { path: '/', access: 'anyone' },
 ];
 

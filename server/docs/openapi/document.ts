@@ -10,7 +10,7 @@ import { readClients } from './clients.ts';
 import guide from './guide.md' with { type: 'text' };
 import { COMMON_HEADERS, type Headers, headerComponents, headersNamed, ownHeader } from './headers.ts';
 import { type Access, type OperationDoc, TAGS } from './operation-doc.ts';
-import { OPERATIONS } from './operations.ts';
+import { API_OPERATIONS } from './operations.ts';
 import { IF_NONE_MATCH } from './parameters.ts';
 import { API_PREFIX } from './read.ts';
 import { type RefusalStyle, refusalResponses, type Thrown } from './refusals.ts';
@@ -18,7 +18,7 @@ import { type SampleAnswer, type Samples, withSamples } from './samples.ts';
 import type { OpenApi } from './types.ts';
 
 /**
- * Makes the OpenAPI 3.1 document of the API, which is committed as openapi.json. It describes {@link OPERATIONS} on a server
+ * Makes the OpenAPI 3.1 document of the API, which is committed as openapi.json. It describes {@link API_OPERATIONS} on a server
  * with the default configuration; its examples are answers of the application to requests for the sample profiles.
  */
 export async function documentText(): Promise<string> {
@@ -48,7 +48,7 @@ async function documentOf({ ask, publicUrl }: Samples): Promise<OpenApi> {
     hasFixedValues: true,
     made,
   });
-  const paths = Object.entries(OPERATIONS).map(([path, doc]) => {
+  const paths = Object.entries(API_OPERATIONS).map(([path, doc]) => {
     const get = operationOf(doc, known, styleFor(doc.access));
     const template = toTemplate(path);
     if (!template.startsWith(`${API_PREFIX}/`)) return [template, { servers: [{ url: publicUrl }], get }] as const;
@@ -88,7 +88,7 @@ const TARGETS = [
   '/',
   '/api/leaderboard?limit=10&offset=10',
   '/api/lookup/username/lovelace',
-  ...Object.values(OPERATIONS).flatMap(({ examples = {}, refused = {} }) => [
+  ...Object.values(API_OPERATIONS).flatMap(({ examples = {}, refused = {} }) => [
     ...Object.values(examples).map(({ target }) => target),
     ...Object.values(refused),
   ]),

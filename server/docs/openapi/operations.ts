@@ -25,7 +25,7 @@ const byAuthId = {
 } as const;
 
 /** The documentation of each route, by its path. `/` is left out, because it only redirects to `/docs`. */
-export const OPERATIONS: Record<string, OperationDoc> = {
+export const API_OPERATIONS: Record<string, OperationDoc> = {
   '/api/lookup/username/:username': {
     ...byUsername,
     operationId: 'getProfileByUsername',

@@ -8,7 +8,7 @@ import { type Refusal, refusalOfFault } from './refusal.ts';
 export type Held = { row: StoredRow; names: StoredName[] };
 
 /** A profile as a line describes it: its row, and its names, the username first. */
-export type Wanted = { row: StoredRow; names: readonly Name[] };
+export type MergedRow = { row: StoredRow; names: readonly Name[] };
 
 /**
  * Merges a line with its profile (`held`, null if there is none), or returns why the line is refused. With `merge`, only the
@@ -19,7 +19,7 @@ export function mergedRow(
   line: ProfileLine,
   held: Held | null,
   { merge, nowMs, writtenAt }: { merge: boolean; nowMs: number; writtenAt: number },
-): Wanted | Refusal {
+): MergedRow | Refusal {
   const { id } = line;
   const username = line.username ?? held?.names[0];
   if (username === undefined) {

@@ -1,5 +1,5 @@
 import type { Sqlite } from '../../db/connect.ts';
-import { type Held, mergedRow, type Wanted } from '../edit/merged-row.ts';
+import { type Held, type MergedRow, mergedRow } from '../edit/merged-row.ts';
 import type { Entry } from '../edit/pass.ts';
 import { heldByOther, type Refusal } from '../edit/refusal.ts';
 import { createProfileReader, prepareRowReader } from '../record.ts';
@@ -82,7 +82,7 @@ function prepareWishes(sqlite: Sqlite, merge: boolean): (id: number, lines: read
     let held: Held | null = row === null ? null : { row, names: reader.names(id) };
     const saidBy = new Map<string, number>();
     for (const { number, line } of lines) {
-      const wanted: Wanted | Refusal | null = line.deleted
+      const wanted: MergedRow | Refusal | null = line.deleted
         ? null
         : mergedRow(line, held, { merge, nowMs: 0, writtenAt: 0 });
       // A line that will be refused on its own account changes nothing.
@@ -100,7 +100,7 @@ function prepareWishes(sqlite: Sqlite, merge: boolean): (id: number, lines: read
   };
 }
 
-function heldAfter({ row, names }: Wanted): Held {
+function heldAfter({ row, names }: MergedRow): Held {
   return {
     row,
     names: names.map(({ folded, name }, position) => ({ folded, name, position })),

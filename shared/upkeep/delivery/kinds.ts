@@ -5,7 +5,7 @@ import type { NoticeKind } from '../../db/key-columns.ts';
 import type { Mail } from '../../mail/mail.ts';
 import { exposureMail, requestMail, requestsMail, type WaitingRequest } from '../../mail-texts/admin-mails.ts';
 import { changeMail } from '../../mail-texts/change-mail.ts';
-import type { Asked, Paged } from '../../mail-texts/compose.ts';
+import type { Paged, ServiceInfo } from '../../mail-texts/compose.ts';
 import { rejectionMail, revocationMail } from '../../mail-texts/mails.ts';
 import { renamingMail, submissionMail } from '../../mail-texts/owner-mails.ts';
 import { addressMail, banMail, enrolmentMail, signInMail } from '../../mail-texts/people-mails.ts';
@@ -25,7 +25,7 @@ export type Sent = {
 };
 
 /** What every mail contains: the recipient, the URLs of the service and its pages, and the time of the event. */
-type Common = { to: string; nowMs: number; atMs: number; publicUrl: string } & Asked & Paged;
+type Common = { to: string; nowMs: number; atMs: number; publicUrl: string } & ServiceInfo & Paged;
 
 /** Writes the mail about a key; null if the event no longer applies and nothing is to be sent. */
 type OfKey = (key: NoticeKey, claimed: LeasedNotice, common: Common) => Mail | null;

@@ -103,7 +103,7 @@ describe('the erasures since a backup', () => {
     opened.$client.close();
   }, 30_000);
 
-  test('stand before the question; where one more happens meanwhile nothing is restored, and it is asked again', async () => {
+  test('stand before the question; if another one happens meanwhile, nothing is restored, and the question is asked again', async () => {
     const { db, file, run, names } = await world();
     const terminal = openTerminal(['db', 'restore', file, '--erase-again', '--db', db]);
     await terminal.see('The backup undoes 2 erasures. These profiles will be erased again:');

@@ -62,7 +62,7 @@ describe('keys approve', () => {
     expect([showKey(deps, identifier).state, secrets().length]).toEqual(['Active', 1]);
   });
 
-  test('is over where somebody else has decided meanwhile, and says how', async () => {
+  test('ends if somebody else has decided meanwhile, and says how', async () => {
     const { deps, secrets, open } = await world();
     const identifier = await request(deps, { profile: 'ada' });
     const terminal = open('keys', 'approve', identifier, ...GRANT);
@@ -228,7 +228,7 @@ describe('keys request', () => {
     expect(listKeys(deps, { profileId: 7 })).toHaveLength(1);
   });
 
-  test('is over where the profile was erased and another one got its name and its UID', async () => {
+  test('ends if the profile was erased and another one got its name and its UID', async () => {
     const { deps, open } = await world();
     const terminal = open('keys', 'request', '--profile', 'ada', '--description', DESCRIPTION);
     await fillIn(terminal);

@@ -28,7 +28,7 @@ const json = async (...words: string[]) => {
   return { keys: keys.map(({ identifier }: { identifier: string }) => identifier) as string[], next };
 };
 
-test('all are listed off a terminal; with --limit or --after so many, and the key after which the next ones come', async () => {
+test('all are listed without a terminal; with --limit or --after a page, and the key after which the next page begins', async () => {
   expect(await json()).toEqual({ keys: all, next: null });
   expect(await json('--limit', '7')).toEqual({ keys: all.slice(0, 7), next: all[6] });
   expect(await json('--limit', '7', '--after', all[6] as string)).toEqual({ keys: all.slice(7, 14), next: all[13] });

@@ -107,7 +107,7 @@ describe('keys approve without an identifier', () => {
     expect(listKeys(w.deps, { states: ['pending'] })).toHaveLength(3);
   });
 
-  test('Ctrl-C ends it with 130 and says that earlier decisions stand', async () => {
+  test('Ctrl-C ends it with 130 and says that earlier decisions stay', async () => {
     const terminal = w.walk('--permission', 'api.lookup', '--rate-limit', '1/1s', '--expires', '1d');
     await terminal.answer('What now?', KEY.enter);
     await terminal.answer(/Approve key \w{8}\?/, `y${KEY.enter}`);
@@ -118,7 +118,7 @@ describe('keys approve without an identifier', () => {
     expect([w.first, w.second].map(stateOf)).toEqual(['Active', 'pending']);
   });
 
-  test('a decision that fails is said, the walk goes on, and the exit code tells', async () => {
+  test('a failed decision is reported, the walk continues, and the exit code shows it', async () => {
     const variables = { ...w.variables, MAIL_URL: 'smtp://127.0.0.1:1', MAIL_FROM: 'keys@example.net' };
     const words = ['keys', 'approve', '--permission', 'api.lookup', '--rate-limit', '1/1s', '--expires', '1d'];
     const terminal = openTerminal(words, variables);

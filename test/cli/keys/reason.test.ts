@@ -74,7 +74,7 @@ describe.each(NEED_A_REASON.map((operation) => [operation.name, operation] as co
   });
 });
 
-test('states are taken in any case, and rate limits in one word with commas, as they are shown', async () => {
+test('states are accepted in any case, and rate limits in one word with commas, as they are shown', async () => {
   const { identifier } = await issue(deps, { profile });
   const listed = await profilectl(['keys', 'list', '--state', 'active', '--profile', profile, '--json'], { variables });
   expect(JSON.parse(listed.stdout).keys).toMatchObject([{ identifier, state: 'Active' }]);

@@ -146,7 +146,7 @@ describe('--description-file', () => {
     expect(JSON.parse(stdout).description).toBe(`${TEXT} (stdin)`);
   });
 
-  test('that can not be read, is no text, is too long or stands beside --description is a usage error: 2', async () => {
+  test('that cannot be read, is no text, is too long or is given with --description is a usage error: 2', async () => {
     for (const [file, stdin, more, sentence] of [
       [join(deps.folder, 'none.txt'), '', [], /^--description-file names a file that can't be read/],
       [deps.folder, '', [], /^--description-file names a file that can't be read/],

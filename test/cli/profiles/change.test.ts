@@ -65,7 +65,7 @@ describe('profiles set', () => {
     expect(faults()).toEqual([]);
   });
 
-  test('"field=" takes away what may be null, and is refused for all else', async () => {
+  test('"field=" removes what may be null, and is refused for everything else', async () => {
     const { run, change } = await world();
     expect(await change(['set', 'ada', 'email=', 'authId='])).toMatchObject({ email: null, authId: null });
     expect(await run(['set', 'ada', 'displayName='])).toEqual({

@@ -167,7 +167,7 @@ async function countProfiles(db: string): Promise<number> {
   return code === 0 ? stdout.split('\n').length - 1 : 0;
 }
 
-test('an import gives way to whoever else needs the processor', async () => {
+test('an import lowers its priority', async () => {
   const words = profilectlWords(['profiles', 'import', '-', '--db', join(tempFolder(), 'profiles.db')]);
   const child = Bun.spawn(words, { env: cleanEnvironment(), stdin: 'pipe', stdout: 'ignore', stderr: 'ignore' });
   const deadline = performance.now() + 10_000;

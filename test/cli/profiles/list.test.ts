@@ -14,7 +14,7 @@ beforeAll(() => {
 });
 
 describe('profiles list', () => {
-  test('shows profiles by UID as a table, without private fields, and how the list goes on', async () => {
+  test('shows profiles by UID as a table, without private fields, and says how to get the next page', async () => {
     const { code, stdout, stderr } = await run('list', '--limit', '2');
     expect(code).toBe(0);
     const rows = stdout.split('\n').map((line) => line.split(/ {2,}/));
@@ -30,7 +30,7 @@ describe('profiles list', () => {
     expect(rest).toMatchObject({ code: 0, stderr: '', stdout: expect.stringContaining('adam') });
   });
 
-  test('--json is one value with where the list goes on, and flags are combined', async () => {
+  test('--json is one value with the next page, and flags are combined', async () => {
     const listed = async (...flags: string[]) => {
       const { profiles, next } = JSON.parse((await run('list', '--json', ...flags)).stdout);
       return [profiles.map(({ id }: { id: number }) => id), next];

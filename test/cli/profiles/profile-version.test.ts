@@ -67,7 +67,7 @@ describe('profiles erase', () => {
     expect(names()).toHaveLength(1);
   });
 
-  test('is over where somebody else has erased the profile', async () => {
+  test('ends if somebody else has erased the profile', async () => {
     const { deps, variables } = await world();
     const terminal = openTerminal(['profiles', 'erase', 'ada'], variables);
     await terminal.see('(id 7) for good');

@@ -81,7 +81,7 @@ test('an empty answer is an empty object', async () => {
 });
 
 describe('a server that gives no answer', () => {
-  test('is told as one to try again, with exit code 75', async () => {
+  test('is an error to try again, with exit code 75', async () => {
     const gone = await rawServer((socket) => socket.destroy());
     expect(codeAndSentence(await refusal(ask(gone)))).toEqual([
       75,
@@ -109,7 +109,7 @@ describe('a server that gives no answer', () => {
     ]);
   });
 
-  test('is told as a wrong address where it speaks no HTTP or no TLS', async () => {
+  test('is reported as a wrong address if it speaks no HTTP or no TLS', async () => {
     const ssh = await rawServer((socket) => socket.end('SSH-2.0-OpenSSH_9.2\r\n'));
     expect(codeAndSentence(await refusal(ask(ssh)))).toEqual([
       1,

@@ -135,7 +135,7 @@ describe('without a server', () => {
     expect(await text()).toMatch(/^Last import +1d ago, by operator \(on the box\): 3 lines, 1 refused$/m);
   });
 
-  test('what a platform sends is told apart from imports', async () => {
+  test('what a backend sends is distinguished from imports', async () => {
     const { deps, status, text } = world(1);
     expect(await status()).toMatchObject({ lastFeed: null });
     expect(await text()).toMatch(/^Last feed +none$/m);

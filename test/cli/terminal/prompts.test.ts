@@ -150,7 +150,7 @@ test('keys check never shows what is typed, not even on request, and refuses whe
   expect(terminal.screen()).not.toContain('hunter3');
 });
 
-test('an owner whose profile can not request is told before anything else is asked', async () => {
+test('an owner whose profile cannot request gets the error before the first question', async () => {
   const banned = insertProfile(deps.db, { id: 4000 + nextId, banned: true });
   const terminal = openTerminal(['keys', 'request', '--profile', `user${banned}`], variables);
   expect(await terminal.exited).toBe(1);
@@ -158,7 +158,7 @@ test('an owner whose profile can not request is told before anything else is ask
   expect(terminal.screen()).not.toContain('Name of the key');
 });
 
-test('an admin whose mail server can’t be reached is told before anything is asked', async () => {
+test('an admin whose mail server can’t be reached gets the error before the first question', async () => {
   const identifier = await request(deps, { profile });
   const unreachable = { ...variables, MAIL_URL: 'smtp://127.0.0.1:1', MAIL_FROM: 'keys@example.net' };
   const terminal = openTerminal(['keys', 'approve', identifier], unreachable);
@@ -167,7 +167,7 @@ test('an admin whose mail server can’t be reached is told before anything is a
   expect(terminal.screen()).not.toContain('Permissions:');
 });
 
-test('an admin without MAIL_URL is told before anything is asked', async () => {
+test('an admin without MAIL_URL gets the error before the first question', async () => {
   const identifier = await request(deps, { profile });
   const terminal = openTerminal(['keys', 'approve', identifier], { DATABASE_PATH: deps.config.databasePath });
   expect(await terminal.exited).toBe(1);

@@ -150,7 +150,7 @@ describe('Ctrl-C while a mail is on its way says what state the key is in: 130',
   });
 });
 
-test('Ctrl-C in the walk through the queue says that too, and that earlier decisions stand', async () => {
+test('Ctrl-C in the walk through the queue says that too, and that earlier decisions stay', async () => {
   const deps = testDeps();
   insertProfile(deps.db, { id: 1, username: 'ada' });
   insertProfile(deps.db, { id: 2, username: 'bob' });

@@ -1,7 +1,7 @@
 import { afterAll, describe, expect, test } from 'bun:test';
 import { createApp } from '../../../server/app.ts';
 import { toTemplate } from '../../../server/docs/openapi/builder.ts';
-import { OPERATIONS } from '../../../server/docs/openapi/operations.ts';
+import { API_OPERATIONS } from '../../../server/docs/openapi/operations.ts';
 import { readOperations, resolved } from '../../../server/docs/openapi/read.ts';
 import type { Operation } from '../../../server/docs/openapi/types.ts';
 import { closeService, createService, type Service } from '../../../server/process/service.ts';
@@ -22,7 +22,7 @@ describe('every answer that the document tells of is given, its sentences too', 
 
   for (const route of ROUTES.filter(({ path }) => path !== '/')) {
     const path = toTemplate(route.path);
-    const doc = OPERATIONS[route.path] as NonNullable<(typeof OPERATIONS)[string]>;
+    const doc = API_OPERATIONS[route.path] as NonNullable<(typeof API_OPERATIONS)[string]>;
     const { operation } = readOperations(document).find((one) => one.path === path) as { operation: Operation };
     const { responses } = operation;
     const target = Object.values(doc.examples ?? {})[0]?.target ?? route.path;

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { createConfig, lintFromString } from '@redocly/openapi-core';
 import { toTemplate } from '../../../server/docs/openapi/builder.ts';
 import { documentText } from '../../../server/docs/openapi/document.ts';
-import { OPERATIONS } from '../../../server/docs/openapi/operations.ts';
+import { API_OPERATIONS } from '../../../server/docs/openapi/operations.ts';
 import { readOperations } from '../../../server/docs/openapi/read.ts';
 import type { OpenApi } from '../../../server/docs/openapi/types.ts';
 import { servedDocument } from '../../../server/docs/served.ts';
@@ -75,7 +75,7 @@ describe('the document', () => {
       return [toTemplate(path), [{ apiKey: permissions }], permissions[0]];
     });
     expect(shown).toEqual(wanted);
-    expect(Object.keys(OPERATIONS).sort()).toEqual(
+    expect(Object.keys(API_OPERATIONS).sort()).toEqual(
       ROUTES.map(({ path }) => path)
         .filter((path) => path !== '/')
         .sort(),

@@ -181,7 +181,7 @@ describe('an address where a passkey is registered', () => {
     );
     const signInChallenge = beginPasskeySignIn(access).challenge;
     const foreign = { credential: authenticator.register(signInChallenge, user.handle), name: 'x' };
-    expect((await refusal(() => register(access, secret, foreign, CLIENT))).message).toContain('begin again');
+    expect((await refusal(() => register(access, secret, foreign, CLIENT))).message).toContain('start again');
     const address = (of: string) => `https://api.example.org/developers/enrol#${of}`;
     await registerAt(access, address(secret), 'x', authenticator);
     const again = await refusal(() => registerAt(access, address(other), 'x', authenticator));

@@ -94,7 +94,7 @@ test(
 );
 
 test(
-  'what became of the key instead is told, with exit code 1',
+  'if something else was decided, the error says what, with exit code 1',
   async () => {
     const identifier = await request(access, { profile: 'ada' });
     const shows = `"profilectl keys show ${identifier}" shows`;
@@ -232,7 +232,7 @@ describe('the wait for a decision', () => {
     expect(exitCodeOf((await refusal(watchAt(ended, 30_000))).code)).toBe(4);
   });
 
-  test('ends by the latest attempt only, and goes on while a mail is on its way', async () => {
+  test('ends only with the latest attempt, and continues while a mail is being sent', async () => {
     const attempt = (number: number, result: string) => ({ number, result, by: 'Grace', startedAt: KEY.requestedAt });
     const entry = { at: KEY.requestedAt, by: 'Grace', from: 'pending', to: 'pending' };
     const failed = { ...entry, event: 'approval refused', detail: { attempt: 1, reason: 'No such mailbox.' } };

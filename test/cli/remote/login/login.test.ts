@@ -46,7 +46,7 @@ async function logIn(desktop: Laptop, ...words: string[]) {
   return { page: await page.text(), ...(await login.finished) };
 }
 
-test('an owner logs in by the browser, is who he is, logs out, and the token is over', async () => {
+test('an owner logs in by the browser, sees who they are, logs out, and the token has ended', async () => {
   const desktop = newDesktop();
   const login = await startLogin([url], desktop);
   expect(await desktop.opened()).toBe(login.address);
@@ -92,7 +92,7 @@ async function beginByCode(laptop: Laptop, ...words: string[]) {
   return { terminal, address };
 }
 
-test('an admin types the short code of the page, which is shown meanwhile, and is let in for twelve hours', async () => {
+test('an admin types the short code of the page, which is shown meanwhile, and is logged in for twelve hours', async () => {
   const laptop = newLaptop();
   const { terminal, address } = await beginByCode(laptop, '--json');
   const { cookie } = await signInAdmin(world, 'Grace');
@@ -111,7 +111,7 @@ test('an admin types the short code of the page, which is shown meanwhile, and i
   expect(terminal.screen()).toContain('"kind":"admin","name":"Grace"');
 });
 
-test('a mistyped code is asked for again, five times in all, and the code of another login lets nobody in', async () => {
+test('a mistyped code is asked for again, five times in all, and the code of another login is refused', async () => {
   const [laptop, other] = [newLaptop(), newLaptop()];
   const [own, another] = [await beginByCode(laptop), await beginByCode(other)];
   const { code } = await decideOn(own.address, world.cookie, 'allow');
@@ -358,7 +358,7 @@ test('PROFILECTL_TOKEN wins over what is stored, and each command about logins s
   expect(await statusOf(token)).toBe(200);
 });
 
-test('a token whose time is over, and one that was ended elsewhere: 4, with what to run', async () => {
+test('an expired token, and one that was ended elsewhere: 4, with the command to run', async () => {
   const desktop = newDesktop();
   await logIn(desktop);
   world.clock.advance(31 * DAY_MS);
