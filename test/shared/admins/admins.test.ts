@@ -174,7 +174,7 @@ describe('an address where a passkey is registered', () => {
     const credential = authenticator.register(challenge, user.handle);
     expect((await refusal(() => register(access, secret, { credential, name: '' }, CLIENT))).code).toBe('usage');
     expect((await refusal(() => register(access, other, { credential, name: 'x' }, CLIENT))).message).toContain(
-      'something else',
+      'something other',
     );
     expect((await refusal(() => register(access, secret, { credential, name: 'x' }, CLIENT))).message).toContain(
       'sent twice',
