@@ -47,8 +47,8 @@ function refillText({ remaining, moreAtMs, fullAtMs }: Level, nowMs: number): Ht
   return html`requests get 429${isAtOnce ? '' : html` · next one possible ${soonText(moreAtMs, nowMs)}`} · ${full}`;
 }
 
-/** The time until a moment: in seconds below a minute, otherwise in its largest unit. */
+/** The time until a moment: in seconds up to a minute, otherwise in its largest unit. */
 function soonText(ms: number, nowMs: number): Html {
   const seconds = Math.ceil((ms - nowMs) / 1000);
-  return seconds < 60 ? html`in ${Math.max(1, seconds)} s` : relativeTime(ms, nowMs);
+  return seconds <= 60 ? html`in ${Math.max(1, seconds)} s` : relativeTime(ms, nowMs);
 }

@@ -309,7 +309,11 @@ test('an Active key says what is left of each limit and when there is more, as t
   const limits = openLimits(access.config.databasePath, clock, () => undefined);
   expect(limits.spend(limits.accountOf({ identifier, rateLimits }), 60)).toBeNull();
   await limits.save();
-  clock.advance(19_000);
+  for (const words of ['1 minute', '60 s', '60 s', '59 s']) {
+    expect(textOf((await at(world, `/${identifier}`)).body)).toContain(`requests get 429 · full again in ${words} 4`);
+    clock.advance(500);
+  }
+  clock.advance(17_000);
   const text = textOf((await at(world, `/${identifier}`)).body);
   expect(text).toContain('0 left of 60 per minute requests get 429 · full again in 42 s');
   expect(text).toContain('4 940 left of 5 000 per day full again in 23 hours');
