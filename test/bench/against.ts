@@ -4,6 +4,7 @@ import { PROJECT } from '../support/cli.ts';
 import { memoryAgainst } from './against/memory.ts';
 import { p99Against, pagesAgainst, type Running } from './against/pages.ts';
 import { KEYS, type Pair, printFaults, printRatio, sideOf } from './against/servers.ts';
+import { startAgainst } from './against/start.ts';
 import { type Bench, closeBench, openBench } from './bench.ts';
 import { floodTraffic } from './cases/flood.ts';
 import { ask, type Traffic, traffic } from './load.ts';
@@ -25,9 +26,9 @@ import {
 import type { Target } from './servers.ts';
 
 // `bun test/bench/against.ts <folder>`: the processor time that a request takes of this checkout's server, divided by that
-// of another checkout of the project, for every kind of request and for pages; and likewise what it has in memory, and its 99th
-// percentile. Each has a database of its own with the same profiles, and the two are loaded in turn, round by round. A ratio
-// above 1 means that this checkout takes more.
+// of another checkout of the project, for every kind of request and for pages; and likewise how long it starts, what it has
+// in memory, and its 99th percentile. Each has a database of its own with the same profiles, and the two are loaded in turn,
+// round by round. A ratio above 1 means that this checkout takes more.
 
 type Case = { name: string; asked: (bench: Bench, server: Target) => Traffic | Promise<Traffic> };
 
@@ -89,8 +90,8 @@ const CASES: readonly Case[] = [
   { name: 'flood', asked: (bench) => floodTraffic(bench) },
 ];
 
-/** All cases; the last three are more than one line each. */
-const NAMES = [...CASES.map(({ name }) => name), 'memory', 'pages', 'p99'];
+/** All cases; the last four have files of their own. */
+const NAMES = [...CASES.map(({ name }) => name), 'start', 'memory', 'pages', 'p99'];
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -118,6 +119,7 @@ try {
     theirs: await sideOf(bench, realpathSync(other), 'other'),
   };
   const isAsked = (name: string) => values.case.includes(name);
+  if (isAsked('start')) await startAgainst(bench, sides);
   if (isAsked('memory')) await memoryAgainst(bench, sides, traffic(bench, hotLookups(bench)));
   const run = async ({ start, mails }: typeof sides.mine): Promise<Running> => ({ ...(await start()), mails });
   const servers = { mine: await run(sides.mine), theirs: await run(sides.theirs) };

@@ -10,7 +10,13 @@ import { startServe, type Target } from '../servers.ts';
 // What the cases of against.ts have in common: two checkouts, each with a database of its own, and the line about a ratio.
 
 /** A checkout that is compared: `start` starts its server, of which there is one at a time; `mails` is where that writes mails. */
-export type Side = { mails: string; start: () => Promise<Target> };
+export type Side = {
+  name: string;
+  folder: string;
+  mails: string;
+  variables: Record<string, string>;
+  start: () => Promise<Target>;
+};
 
 /** This checkout, and the other one. */
 export type Pair<T> = { mine: T; theirs: T };
@@ -30,7 +36,7 @@ export async function sideOf(bench: Bench, folder: string, name: string): Promis
     TRUSTED_PROXIES: '127.0.0.1',
     MAIL_URL: `file:${mails}`,
   };
-  return { mails, start: () => startServe(bench, commandOf(folder, 'serve'), variables) };
+  return { name, folder, mails, variables, start: () => startServe(bench, commandOf(folder, 'serve'), variables) };
 }
 
 /** A database of this checkout's own schema with the generated profiles, and {@link KEYS} of the first one. */

@@ -1,0 +1,31 @@
+import { join } from 'node:path';
+import { type Bench, CORE, run } from '../bench.ts';
+import { firstAnswer } from '../cases/commands.ts';
+import { alternate } from '../measure.ts';
+import { lookup } from '../questions.ts';
+import { median } from '../results.ts';
+import { type Pair, printRatio, type Side } from './servers.ts';
+
+/** A start takes milliseconds, so each round is the median of so many; a stop takes a second. */
+const STARTS = 3;
+
+/** From the start of the compiled server to its first answer, in milliseconds. Compiles both checkouts. */
+export async function startAgainst(bench: Bench, sides: Pair<Side>): Promise<void> {
+  const measure = async ({ name, folder, variables }: Side) => {
+    const binary = join(bench.folder, `${name}-profilectl`);
+    await run(bench, [process.execPath, join(folder, 'cli/build.ts'), binary, 'bench'], { core: CORE.any });
+    const { PORT: _, ...environment } = variables;
+    return async () => {
+      const taken: number[] = [];
+      while (taken.length < STARTS) {
+        taken.push(await firstAnswer(bench, [binary, 'serve'], lookup(1), environment));
+      }
+      return median(taken);
+    };
+  };
+  const { mine, theirs } = await alternate(bench, {
+    mine: await measure(sides.mine),
+    theirs: await measure(sides.theirs),
+  });
+  printRatio('start', mine, theirs, 'ms');
+}
