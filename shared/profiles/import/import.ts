@@ -85,7 +85,7 @@ async function importLocked(deps: ImportDeps, source: ImportSource, options: Imp
   try {
     const end = options.strict ? await importStrictly(run, source) : await importInBatches(run, source, batchSize);
     if (run.report.lineCount() === 0)
-      throw new AppError('refused', `${nameOf(source)} holds no line; nothing was changed.`);
+      throw new AppError('refused', `${nameOf(source)} has no lines; nothing was changed.`);
     blank = end.blank;
     if (options.prune !== undefined) await pruneCandidates(run, options.prune, end.isLastEnded, batchSize);
   } catch (error) {

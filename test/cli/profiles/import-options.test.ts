@@ -261,7 +261,7 @@ describe('what is no JSON Lines', () => {
     expect(piped.stderr.toString()).toStartWith('The input is compressed with gzip.');
   });
 
-  test('a file of blank lines holds no line, and --prune erases nobody for it', async () => {
+  test('a file of blank lines has no lines, and --prune erases nobody for it', async () => {
     const { file, importing, write, count } = await world(3);
     write('\n   \n\r\n');
     const { code, stderr } = await importing([file, '--prune', '--prune-limit', '100%']);
