@@ -4,8 +4,8 @@ import { voidingChange } from '../keys/life/profile-change.ts';
 import { showKey } from '../keys/view.ts';
 import type { Attempt } from './attempt.ts';
 
-// The sentences for the admin at the end of an approval that did not make its key Active. Somebody else may have
-// decided on the key by then, so each says what state it is in.
+// What the admin reads at the end of an approval that did not make its key Active. Somebody else may have decided on the
+// key meanwhile, so each sentence says what state it is in.
 
 /** The state of a key when one of its approvals has ended. */
 type Standing = { identifier: string; state: KeyState };
@@ -13,7 +13,7 @@ type Standing = { identifier: string; state: KeyState };
 /** The sentence if the mail was not accepted; `reason` is a sentence of ours or of the mail server. */
 export function refusedText(key: Standing, reason: string): string {
   const { identifier, state } = key;
-  return `${reason} ${state === 'pending' ? `Key ${identifier} is pending as before.` : decidedText(key)}`.trimStart();
+  return `${reason} ${state === 'pending' ? `Key ${identifier} is still pending.` : decidedText(key)}`.trimStart();
 }
 
 /** The sentence if nobody knows whether the mail arrives. */
@@ -28,10 +28,10 @@ export function notConfirmedText(key: Standing, reason: string): string {
 }
 
 function decidedText({ identifier, state }: Standing): string {
-  return `Key ${identifier} is ${state} by now: "profilectl keys show ${identifier}" says how.`;
+  return `Key ${identifier} is now ${state}: "profilectl keys show ${identifier}" says how.`;
 }
 
-/** The present state of a key; pending, as it must be, if the database can't be read. */
+/** The present state of a key; `pending`, as the approval left it, if the database can't be read. */
 export function standingOf(deps: Deps, identifier: string): Standing {
   try {
     return showKey(deps, identifier);
@@ -40,7 +40,7 @@ export function standingOf(deps: Deps, identifier: string): Standing {
   }
 }
 
-/** Who or what invalidated an attempt, as the rest of a sentence, and what to do. */
+/** What invalidated an attempt, as a clause that another sentence ends with, and what to do about it. */
 export function whatHappened(deps: Deps, { key: { identifier }, owner, number }: Attempt): string {
   const says = `"profilectl keys show ${identifier}" says how.`;
   const change = voidingChange(deps.db, identifier, number);
@@ -49,8 +49,8 @@ export function whatHappened(deps: Deps, { key: { identifier }, owner, number }:
   const { state } = showKey(deps, identifier);
   const next =
     state === 'pending'
-      ? `Key ${identifier} is pending still: ${advice}.`
-      : `Key ${identifier} is ${state} by now: ${says}`;
+      ? `Key ${identifier} is still pending: ${advice}.`
+      : `Key ${identifier} is now ${state}: ${says}`;
   return `${happened(owner.username)}. ${next}`;
 }
 
@@ -67,5 +67,5 @@ const AFTER_CHANGE = {
 
 /** When a key whose attempt could not be closed can be approved again. */
 export function stillOpenText({ approvalLeaseMs }: Deps): string {
-  return `The database could not be written, so approving again is possible only once ${approvalLeaseMs / 1000} s have passed.`;
+  return `The database could not be written, so the key can be approved again only after ${approvalLeaseMs / 1000} s.`;
 }

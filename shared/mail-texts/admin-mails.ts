@@ -56,7 +56,7 @@ export function requestsMail(news: { to: string; requests: readonly WaitingReque
     [
       {
         kind: 'paragraph',
-        text: `These requests for keys for the ${news.publicName} API have arrived since the last e-mail about requests. What follows is in their owners' own words.`,
+        text: `These key requests for the ${news.publicName} API have arrived since the last e-mail about requests. What follows is in their owners' own words.`,
       },
       ...requests.slice(0, MOST_LISTED).map((one): Block => ({ kind: 'facts', facts: factsOf(one) })),
       ...(more > 0 ? [{ kind: 'paragraph' as const, text: `${more} more are not listed here.` }] : []),
@@ -65,7 +65,7 @@ export function requestsMail(news: { to: string; requests: readonly WaitingReque
   );
 }
 
-/** The mail that the secret of a key was found, and the key revoked. */
+/** The mail that somebody found and reported the secret of a key, which was then revoked. */
 export function exposureMail(
   news: { to: string; identifier: string; keyName: string; profile: string | null; atMs: number } & ServiceInfo & Paged,
 ): Mail {
@@ -73,7 +73,7 @@ export function exposureMail(
   return compose('exposure', news, `The secret of API key ${identifier} was found`, [
     {
       kind: 'paragraph',
-      text: 'Somebody found the secret of a key and reported it on the page for found secrets. The key was revoked at once, and its owner gets an e-mail.',
+      text: 'Somebody found the secret of a key and reported it on the page for found secrets. The key was revoked at once, and its owner will get an e-mail.',
     },
     {
       kind: 'facts',

@@ -44,9 +44,9 @@ export function changeMail(news: ChangeNews): Mail {
         ]),
     {
       kind: 'paragraph',
-      text: 'The secret is the same as before. There is nothing to do unless your program needs more.',
+      text: 'The secret is the same as before. There is nothing to do unless your program needs more than the key now allows.',
     },
-    ...pageLink(pages, 'The page of this key', `/keys/${identifier}`),
+    ...pageLink(pages, 'View this key', `/keys/${identifier}`),
   ]);
 }
 

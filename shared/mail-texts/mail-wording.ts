@@ -27,9 +27,10 @@ export function successionBlocks(identifier: string, predecessor: Predecessor | 
 }
 
 function predecessorText(identifier: string, { identifier: old, endsAtMs, isOver, isSuspended }: Predecessor): string {
-  if (isOver) return `Key ${old} has ended already.`;
+  if (isOver) return `Key ${old} has already ended.`;
   const end = endsAtMs === null ? null : timeInWords(endsAtMs);
-  if (isSuspended) return `Key ${old} is suspended and refused${end === null ? '' : `; it ends at ${end}`}.`;
+  if (isSuspended)
+    return `Key ${old} is suspended, so requests that use it are refused${end === null ? '' : `; it ends at ${end}`}.`;
   const until = end === null ? '' : ` until ${end}, when ${old} ends`;
   return `Both keys work${until}. Give your program the secret of ${identifier} before you stop using ${old}.`;
 }

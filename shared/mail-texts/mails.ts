@@ -42,7 +42,7 @@ export function approvalMail(news: ApprovalNews): Mail {
   return compose('approval', news, `Your API key ${identifier} is approved`, [
     {
       kind: 'paragraph',
-      text: `Your request for a key for the ${news.publicName} API at ${publicUrl} was approved. This is the secret of key ${identifier}:`,
+      text: `Your key request for the ${news.publicName} API at ${publicUrl} was approved. This is the secret of key ${identifier}:`,
     },
     { kind: 'code', text: news.secret },
     {
@@ -54,7 +54,7 @@ export function approvalMail(news: ApprovalNews): Mail {
     { kind: 'heading', text: 'Try it' },
     {
       kind: 'paragraph',
-      text: 'Paste this line into a terminal, then paste the secret and press Enter. The secret is not shown and does not end up in the history of your shell. The answer lists what the key may do, and does not count against its limits. If it says that the key is not valid, look for a newer e-mail about this key: only the latest secret works.',
+      text: 'Paste this line into a terminal, then paste the secret and press Enter. The secret is not shown and does not end up in the history of your shell. The answer lists what the key may do; this request does not count against its limits. If it says that the key is not valid, look for a newer e-mail about this key: only the latest secret works.',
     },
     { kind: 'code', text: curlLine(publicUrl) },
     { kind: 'link', label: 'How to use the API', url: `${publicUrl}/docs` },
@@ -69,7 +69,7 @@ export function approvalMail(news: ApprovalNews): Mail {
       kind: 'paragraph',
       text: `If somebody else may have seen the secret, ${pages === null ? `ask the people who run ${publicUrl} to revoke key ${identifier}` : `revoke key ${identifier} on its page at once`}. The identifier is safe to share.`,
     },
-    ...pageLink(pages, 'The page of this key', `/keys/${identifier}`),
+    ...pageLink(pages, 'View this key', `/keys/${identifier}`),
   ]);
 }
 
@@ -77,7 +77,7 @@ export function approvalMail(news: ApprovalNews): Mail {
 export function rejectionMail(news: DecisionNews): Mail {
   const { identifier, publicUrl, pages } = news;
   return compose('rejection', news, `Your API key request ${identifier} was rejected`, [
-    { kind: 'paragraph', text: `Your request for a key for the ${news.publicName} API at ${publicUrl} was rejected.` },
+    { kind: 'paragraph', text: `Your key request for the ${news.publicName} API at ${publicUrl} was rejected.` },
     { kind: 'facts', facts: [fact('Request', identifier), fact('Name', foreign(news.keyName))] },
     ...quoted('The reason:', news.reason),
     {

@@ -43,7 +43,7 @@ export function renamingMail(news: OwnNews & { nameBefore: string; nameAfter: st
       kind: 'facts',
       facts: [key, fact('Name, before', foreign(nameBefore)), fact('Name, now', foreign(nameAfter)), when],
     },
-    ...pageLink(pages, 'The page of this key', `/keys/${identifier}`),
+    ...pageLink(pages, 'View this key', `/keys/${identifier}`),
     ...notYou(pages),
   ]);
 }

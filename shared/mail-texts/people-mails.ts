@@ -14,7 +14,7 @@ export function signInMail(
   return compose('new-sign-in', { ...news, identifier: '' }, 'New sign-in to your profile', [
     {
       kind: 'paragraph',
-      text: `A browser or program that had not been used for your profile before signed in to it at ${news.publicUrl}. It can request keys for the ${news.publicName} API in your name, and revoke those you have. If that was you, there is nothing to do.`,
+      text: `A browser or program that had never been used with your profile signed in to it at ${news.publicUrl}. It can request keys for the ${news.publicName} API in your name, and revoke those you have. If that was you, there is nothing to do.`,
     },
     {
       kind: 'facts',
@@ -37,7 +37,7 @@ export function addressMail(
   return compose('address', { ...news, identifier: '' }, 'The e-mail address of your profile was changed', [
     {
       kind: 'paragraph',
-      text: `The e-mail address of a profile at ${publicUrl}, until now this one, was changed. From now on, e-mails about the profile's keys for the ${news.publicName} API, with their secrets, and codes for signing in go to the new address. Everybody who was signed in to the profile has been signed out.`,
+      text: `The e-mail address of a profile at ${publicUrl} was changed from this one to another. From now on, e-mails about the profile's keys for the ${news.publicName} API, including their secrets, and sign-in codes go to the new address. Everybody who was signed in to the profile has been signed out.`,
     },
     { kind: 'facts', facts: [fact('Profile', foreign(news.profile)), fact('When', timeInWords(news.atMs))] },
     {
@@ -65,7 +65,7 @@ export function banMail(
     : 'Your profile is no longer banned, and its API keys work again';
   const text = isBanned
     ? `Your profile was banned at ${publicUrl}. Every request that uses one of its keys for the ${news.publicName} API is refused while the ban lasts. The keys keep their secrets, rate limits and expiry, and work again when the ban is lifted. Until then you can look at keys, withdraw requests and revoke keys, but not request or rename any.`
-    : `The ban of your profile at ${publicUrl} was lifted. Its keys for the ${news.publicName} API work again with the same secrets. There is nothing to do.`;
+    : `The ban on your profile at ${publicUrl} was lifted. Its keys for the ${news.publicName} API work again with the same secrets. There is nothing to do.`;
   return compose('ban', { ...news, identifier: '' }, title, [
     { kind: 'paragraph', text },
     {
@@ -84,7 +84,7 @@ export function enrolmentMail(
   return compose('enrolment', { ...news, identifier: '' }, 'An admin passkey is waiting to be confirmed', [
     {
       kind: 'paragraph',
-      text: `Somebody registered a passkey at ${news.publicUrl} with the link made for an admin. It cannot be used until it is confirmed.`,
+      text: `Somebody registered a passkey at ${news.publicUrl} with a link that was made for an admin. It cannot be used until it is confirmed.`,
     },
     {
       kind: 'facts',
@@ -96,10 +96,10 @@ export function enrolmentMail(
     },
     {
       kind: 'paragraph',
-      text: 'Ask that person whether it was them, then confirm it on the machine that runs the service. If it was not them, make a new link for them, which ends this passkey.',
+      text: 'Ask that person whether it was them, then confirm it on the machine that runs the service. If it was not them, make a new link for them, which removes this passkey.',
     },
     { kind: 'code', text: `profilectl admins confirm ${name}\nprofilectl admins invite ${name}` },
-    ...pageLink(news.pages, 'Who is an admin', '/people'),
+    ...pageLink(news.pages, 'List of admins', '/people'),
   ]);
 }
 

@@ -34,7 +34,7 @@ export function reminderMail(news: ReminderNews): Mail {
       text: 'After that, every request that uses it is refused. If you still need access, request a replacement the way you requested this key, early enough for an admin to decide, or ask the people who run the service to extend this one. A profile can have three keys at a time, and this one counts until it expires.',
     },
     ...pageLink(pages, 'Replace this key', `/keys/new?successor-of=${identifier}`),
-    ...pageLink(pages, 'The page of this key', `/keys/${identifier}`),
+    ...pageLink(pages, 'View this key', `/keys/${identifier}`),
     { kind: 'paragraph', text: 'If you no longer need it, there is nothing to do.' },
   ]);
 }

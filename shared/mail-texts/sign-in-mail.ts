@@ -16,8 +16,8 @@ export type SignInNews = {
 } & ServiceInfo;
 
 /**
- * The mail with the code. It says from where the code was requested. It has no link with the code, because mail scanners open
- * links and a code works once; nor the browser's User-Agent, which a stranger can choose.
+ * The mail with the code. It says when and from where the code was requested. It contains no link with the code, because mail
+ * scanners open links and a code works once, and not the browser's User-Agent, which a stranger can choose.
  */
 export function signInMail(news: SignInNews): Mail {
   const { publicName, publicUrl } = news;
@@ -33,7 +33,7 @@ export function signInMail(news: SignInNews): Mail {
       facts: [
         fact('Page', `${publicUrl}/developers/sign-in/code`),
         fact('Works', `once, until ${timeInWords(news.endsAtMs)}`),
-        fact('ServiceInfo', timeInWords(news.askedAtMs)),
+        fact('Requested', timeInWords(news.askedAtMs)),
         fact('From', foreign(news.clientAddress)),
       ],
     },

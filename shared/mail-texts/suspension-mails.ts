@@ -24,7 +24,7 @@ export function suspensionMail(news: SuspensionNews & Pick<DecisionNews, 'reason
       kind: 'paragraph',
       text: `Keep its secret: if an admin resumes the key${until}, the same secret works again, and you will get an e-mail. Until then it still counts as one of the three keys that a profile can have.`,
     },
-    ...pageLink(pages, 'The page of this key', `/keys/${identifier}`),
+    ...pageLink(pages, 'View this key', `/keys/${identifier}`),
   ]);
 }
 
@@ -32,7 +32,7 @@ export function suspensionMail(news: SuspensionNews & Pick<DecisionNews, 'reason
 export function resumptionMail(news: SuspensionNews & { isBanned: boolean }): Mail {
   const { identifier, publicUrl, pages, expiresAt, isBanned } = news;
   const works = isBanned
-    ? 'It is refused as before while your profile is banned, and works again with the same secret when the ban is lifted.'
+    ? 'It is still refused while your profile is banned, and works again with the same secret once the ban is lifted.'
     : 'It works again with the same secret and the same rate limits. There is nothing to do.';
   return compose('resumption', news, `Your API key ${identifier} was resumed`, [
     {
@@ -40,6 +40,6 @@ export function resumptionMail(news: SuspensionNews & { isBanned: boolean }): Ma
       text: `An admin ended the suspension of your key for the ${news.publicName} API at ${publicUrl}. ${works}`,
     },
     { kind: 'facts', facts: [...factsOf(news), fact('Expires', expiryInWords(expiresAt))] },
-    ...pageLink(pages, 'The page of this key', `/keys/${identifier}`),
+    ...pageLink(pages, 'View this key', `/keys/${identifier}`),
   ]);
 }

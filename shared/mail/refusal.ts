@@ -49,8 +49,8 @@ export function refusalOf(failure: Failure, attempted: Attempted): Refusal {
 export function unconfirmed(failure: Failure, attempted: Attempted): Extract<Delivery, { outcome: 'unknown' }> {
   const what = {
     ETIMEDOUT: 'did not confirm the message in time',
-    EMESSAGE: 'gave an answer that is neither yes nor no',
-    EPROTOCOL: 'gave an answer that is neither yes nor no',
+    EMESSAGE: 'gave a reply that neither accepts nor rejects the message',
+    EPROTOCOL: 'gave a reply that neither accepts nor rejects the message',
   }[failure.code ?? ''];
   const happened = what ?? 'closed the connection before it confirmed the message';
   return {
@@ -80,7 +80,7 @@ function answerSentence(failure: Failure, attempted: Attempted, isPermanent: boo
     case 'AUTH':
       return `refused the login ${answer}; check the user and password in MAIL_URL${later}.`;
     case 'STARTTLS':
-      return `has no STARTTLS ${answer} and gets no mail unencrypted; set MAIL_URL to another port or to smtps://${later}.`;
+      return `refused STARTTLS ${answer}, and no mail is sent to it unencrypted; set MAIL_URL to another port or to smtps://${later}.`;
     case 'MAIL':
       return `refused the sender ${answer}; check MAIL_FROM, and whether MAIL_URL needs a user and password${later}.`;
     case 'RCPT':
@@ -98,20 +98,17 @@ function connectionRefusal(failure: Failure, refused: (permanent: boolean, sente
   if (/CERT|ALTNAME|ISSUER|SIGNATURE|CHAIN|SELF_SIGNED/.test(cause)) {
     return refused(
       true,
-      `has a certificate that can't be trusted (${cause}); name it in MAIL_URL as its certificate does, or give the file of its authority in NODE_EXTRA_CA_CERTS.`,
+      `has a certificate that can't be trusted (${cause}); use the host name of the certificate in MAIL_URL, or set NODE_EXTRA_CA_CERTS to the file of its certificate authority.`,
     );
   }
   if (failure.code === 'EAUTH') {
-    return refused(
-      true,
-      'offers no way to log in that is supported; check MAIL_URL, or ask its operator for PLAIN or LOGIN.',
-    );
+    return refused(true, 'offers no supported login method; check MAIL_URL, or ask its operator for PLAIN or LOGIN.');
   }
   if (failure.code === 'EDNS') {
-    return refused(false, 'is not found; check the host in MAIL_URL and the name resolution of this machine.');
+    return refused(false, 'was not found; check the host in MAIL_URL and the name resolution of this machine.');
   }
   if (cause === 'ECONNREFUSED') {
-    return refused(false, 'refused the connection; check host and port in MAIL_URL, and that the server runs.');
+    return refused(false, 'refused the connection; check host and port in MAIL_URL, and that the server is running.');
   }
   if (failure.code === 'ETIMEDOUT' || cause === 'ETIMEDOUT') {
     return refused(
@@ -126,14 +123,18 @@ function connectionRefusal(failure: Failure, refused: (permanent: boolean, sente
     );
   }
   if (failure.code === 'ETLS') {
-    return refused(false, 'broke off while encryption was set up; try again later, or check its certificate and log.');
+    return refused(
+      false,
+      'closed the connection while encryption was being set up; try again later, or check its certificate and log.',
+    );
   }
   if (failure.code === 'EPROTOCOL') return refused(true, 'does not speak SMTP here; check host and port in MAIL_URL.');
-  if (failure.code === 'EMESSAGE') return refused(true, 'takes no message of this size; ask its operator to allow it.');
+  if (failure.code === 'EMESSAGE')
+    return refused(true, 'does not accept messages of this size; ask its operator to allow them.');
   if (/^E(HOST|NET)|^EADDR|^EACCES|^EPERM/.test(cause)) {
     return refused(false, `can't be reached (${cause}); check host and port in MAIL_URL, and the network.`);
   }
-  return refused(false, 'closed the connection before the mail was sent; try again later, or look into its log.');
+  return refused(false, 'closed the connection before the mail was sent; try again later, or check its log.');
 }
 
 function nameOf({ server }: Attempted): string {

@@ -93,7 +93,7 @@ describe('Ctrl-C while a mail is on its way says what state the key is in: 130',
     return terminal.screen().replace(/\s+/g, ' ');
   };
 
-  test('of an approval: pending still, and its secret never works', async () => {
+  test('of an approval: the key is still pending, and the secret never works', async () => {
     const { smtp, letGo, arrived, variables } = await slowServer();
     const identifier = await request(deps, { profile });
     const said = await interrupt(variables, arrived, ['keys', 'approve', identifier, '--yes']);

@@ -57,7 +57,7 @@ test('accepted: the key is Active with what was granted, and the attempt is on r
   });
 });
 
-describe('definitely refused: pending as before, approvable at once, and the error says why', () => {
+describe('definitely refused: still pending, approvable at once, and the error says why', () => {
   for (const [stage, reply, code] of [
     ['MAIL', '550 5.7.1 not you', 'refused'],
     ['RCPT', '550 5.1.1 no such user', 'refused'],
@@ -71,7 +71,7 @@ describe('definitely refused: pending as before, approvable at once, and the err
       const identifier = await request(base, { profile });
       const error = await approve(mailingTo(broken.port), identifier);
       expect(error?.code).toBe(code);
-      expect(error?.message).toContain('pending as before');
+      expect(error?.message).toContain('still pending');
       expect(showKey(base, identifier)).toMatchObject({ state: 'pending', attempt: { result: 'refused' } });
       expect(events(identifier)).toEqual(['requested', 'approval started', 'approval refused']);
       const smtp = await startSmtp();

@@ -128,8 +128,8 @@ describe('the approval mail of a successor says what becomes of the key before i
       { endsAtMs: Date.parse('2027-01-01T00:00:00Z') },
       'work until 2027-01-01 00:00:00 UTC, when p3Zt9QwE ends',
     ],
-    ['it is over', { isOver: true, endsAtMs: Date.parse('2026-01-01T00:00:00Z') }, 'Key p3Zt9QwE has ended already.'],
-    ['it is suspended', { isSuspended: true }, 'Key p3Zt9QwE is suspended and refused.'],
+    ['it is over', { isOver: true, endsAtMs: Date.parse('2026-01-01T00:00:00Z') }, 'Key p3Zt9QwE has already ended.'],
+    ['it is suspended', { isSuspended: true }, 'Key p3Zt9QwE is suspended, so requests that use it are refused.'],
     [
       'it is suspended and will end',
       { isSuspended: true, endsAtMs: Date.parse('2027-01-01T00:00:00Z') },

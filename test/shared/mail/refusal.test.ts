@@ -53,17 +53,17 @@ describe('a server may say anything; the admin sees it without what is private',
 
 describe('what an admin is told to do', () => {
   const cases: [string, Failure, boolean, RegExp][] = [
-    ['no such host', { code: 'EDNS', originalCode: 'ENOTFOUND' }, false, /is not found; check the host in MAIL_URL/],
+    ['no such host', { code: 'EDNS', originalCode: 'ENOTFOUND' }, false, /was not found; check the host in MAIL_URL/],
     ['refused', { code: 'ESOCKET', originalCode: 'ECONNREFUSED' }, false, /check host and port in MAIL_URL/],
     ['no route', { code: 'ESOCKET', originalCode: 'EHOSTUNREACH' }, false, /can't be reached \(EHOSTUNREACH\)/],
     ['silence', { code: 'ETIMEDOUT' }, false, /did not answer in time/],
     ['reset', { code: 'ESOCKET', originalCode: 'ECONNRESET' }, false, /closed the connection before the mail was sent/],
     ['expired', { code: 'ESOCKET', originalCode: 'CERT_HAS_EXPIRED' }, true, /certificate that can't be trusted/],
     ['own signature', { code: 'ESOCKET', originalCode: 'DEPTH_ZERO_SELF_SIGNED_CERT' }, true, /NODE_EXTRA_CA_CERTS/],
-    ['handshake lost', { code: 'ETLS' }, false, /while encryption was set up/],
+    ['handshake lost', { code: 'ETLS' }, false, /while encryption was being set up/],
     ['not TLS', { code: 'ESOCKET', originalCode: 'ERR_SSL_WRONG_VERSION_NUMBER' }, true, /smtp:\/\/ or smtps:\/\//],
-    ['no login method', { code: 'EAUTH' }, true, /offers no way to log in/],
-    ['too large', { code: 'EMESSAGE' }, true, /no message of this size/],
+    ['no login method', { code: 'EAUTH' }, true, /offers no supported login method/],
+    ['too large', { code: 'EMESSAGE' }, true, /does not accept messages of this size/],
     ['nonsense', { code: 'EPROTOCOL', responseCode: 250 }, true, /does not speak SMTP here/],
   ];
   for (const [name, failure, permanent, sentence] of cases) {

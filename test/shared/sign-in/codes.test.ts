@@ -252,6 +252,7 @@ describe('the mail', () => {
     expect(text).toContain('as the owner of the profile ada');
     expect(text).toContain('192.0.2.7');
     expect(text).toContain('once, until 2026-01-01 00:10:00 UTC');
+    expect(text).toMatch(/\n +Requested +2026-01-01 00:00:00 UTC\n/);
     expect(text).toContain('https://bio.example.org/developers/sign-in/code');
     expect(text).toContain('If it was not you, ignore this e-mail');
     expect(JSON.stringify([...headers])).not.toContain(showCode(lastCode()));

@@ -248,10 +248,7 @@ describe('the wait for a decision', () => {
     expect(exitCodeOf(code)).toBe(75);
     expect(message).toStartWith('Delivery is not confirmed');
     const forGood = await refusal(watchAt(() => show(attempt(1, 'refused'), [failed]), 30_000));
-    expect([exitCodeOf(forGood.code), forGood.message]).toEqual([
-      1,
-      'No such mailbox. Key k7Qm2XaB is pending as before.',
-    ]);
+    expect([exitCodeOf(forGood.code), forGood.message]).toEqual([1, 'No such mailbox. Key k7Qm2XaB is still pending.']);
     const voided = await refusal(watchAt(() => show(attempt(1, 'voided'), []), 30_000));
     expect(exitCodeOf(voided.code)).toBe(1);
   });

@@ -126,13 +126,13 @@ test(
     const done = await profilectlAt(own.server, own.adminToken, words, confirming(own.world, own.grace));
     expect(done).toMatchObject({ code: 1, stdout: '' });
     expect(done.stderr).toContain('550');
-    expect(done.stderr).toEndWith(` Key ${identifier} is pending as before.\n`);
+    expect(done.stderr).toEndWith(` Key ${identifier} is still pending.\n`);
     // Another try of the same request; the mail server says to come again.
     failures.rcpt = '450 4.2.1 Try again later';
     const again = await profilectlAt(own.server, own.adminToken, words, confirming(own.world, own.grace));
     expect(again).toMatchObject({ code: 75, stdout: '' });
     expect(again.stderr).toContain('450');
-    expect(again.stderr).toEndWith(` Key ${identifier} is pending as before.\n`);
+    expect(again.stderr).toEndWith(` Key ${identifier} is still pending.\n`);
     delete failures.rcpt;
     const well = await profilectlAt(own.server, own.adminToken, words, confirming(own.world, own.grace));
     expect(well).toMatchObject({ code: 0, stdout: `${identifier} Active\n` });

@@ -121,7 +121,7 @@ describe('how an approval went is on the key’s page', () => {
     rejectKey(world.access, { identifier, reason: 'No.', by: onBox('root') });
     const page = await read();
     expect(page).toContain('but the e-mail with the secret was refused.');
-    expect(page).not.toContain('pending as before');
+    expect(page).not.toContain('The request is still pending');
   });
 
   test('not confirmed: the connection was lost where the mail may have been taken', async () => {

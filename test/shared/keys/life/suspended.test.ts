@@ -225,7 +225,7 @@ describe('a successor', () => {
     await approveKey(deps, { identifier: first, grant: { retireOldAtMs: end }, by: admin });
     expect(showKey(deps, old.identifier)).toMatchObject({ state: 'suspended', expiresAt: new Date(end).toISOString() });
     expect((mails(deps).at(-1) ?? '').replace(/=\r?\n/g, '').replace(/\s+/g, ' ')).toContain(
-      `${old.identifier} is suspended and refused; it ends at`,
+      `${old.identifier} is suspended, so requests that use it are refused; it ends at`,
     );
     await approveKey(deps, { identifier: second, grant: { retireOldAtMs: end + DAY_MS }, by: admin });
     expect(showKey(deps, old.identifier).expiresAt).toBe(new Date(end).toISOString());
@@ -242,7 +242,7 @@ test('its owner is told why it was suspended, and that it works again, or that a
   moveByAdmin(deps, identifier, 'suspend');
   changeByHand(deps, 'user1', () => ({ banned: true }));
   moveByAdmin(deps, identifier, 'resume');
-  expect((await told()).join()).toContain('It is refused as before while your profile is banned');
+  expect((await told()).join()).toContain('It is still refused while your profile is banned');
 });
 
 test('its profile counts among those that have keys', async () => {

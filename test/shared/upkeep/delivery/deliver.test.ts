@@ -357,7 +357,7 @@ test('PUBLIC_NAME is who sends a mail and whose API it is about', async () => {
   await w.reject(await request(w.deps));
   const { raw = '' } = w.smtp.received[0] ?? {};
   expect(raw).toMatch(/^From: Linkhive </m);
-  expect(raw).toContain('Your request for a key for the Linkhive API at');
+  expect(raw).toContain('Your key request for the Linkhive API at');
   expect(raw).not.toContain('Profile Lookup');
 });
 
