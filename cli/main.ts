@@ -17,7 +17,7 @@ async function run(words: readonly string[]): Promise<number> {
     await flushOutput();
     return 0;
   } catch (error) {
-    // It is no error if the reader of the output stops reading (`| head`). A full disk is one.
+    // It is not an error if the reader of the output stops reading (`| head`); a full disk is.
     if (isClosedOutput(error)) return 0;
     await flushOutput().catch(() => undefined);
     const { code, sentence, trace } = describeFault(error, program, words, isDebugging());

@@ -80,7 +80,7 @@ const TREE: Record<string, [about: string, files: Entry[]]> = {
     [['', () => import('./service/log.ts')]],
   ],
   healthcheck: [
-    'Ask the running server whether it is ready: 0 if so, 1 if not.',
+    'Ask the running server whether it is ready; exit code 0 if so, 1 if not.',
     [['', () => import('./service/healthcheck.ts')]],
   ],
   demo: [

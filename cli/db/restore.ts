@@ -20,7 +20,7 @@ export function addTo(parent: Command): void {
     .description('Replace the database with a backup; the old database is kept.')
     .argument('<file>', 'the backup; it is not changed')
     .option('--with-people', 'also restore admins, passkeys and tokens that the present database lacks')
-    .option('--erase-again', 'erase the profiles again that were erased since the backup')
+    .option('--erase-again', 'erase again the profiles that were erased since the backup')
     .addHelpText(
       'after',
       `
@@ -108,7 +108,8 @@ const LISTED_ERASURES = 100;
 function undoneText(undone: readonly UndoneErasure[] | null, isErasedAgain: boolean): string {
   if (undone === null)
     return 'Which profiles were erased since the backup is not known: there is no readable database.';
-  if (undone.length === 0) return 'No profile of the backup was erased since, as far as the last 40 days are recorded.';
+  if (undone.length === 0)
+    return 'No profile in the backup has been erased since, according to the records of the last 40 days.';
   const lines = undone.slice(0, LISTED_ERASURES).map(({ uid, atMs }) => `  UID ${uid}, erased at ${isoTime(atMs)}`);
   const more = undone.length - lines.length;
   const end = more === 0 ? [] : [`  and ${more} more`];

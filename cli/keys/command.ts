@@ -56,22 +56,14 @@ function doorOf({ name, doors }: AnyOperation) {
 }
 
 function withFlags(command: Command, operation: AnyOperation, act: Act): Command {
-  const { verb, examples, help } = doorOf(operation);
+  const { verb, examples, help: about } = doorOf(operation);
   const isDecision = operation.doors.page === 'decision';
   for (const [, schema] of flaggedInputs(operation, 'operator')) command.option(...flagOf(schema));
   if (isDecision) command.option(...WAIT_FLAG);
-  const paragraphs = [...(isDecision ? [DECISION_HELP] : []), help, ...(isDecision ? [REMOTE_HELP] : [])];
+  const paragraphs = [...(isDecision ? [DECISION_HELP] : []), about, ...(isDecision ? [REMOTE_HELP] : [])];
   const lines = examples.map((example) => `  profilectl keys ${verb} ${example}`.trimEnd());
-  command.addHelpText(
-    'after',
-    [
-      '',
-      ...paragraphs.filter((text) => text !== undefined),
-      '',
-      `Example${lines.length === 1 ? '' : 's'}:`,
-      ...lines,
-    ].join('\n'),
-  );
+  const help = paragraphs.filter((text) => text !== undefined).map((text) => `\n${text}`);
+  command.addHelpText('after', [...help, `\nExample${lines.length === 1 ? '' : 's'}:`, ...lines].join('\n'));
   return command.action(() =>
     withKeys(command, (context) => {
       const isWaiting = command.opts<{ wait?: true }>().wait === true;

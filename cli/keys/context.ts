@@ -9,7 +9,7 @@ export type Perform = <Input extends object, Output>(
   input: Input,
 ) => Promise<Output>;
 
-/** A profile by name, and on the box also by UID once it was found: the name may come to lead to another profile. */
+/** A profile by name, and on the box also by UID once it was found, because the name may later lead to another profile. */
 export type NamedProfile = { profile: string; profileId?: number | undefined };
 
 /** What the commands on keys need. Most work the same with the local database and with a server. */

@@ -17,7 +17,7 @@ export function addTo(parent: Command): void {
   });
 }
 
-/** The width if the output is no terminal, or one of unknown width. */
+/** The width if the output is not a terminal, or its width is unknown. */
 const DEFAULT_COLUMNS = 80;
 
 const OK_CELL = '█';

@@ -11,7 +11,7 @@ export function changeOne(command: Command, username: string, decide: Decide): P
   return changeOneBy(command, username, () => decide);
 }
 
-/** The same, but the change is read first, perhaps from stdin. The profile is the one that has the name before that. */
+/** Like {@link changeOne}, but reads the change first, perhaps from stdin; the profile is looked up before that. */
 export function changeOneBy(command: Command, username: string, read: () => Decide | Promise<Decide>): Promise<void> {
   return withContext(command, 'use', async ({ deps, actor, json }) => {
     const { id } = findProfile(deps.db, username);

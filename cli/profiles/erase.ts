@@ -18,7 +18,7 @@ export function addTo(parent: Command): void {
       `
 The profile is gone at once for every reader. Copies of its texts may remain in unused parts of the database file until a
 running server vacuums it, at most once in 23 hours; "db vacuum" does so now, "status" says whether it is due. Not erased:
-backups, databases kept by "db restore" or before an upgrade, files of "profiles export", refused lines, mails that were
+backups, databases kept by "db restore" or before an upgrade, files written by "profiles export", refused lines, mails that were
 sent or stored in a folder, and logs.
 
 Examples:

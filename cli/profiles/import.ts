@@ -44,7 +44,7 @@ export function addTo(parent: Command): void {
         `the largest share of all profiles that --prune may erase; default: ${DEFAULT_LIMIT}`,
       ),
     )
-    .option('--as-of <time>', 'when the data was read, such as 2027-01-31T02:00:00Z: skip what is newer here')
+    .option('--as-of <time>', 'when the data was read, such as 2027-01-31T02:00:00Z: skip profiles that are newer here')
     .option('--rejects <path>', 'write the refused lines to this file, which is emptied first')
     .addOption(new Option('--from-server <program>', 'the server that starts this command for a backend').hideHelp())
     .addHelpText(
@@ -55,7 +55,8 @@ skipped, and reported with its number, its id and the reason; the exit code is t
 the first ${MAX_LINES_SHOWN} such lines are printed; --json lists 10000, --rejects has all.
 A line with a name that another profile has is tried again at the end, so that two profiles can swap names. If the import
 has to stop, for example because the disk is full, the error says how many lines were imported.
-If the file of --rejects has content, a terminal asks; otherwise only refused lines of an earlier import are overwritten.
+If the file of --rejects is not empty, the command asks on a terminal; without one, it overwrites only the refused lines of
+an earlier import.
 --as-of says when the data was read, within the last 40 days. Lines of profiles that were written, banned or erased here
 since then, by a backend or a command, are skipped and counted; --prune spares such profiles.
 --prune erases nothing, and the exit code is 3, if a line was refused, the last line has no line feed, or more than

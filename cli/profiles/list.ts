@@ -66,7 +66,7 @@ Examples:
 
 function addFilters(command: Command): Command {
   return command
-    .option('--name <prefix>', 'only profiles with a username or alias that begins with this, in any case')
+    .option('--name <prefix>', 'only profiles with a username or alias that begins with this, in any letter case')
     .option('--banned', 'only banned profiles')
     .option('--without-email', "only profiles without an e-mail address; they can't request keys")
     .option('--with-keys', 'only profiles with a key that is pending, Active or suspended')

@@ -13,7 +13,7 @@ export function addTo(parent: Command): void {
     .addHelpText(
       'after',
       `
-Unused codes and unused sign-in links from a backend end too, and all browsers are forgotten. The profile and its API keys
+Unused codes and unused sign-in links from a backend end too, and no browser is recognised any more. The profile and its API keys
 stay as they are, and the owner can sign in again.
 
 Example:

@@ -22,7 +22,7 @@ export function addTo(command: Command): void {
   const groups = LOG_GROUPS.map(({ group, kinds }) => `  ${group.padEnd(10)}${kinds.join(', ')}`).join('\n');
   command
     .option('--since <time>', `only entries since then: ${PAST_SYNTAX}`)
-    .option('--by <who>', 'only entries of this person: a name, or operator, admin, owner, platform')
+    .option('--by <who>', 'only what this person did, by name, or this kind: operator, admin, owner, platform')
     .option('--kind <kind...>', 'only entries of these kinds, listed below')
     .option('--limit <n>', 'at most this many entries; default: 50 on a terminal, otherwise all')
     .option('--after <cursor>', 'only entries after this cursor, the "next" of the previous page')

@@ -19,11 +19,11 @@ export function addTo(parent: Command): void {
       'after',
       `
 The token is the only line on stdout. Only its SHA-256 is stored: if you lose the token, add another. Several tokens may
-have the same name: to replace one, add a new one, put it into the backend, then remove the old one.
+have the same name: to replace one, add a new one, configure the backend to use it, then remove the old one.
 
 Anyone who can set a profile's address can become its owner, because sign-in codes and secrets of keys are mailed there.
-A token with the right profiles can do that, unless --without-address is given. One with the right sign-ins can sign in as
-any owner.
+A token with the "profiles" right can do that, unless --without-address is given. One with the "sign-ins" right can sign in
+as any owner.
 
 Examples:
   profilectl tokens add backend --right profiles --without-address

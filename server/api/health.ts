@@ -27,7 +27,7 @@ export function health(serving: Serving) {
     .head('/readyz', ready);
 }
 
-/** In how many days the contact expires: less than a year, as RFC 9116, section 2.5.5, recommends. */
+/** The days until the contact expires: less than a year, as RFC 9116, section 2.5.5, recommends. */
 const EXPIRES_AFTER_DAYS = 180;
 
 /** `/.well-known/security.txt`: the contact for vulnerability reports (RFC 9116); 404 without SECURITY_CONTACT. */

@@ -165,7 +165,7 @@ export const Variables = z.object({
   }),
   profilectlHost: optional(
     'PROFILECTL_HOST',
-    'the server that keys and profiles import use instead of a database here',
+    'the server that keys and profiles import use instead of a local database',
     text('must be the address of a server', isServerUrl),
     // A faulty URL may contain a password.
     { mask: (url) => (isServerUrl(url) ? url : HIDDEN) },

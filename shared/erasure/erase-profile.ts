@@ -18,7 +18,7 @@ import { addServiceEvent } from './service-log.ts';
 /**
  * Erases a profile permanently: deletes its row, names and links, and ends and blanks its keys, whose history names `by`.
  * Returns what was erased; `warning` is a sentence if the write-ahead log may still contain some of it, otherwise null. Throws
- * `not_found`, and `changed_since` if the profile is not in the version that `by` was shown.
+ * `not_found`, and `changed_since` if it is no longer the version that `by` was shown.
  */
 export function eraseProfile(
   deps: Pick<Deps, 'db' | 'clock'>,
@@ -41,7 +41,7 @@ export function eraseProfile(
 
 /**
  * Erases the profiles with these UIDs in one transaction, and records each as erased at its `atMs`, a time in the past, even if
- * it does not exist. Throws `refused`.
+ * there is no such profile. Throws `refused`.
  */
 export function eraseProfiles(
   { db, clock }: Pick<Deps, 'db' | 'clock'>,
@@ -78,7 +78,7 @@ const deletionOf = keepQuery((db) =>
     .prepare(),
 );
 
-/** The effects of imports and commands on keys and on the log; both name `by`. */
+/** What imports and commands do to keys, and add to the log, if they erase or ban a profile or change its address; `by` is named. */
 export function effectsOnKeys(by: Actor): EffectsOnKeys {
   return {
     erase: (tx, id, nowMs) => eraseById(tx, id, by, nowMs),

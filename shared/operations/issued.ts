@@ -12,7 +12,10 @@ import { ADMINS_DECIDE, operation } from './entry.ts';
 
 const { identifier } = FIELDS;
 
-/** The facts on a key with a secret that its owner can't change, so that no owner can keep admins from deciding. */
+/**
+ * The facts that are compared with what the admin confirmed. Owners can't change them once the key has a secret, so no owner can
+ * keep admins from deciding.
+ */
 const GRANTED_FACTS = ['key', 'state', 'grant', 'profile', 'request'] as const;
 
 /** Changes the permissions, rate limits or expiry of a key that has a secret. */
@@ -25,8 +28,8 @@ export const change = operation({
     command: {
       verb: 'change',
       help: `What is not given stays as it is, and so does the secret. If any flag is given, nothing is asked. Running servers apply the
-change within 10 ms. A rate limit on a window that the key had before keeps what was spent in it, even if the quota
-differs; a new window starts unused.`,
+change within 10 ms. Requests already counted in a rate limit's window still count if that window stays, even with
+another quota; a new window starts unused.`,
       examples: [
         'k7Qm2XaB',
         'k7Qm2XaB --rate-limit 600/1m 50000/1d',
@@ -44,7 +47,7 @@ differs; a new window starts unused.`,
       'The change applies at once, the secret stays the same, and the owner gets an e-mail that says what changed.',
     done: 'Key changed. Its owner gets an e-mail that says how.',
     interrupted: ({ identifier: key, state }) =>
-      `Interrupted; key ${key} is ${state}. "profilectl keys show ${key}" tells whether it was changed.`,
+      `Interrupted; key ${key} is ${state}. "profilectl keys show ${key}" shows whether it was changed.`,
   },
   ...{ isMailed: true, keepsRest: true },
   usual: (_deps, { permissions, rateLimits, expiresAt }) => ({
@@ -63,7 +66,7 @@ export const suspend = operation({
   doors: {
     command: {
       verb: 'suspend',
-      help: 'The key keeps its slot, its secret, its rate limits with what was spent of them, and its expiry.',
+      help: 'The key keeps its slot, its secret, its expiry, and its rate limits with the requests already counted.',
       examples: ['k7Qm2XaB --reason "It asks for every profile in turn; please tell us what for."'],
     },
     page: 'decision',
@@ -72,7 +75,7 @@ export const suspend = operation({
   texts: {
     ...{ title: 'Suspend key', button: 'Suspend', what: 'suspend a key' },
     consequence:
-      'Every request with its secret is refused until the key is resumed. The secret, the limits and what was spent of them stay. The owner gets the reason by e-mail.',
+      'Every request with its secret is refused until the key is resumed. The secret, the limits and the requests already counted stay. The owner gets the reason by e-mail.',
     done: 'Key suspended. Its owner gets the reason by e-mail.',
     interrupted: asEver,
   },

@@ -72,7 +72,7 @@ export const edit = operation({
     consequence: 'Only the name changes; the secret keeps working.',
     done: 'Key renamed.',
     interrupted: ({ identifier: key, state }) =>
-      `Interrupted; key ${key} is ${state}. "profilectl keys show ${key}" tells whether it was changed.`,
+      `Interrupted; key ${key} is ${state}. "profilectl keys show ${key}" shows whether it was changed.`,
   },
   isMailed: true,
   usual: (_deps, key) => ({ name: key.name }),

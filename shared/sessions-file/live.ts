@@ -7,8 +7,8 @@ export const MAX_BACK_MS = 60_000;
 export type Life = { begunAt: SQLWrapper; until: SQLWrapper };
 
 /**
- * Whether something works now: it has not expired, nor begins more than a minute in the future. In that case the clock
- * was set back, which must not extend any period.
+ * Whether something works now: it has not expired, and does not begin more than a minute in the future. If it does, the
+ * clock was set back, which must not extend any period.
  */
 export function isLive({ begunAt, until }: Life, nowMs: number | Placeholder): SQL {
   return sql`${and(gt(until, nowMs), lte(begunAt, sql`${nowMs} + ${MAX_BACK_MS}`))}`;

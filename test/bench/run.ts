@@ -15,8 +15,8 @@ const HELP = `bun run bench [options]
   --rounds <n>       measured rounds of each side (5)
   --seconds <n>      length of a round under load (2)
   --profiles <n>     profiles in the database (1000000)
-  --keep <folder>    keeps the generated databases there, for the next time
-  --out <folder>     where results.json goes, and is added to (test/bench)
+  --keep <folder>    keeps the generated databases there for the next run
+  --out <folder>     the folder of results.json, to which results are added (test/bench)
 `;
 
 function say(line: string): void {
@@ -85,7 +85,7 @@ async function runCases(bench: Bench, { chosen, out }: ReturnType<typeof readOpt
 
 const isRight = ({ faults }: Result): boolean => faults.length === 0;
 
-/** Tells on the way what stands behind a result. */
+/** Prints the figures behind a result to stderr, while the other cases are still to run. */
 function describe({ what, ratios, figures, samples, faults }: Result): void {
   const lines = Object.entries(figures).map(([name, value]) => `    ${name} ${value}`);
   const checked = `    ${samples} answers checked, ${faults.length} wrong`;

@@ -5,7 +5,7 @@ import { differingFrom } from '../../../shared/keys/life/differing.ts';
 import type { HistoryView, KeyView } from '../../../shared/keys/view.ts';
 import type { AnyOperation } from '../../../shared/operations/entry.ts';
 
-// Compares a key at a server with what an admin decision to decide.
+// Compares a key at a server with what an admin wanted to decide.
 
 /** What an admin wants to decide: `given` has the inputs given by flags; the others are chosen on the page. */
 export type Decision = {

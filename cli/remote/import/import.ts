@@ -83,7 +83,7 @@ async function checkRight(host: AskedHost): Promise<void> {
   if (body.kind === 'platform' && body.rights.includes('profiles')) return;
   throw new AppError(
     'forbidden',
-    'Sending profiles needs a backend\'s token with the right profiles in PROFILECTL_TOKEN; "profilectl tokens add" on the box creates one.',
+    'Sending profiles needs a backend\'s token with the "profiles" right in PROFILECTL_TOKEN; "profilectl tokens add" on the box creates one.',
   );
 }
 

@@ -11,7 +11,7 @@ export const SERVER_OPERATIONS: Record<string, OperationDoc> = {
     summary: 'Check that the process is up',
     description: 'Answers while the process runs.',
     body: 'Health',
-    examples: { ok: { summary: 'It is', target: '/healthz' } },
+    examples: { ok: { summary: 'The process is up', target: '/healthz' } },
   },
   '/readyz': {
     access: 'anyone',
@@ -20,7 +20,7 @@ export const SERVER_OPERATIONS: Record<string, OperationDoc> = {
     summary: 'Check that the server is ready',
     description: 'Succeeds while the database is open and has the current schema.',
     body: 'Health',
-    examples: { ok: { summary: 'It can', target: '/readyz' } },
+    examples: { ok: { summary: 'The server is ready', target: '/readyz' } },
     refusals: ['not_ready'],
   },
   '/metrics': {

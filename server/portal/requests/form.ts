@@ -3,7 +3,7 @@ import { decodePart, readPairs } from '../../http/form-pairs.ts';
 
 /**
  * The kinds of a form's fields. `many` may be repeated, as check boxes are; all others may not. `secret` is never shown again,
- * so the form can't be offered to be sent again; nor is `used up`, but the form can be sent again without it. `unseen` is
+ * so the form can't be offered to be sent again; `used up` is not shown again either, but the form can be sent without it. `unseen` is
  * hidden: it is sent again but not listed; `many unseen` may also be repeated.
  */
 export type FieldKinds = Readonly<Record<string, 'one' | 'many' | 'secret' | 'used up' | 'unseen' | 'many unseen'>>;

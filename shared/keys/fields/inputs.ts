@@ -73,7 +73,7 @@ export const FIELDS = {
   }),
   namePart: textInput(NAME_PART).register(INPUT_FACTS, {
     ...{ label: NAME_PART.label, title: 'Part of the name', kind: 'line', formName: 'name', bounds: NAME_PART },
-    flag: ['--name <part>', 'only keys whose name contains this, in upper or lower case'],
+    flag: ['--name <part>', 'only keys whose name contains this, in any letter case'],
   }),
   find: textInput({ label: 'text to find', least: 1, most: 255, lines: false }).register(INPUT_FACTS, {
     ...{ label: 'text to find', title: 'Key, profile or address', kind: 'line', flag: null },
@@ -135,7 +135,7 @@ export const FIELDS = {
   }),
   retireOldAtMs: time({
     ...{ label: 'end of the old key', title: 'When the old key ends', formName: 'retireOld' },
-    flag: ['--retire-old <when>', `when the key that this one succeeds ends: ${EXPIRY_SYNTAX}`],
+    flag: ['--retire-old <when>', `when the key that this one replaces ends: ${EXPIRY_SYNTAX}`],
     hint: 'Empty leaves it as it is; or a span from now such as 7d, a date, or a time. Never later than it ends by itself.',
   }),
   successorOf: optionalText(

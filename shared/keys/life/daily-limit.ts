@@ -9,13 +9,13 @@ import type { Owner } from '../record.ts';
 export const MOST_PER_DAY = 5;
 
 const DONE = {
-  requested: (times: number) => `asked for ${times} keys`,
+  requested: (times: number) => `requested ${times} keys`,
   edited: (times: number) => `renamed keys ${times} times`,
 } as const;
 
 /**
- * Throws `too_many_requests`, with the seconds until the next day, if a profile has reached this limit today: each time sends a
- * mail. What the operator did does not count. Call it in the transaction that does it once more.
+ * Throws `too_many_requests`, with the seconds until the next day, if a profile has reached this limit today, because each time
+ * sends a mail. What the operator did does not count. Call it in the transaction that does it once more.
  */
 export function refuseManyToday(
   tx: Tx,
@@ -42,7 +42,7 @@ export function refuseManyToday(
   if ((done?.count ?? 0) < MOST_PER_DAY) return;
   throw new AppError(
     'too_many_requests',
-    `The profile ${owner.username} has ${DONE[event](MOST_PER_DAY)} today, which is all that it may in one day. Ask again after ${isoTime(tomorrowMs)}.`,
+    `The profile ${owner.username} has ${DONE[event](MOST_PER_DAY)} today, the most that is allowed in one day. Try again after ${isoTime(tomorrowMs)}.`,
     { retryAfterSeconds: Math.ceil((tomorrowMs - nowMs) / 1000) },
   );
 }

@@ -22,9 +22,9 @@ export type PruneOptions = {
 };
 
 /**
- * Erases the profiles that the whole file has not named, in batches, except those written after the file was read.
- * Erases none, and reports why, if a line was refused, the file may be truncated, there would be too many, or the
- * person declines. Asks again if the profiles to erase have changed since the confirmation.
+ * Erases the profiles that no line of the file named, in batches, except those written after the file was read. Erases
+ * none, and reports why, if a line was refused, the file may be truncated, too many would be erased, or the person
+ * declines. Asks again if the profiles to erase have changed since the confirmation.
  */
 export async function pruneCandidates(
   run: ImportRun,

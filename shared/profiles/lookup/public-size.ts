@@ -23,7 +23,8 @@ function lengthInSql(fields: readonly { name: string; column: string; form: stri
 }
 
 // SQLite finds lengths in the headers of rows, so that long texts are not read. Written as JSON, a text takes at most six
-// times as many bytes. If a profile and its links together show more than a limit, one of the two shows more than half.
+// times as many bytes. If the JSON of a profile and of its links together exceeds a limit, one of the two exceeds half
+// of it.
 const MAY_SHOW_MORE = `
   SELECT id FROM profiles WHERE ?1 < 12 * (${lengthInSql(PUBLIC_LIST)})
   UNION SELECT profile_id FROM links GROUP BY profile_id HAVING ?1 < 12 * sum(${lengthInSql(LINK_LIST)})`;

@@ -7,12 +7,12 @@ import { startOurs, type Target } from '../servers.ts';
 import { freePort } from './commands.ts';
 import type { VisitorsJob, VisitorsReport } from './visitors.ts';
 
-// Visits of the Developer Platform, as visitors.ts makes them, on a server that is measured.
+// Visits to the Developer Platform, which visitors.ts makes, on a server that is measured.
 
-/** So many visits begin each second; each is a sign-in, a request and a decision, so that some 20 of these begin. */
+/** How many visits begin each second; each is a sign-in, a request and a decision. */
 export const VISITS_PER_SECOND = 7;
 
-/** So many sign-ins, requests and decisions are made each second. */
+/** How many sign-ins, requests and decisions, taken together, begin each second. */
 export const ACTIONS_PER_SECOND = 3 * VISITS_PER_SECOND;
 
 /** The variables of a server that has visitors. */

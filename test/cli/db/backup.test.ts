@@ -96,7 +96,7 @@ describe('db backup', () => {
     );
     mkdirSync(join(folder, 'small'));
     const words = profilectlWords(['db', 'backup', join(folder, 'small/copy.db'), '--db', deps.config.databasePath]);
-    // The most bytes that the process may write to one file: to it a full disk.
+    // A limit on the size of files that the process writes; reaching it is like a full disk.
     const child = Bun.spawn(['bash', '-c', 'trap "" XFSZ; ulimit -f 200; exec "$@"', 'bash', ...words], {
       env: cleanEnvironment(),
       stdout: 'pipe',
@@ -116,7 +116,7 @@ describe('db backup', () => {
     expect(existsSync(join(folder, 'copy.db'))).toBe(false);
   });
 
-  test('while the server answers and imports go on, each backup is one moment of it', async () => {
+  test('while the server answers and an import runs, each backup is a consistent snapshot', async () => {
     const { deps, folder } = await world();
     const db = deps.config.databasePath;
     const server = await startServerProcess({ DATABASE_PATH: db });
@@ -142,7 +142,7 @@ describe('db backup', () => {
     expect(await server.end()).toBe(0);
   }, 30_000);
 
-  test('on a terminal it says what it is at', async () => {
+  test('on a terminal it shows its progress', async () => {
     const { deps, folder } = await world();
     const terminal = openTerminal(['db', 'backup', join(folder, 'copy.db'), '--db', deps.config.databasePath]);
     await terminal.see(/Copying .* … \d+\.\d s/);

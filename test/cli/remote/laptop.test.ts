@@ -22,7 +22,7 @@ const page = Bun.serve({
   port: 0,
   fetch: () => new Response('<h1>Sign in to this network</h1>', { headers: { 'Content-Type': 'text/html' } }),
 });
-/** A proxy that has waited too long for the server behind it, though not for its usual 30 s. */
+/** Closes every connection, as a proxy does that has waited too long for the server behind it. */
 const cutting = Bun.listen({
   hostname: '127.0.0.1',
   port: 0,
@@ -42,7 +42,7 @@ async function runAt(url: string, words: string[], stdin = '') {
   return { ...finished, stored: Object.keys(JSON.parse(readFileSync(laptop.file, 'utf8')).hosts) };
 }
 
-/** What each server's behaviour is told as, and the exit code. */
+/** How a server behaves, and the exit code and the sentence that report it. */
 const cases: [what: string, url: string, code: number, sentence: string][] = [
   ['away', AWAY, 75, 'No server answers on URL (ECONNREFUSED); check the address, and try again later.'],
   [
@@ -61,7 +61,7 @@ const cases: [what: string, url: string, code: number, sentence: string][] = [
 ];
 
 test.each(cases)(
-  'a server that is %s is told in a sentence that says what to do',
+  'a server that is %s is reported in a sentence that says what to do',
   async (_what, url, code, sentence) => {
     const said = sentence.replace('URL', url);
     const [whoami, login, withToken, logout] = await Promise.all([
@@ -84,7 +84,7 @@ test.each(cases)(
   },
 );
 
-test('nobody who is logged in anywhere, at several servers, or not at this one: each a sentence', async () => {
+test('logged in to no server, to several, or not to this one: each is reported in a sentence', async () => {
   const laptop = newLaptop();
   const run = (...words: string[]) => profilectl(words, { variables: laptop.variables, stdin: '' });
   const sentences = async (...commands: string[][]) =>

@@ -9,8 +9,8 @@ import { HAS_STRACE } from '../../support/machine/strace.ts';
 import { keyFor } from '../../support/requests.ts';
 import { tempFolder, testDeps } from '../../support/world.ts';
 
-// A power cut takes what was written and not brought to the disk (fdatasync), so the system calls of a real server tell what
-// one would take at any instant. Skipped by name where strace is missing, or may not trace.
+// A power cut loses what was written but not flushed to the disk (fdatasync), so the system calls of a real server tell what
+// would be lost at any instant. Skipped, and named, where strace is missing or may not trace.
 
 type Call = { thread: number; begunAt: number; endedAt: number; isSync: boolean };
 
@@ -33,12 +33,12 @@ function callsOn(path: string, trace: string): Call[] {
   return calls;
 }
 
-/** Asks a server for 3.5 seconds, kills it, and looks at what it has written. */
+/** Sends requests to a server for 3.5 seconds, kills it, and checks that what it wrote was flushed in time. */
 async function expectSynced(workers: string): Promise<void> {
   const deps = testDeps();
   const { secret } = await keyFor(deps, ['100000/1d']);
   const trace = join(tempFolder(), 'trace');
-  // -D: the server is the child of this process, and strace watches it from aside.
+  // -D: the server, not strace, is the child of this process.
   const strace = ['strace', '-D', '-f', '-qq', '-y', '-ttt', '-e', 'trace=pwrite64,fdatasync,fsync', '-o', trace];
   const server = await startServerProcess(
     { DATABASE_PATH: deps.config.databasePath, WORKERS: workers },
@@ -50,7 +50,7 @@ async function expectSynced(workers: string): Promise<void> {
     expect((await get(server, '/api/lookup/uid/1', secret)).status).toBe(404);
     await Bun.sleep(20);
   }
-  // As a power cut would, it ends without a last save.
+  // Like a power cut, this ends it without a last save.
   const killedAt = Date.now() / 1000;
   await server.end('SIGKILL');
   const calls = callsOn(`${quotaPath(deps.config.databasePath)}-wal`, readFileSync(trace, 'utf8'));
@@ -63,13 +63,13 @@ async function expectSynced(workers: string): Promise<void> {
   for (const { endedAt } of writes.filter((write) => write.begunAt > readyAt && write.endedAt < killedAt - 1)) {
     expect(syncs.some((sync) => sync.begunAt >= endedAt && sync.begunAt < endedAt + 1)).toBe(true);
   }
-  // SQLite itself syncs the head of the file once, when it is begun.
+  // SQLite itself syncs the header of the file once, when it starts the file.
   const writers = new Set(writes.map(({ thread }) => thread));
   expect(syncs.filter(({ thread }) => writers.has(thread)).length).toBeLessThanOrEqual(1);
 }
 
 test.skipIf(!HAS_STRACE)(
-  'what was spent is on its way to the disk within a second, and no request waits for that, with one worker and with two',
+  'the use of limits is being flushed to the disk within a second, and no request waits for that, with one worker and with two',
   async () => {
     await Promise.all(['1', '2'].map(expectSynced));
   },

@@ -34,9 +34,12 @@ describe('open to other machines, behind a proxy that is this one', () => {
   const ask = (path: string, headers: Record<string, string>) => get({ url }, path, secret, { headers });
 
   for (const [name, headers] of Object.entries({
-    'brought from HTTPS': { 'X-Forwarded-For': '192.0.2.1', 'X-Forwarded-Proto': 'https' },
-    'brought from HTTPS by several': { 'X-Forwarded-For': '192.0.2.1, 127.0.0.1', 'X-Forwarded-Proto': 'https, HTTPS' },
-    'the proxy’s own': {},
+    'forwarded from HTTPS': { 'X-Forwarded-For': '192.0.2.1', 'X-Forwarded-Proto': 'https' },
+    'forwarded from HTTPS by several proxies': {
+      'X-Forwarded-For': '192.0.2.1, 127.0.0.1',
+      'X-Forwarded-Proto': 'https, HTTPS',
+    },
+    'a request of the proxy itself': {},
   })) {
     test(`${name}: served`, async () => {
       for (const path of ['/healthz', '/api/key']) expect((await ask(path, headers)).status).toBe(200);
@@ -44,12 +47,12 @@ describe('open to other machines, behind a proxy that is this one', () => {
   }
 
   for (const [name, headers] of Object.entries({
-    'brought from HTTP': { 'X-Forwarded-For': '192.0.2.1', 'X-Forwarded-Proto': 'http' },
-    'brought by HTTP on one leg': { 'X-Forwarded-For': '192.0.2.1', 'X-Forwarded-Proto': 'https, http' },
+    'forwarded from HTTP': { 'X-Forwarded-For': '192.0.2.1', 'X-Forwarded-Proto': 'http' },
+    'forwarded by HTTP between two proxies': { 'X-Forwarded-For': '192.0.2.1', 'X-Forwarded-Proto': 'https, http' },
     'the client claims HTTPS, the proxy knows better': { 'X-Forwarded-Proto': 'https,http' },
-    'brought without saying how': { 'X-Forwarded-For': '192.0.2.1' },
-    'by a word that is none': { 'X-Forwarded-Proto': 'spdy' },
-    'by nothing': { 'X-Forwarded-Proto': '' },
+    'forwarded without a scheme': { 'X-Forwarded-For': '192.0.2.1' },
+    'with an unknown scheme': { 'X-Forwarded-Proto': 'spdy' },
+    'with an empty scheme': { 'X-Forwarded-Proto': '' },
   })) {
     test(`${name}: 403 before anybody is asked for a key, on every path`, async () => {
       for (const path of ['/healthz', '/api/key', '/nothing']) {
@@ -60,10 +63,10 @@ describe('open to other machines, behind a proxy that is this one', () => {
   }
 });
 
-describe('open to other machines, and asked by one that is no proxy', () => {
+describe('open to other machines, and reached without a proxy', () => {
   const url = direct.url.replace('0.0.0.0', '127.0.0.1');
 
-  test('403, whatever it says of itself', async () => {
+  test('403, whatever the headers say', async () => {
     for (const headers of [{}, { 'X-Forwarded-Proto': 'https', 'X-Forwarded-For': '10.0.0.1' }] as Record<
       string,
       string
@@ -75,7 +78,7 @@ describe('open to other machines, and asked by one that is no proxy', () => {
 });
 
 describe('on loopback', () => {
-  test('nobody is asked how they came, but a trusted proxy is believed', async () => {
+  test('the scheme does not matter, unless a trusted proxy sends it', async () => {
     const http = { 'X-Forwarded-Proto': 'http', 'X-Forwarded-For': '192.0.2.1' };
     expect((await get(alone, '/healthz', null, { headers: http })).status).toBe(200);
     await refusedPlainHttp(await get(behind, '/healthz', null, { headers: http }));

@@ -12,7 +12,8 @@ import { enrol, signIn } from '../../support/portal/admins.ts';
 import { checkCall, personTokenFor } from '../../support/portal/manage.ts';
 import { pageWorld, serverOfPages } from '../../support/portal/pages.ts';
 
-// Keys under /manage/v1 by what others use: curl, Python's standard library, and a client that is made of the document.
+// Keys under /manage/v1 as other programs use them: with curl, Python's standard library, and a client that is generated from
+// the OpenAPI document.
 
 const world = pageWorld({ PUBLIC_URL: 'http://localhost:3000' });
 const { access } = world;
@@ -29,7 +30,7 @@ async function newOwner(): Promise<string> {
   return personTokenFor(access, ownerToSign(access, id) as Signed);
 }
 
-/** Runs a program to its end, the token in its environment; returns the values of JSON that it has printed, a line each. */
+/** Runs a program to its end, with the token in its environment; returns the JSON values that it printed, one per line. */
 async function printedBy(words: string[], token: string): Promise<unknown[]> {
   const env = cleanEnvironment({ NO_PROXY: '*', TOKEN: token });
   const child = Bun.spawn(words, { env, stdin: 'ignore', stdout: 'pipe', stderr: 'pipe' });
@@ -41,7 +42,7 @@ async function printedBy(words: string[], token: string): Promise<unknown[]> {
     .map((line) => JSON.parse(line));
 }
 
-/** What a key is after it was requested, renamed, found in the list, and withdrawn. */
+/** The answers when a key is requested, renamed, found in the list, and shown after it was withdrawn. */
 const LIFE = [
   { state: 'pending', name: 'Bot' },
   { state: 'pending', name: 'Other' },
@@ -95,7 +96,7 @@ const clientOf = (token: string) =>
     fetch: async (asked) => checkCall(asked.method, new URL(asked.url).pathname, await fetch(asked)),
   });
 
-test('the same by a client made of the OpenAPI document, with types', async () => {
+test('the same by a client generated from the OpenAPI document, with types', async () => {
   const client = clientOf(await newOwner());
   const { data: key } = await client.POST('/manage/v1/keys', { body: FIELDS });
   const path = { identifier: key?.identifier ?? '' };

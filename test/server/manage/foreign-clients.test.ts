@@ -8,8 +8,8 @@ import type { paths } from '../../support/manage-types.ts';
 import { checkCall, feedCommandFor, tokenFor } from '../../support/portal/manage.ts';
 import { pageWorld, serverOfPages } from '../../support/portal/pages.ts';
 
-// What others use to speak to /manage/v1: curl and Python's standard library as docs/manage.md shows them, and a client
-// that is made of the OpenAPI document.
+// How other programs call /manage/v1: curl and Python's standard library as docs/manage.md shows them, and a client that is
+// generated from the OpenAPI document.
 
 const world = pageWorld();
 const { folder } = world.access;
@@ -19,10 +19,10 @@ const token = tokenFor(world.access);
 
 const DOCUMENT = readFileSync(join(PROJECT, 'docs/manage.md'), 'utf8');
 
-/** The address at which the document supposes this service. */
+/** The address of this service in the document's examples. */
 const ORIGIN = 'https://api.example.org';
 
-/** The document's block of code in this language that asks for this path, for this server. */
+/** The document's block of code in this language that requests this path, with the address of the test's server. */
 function block(language: string, path: string): string {
   const blocks = [...DOCUMENT.matchAll(new RegExp(`^\`\`\`${language}\\n([\\s\\S]*?)^\`\`\``, 'gm'))];
   const code = blocks.map(([, text = '']) => text).find((text) => text.includes(path));
@@ -43,14 +43,14 @@ const displayName = async () => {
   return lines.map((line) => JSON.parse(line)).find(({ id }) => id === 7).displayName as string;
 };
 
-/** What the address of a hand-over is, as the page there sees it. */
+/** Expects that the address of a hand-over shows the page on which ada continues. */
 async function expectPage(address: string): Promise<void> {
   const { pathname, search } = new URL(address);
   expect(await (await fetch(server.url + pathname + search)).text()).toContain('Continue as ada');
 }
 
 describe.skipIf(Bun.which('curl') === null)('curl', () => {
-  /** Runs a line of shell; the file with the header is gone at its end, and so is not among what a test run leaves behind. */
+  /** Runs a line of shell; the file with the header is removed at the end, so that a test run leaves nothing behind. */
   const shell = (line: string) => {
     const withHeader = line.replace('@/etc/backend/authorization', '@"$HEADER"');
     const script = `HEADER=$(mktemp); trap 'rm -f "$HEADER"' EXIT
@@ -155,7 +155,7 @@ print(json.dumps([
   });
 });
 
-describe('a client made of the OpenAPI document by openapi-typescript', () => {
+describe('a client generated from the OpenAPI document by openapi-typescript', () => {
   const client = createClient<paths>({
     baseUrl: server.url,
     headers: { Authorization: `Bearer ${token}` },

@@ -28,10 +28,10 @@ const tokenOfGrace = personTokenFor(
   (await signIn(world.access, await enrol(world.access, 'Grace'))).signed,
 );
 
-/** A body for a route that takes one, of which no route knows what to do. */
+/** A body that no route accepts, for methods that have one. */
 const bodyOf = ({ method }: { method: string }) => (method === 'GET' ? {} : { body: { uid: 7 } });
 
-/** A token with which a route lets one in. */
+/** A token that a route accepts. */
 const tokenOf = ({ who }: { who: Admitted }) => (who === 'person' ? tokenOfAda : token);
 
 /** The methods that a path has, in the order of the table. */
@@ -40,7 +40,7 @@ const methodsAt = (path: string) =>
     method === 'GET' ? ['GET', 'HEAD'] : [method],
   );
 
-test('a token is told whose it is and what it may do, and its last use is noted', async () => {
+test('/me says whose a token is and what it may do, and its last use is noted', async () => {
   const answer = await call(server, '/manage/v1/me', token);
   expect([answer.status, answer.headers.get('content-type')]).toEqual([200, 'application/json']);
   expect(answer.headers.get('cache-control')).toBe('no-store');
@@ -56,7 +56,7 @@ test('a token is told whose it is and what it may do, and its last use is noted'
   expect(listTokens(world.access)[0]?.lastUsedAt).toBe('2026-01-01T00:00:00.000Z');
 });
 
-test('a person is told who that is, and how long the token works', async () => {
+test('/me tells people who they are, and until when the token works', async () => {
   const ask = async (sent: string) => (await call(server, '/manage/v1/me', sent)).json();
   const endsAt = { owner: '2026-04-01T00:00:00.000Z', admin: '2026-01-01T12:00:00.000Z' };
   const owner = { kind: 'owner', name: 'ada', token: tokenOfAda.slice(4, 12), endsAt: endsAt.owner, profile: 'ada' };
@@ -108,7 +108,7 @@ for (const route of MANAGE_ROUTES) {
       await expectRefused(await call(server, `${route.path}?a=1`, tokenOf(route), init), 400, 'bad_parameter');
     });
 
-    test('a token that is removed lets nobody in at the next request', async () => {
+    test('a removed token is refused from the next request on', async () => {
       const other = tokenFor(world.access, { name: `other ${MANAGE_ROUTES.indexOf(route)}` });
       expect((await ask(other)).status).not.toBe(401);
       removeToken(world.access, other.slice(4, 12), onBox('root'));
@@ -153,7 +153,7 @@ test('only the holder of a token is told that a path is unknown', async () => {
   await expectRefusal(await get(server, '/managex'), 404);
 });
 
-test('a person’s token lets nobody in at the next request once the person is not the same', async () => {
+test('a person’s token is refused from the next request on once the person is not the same', async () => {
   world.clock.advance(61_000);
   const me = async (sent: string) => (await call(server, '/manage/v1/me', sent)).status;
   expect([await me(tokenOfAda), await me(tokenOfGrace)]).toEqual([200, 200]);
@@ -164,7 +164,7 @@ test('a person’s token lets nobody in at the next request once the person is n
   }
 });
 
-test('failed log-ins are counted with those under /api, and a good token is let in all the same', async () => {
+test('failed logins are counted with those under /api, and a valid token is accepted all the same', async () => {
   world.clock.advance(61_000);
   for (let sent = 0; sent < FAILURES.quota / 2; sent++) {
     await expectRefused(await call(server, '/manage/v1/me', null), 401, 'no_credentials');

@@ -4,7 +4,7 @@ import { insertProfile } from '../../support/profiles.ts';
 import { emptyLogSoon } from '../../support/storage/write-ahead-log.ts';
 import { testDeps } from '../../support/world.ts';
 
-/** A reader some of whose statements fail for so many times, and who sees what it reads. */
+/** A reader whose statements fail as often as `failures` says, and a function that reads with it. */
 function world(failures: Partial<Record<keyof Reader['statements'], number>> = {}) {
   const { db, config } = testDeps();
   const { $client: sqlite } = db;
@@ -33,7 +33,7 @@ function world(failures: Partial<Record<keyof Reader['statements'], number>> = {
 }
 
 for (const name of ['begin', 'dataVersion'] as const) {
-  test(`where ${name} fails a read fails, and the next one sees what was committed meanwhile`, async () => {
+  test(`if ${name} fails, the read fails, and the next one sees what was committed meanwhile`, async () => {
     const { db, sqlite, reader, read } = world({ [name]: 1 });
     expect(read).toThrow(`${name} failed`);
     expect(reader.sqlite.inTransaction).toBe(false);
@@ -43,7 +43,7 @@ for (const name of ['begin', 'dataVersion'] as const) {
   });
 }
 
-test('where the end of a view fails it is said, and tried again though nobody reads any more', async () => {
+test('if ending a view fails, that is reported and tried again, even if nobody reads any more', async () => {
   const { db, sqlite, reader, reported, read } = world({ rollback: 2 });
   expect(read()).toBe(0);
   insertProfile(db);
@@ -53,7 +53,7 @@ test('where the end of a view fails it is said, and tried again though nobody re
   expect(read()).toBe(1);
 });
 
-test('where the end of a view fails the next read may fail, but sees no old view', () => {
+test('if ending a view fails, the next read may fail, but does not see the old view', () => {
   const { db, reader, read } = world({ rollback: 1 });
   expect(read()).toBe(0);
   insertProfile(db);
@@ -62,7 +62,7 @@ test('where the end of a view fails the next read may fail, but sees no old view
   expect(read()).toBe(1);
 });
 
-test('where a listener fails all are called again by the next read', () => {
+test('if a listener fails, the next read calls all of them again', () => {
   const { reader, read } = world();
   const calls: string[] = [];
   let fails = true;
@@ -78,7 +78,7 @@ test('where a listener fails all are called again by the next read', () => {
   expect(calls).toEqual(['first', 'second', 'first', 'second', 'third']);
 });
 
-test('after a read that failed the view is not gone on with', () => {
+test('after a failed read, its view is not used again', () => {
   const { db, reader, read } = world();
   expect(read()).toBe(0);
   insertProfile(db);

@@ -70,7 +70,7 @@ test('randomness is uniform over the alphabet: bytes that would favour its begin
   expect(text).toBe('z0z0');
 });
 
-/** Random bytes that are the given ones first, and then all bytes in turn. */
+/** Randomness that is first the given bytes, and then all bytes in turn. */
 function replaying(bytes: readonly number[]) {
   let next = 0;
   return (count: number) => Uint8Array.from({ length: count }, () => bytes[next++] ?? next % 256);

@@ -9,7 +9,7 @@ describe('folding', () => {
     fc.assert(fc.property(anyText, (text) => foldName(foldName(text)) === foldName(text)));
   });
 
-  test('makes one name of what readers take for one', () => {
+  test('makes one name of spellings that readers take for the same', () => {
     for (const [spelled, folded] of [
       ['Ada', 'ada'],
       ['ＡＤＡ', 'ada'],
@@ -26,7 +26,7 @@ describe('folding', () => {
     }
   });
 
-  test('goes on until nothing changes, where once is not enough', () => {
+  test('is repeated until nothing changes, where once is not enough', () => {
     fc.assert(
       fc.property(anyText, (text) => {
         const folded = foldName(text);

@@ -139,7 +139,7 @@ describe('profiles import --host', () => {
       const source = [Buffer.from(jsonLines(profile(1, 'ada')))];
       const options = { merge: false, strict: false };
       const error = await refusal(importToHost(host, source, options));
-      expect([error.code, error.message]).toEqual(['forbidden', expect.stringContaining('the right profiles')]);
+      expect([error.code, error.message]).toEqual(['forbidden', expect.stringContaining('the "profiles" right')]);
       const stale = { ...world.host, token: `${world.host.token.slice(0, -1)}!` };
       expect((await refusal(importToHost(stale, source, options))).code).toBe('not_logged_in');
       const away = { ...world.host, url: 'http://127.0.0.1:1' };

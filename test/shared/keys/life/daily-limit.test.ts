@@ -36,7 +36,7 @@ describe('five keys a day', () => {
     for (let turn = 0; turn < 5; turn++) ask();
     const error = await refusal(ask);
     expect([error.code, error.details.retryAfterSeconds]).toEqual(['too_many_requests', 7200]);
-    expect(error.message).toContain('Ask again after 2026-01-02T00:00:00.000Z.');
+    expect(error.message).toContain('Try again after 2026-01-02T00:00:00.000Z.');
     clock.advance(2 * HOUR_MS - 2);
     expect((await refusal(ask)).details.retryAfterSeconds).toBe(1);
     clock.advance(1);
@@ -99,7 +99,7 @@ test('keys are renamed five times a day in an owner’s name at most, all of the
   const error = await refusal(() => rename());
   expect([error.code, error.message]).toEqual([
     'too_many_requests',
-    'The profile user1 has renamed keys 5 times today, which is all that it may in one day. Ask again after 2026-01-02T00:00:00.000Z.',
+    'The profile user1 has renamed keys 5 times today, the most that is allowed in one day. Try again after 2026-01-02T00:00:00.000Z.',
   ]);
   expect(deps.db.$client.query('SELECT name FROM api_keys').values()).toEqual(before);
   expect(deps.db.$client.query("SELECT count(*) AS n FROM notices WHERE kind = 'renaming'").get()).toEqual({ n: 5 });
