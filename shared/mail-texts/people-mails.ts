@@ -7,7 +7,7 @@ import { notYou } from './owner-mails.ts';
 // Mails about people instead of keys: sign-ins, changed addresses, bans and new admins.
 
 /** The mail that an unknown browser or command line has signed in for the profile. */
-export function signInMail(
+export function newSignInMail(
   news: { to: string; profile: string; atMs: number; address: string; agent: string; publicUrl: string } & ServiceInfo &
     Paged,
 ): Mail {

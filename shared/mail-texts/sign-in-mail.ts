@@ -25,12 +25,13 @@ export function signInMail(news: SignInNews): Mail {
   return compose('sign-in', { ...news, identifier: '' }, title, [
     {
       kind: 'paragraph',
-      text: `Somebody asked to sign in to ${publicName} at ${publicUrl} as the owner of the profile ${foreign(news.profile)}. If that was you, enter this code on the page where you asked for it, in the same browser:`,
+      text: `Somebody asked to sign in to ${publicName} at ${publicUrl} as the owner of your profile. If that was you, enter this code on the page where you asked for it, in the same browser:`,
     },
     { kind: 'code', text: news.code },
     {
       kind: 'facts',
       facts: [
+        fact('Profile', foreign(news.profile)),
         fact('Page', `${publicUrl}/developers/sign-in/code`),
         fact('Works', `once, until ${timeInWords(news.endsAtMs)}`),
         fact('Requested', timeInWords(news.askedAtMs)),

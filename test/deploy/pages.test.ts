@@ -53,7 +53,7 @@ for (const [name, start] of [
   ['nginx', startNginx],
 ] as const) {
   describe.skipIf(programPath(name) === null)(name, () => {
-    test('an owner signs in over HTTPS, with cookies for this host alone, and sees the address that he came from', async () => {
+    test('an owner signs in over HTTPS, with cookies for this host alone, and sees the address that they came from', async () => {
       const { server, codeOf } = await startPages();
       const proxy = await start(server.port);
       const ask = (path: string, cookie = '', form: Record<string, string> | null = null) =>

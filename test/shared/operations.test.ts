@@ -31,7 +31,7 @@ const PEOPLE = {
 type Name = keyof typeof OPERATIONS;
 type Kind = keyof typeof PEOPLE;
 
-/** What the table says, written down a second time: for each operation who may do it with his own key, and with another's. */
+/** What the table says, written down a second time: for each operation who may do it with their own key, and with another's. */
 const ALLOWED: Record<Name, { own: Kind[]; others: Kind[] }> = {
   request: { own: ['operator', 'owner'], others: ['operator'] },
   list: {
@@ -228,7 +228,7 @@ describe('an owner', () => {
     }
   });
 
-  test('need not say why he revokes, and the mail then gives no reason; everybody else must', async () => {
+  test('need not say why they revoke, and the mail then gives no reason; everybody else must', async () => {
     const { deps, act } = await world();
     const { identifier } = await issue(deps, { profile: 'user1' });
     for (const person of [PEOPLE.operator, PEOPLE.admin]) {

@@ -8,7 +8,7 @@ import { changeMail } from '../../mail-texts/change-mail.ts';
 import type { Paged, ServiceInfo } from '../../mail-texts/compose.ts';
 import { rejectionMail, revocationMail } from '../../mail-texts/mails.ts';
 import { renamingMail, submissionMail } from '../../mail-texts/owner-mails.ts';
-import { addressMail, banMail, enrolmentMail, signInMail } from '../../mail-texts/people-mails.ts';
+import { addressMail, banMail, enrolmentMail, newSignInMail } from '../../mail-texts/people-mails.ts';
 import { reminderMail } from '../../mail-texts/reminder-mail.ts';
 import { resumptionMail, suspensionMail } from '../../mail-texts/suspension-mails.ts';
 import type { LeasedNotice } from '../../outbox/lease.ts';
@@ -58,7 +58,7 @@ export function noticeMail(claimed: LeasedNotice, { to, nowMs, config }: Sent): 
   if (key !== null) return ABOUT_KEYS[kind]?.(key, claimed, common) ?? null;
   if ('admin' in about) return enrolmentMail({ ...common, ...about });
   if (profile === null) return null;
-  if ('agent' in about) return signInMail({ ...common, ...about, profile });
+  if ('agent' in about) return newSignInMail({ ...common, ...about, profile });
   if ('formerEmail' in about) return addressMail({ ...common, profile });
   return 'isBanned' in about && about.isBanned === isBanned ? banMail({ ...common, ...about, profile }) : null;
 }

@@ -17,7 +17,7 @@ beforeEach(() => {
 });
 
 describe('an owner at a terminal', () => {
-  test('is asked for what is missing, told as he types what is wrong, and gets a pending key', async () => {
+  test('is asked for what is missing, told while typing what is wrong, and gets a pending key', async () => {
     const terminal = openTerminal(['keys', 'request', '--profile', profile], variables);
     await terminal.answer('Name of the key:', `Bot${KEY.enter}`);
     await terminal.answer('Description:', `Too short.${KEY.enter}`);

@@ -9,7 +9,7 @@ import { type ReceivedMail, startSmtp } from '../../support/mail/smtp.ts';
 import { insertProfile } from '../../support/profiles.ts';
 import { testDeps } from '../../support/world.ts';
 
-// What a person sees of a mail that is on its way, and of one that he does not wait for.
+// What a person sees of a mail that is on its way, and of one that the command does not wait for.
 
 const deps = testDeps();
 let profile = '';

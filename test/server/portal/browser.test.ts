@@ -128,7 +128,7 @@ describe.skipIf(!hasChromium)('everybody can use the pages', () => {
     expect(troubles.filter((text) => !/422|404/.test(text))).toEqual([]);
   }, 60_000);
 
-  test('without scripts and by keyboard alone an owner is refused with what he typed, signs in, and signs out', async () => {
+  test('without scripts and by keyboard alone an owner is refused with what they typed, signs in, and signs out', async () => {
     const { page } = await openPage(`${plain.server.url}/developers`, { ...WIDE, isWithoutScripts: true });
     const { keyboard } = page;
     await keyboard.press('Tab');

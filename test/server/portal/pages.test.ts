@@ -123,7 +123,7 @@ describe('refusals are pages, with the sentence and status that a program would 
   });
 });
 
-test('pages that need somebody send a visitor to sign in, and a form says that he is signed out and keeps what was typed', async () => {
+test('pages that need somebody send a visitor to sign in, and a form says that they are signed out and keeps what was typed', async () => {
   for (const { method, path, who } of PAGE_ROUTES.filter((route) => route.who !== 'anyone')) {
     const at = asPath(path);
     const door = who === 'admin' ? '/developers/admin/sign-in' : '/developers/sign-in';

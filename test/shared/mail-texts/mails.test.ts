@@ -7,8 +7,10 @@ import { changeMail } from '../../../shared/mail-texts/change-mail.ts';
 import { rateLimitInWords } from '../../../shared/mail-texts/mail-wording.ts';
 import { approvalMail, rejectionMail, revocationMail } from '../../../shared/mail-texts/mails.ts';
 import { renamingMail, submissionMail } from '../../../shared/mail-texts/owner-mails.ts';
-import { addressMail, enrolmentMail, signInMail } from '../../../shared/mail-texts/people-mails.ts';
+import { addressMail, banMail, enrolmentMail, newSignInMail } from '../../../shared/mail-texts/people-mails.ts';
 import { reminderMail } from '../../../shared/mail-texts/reminder-mail.ts';
+import { signInMail } from '../../../shared/mail-texts/sign-in-mail.ts';
+import { resumptionMail, suspensionMail } from '../../../shared/mail-texts/suspension-mails.ts';
 import { rounds } from '../../support/rounds.ts';
 import { NEWS, SECRET, TO } from '../mail/sample.ts';
 
@@ -50,7 +52,7 @@ const CHANGES = {
 
 const PAGES = 'https://profiles.example.org/developers';
 
-/** Every mail, with a text of a stranger wherever there can be one, and with links to pages where there are pages. */
+/** Every mail but the test mail, with a stranger's text wherever there can be one, and with links to pages where there are pages. */
 function allMails(foreign?: string, pages: string | null = null): Mail[] {
   const f = foreign;
   const keyName = f ?? NEWS.keyName;
@@ -69,6 +71,8 @@ function allMails(foreign?: string, pages: string | null = null): Mail[] {
     submissionMail(decision),
     renamingMail({ ...decision, nameBefore: keyName, nameAfter: keyName }),
     exposureMail({ ...decision, profile }),
+    suspensionMail({ ...decision, expiresAt: null }),
+    resumptionMail({ ...decision, expiresAt: CHANGED_AT, isBanned: true }),
     ...mailsWithoutKey(f, pages),
     requestsMail({ ...request, requests: [{ ...request, ...more }, request] }),
   ];
@@ -78,9 +82,12 @@ function allMails(foreign?: string, pages: string | null = null): Mail[] {
 function mailsWithoutKey(foreign?: string, pages: string | null = null): Mail[] {
   const news = { ...DECISION, pages, profile: foreign ?? NEWS.profile, address: '192.0.2.7' };
   return [
-    signInMail({ ...news, agent: foreign ?? 'Mozilla/5.0 (X11; Linux x86_64)' }),
+    newSignInMail({ ...news, agent: foreign ?? 'Mozilla/5.0 (X11; Linux x86_64)' }),
     addressMail(news),
     enrolmentMail({ ...news, admin: foreign ?? 'Grace' }),
+    banMail({ ...news, isBanned: true, keys: ['k7Qm2XaB'] }),
+    banMail({ ...news, isBanned: false, keys: ['k7Qm2XaB'] }),
+    signInMail({ ...news, code: '7Q2M-X0AB', askedAtMs: news.atMs, endsAtMs: news.atMs, clientAddress: news.address }),
   ];
 }
 
@@ -229,7 +236,7 @@ describe('the other mails', () => {
 describe('every mail', () => {
   test('has a subject of ours, with the identifier where it is about one key', () => {
     for (const mail of allMails('Eve\r\nBcc: x')) {
-      expect(mail.subject).toMatch(mail.identifier === '' ? /^[A-Za-z0-9 -]+$/ : /^[A-Za-z ]+k7Qm2XaB[A-Za-z ]+$/);
+      expect(mail.subject).toMatch(mail.identifier === '' ? /^[A-Za-z0-9 ,-]+$/ : /^[A-Za-z ]+k7Qm2XaB[A-Za-z ]+$/);
     }
   });
 
@@ -264,9 +271,14 @@ describe('every mail', () => {
       ['submission', key, '/sessions'],
       ['renaming', key, '/sessions'],
       ['exposure', key],
+      ['suspension', key],
+      ['resumption', key],
       ['new-sign-in', '/sessions'],
       ['address'],
       ['enrolment', '/people'],
+      ['ban', '/keys'],
+      ['ban', '/keys'],
+      ['sign-in'],
       ['request', ''],
     ]);
   });

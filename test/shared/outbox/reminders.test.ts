@@ -141,7 +141,7 @@ describe('where the expiry is changed, the owner', () => {
     return w.mailed();
   }
 
-  test('is told each step before the new date, also those that he was told before the old one', async () => {
+  test('is reminded at each step before the new date, also at those already reminded of before the old one', async () => {
     const w = await world();
     w.leave(6.5);
     await w.send();

@@ -249,7 +249,7 @@ describe('the mail', () => {
     expect(received?.to).toEqual(['Ada@example.org']);
     const { text, headers } = readMail(received?.raw ?? '');
     expect(text).toContain(`\n${showCode(lastCode())}\n`);
-    expect(text).toContain('as the owner of the profile ada');
+    expect(text).toMatch(/\n +Profile +ada\n/);
     expect(text).toContain('192.0.2.7');
     expect(text).toContain('once, until 2026-01-01 00:10:00 UTC');
     expect(text).toMatch(/\n +Requested +2026-01-01 00:00:00 UTC\n/);

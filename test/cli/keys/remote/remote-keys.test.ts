@@ -193,7 +193,7 @@ describe('at a server', () => {
   );
 
   test(
-    'an owner may leave out his profile and the reason of a revocation, and can’t decide',
+    'an owner may leave out their profile and the reason of a revocation, and can’t decide',
     async () => {
       const words = ['keys', 'request', '--name', 'Mine', '--permission', 'api.lookup', '--description', DESCRIPTION];
       const { code, stdout } = await at(ownerToken, words);

@@ -53,7 +53,7 @@ test(
 );
 
 test(
-  'an owner is asked for what is missing, but not for his profile',
+  'an owner is asked for what is missing, but not for their profile',
   async () => {
     const terminal = terminalOf(here.ownerToken, 'keys', 'request', '--description', DESCRIPTION);
     await terminal.see('Name of the key');

@@ -38,7 +38,7 @@ async function worldWithKeys() {
   return { world, admin, identifiers, pathsOf };
 }
 
-test('an owner is refused by every page and form of admins, also for a key of his own, and whatever the identifier', async () => {
+test('an owner is refused by every page and form of admins, also for their own key, and whatever the identifier', async () => {
   const { world, pathsOf } = await worldWithKeys();
   const owner = signInOwner(world.access, 7);
   const before = traces(world);
@@ -93,7 +93,7 @@ test('an identifier that differs only in letter case from a key’s is refused w
   expect(traces(world)).toBe(before);
 });
 
-test('nobody, and an admin who was removed, is sent to sign in from every page, and no form of his does anything', async () => {
+test('nobody, and an admin who was removed, is sent to sign in from every page, and none of their forms does anything', async () => {
   const { world, admin, pathsOf } = await worldWithKeys();
   expect((await visit(world, '/developers/admin', admin)).status).toBe(200);
   removeAdmin(world.access, 'Grace', onBox('root'));

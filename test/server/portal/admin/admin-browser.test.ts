@@ -100,7 +100,7 @@ describe.skipIf(!hasChromium)('an admin with a browser', () => {
     await page.getByText('ada@example.org').waitFor();
     gate = Promise.withResolvers();
     await button(page, 'Approve with my passkey').click();
-    // He goes on to the next request, and is told there how this one ends.
+    // Grace continues with the next request; its page says how this one ended.
     const status = page.locator('#decided');
     await status.getByText('The e-mail is on its way.').waitFor();
     expect(await status.getByRole('link').getAttribute('href')).toBe(`/developers/admin/keys/${identifier}`);
@@ -108,7 +108,7 @@ describe.skipIf(!hasChromium)('an admin with a browser', () => {
     await page.getByRole('group', { name: 'Rate limits' }).getByLabel('other', { exact: true }).check();
     await limits.fill('7/1m');
     gate.resolve();
-    // The page asks by itself, and says the outcome where it is read out; what he types stays.
+    // The page asks by itself, and shows the outcome where screen readers announce it; what was typed stays.
     await status.getByText('The key is Active.').waitFor();
     expect([new URL(page.url()).pathname, await limits.inputValue()]).toEqual([
       `/developers/admin/keys/${other}`,
@@ -143,7 +143,7 @@ describe.skipIf(!hasChromium)('an admin with a browser', () => {
     expect(showKey(access, identifier).state).toBe('rejected');
   }, 60_000);
 
-  test('opens a link of his profilectl signed out, sees what it sets, types a reason, and decides by his passkey only', async () => {
+  test('opens a link of their profilectl signed out, sees what it sets, types a reason, and decides by passkey only', async () => {
     await importLines(access, [{ id: 10, username: 'dora', email: 'dora@example.org' }]);
     const identifier = await request(access, { profile: 'dora' });
     const { page, troubles } = await enrolAndSignIn('Lovelace');

@@ -289,7 +289,7 @@ describe('a decision that is not what the page showed is refused and shown again
   });
 });
 
-describe('nobody decides without a passkey of his own, used just now and once', () => {
+describe('nobody decides without their own passkey, used just now and once', () => {
   test('a session alone is only asked for it', async () => {
     const world = await adminWorld();
     const grace = await signInAdmin(world, 'Grace');

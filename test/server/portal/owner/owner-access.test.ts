@@ -38,7 +38,7 @@ const fieldsOf = (fields: object) => Object.entries(FORM).filter(([name]) => nam
 const traces = ({ access: { db } }: OwnerWorld) =>
   JSON.stringify(['api_keys', 'key_events', 'notices'].map((name) => db.$client.query(`SELECT * FROM ${name}`).all()));
 
-/** An answer without what tells one asker's key from another's: the identifier that he sent himself. */
+/** An answer without the identifier that the client sent, the only difference between answers about different keys. */
 const withoutOwn = (answer: PageAnswer, identifier: string) =>
   JSON.parse(JSON.stringify(answer).replaceAll(identifier, '…'));
 
@@ -118,7 +118,7 @@ test('an admin is refused by every page and form of owners, whatever the identif
   expect(traces(world)).toBe(before);
 });
 
-test('what somebody wanted who has to sign in first, he comes to then: the successor of a key too', async () => {
+test('who has to sign in first gets to the wanted page then: the successor of a key too', async () => {
   const world = await ownerWorld();
   const wayOf = async (path: string) => valuesOf(await visit(world, path), 'location')[0];
   const door = '/developers/sign-in?next=%2Fdevelopers%2Fkeys';

@@ -15,7 +15,7 @@ import { startSmtp } from '../../../support/mail/smtp.ts';
 import { ADA, BEA, type OwnerWorld, ownerWorld, useKey } from '../../../support/portal/owner-pages.ts';
 import { type Sent, sentAgain, signInOwner, valuesOf, visit } from '../../../support/portal/pages.ts';
 
-// What an owner sees of his keys and does with them, in one thread under a clock that stands still.
+// What owners see of their keys and do with them, in one thread and with a clock that stands still.
 
 const FORM = {
   name: 'Badge bot',
@@ -448,7 +448,7 @@ describe('a key’s page says in words', () => {
 });
 
 describe('what an owner does with a key', () => {
-  test('renaming, withdrawing and revoking stand in the history as his own, and hold at once', async () => {
+  test('renaming, withdrawing and revoking are in the history as the owner’s own, and apply at once', async () => {
     const world = await ownerWorld();
     const { access } = world;
     const pending = await request(access, { profile: 'ada' });
@@ -497,7 +497,7 @@ describe('what an owner does with a key', () => {
     }
   });
 
-  test('a mail tells him of it, with the page that takes it back; no page waits for the mail server', async () => {
+  test('the owner gets a mail about it, with the page that takes it back; no page waits for the mail server', async () => {
     const world = await ownerWorld();
     const { access } = world;
     const [path = ''] = valuesOf(await at(world, '/new', FORM), 'location');

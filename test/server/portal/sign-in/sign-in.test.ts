@@ -43,7 +43,7 @@ const mailsOf = ({ access }: PageWorld) => {
   }
 };
 
-test('an owner signs in by the code of the mail, goes on to where he wanted, and is known the next time', async () => {
+test('an owner signs in with the mailed code, gets to the wanted page, and is recognised the next time', async () => {
   const at = await world();
   const refused = await visit(at, '/developers/sessions');
   expect(valuesOf(refused, 'location')).toEqual(['/developers/sign-in?next=%2Fdevelopers%2Fsessions']);

@@ -99,7 +99,7 @@ describe('after whatever others have committed', () => {
       merge(upTo(300, (of) => ({ id: of, username: `u${of}`, viewsCount: of % value }))),
     banSome: (id: number, value: number) =>
       merge(upTo(1 + (id % 199), (of) => ({ id: of, username: `u${of}`, banned: of % value > 0 }))),
-    // Whom it is noted of, though he is there no more.
+    // The profile that the change is noted for, although it no longer exists.
     delete: async (id: number) => {
       sqlite.transaction(() => {
         sqlite.run('DELETE FROM profiles WHERE id = ?', [id]);

@@ -121,7 +121,7 @@ describe('a hot profile, its links and the leaderboard stay in memory', () => {
   });
 });
 
-describe('what somebody changes with SQL of his own', () => {
+describe('what somebody changes with their own SQL', () => {
   const byHand = "UPDATE profiles SET display_name = 'By hand' WHERE id = 7";
   const isShown = (texts: readonly string[]) => texts[12]?.includes('By hand') && texts.at(-1)?.includes('By hand');
 
