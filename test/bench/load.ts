@@ -16,9 +16,9 @@ export type Traffic = {
   questions: readonly Question[];
   /** The file of formatted requests. */
   file: string;
-  /** So many profiles are asked for, uniformly, by a name that takes the place of `{name}`. */
+  /** If set, `{name}` is replaced by the name of a random profile, one of this many. */
   names: number | null;
-  /** Whether each answer is to be a refusal, or none. */
+  /** Whether every answer has to be a refusal; otherwise none may be. */
   isRefused: boolean;
 };
 

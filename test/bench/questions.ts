@@ -2,12 +2,12 @@ import { secretOf, workingKeys } from './database.ts';
 import type { Question } from './load.ts';
 import { boardOf, linksBody, profileBody, usernameOf, viewsOf } from './profiles.ts';
 
-// What the cases ask. Each question knows its right answer from the generator alone.
+// What the cases ask. The right answer to each question follows from the generated data alone.
 
-/** So many different requests are formatted before a round. */
+/** How many different requests are formatted before a round. */
 export const DISTINCT = 100_000;
 
-/** So many profiles are asked for again and again. */
+/** How many profiles are asked for again and again. */
 export const HOT = 1_000;
 
 const LIMIT = 50;
@@ -19,7 +19,7 @@ export function bearer(key = 0): Record<string, string> {
 
 const KEY = bearer();
 
-/** So many of what `make` makes. */
+/** Makes `count` questions. */
 export function many(count: number, make: (at: number) => Question): Question[] {
   return Array.from({ length: count }, (_, at) => make(at));
 }

@@ -9,17 +9,17 @@ import { testDeps } from '../support/world.ts';
 // What this process commits, another that serves must show; it keeps what it has read in memory.
 
 const PROFILES = 20;
-/** Half of them by SQL of somebody's own, half by imports. */
+/** Half of them by an operator's own SQL, half by imports. */
 const COMMITS = 2 * rounds(200);
 
 const createdAt = '2024-05-01T00:00:00.000Z';
 
-/** A request that is begun so long after a commit sees it. */
+/** A request that begins at least this long after a commit sees it. */
 const BOUND_MS = 10;
 
 type Commit = { value: number; atMs: number };
 
-/** The last value that had been committed for so long when a request began. */
+/** The last value that had been committed at least {@link BOUND_MS} before a request began. */
 function leastOf(commits: readonly Commit[], begunAtMs: number): number {
   return commits.findLast(({ atMs }) => atMs <= begunAtMs - BOUND_MS)?.value ?? 0;
 }

@@ -13,7 +13,7 @@ const FLASHES = {
   'sessions-ended': 'All your sessions have ended, and profilectl no longer has access on any machine.',
   'passkey-removed': 'Passkey removed. All your sessions have ended.',
   found:
-    'Thank you. Any Active or suspended key whose secret was in your text is now revoked, and its owner and the admins are told.',
+    'Thank you. Any Active or suspended key whose secret was in your text is now revoked, and its owner and the admins are notified.',
 } as const;
 
 /** The code of a message: one of these, or that of an operation on keys, by its event. */

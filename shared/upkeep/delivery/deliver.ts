@@ -31,13 +31,13 @@ export async function sendOnce(deps: Deps, { identifier, noticeIds, warning }: O
   try {
     const mailer = await deps.mailer();
     if (mailer === null)
-      return 'Nobody is told yet: MAIL_URL is not set here. A running server that has it sends the mail.';
+      return 'The mail is not sent yet: MAIL_URL is not set here. A running server that has it sends the mail.';
     const sending = { deps, db, mailer, report: () => undefined, isStopping: () => false, identifier };
     await sendAll({ ...sending, maxFailures: 1 });
     return warningOf(db, deps.clock.nowMs(), noticeIds);
   } catch (error) {
     if (!(error instanceof AppError)) throw error;
-    return `Nobody may have been told yet. ${error.message} ${AGAIN}`;
+    return `The mail may not have been sent yet. ${error.message} ${AGAIN}`;
   }
 }
 

@@ -14,7 +14,7 @@ import { type Pair, printFaults, printRatio } from './servers.ts';
 /** A server that runs, and where it writes its mails. */
 export type Running = Target & { mails: string };
 
-/** Of one address, so many requests for pages may be open at a time; this is half of that. */
+/** Half of the requests for pages that one block of addresses may have open at a time. */
 const PAGE_CONNECTIONS = 16;
 const FLOOD_CONNECTIONS = 200;
 const ACTION_EACH_MS = 200;
@@ -99,7 +99,10 @@ function* ownersFrom(first: number): Generator<Visitor, never> {
   for (let id = first; ; id++) if (!isBanned(id)) yield visitor(id);
 }
 
-/** For so long, an action each fifth of a second: owners ask for a code, sign in by it, and request a key. Returns faults. */
+/**
+ * For `seconds`, begins an action every fifth of a second: owners ask for a code, sign in with it, and request a key. Returns
+ * the faults.
+ */
 async function act(server: Running, owners: Generator<Visitor, never>, seconds: number): Promise<string[]> {
   const faults: string[] = [];
   const visits: Promise<void>[] = [];

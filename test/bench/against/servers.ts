@@ -21,7 +21,7 @@ export type Side = {
 /** This checkout, and the other one. */
 export type Pair<T> = { mine: T; theirs: T };
 
-/** So many keys there are: what a lookup of many costs would be too much for the largest quota of one, and a profile has no more. */
+/** The number of keys. One is not enough, because lookups of many cost more than the largest quota; a profile can't have more. */
 export const KEYS = 3;
 
 /** The `profilectl` of a checkout. */

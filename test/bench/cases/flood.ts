@@ -31,7 +31,7 @@ function stranger(at: number): Question {
   };
 }
 
-/** So many that none of them comes to its 31st failure within a minute, which would be a 429. */
+/** So many addresses that none of them reaches its 31st failure within a minute, which would be a 429. */
 const ADDRESSES = 250_000;
 
 /** Requests of strangers, each from another address, whose keys are well-formed and unknown. */

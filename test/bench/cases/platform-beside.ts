@@ -10,7 +10,7 @@ import { openLoop, openLoopFigures } from './latency.ts';
 import type { VisitorsReport } from './visitors.ts';
 import { ACTIONS_PER_SECOND, ownersWithoutKeys, startForVisitors, VISITS_PER_SECOND, visit } from './visits.ts';
 
-/** So many lookups are measured in a round at least; a third more are sent while everything warms up. */
+/** How many lookups are measured in a round at least. Half as many again are sent, because the first 30% only warm up. */
 const LEAST_LOOKUPS = 200_000;
 const WARM_UP = 1.5;
 
@@ -20,13 +20,14 @@ const WARM_UP = 1.5;
  */
 const SHARE_OF_MAXIMUM = 0.25;
 
-/** So many visits warm the pages up, so that hardly any of their functions is still to be compiled. */
+/** How many visits warm the pages up, so that hardly any of their functions still has to be compiled. */
 const WARMING_VISITS = 200;
 
 /**
  * The 99th percentile of latency of hot lookups, on a server that they keep half busy, while owners sign in and request keys
  * and an admin decides on them, against the same without. Each visit is the work of a real one: pages, forms, mails written to
- * files, and a passkey's signature. Visitors share the client's core with whoever measures, and give way to it.
+ * files, and a passkey's signature. Visitors share the client's core with the load generator, at a lower
+ * priority.
  */
 export async function platformBeside(bench: Bench): Promise<Result[]> {
   const database = copyOf(bench, await generate(bench));

@@ -16,7 +16,7 @@ import { ownersWithoutKeys, startForVisitors, VISITS_PER_SECOND, visit } from '.
 
 // What the Developer Platform costs those who don't use it, and what a page of it costs.
 
-/** Of one address, so many requests for pages may be open at a time; this is half of that. */
+/** Half of the requests for pages that one block of addresses may have open at a time. */
 const CONNECTIONS = 16;
 
 /** Profiles with three keys each, whose owners look at them. */
@@ -107,7 +107,7 @@ async function keysPage(bench: Bench, database: string): Promise<Result> {
   };
 }
 
-/** So many visits warm the pages up, so that hardly any of their functions is still to be compiled. */
+/** How many visits warm the pages up, so that hardly any of their functions still has to be compiled. */
 const WARMING_VISITS = 200;
 
 /**

@@ -14,7 +14,7 @@ import { OPEN_LOOP_ROUNDS, openLoop, openLoopFigures } from './latency.ts';
 /** The share of its own maximum that a server is loaded with. */
 const SHARE = 0.5;
 
-/** So many keys are in use at once. A save of the second number of keys writes five hundred of them. */
+/** How many keys are in use at once, and so how many a save writes. */
 const KEYS = [1, 500];
 
 /**

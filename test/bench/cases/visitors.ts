@@ -6,10 +6,10 @@ import { enrol, signIn } from '../../support/portal/admins.ts';
 import type { Authenticator } from '../../support/portal/authenticator.ts';
 import { testConfig } from '../../support/world.ts';
 
-// Owners who sign in, each from an address of its own, and request a key, and admins who approve it. So many visits begin
-// each second, whether the last ones are over or not. Prints a JSON line.
+// Owners who sign in, each from an address of its own, and request a key, and admins who approve it. Visits
+// begin at a constant rate, whether or not the earlier ones have ended. Prints a JSON line.
 
-/** What it is told, in a file of JSON: the server's variables, and who visits. */
+/** The contents of the JSON file that it reads: the server's variables, and who visits. */
 export type VisitorsJob = {
   DATABASE_PATH: string;
   PUBLIC_URL: string;

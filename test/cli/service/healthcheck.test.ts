@@ -28,7 +28,7 @@ test('over TLS, whatever host its certificate is for', async () => {
   expect(await check(server.port, { ...tls, HOST: '0.0.0.0' })).toMatchObject({ code: 0, stderr: '' });
 });
 
-test('open to other machines behind a proxy: it is let in where 127.0.0.1 is trusted, and says so where it is not', async () => {
+test('open to other machines behind a proxy: it is answered where 127.0.0.1 is trusted, and says so where it is not', async () => {
   const open = { HOST: '0.0.0.0', PUBLIC_URL: 'https://api.example.org' };
   const trusting = { ...open, TRUSTED_PROXIES: '127.0.0.1,172.16.0.0/12' };
   expect(await check((await startServerProcess({ ...database(), ...trusting })).port, trusting)).toMatchObject({

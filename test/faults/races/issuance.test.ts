@@ -43,7 +43,7 @@ const servers = new Map(
 );
 let tried = 0;
 
-/** Whether a server lets in who sends this secret. Each time from another address: guessing is throttled. */
+/** Whether a server accepts this secret. Each call uses another address, because failed logins are throttled. */
 async function isLetIn(world: World, secret: string): Promise<boolean> {
   const server = servers.get(world) ?? { url: '' };
   const address = `10.1.${++tried >> 8}.${tried & 255}`;
@@ -207,7 +207,7 @@ describe('killed', () => {
   }, 240_000);
 });
 
-test('of all the secrets that were ever mailed, the server lets in one for each Active key, and no other', async () => {
+test('of all the secrets that were ever mailed, the server accepts one for each Active key, and no other', async () => {
   const secrets = [...received, ...worlds.flatMap(mails)].join('\n').match(/plk_[0-9A-Za-z]{8}_[0-9A-Za-z]{38}/g) ?? [];
   const all = [...new Set(secrets)];
   let active = 0;

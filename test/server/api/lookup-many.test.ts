@@ -21,7 +21,7 @@ async function answered(query: string) {
   return { found: body.profiles.map(({ query, profile }) => [query, profile.id]), missing: body.missing };
 }
 
-/** So many names that nobody has, each another. */
+/** A query for `count` different names that no profile has. */
 const nobody = (count: number) => Array.from({ length: count }, (_, index) => `username=nobody${index}`).join('&');
 
 describe('what is asked for', () => {

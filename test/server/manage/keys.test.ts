@@ -265,7 +265,7 @@ describe('lists', () => {
     const unused = await read(`${KEYS}?unused=90d`);
     expect(unused.keys).toEqual([]);
     clock.advance(100 * 86_400_000);
-    // Whoever has waited for so long signs in anew.
+    // After so long a wait, people have to sign in again.
     const later = personTokenFor(access, (await signIn(access, await enrol(access, 'Hopper'))).signed);
     const { keys } = (await (await call(server, `${KEYS}?unused=90d`, later)).json()) as List;
     expect(keys.map(({ identifier }) => identifier)).toContain(used);

@@ -11,7 +11,7 @@ import { startSmtp } from '../../support/mail/smtp.ts';
 import { ADA, ownerWorld } from '../../support/portal/owner-pages.ts';
 import { fetchPage, pageWorld, serverOfPages, signInOwner, visit } from '../../support/portal/pages.ts';
 
-// Looking at pages changes nothing, and lets nobody in who is let in elsewhere.
+// Looking at pages changes nothing; pages and the API accept only their own kind of credential.
 
 test('a key whose time is over is shown as expired, though nobody has stored that yet and the database is locked', async () => {
   const world = await ownerWorld();
@@ -61,7 +61,7 @@ test('keys are listed by the state that they have now', async () => {
   expect(await listed('expired')).toEqual([[over.identifier, 'expired']]);
 });
 
-test('pages believe the cookie only, and the API the bearer only', async () => {
+test('pages accept only the cookie, and the API only the bearer token', async () => {
   const world = pageWorld();
   await importLines(world.access, [ADA]);
   const { secret } = await issue(world.access, { profile: ADA.username });
@@ -80,7 +80,7 @@ test('pages believe the cookie only, and the API the bearer only', async () => {
   }
 });
 
-test('an owner reads which mail was not delivered, and nothing of to whom, where and why', async () => {
+test('an owner reads which mail was not delivered, but not to whom, by which server and why', async () => {
   const smtp = await startSmtp();
   const world = await ownerWorld({ MAIL_URL: smtp.url, MAIL_FROM: 'keys@example.org' });
   smtp.failures.rcpt = '550 5.1.1 mailbox-word unknown';

@@ -65,7 +65,7 @@ const STEP: fc.Arbitrary<Step> = fc.oneof(
   { weight: 1, arbitrary: fc.constantFrom<Step>({ do: 'sweep' }, { do: 'remove token' }) },
 );
 
-/** Something that lets in: whether it does, and whether trying that uses it up. */
+/** A credential: whether it still works, and whether trying it uses it up. */
 type Thing = {
   kind: (typeof KINDS)[number];
   profile: number;
@@ -75,7 +75,7 @@ type Thing = {
   isOnce: boolean;
 };
 
-test('what was ended lets nobody in again, and a change of case ends nothing: a model', async () => {
+test('what was ended never works again, and a change of case ends nothing: a model', async () => {
   const codes = countingCodes();
   const access = testAccess({ clock: testClock(), random: codes.random });
   const { sqlite } = access.sessions;

@@ -18,7 +18,7 @@ import { testClock, testDeps } from '../../../support/world.ts';
 
 const DAY = { expiresIn: DAY_MS };
 
-/** A profile with so many keys that expire after a day, under a clock that may be settled. */
+/** A profile with `count` keys that expire after a day, and a clock that may be settled. */
 async function world(count = 1, isSettled = true) {
   const clock = testClock(undefined, isSettled);
   const deps = { ...testDeps(), clock };

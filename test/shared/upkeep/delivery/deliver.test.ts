@@ -298,7 +298,7 @@ describe('two at a time', () => {
     };
     const input = { identifier, reason: 'No.' };
     const { warning } = await performAndSend({ ...w.deps, mailer: locking }, onBox('admin'), OPERATIONS.reject, input);
-    expect(warning).toContain('Nobody may have been told yet.');
+    expect(warning).toContain('The mail may not have been sent yet.');
     other.close();
     await w.look();
     expect(w.mailed()).toHaveLength(1);
