@@ -265,7 +265,7 @@ describe('who acted', () => {
   });
 });
 
-test('a full disk under stdout is said, and a reader that stops reading ends a command quietly', () => {
+test('a full disk under stdout is reported, and a reader that stops reading ends a command quietly', () => {
   const run = (shell: string) => {
     const words = profilectlWords(['keys', 'list']).map((word) => `'${word}'`);
     const env = cleanEnvironment(variables);

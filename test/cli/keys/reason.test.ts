@@ -10,7 +10,7 @@ import { KEY, openTerminal } from '../../support/machine/terminal.ts';
 import { insertProfile } from '../../support/profiles.ts';
 import { testClock, testDeps } from '../../support/world.ts';
 
-// The commands go by the machine's clock.
+// The commands use the machine's clock.
 const clock = testClock(Date.now());
 const deps = { ...testDeps({ clock }), clock };
 const variables = { DATABASE_PATH: deps.config.databasePath, MAIL_URL: `file:${join(deps.folder, 'mail')}` };
@@ -45,7 +45,7 @@ describe.each(NEED_A_REASON.map((operation) => [operation.name, operation] as co
     expect(mails(deps).at(-1)).toContain('Found in public.');
   });
 
-  test('on a terminal confirms where the reason was given too; after a no nothing has changed: 130', async () => {
+  test('on a terminal asks for confirmation even if the reason was given; after a no, nothing has changed: 130', async () => {
     const identifier = await keyFor();
     const terminal = openTerminal(['keys', verb, identifier, '--reason', 'Found.'], variables);
     await terminal.see(question);
@@ -65,7 +65,7 @@ describe.each(NEED_A_REASON.map((operation) => [operation.name, operation] as co
     expect(given.screen().trim()).toBe(`${identifier} ${after}`);
   });
 
-  test('tells before anything is asked that this can not be done with the key', async () => {
+  test('says before anything is asked that this can’t be done with the key', async () => {
     const identifier = await keyFor(KEY_STATES.find((state) => !from?.includes(state)));
     const terminal = openTerminal(['keys', verb, identifier], variables);
     expect(await terminal.exited).toBe(1);
@@ -74,7 +74,7 @@ describe.each(NEED_A_REASON.map((operation) => [operation.name, operation] as co
   });
 });
 
-test('states are accepted in any case, and rate limits in one word with commas, as they are shown', async () => {
+test('states are accepted in any letter case, and rate limits in one word with commas, as they are shown', async () => {
   const { identifier } = await issue(deps, { profile });
   const listed = await profilectl(['keys', 'list', '--state', 'active', '--profile', profile, '--json'], { variables });
   expect(JSON.parse(listed.stdout).keys).toMatchObject([{ identifier, state: 'Active' }]);

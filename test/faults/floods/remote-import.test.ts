@@ -12,7 +12,7 @@ import { testDeps } from '../../support/world.ts';
 /** Three requests. */
 const LINES = 25_000;
 
-test('an import goes on where the server is killed in the middle, and puts in what one on the box does', async () => {
+test('an import continues if the server is killed in the middle, and imports what one on the box does', async () => {
   const access = testAccess();
   const profiles = Array.from({ length: LINES }, (_, at) => ({ id: at + 1, username: `user${at}` }));
   // The first and the last swap their names, so that one of them waits for the end.

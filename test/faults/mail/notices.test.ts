@@ -26,7 +26,7 @@ function variablesOf(databasePath: string, url: string): Record<string, string> 
 }
 
 /** Commands that reject, each killed at another moment: a part before the mail server hears of them, a part after. */
-test('whenever a command is killed, the owner is told of what it has decided, and of nothing else', async () => {
+test('whenever a command is killed, the owner is mailed what it has decided, and nothing else', async () => {
   const commands = rounds(24);
   const random = seededRandom('killed commands that reject');
   const children = new Map<string, { kill: (signal: NodeJS.Signals) => void }>();

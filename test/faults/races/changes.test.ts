@@ -99,7 +99,7 @@ describe('killed, and two at a time', () => {
     expectSound();
   }, 120_000);
 
-  test('of changes at once each goes on from the one before, or is refused as one that has shown an older key', async () => {
+  test('of changes at once each builds on the one before, or is refused because it was confirmed for an older key', async () => {
     const wholeMs = await timeChange();
     const kills = fc.sample(fc.integer({ min: 30, max: 200 }), rounds(4)).map((part) => (wholeMs * part) / 100);
     for (const killAfterMs of [null, ...kills]) {

@@ -29,7 +29,7 @@ giveKeysTo(server.deps, 7);
 const clientOf = ({ secret }: { secret: string }) =>
   createClient<paths>({
     baseUrl: `${server.url}/api`,
-    // Sent by the helper that holds every answer to the document.
+    // Sent by the helper that checks every answer against the document.
     fetch: (request) => get(server, request.url.slice(server.url.length), secret, { headers: request.headers }),
   });
 const client = clientOf(both);
@@ -37,7 +37,7 @@ const client = clientOf(both);
 type Profile = components['schemas']['SimplifiedProfile'];
 
 describe('a lookup', () => {
-  test('by each way is a profile with its types', async () => {
+  test('in each way returns a profile with its types', async () => {
     const { data } = await client.GET('/lookup/username/{username}', { params: { path: { username: 'ADA' } } });
     const profile: Profile | undefined = data;
     const followers: number | null | undefined = profile?.followersCount;
@@ -132,7 +132,7 @@ test('a permission that the key lacks is 403, and the key says so itself', async
   expect(permissions).toEqual(['api.lookup']);
 });
 
-test('over a limit it is 429; waiting as told is enough', async () => {
+test('over a limit the answer is 429; waiting as long as Retry-After says is enough', async () => {
   const patient = clientOf(narrow);
   const ask = () => patient.GET('/lookup', { params: { query: { uid: [1, 2, 3] } } });
   expect((await ask()).response.status).toBe(200);

@@ -14,7 +14,7 @@ const from = (address: string, authorization?: string, path = '/api/key') => {
 };
 
 describe('guessing keys from one address', () => {
-  test('thirty are refused, the next are told to wait, and for how long is true', async () => {
+  test('thirty are refused, the next have to wait, and the stated wait is enough', async () => {
     for (let turn = 0; turn < 30; turn++) {
       expect((await from('192.0.2.1', turn % 2 === 0 ? undefined : 'Bearer guess')).status).toBe(401);
       clock.advance(1_000);
@@ -25,7 +25,7 @@ describe('guessing keys from one address', () => {
     clock.advance(30_000);
     await expectRefusal(await from('192.0.2.1'), 429, { 'Retry-After': '1' });
     clock.advance(1_000);
-    // The first two of the thirty have left the minute, and what was told to wait never counted.
+    // The first two of the thirty have left the minute, and the requests refused with 429 never counted.
     expect((await from('192.0.2.1')).status).toBe(401);
   });
 

@@ -107,7 +107,7 @@ test('of several that use one address at once only one gets in', async () => {
   expect(answers.map(({ status }) => status).sort()).toEqual([303, ...Array(7).fill(404)]);
 });
 
-test('whoever else is signed in is told of it before, and signed out; texts of others stay texts', async () => {
+test('whoever else is signed in is warned before, and signed out; texts of others stay texts', async () => {
   const world = await handOverWorld();
   const ada = signInOwner(world.access, 7);
   const same = await open(world, await world.ticketFor(), ada);
@@ -120,7 +120,7 @@ test('whoever else is signed in is told of it before, and signed out; texts of o
   expect((await visit(world, '/developers/sessions', { cookie: ada })).status).toBe(303);
 });
 
-test('the owner is told by mail of a browser that was not known, once', async () => {
+test('the owner is mailed about an unknown browser, once', async () => {
   const world = await handOverWorld();
   const notices = () =>
     world.access.db.$client.query("SELECT count(*) AS n FROM notices WHERE kind = 'new-sign-in'").get();

@@ -164,7 +164,7 @@ describe('an identifier that differs only in letter case from a key’s', () => 
 });
 
 describe('an owner', () => {
-  test('asks for a key of the own profile, is told where it is, renames it and takes it back', async () => {
+  test('requests a key for their own profile, learns its address, renames and withdraws it', async () => {
     const { profile, token } = await newOwner();
     const body = { ...FIELDS, projectUrl: 'https://example.org', expectedUsage: null };
     const made = await call(server, KEYS, token, { body });

@@ -78,7 +78,7 @@ describe('levels', () => {
   }
 });
 
-test('the cause of a fault is told without secrets and addresses', () => {
+test('the cause of a fault is logged without secrets and addresses', () => {
   const lines: string[] = [];
   const log = createLog(
     'info',

@@ -35,7 +35,7 @@ test('while no token is set there is nothing, whatever is sent', async () => {
   }
 });
 
-test('only who has the token reads, an API key is none, and who guesses is told to wait', async () => {
+test('only the token gives access, not an API key, and whoever guesses has to wait', async () => {
   const server = await startTestServer({ variables: { METRICS_TOKEN } });
   const secret = await prepare(server.deps);
   const sentence = await expectRefusal(await get(server, '/metrics'), 401, { 'WWW-Authenticate': REALM });

@@ -19,7 +19,7 @@ function copies(folder: string): string[] {
   return readdirSync(folder).filter((name) => name.includes('.before-schema-'));
 }
 
-test('before a server upgrades a database it copies it aside, for its owner only, and says where', async () => {
+test('before a server upgrades a database it makes a copy that only its user can read, and says where', async () => {
   const folder = tempFolder();
   const DATABASE_PATH = join(folder, 'profiles.db');
   makeDatabase(DATABASE_PATH, MARK);
@@ -45,7 +45,7 @@ test('a new database is not copied', () => {
   expect(copies(folder)).toEqual([]);
 });
 
-test('of eight that start at once on an older database one copies and upgrades it, and all find it upgraded', async () => {
+test('of eight servers that start at once on an older database one copies and upgrades it, and all find it upgraded', async () => {
   const folder = tempFolder();
   const path = join(folder, 'profiles.db');
   makeDatabase(path, MARK);
@@ -66,7 +66,7 @@ test('of eight that start at once on an older database one copies and upgrades i
   expect(copies(folder)).toHaveLength(1);
 }, 30_000);
 
-test('an older one is upgraded by serve only', async () => {
+test('an older database is upgraded by serve only', async () => {
   const { openDatabase: openByNext } = (await import(
     join(NEXT.folder, 'shared/db-files/open.ts')
   )) as typeof import('../../../shared/db-files/open.ts');
@@ -77,7 +77,7 @@ test('an older one is upgraded by serve only', async () => {
   openByNext(path, 'use').$client.close();
 });
 
-test('while a server of the version before runs, its database is not upgraded, and it goes on', async () => {
+test('while a server of the previous version runs, its database is not upgraded, and it keeps running', async () => {
   const DATABASE_PATH = join(tempFolder(), 'profiles.db');
   const server = await startServerProcess({ DATABASE_PATH });
   const refused = await profilectl(['serve', '--db', DATABASE_PATH], { program: NEXT.words });
@@ -87,7 +87,7 @@ test('while a server of the version before runs, its database is not upgraded, a
   expect(copies(join(DATABASE_PATH, '..'))).toEqual([]);
 });
 
-test('keys keep their order and what their table forbids where it is made anew', () => {
+test('keys keep their order, and their table its constraints, when it is rebuilt', () => {
   const path = join(tempFolder(), 'profiles.db');
   const insert = (identifier: string) =>
     `INSERT INTO api_keys (identifier, profile_id, name, description, state, requested_permissions, requested_at, form_hash)
@@ -115,7 +115,7 @@ test('keys keep their order and what their table forbids where it is made anew',
   sqlite.close();
 });
 
-test('where it can’t be copied it is not upgraded', () => {
+test('a database that can’t be copied is not upgraded', () => {
   const path = join(tempFolder(), 'profiles.db');
   makeDatabase(path);
   const sqlite = openFile(path, 1000);

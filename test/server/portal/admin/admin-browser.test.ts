@@ -186,7 +186,7 @@ describe.skipIf(!hasChromium)('an admin with a browser', () => {
     expect(troubles).toEqual([]);
   }, 60_000);
 
-  test('is told in words what stands in the way of a passkey', async () => {
+  test('reads in words what prevents the use of a passkey', async () => {
     const { page } = await openPage(`${ORIGIN}/developers/admin/sign-in`, WIDE);
     await page.addInitScript('delete window.PublicKeyCredential');
     await button(page, 'Sign in with a passkey').click();

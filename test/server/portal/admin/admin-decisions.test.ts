@@ -353,7 +353,7 @@ describe('nobody decides without their own passkey, used just now and once', () 
   });
 });
 
-test('two admins on one request: the second is told who is at it, until that is done or forgotten', async () => {
+test('two admins on one request: the second reads who is deciding, until that is done or has lapsed', async () => {
   const world = await adminWorld();
   const grace = await signInAdmin(world, 'Grace');
   const hopper = await signInAdmin(world, 'Hopper');

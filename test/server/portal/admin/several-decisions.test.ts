@@ -520,7 +520,7 @@ describe('while the mails are on their way', () => {
   });
 });
 
-test('the outcomes are told to whoever decided, for an hour, and to nobody else', async () => {
+test('the outcomes are shown to whoever decided, for an hour, and to nobody else', async () => {
   const { world, grace, keys } = await queueOf(2);
   const hopper = await signInAdmin(world, 'Hopper');
   const page = await choose(world, grace, keys);

@@ -226,7 +226,7 @@ describe('a sign-in from a browser that the owner has not used before', () => {
   const told = ({ access: { db } }: OwnerWorld) =>
     db.$client.query("SELECT about FROM notices WHERE kind = 'new-sign-in'").all() as { about: string }[];
 
-  test('is told of by mail once, and one from the same browser is not', async () => {
+  test('is mailed about once, and one from the same browser is not', async () => {
     const world = await ownerWorld();
     const first = await enter(world, await codeOf(world));
     expect(first.status).toBe(303);
@@ -239,7 +239,7 @@ describe('a sign-in from a browser that the owner has not used before', () => {
     expect(told(world)).toHaveLength(1);
   });
 
-  test('signs nobody in where that can’t be stored, and the code works still', async () => {
+  test('signs nobody in if that can’t be stored, and the code still works', async () => {
     const world = await ownerWorld();
     const cookie = await codeOf(world);
     const { sqlite } = world.access.sessions;
@@ -250,7 +250,7 @@ describe('a sign-in from a browser that the owner has not used before', () => {
     expect((await enter(world, cookie)).status).toBe(303);
   });
 
-  test('does not wait for the lock of the database, as an import holds it, and is told of when that is over', async () => {
+  test('does not wait for the lock of the database, as an import holds it, and is mailed about once that is released', async () => {
     const world = await ownerWorld();
     const cookie = await codeOf(world);
     const other = openBare(world.access.config.databasePath, 'write');
@@ -267,7 +267,7 @@ describe('a sign-in from a browser that the owner has not used before', () => {
     expect(world.access.sessions.sqlite.query('SELECT count(*) AS n FROM untold_sign_ins').get()).toEqual({ n: 0 });
   });
 
-  test('is told of after a restart too, unless the profile is another since', async () => {
+  test('is mailed about after a restart too, unless the profile is another one by then', async () => {
     const world = await ownerWorld();
     for (const { id } of [ADA, BEA]) {
       const owner = readBinding(world.access.db, id) as Binding;

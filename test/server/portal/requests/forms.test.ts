@@ -21,7 +21,7 @@ async function post(
 }
 
 describe('the body of a form', () => {
-  test('may have 64 KiB; one byte more is a page that says so, also where no length is told', async () => {
+  test('may have 64 KiB; one byte more is a page that says so, even without a Content-Length', async () => {
     const most = `a=${'x'.repeat(MAX_BODY_BYTES - 2)}`;
     expect(await post(most)).toEqual([400, 'bad_form']);
     for (const body of [`${most}x`, `${most}${'x'.repeat(900_000)}`]) {

@@ -77,7 +77,7 @@ test('an owner signs in with the mailed code, gets to the wanted page, and is re
   expect((await visit(at, '/developers/sessions', { cookie })).status).toBe(303);
 });
 
-test('whatever was typed, the same page comes with the same bytes', async () => {
+test('whatever was typed, the answer is the same page, byte for byte', async () => {
   const at = await world();
   const answers = [];
   for (const form of [
@@ -98,7 +98,7 @@ test('whatever was typed, the same page comes with the same bytes', async () => 
   expect(mailsOf(at)).toBe(1);
 });
 
-test('a refused form comes back with what was typed, says what is wrong first, and leads to each field', async () => {
+test('a refused form comes back with what was typed, lists the errors first, and links to each field', async () => {
   const at = await world();
   const answer = await visit(at, '/developers/sign-in', {
     form: { name: '', address: '"><b>x', next: '/developers/sessions' },
@@ -187,7 +187,7 @@ describe('where nobody can sign in, the page says what to set and no code is mad
   }
 });
 
-test('a mail that can’t be sent is told to the log, without the address or the code', async () => {
+test('a mail that can’t be sent is logged, without the address or the code', async () => {
   const at = await world({ MAIL_URL: 'smtp://127.0.0.1:1', MAIL_FROM: 'lookup@example.org' });
   const asked = await visit(at, '/developers/sign-in', { form: TYPED });
   expect(asked.status).toBe(303);
@@ -195,7 +195,7 @@ test('a mail that can’t be sent is told to the log, without the address or the
   expect(JSON.stringify(at.events)).not.toMatch(new RegExp(`ada@|${at.lastCode()}`, 'i'));
 });
 
-test('a fault loses nothing of what was typed: it can be sent again, a code too, and signs in once the fault is over', async () => {
+test('a fault loses nothing that was typed: it can be sent again, a code too, and signs in once the fault is gone', async () => {
   const at = await world();
   const { sqlite } = at.access.sessions;
   const typed = { ...TYPED, next: '/developers/sessions' };

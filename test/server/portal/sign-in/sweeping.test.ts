@@ -37,7 +37,7 @@ test('a server with visitors deletes what belongs to nobody any more', async () 
   await server.stop();
 });
 
-test('what is over is deleted again and again, client addresses 30 days after a session’s end, in the log behind the file too; a fault is told and tried again', async () => {
+test('what has ended is deleted again and again, client addresses 30 days after a session’s end, in the log behind the file too; a fault is told and tried again', async () => {
   const { access, clock, pages, events } = pageWorld();
   await importLines(access, [ADA]);
   const { sqlite } = access.sessions;
