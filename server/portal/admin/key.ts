@@ -103,7 +103,7 @@ function mailFact({ access: { db } }: PageContext, { identifier, state, addressC
 function whoElse({ access, session }: PageContext, identifier: string): Html {
   const signed = session?.signed;
   const others = signed?.kind === 'admin' ? othersDeciding(access, identifier, signed.name) : [];
-  return html`${others.map(({ name, operation, sinceMs }) => html`<p class="note">Admin <bdi>${name}</bdi> is at it: about to ${operation} this key since ${timeText(sinceMs)}.</p>`)}`;
+  return html`${others.map(({ name, operation, sinceMs }) => html`<p class="note">Admin <bdi>${name}</bdi> has been deciding on this key since ${timeText(sinceMs)}, and is about to ${operation} it.</p>`)}`;
 }
 
 function addressNote({ addressChangedAt }: KeyView): Html {

@@ -71,7 +71,7 @@ test('status names what no erasure reaches', async () => {
   expect((await run('status')).stdout).toMatch(/^Not reached .*sent mails/m);
 });
 
-test('while another is at it: exit code 75, and nothing changed', async () => {
+test('while another vacuum runs: exit code 75, and nothing changed', async () => {
   const { db, run, status } = await world();
   const lock = lockForVacuum(db, 0);
   const done = await run('db', 'vacuum');

@@ -215,7 +215,7 @@ test('a file that others can read is warned of, and has mode 0600 after the next
 
 test('while another process changes the logins, a change waits for it, then says so; one that was killed keeps none waiting', async () => {
   const path = pathOf('{"hosts":{}}');
-  // What a process that was killed half-way leaves, and one that is at it for ever.
+  // The file that a process leaves when it is killed half-way; below, a process that never finishes.
   writeFileSync(`${path}.new`, '{"hosts":{"https://b.exam', { mode: 0o600 });
   const code = `
     const { changeLogins } = await import('${PROJECT}/cli/remote/stored-logins.ts');

@@ -18,7 +18,7 @@ const PROCESSES = 8;
 const HELD_FROM_COMMANDS_MS = 2_000;
 const HELD_MS = 100;
 
-test('eight approvals of one key that wait for a lock: one mail, one Active key, the others say who is at it', async () => {
+test('eight approvals of one key that wait for a lock: one mail, one Active key, the others say who is approving it', async () => {
   const deps = testDeps();
   const { databasePath } = deps.config;
   const random = seededRandom('approvals at once');

@@ -99,7 +99,7 @@ describe('unknown: pending, "not confirmed", and the mailed secret never works',
   }
 });
 
-test('a second admin meanwhile is told who is at it since when; after the lease the attempt counts as crashed', async () => {
+test('a second admin meanwhile learns who is approving it, and since when; after the lease the attempt counts as crashed', async () => {
   const identifier = await request(base, { profile });
   let second: AppError | null = null;
   const smtp = await startSmtp({

@@ -63,7 +63,7 @@ describe('how an approval went is on the key’s page', () => {
       'On 2026-01-01 00:00 UTC admin Grace approved it. The e-mail with the secret is being sent',
     );
     expect(during.body).toContain(`<a href="${path}">Refresh</a>`);
-    // The second admin is told who is at it, and can't begin a second attempt.
+    // The second admin sees who is approving it, and can't begin a second attempt.
     expect(textOf(await ask(world, path, { cookie: hopper.cookie }))).toContain('admin Grace approved it');
     // Who has approved goes on to another request, and is told there.
     const other = await request(world.access, { profile: 'ada' });

@@ -359,10 +359,11 @@ test('two admins on one request: the second reads who is deciding, until that is
   const hopper = await signInAdmin(world, 'Hopper');
   const { access, clock } = world;
   const identifier = await request(access, ADA);
-  const told = async (who: typeof grace) => textOf(await keyPageOf(world, who, identifier)).includes('is at it');
+  const told = async (who: typeof grace) =>
+    textOf(await keyPageOf(world, who, identifier)).includes('has been deciding');
   const page = await askToDecide(world, grace, identifier, APPROVAL);
   expect(textOf(await keyPageOf(world, hopper, identifier))).toContain(
-    'Admin Grace is at it: about to approve this key since 2026-01-01 00:00 UTC.',
+    'Admin Grace has been deciding on this key since 2026-01-01 00:00 UTC, and is about to approve it.',
   );
   expect(await told(grace)).toBe(false);
   clock.advance(5 * 60_000);

@@ -412,7 +412,9 @@ test('two admins at once on the same list: each key is approved once, and each i
   const { world, grace, keys } = await queueOf(5);
   const hopper = await signInAdmin(world, 'Hopper');
   const [ofGrace, ofHopper] = [await choose(world, grace, keys), await choose(world, hopper, keys)];
-  expect(textOf(await ask(world, `${QUEUE}/keys/${keys[2]}`, grace))).toContain('Admin Hopper is at it');
+  expect(textOf(await ask(world, `${QUEUE}/keys/${keys[2]}`, grace))).toContain(
+    'Admin Hopper has been deciding on this key',
+  );
   const answers = await Promise.all([
     send(world, grace, withPasskey(ofGrace, grace.authenticator)),
     send(world, hopper, withPasskey(ofHopper, hopper.authenticator)),
