@@ -17,6 +17,9 @@ import { createPool, orderAll, startPool, stopPool, type WorkerPool } from './wo
 /** How long the main thread waits for a stopping worker beyond the time for draining and for requests in flight. */
 const GRACE_MS = 2_000;
 
+/** Ports that Linux, by default, assigns to no program that asks for any port, and to no connection. */
+const UNASSIGNED = { least: 10_000, count: 20_000, tries: 10 } as const;
+
 /** Everything that the main thread holds. */
 type Coordinator = {
   readonly config: Config;
@@ -42,7 +45,7 @@ export async function startWorkers(
 ): Promise<RunningServer> {
   readTransport(given.config);
   const tls = readTls(given.config);
-  const port = probePort(given.config, options.port ?? given.config.port, tls);
+  const port = choosePort(given.config, options.port ?? given.config.port, tls);
   const url = urlOf(given.config, port);
   const publicUrl = given.config.publicUrl.endsWith(':0') ? url : given.config.publicUrl;
   const config = { ...given.config, publicUrl };
@@ -70,6 +73,22 @@ export async function startWorkers(
     close: () => closeSharedState(shared),
     release,
   });
+}
+
+/**
+ * Returns the port that all workers will bind, once it has proved to be free; `asked` 0 means any. The workers bind it only
+ * some milliseconds later, and the system could give a port that it chose itself to another program meanwhile. So the
+ * system's choice only selects one of the {@link UNASSIGNED} ports. Throws what `probePort` throws.
+ */
+function choosePort(config: Config, asked: number, tls: Tls): number {
+  for (let tries = 1; ; tries++) {
+    const port = asked || UNASSIGNED.least + (probePort(config, 0, tls) % UNASSIGNED.count);
+    try {
+      return probePort(config, port, tls);
+    } catch (error) {
+      if (asked !== 0 || tries === UNASSIGNED.tries) throw error;
+    }
+  }
 }
 
 async function createCoordinator(
