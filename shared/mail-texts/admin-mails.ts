@@ -35,9 +35,9 @@ export function requestMail(news: RequestNews): Mail {
     { kind: 'quote', text: foreign(news.description, true) },
     ...quoted('Expected usage:', news.expectedUsage),
     ...deciding(news.pages, `/keys/${identifier}`, [
-      `show ${identifier}`,
-      `approve ${identifier}`,
-      `reject ${identifier} --reason "..."`,
+      ['look at it', `show ${identifier}`],
+      ['Then approve it', `approve ${identifier}`],
+      ['Or reject it', `reject ${identifier} --reason "..."`],
     ]),
   ]);
 }
@@ -60,7 +60,10 @@ export function requestsMail(news: { to: string; requests: readonly WaitingReque
       },
       ...requests.slice(0, MOST_LISTED).map((one): Block => ({ kind: 'facts', facts: factsOf(one) })),
       ...(more > 0 ? [{ kind: 'paragraph' as const, text: `${more} more are not listed here.` }] : []),
-      ...deciding(pages, '', ['approve', 'show <identifier>']),
+      ...deciding(pages, '', [
+        ['decide on one after the other', 'approve'],
+        ['Or look at one', 'show <identifier>'],
+      ]),
     ],
   );
 }
@@ -101,12 +104,20 @@ function factsOf(request: WaitingRequest): Fact[] {
   ];
 }
 
-function deciding(pages: string | null, path: string, lines: readonly string[]): Block[] {
+/** Where to decide. Each command has a block of its own, since a block is pasted as a whole. */
+function deciding(
+  pages: string | null,
+  path: string,
+  lines: readonly (readonly [step: string, line: string])[],
+): Block[] {
+  const where = `${pages === null ? 'On' : 'Or on'} the machine that runs the service`;
   return [
     { kind: 'heading', text: 'Decide' },
     ...pageLink(pages, 'With your passkey', path),
-    { kind: 'paragraph', text: `${pages === null ? 'On' : 'Or on'} the machine that runs the service:` },
-    { kind: 'code', text: commands(lines) },
+    ...lines.flatMap(([step, line], at): Block[] => [
+      { kind: 'paragraph', text: `${at === 0 ? `${where}, ` : ''}${step}:` },
+      { kind: 'code', text: commands([line]) },
+    ]),
   ];
 }
 

@@ -1,12 +1,11 @@
 import type { Mail } from '../mail/mail.ts';
-import { browserName } from './browser-name.ts';
 import { compose, fact, type Paged, pageLink, type ServiceInfo } from './compose.ts';
 import { foreign, timeInWords } from './mail-wording.ts';
 import { notYou } from './owner-mails.ts';
 
 // Mails about people instead of keys: sign-ins, changed addresses, bans and new admins.
 
-/** The mail that an unknown browser or command line has signed in for the profile. */
+/** The mail that an unknown browser or command line, named by `agent`, has signed in for the profile. */
 export function newSignInMail(
   news: { to: string; profile: string; atMs: number; address: string; agent: string; publicUrl: string } & ServiceInfo &
     Paged,
@@ -22,7 +21,7 @@ export function newSignInMail(
         fact('Profile', foreign(news.profile)),
         fact('When', timeInWords(news.atMs)),
         fact('From', foreign(news.address)),
-        fact('With', /^profilectl on /.test(news.agent) ? foreign(news.agent) : browserName(news.agent)),
+        fact('With', foreign(news.agent)),
       ],
     },
     ...notYou(news.pages),
@@ -96,9 +95,11 @@ export function enrolmentMail(
     },
     {
       kind: 'paragraph',
-      text: 'Ask that person whether it was them, then confirm it on the machine that runs the service. If it was not them, make a new link for them, which removes this passkey.',
+      text: 'Ask that person whether it was them. If it was, confirm it on the machine that runs the service:',
     },
-    { kind: 'code', text: `profilectl admins confirm ${name}\nprofilectl admins invite ${name}` },
+    { kind: 'code', text: `profilectl admins confirm ${name}` },
+    { kind: 'paragraph', text: 'If it was not, make a new link for them there, which removes this passkey:' },
+    { kind: 'code', text: `profilectl admins invite ${name}` },
     ...pageLink(news.pages, 'List of admins', '/people'),
   ]);
 }

@@ -1,20 +1,16 @@
 import type { Tx } from '../db/connect.ts';
 import { addNotices, type NoticeConfig } from './notice.ts';
 
-/** The maximum length of the stored User-Agent, in code points. */
-const AGENT_LENGTH = 200;
-
 /**
- * Notifies the owner of a profile of a sign-in from a new browser or program: `address` is the client's IP address, `agent` its
- * User-Agent. Call it in the transaction of the sign-in, or in a separate one.
+ * Notifies the owner of a profile of a sign-in from a new browser or program: `address` is the client's IP address, `agent`
+ * what it is in our words. Call it in the transaction of the sign-in, or in a separate one.
  */
 export function addSignInNotice(
   tx: Tx,
   config: NoticeConfig,
   signIn: { profileId: number; atMs: number; address: string; agent: string },
 ): void {
-  const { profileId, atMs, address } = signIn;
-  const agent = [...signIn.agent].slice(0, AGENT_LENGTH).join('');
+  const { profileId, atMs, address, agent } = signIn;
   addNotices(tx, config, { kind: 'new-sign-in', profileId, about: { address, agent }, atMs });
 }
 

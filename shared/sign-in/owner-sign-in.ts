@@ -1,4 +1,5 @@
 import type { Db } from '../db/connect.ts';
+import { browserName } from '../mail-texts/browser-name.ts';
 import type { Access, Client } from '../sessions-file/access.ts';
 import type { Owner } from '../sessions-file/whose.ts';
 import type { SignIn } from '../sign-ins/row.ts';
@@ -29,7 +30,8 @@ export function signOwnerIn(
   nowMs: number,
 ): SignedOwner {
   const isNewBrowser = !isKnownBrowser(tables, knownBrowser, owner, nowMs);
-  if (isNewBrowser) storePendingSignInNotice(tables, owner, client, nowMs);
+  const agent = browserName(client.agent);
+  if (isNewBrowser) storePendingSignInNotice(tables, owner, { ...client, agent }, nowMs);
   const known = rememberBrowser(tables, access.random, knownBrowser, owner, nowMs);
   const { token, signIn: session } = beginSignIn(access, owner, { client });
   return { token, session, knownBrowser: known, isNewBrowser };

@@ -15,6 +15,7 @@ import { isStillBound } from '../sign-ins/binding.ts';
 
 /**
  * Stores the pending notification of a sign-in, inside the transaction on the sessions file that signs the owner in.
+ * `agent` is what signed in, in words of ours: a browser's User-Agent, which a stranger can choose, is never mailed.
  */
 export function storePendingSignInNotice(tables: Db, owner: Binding, { address, agent }: Client, at: number): void {
   const { profileId, generation, addressHash } = owner;

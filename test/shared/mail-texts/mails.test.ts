@@ -82,7 +82,7 @@ function allMails(foreign?: string, pages: string | null = null): Mail[] {
 function mailsWithoutKey(foreign?: string, pages: string | null = null): Mail[] {
   const news = { ...DECISION, pages, profile: foreign ?? NEWS.profile, address: '192.0.2.7' };
   return [
-    newSignInMail({ ...news, agent: foreign ?? 'Mozilla/5.0 (X11; Linux x86_64)' }),
+    newSignInMail({ ...news, agent: foreign ?? 'A browser on Linux' }),
     addressMail(news),
     enrolmentMail({ ...news, admin: foreign ?? 'Grace' }),
     banMail({ ...news, isBanned: true, keys: ['k7Qm2XaB'] }),
@@ -245,6 +245,13 @@ describe('every mail', () => {
       const long = mail.text.split('\n').filter((line) => line.length > 72);
       expect(long.every((line) => line.includes('curl') || line.includes(`: ${PAGES}/`))).toBe(true);
     }
+  });
+
+  test('has each command that changes something in a block of its own, since a block is pasted as a whole', () => {
+    const changing = /^profilectl \w+ (?!show|usage)/gm;
+    const blocks = allMails().flatMap(({ html }) => [...(html ?? '').matchAll(/<pre>([^<]*)<\/pre>/g)]);
+    const counts = blocks.map(([, text = '']) => text.match(changing)?.length ?? 0);
+    expect([Math.max(...counts), counts.filter((count) => count === 1).length]).toEqual([1, 5]);
   });
 
   test('fetches nothing, runs nothing, and links only to our own documentation', () => {

@@ -221,16 +221,16 @@ describe('a sign-in from a browser that the owner has not used before', () => {
     visit(world, '/developers/sign-in/code', {
       form: { code: world.lastCode(), next: '' },
       cookie,
-      headers: { 'user-agent': 'New browser' },
+      headers: { 'user-agent': 'profilectl on a machine of your bank, call +1 555 0100' },
     });
   const told = ({ access: { db } }: OwnerWorld) =>
     db.$client.query("SELECT about FROM notices WHERE kind = 'new-sign-in'").all() as { about: string }[];
 
-  test('is mailed about once, and one from the same browser is not', async () => {
+  test('is mailed about once, in none of the browser’s own words, and one from the same browser is not', async () => {
     const world = await ownerWorld();
     const first = await enter(world, await codeOf(world));
     expect(first.status).toBe(303);
-    expect(told(world).map(({ about }) => JSON.parse(about))).toEqual([{ address: '192.0.2.7', agent: 'New browser' }]);
+    expect(told(world).map(({ about }) => JSON.parse(about))).toEqual([{ address: '192.0.2.7', agent: 'A browser' }]);
     const known = valuesOf(first, 'set-cookie')
       .find((value) => value.startsWith('known='))
       ?.split(';')[0];
@@ -255,7 +255,11 @@ describe('a sign-in from a browser that the owner has not used before', () => {
     const cookie = await codeOf(world);
     const other = openBare(world.access.config.databasePath, 'write');
     other.run('BEGIN IMMEDIATE');
-    const sent = { form: { code: world.lastCode(), next: '' }, cookie, headers: { 'user-agent': 'New browser' } };
+    const sent = {
+      form: { code: world.lastCode(), next: '' },
+      cookie,
+      headers: { 'user-agent': 'profilectl on a machine of your bank, call +1 555 0100' },
+    };
     const entered = await askPages(world, '/developers/sign-in/code', sent);
     expect(entered.status).toBe(303);
     expect(world.pages.background.running.size).toBe(1);
@@ -263,7 +267,7 @@ describe('a sign-in from a browser that the owner has not used before', () => {
     other.run('ROLLBACK');
     other.close();
     await settleBackground(world.pages.background);
-    expect(told(world).map(({ about }) => JSON.parse(about))).toEqual([{ address: '192.0.2.7', agent: 'New browser' }]);
+    expect(told(world).map(({ about }) => JSON.parse(about))).toEqual([{ address: '192.0.2.7', agent: 'A browser' }]);
     expect(world.access.sessions.sqlite.query('SELECT count(*) AS n FROM untold_sign_ins').get()).toEqual({ n: 0 });
   });
 
@@ -274,7 +278,7 @@ describe('a sign-in from a browser that the owner has not used before', () => {
       storePendingSignInNotice(
         world.access.sessions.tables,
         owner,
-        { address: '192.0.2.7', agent: 'New browser' },
+        { address: '192.0.2.7', agent: 'A browser' },
         world.clock.nowMs(),
       );
     }
