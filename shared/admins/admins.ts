@@ -143,10 +143,10 @@ export function listAdmins(access: Access): AdminView[] {
   });
 }
 
-/** The admin with this name, in any spelling. Throws `refused`. */
+/** The admin with this name, in any spelling. Throws `not_found`. */
 export function findAdmin(db: Db | Tx, name: string): Admin {
   const found = lookUp(db, name);
-  if (found === undefined) throw new AppError('refused', `There is no admin ${name}.`);
+  if (found === undefined) throw new AppError('not_found', `There is no admin ${name}.`);
   return found;
 }
 

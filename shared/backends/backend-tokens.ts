@@ -1,4 +1,4 @@
-import { and, asc, eq } from 'drizzle-orm';
+import { asc, eq } from 'drizzle-orm';
 import type { Actor } from '../actor.ts';
 import { isoTime } from '../clock.ts';
 import type { Db, Tx } from '../db/connect.ts';
@@ -59,7 +59,7 @@ export function addToken(access: Access, wanted: NewToken, by: Actor): TokenView
   const rights = checkNewToken(wanted);
   const { token, identifier } = newTokenText('plp', access.random);
   const folded = foldName(name);
-  const tokenHash = Buffer.from(hashOf(token));
+  const tokenHash = hashOf(token);
   const row = write(access.db, (tx) => {
     const atMs = access.clock.nowMs();
     const held = tx.select().from(platformTokens).where(eq(platformTokens.folded, folded)).all();
@@ -79,7 +79,7 @@ export function addToken(access: Access, wanted: NewToken, by: Actor): TokenView
 
 function checkNewToken({ name, rights, eraseLimit }: NewToken): BackendRight[] {
   const fault = nameFault(name);
-  if (fault !== null) throw new AppError('usage', `The name of a platform ${fault}.`);
+  if (fault !== null) throw new AppError('usage', `The name of a backend ${fault}.`);
   const known = BACKEND_RIGHTS.filter((right) => rights.includes(right));
   if (known.length === 0 || rights.some((right) => !(BACKEND_RIGHTS as readonly string[]).includes(right))) {
     throw new AppError('usage', `--right must be ${BACKEND_RIGHTS.join(' or ')}; give it twice for both.`);
@@ -108,7 +108,8 @@ export function tokenNames(db: Db): { identifier: string; name: string }[] {
 }
 
 /**
- * The token with this identifier, or the only one with this name. Throws `refused` if there is none, or the name has two.
+ * The token with this identifier, or the only one with this name. Throws `not_found` if there is none, and `refused` if the
+ * name has two.
  */
 export function findToken(access: Access, named: string): TokenView {
   const all = listTokens(access);
@@ -152,11 +153,7 @@ export function readBackendToken(db: Db | Tx, token: string): BackendToken | nul
   const text = readTokenText(token);
   if (text?.prefix !== 'plp') return null;
   const { identifier } = text;
-  const row = db
-    .select()
-    .from(platformTokens)
-    .where(and(eq(platformTokens.identifier, identifier)))
-    .get();
+  const row = db.select().from(platformTokens).where(eq(platformTokens.identifier, identifier)).get();
   if (row === undefined || !isSameHash(row.tokenHash, hashOf(token))) return null;
   const { name, rights, isWithoutAddress, eraseLimit } = row;
   return { identifier, name, rights, isWithoutAddress, eraseLimit };
@@ -179,5 +176,5 @@ function viewOf(
 }
 
 function noSuchToken(named: string): AppError {
-  return new AppError('refused', `There is no token ${named}.`);
+  return new AppError('not_found', `There is no token ${named}.`);
 }

@@ -1,7 +1,6 @@
 import { type Clock, DAY_MS } from '../clock.ts';
 import type { Opened, Sqlite } from './connect.ts';
 import { guardDatabase } from './faults.ts';
-
 import { prepareWrite } from './write.ts';
 
 // SQLite overwrites deleted rows (secure_delete), but moving rows between pages may have left older copies in unused

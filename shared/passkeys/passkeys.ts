@@ -110,8 +110,8 @@ export function notePasskeyUse(access: Access, { id, signCount }: Passkey, newCo
 
 /**
  * Removes a passkey at its admin's request, and ends all of that admin's sessions, because a thief of the passkey may have
- * started one. Throws `forbidden` if the admin has not confirmed this by an assertion, and `refused` for the last
- * confirmed passkey and for another admin's.
+ * started one. Throws `forbidden` if the admin has not confirmed this by an assertion, `not_found` for another
+ * admin's passkey, and `refused` for the last confirmed one.
  */
 export function removePasskey(access: Access, by: Person, id: number): void {
   if (by.kind !== 'admin' || !by.hasAsserted) throw new AppError('forbidden');
@@ -121,7 +121,7 @@ export function removePasskey(access: Access, by: Person, id: number): void {
     const all = admin === undefined ? [] : listPasskeys(tx, admin.name);
     const passkey = all.find((one) => one.id === id);
     if (admin === undefined || passkey === undefined)
-      throw new AppError('refused', 'There is no such passkey of yours.');
+      throw new AppError('not_found', 'There is no such passkey of yours.');
     if (!all.some((one) => one.id !== id && one.confirmedAt !== null)) {
       throw new AppError(
         'refused',

@@ -103,5 +103,5 @@ function storePasskey(
 }
 
 function aboutOf(secret: string): string {
-  return Buffer.from(hashOf(secret)).toString('hex');
+  return hashOf(secret).toString('hex');
 }

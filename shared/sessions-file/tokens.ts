@@ -1,3 +1,4 @@
+import { timingSafeEqual } from 'node:crypto';
 import type { Random } from '../random.ts';
 
 /** A new token, as a cookie holds it: 32 random bytes as base64url (43 characters). */
@@ -16,7 +17,7 @@ export function keyedHash(key: Uint8Array, ...texts: readonly (string | number)[
   return new Bun.CryptoHasher('sha256', key).update(JSON.stringify(texts)).digest();
 }
 
-/** Whether two hashes are the same bytes. */
+/** Whether two hashes from {@link hashOf} are equal, compared in constant time. Throws for other lengths. */
 export function isSameHash(one: Uint8Array, other: Uint8Array): boolean {
-  return Buffer.compare(one, other) === 0;
+  return timingSafeEqual(one, other);
 }

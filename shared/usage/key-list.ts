@@ -1,10 +1,8 @@
 import type { Person } from '../actor.ts';
 import type { Deps } from '../deps.ts';
-
 import type { ListInput } from '../keys/fields/input-groups.ts';
 import { isFoundBy } from '../keys/find.ts';
 import { type Cursor, cursorOf, readCursor } from '../keys/list-cursor.ts';
-
 import { readKey, readOwnerByName } from '../keys/record.ts';
 import { type KeyView, listKeys, showKey } from '../keys/view.ts';
 import { lastUses, unusedKeys } from './usage-view.ts';

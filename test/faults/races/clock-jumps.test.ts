@@ -72,7 +72,7 @@ const VERIFIER = 'v'.repeat(43);
 
 /** Makes the code that lets a `profilectl` of this owner in. */
 function letIn(access: World['access'], id: number): string {
-  const codeChallenge = Buffer.from(hashOf(VERIFIER)).toString('base64url');
+  const codeChallenge = hashOf(VERIFIER).toString('base64url');
   const consent = { codeChallenge, redirectUri: null, machine: 'laptop' };
   return makeCliCode(access, ownerToSign(access, id) as Signed, consent);
 }

@@ -137,7 +137,7 @@ test('a removed token ends the addresses, sessions and logins that it opened, an
   const { access } = world;
   const [rotated, kept] = [openerFor(access, 'bio'), openerFor(access, 'bio')];
   const verifier = 'v'.repeat(43);
-  const codeChallenge = Buffer.from(hashOf(verifier)).toString('base64url');
+  const codeChallenge = hashOf(verifier).toString('base64url');
   const begin = async (opener: string) => {
     const entered = await enter(world, ticketFor(access, 7, opener));
     const cookie = cookieIn(entered, 'session') as string;

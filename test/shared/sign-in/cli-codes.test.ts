@@ -28,7 +28,7 @@ const REDIRECTS = [null, 'http://127.0.0.1:4711/callback', 'http://[::1]:4711/ca
 /** Of these, the one of a code that a person types. */
 const TYPED = 0;
 
-const challengeOf = (verifier: string) => Buffer.from(hashOf(verifier)).toString('base64url');
+const challengeOf = (verifier: string) => hashOf(verifier).toString('base64url');
 const RIGHT = { redirectUri: null, verifier: VERIFIERS[0] as string };
 
 async function world() {

@@ -128,7 +128,7 @@ test('what was ended never works again, and a change of case ends nothing: a mod
       sqlite.run('DELETE FROM tickets WHERE made_into IS NOT NULL');
       // A wrong code is a try of all that wait for the same secret.
       const verifier = newToken(access.random);
-      const codeChallenge = Buffer.from(hashOf(verifier)).toString('base64url');
+      const codeChallenge = hashOf(verifier).toString('base64url');
       const code = makeCliCode(access, signed(id), { codeChallenge, redirectUri: null, machine: 'laptop' });
       return () => doesNotThrow(() => exchangeCliCode(access, { code, redirectUri: null, verifier }, CLIENT));
     },

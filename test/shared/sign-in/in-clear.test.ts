@@ -83,7 +83,7 @@ test('no code, session, challenge or other token stands in clear in a byte of th
   // Three profilectl are let in; one code becomes a token, whose random bytes stand in no code.
   const { signed: ada } = entered.session;
   const redirectUri = 'http://127.0.0.1:4711/callback';
-  const codeChallenge = Buffer.from(hashOf('v')).toString('base64url');
+  const codeChallenge = hashOf('v').toString('base64url');
   const consent = { codeChallenge, redirectUri, machine: 'desk' };
   const [used] = [makeCliCode(access, ada, consent), makeCliCode(access, ada, consent)] as [string, string];
   const typed = makeCliCode(access, ada, { ...consent, redirectUri: null });

@@ -17,7 +17,7 @@ export function cliQuery(changes: Record<string, string | null> = {}): Record<st
     response_type: 'code',
     client_id: CLI_CLIENT_ID,
     redirect_uri: REDIRECT_URI,
-    code_challenge: Buffer.from(hashOf(VERIFIER)).toString('base64url'),
+    code_challenge: hashOf(VERIFIER).toString('base64url'),
     code_challenge_method: 'S256',
     state: 'a state',
     machine: 'laptop',
