@@ -12,7 +12,7 @@ export const PORTAL_REFUSALS = {
   /** A form of the pages under `/developers` that breaks a rule: the page that comes back says which. */
   refused_form: { status: 422, sentence: 'Something in this form can’t be accepted; nothing was done.' },
   /** A form that is not encoded as a browser does it. */
-  bad_form: { status: 400, sentence: 'The form did not arrive as a browser sends it; nothing was done.' },
+  bad_form: { status: 400, sentence: 'The form data is malformed; nothing was done.' },
   form_too_long: {
     status: 413,
     sentence: 'The form is longer than 64 KiB; nothing was done. Shorten its texts.',
@@ -37,13 +37,13 @@ export const PORTAL_REFUSALS = {
     when: 'too many requests are under way',
   },
   no_sign_in: { status: 503, sentence: 'Nobody can sign in here yet; nothing was done.' },
-  signed_out: { status: 403, sentence: 'You are not signed in, or no longer; nothing was done.' },
+  signed_out: { status: 403, sentence: 'You are not signed in, or your session has expired; nothing was done.' },
   /** A body of `/manage/v1` that breaks a rule. */
   bad_body: { status: 400, exitCode: 2, when: 'the body is not the JSON object that this path takes' },
   /** The request to `/manage/v1` breaks a rule of the product, at least at present. */
   not_possible: {
     status: 409,
-    when: 'a rule of the product is against it, at least just now; the sentence says which',
+    when: 'a rule does not currently allow it; the sentence says which',
   },
   /**
    * An admin's token was sent for a decision on a key, which admins make on its page with their passkey; the answer has
@@ -65,7 +65,7 @@ export const PORTAL_REFUSALS = {
     when: 'the body is not application/json',
   },
   /** A request to `/manage/v1/token` or `/revoke` that RFC 6749, section 5.2, or RFC 7009 refuses. */
-  invalid_request: { status: 400, when: 'a parameter is missing, malformed or repeated, or the body is no form' },
+  invalid_request: { status: 400, when: 'a parameter is missing, malformed or repeated, or the body is not a form' },
   invalid_client: {
     status: 401,
     headers: () => ({ 'WWW-Authenticate': 'Basic realm="profile-lookup"' }),
@@ -78,7 +78,7 @@ export const PORTAL_REFUSALS = {
   unsupported_grant_type: { status: 400, when: 'grant_type is not authorization_code' },
   unsupported_token_type: { status: 400, when: 'the token is one of a platform' },
   /** Profiles that a backend sends to `/manage/v1/profiles`. */
-  lines_refused: { status: 422, when: 'lines were refused; without `partial=1` nothing is in then' },
+  lines_refused: { status: 422, when: 'lines were refused; without `partial=1` nothing was imported' },
   too_many_lines: {
     status: 413,
     when: 'the body has more lines or bytes than a request may have; the sentence names the limit',
@@ -87,7 +87,7 @@ export const PORTAL_REFUSALS = {
     status: 408,
     exitCode: 75,
     headers: () => ({ Connection: 'close' }),
-    when: 'less than 1 KiB/s of the body arrived over 20 s; with `partial=1` whole batches are in then, else nothing',
+    when: 'less than 1 KiB/s of the body arrived over 20 s; with `partial=1` complete batches were imported, else nothing',
   },
   not_lines: {
     status: 415,
@@ -97,9 +97,9 @@ export const PORTAL_REFUSALS = {
   feed_running: {
     status: 429,
     exitCode: 75,
-    sentence: 'Profiles are being taken in already; try again when that is done.',
+    sentence: 'An import is already running; try again when it has finished.',
     headers: retryAfter,
-    when: 'another request puts profiles in',
+    when: 'another import is already running',
   },
   /** Something has changed since it was shown to the person who confirmed it. */
   changed_since: {

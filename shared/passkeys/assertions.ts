@@ -117,7 +117,7 @@ function confirmedIds(access: Access, { name, generation }: SignedAdmin): string
 /** Returns the admin whose passkey signed this challenge, and stores its counter. Throws `forbidden`. */
 async function checkPasskey(access: Access, { sent, challenge }: Answer<Assertion>): Promise<Admin> {
   const find = () => findPasskey(access.db, Buffer.from(sent.id, 'base64url'));
-  const gone = () => new AppError('forbidden', 'This passkey is not registered here, or not any more.');
+  const gone = () => new AppError('forbidden', 'This passkey is not registered here, or was removed.');
   const found = find();
   if (found === null) throw gone();
   const { passkey, admin } = found;

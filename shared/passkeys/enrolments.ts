@@ -87,6 +87,6 @@ function adminOf(ticket: Ticket | null): SignedAdmin {
 export function enrolmentOver(): AppError {
   return new AppError(
     'forbidden',
-    'This address does not work, or not any more: it works once, for 15 minutes. Ask the operator for another, which "profilectl admins invite" prints.',
+    'This link is invalid or has expired. It works once, for 15 minutes. Ask the operator for another, which "profilectl admins invite" prints.',
   );
 }

@@ -83,10 +83,10 @@ export async function checkAssertion(
     throw unacceptable('its signature is not valid');
   }
   if (((Buffer.from(authenticatorData, 'base64url')[FLAGS_AT] as number) & ATTESTED) !== 0) {
-    throw unacceptable('it tells a key where it has to prove one');
+    throw unacceptable('it contains a key, which a sign-in must not');
   }
   if ((said.credentialDeviceType === 'multiDevice') !== passkey.isBackupEligible) {
-    throw unacceptable('it says otherwise than at its registration whether it may be on several devices');
+    throw unacceptable('it says something else than at its registration about whether it may be on several devices');
   }
   // Some authenticators do not count, and always send 0.
   const isCounting = said.newCounter > 0 || passkey.signCount > 0;
@@ -111,7 +111,7 @@ function refuseEmbedded(sent: { response: { clientDataJSON: string } }): void {
 function refuseStatement(attestationObject: string): void {
   const statement = decodeAttestationObject(new Uint8Array(Buffer.from(attestationObject, 'base64url')));
   const isOwn = statement.get('fmt') === 'packed' && statement.get('attStmt').get('x5c') === undefined;
-  if (statement.get('fmt') !== 'none' && !isOwn) throw unacceptable('it tells more of the device than was asked for');
+  if (statement.get('fmt') !== 'none' && !isOwn) throw unacceptable('it describes the device, which was not requested');
 }
 
 /** Messages of the library that a person can act on, and our sentences for them. */
@@ -120,9 +120,9 @@ const REASONS: readonly [RegExp, string][] = [
   [/^Unexpected (authentication|registration) response challenge/, 'it is for another challenge'],
   [/^Unexpected (authentication|registration) response origin/, 'it was made on another site'],
   [/^Unexpected RP ID hash/, 'it is for another host'],
-  [/^User (not present|presence was required)/, 'nobody was there'],
-  [/^User verification (was )?required/, 'it did not ask for a PIN, a fingerprint or the like'],
-  [/^No (credential ID|public key) was provided/, 'it tells no key'],
+  [/^User (not present|presence was required)/, 'user presence was not confirmed'],
+  [/^User verification (was )?required/, 'the user was not verified by a PIN, a fingerprint or the like'],
+  [/^No (credential ID|public key) was provided/, 'it contains no public key'],
 ];
 
 /** Returns what `act` returns. Anything it throws becomes one of our refusals; nobody sees a message of the library. */

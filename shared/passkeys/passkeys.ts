@@ -120,8 +120,7 @@ export function removePasskey(access: Access, by: Person, id: number): void {
     const admin = tx.select().from(admins).where(eq(admins.name, by.name)).get();
     const all = admin === undefined ? [] : listPasskeys(tx, admin.name);
     const passkey = all.find((one) => one.id === id);
-    if (admin === undefined || passkey === undefined)
-      throw new AppError('not_found', 'There is no such passkey of yours.');
+    if (admin === undefined || passkey === undefined) throw new AppError('not_found', 'You have no such passkey.');
     if (!all.some((one) => one.id !== id && one.confirmedAt !== null)) {
       throw new AppError(
         'refused',

@@ -15,7 +15,7 @@ export function relyingPartyOf(publicUrl: string): RelyingParty {
   if (isAddress) {
     throw new AppError(
       'refused',
-      `Browsers make no passkeys for an IP address, and PUBLIC_URL is ${publicUrl}: set PUBLIC_URL to an https address with a host name, or to ${local} to try it out on this machine, and restart the server.`,
+      `Browsers create no passkeys for an IP address, and PUBLIC_URL is ${publicUrl}: set PUBLIC_URL to an https address with a host name, or to ${local} to try it out on this machine, and restart the server.`,
     );
   }
   // Browsers trust these without HTTPS: https://w3c.github.io/webappsec-secure-contexts/#is-origin-trustworthy
@@ -23,7 +23,7 @@ export function relyingPartyOf(publicUrl: string): RelyingParty {
   if (protocol !== 'https:' && !isLocal) {
     throw new AppError(
       'refused',
-      `Browsers make passkeys over HTTPS only, and PUBLIC_URL is ${publicUrl}: set PUBLIC_URL to the https address of the service, and restart the server.`,
+      `Browsers create passkeys over HTTPS only, and PUBLIC_URL is ${publicUrl}: set PUBLIC_URL to the https address of the service, and restart the server.`,
     );
   }
   return { id: hostname, origin };

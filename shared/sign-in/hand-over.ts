@@ -78,7 +78,7 @@ function keyOf(secret: string): TicketKey {
 function ownerOf(access: Access, ticket: Ticket | null): Owner {
   if (ticket?.signed.kind === 'owner' && isStillSigned(access, ticket.signed)) return ticket.signed;
   const sentence =
-    'This address does not work, or not any more: it works once, for a minute. Go back to where it came from, and begin anew.';
+    'This link is invalid or has expired. It works once, for a minute. Go back to where it came from, and start again.';
   throw new AppError('not_found', sentence);
 }
 

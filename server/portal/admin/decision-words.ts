@@ -80,9 +80,9 @@ function permissionFact(permissions: readonly string[], key: KeyView, isChange: 
   ];
 }
 
-const OF_CHANGE = { gone: 'falls away', added: 'new' };
-const OF_TIME = { gone: 'until now', added: 'new' };
-const OF_REQUEST = { gone: 'asked for, not granted', added: 'not asked for' };
+const OF_CHANGE = { gone: 'removed', added: 'new' };
+const OF_TIME = { gone: 'previous', added: 'new' };
+const OF_REQUEST = { gone: 'requested, not granted', added: 'not requested' };
 
 /** A list that marks, in words too, what is removed and what is added. */
 function oldToNew(before: readonly string[], after: readonly string[], words: typeof OF_CHANGE): Html {

@@ -86,7 +86,7 @@ function ask(context: PageContext, { secret, name }: { secret: string; name: str
 <p>A passkey stays on your device or security key, which asks for a PIN, a fingerprint or the like each time. You sign in with it and confirm each decision with it.</p>
 ${passkeyForm({
   action: publicPath(access.config, '/developers/enrol'),
-  button: 'Make a passkey',
+  button: 'Create a passkey',
   parts: [field, hiddenField('secret', secret)],
   passkey: 'create',
   options: beginRegistration(access, secret),

@@ -41,10 +41,11 @@ ${pageLinks(publicPath(access.config, KEYS_PATH), { state, ...(find !== '' && { 
 
 /** The text of an empty list. */
 function nothing(find: string, state: string): Html {
-  const which = state === 'all' ? 'key' : `${state} key`;
+  const which = state === 'all' ? '' : `${state} `;
+  const next = state === 'all' || state === 'pending' ? ' Requests appear here as soon as owners send them.' : '';
   return find === ''
-    ? html`<p>There is no ${which}.</p>`
-    : html`<p>No ${which} matches “<bdi>${find}</bdi>”. Type an identifier, part of a key’s name, the beginning of a username or alias, or a whole e-mail address.</p>`;
+    ? html`<p>No ${which}keys.${next}</p>`
+    : html`<p>No ${which}key matches “<bdi>${find}</bdi>”. Type an identifier, part of a key’s name, the beginning of a username or alias, or a whole e-mail address.</p>`;
 }
 
 /** The cursor of the page, where the previous one ends; empty on the first. Throws `bad_parameter`. */

@@ -39,13 +39,13 @@ export function log(context: PageContext): Page {
   const entries = found.slice(0, PAGE_SIZE);
   const isFiltered = before !== null || FILTERS.some((name) => wanted[name] !== '');
   const none = isFiltered
-    ? 'No entry is like that.'
+    ? 'No entries match these filters.'
     : 'Nobody has done anything yet. Decisions on requests will be here.';
   return {
     title: 'Log',
     ...(faults.size > 0 && { refusal: 'bad_parameter' }),
     body: html`${errorSummary(faults)}<h1>Log</h1>
-<p class="soft">Who did what. No entry can be changed or removed. What became of mails is in the history of each key.</p>
+<p class="soft">Who did what. No entry can be changed or removed. Whether e-mails were delivered is in the history of each key.</p>
 ${filterForm(context, wanted, faults)}
 ${entries.length > 0 ? logTable(context, entries) : faults.size > 0 ? '' : html`<p>${none}</p>`}
 ${pageLinks(context, wanted, before, found.length > PAGE_SIZE ? (entries.at(-1)?.cursor ?? null) : null)}`,
@@ -59,7 +59,7 @@ function readFilter({ by, kind, key, from, to }: Wanted, nowMs: number, faults: 
     if (atMs === null) faults.set(name, `“${name === 'from' ? 'From' : 'To'}” must be ${PAST_SYNTAX}.`);
     return atMs ?? nowMs;
   };
-  if (kind !== '' && !isLogKind(kind)) faults.set('kind', 'There is no such kind of entries.');
+  if (kind !== '' && !isLogKind(kind)) faults.set('kind', 'There is no such kind of entry.');
   if (key !== '' && !isIdentifier(key)) faults.set('key', 'The identifier of a key has 8 letters and digits.');
   // A date includes the whole day.
   const untilMs = to === '' ? undefined : moment('to', to) + (/^\d{4}-\d\d-\d\d$/.test(to) ? DAY_MS : 0);
@@ -104,7 +104,7 @@ function filterForm({ access: { config } }: PageContext, wanted: Wanted, faults:
   return html`<details${raw(FILTERS.some((name) => wanted[name] !== '') ? ' open' : '')}><summary>Filter</summary><form method="get" action="${publicPath(config, PATH)}" class="filters" novalidate>
 ${field('by', 'Who', 'Such as Grace, owner or operator.')}
 <div class="${kindFault === undefined ? 'field' : 'field wrong'}"><label for="kind">What</label><select id="kind" name="kind" class="short">${option('', 'everything')}${groups}</select></div>
-${field('key', 'Key', 'Its identifier.')}${field('from', 'From', 'A day in UTC.', 'date')}${field('to', 'To', 'A day in UTC, itself included.', 'date')}
+${field('key', 'Key', 'Its identifier.')}${field('from', 'From', 'A UTC date.', 'date')}${field('to', 'To', 'A UTC date, inclusive.', 'date')}
 <p><button class="second">Show</button> <a class="cancel" href="${publicPath(config, PATH)}">Everything</a></p></form></details>`;
 }
 

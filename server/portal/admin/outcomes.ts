@@ -15,7 +15,7 @@ import { adminKeyPath, outcomesPath, QUEUE_PATH } from './admin-path.ts';
 import { type Fate, fateOf, nameOf, ofProfile } from './last-decision.ts';
 
 /** The outcome of one of several decisions. */
-type Line = { key: KeyView; kind: Fate['kind'] | 'not begun' | 'waiting'; words: Html };
+type Line = { key: KeyView; kind: Fate['kind'] | 'not started' | 'waiting'; words: Html };
 
 /**
  * `GET /developers/admin/decided/:id`: the outcomes of several decisions that one assertion has authorised, from the database
@@ -26,10 +26,7 @@ export async function outcomes(context: PageContext): Promise<Page> {
   const id = /^[1-9]\d{0,15}$/.test(params.id as string) ? Number(params.id) : 0;
   const authorised = readAuthorised(access, signedAdmin(context), id);
   if (authorised === null || authorised.decisions.length < 2) {
-    throw new AppError(
-      'not_found',
-      'No decisions of yours are remembered here. They are for an hour; the log has all.',
-    );
+    throw new AppError('not_found', 'No results to show. Results are kept for an hour; the log lists every decision.');
   }
   const lines: Line[] = [];
   for (const decision of authorised.decisions)
@@ -40,7 +37,7 @@ export async function outcomes(context: PageContext): Promise<Page> {
   const linkTo = adminKeyPath(context);
   const items = lines.map(({ key, kind, words }) => {
     // What went as it should is said by its state alone.
-    const more = kind === 'refused' || kind === 'not begun' ? html`<br>${words}` : '';
+    const more = kind === 'refused' || kind === 'not started' ? html`<br>${words}` : '';
     return html`<li><a href="${linkTo(key.identifier)}">${nameOf(key)}</a>${ofProfile(key)} <span class="state ${kind === 'mailing' ? 'pending' : kind}">${kind === 'Active' ? key.state : kind}</span>${more}</li>`;
   });
   const again = isOpen ? html`<p><a href="${publicPath(access.config, outcomesPath(id))}">Refresh</a></p>` : '';
@@ -74,7 +71,7 @@ async function lineOf(
   const fault = await faultNow(context, decision);
   return {
     key,
-    kind: fault === null ? 'not begun' : 'refused',
+    kind: fault === null ? 'not started' : 'refused',
     words: html`${fault ?? 'Still pending: choose it again.'}`,
   };
 }
@@ -96,12 +93,12 @@ async function faultNow({ access }: PageContext, decision: Decision): Promise<st
   }
 }
 
-/** The summary, with the number of done, refused and not begun decisions: "8 of 12 mailed, 1 refused". */
+/** The summary, with the number of done, refused and not started decisions: "8 of 12 mailed, 1 refused". */
 function sumOf({ operation }: Decision, lines: readonly Line[]): string {
   const count = (kind: Line['kind']) => lines.filter((line) => line.kind === kind).length;
   const isMailed = operationOf({ operation }).continuation !== null;
   const [done, word] = isMailed ? [count('Active'), 'mailed'] : [count('rejected'), 'rejected'];
-  const others = (['refused', 'not begun'] as const).flatMap((kind) =>
+  const others = (['refused', 'not started'] as const).flatMap((kind) =>
     count(kind) === 0 ? [] : [`${count(kind)} ${kind}`],
   );
   return [`${done} of ${lines.length} ${word}`, ...others].join(', ');

@@ -1,3 +1,4 @@
+import type { NoticeKind } from '../../../shared/db/key-columns.ts';
 import { USAGE_OUTCOMES, type UsageOutcome } from '../../../shared/keys/usage-outcomes.ts';
 import { formatRateLimit } from '../../../shared/limits/rate-limit.ts';
 import { bytesText, countText, numberText } from '../../../shared/text.ts';
@@ -47,13 +48,13 @@ function queueFact(
   { pending, oldestAtMs }: Overview['queue'],
   nowMs: number,
 ): Html {
-  if (oldestAtMs === null) return html`None is waiting.`;
+  if (oldestAtMs === null) return html`None waiting.`;
   const link = html`<a href="${publicPath(config, '/developers/admin')}">${numberText(pending)} waiting</a>`;
   return html`${link}, the oldest for ${spanText(nowMs - oldestAtMs)}.`;
 }
 
 function mailsFact(context: PageContext, { waiting, undelivered }: Overview['notices'], nowMs: number): Html {
-  if (undelivered.length === 0) return html`All were delivered.`;
+  if (undelivered.length === 0) return html`All delivered.`;
   const given = undelivered.length - waiting;
   const counts = [
     ...(waiting === 0 ? [] : [`${numberText(waiting)} to be tried again`]),
@@ -62,22 +63,37 @@ function mailsFact(context: PageContext, { waiting, undelivered }: Overview['not
   const latest = undelivered.slice(-5).toReversed();
   const items = latest.map(({ at, kind, identifier, to, reason }) => {
     const about = identifier === null ? '' : html` about ${keyLink(identifier, adminKeyPath(context))}`;
-    return html`<li>${kind}${about} to ${to}, ${relativeTime(Date.parse(at), nowMs)}${reason === null ? '' : html`: ${userText(reason)}`}</li>`;
+    return html`<li>${MAIL_WORDS[kind] ?? kind}${about} to ${recipientText(to)}, ${relativeTime(Date.parse(at), nowMs)}${reason === null ? '' : html`: ${userText(reason)}`}</li>`;
   });
   return html`${counts}.<ul class="plain">${items}</ul>`;
 }
 
+/** The kinds of mails whose names are not the words for them. */
+const MAIL_WORDS: Partial<Record<NoticeKind, string>> = {
+  submission: 'confirmation of a request',
+  exposure: 'found secret',
+  'new-sign-in': 'new sign-in',
+  address: 'changed address',
+  enrolment: 'new passkey',
+};
+
+/** `owner`, `former address`, `webhook` or `admin 2`, in words. */
+function recipientText(to: string): string {
+  const [, number] = /^admin (\d+)$/.exec(to) ?? [];
+  return number === undefined ? `the ${to}` : `address ${number} of ADMIN_EMAIL`;
+}
+
 function importFact(last: ImportStatus | null, nowMs: number): Html {
-  if (last === null) return html`There was none.`;
+  if (last === null) return html`None yet.`;
   const { at, by, lines, refused } = last;
   const left = refused === 0 ? '' : `, ${numberText(refused)} of them refused`;
   return html`${relativeTime(Date.parse(at), nowMs)} by ${userText(by)}: ${countText(lines, 'line')}${left}.`;
 }
 
 function diskFact(disk: Overview['disk']): Html {
-  if (disk === null) return html`Not known.`;
+  if (disk === null) return html`Unknown.`;
   const low = disk.isLow
-    ? html` <strong>That is little: backups, upgrades and the removal of erased texts may not find room.</strong>`
+    ? html` <strong>Low disk space: backups, upgrades and purging erased texts may fail.</strong>`
     : '';
   return html`${bytesText(disk.freeBytes)} of ${bytesText(disk.totalBytes)} free.${low}`;
 }
@@ -99,7 +115,7 @@ function outcomeTable(days: Overview['days']): Html {
 
 function limitedTable(context: PageContext, keys: Overview['limited']): Html {
   if (keys.length === 0) {
-    return html`<p>No key that was used today has less than a fifth of a limit left, or was refused for one.</p>`;
+    return html`<p>No key used today has less than a fifth of a limit left or was rate-limited.</p>`;
   }
   const rows = keys.map(({ level, refused, ...key }) => {
     const left = level === null ? '–' : `${numberText(level.remaining)} of ${formatRateLimit(level)}`;

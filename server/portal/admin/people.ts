@@ -23,7 +23,7 @@ export function people({ access, session }: PageContext): Page {
 <h2>Your passkeys</h2>
 <ul class="plain">${items}</ul>
 <p>To add one, for another device, ask the operator for a link: <code>profilectl admins invite ${typedName(own)} --keep-passkeys</code> prints it. Register the passkey there; once the operator has confirmed it, you can sign in with either. The last one can’t be removed.</p>
-<p>To see where you are signed in, and to end that, go to <a href="${publicPath(config, '/developers/sessions')}">Sessions</a>.</p>
+<p>To see where you are signed in, and to sign out elsewhere, go to <a href="${publicPath(config, '/developers/sessions')}">Sessions</a>.</p>
 <h2>Admins</h2>
 ${adminTable(admins)}
 <p>Admins are added and removed on the machine that runs the service, with <code>profilectl admins</code>.</p>`,

@@ -24,7 +24,7 @@ export async function removeOwnPasskey(context: PageContext): Promise<Outcome> {
   const signed = signedAdmin(context);
   const { name } = findAdmin(access.db, signed.name);
   const passkey = listPasskeys(access.db, name).find(({ id }) => String(id) === params.id);
-  if (passkey === undefined) throw new AppError('not_found', 'There is no such passkey of yours.');
+  if (passkey === undefined) throw new AppError('not_found', 'You have no such passkey.');
   const decision: Decision = { operation: 'remove passkey', identifier: String(passkey.id), shown: '' };
   const show = (faults: Faults) => ask(context, signed, decision, viewOf(passkey), faults);
   const credential = credentialIn(form);
@@ -61,7 +61,7 @@ function ask(
 <p>It will no longer work here, and all your sessions end, this one too, since whoever has that passkey may have started one. Then sign in again with another passkey.</p>
 ${passkeyForm({
   action: `${people}/passkeys/${passkey.id}/remove`,
-  button: 'Remove it with a passkey of mine',
+  button: 'Confirm with my passkey',
   parts: [],
   passkey: 'get',
   options: beginDecisions(access, signed, [decision]),

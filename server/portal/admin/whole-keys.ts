@@ -33,7 +33,7 @@ function askedFacts(context: PageContext, key: KeyView, facts: readonly ShownFac
   if (key.state !== 'pending') return [];
   const isGranted = facts.some(([label]) => label === 'Permissions granted');
   const [, ...asked] = requestFacts(key, adminKeyPath(context));
-  return asked.filter(([label]) => !(isGranted && label === 'Permissions asked for'));
+  return asked.filter(([label]) => !(isGranted && label === 'Requested permissions'));
 }
 
 /** A fact that more than half of the keys share, and how many differ. */

@@ -57,7 +57,7 @@ export function requestFacts(key: KeyView, linkTo: (identifier: string) => strin
     ['Description', userText(description)],
     ['Project URL', projectUrl === null ? NONE : userText(projectUrl)],
     ['Expected usage', expectedUsage === null ? NONE : userText(expectedUsage)],
-    ['Permissions asked for', permissionList(requestedPermissions)],
+    ['Requested permissions', permissionList(requestedPermissions)],
     ['Requested', timeText(Date.parse(requestedAt))],
     ...successor,
     ...changed,

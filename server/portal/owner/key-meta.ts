@@ -33,8 +33,7 @@ export function keyMeta(
 
 function waiting(access: PageContext['access'], { identifier }: KeyView): string[] {
   const older = countOlder(access, identifier);
-  const before =
-    older === 0 ? 'next to be answered' : `${countText(older, 'request')} ${older === 1 ? 'is' : 'are'} older`;
+  const before = older === 0 ? 'next in line' : `${countText(older, 'request')} ${older === 1 ? 'is' : 'are'} older`;
   const days = usualWaitDays(access);
   return [before, ...(days === null ? [] : [`usually answered ${usualWaitText(days)}`])];
 }

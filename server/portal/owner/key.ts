@@ -117,6 +117,6 @@ function folds(context: PageContext, key: KeyView, history: readonly HistoryView
   const [, ...asked] = requestFacts(key, ownKeyPath(context));
   const open = key.state === 'pending' ? raw(' open') : '';
   return html`${isGranted ? html`<details><summary>What was granted</summary>${factList(grantFacts(key))}</details>` : ''}
-<details${open}><summary>What you asked for</summary>${factList(asked)}</details>
+<details${open}><summary>Your request</summary>${factList(asked)}</details>
 <details><summary>History (${history.length})</summary>${historyTable(history)}</details>`;
 }

@@ -134,7 +134,7 @@ async function replacing(context: PageContext, identifier: string): Promise<Html
     name === undefined
       ? html`<code>${identifier}</code>`
       : html`“<a href="${ownKeyPath(context)(identifier)}">${userText(name)}</a>”`;
-  return html`<p>The new key will replace ${old}. Both work until the old one ends, so you can move your program from one secret to the other. Change what is different now.</p>`;
+  return html`<p>The new key will replace ${old}. Both work until the old one ends, so you can move your program from one secret to the other. Update anything that has changed.</p>`;
 }
 
 /** The form's own texts for its fields. */
@@ -144,7 +144,7 @@ const ASKED: Asked = {
   name: { title: 'Name', hint: 'Only you and the admins see it.' },
   description: {
     title: 'What does it do, for whom, and what does it keep?',
-    hint: 'Two sentences or more: admins decide by this.',
+    hint: 'Two sentences or more: admins base their decision on this.',
     more: html`<details><summary>A good example</summary><p class="hint">“A Discord bot for our guild of 4 200 members. When somebody types /badges, it looks up that one profile and shows its badges in the chat. It keeps the answer for ten minutes and stores nothing else.”</p></details>`,
   },
   permissions: { title: 'It needs to', hint: null },

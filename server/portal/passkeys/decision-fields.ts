@@ -89,7 +89,9 @@ function formOf(parts: DecisionParts, operation: AnyOperation): Html {
       return inputField(input, schema, {
         texts,
         ...(!isMeant && { id: `${operation.name}-${name}` }),
-        ...(input === 'retireOldAtMs' && { title: `When key ${key.successorOf} ends, which this one is to replace` }),
+        ...(input === 'retireOldAtMs' && {
+          title: `When should key ${key.successorOf}, which this one replaces, end?`,
+        }),
         ...(isSet ? { hint: markOf(usualTexts.join(', ')) } : kind !== 'lines' && { hint: null }),
         choices: choicesOf(input, kind, usual[input]),
         faults: isMeant ? faults : NO_FAULTS,
@@ -128,7 +130,7 @@ const EXPIRIES: readonly Option[] = [
 ];
 
 const RETIREMENTS: readonly Option[] = [
-  { value: '', label: 'as it is' },
+  { value: '', label: 'no change' },
   { value: '7d', label: 'in 7 days' },
   { value: '30d', label: 'in 30 days' },
 ];

@@ -40,7 +40,7 @@ export function linkIn(query: ReadonlyMap<string, string>, key: KeyView, nowMs: 
   const name = query.get('operation') ?? '';
   if (name === '') return null;
   const operation = decisionNamed(name);
-  if (operation === undefined) return refusedLink('The link to this page names no decision that there is.');
+  if (operation === undefined) return refusedLink('The link to this page names an unknown decision.');
   const fault = stateFault(key, operation);
   if (fault !== null) return refusedLink(fault);
   const fields = new Map<string, readonly string[]>();
@@ -55,7 +55,7 @@ export function linkIn(query: ReadonlyMap<string, string>, key: KeyView, nowMs: 
     fields,
     nowMs,
   );
-  if (hasNoOldKey) faults.set('', 'The link sets the end of an old key, but this key succeeds none.');
+  if (hasNoOldKey) faults.set('', 'The link sets the end of an old key, but this key does not replace one.');
   return { operation, fields, values, faults };
 }
 

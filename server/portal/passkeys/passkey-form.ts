@@ -24,7 +24,7 @@ export function credentialIn(form: Form): string | null {
 }
 
 /** A note that is shown until the page's script hides it. */
-export const WITHOUT_SCRIPT: Html = html`<p class="note" id="without-script">Passkeys need JavaScript: allow it for this page, and load the page anew.</p>`;
+export const WITHOUT_SCRIPT: Html = html`<p class="note" id="without-script">Passkeys need JavaScript: enable it for this page, then reload.</p>`;
 
 /**
  * A form that its script sends with a passkey. `isAtOnce`: the script does not wait for the button. `sticks`: the form stays

@@ -60,7 +60,7 @@ function sentenceOf({ name }) {
   if (name === 'NotAllowedError' || name === 'AbortError') {
     return 'No passkey was used: it was cancelled, took too long, or this device has none for this site. Try again.';
   }
-  if (name === 'InvalidStateError') return 'This device keeps a passkey of this admin already; take another device.';
+  if (name === 'InvalidStateError') return 'This device already has a passkey for this admin; use another device.';
   return `This browser could not use a passkey here (${name}).`;
 }
 
@@ -84,7 +84,7 @@ document.getElementById('without-script').hidden = true;
 if (location.origin !== party.origin) {
   tell(`Passkeys work at ${party.origin} only: open this page there.`);
 } else if (window.PublicKeyCredential === undefined) {
-  tell('This browser can’t use passkeys. Take a newer one, or one on another device.');
+  tell('This browser can’t use passkeys. Use a newer browser or another device.');
 } else {
   form.addEventListener('submit', ask);
   if (form.dataset.atOnce === 'yes') form.requestSubmit();

@@ -41,11 +41,11 @@ export function sessions({ access, session }: PageContext): Page {
   return {
     title: 'Sessions',
     body: html`<h1>Sessions</h1>
-<p>Where you are signed in. Don’t recognise one? End all of them, and tell whoever runs this service.</p>
+<p>Where you are signed in. Don’t recognise one? Sign out everywhere, and tell whoever runs this service.</p>
 <ul class="keys">${living}</ul>
 ${livingLogins.length === 0 ? '' : html`<h2>profilectl on other machines</h2><ul class="keys">${livingLogins}</ul>`}
-${isCut ? html`<p>These are the latest ${MOST_LISTED}. “End all” ends the others too.</p>` : ''}
-<form method="post" action="${path('end-all')}"><button class="danger">End all, this browser too</button></form>
+${isCut ? html`<p>These are the latest ${MOST_LISTED}. “Sign out everywhere” ends the others too.</p>` : ''}
+<form method="post" action="${path('end-all')}"><button class="danger">Sign out everywhere, including this browser</button></form>
 ${ended.length === 0 ? '' : html`<h2>Ended in the last 30 days</h2><ul>${ended}</ul>`}`,
   };
 }

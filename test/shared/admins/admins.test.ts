@@ -154,12 +154,14 @@ describe('an address where a passkey is registered', () => {
     const { challenge, party, user } = beginRegistration(access, secret);
     const sent = { credential: createAuthenticator(party).register(challenge, user.handle), name: 'Laptop' };
     access.clock.advance(1);
-    expect((await refusal(() => register(access, secret, sent, CLIENT))).message).toContain('does not work');
+    expect((await refusal(() => register(access, secret, sent, CLIENT))).message).toContain(
+      'This link is invalid or has expired',
+    );
     const again = inviteAdmin(access, 'Grace', { keepPasskeys: false }, OPERATOR).address;
     await registerAt(access, again);
     for (const gone of [secret, secretOf(again), 'AAAA', '']) {
       const { code, message } = await refusal(() => readEnrolment(access, gone));
-      expect([code, message]).toEqual(['forbidden', expect.stringContaining('does not work, or not any more')]);
+      expect([code, message]).toEqual(['forbidden', expect.stringContaining('This link is invalid or has expired')]);
       expect((await refusal(() => beginRegistration(access, gone))).message).toBe(message);
     }
     expect(listPasskeys(access.db, 'Grace').length).toBe(1);

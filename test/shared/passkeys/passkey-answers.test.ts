@@ -205,15 +205,15 @@ describe('an assertion', () => {
     ['inside a page of another site', { client: { topOrigin: '' } }, {}],
     ['inside a page of another site', { client: { topOrigin: 'https://elsewhere.example' } }, {}],
     ['on several devices', { flags: USUAL_FLAGS | 0x08 }, {}],
-    ['tells a key where', { flags: USUAL_FLAGS | 0x40, extensions: told }, {}],
+    ['contains a key, which', { flags: USUAL_FLAGS | 0x40, extensions: told }, {}],
     ["another person's", {}, { response: { userHandle: 'AAAA' } }],
     ['another passkey', {}, { id: 'AAAA', rawId: 'AAAA' }],
     ['malformed', {}, { response: { clientDataJSON: 'not base64url!' } }],
     ['malformed', {}, { response: { authenticatorData: `${'A'.repeat(50)}=` } }],
     ['malformed', {}, { response: { signature: 'AB' } }],
     // Refused by the library, whose messages nobody sees.
-    ['did not ask for a PIN', { flags: 0x01 }, {}],
-    ['nobody was there', { flags: 0x04 }, {}],
+    ['user was not verified by a PIN', { flags: 0x01 }, {}],
+    ['user presence was not confirmed', { flags: 0x04 }, {}],
     ['another host', { party: { id: 'example.org' } }, {}],
     ['another site', { party: { origin: 'http://api.example.org' } }, {}],
     ['another site', { party: { origin: 'https://api.example.org:8443' } }, {}],
@@ -388,9 +388,9 @@ describe('a registration', () => {
     expect(await faultWith({ client: { crossOrigin: true } })).toContain('inside a page');
     expect(await faultWith({ client: { topOrigin: 'https://example.org' } })).toContain('inside a page');
     expect(await faultWith({ client: { type: 'webauthn.get' } })).toContain('another purpose');
-    expect(await faultWith({ flags: 0x41 })).toContain('did not ask for a PIN');
-    expect(await faultWith({ flags: 0x44 })).toContain('nobody was there');
-    expect(await faultWith({ flags: 0x05 })).toMatch(/malformed|tells no key/);
+    expect(await faultWith({ flags: 0x41 })).toContain('user was not verified by a PIN');
+    expect(await faultWith({ flags: 0x44 })).toContain('user presence was not confirmed');
+    expect(await faultWith({ flags: 0x05 })).toMatch(/malformed|contains no public key/);
   });
 
   test('is refused with a statement about the device, which was not asked for, before anything in it is read', async () => {
@@ -402,7 +402,7 @@ describe('a registration', () => {
     };
     // {"x5c": [h'00']}
     for (const format of ['packed', 'tpm', 'android-key', 'android-safetynet', 'fido-u2f', 'apple', 'new']) {
-      expect(await faultOfStatement(format, 'a163783563814100')).toContain('more of the device than was asked for');
+      expect(await faultOfStatement(format, 'a163783563814100')).toContain('it describes the device');
     }
     // {"alg": -7, "sig": h'00'}: by the passkey itself, but wrong.
     expect(await faultOfStatement('packed', 'a263616c672663736967' + '4100')).toMatch(

@@ -52,7 +52,7 @@ const MAX_CREDENTIAL_ID_BYTES = 1023;
 export function verifyRegistration(party: RelyingParty, challenge: string, sent: Registration): Credential {
   checkClientData(party, 'webauthn.create', challenge, bytesOf(sent.clientDataJson));
   const { flags, signCount, rest } = readAuthenticatorData(party, bytesOf(sent.authenticatorData));
-  if ((flags & FLAG.attested) === 0) throw unacceptable('it tells no key');
+  if ((flags & FLAG.attested) === 0) throw unacceptable('it contains no public key');
   const idLength = rest.length < ID_LENGTH_AT + 2 ? 0 : rest.readUInt16BE(ID_LENGTH_AT);
   const idEnd = ID_LENGTH_AT + 2 + idLength;
   const credentialId = rest.subarray(ID_LENGTH_AT + 2, idEnd);
@@ -85,10 +85,10 @@ export function verifyAssertion(
   if (sent.userHandle !== null && sent.userHandle !== passkey.userHandle) throw unacceptable("it is another person's");
   checkClientData(party, 'webauthn.get', challenge, clientDataJson);
   const { flags, signCount, rest } = readAuthenticatorData(party, authenticatorData);
-  if ((flags & FLAG.attested) !== 0) throw unacceptable('it tells a key where it has to prove one');
+  if ((flags & FLAG.attested) !== 0) throw unacceptable('it contains a key, which a sign-in must not');
   checkExtensions(flags, rest);
   if (((flags & FLAG.backupEligible) !== 0) !== passkey.isBackupEligible) {
-    throw unacceptable('it says otherwise than at its registration whether it may be on several devices');
+    throw unacceptable('it says something else than at its registration about whether it may be on several devices');
   }
   const key = readPublicKey(passkey.publicKey);
   const signed = Buffer.concat([authenticatorData, createHash('sha256').update(clientDataJson).digest()]);
@@ -130,9 +130,9 @@ function readAuthenticatorData(party: RelyingParty, data: Buffer): Authenticator
   const hash = createHash('sha256').update(party.id).digest();
   if (!data.subarray(0, hash.length).equals(hash)) throw unacceptable('it is for another host');
   const flags = data[hash.length] as number;
-  if ((flags & FLAG.userPresent) === 0) throw unacceptable('nobody was there');
+  if ((flags & FLAG.userPresent) === 0) throw unacceptable('user presence was not confirmed');
   if ((flags & FLAG.userVerified) === 0) {
-    throw unacceptable('it did not ask for a PIN, a fingerprint or the like');
+    throw unacceptable('the user was not verified by a PIN, a fingerprint or the like');
   }
   if ((flags & FLAG.backedUp) !== 0 && (flags & FLAG.backupEligible) === 0) throw unacceptable('it is malformed');
   return { flags, signCount: data.readUInt32BE(COUNTER_AT), rest: data.subarray(REST_AT) };

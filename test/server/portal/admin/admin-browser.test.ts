@@ -56,7 +56,7 @@ async function enrolAndSignIn(name: string, script = '') {
   const { page, troubles } = await openWithPasskeys(address.slice(ORIGIN.length), script);
   await button(page, 'Continue').click();
   await page.getByLabel('Name of the passkey').fill('Laptop');
-  await button(page, 'Make a passkey').click();
+  await button(page, 'Create a passkey').click();
   await page.getByText('Your passkey is registered').first().waitFor();
   confirm(name);
   await page.getByRole('link', { name: 'sign in', exact: true }).click();
@@ -197,8 +197,8 @@ describe.skipIf(!hasChromium)('an admin with a browser', () => {
     const { page: known } = await enrolAndSignIn('Turing');
     await known.goto(inviteAdmin(access, 'Turing', { keepPasskeys: true }, onBox('root')).address);
     await button(known, 'Continue').click();
-    await button(known, 'Make a passkey').click();
-    await known.getByRole('alert').getByText('This device keeps a passkey of this admin already').waitFor();
+    await button(known, 'Create a passkey').click();
+    await known.getByRole('alert').getByText('This device already has a passkey for this admin').waitFor();
     // An authenticator without a passkey for this site, or an owner who cancels.
     const { page: empty } = await openWithPasskeys('/developers/admin/sign-in');
     await button(empty, 'Sign in with a passkey').click();

@@ -51,7 +51,7 @@ test('an approval is shown as it will be, then carried out, and the key works wi
   for (const part of [
     'Approve “Bot”?',
     'ada@example.org',
-    'Permissions granted api.lookup: look up profiles and their links (asked for, not granted) api.leaderboard: read the leaderboard Rate limits',
+    'Permissions granted api.lookup: look up profiles and their links (requested, not granted) api.leaderboard: read the leaderboard Rate limits',
     '7/1m (at most 7 requests in any minute)',
     '2026-04-01 00:00 UTC',
   ]) {

@@ -281,7 +281,7 @@ describe('people and decisions', () => {
     expect(page.body).toContain('Say &lt;more&gt;.');
     expect(page.body).toContain(`Rejected the request for key <a class="mono" href="/developers/admin/keys/${other}">`);
     // The zone is said once, in the head of the column.
-    expect(text.match(/\bUTC\b/g)?.length).toBe(1 + text.split('A day in UTC').length - 1);
+    expect(text.match(/\bUTC\b/g)?.length).toBe(1 + text.split('A UTC date').length - 1);
     for (let at = 0; at < 60; at++) {
       clock.advance(1_000);
       addAdmin(access, `Admin ${at}`, onBox('root'));
@@ -318,12 +318,12 @@ describe('people and decisions', () => {
     expect([rowsOf(first), rowsOf((await visit(world, older, { cookie })).body)]).toEqual([50, 11]);
     for (const [query, sentence] of [
       ['?from=soon', 'must be a span such as 7d or 12h, a date such as 2026-01-31'],
-      ['?kind=x', 'There is no such kind of entries.'],
+      ['?kind=x', 'There is no such kind of entry.'],
       ['?key=x', 'The identifier of a key has 8 letters and digits.'],
     ] as const) {
       const refused = await visit(world, `/developers/admin/log${query}`, { cookie });
       expect([refused.status, textOf(refused).includes(sentence)]).toEqual([400, true]);
     }
-    expect(await pageOf('?by=nobody')).toContain('No entry is like that.');
+    expect(await pageOf('?by=nobody')).toContain('No entries match these filters.');
   });
 });

@@ -46,7 +46,7 @@ async function signedIn(name: string) {
   await page.goto(address);
   await button(page, 'Continue').click();
   await page.getByLabel('Name of the passkey').fill('Laptop');
-  await button(page, 'Make a passkey').click();
+  await button(page, 'Create a passkey').click();
   await page.getByText('Your passkey is registered').first().waitFor();
   confirmPasskey(access, unconfirmedPasskey(access, name).passkey.id, onBox('root'));
   await page.goto(`${ORIGIN}/developers/admin/sign-in`);

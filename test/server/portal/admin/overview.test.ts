@@ -22,10 +22,10 @@ test('of a service that nobody uses yet, the overview says so in whole sentences
   const text = textOf(page);
   expect(page.status).toBe(200);
   for (const part of [
-    'Requests for keys None is waiting.',
-    'Mails All were delivered.',
+    'Requests for keys None waiting.',
+    'Mails All delivered.',
     'No requests in the last 30 days.',
-    'No key that was used today has less than a fifth of a limit left, or was refused for one.',
+    'No key used today has less than a fifth of a limit left or was rate-limited.',
     'No key was used in the last 30 days.',
   ]) {
     expect(text).toContain(part);
@@ -69,7 +69,7 @@ test('the overview has requests by outcome, busiest keys, keys near their limits
   for (const part of [
     '1 waiting, the oldest for 20 minutes.',
     '1 given up in the last 30 days.',
-    `request about ${waiting} to admin 1, 20 minutes ago: No such`,
+    `request about ${waiting} to address 1 of ADMIN_EMAIL, 20 minutes ago: No such`,
     'Last import 20 minutes ago by root (on the box): 12 000 lines, 3 of them refused.',
     'Today 3 093 2 090 3 0 0 1 000 0',
     'Last 30 days 4 596 3 090 6 0 0 1 500 0',

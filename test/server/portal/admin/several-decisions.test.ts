@@ -479,7 +479,7 @@ describe('while the mails are on their way', () => {
     expect([textOf(after).includes('6 of 6 mailed'), after.body.includes('data-result="open"')]).toEqual([true, false]);
   });
 
-  test('a stop begins no further one: those are named as not begun, and stay as they are', async () => {
+  test('a stop begins no further one: those are named as not started, and stay as they are', async () => {
     const { world, grace, keys, answer, arrived, attempts } = await slow(7);
     await arrived(4);
     world.pages.isStopping = true;
@@ -487,7 +487,7 @@ describe('while the mails are on their way', () => {
     expect(attempts()).toBe(4);
     const restarted = { pages: createPages(world.access, () => {}) };
     const text = textOf(await outcomesOf(restarted, grace, answer));
-    expect(text).toContain('0 of 7 mailed, 4 refused, 3 not begun');
+    expect(text).toContain('0 of 7 mailed, 4 refused, 3 not started');
     expect(text).toContain('Still pending: choose it again.');
     expect(keys.map((key) => showKey(world.access, key).state)).toEqual(keys.map(() => 'pending'));
   });

@@ -232,7 +232,7 @@ describe.skipIf(!hasChromium)('an owner', () => {
     expect(mailedSecrets(access, successor?.identifier as string)).toHaveLength(1);
     await page.reload();
     await isLoaded(page, 'The secret is only in the e-mail of');
-    await page.getByText('What you asked for').click();
+    await page.getByText('Your request').click();
     await page.locator('main').getByRole('link', { name: identifier }).click();
     await page.getByRole('link', { name: 'Revoke' }).click();
     await page.getByLabel('Reason (optional)').fill('Replaced.');

@@ -101,7 +101,7 @@ test('the end of an old key is filled in for its successor only', async () => {
   expect(new Map(formOn(page, 'approve')).get('retireOld')).toBe('7d');
   expect(marksOn(page)).toBe(1);
   const other = await open(await keyFor('pending'), 'operation=approve&retireOld=7d');
-  expect(textOf(other)).toContain('The link sets the end of an old key, but this key succeeds none.');
+  expect(textOf(other)).toContain('The link sets the end of an old key, but this key does not replace one.');
 });
 
 describe('what is malformed is shown as a refused field, and never acted on', () => {
@@ -134,8 +134,8 @@ describe('what is malformed is shown as a refused field, and never acted on', ()
   test('an operation that there is not, or that the key does not allow, fills nothing in', async () => {
     const [pending, active] = [await keyFor('pending'), await keyFor('Active')];
     const wrong: [string, string, string][] = [
-      [pending, 'operation=erase&rateLimits=7/1m', 'names no decision that there is'],
-      [pending, 'operation=constructor&rateLimits=7/1m', 'names no decision that there is'],
+      [pending, 'operation=erase&rateLimits=7/1m', 'names an unknown decision'],
+      [pending, 'operation=constructor&rateLimits=7/1m', 'names an unknown decision'],
       [pending, 'operation=change&rateLimits=7/1m', 'only Active and suspended keys can be changed'],
       [pending, 'operation=revoke', 'only Active and suspended keys can be revoked'],
       [active, 'operation=approve&rateLimits=7/1m', 'only pending keys can be approved'],

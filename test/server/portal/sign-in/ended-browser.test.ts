@@ -65,7 +65,7 @@ describe.skipIf(!hasChromium)('access ends at the next request, and nothing that
       await by();
       const before = stored();
       await page.getByRole('button', { name: isOwner ? 'Rename' : 'Approve…' }).click();
-      await page.getByText('You are not signed in, or no longer; nothing was done.').waitFor();
+      await page.getByText('You are not signed in, or your session has expired; nothing was done.').waitFor();
       expect(await page.locator('dl').textContent()).toContain('Typed before');
       await page.getByRole('button', { name: 'Send again' }).waitFor();
       const way = page.getByRole('link', { name: 'Sign in (in a new tab)' });
