@@ -7,7 +7,7 @@ import { metrics } from './api/metrics.ts';
 import { ownKey } from './api/own-key.ts';
 import { unknownApiPaths, unknownPaths } from './api/unknown.ts';
 import { documents } from './docs/routes.ts';
-import { portal } from './process/portal-forward.ts';
+import { forwardToPortal } from './process/portal-forward.ts';
 import type { Service } from './process/service.ts';
 
 /**
@@ -29,7 +29,7 @@ export function createApp(service: Service) {
     .use(metrics(service))
     .use(securityContact(service))
     .use(documents(service))
-    .use(portal(service))
+    .use(forwardToPortal(service))
     .use(unknownPaths(service))
     .compile();
   service.application = app;

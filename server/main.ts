@@ -8,7 +8,7 @@ import { createLog } from './observability/log.ts';
 import { type LogOutput, openLogOutput } from './observability/log-output.ts';
 import type { Metrics } from './observability/metrics.ts';
 import { reloadListener, startListening, stopListening } from './process/listener.ts';
-import { createPortal } from './process/portal.ts';
+import { createPortalHandle } from './process/portal-handle.ts';
 import { type RunningServer, runUntilStopped, type ServerOptions } from './process/running-server.ts';
 import { closeService, connectPortal, createService } from './process/service.ts';
 
@@ -49,7 +49,7 @@ async function startOneThread(
   const { config } = deps;
   const service = createService(deps, output.write, await metricsOf(deps));
   const portal =
-    options.portal ?? createPortal({ config: () => service.deps.config, clock: deps.clock, log: service.log });
+    options.portal ?? createPortalHandle({ config: () => service.deps.config, clock: deps.clock, log: service.log });
   connectPortal(service, { ...portal, answerMs: options.answerMs });
   service.feed.command = options.feedCommand ?? null;
   service.feed.pace = options.feedPace ?? service.feed.pace;

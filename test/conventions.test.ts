@@ -182,7 +182,7 @@ const SERVER_ROOMS: Record<string, string[]> = {
   thread: ['http'],
   manage: ['thread', 'docs', 'http'],
   portal: ['html.ts', 'frame', 'manage', 'thread', 'http'],
-  process: ['manage', 'http', 'observability'],
+  process: ['manage', 'thread', 'http', 'observability'],
 };
 
 /** The files of `server/` that import more than their room may, and why. */

@@ -1,9 +1,9 @@
 import { Elysia } from 'elysia';
 import type { Config } from '../../shared/config/config.ts';
 import { AppError } from '../../shared/errors.ts';
-import { methodsOf, refuseMethod } from '../http/forwarded.ts';
+import { methodsOf, refuseMethod } from '../thread/forwarded.ts';
 import type { Pages } from '../thread/pages.ts';
-import { admitCaller, answerWith, openState, readCall } from './call-checks.ts';
+import { admitCaller, answerJson, openCall, readCall } from './call-checks.ts';
 import { openLogin } from './login.ts';
 import { refuseCall } from './refusals.ts';
 import type { JsonAnswer } from './request-context.ts';
@@ -18,9 +18,9 @@ const UNREAD = { parse: 'none' } as const;
 /** Everything under `/manage`. Refusals are JSON too. */
 export function manage({ config, open, report }: ManageParts) {
   const app = new Elysia({ strictPath: true })
-    .derive(({ request, route, params }) => ({ at: openState(request, route, params) }))
+    .derive(({ request, route, params }) => ({ at: openCall(request, route, params) }))
     .onBeforeHandle(({ at }) => admitCaller(at, open))
-    .mapResponse(({ at, responseValue }) => answerWith(at, responseValue as JsonAnswer | Response))
+    .mapResponse(({ at, responseValue }) => answerJson(at, responseValue as JsonAnswer | Response))
     .onError(({ at, error }) => refuseCall(report, error, at));
   for (const { method, path, act } of LOGIN_ROUTES) {
     app.route(method, path, async ({ request }) => act(await openLogin(open(request), request)), UNREAD);
@@ -36,7 +36,7 @@ export function manage({ config, open, report }: ManageParts) {
     }
     app.all(path, () => refuseMethod(methodsOf(routes)), UNREAD);
   }
-  const document = async () => (await import('./served.ts')).servedDocument(config);
+  const document = async () => (await import('./served.ts')).servedManageDocument(config);
   return app
     .get(DOCUMENT_PATH, document, UNREAD)
     .head(DOCUMENT_PATH, document, UNREAD)

@@ -5,9 +5,9 @@ import { AppError } from '../../shared/errors.ts';
 import type { Access } from '../../shared/sessions-file/access.ts';
 import { noteUse, readSignIn } from '../../shared/sign-ins/sign-ins.ts';
 import { credentialsOf } from '../http/authenticate.ts';
-import { ARRIVED_HEADERS, JSON_BODY, ROUTE_HEADER, readText, targetOf } from '../http/forwarded.ts';
 import { queryParameters } from '../http/parameters.ts';
 import { runInBackground } from '../thread/background.ts';
+import { ARRIVED_HEADERS, JSON_BODY, ROUTE_HEADER, readText, targetOf } from '../thread/forwarded.ts';
 import type { Pages } from '../thread/pages.ts';
 import {
   backendTokenOf,
@@ -38,7 +38,7 @@ export type CallState = {
 };
 
 /** Makes the state of a request; `params` are the parameters of its path as decoded by Elysia, null if malformed. */
-export function openState(
+export function openCall(
   request: Request,
   template: string,
   params: Readonly<Record<string, string | null>> = {},
@@ -125,7 +125,7 @@ function parse(text: string): unknown {
 }
 
 /** Makes the response of a route's answer; returns one that is a response already. */
-export function answerWith({ template }: Pick<CallState, 'template'>, answered: JsonAnswer | Response): Response {
+export function answerJson({ template }: Pick<CallState, 'template'>, answered: JsonAnswer | Response): Response {
   if (answered instanceof Response) return answered;
   const { status = 200, headers = {}, body } = answered;
   return new Response(JSON.stringify(body), {

@@ -2,9 +2,9 @@ import { whenUnlocked } from '../../shared/db/when-unlocked.ts';
 import { AppError } from '../../shared/errors.ts';
 import { CLI_CLIENT_ID } from '../../shared/sign-in/cli-client.ts';
 import { blockOf } from '../http/client-address.ts';
-import { readPairs } from '../http/form-pairs.ts';
-import { ARRIVED_HEADERS, FORM, readText } from '../http/forwarded.ts';
 import { countFailure, type Throttle } from '../http/throttle.ts';
+import { readPairs } from '../thread/form-pairs.ts';
+import { ARRIVED_HEADERS, FORM, readText } from '../thread/forwarded.ts';
 import type { Pages } from '../thread/pages.ts';
 import type { JsonAnswer } from './request-context.ts';
 
@@ -30,7 +30,7 @@ export async function openLogin(pages: Pages, request: Request): Promise<LoginCa
   const { headers } = request;
   const address = headers.get(ARRIVED_HEADERS.address) ?? '';
   refuseMany(pages.loginTries, address);
-  const parameters = readParameters(await readBody(request));
+  const parameters = readParameters(await readFormText(request));
   const isByHeader = /^basic /i.test(headers.get('authorization') ?? '');
   if (isByHeader || parameters.get('client_id') !== CLI_CLIENT_ID) {
     throw new AppError(
@@ -60,7 +60,7 @@ function readParameters(body: string): Map<string, string> {
   return found;
 }
 
-async function readBody(request: Request): Promise<string> {
+async function readFormText(request: Request): Promise<string> {
   try {
     return await readText(request, FORM);
   } catch {

@@ -1,6 +1,6 @@
 import { AppError, type ErrorCode, isForOperator, refusalOf } from '../../shared/errors.ts';
 import { publicRefusal } from '../http/errors.ts';
-import { ROUTE_HEADER } from '../http/forwarded.ts';
+import { ROUTE_HEADER } from '../thread/forwarded.ts';
 import type { Pages } from '../thread/pages.ts';
 import { ANYTHING, type CallState, JSON_HEADERS } from './call-checks.ts';
 
@@ -22,7 +22,7 @@ export function refuseCall(
   error: unknown,
   at?: Pick<CallState, 'template' | 'requestId'>,
 ): Response {
-  const known = publicError(error);
+  const known = errorForCaller(error);
   const { code, status, body, headers = {} } = publicRefusal(known);
   if (refusalOf(code).isLogged && !known.details.isForClient) {
     report('error', 'A request failed.', error, at?.requestId ?? '');
@@ -42,7 +42,7 @@ function bodyOf({ code, details: { address } }: AppError, sentence: string): obj
  * The error that clients get. Some codes are meant for `profilectl` on the server and are translated; a `refused` about a
  * file or a disk is for the operator only.
  */
-function publicError(error: unknown): AppError {
+function errorForCaller(error: unknown): AppError {
   if (!(error instanceof AppError)) return new AppError('internal', null, { cause: error });
   const { code, message, details } = error;
   if (code === 'signed_out') return new AppError('invalid_token', message);

@@ -7,6 +7,6 @@ import type { JsonAnswer } from './request-context.ts';
 const MADE = manageDocument();
 
 /** The answer to `GET /manage/openapi.json`: the document with the server's own URL and contact. */
-export function servedDocument(config: Config): JsonAnswer {
+export function servedManageDocument(config: Config): JsonAnswer {
   return { body: addressedDocument(MADE, config) };
 }

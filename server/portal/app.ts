@@ -1,13 +1,13 @@
 import { Elysia } from 'elysia';
 import type { Config } from '../../shared/config/config.ts';
 import { AppError } from '../../shared/errors.ts';
-import { methodsOf, refuseMethod } from '../http/forwarded.ts';
 import { manage } from '../manage/app.ts';
+import { methodsOf, refuseMethod } from '../thread/forwarded.ts';
 import type { Pages } from '../thread/pages.ts';
 import { answerOutcome } from './requests/answers.ts';
 import { refuseCrossSite } from './requests/cross-site.ts';
 import { refusePage } from './requests/refusals.ts';
-import { admitVisitor, openState, readSent, waitForLocks } from './requests/request-checks.ts';
+import { admitVisitor, openPage, readSent, waitForLocks } from './requests/request-checks.ts';
 import type { Outcome, PageContext } from './requests/request-context.ts';
 import { PAGE_ROUTES } from './routes.ts';
 
@@ -28,7 +28,7 @@ export function createPortalApp(parts: PortalParts) {
  */
 function pages({ config, open, report }: PortalParts) {
   const app = new Elysia({ strictPath: true })
-    .derive(({ request, route, params }) => ({ at: openState(config, request, route, params) }))
+    .derive(({ request, route, params }) => ({ at: openPage(config, request, route, params) }))
     .onBeforeHandle(({ request }) => refuseCrossSite(request, config.publicUrl))
     .onBeforeHandle(async ({ at }) => readSent(at))
     .onBeforeHandle(({ at }) => admitVisitor(at, open))

@@ -35,7 +35,7 @@ export const IDLE_SECONDS = 10;
  * Bun itself answers longer bodies with an empty 413. Forms and JSON are read up to 64 KiB (request-body.ts), a backend's
  * profiles up to 64 MiB (feed/feed.ts); longer ones get a refusal with a sentence. An unread body takes no memory.
  */
-const MAX_BODY_BYTES = 1024 * 1024 * 1024;
+const MAX_REQUEST_BYTES = 1024 * 1024 * 1024;
 
 /** A certificate and its private key, both PEM; null for plain HTTP. */
 export type Tls = { cert: string; key: string } | null;
@@ -160,7 +160,7 @@ function bind({ host }: Config, port: number, tls: Tls, reusePort: boolean, app:
       ...(tls && { tls }),
       development: false,
       idleTimeout: IDLE_SECONDS,
-      maxRequestBodySize: MAX_BODY_BYTES,
+      maxRequestBodySize: MAX_REQUEST_BYTES,
       fetch: (request) => {
         const response = app.fetch(routable(request));
         return response instanceof Promise ? response.then(send) : send(response);

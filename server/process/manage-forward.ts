@@ -20,7 +20,7 @@ export async function answerManage(
   const answer =
     path === FEED_PATH
       ? await (await import('./feed/feed.ts')).answerFeed(service, request, state)
-      : await service.portal.fetch(request, state);
+      : await service.bridge.fetch(request, state);
   const refusal = answer.headers.get('x-error-code');
   if (refusal !== 'no_credentials' && refusal !== 'invalid_token') return answer;
   return refuseFailure(service, state) ?? answer;

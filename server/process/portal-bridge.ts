@@ -1,7 +1,7 @@
 import { AppError } from '../../shared/errors.ts';
 import { blockOf } from '../http/client-address.ts';
-import { ARRIVED_HEADERS, targetOf } from '../http/forwarded.ts';
 import type { Log } from '../observability/log.ts';
+import { ARRIVED_HEADERS, targetOf } from '../thread/forwarded.ts';
 import { type FromPort, PING, type ToPort } from './portal-port.ts';
 import { type Reading, readBody } from './request-body.ts';
 

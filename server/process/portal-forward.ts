@@ -2,10 +2,10 @@ import { Elysia } from 'elysia';
 import type { ErrorCode } from '../../shared/errors.ts';
 import { HSTS } from '../http/answers.ts';
 import { everyRequest } from '../http/every-request.ts';
-import { ROUTE_HEADER } from '../http/forwarded.ts';
 import type { RequestState } from '../http/request-state.ts';
 import { checkTransport } from '../http/transport.ts';
 import { reportTo } from '../observability/log.ts';
+import { ROUTE_HEADER } from '../thread/forwarded.ts';
 import type { Service } from './service.ts';
 
 /** A request to forward, with its state. */
@@ -15,10 +15,10 @@ type Asked = { request: Request; path: string; state: RequestState };
  * The pages under `/developers` and everything under `/manage`, answered by the portal's thread; no routes if
  * DEVELOPER_PLATFORM is off.
  */
-export function portal(service: Service) {
+export function forwardToPortal(service: Service) {
   const pages = async ({ request, path, state }: Asked) => {
     const answer =
-      (await refuseArrivalOf(service, request, path, state)) ?? (await service.portal.fetch(request, state));
+      (await refuseArrivalOf(service, request, path, state)) ?? (await service.bridge.fetch(request, state));
     return completed(service, state, answer);
   };
   const manage = async ({ request, path, state }: Asked) => {

@@ -1,5 +1,5 @@
 import { AppError } from '../../shared/errors.ts';
-import { MAX_BODY_BYTES } from '../http/forwarded.ts';
+import { MAX_FORM_BYTES } from '../thread/forwarded.ts';
 
 /** How many bodies are read at once. */
 export const MAX_READING = 256;
@@ -16,7 +16,7 @@ type Bytes = Uint8Array<ArrayBuffer>;
  */
 export async function readBody({ method, headers, body }: Request, reading: Reading): Promise<Bytes | null> {
   if (body === null || method === 'GET' || method === 'HEAD') return null;
-  if (Number(headers.get('content-length') ?? 0) > MAX_BODY_BYTES) return null;
+  if (Number(headers.get('content-length') ?? 0) > MAX_FORM_BYTES) return null;
   const { promise: givenUp, reject } = Promise.withResolvers<never>();
   const reader = body.getReader();
   const giveUp = () => {
@@ -45,8 +45,8 @@ async function readBytes(reader: Pick<ReadableStreamDefaultReader<Uint8Array>, '
     if (done) return Buffer.concat(chunks);
     chunks.push(value);
     length += value.length;
-    if (length <= MAX_BODY_BYTES) continue;
+    if (length <= MAX_FORM_BYTES) continue;
     await reader.cancel();
-    return Buffer.concat(chunks, MAX_BODY_BYTES + 1);
+    return Buffer.concat(chunks, MAX_FORM_BYTES + 1);
   }
 }

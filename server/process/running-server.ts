@@ -4,7 +4,7 @@ import type { Log } from '../observability/log.ts';
 import type { LogOutput } from '../observability/log-output.ts';
 import type { ArrivalPace } from './feed/arrival.ts';
 import { type OutboxTimer, startOutboxTimer, stopOutboxTimer } from './outbox-timer.ts';
-import type { Portal } from './portal.ts';
+import type { PortalHandle } from './portal-handle.ts';
 import { startSweepTimer } from './sweep-timer.ts';
 import { startVacuumTimer, stopVacuumTimer, type VacuumOptions, type VacuumTimer } from './vacuum-timer.ts';
 
@@ -39,7 +39,7 @@ export type ServerOptions = {
   /** Called with each worker that starts; tests use it. */
   onWorker?: (worker: Worker, number: number) => void;
   /** Replaces the portal's thread; tests use it. */
-  portal?: Portal;
+  portal?: PortalHandle;
   /** How long a page may take, in milliseconds; tests make it short. */
   answerMs?: number | undefined;
   /** How the server runs VACUUM; without this it never does. */
@@ -57,7 +57,7 @@ export type ServerParts = Pick<RunningServer, 'url' | 'port' | 'failed' | 'reloa
   /** Where the lines of `log` go. */
   output: LogOutput;
   vacuum: VacuumOptions | undefined;
-  portal: Portal;
+  portal: PortalHandle;
   /** Drains, then resolves once no request is in flight. */
   stopListening: () => Promise<void>;
   /** Writes the quotas and the usage, and closes both. */

@@ -27,7 +27,7 @@ export type Service = Serving & {
   /** Saves what `counter` has counted; null in a worker, which sends its counts to the main thread. */
   usage: Usage | null;
   /** Forwards requests to the portal's thread; {@link connectPortal} sets it. */
-  portal: Bridge;
+  bridge: Bridge;
   feed: FeedState;
 };
 
@@ -80,7 +80,7 @@ export function createService(
     collector: createCollector(),
     isReady: () => isReady(db),
     application: { server: null },
-    portal: { fetch: noPortal },
+    bridge: { fetch: noPortal },
     feed: { command: null, pace: FEED_PACE, isBusy: false },
   };
 }
@@ -100,7 +100,7 @@ export function connectPortal(service: Service, parts: Pick<BridgeParts, 'connec
     prepared ??= prepare();
     return (await prepared)(request, error);
   };
-  service.portal = createBridge({ ...parts, log: service.log, refuse });
+  service.bridge = createBridge({ ...parts, log: service.log, refuse });
 }
 
 /** Writes the quotas and the usage, and closes both. The database itself is left to its opener. */

@@ -72,7 +72,7 @@ export const MANAGE_DOCS: Record<string, ManageDoc> = {
   },
   'POST /manage/v1/token': {
     operationId: 'exchangeCode',
-    summary: 'Exchange a code for a personal token',
+    summary: 'Get a personal token for a code',
     description:
       'RFC 6749, section 4.1.3, with RFC 7636. The code comes from `/developers/cli` and works once, within 5 minutes; without a `redirect_uri`, when a person types it, within 10 minutes and five tries. An owner’s token works for 90 days, or until it was not used for 30; an admin’s for 12 hours. A second use of a code ends the token.',
     request: {

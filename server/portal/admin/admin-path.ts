@@ -7,7 +7,7 @@ import type { PageContext } from '../requests/request-context.ts';
 export const QUEUE_PATH = '/developers/admin';
 
 /** The path of the list of keys, and of the search. */
-export const KEYS_PATH = '/developers/admin/keys';
+export const ADMIN_KEYS_PATH = '/developers/admin/keys';
 
 /** The path of the outcomes of several decisions, by the id of the assertion that authorised them. */
 export function outcomesPath(id: number): string {
@@ -16,11 +16,11 @@ export function outcomesPath(id: number): string {
 
 /** Returns the address of a key's page for admins, as a browser needs it. */
 export function adminKeyPath({ access: { config } }: Pick<PageContext, 'access'>): (identifier: string) => string {
-  return (identifier) => publicPath(config, `${KEYS_PATH}/${encodeURIComponent(identifier)}`);
+  return (identifier) => publicPath(config, `${ADMIN_KEYS_PATH}/${encodeURIComponent(identifier)}`);
 }
 
 /** The path to which an admin continues after deciding on a request: the next waiting one, or else the queue. */
 export async function nextRequest(context: PageContext, decided: string): Promise<string> {
   const next = await performWhenUnlocked(context, OPERATIONS.nextPending, { identifier: decided });
-  return next === null ? QUEUE_PATH : `${KEYS_PATH}/${next}`;
+  return next === null ? QUEUE_PATH : `${ADMIN_KEYS_PATH}/${next}`;
 }

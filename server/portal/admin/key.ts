@@ -22,7 +22,7 @@ import { decisionForms, decisionLinks } from '../passkeys/decision-fields.ts';
 import { linkIn, linkNote } from '../passkeys/decision-link.ts';
 import type { Form } from '../requests/form.ts';
 import type { Page, PageContext } from '../requests/request-context.ts';
-import { adminKeyPath, KEYS_PATH, nextRequest, QUEUE_PATH } from './admin-path.ts';
+import { ADMIN_KEYS_PATH, adminKeyPath, nextRequest, QUEUE_PATH } from './admin-path.ts';
 import { decidedNote } from './last-decision.ts';
 
 /** `GET /developers/admin/keys/:identifier`: everything about a key, and the forms to decide on it. Throws `not_found`. */
@@ -121,7 +121,7 @@ function banNote({ access: { db } }: PageContext, identifier: string): Html {
 async function crumbs(context: PageContext, { identifier, state }: KeyView): Promise<Html> {
   const { config } = context.access;
   const link = (path: string, text: string) => html`<a href="${publicPath(config, path)}">${text}</a>`;
-  if (state !== 'pending') return html`<p class="crumbs">${link(KEYS_PATH, 'Keys')} /</p>`;
+  if (state !== 'pending') return html`<p class="crumbs">${link(ADMIN_KEYS_PATH, 'Keys')} /</p>`;
   const { position, waiting } = await performWhenUnlocked(context, OPERATIONS.queuePlace, { identifier });
   const next = await nextRequest(context, identifier);
   const after = next === QUEUE_PATH ? '' : html` · ${link(next, 'Next')}`;

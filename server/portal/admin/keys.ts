@@ -8,7 +8,7 @@ import { publicPath } from '../../http/public-path.ts';
 import { performWhenUnlocked } from '../../thread/perform.ts';
 import { keyTable } from '../html/key-table.ts';
 import type { Page, PageContext } from '../requests/request-context.ts';
-import { adminKeyPath, KEYS_PATH } from './admin-path.ts';
+import { ADMIN_KEYS_PATH, adminKeyPath } from './admin-path.ts';
 
 /** How many keys a page has. */
 export const PAGE_SIZE = 50;
@@ -35,7 +35,7 @@ export async function adminKeys(context: PageContext): Promise<Page> {
     body: html`<div class="headline"><h1>Keys</h1>${searchForm(context, find)}</div>
 ${stateLinks(context, state, find)}
 ${keys.length > 0 ? keyTable({ keys, lastUses, caption, linkTo, withProfiles: true, nowMs }) : nothing(find, state)}
-${pageLinks(publicPath(access.config, KEYS_PATH), { state, ...(find !== '' && { find }) }, after, next)}`,
+${pageLinks(publicPath(access.config, ADMIN_KEYS_PATH), { state, ...(find !== '' && { find }) }, after, next)}`,
   };
 }
 
@@ -58,7 +58,7 @@ export function cursorIn({ query }: PageContext): string {
 
 /** The search field for the head of a list; `find` is the search text. */
 export function searchForm({ access: { config } }: PageContext, find: string): Html {
-  return html`<form class="search" role="search" method="get" action="${publicPath(config, KEYS_PATH)}" novalidate><label class="unseen" for="find">Key, profile or address</label><input id="find" name="find" type="search" value="${find}" placeholder="Key, profile or address" autocomplete="off" autocapitalize="none" spellcheck="false"><button class="second">Find</button></form>`;
+  return html`<form class="search" role="search" method="get" action="${publicPath(config, ADMIN_KEYS_PATH)}" novalidate><label class="unseen" for="find">Key, profile or address</label><input id="find" name="find" type="search" value="${find}" placeholder="Key, profile or address" autocomplete="off" autocapitalize="none" spellcheck="false"><button class="second">Find</button></form>`;
 }
 
 /** Links to the keys in each state. */
@@ -66,7 +66,7 @@ function stateLinks({ access: { config } }: PageContext, state: string, find = '
   const items = ['all', ...KEY_STATES].map((one) => {
     const query = new URLSearchParams({ state: one, ...(find !== '' && { find }) });
     const isHere = one === state;
-    return html`<li><a href="${publicPath(config, KEYS_PATH)}?${query.toString()}"${raw(isHere ? ' aria-current="true"' : '')}>${one === 'all' ? 'all keys' : one}</a></li>`;
+    return html`<li><a href="${publicPath(config, ADMIN_KEYS_PATH)}?${query.toString()}"${raw(isHere ? ' aria-current="true"' : '')}>${one === 'all' ? 'all keys' : one}</a></li>`;
   });
   return html`<nav aria-label="Keys by state"><ul class="nav">${items}</ul></nav>`;
 }

@@ -6,7 +6,7 @@ import { type Html, html } from '../../html.ts';
 import { relativeTime } from './time.ts';
 
 /** What is left of the rate limits of keys, by identifier; null if the quota file can't say. */
-export function levelsOf(
+export function levelsByKey(
   { config, clock }: Pick<Access, 'config' | 'clock'>,
   keys: readonly { identifier: string; rateLimits: readonly RateLimit[] }[],
 ): ReadonlyMap<string, readonly Level[]> | null {

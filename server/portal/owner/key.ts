@@ -10,7 +10,7 @@ import { publicPath } from '../../http/public-path.ts';
 import { performWhenUnlocked } from '../../thread/perform.ts';
 import { factList, grantFacts, requestFacts, stateTag } from '../html/key-facts.ts';
 import { historyTable } from '../html/key-history.ts';
-import { levelList, levelsOf } from '../html/limit-levels.ts';
+import { levelList, levelsByKey } from '../html/limit-levels.ts';
 import { USAGE_DAYS, usageChart } from '../html/usage-chart.ts';
 import { userText } from '../html/user-text.ts';
 import type { Page, PageContext } from '../requests/request-context.ts';
@@ -28,7 +28,7 @@ export async function keyPage(context: PageContext): Promise<Page> {
     ? await performWhenUnlocked(context, OPERATIONS.usage, { identifier, days: USAGE_DAYS })
     : null;
   const usedAtMs = usage?.lastUsedAt ? Date.parse(usage.lastUsedAt) : null;
-  const levels = hasSecret(key.state) ? (levelsOf(context.access, [key])?.get(identifier) ?? null) : null;
+  const levels = hasSecret(key.state) ? (levelsByKey(context.access, [key])?.get(identifier) ?? null) : null;
   const owner = ownProfile(context);
   const request = await requestOffered(context, key, owner.banned);
   return {

@@ -8,7 +8,7 @@ import { type Html, html } from '../../html.ts';
 import { publicPath } from '../../http/public-path.ts';
 import { performWhenUnlocked } from '../../thread/perform.ts';
 import { stateTag } from '../html/key-facts.ts';
-import { levelsOf, levelText } from '../html/limit-levels.ts';
+import { levelsByKey, levelText } from '../html/limit-levels.ts';
 import { userText } from '../html/user-text.ts';
 import type { Page, PageContext } from '../requests/request-context.ts';
 import { joined, keyMeta } from './key-meta.ts';
@@ -21,7 +21,7 @@ export async function keys(context: PageContext): Promise<Page> {
   const { keys: all, lastUses } = await performWhenUnlocked(context, OPERATIONS.list, {});
   const inUse = keysInUse(all);
   const ended = all.filter((key) => !inUse.includes(key)).toReversed();
-  const levels = levelsOf(
+  const levels = levelsByKey(
     context.access,
     inUse.filter(({ state }) => hasSecret(state)),
   );

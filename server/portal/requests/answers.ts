@@ -1,9 +1,9 @@
 import { refusalOf } from '../../../shared/errors.ts';
 import { countPending } from '../../../shared/keys/queue.ts';
 import { EMPTY_POLICY } from '../../frame/frame.ts';
-import { ROUTE_HEADER } from '../../http/forwarded.ts';
 import { publicPath } from '../../http/public-path.ts';
 import { runInBackground } from '../../thread/background.ts';
+import { ROUTE_HEADER } from '../../thread/forwarded.ts';
 import type { Pages } from '../../thread/pages.ts';
 import { layPage, type Visitor } from '../html/layout.ts';
 import { removeCookie, setCookie } from './cookies.ts';

@@ -1,5 +1,5 @@
 import { AppError } from '../../../shared/errors.ts';
-import { decodePart, readPairs } from '../../http/form-pairs.ts';
+import { decodePart, readPairs } from '../../thread/form-pairs.ts';
 
 /**
  * The kinds of a form's fields. `many` may be repeated, as check boxes are; all others may not. `secret` is never shown again,

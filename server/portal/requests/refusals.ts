@@ -3,8 +3,8 @@ import { isDiskFault } from '../../../shared/db/faults.ts';
 import { AppError, type ErrorCode, refusalOf } from '../../../shared/errors.ts';
 import { type Html, html } from '../../html.ts';
 import { publicRefusal } from '../../http/errors.ts';
-import { ROUTE_HEADER } from '../../http/forwarded.ts';
 import { publicPath } from '../../http/public-path.ts';
+import { ROUTE_HEADER } from '../../thread/forwarded.ts';
 import type { Pages } from '../../thread/pages.ts';
 import { layPage, type Visitor } from '../html/layout.ts';
 import { SIGN_OUT_PATH } from '../routes.ts';
@@ -34,7 +34,7 @@ type Shown = {
  * fault; `at` is absent for errors that precede the checks. Never throws.
  */
 export function refusePage(config: Config, report: Pages['report'], error: unknown, at?: PageState): Response {
-  const known = publicError(error);
+  const known = errorForVisitor(error);
   const { code, status, body, headers = {} } = publicRefusal(known);
   if (refusalOf(code).isLogged && !known.details.isForClient) {
     report('error', 'A request failed.', error, at?.requestId ?? '');
@@ -72,7 +72,7 @@ function shownOfState(at: PageState): Shown {
 }
 
 /** Translates the codes that are meant for `profilectl` and have no status: broken rules, and concurrent work. */
-function publicError(error: unknown): AppError {
+function errorForVisitor(error: unknown): AppError {
   const rule = ruleSentence(error);
   if (rule !== null) return new AppError('refused_form', rule);
   if (!(error instanceof AppError)) return new AppError('internal', null, { cause: error });

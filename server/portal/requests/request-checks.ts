@@ -4,8 +4,8 @@ import { AppError } from '../../../shared/errors.ts';
 import { readOwner } from '../../../shared/keys/record.ts';
 import type { Session, SignedInPerson } from '../../../shared/sign-ins/row.ts';
 import { noteUse, readSignIn } from '../../../shared/sign-ins/sign-ins.ts';
-import { ARRIVED_HEADERS, FORM, readText, targetOf } from '../../http/forwarded.ts';
 import { runInBackground } from '../../thread/background.ts';
+import { ARRIVED_HEADERS, FORM, readText, targetOf } from '../../thread/forwarded.ts';
 import type { Pages } from '../../thread/pages.ts';
 import { PAGE_ROUTES } from '../routes.ts';
 import { readCookie, signInFault } from './cookies.ts';
@@ -48,7 +48,7 @@ const ENTRIES: ReadonlyMap<string, PageRoute> = new Map(
 );
 
 /** Makes the state of a request; `params` are the parameters of its path as decoded by Elysia, null if malformed. */
-export function openState(
+export function openPage(
   config: Config,
   request: Request,
   template: string,

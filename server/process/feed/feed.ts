@@ -6,7 +6,7 @@ import { credentialsOf } from '../../http/authenticate.ts';
 import { queryParameters } from '../../http/parameters.ts';
 import type { RequestState } from '../../http/request-state.ts';
 import { queryOf } from '../../http/target.ts';
-import { answerWith } from '../../manage/call-checks.ts';
+import { answerJson } from '../../manage/call-checks.ts';
 import { FEED_PARAMETERS, FEED_PATH, readOrder } from '../../manage/operations/profiles.ts';
 import { refuseCall } from '../../manage/refusals.ts';
 import { reportTo } from '../../observability/log.ts';
@@ -47,7 +47,7 @@ export async function answerFeed(service: Service, request: Request, state: Requ
     const { db, clock } = service.deps;
     const token = sent === null ? null : readBackendToken(withTables(db), sent);
     if (method !== 'POST' || !token?.rights.includes('profiles')) {
-      return await service.portal.fetch(new Request(url, { method, headers }), state);
+      return await service.bridge.fetch(new Request(url, { method, headers }), state);
     }
     const order = readOrder(token, queryParameters(queryOf(request), FEED_PARAMETERS), clock.nowMs());
     return await importLines(service, request, order, at);
@@ -162,7 +162,7 @@ async function answerEnd(
   if (end.unnoted !== undefined) report('warn', 'The last use of a token could not be recorded.', end.unnoted);
   if ('fault' in end) throw refusalOfFault(service, end.fault, order);
   const { refused, ...counts } = end.done;
-  if (refused.length === 0) return answerWith(at, { body: end.done });
+  if (refused.length === 0) return answerJson(at, { body: end.done });
   const which = lines === 1 ? 'The line was refused' : 'Some lines were refused';
   const isSomethingIn = counts.imported + counts.deleted + counts.notThere > 0;
   const sentence = `${which}; ${order.partial && isSomethingIn ? 'the rest was imported' : 'nothing was changed'}.`;

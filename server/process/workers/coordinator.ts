@@ -6,7 +6,7 @@ import { readTransport } from '../../http/transport.ts';
 import { createLog, type Log } from '../../observability/log.ts';
 import type { LogOutput } from '../../observability/log-output.ts';
 import { DRAIN_MS, HANDSHAKE_MS, probePort, readTls, STOP_MS, type Tls, urlOf } from '../listener.ts';
-import { createPortal } from '../portal.ts';
+import { createPortalHandle } from '../portal-handle.ts';
 import { type RunningServer, runUntilStopped, type ServerOptions } from '../running-server.ts';
 import { closeSharedState, freeLocks, onMessage, openSharedState, type SharedState } from './shared-state.ts';
 import { createPool, orderAll, startPool, stopPool, type WorkerPool } from './worker-pool.ts';
@@ -113,7 +113,7 @@ async function createCoordinator(
     },
     onWorker,
   });
-  const portal = given ?? createPortal({ config: () => config, clock, log });
+  const portal = given ?? createPortalHandle({ config: () => config, clock, log });
   const shared = await openSharedState(deps, output, log, portal, () => pool.restarts);
   const coordinator: Coordinator = { config, port, drainMs, shared, pool, tls, failed: Promise.withResolvers() };
   return coordinator;

@@ -8,7 +8,7 @@ import { createThrottleMemory, freeThrottleLocksOf } from '../../http/throttle.t
 import type { Log } from '../../observability/log.ts';
 import type { LogOutput } from '../../observability/log-output.ts';
 import type { TotalMetrics } from '../../observability/metrics.ts';
-import type { Portal } from '../portal.ts';
+import type { PortalHandle } from '../portal-handle.ts';
 import type { FromWorker, Start } from './messages.ts';
 import { post, type WorkerHandle } from './worker-handle.ts';
 import { orderAll, type WorkerPool } from './worker-pool.ts';
@@ -21,7 +21,7 @@ export type SharedState = {
   readonly usage: Usage;
   /** Null while METRICS_TOKEN is unset. */
   readonly metrics: TotalMetrics | null;
-  readonly portal: Portal;
+  readonly portal: PortalHandle;
   readonly output: LogOutput;
   readonly log: Log;
 };
@@ -37,7 +37,7 @@ export async function openSharedState(
   deps: ServerDeps,
   output: LogOutput,
   log: Log,
-  portal: Portal,
+  portal: PortalHandle,
   restarts: () => number,
 ): Promise<SharedState> {
   const { clock, config } = deps;
@@ -69,7 +69,7 @@ export function onMessage(state: SharedState, pool: WorkerPool, handle: WorkerHa
 }
 
 /** Sends a worker a port of its own to the portal's thread; null if that has just died and may not restart yet. */
-function sendPort(portal: Portal, handle: WorkerHandle): void {
+function sendPort(portal: PortalHandle, handle: WorkerHandle): void {
   try {
     const connection = portal.connect(() => post(handle, { kind: 'portal ended' }));
     post(handle, { kind: 'portal', connection }, [connection.port]);

@@ -26,7 +26,7 @@ const REPORT_EVERY_MS = 250;
 const LOG_PAUSE_MS = 5;
 
 /** What a worker holds while it serves. */
-type Serving = {
+type WorkerResources = {
   readonly listener: Listener;
   readonly db: Opened;
   readonly usage: UsageCounter;
@@ -40,7 +40,7 @@ type Serving = {
 /** The state of this thread. */
 const thread = {
   /** Null until the order to start was carried out. */
-  serving: null as Serving | null,
+  serving: null as WorkerResources | null,
   /** Called when the main thread has written the log lines that were sent last. */
   onLogged: (): void => {},
   /** The requests for /metrics that wait for the main thread, by their number. */
@@ -75,7 +75,7 @@ async function carryOut(id: number, order: Order): Promise<void> {
   }
 }
 
-async function carryOutServing(serving: Serving, order: Exclude<Order, { kind: 'start' }>): Promise<void> {
+async function carryOutServing(serving: WorkerResources, order: Exclude<Order, { kind: 'start' }>): Promise<void> {
   if (order.kind === 'report') sendReport(serving);
   else if (order.kind === 'reload') await reloadListener(serving.listener, order.tls);
   else await stopServing(serving);
@@ -90,7 +90,7 @@ async function startServing({
   answerMs,
   feedCommand,
   ...memory
-}: Start): Promise<Serving> {
+}: Start): Promise<WorkerResources> {
   const clock = openThreadClock();
   const db = openDatabase(config.databasePath, 'serve');
   const log = gatherLines((lines, done) => {
@@ -115,20 +115,20 @@ async function startServing({
   connectPortal(service, { connect: askForPortal, end, answerMs });
   service.feed.command = feedCommand;
   const listener = startListening(config, port, createApp(service), { shared: { tls }, drainMs });
-  const serving: Serving = { listener, db, usage: counter, log, counts: createCounts(), timer: null };
+  const serving: WorkerResources = { listener, db, usage: counter, log, counts: createCounts(), timer: null };
   serving.timer = setInterval(sendReport, REPORT_EVERY_MS, serving);
   return serving;
 }
 
 /** Sends what was counted since the last report, unless that is nothing. */
-function sendReport(serving: Serving): void {
+function sendReport(serving: WorkerResources): void {
   const usage = takeUsage(serving.usage, Number.POSITIVE_INFINITY);
   if (usage.length === 0 && serving.counts.routes.size === 0) return;
   post({ kind: 'report', usage, counts: serving.counts });
   serving.counts = createCounts();
 }
 
-async function stopServing(serving: Serving): Promise<void> {
+async function stopServing(serving: WorkerResources): Promise<void> {
   await stopListening(serving.listener);
   if (serving.timer !== null) clearInterval(serving.timer);
   sendReport(serving);

@@ -2,7 +2,7 @@ import { afterAll, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { startServer } from '../../../server/main.ts';
 import { createLog } from '../../../server/observability/log.ts';
-import { createPortal } from '../../../server/process/portal.ts';
+import { createPortalHandle } from '../../../server/process/portal-handle.ts';
 import { approveKey } from '../../../shared/approval/approve.ts';
 import { systemClock } from '../../../shared/clock.ts';
 import { openDatabase } from '../../../shared/db-files/open.ts';
@@ -119,7 +119,7 @@ test("the portal's thread is killed during mailing: not confirmed once its lease
   const { access, identifier, smtp, send, page } = await prepare({});
   const threads: Worker[] = [];
   const log = createLog('silent', systemClock.nowMs, () => {});
-  const portal = createPortal({
+  const portal = createPortalHandle({
     config: () => access.config,
     clock: systemClock,
     log,

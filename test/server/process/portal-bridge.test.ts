@@ -1,8 +1,8 @@
 import { expect, test } from 'bun:test';
-import { MAX_BODY_BYTES } from '../../../server/http/forwarded.ts';
 import { createLog } from '../../../server/observability/log.ts';
 import { createBridge } from '../../../server/process/portal-bridge.ts';
 import { answerPort } from '../../../server/process/portal-port.ts';
+import { MAX_FORM_BYTES } from '../../../server/thread/forwarded.ts';
 
 /** A bridge to this very thread, and the requests that come over it. */
 function bridge(answer: (request: Request) => Promise<Response> = async () => new Response()) {
@@ -57,13 +57,13 @@ test('an answer comes back as it was made, with each of its cookies', async () =
 
 test('of a body that is too long a byte too many arrives, and nothing where its length says so', async () => {
   const { seen, fetch } = bridge();
-  const long = 'x'.repeat(2 * MAX_BODY_BYTES);
+  const long = 'x'.repeat(2 * MAX_FORM_BYTES);
   await fetch(new Request('http://h/', { method: 'POST', body: new Blob([long]).stream() }));
   await fetch(
     new Request('http://h/', { method: 'POST', body: long, headers: { 'Content-Length': String(long.length) } }),
   );
   expect(await Promise.all(seen.map(async (one) => (await one.arrayBuffer()).byteLength))).toEqual([
-    MAX_BODY_BYTES + 1,
+    MAX_FORM_BYTES + 1,
     0,
   ]);
 });

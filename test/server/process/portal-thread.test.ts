@@ -5,7 +5,7 @@ import { getPriority } from 'node:os';
 import { join } from 'node:path';
 import { createLog } from '../../../server/observability/log.ts';
 import { NICENESS } from '../../../server/process/lower-priority.ts';
-import { createPortal, type PortalParts } from '../../../server/process/portal.ts';
+import { createPortalHandle, type PortalHandleParts } from '../../../server/process/portal-handle.ts';
 import { startSweepTimer } from '../../../server/process/sweep-timer.ts';
 import { createBackground, runInBackground, stopBackground } from '../../../server/thread/background.ts';
 import { systemClock } from '../../../shared/clock.ts';
@@ -22,13 +22,13 @@ import { countSignInRows, countTickets } from '../../support/portal/sessions-row
 import { insertProfile } from '../../support/profiles.ts';
 import { testClock, testDeps } from '../../support/world.ts';
 
-type Parts = Partial<PortalParts> & { answerMs?: number };
+type Parts = Partial<PortalHandleParts> & { answerMs?: number };
 
 /** A server whose threads for pages are seen, in the order of their start. */
 async function serverWithThreads({ answerMs, ...parts }: Parts = {}, deps = { ...testDeps(), clock: testClock() }) {
   const threads: Worker[] = [];
   const lines: string[] = [];
-  const portal = createPortal({
+  const portal = createPortalHandle({
     config: () => deps.config,
     clock: systemClock,
     log: createLog('info', systemClock.nowMs, (line) => void lines.push(line)),

@@ -1,6 +1,6 @@
 import { createPortalApp } from '../../../server/portal/app.ts';
 import { createPages, stopPages } from '../../../server/portal/pages.ts';
-import type { Portal } from '../../../server/process/portal.ts';
+import type { PortalHandle } from '../../../server/process/portal-handle.ts';
 import { answerPort } from '../../../server/process/portal-port.ts';
 import type { ServerOptions } from '../../../server/process/running-server.ts';
 import { settleBackground } from '../../../server/thread/background.ts';
@@ -130,7 +130,7 @@ export async function answerIn({ pages }: Pick<PageWorld, 'pages'>, request: Req
 const APPS = new WeakMap<Pages, ReturnType<typeof createPortalApp>>();
 
 /** Answers a server's pages from a {@link PageWorld}; if `answer` rejects, it is as if the portal's thread had died. */
-export function portalOf(world: PageWorld, answer = (request: Request) => answerIn(world, request)): Portal {
+export function portalOf(world: PageWorld, answer = (request: Request) => answerIn(world, request)): PortalHandle {
   return {
     connect: (onEnd) => {
       const { port1, port2 } = new MessageChannel();

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { MAX_BODY_BYTES } from '../../../../server/http/forwarded.ts';
 import { allValues, oneValue, readForm, readQuery } from '../../../../server/portal/requests/form.ts';
+import { MAX_FORM_BYTES } from '../../../../server/thread/forwarded.ts';
 import { getRaw, sendRaw, takeApart } from '../../../support/http.ts';
 import { fetchPage, pageWorld, SAME_ORIGIN, serverOfPages } from '../../../support/portal/pages.ts';
 import { refusal } from '../../../support/refusal.ts';
@@ -22,7 +22,7 @@ async function post(
 
 describe('the body of a form', () => {
   test('may have 64 KiB; one byte more is a page that says so, even without a Content-Length', async () => {
-    const most = `a=${'x'.repeat(MAX_BODY_BYTES - 2)}`;
+    const most = `a=${'x'.repeat(MAX_FORM_BYTES - 2)}`;
     expect(await post(most)).toEqual([400, 'bad_form']);
     for (const body of [`${most}x`, `${most}${'x'.repeat(900_000)}`]) {
       expect(await post(body)).toEqual([413, 'form_too_long']);

@@ -8,7 +8,7 @@ import type { FromPortal, MailsEnd, ToPortal } from './portal-messages.ts';
 // This file runs in the main thread. It is all of the portal that a server loads until somebody opens a page.
 
 /** The portal's thread, one for the whole server, which answers pages and sends mails. */
-export type Portal = {
+export type PortalHandle = {
   /**
    * Opens a port to the thread, and starts the thread if none runs; `onEnd` is called when it has ended. Throws
    * `too_many_pages` if one has just died.
@@ -30,7 +30,7 @@ export type Portal = {
 };
 
 /** What the portal is made of. */
-export type PortalParts = {
+export type PortalHandleParts = {
   config: () => Config;
   clock: Clock;
   log: Log;
@@ -55,7 +55,7 @@ type Thread = {
 };
 
 type State = {
-  readonly parts: PortalParts;
+  readonly parts: PortalHandleParts;
   thread: Thread | null;
   threads: number;
   isStopping: boolean;
@@ -69,7 +69,7 @@ const PAUSE_MS = 1_000;
 const STOP_MS = 20_000;
 
 /** Makes the portal. Its thread is started by the first request, and by the first one after it has died. */
-export function createPortal(parts: PortalParts): Portal {
+export function createPortalHandle(parts: PortalHandleParts): PortalHandle {
   const state: State = { parts, thread: null, threads: 0, isStopping: false, diedAtMs: Number.NEGATIVE_INFINITY };
   return {
     connect: (onEnd) => connect(state, onEnd),

@@ -9,7 +9,7 @@ export const ARRIVED_HEADERS = { address: 'x-client-address', requestId: 'x-requ
 export const ROUTE_HEADER = 'x-route';
 
 /** The longest body; a longer one arrives cut after one more byte, or empty if its Content-Length was too long. */
-export const MAX_BODY_BYTES = 65_536;
+export const MAX_FORM_BYTES = 65_536;
 
 /** The path and the query of a URL, still percent-encoded, without the `?`. */
 export function targetOf(url: string): { path: string; query: string } {
@@ -42,12 +42,12 @@ export const JSON_BODY: BodyKind = {
   malformed: new AppError('bad_body', 'The body must be one JSON object in UTF-8.'),
 };
 
-/** Reads a body of this kind, at most {@link MAX_BODY_BYTES} of UTF-8. Throws the refusals of the kind. */
+/** Reads a body of this kind, at most {@link MAX_FORM_BYTES} of UTF-8. Throws the refusals of the kind. */
 export async function readText(request: Request, { type, other, tooLong, malformed }: BodyKind): Promise<string> {
   const { headers } = request;
   if (!type.test(headers.get('content-type') ?? '')) throw new AppError(other);
   const bytes = await request.arrayBuffer();
-  if (Math.max(bytes.byteLength, Number(headers.get('content-length') ?? 0)) > MAX_BODY_BYTES) {
+  if (Math.max(bytes.byteLength, Number(headers.get('content-length') ?? 0)) > MAX_FORM_BYTES) {
     throw new AppError(tooLong);
   }
   try {
