@@ -1,11 +1,13 @@
 import { expect, test } from 'bun:test';
-import { readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { globSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { basename, join } from 'node:path';
+import { parseEnv } from 'node:util';
 import { readConfig } from '../../shared/config/config.ts';
-import { VARIABLES } from '../../shared/config/variables.ts';
+import { SECRET_FILES, VARIABLES } from '../../shared/config/variables.ts';
 import { PROJECT } from '../support/cli.ts';
 
-// The systemd unit, checked by systemd itself; and the variables in all files of deploy/.
+// The systemd units, checked by systemd itself; and the variables in all files of deploy/.
 
 const read = (path: string) => readFileSync(join(PROJECT, path), 'utf8');
 
@@ -15,19 +17,39 @@ const UNIT = join(PROJECT, 'deploy/profile-lookup.service');
 const MOST_EXPOSED = '15';
 
 async function analyze(...words: string[]) {
-  const child = Bun.spawn(['systemd-analyze', ...words, UNIT], { stdin: 'ignore', stdout: 'pipe', stderr: 'pipe' });
+  const child = Bun.spawn(['systemd-analyze', ...words], { stdin: 'ignore', stdout: 'pipe', stderr: 'pipe' });
   const [stdout, stderr] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()]);
   return { code: await child.exited, stdout, stderr };
 }
 
 const isAbsent = Bun.which('systemd-analyze') === null;
 
-test.skipIf(isAbsent)('systemd finds no fault in the unit', async () => {
-  expect(await analyze('verify', '--man=no')).toEqual({ code: 0, stdout: '', stderr: '' });
+test.skipIf(isAbsent)('systemd finds no fault in any unit', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'units-'));
+  // It also checks that their programs exist, which are installed beside them.
+  const units = globSync('deploy/**/*.{service,timer}', { cwd: PROJECT }).map((path) => {
+    const copy = join(folder, basename(path));
+    writeFileSync(copy, read(path).replace(/^(ExecStart=)\S+/m, `$1${process.execPath}`));
+    return copy;
+  });
+  expect(units.length).toBeGreaterThan(8);
+  expect(await analyze('verify', '--man=no', ...units)).toEqual({ code: 0, stdout: '', stderr: '' });
+  rmSync(folder, { recursive: true });
+});
+
+test('the service sees the secret files at the paths where commands and jobs read them, and nothing else in their folder', () => {
+  const example = parseEnv(read('deploy/settings.example').replaceAll(/^#(?=[A-Z_]+=)/gm, ''));
+  const unit = read('deploy/profile-lookup.service');
+  const seen = [...unit.matchAll(/^BindReadOnlyPaths=(.*)$/gm)].map(([, path]) => path);
+  expect(unit).toContain('\nTemporaryFileSystem=/etc/profile-lookup:ro\n');
+  expect(seen).toEqual(SECRET_FILES.map((name) => `-${example[name]}`));
+  for (const path of globSync('deploy/{backup,import}/*.service', { cwd: PROJECT })) {
+    expect(read(path)).not.toMatch(/^(?:InaccessiblePaths|TemporaryFileSystem|LoadCredential)=/m);
+  }
 });
 
 test.skipIf(isAbsent)('systemd rates its exposure at 1.5 of 10 or less', async () => {
-  const rating = await analyze('security', '--offline=true', '--no-pager', `--threshold=${MOST_EXPOSED}`);
+  const rating = await analyze('security', '--offline=true', '--no-pager', `--threshold=${MOST_EXPOSED}`, UNIT);
   expect(rating).toMatchObject({ code: 0, stdout: expect.stringContaining('Overall exposure level') });
 });
 

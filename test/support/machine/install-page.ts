@@ -58,18 +58,31 @@ for name; do
     install -d -m 0700 -o "$user" "/var/cache/$folder"
     set -- "$@" "CACHE_DIRECTORY=/var/cache/$folder"
   done
-  credentials=/run/credentials/$unit
-  for credential in $(get LoadCredential); do
-    install -D -m 0400 -o "$user" "\${credential#*:}" "$credentials/\${credential%%:*}"
-  done
-  start=$(get ExecStart | sed "s|%d|$credentials|")
+  start=$(get ExecStart)
+  run() { FOLDERS=$(get TemporaryFileSystem) FILES=$(get BindReadOnlyPaths) unshare --mount --propagation unchanged in-unit "$user" "$@" $start; }
   cd /var/lib/profile-lookup
-  if [ "$(get Type)" = oneshot ]; then
-    runuser -u "$user" -- env -i "$@" $start
-  else
-    runuser -u "$user" -- env -i "$@" $start </dev/null >"/tmp/$name.log" 2>&1 &
-  fi
+  if [ "$(get Type)" = oneshot ]; then run "$@"; else run "$@" </dev/null >"/tmp/$name.log" 2>&1 & fi
 done
+`;
+
+/** Hides the unit's folders, but for its files that exist, and runs the command as its user. */
+const IN_UNIT = `#!/bin/sh
+set -eu
+for folder in $FOLDERS; do
+  hidden=$(mktemp -d)
+  mount --bind "\${folder%:ro}" "$hidden"
+  mount -t tmpfs -o mode=0755 tmpfs "\${folder%:ro}"
+  for file in $FILES; do
+    file=\${file#-}
+    [ -e "$hidden/\${file##*/}" ] || continue
+    touch "$file"
+    mount --bind "$hidden/\${file##*/}" "$file"
+  done
+  umount "$hidden"
+done
+user=$1
+shift
+exec runuser -u "$user" -- env -i "$@"
 `;
 
 /** The parts of the page that are not run as written, and what is run instead. */
@@ -77,7 +90,7 @@ export const REPLACED = {
   'apt-get':
     'a script: dpkg installs our package; files of other packages, and of what they need, come from this machine',
   systemctl:
-    "a script: a service's own ExecStart, as its User, with its variables, credentials and folders; no timer runs",
+    "a script: a service's own ExecStart, as its User, with its variables, folders and hidden files; no timer runs",
   'a domain that points here': '/etc/hosts inside',
   'a certificate from outside': "Caddy's own authority (local_certs), which curl is made to trust",
   'a mail server': `MAIL_URL is file:${MAILS}`,
@@ -104,7 +117,7 @@ export function pageBlocks(): { heading: string; text: string }[] {
 /** Puts in place what REPLACED lists. `release` are files of a release, which are put into the folder of root. */
 export function prepareForPage(root: DebianRoot, release: readonly string[]): void {
   mkdirSync(join(root.folder, 'usr/local/bin'), { recursive: true });
-  const scripts = { 'apt-get': APT_GET, systemctl: SYSTEMCTL };
+  const scripts = { 'apt-get': APT_GET, systemctl: SYSTEMCTL, 'in-unit': IN_UNIT };
   for (const [name, text] of Object.entries(scripts)) {
     writeFileSync(join(root.folder, 'usr/local/bin', name), text, { mode: 0o755 });
   }
