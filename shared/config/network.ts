@@ -25,13 +25,12 @@ export function isHost(text: string): boolean {
   return text === 'localhost' || (isIP(text) !== 0 && !text.includes('%'));
 }
 
-/** The origin and prefix of a public URL; null if the text is not one, or contains more. */
+/** The origin and prefix of a public URL, without a final `/api`; null if the text is not one, or contains more. */
 export function parsePublicUrl(text: string): string | null {
   const url = URL.parse(text);
   if (url === null || !/^https?:$/.test(url.protocol)) return null;
   if (url.search || url.hash || url.username || url.password) return null;
-  const prefix = url.pathname.replace(/\/+$/, '');
-  return prefix.endsWith('/api') ? null : url.origin + prefix;
+  return url.origin + url.pathname.replace(/(?:\/api)?\/*$/, '').replace(/\/+$/, '');
 }
 
 /** The values that `ADMIN_WEBHOOK_URL` may have, for error messages. */

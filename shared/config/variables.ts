@@ -66,8 +66,8 @@ export const Variables = z.object({
   port: variable('PORT', '3000', 'the port to listen on', wholeNumber(0, 65_535)),
   publicUrl: optional(
     'PUBLIC_URL',
-    'what clients see: origin and optional prefix, without /api; needed if HOST is not loopback',
-    parsed('must be an http or https address without query, fragment or the final /api', parsePublicUrl),
+    'what clients see: origin and optional prefix; a final /api is taken off; needed if HOST is not loopback',
+    parsed('must be an http or https address without a user, query or fragment', parsePublicUrl),
   ),
   tlsCertFile: optional('TLS_CERT_FILE', 'the certificate, PEM; re-read on SIGHUP', PATH),
   tlsKeyFile: optional('TLS_KEY_FILE', 'its key', PATH),

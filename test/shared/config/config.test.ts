@@ -61,7 +61,6 @@ describe('a bad value stops the program with the variable’s name', () => {
     ['MAX_PROFILE_KIB', { MAX_PROFILE_KIB: '257' }],
     ['HOST', { HOST: '::1%lo' }],
     ['PUBLIC_URL', { PUBLIC_URL: 'ftp://example.org' }],
-    ['PUBLIC_URL', { PUBLIC_URL: 'https://example.org/api' }],
     ['PUBLIC_URL', { PUBLIC_URL: 'https://example.org/?x=1' }],
     ['PUBLIC_URL', { PUBLIC_URL: 'https://user@example.org' }],
     ['PUBLIC_URL', { HOST: '0.0.0.0' }],
@@ -124,7 +123,7 @@ test('the sentence of each variable says what is allowed', () => {
     [{ DATABASE_MUST_EXIST: 'ON' }, 'must be one of on, off.'],
     [{ HOST: 'x' }, 'must be an IP address or localhost.'],
     [{ PORT: 'x' }, 'must be a whole number from 0 to 65535.'],
-    [{ PUBLIC_URL: 'x' }, 'must be an http or https address without query, fragment or the final /api.'],
+    [{ PUBLIC_URL: 'x' }, 'must be an http or https address without a user, query or fragment.'],
     [{ TLS_CERT_FILE: '/x', TLS_KEY_FILE: '/x' }, 'names a file that does not exist: /x.'],
     [
       { TRUSTED_PROXIES: 'x' },
@@ -173,8 +172,12 @@ test('an empty variable counts as unset', () => {
   expect(readConfig({ PORT: '', MAIL_URL: '', TRUSTED_PROXIES: '' })).toEqual(readConfig({}));
 });
 
-test('the public address keeps its prefix and loses its last slash; without one it is made of host and port', () => {
-  expect(readConfig({ PUBLIC_URL: 'https://example.org/lookup/' }).publicUrl).toBe('https://example.org/lookup');
+test('the public address keeps its prefix, but no final slash or /api; without one it is made of host and port', () => {
+  const publicUrl = (PUBLIC_URL: string) => readConfig({ PUBLIC_URL }).publicUrl;
+  expect(publicUrl('https://example.org/lookup/')).toBe('https://example.org/lookup');
+  expect(publicUrl('https://example.org/api')).toBe('https://example.org');
+  expect(publicUrl('https://example.org/lookup//api//')).toBe('https://example.org/lookup');
+  expect(publicUrl('https://example.org/lookupapi')).toBe('https://example.org/lookupapi');
   expect(readConfig({ HOST: '::1', PORT: '80' }).publicUrl).toBe('http://[::1]:80');
 });
 
