@@ -20,7 +20,16 @@ const LISTED_MS = 30 * DAY_MS;
 
 /** Reads the status from a database with the newest schema. */
 export function readNoticeStatus(db: Opened, nowMs: number): NoticeStatus {
+  return statusOf(undeliveredNotices(withTables(db), nowMs, nowMs - LISTED_MS));
+}
+
+/** The same of mails alone. */
+export function readMailStatus(db: Opened, nowMs: number): NoticeStatus {
   const all = undeliveredNotices(withTables(db), nowMs, nowMs - LISTED_MS);
+  return statusOf(all.filter(({ recipient }) => recipient !== WEBHOOK));
+}
+
+function statusOf(all: readonly Undelivered[]): NoticeStatus {
   const waiting = all.filter(({ result }) => result === 'waiting');
   return {
     waiting: waiting.length,

@@ -9,7 +9,7 @@ import { USAGE_OUTCOMES, type UsageOutcome } from '../keys/usage-outcomes.ts';
 import { type Level, readLevels, scarcest } from '../limits/levels.ts';
 import { readKeyStats } from '../usage/key-stats.ts';
 import { dayOf } from '../usage/usage-counter.ts';
-import { type NoticeStatus, readNoticeStatus } from './notice-status.ts';
+import { type NoticeStatus, readMailStatus } from './notice-status.ts';
 import { type ImportStatus, lastImportOf } from './status.ts';
 
 /** Requests with valid keys, by outcome. */
@@ -34,7 +34,7 @@ export type Overview = {
   busiest: (NamedKey & { requests: number; today: number })[];
   limited: LimitedKey[];
   queue: { pending: number; oldestAtMs: number | null };
-  notices: NoticeStatus;
+  mails: NoticeStatus;
   lastImport: ImportStatus | null;
   lastFeed: ImportStatus | null;
   /** Null if the file system does not report it; `isLow` if backups, upgrades and VACUUM may lack room. */
@@ -65,7 +65,7 @@ export function readOverview(deps: Deps): Overview {
     busiest: readBusiest(deps, nowMs),
     limited: readLimited(deps, nowMs),
     queue: { pending: states.pending, oldestAtMs: oldestPendingAt },
-    notices: readNoticeStatus(db, nowMs),
+    mails: readMailStatus(db, nowMs),
     lastImport: lastImportOf(db, 'import'),
     lastFeed: lastImportOf(db, 'feed'),
     disk: room === null ? null : { ...room, isLow: diskWarning(path) !== null },

@@ -28,7 +28,7 @@ export function overview(context: PageContext): Page {
     body: html`<h1>Overview</h1>
 ${factList([
   ['Requests for keys', queueFact(context, found.queue, nowMs)],
-  ['Mails', mailsFact(context, found.notices, nowMs)],
+  ['Mails', mailsFact(context, found.mails, nowMs)],
   ['Last import', importFact(found.lastImport, nowMs)],
   ...(found.lastFeed === null ? [] : [['Last feed', importFact(found.lastFeed, nowMs)] as const]),
   ['Disk', diskFact(found.disk)],
@@ -53,7 +53,7 @@ function queueFact(
   return html`${link}, the oldest for ${spanText(nowMs - oldestAtMs)}.`;
 }
 
-function mailsFact(context: PageContext, { waiting, undelivered }: Overview['notices'], nowMs: number): Html {
+function mailsFact(context: PageContext, { waiting, undelivered }: Overview['mails'], nowMs: number): Html {
   if (undelivered.length === 0) return html`All delivered.`;
   const given = undelivered.length - waiting;
   const counts = [
@@ -77,7 +77,7 @@ const MAIL_WORDS: Partial<Record<NoticeKind, string>> = {
   enrolment: 'new passkey',
 };
 
-/** `owner`, `former address`, `webhook` or `admin 2`, in words. */
+/** `owner`, `former address` or `admin 2`, in words. */
 function recipientText(to: string): string {
   const [, number] = /^admin (\d+)$/.exec(to) ?? [];
   return number === undefined ? `the ${to}` : `address ${number} of ADMIN_EMAIL`;

@@ -4,6 +4,7 @@ import { performAndSend } from '../../../../cli/keys/local-keys.ts';
 import { revokeLeakedKeys } from '../../../../shared/keys/life/revoke-leaked.ts';
 import { keyHistory } from '../../../../shared/keys/view.ts';
 import { OPERATIONS, perform } from '../../../../shared/operations.ts';
+import { readOverview } from '../../../../shared/upkeep/overview.ts';
 import { readStatus } from '../../../../shared/upkeep/status.ts';
 import { readKeyStats } from '../../../../shared/usage/key-stats.ts';
 import { onBox } from '../../../support/actors.ts';
@@ -169,6 +170,7 @@ test('a webhook that hangs has ten seconds, in which mails go out, and its failu
       const { warnings } = readStatus(w.deps);
       expect(warnings.join()).toContain('The webhook in ADMIN_WEBHOOK_URL was not told everything.');
       expect(warnings.join()).not.toContain('not delivered');
+      expect(readOverview(w.deps).mails).toEqual({ waiting: 0, oldestAt: null, undelivered: [] });
     }),
   );
 }, 30_000);
