@@ -1,5 +1,7 @@
 import type { Config } from '../../shared/config/config.ts';
+import { AppError } from '../../shared/errors.ts';
 import { refuseCall } from '../manage/refusals.ts';
+import { targetOf } from '../thread/forwarded.ts';
 import { createPortalApp, type PortalParts } from './app.ts';
 import { refusePage } from './requests/refusals.ts';
 
@@ -18,10 +20,25 @@ export function prepareUnanswered(
     throw errors.get(request);
   };
   const app = createPortalApp({ config, open, report });
+  // The same for every page. A flood of requests gets it many times, while lookups wait.
+  let crowded: [body: ArrayBuffer, init: ResponseInit] | null = null;
   return async (request, error) => {
-    errors.set(request, error);
-    return app.fetch(request);
+    if (!(error instanceof AppError && error.code === 'too_many_pages') || !asksForPage(request)) {
+      errors.set(request, error);
+      return app.fetch(request);
+    }
+    crowded ??= await copyOf(refusePage(config, report, error));
+    return new Response(...crowded);
   };
+}
+
+async function copyOf(response: Response): Promise<[body: ArrayBuffer, init: ResponseInit]> {
+  return [await response.arrayBuffer(), { status: response.status, headers: response.headers }];
+}
+
+/** Whether a request has no form that its refusal would have to return, and expects HTML. */
+function asksForPage({ body, url }: Request): boolean {
+  return body === null && /^\/developers(\/|$)/.test(targetOf(url).path);
 }
 
 /** Refuses a request that may not be forwarded: with JSON under `/manage`, else with a page. */

@@ -76,6 +76,9 @@ export function createBridge(parts: BridgeParts): Bridge {
 
 async function forward(state: State, request: Request, { address, requestId }: Arrived): Promise<Response> {
   const { method, url } = request;
+  const releaseSlot = acquireSlot(state.open, blockOf(address));
+  // In a flood of requests, each is refused before anything is made of it: lookups wait meanwhile.
+  if (releaseSlot === null && request.body === null) return refuse(state, request, new AppError('too_many_pages'));
   const headers = new Headers(request.headers);
   headers.set(ARRIVED_HEADERS.address, address);
   headers.set(ARRIVED_HEADERS.requestId, requestId);
@@ -89,16 +92,20 @@ async function forward(state: State, request: Request, { address, requestId }: A
     headers: [...headers],
     body: null,
   };
-  const releaseSlot = acquireSlot(state.open, blockOf(address));
   try {
     if (releaseSlot === null) throw new AppError('too_many_pages');
     sent.body = await readBody(request, state.reading);
     return await send(state, sent, requestId);
   } catch (error) {
-    return state.refuse(new Request(sent.url, sent), error);
+    return refuse(state, new Request(sent.url, sent), error);
   } finally {
     releaseSlot?.();
   }
+}
+
+async function refuse(state: State, request: Request, error: unknown): Promise<Response> {
+  const refused = await state.refuse(request, error);
+  return responseOf(refused.status, refused.headers, await refused.arrayBuffer());
 }
 
 /** Counts a request of an address block; returns a function that uncounts it, or null if there are too many. */
@@ -148,11 +155,14 @@ async function openLine(state: State): Promise<Line> {
 function receive(line: Line, message: FromPort): void {
   line.received++;
   if (message === PING) return;
-  const { id, status, body } = message;
-  const headers = new Headers(message.headers);
-  const isPage = headers.get('Content-Type')?.startsWith('text/html') ?? false;
-  line.waiting.get(id)?.resolve(new Response(isPage ? inOneWrite(body) : body, { status, headers }));
+  const { id, status, headers, body } = message;
+  line.waiting.get(id)?.resolve(responseOf(status, new Headers(headers), body));
   line.waiting.delete(id);
+}
+
+function responseOf(status: number, headers: Headers, body: ArrayBuffer): Response {
+  const isPage = headers.get('Content-Type')?.startsWith('text/html') ?? false;
+  return new Response(isPage ? inOneWrite(body) : body, { status, headers });
 }
 
 /** Up to this size, Bun sends an asynchronous answer in one system call, together with its headers. */
