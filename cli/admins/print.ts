@@ -48,5 +48,6 @@ export function adminsText(admins: readonly AdminView[]): string {
         .at(-1) ?? 'never',
       addedAt,
     ]),
+    { omitted: ['Added', 'Last used', 'Passkeys'], truncated: ['Name', 'Passkeys'] },
   );
 }

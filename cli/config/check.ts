@@ -37,5 +37,5 @@ function reportText({ variables, faults, warnings }: ConfigReport): string {
   const remarks = [...faults.map((text) => `Fault: ${text}`), ...warnings.map((text) => `Warning: ${text}`)];
   const below = remarks.length === 0 ? 'No faults.' : remarks.map((text) => cleanForTerminal(text)).join('\n');
   // The table is never truncated, because people compare or copy the values.
-  return `${table(['Variable', 'Value', 'From'], rows, 0)}\n\n${below}`;
+  return `${table(['Variable', 'Value', 'From'], rows)}\n\n${below}`;
 }

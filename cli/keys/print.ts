@@ -6,7 +6,6 @@ import { formatRateLimit } from '../../shared/limits/rate-limit.ts';
 import { cleanForTerminal } from '../../shared/text.ts';
 import { ageText } from '../terminal/age.ts';
 import { table, wrapLine } from '../terminal/output.ts';
-import { outputColumns } from '../terminal/stdout.ts';
 
 const NONE = '–';
 
@@ -85,7 +84,6 @@ export function historyText(history: readonly HistoryView[]): string {
       entry.from === null || entry.from === entry.to ? entry.to : `${entry.from} → ${entry.to}`,
       detailText(entry),
     ]),
-    0,
   );
 }
 
@@ -97,7 +95,7 @@ export function keysText(
   keys: readonly KeyView[],
   nowMs: number,
   lastUses?: ReadonlyMap<string, number>,
-  terminalColumns = outputColumns() ?? 0,
+  terminalColumns?: number,
 ): string {
   if (keys.length === 0) return 'No keys.';
   const columns: [string, (key: KeyView) => string][] = [
@@ -115,29 +113,13 @@ export function keysText(
     lastUses !== undefined && keys.some(({ permissions }) => permissions.length > 0) ? '' : 'Last used',
   ];
   const shown = columns.filter(([head]) => !hidden.includes(head));
-  // A narrow terminal gets fewer columns: names may be truncated, but no date and no state.
-  const widthOf = ([head, cell]: (typeof columns)[number]) =>
-    CUT_HEADS.includes(head) ? LEAST_WIDTH : Math.max(...[head, ...keys.map(cell)].map((text) => text.length));
-  for (const head of LEFT_OUT) {
-    const width = shown.reduce((sum, column) => sum + widthOf(column) + 2, -2);
-    const at = shown.findIndex(([one]) => one === head);
-    if (terminalColumns > 0 && width > terminalColumns && at !== -1) shown.splice(at, 1);
-  }
-  const heads = shown.map(([head]) => head);
   return table(
-    heads,
+    shown.map(([head]) => head),
     keys.map((key) => shown.map(([, cell]) => cell(key))),
+    { omitted: ['Permissions', 'Requested', 'Last used', 'Profile', 'Age'], truncated: ['Profile', 'Name'] },
     terminalColumns,
-    heads.filter((head) => !CUT_HEADS.includes(head)),
   );
 }
-
-/** The columns whose texts may be truncated, but not below this width. */
-const CUT_HEADS = ['Profile', 'Name'];
-const LEAST_WIDTH = 12;
-
-/** The columns that a narrow terminal omits, in this order. */
-const LEFT_OUT = ['Permissions', 'Requested', 'Last used', 'Profile', 'Age'];
 
 function lastUseText({ state }: KeyView, at: number | undefined, nowMs: number): string {
   if (at !== undefined) return `${ageText(isoTime(at), nowMs)} ago`;

@@ -99,5 +99,8 @@ function profilesText(profiles: readonly ListedProfile[]): string {
     String(viewsCount),
     createdAt ?? '',
   ]);
-  return table(['UID', 'Username', 'Display name', 'Banned', 'Views', 'Created'], rows);
+  return table(['UID', 'Username', 'Display name', 'Banned', 'Views', 'Created'], rows, {
+    omitted: ['Created', 'Views', 'Display name'],
+    truncated: ['Username', 'Display name'],
+  });
 }

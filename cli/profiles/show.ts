@@ -79,5 +79,5 @@ function profileText(profile: ExportedProfile): string {
   }).join('\n');
   if (profile.links.length === 0) return `${facts}\n${'Links'.padEnd(width)}  none`;
   const rows = profile.links.map((link) => [link.id, link.name, String(link.clicksCount ?? ''), link.link]);
-  return `${facts}\n\n${table(['LINK', 'NAME', 'CLICKS', 'ADDRESS'], rows)}`;
+  return `${facts}\n\n${table(['Link', 'Name', 'Clicks', 'Address'], rows)}`;
 }

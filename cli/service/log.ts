@@ -56,13 +56,12 @@ function list(command: Command, { deps, json }: Context, options: Options): void
   if (next !== null && !json) notice(`\nNext page: ${commandAfter(command, options, next)}`);
 }
 
-/** The entries as a table. It is never truncated: a narrow terminal wraps the lines. */
+/** The entries as a table. A narrow terminal wraps the lines. */
 function logText(entries: readonly LogEntry[]): string {
   const when = (atMs: number) => isoTime(atMs).slice(0, 19).replace('T', ' ');
   return table(
     [WHEN, 'Who', 'What'],
     entries.map(({ atMs, by, text }) => [when(atMs), by, text]),
-    0,
   );
 }
 

@@ -51,48 +51,43 @@ export function canAsk(): boolean {
   return process.stdin.isTTY === true && process.stderr.isTTY === true;
 }
 
+/** How a table is made to fit a narrow terminal: the heads of columns that it omits, in this order, and of those it truncates. */
+export type Fit = { omitted: readonly string[]; truncated: readonly string[] };
+
+/** Columns are not truncated below this width. */
+const LEAST_WIDTH = 12;
+
 /**
- * Lays out rows below their heads, with columns padded by display width. Control characters in cells are left out. If
- * `columns` is not 0, the widest columns are truncated so that each row fits into one line of the terminal, except those
- * whose heads are in `whole`.
+ * Lays out rows below their heads, with columns padded by display width. Control characters in cells are left out. With
+ * `fit`, rows fit into one line of a terminal with so many columns (0 if the width doesn't matter), as far as `fit` allows.
  */
 export function table(
   heads: readonly string[],
   rows: readonly (readonly string[])[],
+  fit: Fit | null = null,
   columns = outputColumns() ?? 0,
-  whole: readonly string[] = [],
 ): string {
-  const cells = [heads, ...rows].map((row) => row.map((cell) => cleanForTerminal(cell)));
-  const widths = heads.map((_, column) => Math.max(...cells.map((row) => Bun.stringWidth(row[column] ?? ''))));
-  if (columns > 0)
-    narrow(
-      widths,
-      columns,
-      heads.map((head) => !whole.includes(head)),
-    );
-  return cells
-    .map((row) =>
-      row
-        .map((cell, column) => padOrCut(cell, widths[column] ?? 0))
-        .join('  ')
-        .trimEnd(),
-    )
-    .join('\n');
+  const lines = [heads, ...rows].map((row) => row.map((cell) => cleanForTerminal(cell)));
+  let shown = heads.map((head, at) => {
+    const width = Math.max(...lines.map((cells) => Bun.stringWidth(cells[at] ?? '')));
+    return { head, at, width, least: fit?.truncated.includes(head) ? Math.min(width, LEAST_WIDTH) : width };
+  });
+  const excess = (widths: readonly number[]) => widths.reduce((sum, width) => sum + width + GAP, -GAP) - columns;
+  if (fit !== null && columns > 0) {
+    for (const omitted of fit.omitted) {
+      if (excess(shown.map(({ least }) => least)) > 0) shown = shown.filter(({ head }) => head !== omitted);
+    }
+    for (let over = excess(shown.map(({ width }) => width)); over > 0; over--) {
+      const [widest] = shown.filter(({ width, least }) => width > least).toSorted((a, b) => b.width - a.width);
+      if (widest !== undefined) widest.width--;
+    }
+  }
+  const lineOf = (cells: readonly string[]) =>
+    shown.map(({ at, width }) => padOrCut(cells[at] ?? '', width)).join(' '.repeat(GAP));
+  return lines.map((cells) => lineOf(cells).trimEnd()).join('\n');
 }
 
 const GAP = 2;
-
-/** Columns are never made narrower than this: an identifier has eight characters. */
-const NARROWEST = 8;
-
-function narrow(widths: number[], columns: number, mayCut: readonly boolean[]): void {
-  const room = columns - GAP * (widths.length - 1);
-  for (let excess = widths.reduce((sum, width) => sum + width, 0) - room; excess > 0; excess--) {
-    const widest = Math.max(...widths.filter((_, column) => mayCut[column]));
-    if (widest <= NARROWEST) return;
-    widths[widths.findIndex((width, column) => mayCut[column] && width === widest)] = widest - 1;
-  }
-}
 
 function padOrCut(cell: string, width: number): string {
   const missing = width - Bun.stringWidth(cell);

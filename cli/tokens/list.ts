@@ -29,5 +29,6 @@ function tokensText(tokens: readonly TokenView[]): string {
       lastUsedAt ?? 'never',
       addedAt,
     ]),
+    { omitted: ['Added', 'Erasures a day', 'Last used', 'Rights'], truncated: ['Name'] },
   );
 }

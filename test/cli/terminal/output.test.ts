@@ -6,14 +6,16 @@ const HEADS = ['Identifier', 'Name', 'Permissions'];
 
 test('on a terminal every row fits its line, and identifiers stay whole', () => {
   const cell = fc.string({ unit: 'grapheme', maxLength: 60 });
+  const fit = { omitted: ['Permissions'], truncated: ['Name'] };
   fc.assert(
     fc.property(
       fc.array(fc.tuple(cell, cell), { minLength: 1 }),
-      fc.integer({ min: 40, max: 120 }),
+      fc.integer({ min: 24, max: 120 }),
       (rows, columns) => {
         const text = table(
           HEADS,
           rows.map(([name, permissions]) => ['k7Qm2XaB', name, permissions]),
+          fit,
           columns,
         );
         for (const line of text.split('\n')) expect(Bun.stringWidth(line)).toBeLessThanOrEqual(columns);
@@ -23,6 +25,14 @@ test('on a terminal every row fits its line, and identifiers stay whole', () => 
   );
 });
 
+test('a narrow terminal gets fewer columns, and only texts are truncated: no date, no state, no reason', () => {
+  const at = '2026-11-03T04:05:06.789Z';
+  const rows = [['k7Qm2XaB', 'x'.repeat(300), at]];
+  const fit = { omitted: ['Since'], truncated: ['Name'] };
+  expect(table(['Identifier', 'Name', 'Since'], rows, fit, 60)).toContain(`${'x'.repeat(19)}…  ${at}`);
+  expect(table(['Identifier', 'Name', 'Since'], rows, fit, 40)).toEndWith(`k7Qm2XaB    ${'x'.repeat(27)}…`);
+});
+
 test('off a terminal nothing is cut', () => {
-  expect(table(HEADS, [['k7Qm2XaB', 'x'.repeat(300), 'api.lookup']], 0)).toContain('x'.repeat(300));
+  expect(table(HEADS, [['k7Qm2XaB', 'x'.repeat(300), 'api.lookup']])).toContain('x'.repeat(300));
 });
