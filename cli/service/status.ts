@@ -12,7 +12,8 @@ import { globalsOf } from '../context.ts';
 import { lastImportText } from '../profiles/import-texts.ts';
 import { checkIsOnBox } from '../remote/box-only.ts';
 import { ageText } from '../terminal/age.ts';
-import { counted, print, printJson, table } from '../terminal/output.ts';
+import { counted, print, printJson, table, wrapLine } from '../terminal/output.ts';
+import { outputColumns } from '../terminal/stdout.ts';
 import { askState, type ServerState, serverText } from './server-state.ts';
 
 /** Adds `status`, which shows the state of the service on one screen. */
@@ -33,7 +34,7 @@ Examples:
       const globals = globalsOf(command);
       const config = configOf(globals);
       checkIsOnBox(command, config.databasePath);
-      const db = openDatabase(config.databasePath, 'look');
+      const db = openDatabase(config.databasePath, 'use');
       try {
         const deps = createDeps(db, config);
         const { isServed, ...status } = readStatus(deps);
@@ -55,25 +56,24 @@ function statusText(
   nowMs: number,
 ): string {
   const { schema, database, quotas, profiles, keys, queue, openAttempts, erasure, notices, signIns, warnings } = status;
-  const isNewest = schema.applied === schema.known;
   const facts: [string, string][] = [
-    ['Version', `${status.version}, schema ${schema.applied}${isNewest ? '' : ` (this version has ${schema.known})`}`],
+    ['Version', `${status.version}, schema ${schema}`],
     ['Server', serverText(server, nowMs)],
     ['Variables', environmentText(environment, server.running)],
     ['Database', `${database.path}, ${bytesText(database.bytes)}, write-ahead log ${bytesText(database.walBytes)}`],
     ['Disk', status.disk === null ? 'not known' : diskLine(status.disk)],
     ['Quotas', quotasLine(quotas)],
-    ['Profiles', profiles === null ? 'not known' : `${profiles.total}, ${profiles.banned} of them banned`],
-    ['Keys', keys === null ? 'not known' : keysLine(keys)],
+    ['Profiles', `${profiles.total}, ${profiles.banned} of them banned`],
+    ['Keys', keysLine(keys)],
     ['Queue', queueLine(queue, nowMs)],
     ['Approvals', openAttempts === 0 ? 'none under way' : `${openAttempts} under way`],
-    ['Mails', notices === null ? 'not known' : mailsLine(notices, nowMs)],
+    ['Mails', mailsLine(notices, nowMs)],
     ['Signed in', signInsLine(signIns)],
     ['Last import', lastImportText(status.lastImport, nowMs)],
     ['Last feed', lastImportText(status.lastFeed, nowMs)],
     ['Last backup', lastDoneText(status.lastBackup, 'to', nowMs)],
     ['Restore test', lastDoneText(status.lastRestoreTest, 'of', nowMs)],
-    ['Erased', erasure === null ? 'not known' : tracesLine(erasure, nowMs)],
+    ['Erased', tracesLine(erasure, nowMs)],
     ['Not reached', `by erasing: ${notReachedLine(erasure)}`],
   ];
   const lines = facts.map(([label, value]) => `${label.padEnd(13)}${cleanForTerminal(value)}`);
@@ -101,7 +101,7 @@ function quotasLine(quotas: Status['quotas']): string {
   return `${quotas.path}, ${bytesText(quotas.bytes)}${remade}`;
 }
 
-function keysLine(keys: NonNullable<Status['keys']>): string {
+function keysLine(keys: Status['keys']): string {
   const states = Object.entries(keys).filter(([, count]) => count > 0);
   return states.length === 0 ? 'none' : states.map(([state, count]) => `${count} ${state}`).join(', ');
 }
@@ -127,19 +127,22 @@ function signInsLine(signIns: SessionStatus | null): string {
 /** At most this many undelivered mails are shown; `--json` has all. */
 const SHOWN_MAILS = 10;
 
-/** The latest undelivered mails as a table below an empty line, or nothing if there are none. */
-function undeliveredLines(notices: NoticeStatus | null): string[] {
-  const latest = notices?.undelivered.slice(-SHOWN_MAILS) ?? [];
+const INDENT = '  ';
+
+/** The latest undelivered mails as a table below an empty line, each with its tries and the reason below; nothing without any. */
+function undeliveredLines({ undelivered }: NoticeStatus): string[] {
+  const latest = undelivered.slice(-SHOWN_MAILS);
   if (latest.length === 0) return [];
-  const rows = latest.map((mail) => [
-    mail.at,
-    mail.identifier ?? (mail.uid === null ? '' : `profile ${mail.uid}`),
-    mail.kind,
-    mail.to,
-    `${mail.result}, ${triesText(mail.tries)}`,
-    mail.reason ?? '',
-  ]);
-  return ['', table(['Since', 'About', 'Mail', 'To', 'State', 'Why'], rows)];
+  const rows = latest.map(({ at, identifier, uid, kind, to, result }) => {
+    return [at, identifier ?? (uid === null ? '' : `profile ${uid}`), kind, to, result];
+  });
+  const [heads = '', ...lines] = table(['Since', 'About', 'Mail', 'To', 'State'], rows).split('\n');
+  const columns = (outputColumns() || Number.POSITIVE_INFINITY) - INDENT.length;
+  const below = latest.map(({ tries, reason }) => {
+    const text = reason === null ? triesText(tries) : `${triesText(tries)}: ${cleanForTerminal(reason)}`;
+    return wrapLine(text, columns).map((line) => INDENT + line);
+  });
+  return ['', heads, ...lines.flatMap((line, at) => [line, ...(below[at] ?? [])])];
 }
 
 function triesText(tries: number): string {
@@ -154,8 +157,7 @@ function tracesLine({ tracesSince, vacuumedAt }: ErasureStatus, nowMs: number): 
 }
 
 /** Lists the files in which erased data may remain: files known by name, and kinds of files that may be anywhere. */
-function notReachedLine(erasure: ErasureStatus | null): string {
-  const { keptCopies = [], mailFolder = null } = erasure ?? {};
+function notReachedLine({ keptCopies, mailFolder }: ErasureStatus): string {
   const known = [...keptCopies, ...(mailFolder === null ? [] : [`mails in ${mailFolder}`])];
   return [...known, 'backups, exports, rejected lines, sent mails and logs'].join(', ');
 }

@@ -18,7 +18,7 @@ export type NoticeStatus = {
 /** How long undelivered notices stay listed. */
 const LISTED_MS = 30 * DAY_MS;
 
-/** Reads the status from a database with the newest schema. */
+/** Reads the status. */
 export function readNoticeStatus(db: Opened, nowMs: number): NoticeStatus {
   return statusOf(undeliveredNotices(withTables(db), nowMs, nowMs - LISTED_MS));
 }
@@ -44,8 +44,7 @@ function statusOf(all: readonly Undelivered[]): NoticeStatus {
 }
 
 /** Warnings about undelivered notices. */
-export function noticeWarnings(notices: NoticeStatus | null): string[] {
-  const undelivered = notices?.undelivered ?? [];
+export function noticeWarnings({ undelivered }: NoticeStatus): string[] {
   const count = undelivered.filter(({ to }) => to !== WEBHOOK).length;
   return [
     ...(count === 0 ? [] : [`${count === 1 ? '1 mail is' : `${count} mails are`} not delivered.`]),

@@ -4,7 +4,6 @@ import { actorText } from '../actor.ts';
 import { DAY_MS, isoTime } from '../clock.ts';
 import type { Opened } from '../db/connect.ts';
 import { guardDatabase } from '../db/faults.ts';
-import { appliedMigrations, schemaState } from '../db/migrate.ts';
 import { MIGRATIONS } from '../db/migrations.ts';
 import { type DiskRoom, diskWarning, readDiskRoom } from '../db-files/disk.ts';
 import { looseModes } from '../db-files/loose-modes.ts';
@@ -30,8 +29,8 @@ export type ImportStatus = { at: string; by: string; lines: number; refused: num
 /** The state of the service, without what only the running server knows. */
 export type Status = {
   version: string;
-  /** How many migrations the database has, and how many this program has. */
-  schema: { applied: number; known: number };
+  /** How many migrations the database has. */
+  schema: number;
   /** Whether a server holds the lock of this database; null on a read-only disk, where servers take none. */
   isServed: boolean | null;
   database: { path: string; bytes: number; walBytes: number };
@@ -39,15 +38,13 @@ export type Status = {
   disk: DiskRoom | null;
   /** Null if there is no quota file. */
   quotas: QuotaStatus | null;
-  /** Null while the schema is older. */
-  profiles: { total: number; banned: number } | null;
-  /** The numbers of keys; null while the schema is older. */
-  keys: KeyStats['states'] | null;
+  profiles: { total: number; banned: number };
+  keys: KeyStats['states'];
   queue: { pending: number; oldestAt: string | null };
   openAttempts: number;
-  /** Profiles larger than MAX_PROFILE_KIB, stored before that limit was set. Null while the schema is older. */
-  oversizedProfiles: number | null;
-  /** The last import that changed something; null if there was none, or while the schema is older. */
+  /** Profiles larger than MAX_PROFILE_KIB, stored before that limit was set. */
+  oversizedProfiles: number;
+  /** The last import that changed something; null if there was none. */
   lastImport: ImportStatus | null;
   /** The same for imports by backends. */
   lastFeed: ImportStatus | null;
@@ -56,10 +53,8 @@ export type Status = {
   lastRestoreTest: LastDone | null;
   /** Copies for a backup, a restore or an upgrade that a killed process left behind. */
   unfinishedCopies: string[];
-  /** Null while the schema is older. */
-  erasure: ErasureStatus | null;
-  /** Null while the schema is older. */
-  notices: NoticeStatus | null;
+  erasure: ErasureStatus;
+  notices: NoticeStatus;
   /** Null if nobody has ever signed in to the Developer Platform, or the file can't be read. */
   signIns: SessionStatus | null;
   /** Whole sentences on what an operator should look at. */
@@ -79,37 +74,31 @@ const FORESIGHT_DAYS = 30;
 export function readStatus({ db, clock, config }: ServerDeps): Status {
   const path = config.databasePath;
   const nowMs = clock.nowMs();
-  const applied = guardDatabase(path, () => appliedMigrations(db.$client));
-  const isCurrent = guardDatabase(path, () => schemaState(db.$client, path)) === 'current';
-  const stats = isCurrent ? readKeyStats(db, nowMs) : null;
+  const { states, oldestPendingAt, attempts } = readKeyStats(db, nowMs);
   const { main: bytes, wal: walBytes } = databaseSize(path);
-  const oversizedProfiles =
-    stats === null ? null : guardDatabase(path, () => oversizedIds(db.$client, config.maxProfileBytes).length);
+  const oversizedProfiles = guardDatabase(path, () => oversizedIds(db.$client, config.maxProfileBytes).length);
   const quotas = readQuotaStatus(path);
   const isRunning = isServed(path);
   const lastBackup = readLastDone(path, 'backup');
   const lastRestoreTest = readLastDone(path, 'restore-test');
-  const erasure = stats === null ? null : readErasureStatus(db, config);
-  const notices = stats === null ? null : readNoticeStatus(db, nowMs);
+  const erasure = readErasureStatus(db, config);
+  const notices = readNoticeStatus(db, nowMs);
   const signIns = readSessionStatus(path, nowMs);
   const unfinishedCopies = listUnfinished(path);
   return {
     version: versionText(),
-    schema: { applied, known: MIGRATIONS.length },
+    schema: MIGRATIONS.length,
     isServed: isRunning,
     database: { path, bytes, walBytes },
     disk: readDiskRoom(path),
     quotas,
-    profiles: stats === null ? null : countAll(db, nowMs),
-    keys: stats?.states ?? null,
-    queue: {
-      pending: stats?.states.pending ?? 0,
-      oldestAt: stats?.oldestPendingAt ? isoTime(stats.oldestPendingAt) : null,
-    },
-    openAttempts: stats?.attempts.open ?? 0,
+    profiles: countAll(db, nowMs),
+    keys: states,
+    queue: { pending: states.pending, oldestAt: oldestPendingAt === null ? null : isoTime(oldestPendingAt) },
+    openAttempts: attempts.open,
     oversizedProfiles,
-    lastImport: stats === null ? null : guardDatabase(path, () => lastImportOf(db, 'import')),
-    lastFeed: stats === null ? null : guardDatabase(path, () => lastImportOf(db, 'feed')),
+    lastImport: guardDatabase(path, () => lastImportOf(db, 'import')),
+    lastFeed: guardDatabase(path, () => lastImportOf(db, 'feed')),
     lastBackup,
     lastRestoreTest,
     unfinishedCopies,
@@ -119,18 +108,17 @@ export function readStatus({ db, clock, config }: ServerDeps): Status {
     warnings: [
       ...looseModes(path),
       diskWarning(path) ?? [],
-      stats === null ? 'The database has an older schema; "profilectl serve" upgrades it when it starts.' : [],
       config.mail === null ? 'MAIL_URL is not set: no key can be approved.' : [],
       backupWarning(lastBackup, nowMs),
       lastBackup === null ? [] : restoreTestWarning(lastRestoreTest, nowMs),
       unfinishedCopies.map(unfinishedWarning),
       quotaWarnings(quotas, isRunning, nowMs),
-      erasure === null ? [] : erasureWarnings(erasure, path, nowMs),
-      oversizeWarning(oversizedProfiles ?? 0, config.maxProfileBytes),
+      erasureWarnings(erasure, path, nowMs),
+      oversizeWarning(oversizedProfiles, config.maxProfileBytes),
       noticeWarnings(notices),
       sessionWarnings(signIns),
-      queueWarning(stats?.oldestPendingAt ?? null, nowMs),
-      stats === null ? [] : expiryWarning(db, nowMs),
+      queueWarning(oldestPendingAt, nowMs),
+      expiryWarning(db, nowMs),
       certificateWarning(config.tls?.certFile, nowMs),
     ].flat(),
   };

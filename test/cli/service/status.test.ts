@@ -10,7 +10,10 @@ import { profilectl } from '../../support/cli.ts';
 import { importLines } from '../../support/import.ts';
 import { issue, request } from '../../support/keys.ts';
 import { startServerProcess } from '../../support/machine/server-process.ts';
+import { openTerminal } from '../../support/machine/terminal.ts';
 import { makeDatabase, nextVersion } from '../../support/machine/upgrade.ts';
+import { sendDueNotices } from '../../support/mail/notices.ts';
+import { startWebhook, status as statusOf } from '../../support/mail/webhook.ts';
 import { testCertificate } from '../../support/network/certificates.ts';
 import { insertProfile } from '../../support/profiles.ts';
 import { tempFolder, testClock, testDeps } from '../../support/world.ts';
@@ -80,8 +83,24 @@ describe('without a server', () => {
     const identifier = await request(deps);
     rejectKey(deps, { identifier, reason: 'Not yet.', by: onBox('admin') });
     const shown = await text();
-    expect(shown).toMatch(new RegExp(`^\\S+ +${identifier} +rejection +owner +waiting, not tried yet$`, 'm'));
+    expect(shown).toMatch(new RegExp(`^\\S+ +${identifier} +rejection +owner +waiting\n  not tried yet$`, 'm'));
     expect(shown).toContain('Warning: 1 mail is not delivered.\n');
+  });
+
+  test('the reason why the webhook failed is whole on a terminal of 80 columns', async () => {
+    const webhook = await startWebhook();
+    webhook.answer = statusOf(302);
+    const clock = testClock(systemClock.nowMs());
+    const deps = testDeps({ clock, variables: { ADMIN_WEBHOOK_URL: webhook.url } });
+    insertProfile(deps.db);
+    const identifier = await request(deps);
+    await sendDueNotices(deps, () => undefined, false);
+    const words = ['status', '--db', deps.config.databasePath];
+    const terminal = openTerminal(words, {}, undefined, 80);
+    expect(await terminal.exited).toBe(0);
+    const row = `${new Date(clock.nowMs()).toISOString()}  ${identifier}  request  webhook  waiting`;
+    const reason = 'The webhook answered 302, a redirect, which is not followed; check';
+    expect(terminal.screen().replaceAll('\r', '')).toContain(`${row}\n  tried once: ${reason}\n  ADMIN_WEBHOOK_URL.\n`);
   });
 
   test('a backup within the week is shown and not warned of; an older one, an old request and loose modes are', async () => {
@@ -159,16 +178,14 @@ describe('without a server', () => {
     expect(warnings).toContain(`The certificate in ${broken} can't be read.`);
   });
 
-  test('a database of an older schema is one that waits for its upgrade', async () => {
+  test('a missing database, and one of an older schema, is refused, naming its path', async () => {
     const path = join(tempFolder(), 'profiles.db');
     makeDatabase(path);
-    const { code, stdout } = await profilectl(['status', '--db', path], { program: nextVersion().words });
-    expect(code).toBe(0);
-    expect(stdout).toMatch(/^Version .+, schema 1 \(this version has \d+\)$/m);
-    expect(stdout).toContain('has an older schema');
-  });
-
-  test('a missing database is refused, naming its path', async () => {
+    const older = await profilectl(['status', '--db', path], { program: nextVersion().words });
+    expect([older.code, older.stderr]).toEqual([
+      1,
+      expect.stringContaining(`The database ${path} has an older schema`),
+    ]);
     const { code, stderr } = await profilectl(['status', '--db', '/none/profiles.db']);
     expect([code, stderr.includes('/none/profiles.db')]).toEqual([1, true]);
   });

@@ -48,8 +48,13 @@ async function world() {
         .filter((name) => name.includes('unfinished'))
         .map((name) => join(place, name)),
     );
-  const readStatus = async () =>
-    JSON.parse((await run('status', '--json')).stdout) as { unfinishedCopies: string[]; warnings: string[] };
+  /** The status by the program whose schema the database has. */
+  const readStatus = async () => {
+    const status = ['status', '--json'];
+    const before = await profilectl(status, { variables });
+    const { stdout } = before.code === 0 ? before : await run(...status);
+    return JSON.parse(stdout) as { unfinishedCopies: string[]; warnings: string[] };
+  };
   return { db, elsewhere, good, variables, run, startUntil, startNext, left, readStatus };
 }
 

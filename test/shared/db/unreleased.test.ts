@@ -107,7 +107,7 @@ describe('a database of the last unreleased commit', () => {
     const run = (...words: string[]) => profilectl([...words, '--db', path]);
     const backup = join(folder, 'backup.db');
     expect((await run('db', 'check')).code).toBe(0);
-    expect((await run('status')).stdout).toContain('has an older schema');
+    expect((await run('status')).stderr).toContain('has an older schema');
     expect((await run('db', 'backup', backup)).code).toBe(0);
     expect((await run('db', 'check', '--restore', backup)).stdout).toContain('restores 1 profile and 0 keys');
     expect((await run('db', 'restore', backup, '--yes')).stderr).toContain('"profilectl serve" upgrades it');
