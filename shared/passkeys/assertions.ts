@@ -103,8 +103,8 @@ export async function consumeAssertion(
   return { id, people };
 }
 
-function refuseChanged(access: Access, { operation, identifier, shown }: Decision): void {
-  if (operation !== 'remove passkey') refuseChangedKey(access, identifier, shown);
+function refuseChanged(access: Access, { operation, input, shown }: Decision): void {
+  if (operation !== 'remove passkey') refuseChangedKey(access, input.identifier, shown);
 }
 
 function confirmedIds(access: Access, { name, generation }: SignedAdmin): string[] {

@@ -1,20 +1,11 @@
 import { AppError } from '../errors.ts';
-import type { RateLimit } from '../limits/rate-limit.ts';
 
-/**
- * One decision of an admin: everything that the page showed and the form contains. Times are milliseconds since 1970.
- */
+/** One decision of an admin: what the page showed, and the input with which it is carried out. */
 export type Decision = {
   /** The name of an operation on keys, or `remove passkey`. */
   operation: string;
-  /** The key's identifier, or the id of the passkey. */
-  identifier: string;
-  permissions?: readonly string[] | undefined;
-  rateLimits?: readonly RateLimit[] | undefined;
-  /** Null for no expiry; undefined if the decision does not concern it. */
-  expiresAtMs?: number | null | undefined;
-  retireOldAtMs?: number | null | undefined;
-  reason?: string | null | undefined;
+  /** The operation's parsed input. The identifier is the key's, or the id of the passkey. */
+  input: { readonly identifier: string; readonly [name: string]: unknown };
   /** The version of the subject that the page showed (`keyVersion`). */
   shown: string;
 };
@@ -23,21 +14,14 @@ export type Decision = {
 export const MOST_DECISIONS = 20;
 
 /**
- * What one assertion covers, as text: different lists of decisions have different texts, even if one omits what is null
- * in the other. `readDecisions` parses it.
+ * What one assertion covers, as canonical JSON: everything in the decisions, with the members of objects in order. Different
+ * lists of decisions have different texts, even if one omits what is null in the other. `readDecisions` parses it.
  */
 export function decisionsText(decisions: readonly Decision[]): string {
-  return JSON.stringify(
-    decisions.map(({ operation, identifier, permissions, rateLimits, expiresAtMs, retireOldAtMs, reason, shown }) => ({
-      operation,
-      identifier,
-      permissions,
-      rateLimits: rateLimits?.map(({ quota, windowSeconds }) => ({ quota, windowSeconds })),
-      expiresAtMs,
-      retireOldAtMs,
-      reason,
-      shown,
-    })),
+  return JSON.stringify(decisions, (_name, value: unknown) =>
+    typeof value === 'object' && value !== null && !Array.isArray(value)
+      ? Object.fromEntries(Object.entries(value).sort(([one], [other]) => (one < other ? -1 : 1)))
+      : value,
   );
 }
 

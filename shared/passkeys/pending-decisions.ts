@@ -15,13 +15,13 @@ export type Deciding = { name: string; operation: Decision['operation']; sinceMs
  */
 export function othersDeciding(access: Access, identifier: string, admin: string): Deciding[] {
   // Each challenge is for a list of decisions.
-  const said = (member: keyof Decision) => sql<string>`json_extract(decision.value, ${`$.${member}`})`;
+  const said = (path: 'operation' | 'input.identifier') => sql<string>`json_extract(decision.value, ${`$.${path}`})`;
   const decisions = sql`json_each(${tickets.about}) AS decision`;
   const isOpen = and(
     isNull(tickets.usedAt),
     isLive({ begunAt: tickets.madeAt, until: tickets.until }, access.clock.nowMs()),
   );
-  const isOnKey = and(eq(said('identifier'), identifier), ne(said('operation'), 'remove passkey'));
+  const isOnKey = and(eq(said('input.identifier'), identifier), ne(said('operation'), 'remove passkey'));
   const rows = readSessions(access.sessions, (tables) =>
     tables
       .select({ name: tickets.admin, operation: said('operation'), sinceMs: max(tickets.madeAt) })

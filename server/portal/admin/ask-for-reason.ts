@@ -1,15 +1,17 @@
+import { formNameOf } from '../../../shared/keys/fields/input-facts.ts';
 import type { KeyView } from '../../../shared/keys/view.ts';
 import type { AnyOperation } from '../../../shared/operations/entry.ts';
 import { type Html, html } from '../../html.ts';
 import countScript from '../html/count.browser.js' with { type: 'text' };
 import { buttonLine, errorSummary, type Faults, hiddenField } from '../html/fields.ts';
 import { inputField } from '../html/input-field.ts';
-import { decidedFields } from '../passkeys/decision-form.ts';
+import { longFields } from '../passkeys/decision-form.ts';
+import { allValues } from '../requests/form.ts';
 import type { Page, PageContext } from '../requests/request-context.ts';
 import { titleOf } from './decision-words.ts';
 import { wholeKeys } from './whole-keys.ts';
 
-/** The operation that needs a reason, its keys, and what was typed. */
+/** The operation that needs a reason, and its keys. */
 export type ReasonAsked = {
   operation: AnyOperation;
   keys: readonly KeyView[];
@@ -18,27 +20,26 @@ export type ReasonAsked = {
   fields: readonly (readonly [name: string, value: string])[];
   /** The address of *Cancel*. */
   cancel: string;
-  reason: string;
   /** A note at the top. */
-  note?: Html;
+  note: Html;
 };
 
-/** Whether an admin has to give a reason for an operation. */
+/** Whether an operation needs a reason, or another text that a page of its own asks for. */
 export function needsReason(operation: AnyOperation): boolean {
-  return decidedFields(operation).some(([input]) => input === 'reason');
+  return longFields(operation).length > 0;
 }
 
 /** The page that asks for a reason, with everything that the decision is based on: below the form if there are several keys. */
 export function askForReason(context: PageContext, asked: ReasonAsked, faults: Faults): Page {
-  const { operation, keys, action, fields, cancel, reason, note = html`` } = asked;
+  const { operation, keys, action, fields, cancel, note } = asked;
   const { name, texts, isDangerous } = operation;
   const title = titleOf(operation, keys);
   const button = `${texts?.button ?? name} with my passkey`;
-  const hidden = fields.filter(([field]) => field !== 'reason').map(([field, value]) => hiddenField(field, value));
-  const inputs = decidedFields(operation).map(([input, schema]) =>
-    inputField(input, schema, { texts: [reason], faults }),
+  const hidden = fields.map(([field, value]) => hiddenField(field, value));
+  const inputs = longFields(operation).map(([input, schema]) =>
+    inputField(input, schema, { texts: allValues(context.form, formNameOf(input, schema)), faults }),
   );
-  const form = html`<form id="why" method="post" action="${action}" novalidate>${hidden}${inputs}${buttonLine({ text: button, isDangerous, cancel })}</form>`;
+  const why = html`<form id="why" method="post" action="${action}" novalidate>${hidden}${inputs}${buttonLine({ text: button, isDangerous, cancel })}</form>`;
   const facts = wholeKeys(
     context,
     keys.map((key) => ({ key, facts: [] })),
@@ -48,6 +49,6 @@ export function askForReason(context: PageContext, asked: ReasonAsked, faults: F
     scripts: [countScript],
     body: html`${errorSummary(faults)}<h1>${title}</h1>
 ${note}<p>${texts?.consequence ?? ''}</p>
-${keys.length > 1 ? html`${form}${facts}<p><button class="danger" form="why">${button}</button></p>` : html`${facts}${form}`}`,
+${keys.length > 1 ? html`${why}${facts}<p><button class="danger" form="why">${button}</button></p>` : html`${facts}${why}`}`,
   };
 }

@@ -1,12 +1,18 @@
 import type { Person } from '../../../shared/actor.ts';
 import { AppError } from '../../../shared/errors.ts';
 import { isUnfinished } from '../../../shared/operations.ts';
+import { consumeAssertion } from '../../../shared/passkeys/assertions.ts';
+import type { Decision } from '../../../shared/passkeys/decision.ts';
 import type { SignedAdmin } from '../../../shared/sessions-file/whose.ts';
 import { readAdminGeneration } from '../../../shared/sign-ins/admin-binding.ts';
 import { runInBackground } from '../../thread/background.ts';
 import type { Pages } from '../../thread/pages.ts';
 import { performWhenUnlocked } from '../../thread/perform.ts';
-import { type KeyDecision, operationOf } from '../passkeys/decision-form.ts';
+import { operationOf } from '../passkeys/decision-form.ts';
+import { doneAt } from '../requests/flash.ts';
+import type { Outcome, PageContext } from '../requests/request-context.ts';
+import { signedAdmin } from '../sign-in/signed-in.ts';
+import { nextRequest, outcomesPath } from './admin-path.ts';
 
 // Carries out admins' decisions once a passkey has authorised them.
 
@@ -14,31 +20,61 @@ import { type KeyDecision, operationOf } from '../passkeys/decision-form.ts';
 const AT_A_TIME = 4;
 
 /** A decision, and the admin whose passkey has authorised it. */
-export type AuthorisedDecision = { person: Person; decision: KeyDecision };
+type AuthorisedDecision = { person: Person; decision: Decision };
 
 /** Throws what would refuse a decision right now, before the admin is asked for a passkey. */
-export async function refuseImpossible({ access, isStopping }: Pages, decision: KeyDecision): Promise<void> {
+export async function refuseImpossible({ access, isStopping }: Pages, decision: Decision): Promise<void> {
   const { check, continuation, texts } = operationOf(decision);
-  await check(access, decision);
+  await check(access, decision.input);
   if (continuation !== null && isStopping) {
     throw new AppError('try_later', `The server is being stopped; ${texts?.button.toLowerCase()} once it is back.`);
   }
 }
 
 /**
+ * Consumes the assertion for these decisions and carries them out. One on a request leads to the next request, which shows the
+ * outcome; one on another key leads back to that key; several lead to the page of their outcomes.
+ */
+export async function decideNow(
+  context: PageContext,
+  decisions: readonly Decision[],
+  credential: string,
+): Promise<Outcome> {
+  const { pages } = context;
+  const { id, people } = await consumeAssertion(context.access, signedAdmin(context), credential, decisions);
+  const authorised = decisions.flatMap((decision, at) =>
+    people.slice(at, at + 1).map((person) => ({ person, decision })),
+  );
+  const [only, ...others] = authorised;
+  if (only === undefined || others.length > 0) {
+    carryOutAll(pages, signedAdmin(context), id, authorised);
+    return { seeOther: outcomesPath(id) };
+  }
+  const { identifier } = only.decision.input;
+  const finish = await carryOut(pages, only.person, only.decision);
+  runInBackground(pages.background, finish, (cause) =>
+    pages.report('error', 'A decision could not be finished.', cause),
+  );
+  const operation = operationOf(only.decision);
+  return operation.from?.includes('pending') === true
+    ? { seeOther: `${await nextRequest(context, identifier)}?decided=${identifier}` }
+    : doneAt(`/developers/admin/keys/${identifier}`, operation);
+}
+
+/**
  * Carries a decision out as the person whose passkey has authorised it. Returns what is left to do in the background, such as
  * the mail of an approval, whose outcome is in the key's history and the log. Throws what `perform` throws.
  */
-export async function carryOut(
+async function carryOut(
   { access, report }: Pages,
   person: Person,
-  decision: KeyDecision,
+  decision: Decision,
 ): Promise<(signal: AbortSignal) => Promise<void>> {
   const operation = operationOf(decision);
-  const output = await performWhenUnlocked({ access, person }, operation, decision);
+  const output = await performWhenUnlocked({ access, person }, operation, decision.input);
   if (!isUnfinished(output) || operation.continuation === null) return async () => {};
   const { refused, failed } = operation.continuation;
-  const key = `Key ${decision.identifier}`;
+  const key = `Key ${decision.input.identifier}`;
   return async (signal) => {
     try {
       await output.finish(signal);
@@ -56,7 +92,7 @@ export async function carryOut(
  * removed, no further one starts: the other keys stay as they are, and the page of the outcomes says so. `id` is that of the
  * assertion.
  */
-export function carryOutAll(
+function carryOutAll(
   pages: Pages,
   { name, generation }: SignedAdmin,
   id: number,
@@ -72,7 +108,7 @@ export function carryOutAll(
         if (!mayBegin()) return;
         await (await carryOut(pages, person, decision))(signal);
       } catch (cause) {
-        const key = `Key ${decision.identifier}`;
+        const key = `Key ${decision.input.identifier}`;
         if (cause instanceof AppError) report('info', `${key} was not decided on with others: ${cause.code}.`);
         else report('error', `${key} could not be decided on.`, cause);
       }

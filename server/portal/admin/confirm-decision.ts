@@ -1,118 +1,123 @@
-import { AppError, type ErrorCode } from '../../../shared/errors.ts';
+import { AppError, type ErrorCode, sentenceOf } from '../../../shared/errors.ts';
+import { formNameOf } from '../../../shared/keys/fields/input-facts.ts';
 import { keyVersion } from '../../../shared/keys/key-version.ts';
 import { readKey } from '../../../shared/keys/record.ts';
+import type { AnyOperation } from '../../../shared/operations/entry.ts';
 import { OPERATIONS } from '../../../shared/operations.ts';
-import { beginDecisions, consumeAssertion } from '../../../shared/passkeys/assertions.ts';
-import { refuseWhereAll } from '../../../shared/passkeys/decision.ts';
-import { type Html, html } from '../../html.ts';
-import { runInBackground } from '../../thread/background.ts';
+import { beginDecisions } from '../../../shared/passkeys/assertions.ts';
+import { type Decision, refuseWhereAll } from '../../../shared/passkeys/decision.ts';
+import { html } from '../../html.ts';
 import { performWhenUnlocked } from '../../thread/perform.ts';
 import { errorSummary, type Faults, hiddenField, NO_FAULTS } from '../html/fields.ts';
-import { fieldsOf, type KeyDecision, operationOf, readDecision } from '../passkeys/decision-form.ts';
+import { fieldsOf, longFields, operationOf, readDecision, shortFields } from '../passkeys/decision-form.ts';
 import { credentialIn, PASSKEY_SCRIPTS, passkeyForm } from '../passkeys/passkey-form.ts';
-import { doneAt } from '../requests/flash.ts';
-import { oneValue } from '../requests/form.ts';
 import { ruleSentence } from '../requests/form-errors.ts';
 import type { Outcome, Page, PageContext } from '../requests/request-context.ts';
 import { signedAdmin } from '../sign-in/signed-in.ts';
-import { adminKeyPath, nextRequest, outcomesPath } from './admin-path.ts';
+import { adminKeyPath } from './admin-path.ts';
 import { askForReason, needsReason } from './ask-for-reason.ts';
-import { carryOut, carryOutAll, refuseImpossible } from './carry-out-decision.ts';
+import { decideNow, refuseImpossible } from './carry-out-decision.ts';
 import { type DecidedKey, decisionsInWords } from './decision-words.ts';
 import { showAdminKey } from './key.ts';
 
-/** One decision, or several of one kind, that a form sends, and what the page that asks for the passkey needs. */
+/** A decision, or several of one kind, that a form sends. */
 export type Asked = {
-  decisions: readonly KeyDecision[];
-  /** Where the form is sent, and the hidden fields that send exactly these decisions again. */
+  operation: AnyOperation;
+  /** As the form has them, with the faults of its fields; none if the form only says which keys they are about. */
+  decisions: readonly Decision[];
+  faults: Faults;
+  /** The same decisions on the keys as they are now. */
+  renew: () => Promise<Renewed>;
+  /** Where the form is sent, and its hidden fields for these decisions, without {@link longFields}. */
   action: string;
-  fields: readonly (readonly [name: string, value: string])[];
+  hidden: (decisions: readonly Decision[]) => readonly (readonly [name: string, value: string])[];
   /** The address of *Cancel*. */
   cancel: string;
-  /** A note at the top. */
-  note?: Html;
-  /** Whether the passkey is requested without another click, because the previous page has shown all of it. */
-  isAtOnce?: boolean;
+  /** Whether they began in the queue, with nothing to fill in. */
+  isFromQueue: boolean;
+  /** The page on which they began, with these faults. */
+  back: (faults: Faults) => Promise<Page>;
 };
 
-/**
- * `POST /developers/admin/keys/:identifier/decide`: decides on one key by {@link decideByPasskey}, after asking for a reason
- * if the form lacks one. Throws `not_found`.
- */
+/** The decisions that are possible now, and a sentence for each other one. */
+export type Renewed = { decisions: readonly Decision[]; leftOut: readonly string[] };
+
+/** `POST /developers/admin/keys/:identifier/decide`: decides on one key. Throws `not_found`. */
 export async function decide(context: PageContext): Promise<Outcome> {
-  const { access, form, params } = context;
+  const { access, form, params, pages } = context;
   const { identifier } = readKey(access.db, params.identifier as string);
   const { decision, faults } = readDecision(form, identifier, access.clock.nowMs());
-  if (faults.size > 0) {
-    return needsReason(operationOf(decision))
-      ? askWhy(context, decision, faults)
-      : { ...(await showAdminKey(context, form, faults)), refusal: 'refused_form' };
-  }
+  const operation = operationOf(decision);
   const path = adminKeyPath(context)(identifier);
-  const asked = { decisions: [decision], action: `${path}/decide`, fields: fieldsOf(decision), cancel: path };
-  const isAtOnce = needsReason(operationOf(decision));
-  return decideByPasskey(context, { ...asked, isAtOnce }, (code, sentence) => {
-    if (code === 'forbidden' && credentialIn(form) !== null) return askForPasskey(context, asked, sentence);
-    const refused = new Map([['', sentence]]);
-    return isAtOnce ? askWhy(context, decision, refused) : showAdminKey(context, form, refused);
+  return confirmDecisions(context, {
+    operation,
+    decisions: [decision],
+    faults,
+    renew: () =>
+      renewed([identifier], async () => {
+        const now = { ...decision, shown: keyVersion(access, identifier) };
+        await refuseImpossible(pages, now);
+        return now;
+      }),
+    action: `${path}/decide`,
+    hidden: ([one = decision]) => [
+      ['operation', operation.name],
+      ...fieldsOf(shortFields(operation), one),
+      ['shown', one.shown],
+    ],
+    cancel: path,
+    isFromQueue: false,
+    back: (wrong) => showAdminKey(context, form, wrong),
   });
 }
 
-/**
- * Asks for the reason of a decision on one key in its current state, with the faults if the form had been shown before. Shows
- * the page of the key instead if the decision is no longer possible.
- */
-async function askWhy(
-  context: PageContext,
-  { operation: name, identifier }: KeyDecision,
-  faults: Faults,
-): Promise<Page> {
-  const { access, form, pages } = context;
-  const operation = operationOf({ operation: name });
-  const shown = keyVersion(access, identifier);
-  const path = adminKeyPath(context)(identifier);
-  const fields = [['operation', name] as const, ['shown', shown] as const];
-  return refusedAgain<Page>(
-    async () => {
-      await refuseImpossible(pages, { operation: name, identifier, shown });
-      const { key } = await performWhenUnlocked(context, OPERATIONS.show, { identifier });
-      const asked = { operation, keys: [key], action: `${path}/decide`, fields, cancel: path };
-      const reason = oneValue(form, 'reason');
-      return form.has('reason') || credentialIn(form) !== null
-        ? { ...askForReason(context, { ...asked, reason }, faults), refusal: 'refused_form' }
-        : askForReason(context, { ...asked, reason }, NO_FAULTS);
-    },
-    (_code, sentence) => showAdminKey(context, form, new Map([['', faults.get('') ?? sentence]])),
-  );
+/** Makes a decision on each of these keys; the sentence of a refusal takes the place of the decision. */
+export async function renewed(
+  identifiers: readonly string[],
+  decisionOn: (identifier: string) => Promise<Decision>,
+): Promise<Renewed> {
+  const decisions: Decision[] = [];
+  const leftOut: string[] = [];
+  for (const identifier of identifiers) {
+    try {
+      decisions.push(await decisionOn(identifier));
+    } catch (error) {
+      leftOut.push(sentenceOf(error));
+    }
+  }
+  return { decisions, leftOut };
 }
 
 /**
- * Without a credential, shows the decisions and asks for the passkey; with one for exactly these decisions, carries them out.
- * After a refusal, shows the page that `again` makes. Several decisions are refused here only if each of them is.
+ * Asks for a reason if the decisions need one, then shows them and asks for the passkey, and with that carries them out. After
+ * a refusal shows them as they are now, or the page on which they began. Several decisions are refused here only if each is.
  */
-export function decideByPasskey(context: PageContext, asked: Asked, again: ShowAgain): Promise<Outcome> {
-  const credential = credentialIn(context.form);
-  return refusedAgain<Outcome>(async () => {
-    await refuseWhereAll(asked.decisions, (decision) => refuseImpossible(context.pages, decision));
-    return credential === null ? askForPasskey(context, asked, null) : decideNow(context, asked.decisions, credential);
-  }, again);
-}
-
-/** Makes the page that says why something was refused. */
-type ShowAgain = (code: ErrorCode, sentence: string) => Promise<Page>;
-
-/** Runs `act`; if that is refused, shows the page that `again` makes with the refusal's sentence. */
-async function refusedAgain<Done>(act: () => Promise<Done>, again: ShowAgain): Promise<Done | Page> {
+export async function confirmDecisions(context: PageContext, asked: Asked): Promise<Outcome> {
+  const { operation, decisions, faults, back } = asked;
+  const { form, pages } = context;
+  const credential = credentialIn(form);
+  const longNames = longFields(operation).map(([input, schema]) => formNameOf(input, schema));
+  const ofForm = new Map([...faults].filter(([name]) => !longNames.includes(name)));
+  if (ofForm.size > 0) return { ...(await back(ofForm)), refusal: 'refused_form' };
+  const isAskedLater = credential === null && !longNames.every((name) => form.has(name));
+  if (decisions.length === 0 || isAskedLater) return ask(context, asked, NO_FAULTS);
+  if (faults.size > 0) return { refusal: 'refused_form', ...(await ask(context, asked, faults)) };
   try {
-    return await act();
+    await refuseWhereAll(decisions, (decision) => refuseImpossible(pages, decision));
+    return credential === null
+      ? await askForPasskey(context, asked, decisions, null)
+      : await decideNow(context, decisions, credential);
   } catch (error) {
-    const refusal = refusalFor(error);
-    if (refusal === null) throw error;
-    return { ...(await again(refusal.code, refusal.sentence)), refusal: refusal.code };
+    const refused = refusalFor(error);
+    if (refused === null) throw error;
+    const wrong = new Map([['', refused.sentence]]);
+    const isOtherThanShown = refused.code === 'forbidden' && credential !== null;
+    const isAskedAgain = isOtherThanShown || asked.isFromQueue || longNames.length > 0;
+    return { ...(await (isAskedAgain ? ask(context, asked, wrong) : back(wrong))), refusal: refused.code };
   }
 }
 
-/** The refusals after which the page is shown again, with their sentences; null for every other error. */
+/** The refusals after which a page is shown again, with their sentences; null for every other error. */
 function refusalFor(error: unknown): { code: ErrorCode; sentence: string } | null {
   const rule = ruleSentence(error);
   if (rule !== null) return { code: 'refused_form', sentence: rule };
@@ -122,11 +127,38 @@ function refusalFor(error: unknown): { code: ErrorCode; sentence: string } | nul
   return code === 'forbidden' || code === 'changed_since' ? { code, sentence } : null;
 }
 
+/**
+ * The page that asks for the reason or for the passkey, with each key as it is now. What can't be decided on is left out and
+ * named; if nothing is left, shows the page on which the decisions began.
+ */
+async function ask(context: PageContext, asked: Asked, faults: Faults): Promise<Page> {
+  const { operation, renew, action, cancel, back } = asked;
+  const { decisions, leftOut } = await renew();
+  if (decisions.length === 0) {
+    // A sentence may come twice: from what was refused, and from trying again.
+    const sentences = new Set([...faults.values(), ...leftOut]);
+    return { ...(await back(new Map([['', [...sentences].join(' ')]]))), refusal: 'refused_form' };
+  }
+  const note =
+    leftOut.length === 0
+      ? html``
+      : html`<div class="note"><p>Left out:</p><ul>${leftOut.map((one) => html`<li>${one}</li>`)}</ul></div>`;
+  if (!needsReason(operation)) return askForPasskey(context, asked, decisions, faults.get('') ?? null, note);
+  const keys = (await keysOf(context, decisions)).map(({ key }) => key);
+  return askForReason(context, { operation, keys, action, fields: asked.hidden(decisions), cancel, note }, faults);
+}
+
 /** The page that shows decisions completely, as they will be carried out, with a challenge for exactly these. */
-export async function askForPasskey(context: PageContext, asked: Asked, fault: string | null): Promise<Page> {
-  const { decisions, action, fields, cancel, note = html``, isAtOnce = false } = asked;
+async function askForPasskey(
+  context: PageContext,
+  { operation, action, hidden, cancel }: Asked,
+  decisions: readonly Decision[],
+  fault: string | null,
+  note = html``,
+): Promise<Page> {
   const options = beginDecisions(context.access, signedAdmin(context), decisions);
   const { title, body, button } = decisionsInWords(context, await keysOf(context, decisions));
+  const texts = decisions.slice(0, 1).flatMap((decision) => fieldsOf(longFields(operation), decision));
   return {
     title,
     scripts: PASSKEY_SCRIPTS,
@@ -135,51 +167,23 @@ ${note}${body}
 ${passkeyForm({
   action,
   button: { ...button, cancel },
-  parts: fields.map(([name, value]) => hiddenField(name, value)),
+  parts: [...hidden(decisions), ...texts].map(([name, value]) => hiddenField(name, value)),
   passkey: 'get',
   options,
-  isAtOnce,
+  // The page that asked for a reason has shown everything else.
+  isAtOnce: needsReason(operation),
   sticks: true,
 })}`,
   };
 }
 
 /** Each decision with its key. */
-export function keysOf(context: PageContext, decisions: readonly KeyDecision[]): Promise<DecidedKey[]> {
+function keysOf(context: PageContext, decisions: readonly Decision[]): Promise<DecidedKey[]> {
   return Promise.all(
     decisions.map(async (decision) => {
-      const { key } = await performWhenUnlocked(context, OPERATIONS.show, { identifier: decision.identifier });
+      const { identifier } = decision.input;
+      const { key } = await performWhenUnlocked(context, OPERATIONS.show, { identifier });
       return { key, decision };
     }),
   );
-}
-
-/**
- * Consumes the assertion for these decisions and carries them out. One on a request leads to the next request, which shows the
- * outcome; one on another key leads back to that key; several lead to the page of their outcomes.
- */
-async function decideNow(
-  context: PageContext,
-  decisions: readonly KeyDecision[],
-  credential: string,
-): Promise<Outcome> {
-  const { pages } = context;
-  const { id, people } = await consumeAssertion(context.access, signedAdmin(context), credential, decisions);
-  const authorised = decisions.flatMap((decision, at) =>
-    people.slice(at, at + 1).map((person) => ({ person, decision })),
-  );
-  const [only, ...others] = authorised;
-  if (only === undefined || others.length > 0) {
-    carryOutAll(pages, signedAdmin(context), id, authorised);
-    return { seeOther: outcomesPath(id) };
-  }
-  const { identifier } = only.decision;
-  const finish = await carryOut(pages, only.person, only.decision);
-  runInBackground(pages.background, finish, (cause) =>
-    pages.report('error', 'A decision could not be finished.', cause),
-  );
-  const operation = operationOf(only.decision);
-  return operation.from?.includes('pending') === true
-    ? { seeOther: `${await nextRequest(context, identifier)}?decided=${identifier}` }
-    : doneAt(`/developers/admin/keys/${identifier}`, operation);
 }

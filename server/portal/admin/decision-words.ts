@@ -1,22 +1,26 @@
-import { PERMISSIONS } from '../../../shared/db/key-columns.ts';
+import type { Permission } from '../../../shared/db/key-columns.ts';
+import { factsOf, type InputKind } from '../../../shared/keys/fields/input-facts.ts';
+import { typedText } from '../../../shared/keys/fields/input-text.ts';
 import type { KeyView } from '../../../shared/keys/view.ts';
+import type { RateLimit } from '../../../shared/limits/rate-limit.ts';
 import type { AnyOperation, Texts } from '../../../shared/operations/entry.ts';
+import type { Decision } from '../../../shared/passkeys/decision.ts';
 import { type Html, html } from '../../html.ts';
 import { factList, limitWithWords, permissionInWords, type ShownFact } from '../html/key-facts.ts';
-import { timeText } from '../html/time.ts';
 import { userText } from '../html/user-text.ts';
-import { type KeyDecision, operationOf } from '../passkeys/decision-form.ts';
+import { longFields, operationOf, shortFields } from '../passkeys/decision-form.ts';
 import type { PageContext } from '../requests/request-context.ts';
 import { wholeKeys } from './whole-keys.ts';
 
 /** A decision with the key that it is about. */
-export type DecidedKey = { key: KeyView; decision: KeyDecision };
+export type DecidedKey = { key: KeyView; decision: Decision };
 
 /** The texts with which an admin confirms decisions: the title, everything about each, and the button. */
 export type DecisionWords = { title: string; body: Html; button: { text: string; isDangerous: boolean } };
 
 /**
- * Describes decisions of one kind completely. Throws `refused` if the owner of a key to approve can no longer be mailed.
+ * Describes decisions of one kind completely: every field of their input is shown. Throws `refused` if the owner of a key to
+ * approve can no longer be mailed.
  */
 export function decisionsInWords(context: PageContext, decided: readonly DecidedKey[]): DecisionWords {
   const [{ decision }] = decided as [DecidedKey];
@@ -31,7 +35,7 @@ export function decisionsInWords(context: PageContext, decided: readonly Decided
       operation,
       decided.map(({ key }) => key),
     ),
-    body: html`<p>${consequence}</p>${reasonOf(decision)}${parts}`,
+    body: html`<p>${consequence}</p>${sharedFacts(operation, decision)}${parts}`,
     button: { text: `${button} with my passkey`, isDangerous: operation.isDangerous },
   };
 }
@@ -43,41 +47,63 @@ export function titleOf({ texts, name }: AnyOperation, [first, ...others]: reado
   return `${what} ${first.name === '' ? 'an erased key' : `“${first.name}”`}?`;
 }
 
+/** The long texts, which all decisions share. */
+function sharedFacts(operation: AnyOperation, { input }: Decision): Html {
+  const facts = longFields(operation).flatMap(([name, schema]): ShownFact[] => {
+    const { kind, title } = factsOf(schema);
+    return typedText(kind, input[name]).map((text) => [title, html`<span class="text">${userText(text)}</span>`]);
+  });
+  return facts.length === 0 ? html`` : factList(facts);
+}
+
+/** What is confirmed besides the key itself: the facts of the operation, and each field of the input that this key has. */
 function decidedFacts(
   { access }: PageContext,
   operation: AnyOperation,
   key: KeyView,
-  decision: KeyDecision,
+  { input }: Decision,
 ): ShownFact[] {
-  const { rateLimits, expiresAtMs, retireOldAtMs } = decision;
   const usual = operation.usual(access, key);
-  const isChange = operation.keepsRest;
-  const facts: ShownFact[] = operation.alsoConfirmed(access, key).map(([name, value]) => [name, userText(value)]);
-  if (decision.permissions !== undefined) facts.push(permissionFact(decision.permissions, key, isChange));
-  if (rateLimits !== undefined) {
-    const before = isChange ? key.rateLimits : rateLimits;
-    facts.push(['Rate limits', oldToNew(before.map(limitWithWords), rateLimits.map(limitWithWords), OF_CHANGE)]);
-  }
-  if (expiresAtMs !== undefined) {
-    const before = isChange ? key.expiresAt : textOf(expiresAtMs);
-    facts.push(['Expires', oldToNew([expiryInWords(before)], [expiryInWords(textOf(expiresAtMs))], OF_TIME)]);
-  }
-  if ('retireOldAtMs' in usual) {
-    const end = retireOldAtMs === null || retireOldAtMs === undefined ? 'stays as it is' : timeText(retireOldAtMs);
-    facts.push([`End of key ${key.successorOf}`, end]);
-  }
-  return facts;
+  return [
+    ...operation.alsoConfirmed(access, key).map(([name, value]): ShownFact => [name, userText(value)]),
+    ...shortFields(operation)
+      .filter(([name]) => name in usual || (input[name] ?? null) !== null)
+      .map(([name, schema]): ShownFact => {
+        const { kind, title, titleFor, isEndless = false } = factsOf(schema);
+        const decided = {
+          value: input[name],
+          usual: name in usual ? usual[name] : input[name],
+          isChange: operation.keepsRest,
+          isEndless,
+        };
+        return [titleFor?.(key.successorOf) ?? title, (IN_WORDS[kind] ?? inWords)(decided, kind)];
+      }),
+  ];
 }
 
-/** The permissions of a decision, compared with the present ones for a change, with the requested ones for an approval. */
-function permissionFact(permissions: readonly string[], key: KeyView, isChange: boolean): ShownFact {
-  const before = isChange ? key.permissions : key.requestedPermissions;
-  const after = PERMISSIONS.filter((permission) => permissions.includes(permission));
-  const words = isChange ? OF_CHANGE : OF_REQUEST;
-  return [
-    isChange ? 'Permissions' : 'Permissions granted',
-    oldToNew(before.map(permissionInWords), after.map(permissionInWords), words),
-  ];
+/** The value of a field and the usual one, which for a change is the present one, and whether a time may be `never`. */
+type DecidedField = { value: unknown; usual: unknown; isChange: boolean; isEndless: boolean };
+
+/** How each kind of field is shown; others as they are typed. */
+const IN_WORDS: Partial<Record<InputKind, (field: DecidedField) => Html>> = {
+  permissions: ({ value, usual, isChange }) =>
+    oldToNew(
+      (usual as Permission[]).map(permissionInWords),
+      (value as Permission[]).map(permissionInWords),
+      isChange ? OF_CHANGE : OF_REQUEST,
+    ),
+  'rate limits': ({ value, usual, isChange }) =>
+    oldToNew(
+      ((isChange ? usual : value) as RateLimit[]).map(limitWithWords),
+      (value as RateLimit[]).map(limitWithWords),
+      OF_CHANGE,
+    ),
+  time: ({ value, usual, isChange, isEndless }) =>
+    oldToNew([timeInWords(isChange ? usual : value, isEndless)], [timeInWords(value, isEndless)], OF_TIME),
+};
+
+function inWords({ value }: DecidedField, kind: InputKind): Html {
+  return userText(typedText(kind, value).join(', '));
 }
 
 const OF_CHANGE = { gone: 'removed', added: 'new' };
@@ -97,16 +123,8 @@ function oldToNew(before: readonly string[], after: readonly string[], words: ty
   return html`<ul class="plain tight">${items}</ul>`;
 }
 
-function textOf(ms: number | null): string | null {
-  return ms === null ? null : new Date(ms).toISOString();
-}
-
-function expiryInWords(at: string | null): string {
-  return at === null ? 'never, unless it is revoked' : `${at.slice(0, 10)} ${at.slice(11, 16)} UTC`;
-}
-
-/** The reason, which all decisions share. */
-function reasonOf({ reason }: KeyDecision): Html {
-  if (reason === undefined || reason === null) return html``;
-  return factList([['Reason', html`<span class="text">${userText(reason)}</span>`]]);
+function timeInWords(ms: unknown, isEndless: boolean): string {
+  const at = typeof ms === 'number' ? new Date(ms).toISOString() : null;
+  if (at === null) return isEndless ? 'never, unless it is revoked' : 'stays as it is';
+  return `${at.slice(0, 10)} ${at.slice(11, 16)} UTC`;
 }

@@ -44,7 +44,7 @@ export async function showAdminKey(context: PageContext, typed: Form | null, fau
   const usage = isGranted
     ? await performWhenUnlocked(context, OPERATIONS.usage, { identifier, days: USAGE_DAYS })
     : null;
-  const link = typed === null ? linkIn(context.query, key, access.clock.nowMs()) : null;
+  const link = typed === null ? linkIn(context.query, key, access) : null;
   const allFaults = link === null ? faults : link.faults;
   const forms = decisionForms({
     key,

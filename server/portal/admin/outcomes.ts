@@ -57,7 +57,8 @@ async function lineOf(
   decision: Decision,
   isUnderWay: boolean,
 ): Promise<Line> {
-  const { identifier, shown } = decision;
+  const { input, shown } = decision;
+  const { identifier } = input;
   const { version, event } = operationOf(decision);
   const { key, history } = await performWhenUnlocked(context, OPERATIONS.show, { identifier });
   const own = history.findLast(
@@ -86,7 +87,7 @@ function isOwn(context: PageContext, by: string): boolean {
 /** Why a decision would be refused right now; null if it would not. */
 async function faultNow({ access }: PageContext, decision: Decision): Promise<string | null> {
   try {
-    await operationOf(decision).check(access, decision);
+    await operationOf(decision).check(access, decision.input);
     return null;
   } catch (error) {
     return sentenceOf(error);

@@ -10,6 +10,7 @@ import { errorSummary, type Faults, NO_FAULTS } from '../html/fields.ts';
 import { spanText } from '../html/time.ts';
 import type { Page, PageContext } from '../requests/request-context.ts';
 import { adminKeyPath, QUEUE_PATH } from './admin-path.ts';
+import { needsReason } from './ask-for-reason.ts';
 import { cursorIn, PAGE_SIZE, pageLinks, searchForm } from './keys.ts';
 import { decidedNote } from './last-decision.ts';
 import rowScript from './queue.browser.js' with { type: 'text' };
@@ -49,8 +50,9 @@ ${pageLinks(path, {}, after, next)}`,
 }
 
 /** The button that decides on all chosen requests. */
-function barButton({ name, texts, input, isDangerous }: AnyOperation): Html {
-  const asAsked = 'reason' in input.shape ? '' : ' as asked';
+function barButton(operation: AnyOperation): Html {
+  const { name, texts, isDangerous } = operation;
+  const asAsked = needsReason(operation) ? '' : ' as asked';
   return html`<button${raw(isDangerous ? ' class="second danger"' : '')} name="${name}" value="">${texts?.button ?? name}${asAsked}…</button> `;
 }
 

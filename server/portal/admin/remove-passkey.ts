@@ -25,7 +25,7 @@ export async function removeOwnPasskey(context: PageContext): Promise<Outcome> {
   const { name } = findAdmin(access.db, signed.name);
   const passkey = listPasskeys(access.db, name).find(({ id }) => String(id) === params.id);
   if (passkey === undefined) throw new AppError('not_found', 'You have no such passkey.');
-  const decision: Decision = { operation: 'remove passkey', identifier: String(passkey.id), shown: '' };
+  const decision: Decision = { operation: 'remove passkey', input: { identifier: String(passkey.id) }, shown: '' };
   const show = (faults: Faults) => ask(context, signed, decision, viewOf(passkey), faults);
   const credential = credentialIn(form);
   if (credential === null) return show(NO_FAULTS);

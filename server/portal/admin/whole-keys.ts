@@ -1,3 +1,5 @@
+import { factsOf } from '../../../shared/keys/fields/input-facts.ts';
+import { FIELDS } from '../../../shared/keys/fields/inputs.ts';
 import type { KeyView } from '../../../shared/keys/view.ts';
 import { type Html, html } from '../../html.ts';
 import { factList, requestFacts, type ShownFact } from '../html/key-facts.ts';
@@ -31,9 +33,9 @@ function ownerFacts({ profile, identifier }: KeyView): ShownFact[] {
 /** The facts of the request that neither the decision nor the heading repeats; none if the key is no longer pending. */
 function askedFacts(context: PageContext, key: KeyView, facts: readonly ShownFact[]): ShownFact[] {
   if (key.state !== 'pending') return [];
-  const isGranted = facts.some(([label]) => label === 'Permissions granted');
+  const areDecided = facts.some(([label]) => label === factsOf(FIELDS.permissions).title);
   const [, ...asked] = requestFacts(key, adminKeyPath(context));
-  return asked.filter(([label]) => !(isGranted && label === 'Requested permissions'));
+  return asked.filter(([label]) => !(areDecided && label === 'Requested permissions'));
 }
 
 /** A fact that more than half of the keys share, and how many differ. */

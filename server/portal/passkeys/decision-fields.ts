@@ -1,4 +1,4 @@
-import { factsOf, formNameOf, type InputKind } from '../../../shared/keys/fields/input-facts.ts';
+import { factsOf, formNameOf, type InputFacts } from '../../../shared/keys/fields/input-facts.ts';
 import { typedText } from '../../../shared/keys/fields/input-text.ts';
 import type { KeyView } from '../../../shared/keys/view.ts';
 import type { RateLimit } from '../../../shared/limits/rate-limit.ts';
@@ -10,8 +10,8 @@ import { type Faults, hiddenField, NO_FAULTS, type Option } from '../html/fields
 import { inputField } from '../html/input-field.ts';
 import { limitText } from '../html/limit-levels.ts';
 import { type Form, oneValue } from '../requests/form.ts';
-import { type FormFields, sentTexts } from '../requests/operation-form.ts';
-import { decidedFields } from './decision-form.ts';
+import { sentTexts } from '../requests/operation-form.ts';
+import { shortFields } from './decision-form.ts';
 import type { DecisionLink } from './decision-link.ts';
 
 /** What the forms of a key's page need. */
@@ -49,7 +49,7 @@ ${possible.map((operation) => formOf(parts, operation))}
 /** The same buttons for the bottom of narrow windows, where the forms are below the request: links to forms with fields. */
 export function decisionLinks(key: KeyView): Html {
   const links = possibleFor(key).map((operation) =>
-    askedHere(operation).length === 0
+    shortFields(operation).length === 0
       ? buttonOf(operation, true)
       : html`<a class="button second" href="#${operation.name}">${operation.texts?.button ?? operation.name}…</a> `,
   );
@@ -62,11 +62,6 @@ function buttonOf({ name, texts, isDangerous }: AnyOperation, isSecond: boolean)
   return html`<button${raw(look && ` class="${look}"`)} form="${name}">${texts?.button ?? name}…</button> `;
 }
 
-/** The fields on the page of the key. */
-function askedHere(operation: AnyOperation): FormFields {
-  return decidedFields(operation).filter(([input]) => input !== 'reason');
-}
-
 function formOf(parts: DecisionParts, operation: AnyOperation): Html {
   const { key, faults, access } = parts;
   const typed = typedIn(parts, operation);
@@ -74,10 +69,11 @@ function formOf(parts: DecisionParts, operation: AnyOperation): Html {
   const usual = operation.usual(access, key);
   // Several forms have fields with the same name; faults and their links belong to the form that was sent or filled in.
   const isMeant = typed !== null || link !== null;
-  const fields = askedHere(operation)
+  const fields = shortFields(operation)
     .filter(([input]) => input in usual)
     .map(([input, schema]) => {
-      const { kind } = factsOf(schema);
+      const facts = factsOf(schema);
+      const { kind, titleFor } = facts;
       const name = formNameOf(input, schema);
       const usualTexts = typedText(kind, usual[input]);
       // The link's value is compared in its normal form, because 60/60s and 60/1m are the same limit.
@@ -89,11 +85,9 @@ function formOf(parts: DecisionParts, operation: AnyOperation): Html {
       return inputField(input, schema, {
         texts,
         ...(!isMeant && { id: `${operation.name}-${name}` }),
-        ...(input === 'retireOldAtMs' && {
-          title: `When should key ${key.successorOf}, which this one replaces, end?`,
-        }),
-        ...(isSet ? { hint: markOf(usualTexts.join(', ')) } : kind !== 'lines' && { hint: null }),
-        choices: choicesOf(input, kind, usual[input]),
+        ...(titleFor && { title: titleFor(key.successorOf) }),
+        ...(isSet ? { hint: markOf(usualTexts.join(', ')) } : { hint: null }),
+        choices: choicesOf(facts, usual[input]),
         faults: isMeant ? faults : NO_FAULTS,
       });
     });
@@ -113,14 +107,14 @@ function typedIn({ typed }: DecisionParts, operation: AnyOperation): Form | null
 }
 
 /** The choices that a page offers for a field; undefined if none. `usual` is the default. */
-function choicesOf(input: string, kind: InputKind, usual: unknown): Option[] | undefined {
+function choicesOf({ kind, isEndless }: InputFacts, usual: unknown): Option[] | undefined {
   if (kind === 'rate limits') {
     return [{ value: typedText(kind, usual).join(' '), label: (usual as RateLimit[]).map(limitText).join(', ') }];
   }
   if (kind !== 'time') return undefined;
   const [now = ''] = typedText(kind, usual);
   const asNow = now === '' ? [] : [{ value: now, label: `${now.slice(0, 10)}, as now` }];
-  return [...asNow, ...(input === 'retireOldAtMs' ? RETIREMENTS : EXPIRIES)];
+  return [...asNow, ...(isEndless ? EXPIRIES : RETIREMENTS)];
 }
 
 const EXPIRIES: readonly Option[] = [

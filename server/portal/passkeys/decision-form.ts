@@ -1,5 +1,5 @@
 import { AppError } from '../../../shared/errors.ts';
-import { factsOf, formNameOf } from '../../../shared/keys/fields/input-facts.ts';
+import { factsOf, formNameOf, isLongText } from '../../../shared/keys/fields/input-facts.ts';
 import { typedText } from '../../../shared/keys/fields/input-text.ts';
 import type { AnyOperation } from '../../../shared/operations/entry.ts';
 import { DECISIONS } from '../../../shared/operations.ts';
@@ -8,16 +8,13 @@ import { type FieldKinds, type Form, oneValue } from '../requests/form.ts';
 import { type FormFields, fieldKindsOf, formFields, readFields } from '../requests/operation-form.ts';
 import { PASSKEY_FIELD } from './passkey-form.ts';
 
-/** A decision on a key: the name of one of the operations that can be decided, and its input. */
-export type KeyDecision = Decision;
-
 /** The decision (an operation of admins on the page of a key) with this name; undefined if there is none. */
 export function decisionNamed(name: string): AnyOperation | undefined {
   return DECISIONS.find((operation) => operation.name === name);
 }
 
 /** The operation of a decision. Throws `bad_form` if there is no such decision. */
-export function operationOf({ operation: name }: Pick<KeyDecision, 'operation'>): AnyOperation {
+export function operationOf({ operation: name }: Pick<Decision, 'operation'>): AnyOperation {
   const operation = decisionNamed(name);
   if (operation === undefined) throw new AppError('bad_form');
   return operation;
@@ -26,6 +23,16 @@ export function operationOf({ operation: name }: Pick<KeyDecision, 'operation'>)
 /** The fields of the form of a decision. */
 export function decidedFields(operation: AnyOperation): FormFields {
   return formFields(operation, 'admin');
+}
+
+/** Those that the page of the key asks for. */
+export function shortFields(operation: AnyOperation): FormFields {
+  return decidedFields(operation).filter(([, schema]) => !isLongText(schema));
+}
+
+/** Those that the next page asks for, once for all decisions: long texts, such as a reason. */
+export function longFields(operation: AnyOperation): FormFields {
+  return decidedFields(operation).filter(([, schema]) => isLongText(schema));
 }
 
 /** The fields of all decisions, once each. */
@@ -47,24 +54,18 @@ export function readDecision(
   form: Form,
   identifier: string,
   nowMs: number,
-): { decision: KeyDecision; faults: Map<string, string> } {
+): { decision: Decision; faults: Map<string, string> } {
   const operation = operationOf({ operation: oneValue(form, 'operation') });
   const { values, faults } = readFields(decidedFields(operation), form, nowMs);
-  return { decision: { operation: operation.name, identifier, ...values, shown: oneValue(form, 'shown') }, faults };
+  return {
+    decision: { operation: operation.name, input: { ...values, identifier }, shown: oneValue(form, 'shown') },
+    faults,
+  };
 }
 
-/** The names and values of fields that send exactly this decision again. */
-export function fieldsOf(decision: KeyDecision): [name: string, value: string][] {
-  const { operation, shown } = decision;
-  const values = new Map<string, unknown>(Object.entries(decision));
-  return [
-    ['operation', operation],
-    ...decidedFields(operationOf(decision)).flatMap(([input, schema]) =>
-      typedText(factsOf(schema).kind, values.get(input)).map((text): [string, string] => [
-        formNameOf(input, schema),
-        text,
-      ]),
-    ),
-    ['shown', shown],
-  ];
+/** The names and values of form fields that send these fields of a decision again. */
+export function fieldsOf(fields: FormFields, { input }: Decision): [name: string, value: string][] {
+  return fields.flatMap(([name, schema]) =>
+    typedText(factsOf(schema).kind, input[name]).map((text): [string, string] => [formNameOf(name, schema), text]),
+  );
 }

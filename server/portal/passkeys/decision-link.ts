@@ -1,13 +1,14 @@
 import { faultOf } from '../../../shared/errors.ts';
-import { factsOf, formNameOf } from '../../../shared/keys/fields/input-facts.ts';
+import { factsOf, formNameOf, isLongText } from '../../../shared/keys/fields/input-facts.ts';
 import { refuseState } from '../../../shared/keys/record.ts';
 import type { KeyView } from '../../../shared/keys/view.ts';
 import type { AnyOperation } from '../../../shared/operations/entry.ts';
+import type { Access } from '../../../shared/sessions-file/access.ts';
 import { type Html, html } from '../../html.ts';
 import type { Faults } from '../html/fields.ts';
 import type { Form } from '../requests/form.ts';
 import { readFields } from '../requests/operation-form.ts';
-import { ALL_DECIDED_FIELDS, decidedFields, decisionNamed } from './decision-form.ts';
+import { ALL_DECIDED_FIELDS, decisionNamed, shortFields } from './decision-form.ts';
 
 // A link to the page of a key may fill in one of its forms: `?operation=approve&rateLimits=60/1m,5000/1d&expires=90d`. It
 // decides nothing, and fills in no free text: anybody may have made it, and such texts are mailed to the owner.
@@ -16,7 +17,7 @@ import { ALL_DECIDED_FIELDS, decidedFields, decisionNamed } from './decision-for
 export const LINKED_FIELDS: readonly string[] = [
   'operation',
   ...[...ALL_DECIDED_FIELDS]
-    .filter(([, schema]) => factsOf(schema).kind !== 'lines')
+    .filter(([, schema]) => !isLongText(schema))
     .map(([input, schema]) => formNameOf(input, schema)),
 ];
 
@@ -36,7 +37,11 @@ export type DecisionLink = {
  * Reads what the address of a key's page fills in; null if it names no operation. Durations such as `90d` count from `nowMs`.
  * A faulty link never keeps the page from being shown.
  */
-export function linkIn(query: ReadonlyMap<string, string>, key: KeyView, nowMs: number): DecisionLink | null {
+export function linkIn(
+  query: ReadonlyMap<string, string>,
+  key: KeyView,
+  { clock, approvalLeaseMs }: Pick<Access, 'clock' | 'approvalLeaseMs'>,
+): DecisionLink | null {
   const name = query.get('operation') ?? '';
   if (name === '') return null;
   const operation = decisionNamed(name);
@@ -44,27 +49,21 @@ export function linkIn(query: ReadonlyMap<string, string>, key: KeyView, nowMs: 
   const fault = stateFault(key, operation);
   if (fault !== null) return refusedLink(fault);
   const fields = new Map<string, readonly string[]>();
-  for (const field of LINKED_FIELDS) {
-    const value = query.get(field) ?? '';
-    if (field !== 'operation' && value !== '') fields.set(field, field === 'permissions' ? value.split(',') : [value]);
+  for (const [input, schema] of shortFields(operation)) {
+    const value = query.get(formNameOf(input, schema)) ?? '';
+    const texts = factsOf(schema).kind === 'permissions' ? value.split(',') : [value];
+    if (value !== '') fields.set(formNameOf(input, schema), texts);
   }
-  const hasNoOldKey =
-    key.successorOf === null && decidedFields(operation).some(isRetirement) && fields.delete('retireOld');
-  const { values, faults } = readFields(
-    decidedFields(operation).filter(([input, schema]) => fields.has(formNameOf(input, schema))),
-    fields,
-    nowMs,
-  );
-  if (hasNoOldKey) faults.set('', 'The link sets the end of an old key, but this key does not replace one.');
+  const nowMs = clock.nowMs();
+  const set = shortFields(operation).filter(([input, schema]) => fields.has(formNameOf(input, schema)));
+  const { values, faults } = readFields(set, fields, nowMs);
+  const unfit = faultOf(() => operation.refuse(key, values, { approvalLeaseMs, nowMs }));
+  if (unfit !== null) faults.set('', unfit);
   return { operation, fields, values, faults };
 }
 
 function refusedLink(sentence: string): DecisionLink {
   return { operation: null, fields: new Map(), values: {}, faults: new Map([['', sentence]]) };
-}
-
-function isRetirement([input]: readonly [input: string, ...unknown[]]): boolean {
-  return input === 'retireOldAtMs';
 }
 
 /** Why a decision is not possible in the key's state; null if it is. */

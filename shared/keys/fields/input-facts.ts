@@ -32,8 +32,10 @@ export type InputFacts = {
   bounds?: Bounds;
   /** The rows of its text area. */
   rows?: number;
-  /** Whether a time may be `never`. */
+  /** Whether a time may be `never`; another one may be left as it is. */
   isEndless?: true;
+  /** Its label for a key, if that names the key that it succeeds. */
+  titleFor?: (successorOf: string | null) => string;
 };
 
 /** The facts of each field, in a registry of their own so that no OpenAPI document shows them. */
@@ -51,6 +53,11 @@ export function factsOf(schema: z.core.$ZodType): InputFacts {
 /** The name of a field in forms and addresses. */
 export function formNameOf(name: string, schema: z.core.$ZodType): string {
   return factsOf(schema).formName ?? name;
+}
+
+/** Whether a field is a text of several lines: pages ask for it last, and no link fills it in. */
+export function isLongText(schema: z.core.$ZodType): boolean {
+  return factsOf(schema).kind === 'lines';
 }
 
 /** The allowed length of a text, as a sentence. */

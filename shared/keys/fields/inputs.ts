@@ -135,6 +135,7 @@ export const FIELDS = {
   }),
   retireOldAtMs: time({
     ...{ label: 'end of the old key', title: 'When the old key ends', formName: 'retireOld' },
+    titleFor: (old) => `End of key ${old}, which this one replaces`,
     flag: ['--retire-old <when>', `when the key that this one replaces ends: ${EXPIRY_SYNTAX}`],
     hint: 'Empty leaves it as it is; or a span from now such as 7d, a date, or a time. Never later than it ends by itself.',
   }),

@@ -34,7 +34,7 @@ export function decideGrant(
   return { permissions, rateLimits, expiresAtMs, retireOldAtMs };
 }
 
-/** Throws `usage` if the key would expire too early, or if it succeeds no key that could be ended. */
+/** Throws `usage` if the key would expire too early, or if it replaces no key that could be ended. */
 export function refuseGrant(
   { identifier, successorOf }: Pick<ApiKey, 'identifier' | 'successorOf'>,
   { expiresAtMs = null, retireOldAtMs = null }: Grant,
@@ -43,6 +43,6 @@ export function refuseGrant(
   refuseTimeWithin(expiresAtMs, approvalLeaseMs, nowMs);
   refuseTimePast(retireOldAtMs, nowMs, 'end of the old key');
   if (retireOldAtMs !== null && successorOf === null) {
-    throw new AppError('usage', `Key ${identifier} succeeds no other key, so there is no old key to end.`);
+    throw new AppError('usage', `Key ${identifier} does not replace another key, so there is no old key to end.`);
   }
 }

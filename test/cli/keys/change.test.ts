@@ -158,7 +158,7 @@ describe('a successor', () => {
     const { stdout } = await run(...request, '--description', DESCRIPTION);
     const pending = stdout.slice(0, 8);
     const ended = await run('keys', 'approve', pending, '--retire-old', '7d');
-    expect(ended).toMatchObject({ code: 2, stderr: expect.stringContaining('succeeds no other key') });
+    expect(ended).toMatchObject({ code: 2, stderr: expect.stringContaining('does not replace another key') });
     const malformed = await run('keys', 'approve', pending, '--retire-old', 'soon');
     expect(malformed).toMatchObject({ code: 2, stderr: expect.stringContaining('The end of the old key must be') });
     await run('keys', 'revoke', identifier, '--reason', 'Leaked.');

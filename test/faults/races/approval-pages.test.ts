@@ -60,13 +60,15 @@ async function prepare(variables: Record<string, string>) {
     const shown = keyVersion(access, identifier);
     const decision = {
       operation: 'approve',
-      identifier,
-      permissions: ['api.lookup'],
-      rateLimits: [{ quota: 60, windowSeconds: 60 }],
-      expiresAtMs: null,
-      retireOldAtMs: null,
+      input: {
+        identifier,
+        permissions: ['api.lookup'],
+        rateLimits: [{ quota: 60, windowSeconds: 60 }],
+        expiresAtMs: null,
+        retireOldAtMs: null,
+      },
       shown,
-    } as const;
+    };
     const { challenge } = beginDecisions(access, signed as SignedAdmin, [decision]);
     const body = new URLSearchParams({ ...fields, shown, credential: authenticator.assert(challenge) });
     return fetchPage(at, `${path}/decide`, { method: 'POST', body, headers: { cookie: `session=${token}` } });

@@ -141,7 +141,7 @@ test(
       [['approve', pending, '--rate-limit', 'many'], 2, 'A rate limit is'],
       [['approve', pending, '--permission', 'api.everything'], 2, 'The permissions are'],
       [['approve', pending, '--expires', '90s'], 2, 'must lie more than'],
-      [['approve', pending, '--retire-old', '7d'], 2, 'succeeds no other key'],
+      [['approve', pending, '--retire-old', '7d'], 2, 'does not replace another key'],
       [['change', active, '--expires', '2020-01-01'], 2, 'The expiry must be'],
     ];
     const before = traces();

@@ -85,7 +85,10 @@ test('several are approved as they were asked for, each shown whole, by one asse
     for (const part of [`Bot ${at}`, `user${100 + at}@example.org`]) expect(text).toContain(part);
   }
   // A successor may go on as fast as before, and the key before it stays as it is.
-  for (const part of ['7/1m (at most 7 requests in any minute)', `End of key ${old} stays as it is`]) {
+  for (const part of [
+    '7/1m (at most 7 requests in any minute)',
+    `End of key ${old}, which this one replaces stays as it is`,
+  ]) {
     expect(text).toContain(part);
   }
   const before = traces(world);
@@ -142,7 +145,7 @@ test('what most have in common is said once, and each still shows all that the p
   const [above = '', ...blocks] = page.body.slice(0, page.body.indexOf('</ol>')).split('<li class="columns">');
   const common = factsIn(above);
   expect(common.map(([label]) => label)).toEqual([
-    ...['Description', 'Project URL', 'Expected usage', 'Permissions granted', 'Rate limits', 'Expires'],
+    ...['Description', 'Project URL', 'Expected usage', 'Permissions', 'Rate limits', 'Expires'],
   ]);
   expect(textOf(page).match(/except for 1, marked below/g)?.length).toBe(5);
   for (const [at, key] of keys.entries()) {

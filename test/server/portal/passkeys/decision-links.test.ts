@@ -101,7 +101,7 @@ test('the end of an old key is filled in for its successor only', async () => {
   expect(new Map(formOn(page, 'approve')).get('retireOld')).toBe('7d');
   expect(marksOn(page)).toBe(1);
   const other = await open(await keyFor('pending'), 'operation=approve&retireOld=7d');
-  expect(textOf(other)).toContain('The link sets the end of an old key, but this key does not replace one.');
+  expect(textOf(other)).toContain('does not replace another key, so there is no old key to end.');
 });
 
 describe('what is malformed is shown as a refused field, and never acted on', () => {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { readFlags } from '../../../../cli/keys/command.ts';
-import { fieldsOf, readDecision } from '../../../../server/portal/passkeys/decision-form.ts';
+import { decidedFields, fieldsOf, readDecision } from '../../../../server/portal/passkeys/decision-form.ts';
 import { AppError } from '../../../../shared/errors.ts';
 import { GRANT } from '../../../../shared/keys/fields/input-groups.ts';
 import { FIELDS } from '../../../../shared/keys/fields/inputs.ts';
@@ -162,11 +162,13 @@ describe('a form, an address and the flags say the same grant', () => {
         return;
       }
       const value = (given as Record<string, unknown>)[INPUT[flag]];
-      expect<unknown[]>([faults.size, decision[INPUT[flag]]]).toEqual([0, value]);
+      expect<unknown[]>([faults.size, decision.input[INPUT[flag]]]).toEqual([0, value]);
       expect<unknown>(parseInput(GRANT, given)[INPUT[flag]]).toEqual(value);
       // What is sent again to be confirmed is the same decision.
       const again = new Map<string, string[]>();
-      for (const [name, text] of fieldsOf(decision)) again.set(name, [...(again.get(name) ?? []), text]);
+      const sent = fieldsOf(decidedFields(OPERATIONS.approve), decision);
+      for (const [name, text] of [['operation', 'approve'], ...sent, ['shown', 'x']] as const)
+        again.set(name, [...(again.get(name) ?? []), text]);
       expect(readDecision(again, 'k7Qm2XaB', clock.nowMs()).decision).toEqual(decision);
     });
   }
@@ -175,6 +177,8 @@ describe('a form, an address and the flags say the same grant', () => {
     const reason = ' Found\r\nin public.\rTwice. ';
     const form = new Map(Object.entries({ operation: ['reject'], reason: [reason], shown: ['x'] }));
     const { decision } = readDecision(form, 'k7Qm2XaB', clock.nowMs());
-    expect([decision.reason, parseInput(FIELDS.reason, reason)]).toEqual(Array(2).fill('Found\nin public.\nTwice.'));
+    expect([decision.input.reason, parseInput(FIELDS.reason, reason)]).toEqual(
+      Array(2).fill('Found\nin public.\nTwice.'),
+    );
   });
 });

@@ -164,7 +164,7 @@ describe('at the approval', () => {
     const error = await refusal(approve(other, { retireOldAtMs: inDays(deps, 7) }));
     expect([error.code, error.message]).toEqual([
       'usage',
-      `Key ${other} succeeds no other key, so there is no old key to end.`,
+      `Key ${other} does not replace another key, so there is no old key to end.`,
     ]);
     expect(keyHistory(deps, other).map(({ event }) => event)).toEqual(['requested']);
   });

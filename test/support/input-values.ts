@@ -1,0 +1,43 @@
+import { factsOf, formNameOf, type InputKind } from '../../shared/keys/fields/input-facts.ts';
+import { typedText } from '../../shared/keys/fields/input-text.ts';
+import type { AnyOperation } from '../../shared/operations/entry.ts';
+import { inputFor } from '../../shared/operations/entry.ts';
+
+// Values for the inputs of operations, so that tests loop over the table: a new input is tried without a line in them.
+
+const HOUR_MS = 3_600_000;
+const LATER_MS = Date.parse('2126-01-31T00:00:00Z');
+
+/** Different values that a field of each kind can have. */
+export const VALUES: Readonly<Record<InputKind, readonly [unknown, unknown, ...unknown[]]>> = {
+  line: ['One', 'Two'],
+  lines: ['It is not needed.', 'It is not needed!'],
+  address: ['https://example.org/one', 'https://example.org/two'],
+  permissions: [['api.lookup'], ['api.leaderboard'], ['api.lookup', 'api.leaderboard']],
+  'rate limits': [
+    [{ quota: 60, windowSeconds: 60 }],
+    [{ quota: 61, windowSeconds: 60 }],
+    [{ quota: 60, windowSeconds: 3600 }],
+    [
+      { quota: 60, windowSeconds: 60 },
+      { quota: 5, windowSeconds: 3600 },
+    ],
+  ],
+  time: [LATER_MS, LATER_MS + HOUR_MS, null],
+  span: [HOUR_MS, 2 * HOUR_MS],
+  number: [1, 2],
+  states: [['pending'], ['Active']],
+  hidden: ['one', 'two'],
+};
+
+/** The fields of a decision that admins make, without the identifier: each input with its name in forms, and its values. */
+export function decidedValues(operation: AnyOperation) {
+  const { identifier: _, ...shape } = inputFor(operation, 'admin').shape;
+  return Object.entries(shape).map(([input, schema]) => {
+    const { kind } = factsOf(schema);
+    const field = formNameOf(input, schema);
+    const textsOf = (value: unknown) => typedText(kind, value).map((text): [string, string] => [field, text]);
+    const [first, ...others] = VALUES[kind];
+    return { input, field, first, others, textsOf };
+  });
+}
