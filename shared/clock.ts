@@ -74,6 +74,22 @@ export function openThreadClock(): Clock {
   });
 }
 
+/** How far a stored time may be ahead of the clock, in milliseconds: clocks are set back by seconds now and then. */
+export const MAX_BACK_MS = 60_000;
+
+/**
+ * Whether something that began and ends at stored times is in effect: it has not ended, and does not begin further in the
+ * future than `mostAheadMs`. If it does, the clock was set back, which must not extend any period.
+ */
+export function isLiveAt(
+  begunAtMs: number,
+  untilMs: number,
+  nowMs: number,
+  mostAheadMs: number = MAX_BACK_MS,
+): boolean {
+  return nowMs < untilMs && begunAtMs <= nowMs + mostAheadMs;
+}
+
 /** Formats milliseconds since 1970 as ISO 8601 in UTC with milliseconds. */
 export function isoTime(ms: number): string {
   return new Date(ms).toISOString();

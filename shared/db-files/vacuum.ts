@@ -1,6 +1,6 @@
 import { statfsSync } from 'node:fs';
 import { dirname } from 'node:path';
-import type { Clock } from '../clock.ts';
+import { type Clock, isLiveAt } from '../clock.ts';
 import { withBusyTimeout } from '../db/busy-timeout.ts';
 import type { Opened, Sqlite } from '../db/connect.ts';
 import { noteVacuum, readErasures } from '../db/erasures.ts';
@@ -78,7 +78,7 @@ const VACUUM_EVERY_MS = 23 * 3_600_000;
 export function isVacuumDue({ $client: sqlite }: Opened, nowMs: number): boolean {
   const { tracesSinceMs, vacuumedAtMs } = guardDatabase(sqlite.filename, () => readErasures(sqlite));
   if (tracesSinceMs === null) return false;
-  return vacuumedAtMs === null || nowMs - vacuumedAtMs >= VACUUM_EVERY_MS || vacuumedAtMs > nowMs;
+  return vacuumedAtMs === null || !isLiveAt(vacuumedAtMs, vacuumedAtMs + VACUUM_EVERY_MS, nowMs, 0);
 }
 
 /**

@@ -3,6 +3,7 @@ import { alias } from 'drizzle-orm/sqlite-core';
 import type { Clock } from '../clock.ts';
 import type { Db, Tx } from '../db/connect.ts';
 import { guardDatabase } from '../db/faults.ts';
+import { isPostponed } from '../db/live.ts';
 import { keepQuery } from '../db/prepared-query.ts';
 import { apiKeys } from '../db/schema/keys.ts';
 import { notices } from '../db/schema/notices.ts';
@@ -50,8 +51,7 @@ const nextNotice = keepQuery((db) => {
         isNull(other.sentAt),
         eq(other.result, 'waiting').inlineParams(),
         gt(other.tries, 0),
-        gt(other.nextTryAt, NOW),
-        lte(other.nextTryAt, sql`${NOW} + ${LEASE_MS}`),
+        isPostponed(other.nextTryAt, LEASE_MS, NOW),
       ),
     );
   const isFirst = and(

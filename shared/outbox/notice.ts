@@ -1,7 +1,8 @@
-import { and, eq, gt, lte, max, sql } from 'drizzle-orm';
+import { and, eq, lte, max, sql } from 'drizzle-orm';
 import { DAY_MS } from '../clock.ts';
 import type { Tx } from '../db/connect.ts';
 import { NOTICE_KINDS, type NoticeKind } from '../db/key-columns.ts';
+import { isLive } from '../db/live.ts';
 import { keepQuery } from '../db/prepared-query.ts';
 import { type NoticeAbout, notices } from '../db/schema/notices.ts';
 import type { Deps } from '../deps.ts';
@@ -108,7 +109,7 @@ export function addBanNotice(tx: Tx, notice: ChangeNotice<{ isBanned: boolean; k
  * of mails, and once for all lines of one transaction, which have the same time.
  */
 function addChangeNotice(tx: Tx, kind: 'address' | 'ban', { profileId, about, atMs }: ChangeNotice<NoticeAbout>): void {
-  const recent = recentNotices(tx).all({ profileId, kind, after: atMs - DAY_MS, until: atMs });
+  const recent = recentNotices(tx).all({ profileId, kind, atMs });
   if (recent.length >= MAX_PER_DAY || recent.some(({ at }) => at === atMs)) return;
   additionOf(tx).run({ profileId, kind, recipient: NOTICE_KINDS[kind], about, at: atMs });
 }
@@ -121,8 +122,7 @@ const recentNotices = keepQuery((db) =>
       and(
         eq(notices.profileId, sql.placeholder('profileId')),
         eq(notices.kind, sql.placeholder('kind')),
-        gt(notices.at, sql.placeholder('after')),
-        lte(notices.at, sql.placeholder('until')),
+        isLive({ begunAt: notices.at, until: sql`${notices.at} + ${DAY_MS}` }, sql.placeholder('atMs'), 0),
       ),
     )
     .prepare(),

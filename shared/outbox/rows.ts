@@ -1,5 +1,6 @@
-import { and, eq, lte, or, type Placeholder, type SQL, sql } from 'drizzle-orm';
+import { and, eq, not, type Placeholder, type SQL, sql } from 'drizzle-orm';
 import type { Db, Tx } from '../db/connect.ts';
+import { isPostponed } from '../db/live.ts';
 import { apiKeys, type KeyEventDetail, keyEvents } from '../db/schema/keys.ts';
 import { notices } from '../db/schema/notices.ts';
 import { profiles } from '../db/schema/profiles.ts';
@@ -30,8 +31,7 @@ export const IS_FOR_WEBHOOK = eq(notices.recipient, WEBHOOK).inlineParams();
 
 /** The notice is waiting and due. A time in the far future was stored before the clock was set back. */
 export function isDue(now: number | Placeholder): SQL | undefined {
-  const isAhead = sql`${notices.nextTryAt} > ${now} + ${LONGEST_PAUSE_MS}`;
-  return and(IS_WAITING, or(lte(notices.nextTryAt, now), isAhead));
+  return and(IS_WAITING, not(isPostponed(notices.nextTryAt, LONGEST_PAUSE_MS, now)));
 }
 
 /** The notices of one lane all go to one address, and are sent one at a time. */
@@ -53,7 +53,7 @@ export function selectNotices(db: Db | Tx) {
       lane: LANE,
       about: notices.about,
       at: notices.at,
-      tries: sql<number>`${notices.tries} + 1`,
+      tries: sql`${notices.tries} + 1`.mapWith(notices.tries),
       /** The key that the notice is about; null if it is not about a key. */
       key: {
         identifier: apiKeys.identifier,

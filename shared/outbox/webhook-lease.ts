@@ -1,8 +1,9 @@
-import { and, asc, eq, gt, inArray, lte, notExists, sql } from 'drizzle-orm';
+import { and, asc, eq, inArray, notExists, sql } from 'drizzle-orm';
 import { alias } from 'drizzle-orm/sqlite-core';
 import type { Clock } from '../clock.ts';
 import type { Db, Tx } from '../db/connect.ts';
 import { guardDatabase } from '../db/faults.ts';
+import { isPostponed } from '../db/live.ts';
 import { keepQuery } from '../db/prepared-query.ts';
 import { notices } from '../db/schema/notices.ts';
 import { write } from '../db/write.ts';
@@ -24,7 +25,6 @@ const waitingForWebhook = keepQuery((db) =>
 // Nothing is sent to the webhook while a message is being sent, during the pause after a failure, and shortly after a message.
 const held = alias(notices, 'held');
 const webhookDue = keepQuery((db) => {
-  const now = sql.placeholder('now');
   const hold = db
     .select({ one: sql`1` })
     .from(held)
@@ -32,8 +32,7 @@ const webhookDue = keepQuery((db) => {
       and(
         eq(held.recipient, WEBHOOK).inlineParams(),
         inArray(held.result, ['waiting', 'accepted', 'refused']).inlineParams(),
-        gt(held.nextTryAt, now),
-        lte(held.nextTryAt, sql`${now} + ${LONGEST_PAUSE_MS}`),
+        isPostponed(held.nextTryAt, LONGEST_PAUSE_MS, sql.placeholder('now')),
       ),
     );
   return db

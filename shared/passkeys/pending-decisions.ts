@@ -1,6 +1,6 @@
 import { and, eq, gt, isNotNull, isNull, max, ne, sql } from 'drizzle-orm';
+import { isLive } from '../db/live.ts';
 import type { Access } from '../sessions-file/access.ts';
-import { isLive } from '../sessions-file/live.ts';
 import { tickets } from '../sessions-file/schema.ts';
 import { readSessions } from '../sessions-file/sessions-file.ts';
 import type { SignedAdmin } from '../sessions-file/whose.ts';

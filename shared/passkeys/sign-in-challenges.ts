@@ -1,7 +1,7 @@
 import { timingSafeEqual } from 'node:crypto';
+import { isLiveAt } from '../clock.ts';
 import type { Db } from '../db/connect.ts';
 import type { Access } from '../sessions-file/access.ts';
-import { MAX_BACK_MS } from '../sessions-file/live.ts';
 import { fileKey, readSessions, type SessionsFile } from '../sessions-file/sessions-file.ts';
 import { hashOf, keyedHash } from '../sessions-file/tokens.ts';
 import type { SignedAdmin } from '../sessions-file/whose.ts';
@@ -30,7 +30,7 @@ export function makeSignInChallenge({ sessions, clock, random }: Access): string
 /** Throws `forbidden` for a challenge that was not made here, was used or is older than five minutes. */
 export function checkSignInChallenge({ sessions, clock }: Access, challenge: string): void {
   const madeAt = readMadeAt(sessions, challenge);
-  if (madeAt === null || !isWithin(madeAt, LIFETIME_MS, clock.nowMs())) throw challengeOver();
+  if (madeAt === null || !isLiveAt(madeAt, madeAt + LIFETIME_MS, clock.nowMs())) throw challengeOver();
   const used = readSessions(sessions, (tables) => findTicket(tables, keyOf(challenge)));
   if (used !== null) throw challengeOver();
 }
@@ -46,11 +46,6 @@ export function useSignInChallenge(access: Access, tables: Db, challenge: string
 
 function keyOf(challenge: string): TicketKey {
   return { purpose: 'used challenge', foundBy: hashOf(challenge) };
-}
-
-/** Whether a challenge works now, by the same rule as `isLive` for stored rows. */
-function isWithin(madeAt: number, lengthMs: number, nowMs: number): boolean {
-  return nowMs < madeAt + lengthMs && madeAt <= nowMs + MAX_BACK_MS;
 }
 
 /** When this server made the challenge, in milliseconds since 1970; null if it did not. */

@@ -9,7 +9,7 @@ import { dropTicket, makeTicket, readTicket, type TicketKey, useTicket } from '.
 import { openBrowserSecret, sealBrowserSecret } from './browser-secret.ts';
 import { newCode, readCode, showCode } from './code-text.ts';
 import { isKnownBrowser } from './known-browsers.ts';
-import { countAsk, countedUnder, dropOldCounts, MAIL_LIMITS, roomFor } from './mail-limits.ts';
+import { countAsk, countedUnder, MAIL_LIMITS, roomFor } from './mail-limits.ts';
 import { type SignedOwner, signOwnerIn } from './owner-sign-in.ts';
 import { type Claim, NOBODY, readClaim, type Typed } from './sign-in-lookup.ts';
 
@@ -43,7 +43,7 @@ export function askCode(access: Access, ask: Ask): Asked {
   const { sessions, random, clock } = access;
   const secret = openBrowserSecret(sessions, ask.browserSecret) ?? newToken(random);
   const made = writeSessions(sessions, (tables) => {
-    const [nowMs, settledMs] = [clock.nowMs(), clock.settledMs()];
+    const nowMs = clock.nowMs();
     const key = fileKey(sessions);
     const isKnown = isKnownBrowser(tables, ask.knownBrowser, claim.binding, nowMs);
     const counted = countedUnder(key, {
@@ -60,7 +60,6 @@ export function askCode(access: Access, ask: Ask): Asked {
       return { isAsked: false, isSent: false, nowMs };
     }
     const isSent = claim.mailTo !== null && room.toSend;
-    if (settledMs !== null) dropOldCounts(tables, settledMs);
     countAsk(tables, key, counted, isSent, nowMs);
     const signed = ownedBy(claim.mailTo === null ? NOBODY : claim.binding);
     makeTicket(tables, codeOf(secret, code), { signed, about }, nowMs);

@@ -1,9 +1,9 @@
 import { and, eq, ne, sql } from 'drizzle-orm';
 import { DAY_MS } from '../clock.ts';
 import type { Db } from '../db/connect.ts';
+import { isLive } from '../db/live.ts';
 import { keepQuery } from '../db/prepared-query.ts';
 import type { Random } from '../random.ts';
-import { isLive } from '../sessions-file/live.ts';
 import { knownBrowsers } from '../sessions-file/schema.ts';
 import { hashOf, newToken } from '../sessions-file/tokens.ts';
 import type { Binding } from '../sessions-file/whose.ts';
@@ -15,24 +15,29 @@ import type { Binding } from '../sessions-file/whose.ts';
 /** How long a browser stays known after a sign-in, in milliseconds. */
 export const KNOWN_FOR_MS = 90 * DAY_MS;
 
+/** From a browser's last sign-in to when it is forgotten. */
+export const KNOWN_BROWSER_LIFE = {
+  begunAt: knownBrowsers.signedInAt,
+  until: sql`${knownBrowsers.signedInAt} + ${KNOWN_FOR_MS}`,
+};
+
 /** Whether the owner has signed in with this cookie's browser in the last 90 days, with their current address. */
 export function isKnownBrowser(tables: Db, token: string | null, owner: Binding, nowMs: number): boolean {
   return knownBrowser(tables).get({ ...owner, tokenHash: hashOf(token ?? ''), nowMs }) !== undefined;
 }
 
 const knownBrowser = keepQuery((tables) => {
-  const { tokenHash, profileId, generation, addressHash, signedInAt } = knownBrowsers;
+  const { tokenHash, profileId, generation, addressHash } = knownBrowsers;
   const isTheirs = and(
     eq(tokenHash, sql.placeholder('tokenHash')),
     eq(profileId, sql.placeholder('profileId')),
     eq(generation, sql.placeholder('generation')),
     eq(addressHash, sql.placeholder('addressHash')),
   );
-  const life = { begunAt: signedInAt, until: sql`${signedInAt} + ${KNOWN_FOR_MS}` };
   return tables
     .select({ profileId })
     .from(knownBrowsers)
-    .where(and(isTheirs, isLive(life, sql.placeholder('nowMs'))))
+    .where(and(isTheirs, isLive(KNOWN_BROWSER_LIFE, sql.placeholder('nowMs'))))
     .prepare();
 });
 

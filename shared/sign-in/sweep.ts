@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs';
-import { and, eq, gt, isNotNull, isNull, lte, or } from 'drizzle-orm';
+import { and, eq, gt, isNotNull, isNull, not } from 'drizzle-orm';
 import type { Clock } from '../clock.ts';
 import type { Db, Opened } from '../db/connect.ts';
-import { MAX_BACK_MS } from '../sessions-file/live.ts';
+import { isLive } from '../db/live.ts';
 import { knownBrowsers, pendingSignInNotices, signIns, tickets, tokenUses } from '../sessions-file/schema.ts';
 import {
   closeSessionsFile,
@@ -18,7 +18,7 @@ import { isStillBound } from '../sign-ins/binding.ts';
 import { SHOWN_AFTER_END_MS } from '../sign-ins/periods.ts';
 import { isOverAt } from '../sign-ins/row.ts';
 import { endOpenedBy } from './end-all.ts';
-import { KNOWN_FOR_MS } from './known-browsers.ts';
+import { KNOWN_BROWSER_LIFE } from './known-browsers.ts';
 import { dropOldCounts } from './mail-limits.ts';
 
 /** The tables whose rows belong to an owner. */
@@ -61,10 +61,9 @@ export function sweepBeside(db: Opened, clock: Clock): void {
  * such rows also compares their times, since nothing is deleted while the clock is not settled.
  */
 function dropPast(tables: Db, settledMs: number): void {
-  const latestMs = settledMs + MAX_BACK_MS;
   tables
     .delete(tickets)
-    .where(or(lte(tickets.keptUntil, settledMs), gt(tickets.madeAt, latestMs)))
+    .where(not(isLive({ begunAt: tickets.madeAt, until: tickets.keptUntil }, settledMs)))
     .run();
   tables
     .delete(signIns)
@@ -72,7 +71,7 @@ function dropPast(tables: Db, settledMs: number): void {
     .run();
   tables
     .delete(knownBrowsers)
-    .where(or(lte(knownBrowsers.signedInAt, settledMs - KNOWN_FOR_MS), gt(knownBrowsers.signedInAt, latestMs)))
+    .where(not(isLive(KNOWN_BROWSER_LIFE, settledMs)))
     .run();
   dropOldCounts(tables, settledMs);
 }

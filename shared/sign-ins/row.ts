@@ -1,6 +1,6 @@
 import { and, getTableColumns, isNull, lte, or, type Placeholder, type SQL, sql } from 'drizzle-orm';
 import type { Person } from '../actor.ts';
-import { isLive } from '../sessions-file/live.ts';
+import { isLive } from '../db/live.ts';
 import { type SignInKind, signIns } from '../sessions-file/schema.ts';
 import { type Signed, signedOf } from '../sessions-file/whose.ts';
 

@@ -1,7 +1,7 @@
 import { and, count, desc, inArray, isNotNull, isNull, min, sql } from 'drizzle-orm';
 import type { Db } from '../db/connect.ts';
+import { isLive } from '../db/live.ts';
 import { AppError } from '../errors.ts';
-import { isLive } from '../sessions-file/live.ts';
 import { type Purpose, tickets } from '../sessions-file/schema.ts';
 import { isTheirs, type Signed } from '../sessions-file/whose.ts';
 import { type Cap, purposesWith, rulesOf } from './purposes.ts';

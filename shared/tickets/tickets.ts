@@ -1,7 +1,7 @@
 import { and, desc, eq, gt, inArray, isNull, or, type Placeholder, type SQL, sql } from 'drizzle-orm';
 import type { Db } from '../db/connect.ts';
+import { isLive } from '../db/live.ts';
 import { keepQuery } from '../db/prepared-query.ts';
-import { isLive } from '../sessions-file/live.ts';
 import { type Purpose, tickets } from '../sessions-file/schema.ts';
 import { columnsOf, isTheirs, type Signed, signedOf, type WhoseColumns } from '../sessions-file/whose.ts';
 import { makeRoom } from './caps.ts';

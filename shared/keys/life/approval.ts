@@ -1,3 +1,4 @@
+import { isLiveAt } from '../../clock.ts';
 import type { AttemptResult, KeyState } from '../../db/key-columns.ts';
 
 // The approval protocol as pure decisions, each made and stored inside one immediate transaction. `attemptNumber` is the fence:
@@ -30,7 +31,7 @@ export type BeginDecision =
  */
 export function decideBegin(key: Approvable, nowMs: number): BeginDecision {
   if (key.state !== 'pending') return { kind: 'not pending' };
-  if (key.open !== null && key.open.startedAt <= nowMs && nowMs < key.open.leaseEndsAt) return { kind: 'taken' };
+  if (key.open !== null && isLiveAt(key.open.startedAt, key.open.leaseEndsAt, nowMs, 0)) return { kind: 'taken' };
   return { kind: 'begin', number: key.attemptNumber + 1, abandoned: key.open?.number ?? null };
 }
 

@@ -6,25 +6,21 @@ const HOUR_MS = 60 * MINUTE_MS;
 
 /**
  * A naive counter of requests for sign-in mails: it keeps every admitted request, and searches all of them. Times ahead of
- * the clock count like those behind it; requests a day away are forgotten when another one is admitted, unless the clock has
- * jumped within the last ten minutes.
+ * the clock count like those behind it.
  */
 export function createMailCounter() {
-  let admitted: (CountedAsk & { at: number })[] = [];
+  const admitted: (CountedAsk & { at: number })[] = [];
   const room = (ask: CountedAsk, under: keyof CountedAsk, most: number, windowMs: number, now: number) =>
     admitted.filter((one) => one[under] === ask[under] && Math.abs(now - one.at) < windowMs).length < most;
   return {
     /** Whether the request is admitted; counts it if so. */
-    ask: (ask: CountedAsk, now: number, isSettled: boolean): boolean => {
+    ask: (ask: CountedAsk, now: number): boolean => {
       const isAdmitted =
         room(ask, 'pair', 1, MINUTE_MS, now) &&
         room(ask, 'pair', 5, HOUR_MS, now) &&
         room(ask, 'pair', 10, 24 * HOUR_MS, now) &&
         room(ask, 'network', 10, HOUR_MS, now) &&
         room(ask, 'wideNetwork', 100, HOUR_MS, now);
-      if (isAdmitted && isSettled) {
-        admitted = admitted.filter(({ at }) => at > now - 24 * HOUR_MS && at <= now + 24 * HOUR_MS);
-      }
       if (isAdmitted) admitted.push({ ...ask, at: now });
       return isAdmitted;
     },
