@@ -96,7 +96,6 @@ export const REFUSALS = {
   },
   too_many_failures: {
     status: 429,
-    sentence: 'Too many requests without a valid API key came from this address.',
     when: 'more than 30 requests without a valid key or token came from one address within a minute',
     remedy: 'Fix the key, as for a 401, and send the request again after Retry-After seconds.',
     headers: retryAfter,

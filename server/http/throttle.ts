@@ -49,8 +49,18 @@ export function joinThrottle(memory: SharedArrayBuffer, holder: number, clock: C
   return { words, fields: new Float64Array(memory), seed: (words[1] as number) >>> 0, holder, clock };
 }
 
-/** Counts a failed login. Throws `too_many_failures`, and counts nothing, if the block has no failures left. */
-export function countFailure({ words, fields, seed, holder, clock }: Throttle, block: string): void {
+/** What is counted by default, in the words of the refusal. */
+const FAILED_LOGINS = 'requests without a valid API key or token';
+
+/**
+ * Counts a failed login, or whatever `what` says. Throws `too_many_failures`, and counts nothing, if the block has no
+ * failures left.
+ */
+export function countFailure(
+  { words, fields, seed, holder, clock }: Throttle,
+  block: string,
+  what = FAILED_LOGINS,
+): void {
   // A block is identified by 64 bits of hashes. The first word is never 0, which marks a free slot.
   const first = Bun.hash.xxHash32(block, seed) | 1;
   const second = Bun.hash.xxHash32(block, seed + 1) | 0;
@@ -63,8 +73,13 @@ export function countFailure({ words, fields, seed, holder, clock }: Throttle, b
   } finally {
     releaseLock(words, set);
   }
-  if (wait === null) return;
-  throw new AppError('too_many_failures', null, { retryAfterSeconds: retryAfterSeconds(wait) });
+  if (wait !== null) throw tooManyFailures(retryAfterSeconds(wait), what);
+}
+
+/** The refusal of an address that has no failures left for `seconds`. */
+export function tooManyFailures(seconds: number, what = FAILED_LOGINS): AppError {
+  const sentence = `More than ${FAILURES.quota} ${what} came from this address within ${FAILURES.windowSeconds} seconds; try again in ${seconds} s.`;
+  return new AppError('too_many_failures', sentence, { retryAfterSeconds: seconds });
 }
 
 /** Frees the locks that a thread held when it ended. */

@@ -2,7 +2,7 @@ import { whenUnlocked } from '../../shared/db/when-unlocked.ts';
 import { AppError } from '../../shared/errors.ts';
 import { CLI_CLIENT_ID } from '../../shared/sign-in/cli-client.ts';
 import { blockOf } from '../http/client-address.ts';
-import { countFailure, type Throttle } from '../http/throttle.ts';
+import { countFailure } from '../http/throttle.ts';
 import { readPairs } from '../thread/form-pairs.ts';
 import { ARRIVED_HEADERS, FORM, readText } from '../thread/forwarded.ts';
 import type { Pages } from '../thread/pages.ts';
@@ -29,7 +29,7 @@ export type LoginRoute = { method: 'POST'; path: string; act: (call: LoginCall) 
 export async function openLogin(pages: Pages, request: Request): Promise<LoginCall> {
   const { headers } = request;
   const address = headers.get(ARRIVED_HEADERS.address) ?? '';
-  refuseMany(pages.loginTries, address);
+  countFailure(pages.loginTries, blockOf(address), 'requests to begin or end a login');
   const parameters = readParameters(await readFormText(request));
   const isByHeader = /^basic /i.test(headers.get('authorization') ?? '');
   if (isByHeader || parameters.get('client_id') !== CLI_CLIENT_ID) {
@@ -73,15 +73,5 @@ function pairsOf(body: string): { name: string; value: string }[] {
     return readPairs(body);
   } catch {
     throw new AppError('invalid_request', 'The parameters must be percent-encoded UTF-8.');
-  }
-}
-
-function refuseMany(loginTries: Throttle, address: string): void {
-  try {
-    countFailure(loginTries, blockOf(address));
-  } catch (error) {
-    if (!(error instanceof AppError)) throw error;
-    const sentence = 'This address has begun or ended too many logins within a minute; try again a little later.';
-    throw new AppError('too_many_failures', sentence, error.details);
   }
 }

@@ -33,7 +33,6 @@ function refuseFailure({ throttle, log }: Service, { address }: RequestState): R
     return null;
   } catch (error) {
     if (!(error instanceof AppError)) throw error;
-    const sentence = 'Too many requests without a valid token came from this address.';
-    return refuseCall(reportTo(log), new AppError('too_many_failures', sentence, error.details));
+    return refuseCall(reportTo(log), error);
   }
 }

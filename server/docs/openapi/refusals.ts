@@ -3,6 +3,7 @@ import type { ZodOpenApiResponseObject, ZodOpenApiResponsesObject } from 'zod-op
 import { AppError, type ErrorCode, refusalOf } from '../../../shared/errors.ts';
 import { type PublicRefusal, publicRefusal } from '../../http/errors.ts';
 import { rateLimited } from '../../http/quota.ts';
+import { tooManyFailures } from '../../http/throttle.ts';
 import { COMMON_HEADERS, type Headers, headersNamed, ownHeader } from './headers.ts';
 
 /** Refusals as thrown by a route's own code, by their codes. */
@@ -42,11 +43,8 @@ export function refusalResponses(
 /** An example of a refusal. The Retry-After of limits is more than a second, as it mostly is. */
 function exampleOf(code: ErrorCode): AppError {
   if (code === 'rate_limited') return rateLimited([{ quota: 60, windowSeconds: 60 }], 1, 12);
-  return new AppError(
-    code,
-    refusalOf(code).sentence ?? '',
-    code === 'too_many_failures' ? { retryAfterSeconds: 42 } : {},
-  );
+  if (code === 'too_many_failures') return tooManyFailures(42);
+  return new AppError(code, refusalOf(code).sentence ?? '');
 }
 
 function componentOf(

@@ -1,9 +1,8 @@
-import { AppError } from '../../../shared/errors.ts';
 import { revokeLeakedKeys } from '../../../shared/keys/life/revoke-leaked.ts';
 import { html } from '../../html.ts';
 import { blockOf } from '../../http/client-address.ts';
 import { publicPath } from '../../http/public-path.ts';
-import { countFailure, type Throttle } from '../../http/throttle.ts';
+import { countFailure } from '../../http/throttle.ts';
 import { errorSummary, type Faults, formTo, NO_FAULTS, textArea } from '../html/fields.ts';
 import { oneValue } from '../requests/form.ts';
 import type { Outcome, Page, PageContext } from '../requests/request-context.ts';
@@ -41,19 +40,8 @@ export function reportLeaked(context: PageContext): Outcome {
     const faults = new Map([['secret', 'Paste the secret that you found.']]);
     return { ...askForSecret(context, faults), refusal: 'refused_form' };
   }
-  refuseMany(pages.foundTexts, client.address);
+  // Guesses of secrets are limited as failed logins are elsewhere.
+  countFailure(pages.foundTexts, blockOf(client.address), 'texts');
   revokeLeakedKeys(access, text);
   return { seeOther: '/developers/found', flash: 'found' };
-}
-
-/** Limits guesses of secrets on this page just as failed logins are limited elsewhere. */
-function refuseMany(foundTexts: Throttle, address: string): void {
-  try {
-    countFailure(foundTexts, blockOf(address));
-  } catch (error) {
-    if (!(error instanceof AppError)) throw error;
-    const sentence =
-      'Too many texts came from your address within a minute, so this one was ignored. Wait a minute, then paste it again.';
-    throw new AppError('too_many_failures', sentence, error.details);
-  }
 }

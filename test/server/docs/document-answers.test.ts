@@ -98,6 +98,7 @@ const PROVOKE: Record<string, Provoke> = {
   too_many_failures: async ({ target }) => {
     const from = [`X-Forwarded-For: 192.0.2.${++address}`];
     for (let turn = 0; turn < 30; turn++) await getRaw(server, target, from);
+    server.deps.clock.advance(18_500);
     return getRaw(server, target, from);
   },
   unknown_path: async ({ target, route }) => {

@@ -20,10 +20,11 @@ describe('guessing keys from one address', () => {
       clock.advance(1_000);
     }
     const headers = { 'Retry-After': '31', RateLimit: null, 'WWW-Authenticate': null };
-    await expectRefusal(await from('192.0.2.1'), 429, headers);
+    const about = 'More than 30 requests without a valid API key or token came from this address within 60 seconds';
+    expect(await expectRefusal(await from('192.0.2.1'), 429, headers)).toBe(`${about}; try again in 31 s.`);
     for (let turn = 0; turn < 40; turn++) await expectRefusal(await from('192.0.2.1', 'Bearer guess'), 429, headers);
     clock.advance(30_000);
-    await expectRefusal(await from('192.0.2.1'), 429, { 'Retry-After': '1' });
+    expect(await expectRefusal(await from('192.0.2.1'), 429, { 'Retry-After': '1' })).toEndWith('try again in 1 s.');
     clock.advance(1_000);
     // The first two of the thirty have left the minute, and the requests refused with 429 never counted.
     expect((await from('192.0.2.1')).status).toBe(401);
