@@ -1,67 +1,49 @@
 import { readBackendToken } from '../../shared/backends/backend-tokens.ts';
 import { noteTokenUse } from '../../shared/backends/token-uses.ts';
-import { onceUnlocked } from '../../shared/db/when-unlocked.ts';
+import { lockDeadline, onceUnlocked } from '../../shared/db/when-unlocked.ts';
 import { AppError } from '../../shared/errors.ts';
 import type { Access } from '../../shared/sessions-file/access.ts';
 import { noteUse, readSignIn } from '../../shared/sign-ins/sign-ins.ts';
 import { credentialsOf } from '../http/authenticate.ts';
 import { queryParameters } from '../http/parameters.ts';
+import { queryOf } from '../http/target.ts';
 import { runInBackground } from '../thread/background.ts';
-import { ARRIVED_HEADERS, JSON_BODY, ROUTE_HEADER, readText, targetOf } from '../thread/forwarded.ts';
+import { ARRIVED_HEADERS, JSON_BODY, pathParameters, ROUTE_HEADER, readText, routeFor } from '../thread/forwarded.ts';
 import type { Pages } from '../thread/pages.ts';
 import {
+  type Admitted,
+  type AdmittedCall,
+  ANYTHING,
+  type ArrivedCall,
   backendTokenOf,
-  type Call,
   type Caller,
   type JsonAnswer,
   lackOfRight,
   type ManageRoute,
   personTokenOf,
 } from './request-context.ts';
-import { DOCUMENT_PATH, LOGIN_ROUTES } from './routes.ts';
 
 // The checks of a request under /manage/v1, in this order: the token, the path, the method, the caller's rights, the
 // parameters, the body. `login.ts` has those of the two paths that need no token.
 
-/** The route in the log of requests that match no route, or were refused before their route was known. */
-export const ANYTHING = '/manage/*';
-
-/** State shared by the checks of a request and the code that answers it. */
-export type CallState = {
-  readonly request: Request;
-  readonly requestId: string;
-  /** The path of its route, or {@link ANYTHING}. */
-  readonly template: string;
-  readonly params: Readonly<Record<string, string>>;
-  /** The caller, and what requests work with; null until the token is verified. */
-  admitted: { pages: Pages; caller: Caller } | null;
-};
-
 /** Makes the state of a request; `params` are the parameters of its path as decoded by Elysia, null if malformed. */
 export function openCall(
   request: Request,
-  template: string,
-  params: Readonly<Record<string, string | null>> = {},
-): CallState {
-  const isWhole =
-    template.startsWith('/manage/') && !template.endsWith('*') && Object.values(params).every((part) => part);
+  route: string,
+  params?: Readonly<Record<string, string | null>>,
+): ArrivedCall {
+  const whole = pathParameters(params);
   return {
     request,
     requestId: request.headers.get(ARRIVED_HEADERS.requestId) ?? '',
-    template: isWhole ? template : ANYTHING,
-    params: params as Record<string, string>,
-    admitted: null,
+    template: whole !== null && route.startsWith('/manage/') ? route : ANYTHING,
+    params: whole ?? {},
+    waitUntilMs: lockDeadline(),
   };
 }
 
-const WITHOUT_TOKEN: readonly string[] = [DOCUMENT_PATH, ...LOGIN_ROUTES.map(({ path }) => path)];
-
-/**
- * Authenticates the caller by the token, whose use is recorded after the answer. Throws `no_credentials` and `invalid_token`,
- * then `unknown_path`. Does nothing for the paths that need no token.
- */
-export function admitCaller(at: CallState, open: (request: Request) => Pages): void {
-  if (WITHOUT_TOKEN.includes(at.template)) return;
+/** Authenticates the caller by the token, whose use is recorded after the answer. Throws `no_credentials` and `invalid_token`. */
+export function admitCaller(at: ArrivedCall, open: (request: Request) => Pages): AdmittedCall {
   const pages = open(at.request);
   const { access, background, report } = pages;
   const sent = credentialsOf(at.request.headers.get('authorization'));
@@ -70,8 +52,7 @@ export function admitCaller(at: CallState, open: (request: Request) => Pages): v
   if (caller === null) throw BAD_TOKEN;
   const onFault = (cause: unknown) => report('warn', 'The last use of a token could not be recorded.', cause);
   runInBackground(background, () => onceUnlocked(access.sessions.sqlite, () => noteCall(access, caller)), onFault);
-  if (at.template === ANYTHING) throw new AppError('unknown_path');
-  at.admitted = { pages, caller };
+  return { ...at, pages, access, caller };
 }
 
 function readCaller(access: Access, sent: string): Caller | null {
@@ -89,17 +70,22 @@ function noteCall(access: Access, { kind, token }: Caller): void {
   else noteTokenUse(access.sessions, access.clock, token.identifier);
 }
 
-/** Authorises the caller and reads the input. Throws `forbidden`, `insufficient_scope`, `bad_parameter`, refusals of bodies. */
-export async function readCall({ request, params, admitted }: CallState, route: ManageRoute): Promise<Call> {
-  const { pages, caller } = admitted as NonNullable<typeof admitted>;
-  authorise(caller, route);
-  const query = queryParameters(targetOf(request.url).query, route.query ?? []);
-  const body = route.members === null ? {} : await readMembers(request, route.members);
-  return { access: pages.access, pages, caller, params, body, query };
+/**
+ * The answer of the route that has this request's method, out of those of its path. Throws `unknown_path` and
+ * `method_not_allowed`; `forbidden` and `insufficient_scope`; `bad_parameter` and the refusals of bodies; and what the route
+ * throws.
+ */
+export async function answerCall(call: AdmittedCall, routes: readonly ManageRoute[]): Promise<Response> {
+  if (call.template === ANYTHING) throw new AppError('unknown_path');
+  const { who, query: parameters = [], members, act } = routeFor(routes, call.request.method);
+  authorise(call.caller, who);
+  const query = queryParameters(queryOf(call.request), parameters);
+  const body = members === null ? {} : await readMembers(call.request, members);
+  return answerJson(call, await act({ ...call, query, body }));
 }
 
 /** Throws `forbidden` if the route is for callers of another kind, `insufficient_scope` if the token lacks its right. */
-function authorise(caller: Caller, { who }: ManageRoute): void {
+function authorise(caller: Caller, who: Admitted): void {
   if (who === 'any') return;
   if (who === 'person') personTokenOf({ caller });
   else if (!backendTokenOf({ caller }).rights.includes(who.backend)) throw lackOfRight(who.backend);
@@ -124,10 +110,9 @@ function parse(text: string): unknown {
   }
 }
 
-/** Makes the response of a route's answer; returns one that is a response already. */
-export function answerJson({ template }: Pick<CallState, 'template'>, answered: JsonAnswer | Response): Response {
-  if (answered instanceof Response) return answered;
-  const { status = 200, headers = {}, body } = answered;
+/** Makes the response of a route's answer. */
+export function answerJson({ template }: Pick<ArrivedCall, 'template'>, answer: JsonAnswer): Response {
+  const { status = 200, headers = {}, body } = answer;
   return new Response(JSON.stringify(body), {
     status,
     headers: { ...JSON_HEADERS, ...headers, [ROUTE_HEADER]: template },

@@ -2,7 +2,8 @@ import { AppError, type ErrorCode, isForOperator, refusalOf } from '../../shared
 import { publicRefusal } from '../http/errors.ts';
 import { ROUTE_HEADER } from '../thread/forwarded.ts';
 import type { Pages } from '../thread/pages.ts';
-import { ANYTHING, type CallState, JSON_HEADERS } from './call-checks.ts';
+import { JSON_HEADERS } from './call-checks.ts';
+import { ANYTHING, type ArrivedCall } from './request-context.ts';
 
 /** The codes whose refusals follow RFC 6749, section 5.2, and RFC 7009. */
 export const OAUTH_CODES = [
@@ -20,7 +21,7 @@ export const OAUTH_CODES = [
 export function refuseCall(
   report: Pages['report'],
   error: unknown,
-  at?: Pick<CallState, 'template' | 'requestId'>,
+  at?: Pick<ArrivedCall, 'template' | 'requestId'>,
 ): Response {
   const known = errorForCaller(error);
   const { code, status, body, headers = {} } = publicRefusal(known);

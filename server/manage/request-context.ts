@@ -10,18 +10,31 @@ export type Caller =
   | { readonly kind: 'backend'; readonly token: BackendToken }
   | { readonly kind: 'person'; readonly token: CliLogin };
 
-/** A request under `/manage/v1` that has passed all checks: what its route gets. */
-export type Call = {
-  readonly access: Access;
-  readonly pages: Pages;
-  readonly caller: Caller;
+/** A request under `/manage` before its checks. */
+export type ArrivedCall = {
+  readonly request: Request;
+  readonly requestId: string;
+  /** The path of its route, or {@link ANYTHING}. */
+  readonly template: string;
   /** The parameters of the path, decoded. */
   readonly params: Readonly<Record<string, string>>;
+  /** Until when the request may wait for locks; see `lockDeadline`. */
+  readonly waitUntilMs: number;
+};
+
+/** The same once the token is verified. */
+export type AdmittedCall = ArrivedCall & { readonly pages: Pages; readonly access: Access; readonly caller: Caller };
+
+/** The same once it has passed all checks: what its route gets. */
+export type Call = AdmittedCall & {
   /** The body's members; empty if the route accepts no JSON. */
   readonly body: Readonly<Record<string, unknown>>;
   /** The query's parameters, all of which the route knows. */
   readonly query: ReadonlyMap<string, string>;
 };
+
+/** The route in the log of requests that match no route, or were refused before their route was known. */
+export const ANYTHING = '/manage/*';
 
 /** An answer: its status is 200 by default; its headers are added to those of every answer. */
 export type JsonAnswer = { status?: number; headers?: Readonly<Record<string, string>>; body: object };

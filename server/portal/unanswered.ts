@@ -1,8 +1,8 @@
 import type { Config } from '../../shared/config/config.ts';
 import { AppError } from '../../shared/errors.ts';
 import { refuseCall } from '../manage/refusals.ts';
-import { targetOf } from '../thread/forwarded.ts';
-import { createPortalApp, type PortalParts } from './app.ts';
+import type { ThreadParts } from '../thread/pages.ts';
+import { createPortalApp } from './app.ts';
 import { refusePage } from './requests/refusals.ts';
 
 // Refusals that serving threads make in the portal's place. Loaded with the first such request.
@@ -13,7 +13,7 @@ import { refusePage } from './requests/refusals.ts';
  */
 export function prepareUnanswered(
   config: Config,
-  report: PortalParts['report'],
+  report: ThreadParts['report'],
 ): (request: Request, error: unknown) => Promise<Response> {
   const errors = new WeakMap<Request, unknown>();
   const open = (request: Request) => {
@@ -38,10 +38,10 @@ async function copyOf(response: Response): Promise<[body: ArrayBuffer, init: Res
 
 /** Whether a request has no form that its refusal would have to return, and expects HTML. */
 function asksForPage({ body, url }: Request): boolean {
-  return body === null && /^\/developers(\/|$)/.test(targetOf(url).path);
+  return body === null && /^\/developers(\/|$)/.test(new URL(url).pathname);
 }
 
 /** Refuses a request that may not be forwarded: with JSON under `/manage`, else with a page. */
-export function refuseArrival(config: Config, report: PortalParts['report'], path: string, error: unknown): Response {
+export function refuseArrival(config: Config, report: ThreadParts['report'], path: string, error: unknown): Response {
   return /^\/manage(\/|$)/.test(path) ? refuseCall(report, error) : refusePage(config, report, error);
 }

@@ -1,7 +1,7 @@
 import { AppError } from '../../shared/errors.ts';
 import { blockOf } from '../http/client-address.ts';
 import type { Log } from '../observability/log.ts';
-import { ARRIVED_HEADERS, targetOf } from '../thread/forwarded.ts';
+import { ARRIVED_HEADERS } from '../thread/forwarded.ts';
 import { type FromPort, PING, type ToPort } from './portal-port.ts';
 import { type Reading, readBody } from './request-body.ts';
 
@@ -19,7 +19,7 @@ const MAX_OPEN = { all: 256, block: 32 } as const;
 
 /**
  * A request that waits longer for its answer is refused, before the listener closes its idle connection. A thread that
- * doesn't answer a ping for as long again hangs, and is replaced. Waiting for a lock takes 2 seconds at most.
+ * doesn't answer a ping for as long again hangs, and is replaced. It waits 2 seconds at most for locks, however many it needs.
  */
 const ANSWER_MS = 8_000;
 
@@ -82,9 +82,8 @@ async function forward(state: State, request: Request, { address, requestId }: A
   const headers = new Headers(request.headers);
   headers.set(ARRIVED_HEADERS.address, address);
   headers.set(ARRIVED_HEADERS.requestId, requestId);
-  const { path, query } = targetOf(url);
   // The portal ignores the Host. Clients never send a fragment, so a `#` belongs to the path or the query.
-  const target = `${path}${query === '' ? '' : '?'}${query}`.replaceAll('#', '%23');
+  const target = url.slice(url.indexOf('/', url.indexOf('//') + 2)).replaceAll('#', '%23');
   const sent: ToPort = {
     id: ++state.requests,
     method,

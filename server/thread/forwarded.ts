@@ -11,13 +11,6 @@ export const ROUTE_HEADER = 'x-route';
 /** The longest body; a longer one arrives cut after one more byte, or empty if its Content-Length was too long. */
 export const MAX_FORM_BYTES = 65_536;
 
-/** The path and the query of a URL, still percent-encoded, without the `?`. */
-export function targetOf(url: string): { path: string; query: string } {
-  const target = url.slice(url.indexOf('/', url.indexOf('//') + 2));
-  const mark = target.indexOf('?');
-  return mark === -1 ? { path: target, query: '' } : { path: target.slice(0, mark), query: target.slice(mark + 1) };
-}
-
 /** A kind of body: its media type, and the refusals of other types, of too long bodies and of malformed ones. */
 export type BodyKind = {
   type: RegExp;
@@ -57,13 +50,20 @@ export async function readText(request: Request, { type, other, tooLong, malform
   }
 }
 
-/** Throws `method_not_allowed` with the methods that a path has. */
-export function refuseMethod(methods: readonly string[]): never {
-  const sentence = `This path answers ${methods.join(', ').replace(/, (\w+)$/, ' and $1')} only.`;
-  throw new AppError('method_not_allowed', sentence, { allow: methods.join(', ') });
+/** The parameters of a path as decoded by Elysia; null if one is empty or malformed, for which Elysia returns null. */
+export function pathParameters(params: Readonly<Record<string, string | null>> = {}): Record<string, string> | null {
+  const whole = Object.entries(params).flatMap(([name, value]) => (value ? [[name, value] as const] : []));
+  return whole.length === Object.keys(params).length ? Object.fromEntries(whole) : null;
 }
 
-/** The methods of the routes with one path; those that answer GET also answer HEAD. */
-export function methodsOf(routes: readonly { method: string }[]): string[] {
-  return routes.flatMap(({ method }) => (method === 'GET' ? ['GET', 'HEAD'] : [method]));
+/**
+ * Of the routes of one path, the one that answers this method; HEAD is answered as GET is. Throws `method_not_allowed` with
+ * the methods that the path has.
+ */
+export function routeFor<Route extends { method: string }>(routes: readonly Route[], method: string): Route {
+  const route = routes.find((one) => one.method === (method === 'HEAD' ? 'GET' : method));
+  if (route !== undefined) return route;
+  const methods = routes.flatMap((one) => (one.method === 'GET' ? ['GET', 'HEAD'] : [one.method]));
+  const sentence = `This path answers ${methods.join(', ').replace(/, (\w+)$/, ' and $1')} only.`;
+  throw new AppError('method_not_allowed', sentence, { allow: methods.join(', ') });
 }

@@ -1,3 +1,4 @@
+import type { Config } from '../../shared/config/config.ts';
 import type { Access } from '../../shared/sessions-file/access.ts';
 import type { Throttle } from '../http/throttle.ts';
 import type { Background } from './background.ts';
@@ -20,3 +21,6 @@ export type Pages = {
   /** True once the server begins to stop: no approval may start any more. */
   isStopping: boolean;
 };
+
+/** What an application of the thread works with: the configuration, a function that opens the files, and the log. */
+export type ThreadParts = { config: Config; open: (request: Request) => Pages; report: Pages['report'] };

@@ -7,13 +7,13 @@ import type { Access } from '../../shared/sessions-file/access.ts';
 /**
  * Performs an operation for the signed-in person; see {@link perform}. The mails that it stores are sent by the server within
  * seconds, so that no page waits for a mail server; the caller has to `finish` an unfinished outcome. Before an operation
- * that writes, waits up to 2 seconds for the database's lock without blocking other requests.
+ * that writes, waits until `waitUntilMs` for the database's lock without blocking other requests.
  */
 export async function performWhenUnlocked<Input extends object, Output>(
-  { access, person }: { access: Access; person: Person | null },
+  { access, person, waitUntilMs }: { access: Access; person: Person | null; waitUntilMs: number },
   operation: Operation<Input, Output>,
   input: Input,
 ): Promise<Output> {
-  if (operation.event !== null) await whenUnlocked(access.db.$client);
+  if (operation.event !== null) await whenUnlocked(access.db.$client, waitUntilMs);
   return perform(access, person as Person, operation, input);
 }

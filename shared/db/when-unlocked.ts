@@ -4,21 +4,27 @@ import { withBusyTimeout } from './busy-timeout.ts';
 import type { Sqlite } from './connect.ts';
 import { databaseFault } from './faults.ts';
 
-/** The longest wait of {@link whenUnlocked}, and the interval between its checks, in milliseconds. */
+/** How long a request waits for all the locks that it needs, and the interval between two checks, in milliseconds. */
 const WAIT_MS = 2_000;
 const LOOK_MS = 10;
 
 /** The next check of each connection, shared by all that wait for its lock. */
 const looks = new WeakMap<Sqlite, Promise<boolean>>();
 
+/** Until when a request that begins now may wait for locks: 2 seconds from now, by the system's monotonic clock. */
+export function lockDeadline(): number {
+  return systemClock.monotonicMs() + WAIT_MS;
+}
+
 /**
  * Resolves once no other connection holds the write lock of a file, without blocking this thread. A write right
  * afterwards gets the lock by its own BEGIN IMMEDIATE; the transaction started here only tests the lock, and never
- * contains an operation, which must run once. Throws `busy` after 2 seconds.
+ * contains an operation, which must run once. Throws `busy` at `untilMs`, which is one {@link lockDeadline} for all
+ * waits of a request.
  */
-export async function whenUnlocked(sqlite: Sqlite): Promise<void> {
+export async function whenUnlocked(sqlite: Sqlite, untilMs = lockDeadline()): Promise<void> {
   if (isUnlocked(sqlite)) return;
-  for (const startedAtMs = systemClock.monotonicMs(); systemClock.monotonicMs() - startedAtMs < WAIT_MS; ) {
+  while (systemClock.monotonicMs() < untilMs) {
     if (await nextLook(sqlite)) return;
   }
   throw new AppError('busy');

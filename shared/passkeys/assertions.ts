@@ -1,5 +1,5 @@
 import type { Person } from '../actor.ts';
-import { whenUnlocked } from '../db/when-unlocked.ts';
+import { lockDeadline, whenUnlocked } from '../db/when-unlocked.ts';
 import { AppError } from '../errors.ts';
 import { refuseChangedKey } from '../keys/key-version.ts';
 import type { Access, Client } from '../sessions-file/access.ts';
@@ -16,7 +16,7 @@ import { type RelyingParty, relyingPartyOf } from './relying-party.ts';
 import { checkSignInChallenge, makeSignInChallenge, useSignInChallenge } from './sign-in-challenges.ts';
 
 // What admins do with a passkey: sign in, and authorise exactly the decisions that a page showed. Functions throw
-// `refused` if PUBLIC_URL can't have passkeys.
+// `refused` if PUBLIC_URL can't have passkeys. They wait for locks until `waitUntilMs`, see `lockDeadline`.
 
 /**
  * What a browser needs to request an assertion. `credentialIds` (base64url) are the passkeys that may answer; any may
@@ -35,12 +35,13 @@ export async function signInByPasskey(
   access: Access,
   text: string,
   client: Client,
+  waitUntilMs = lockDeadline(),
 ): Promise<{ token: string; session: SignIn }> {
   const answer = readAssertion(text);
   const { challenge } = answer;
   checkSignInChallenge(access, challenge);
-  const { name, generation } = await checkPasskey(access, answer);
-  await whenUnlocked(access.sessions.sqlite);
+  const { name, generation } = await checkPasskey(access, answer, waitUntilMs);
+  await whenUnlocked(access.sessions.sqlite, waitUntilMs);
   return writeSessions(access.sessions, (tables) => {
     const admin = { kind: 'admin', name, generation } as const;
     useSignInChallenge(access, tables, challenge, admin);
@@ -80,14 +81,15 @@ export async function consumeAssertion(
   admin: SignedAdmin,
   text: string,
   decisions: readonly Decision[],
+  waitUntilMs = lockDeadline(),
 ): Promise<Asserted> {
   const answer = readAssertion(text);
   // What follows is written to the main database, too: a lock that lasts must not use up the challenge.
-  await whenUnlocked(access.db.$client);
-  await whenUnlocked(access.sessions.sqlite);
+  await whenUnlocked(access.db.$client, waitUntilMs);
+  await whenUnlocked(access.sessions.sqlite, waitUntilMs);
   const about = decisionsText(decisions);
   const id = consumeChallenge(access, answer.challenge, { purpose: 'decision', admin, about });
-  const by = await checkPasskey(access, answer);
+  const by = await checkPasskey(access, answer, waitUntilMs);
   if (by.name !== admin.name || by.generation !== admin.generation) {
     throw new AppError('forbidden', 'This passkey is not yours; nothing was done.');
   }
@@ -115,7 +117,11 @@ function confirmedIds(access: Access, { name, generation }: SignedAdmin): string
 }
 
 /** Returns the admin whose passkey signed this challenge, and stores its counter. Throws `forbidden`. */
-async function checkPasskey(access: Access, { sent, challenge }: Answer<Assertion>): Promise<Admin> {
+async function checkPasskey(
+  access: Access,
+  { sent, challenge }: Answer<Assertion>,
+  waitUntilMs: number,
+): Promise<Admin> {
   const find = () => findPasskey(access.db, Buffer.from(sent.id, 'base64url'));
   const gone = () => new AppError('forbidden', 'This passkey is not registered here, or was removed.');
   const found = find();
@@ -125,7 +131,7 @@ async function checkPasskey(access: Access, { sent, challenge }: Answer<Assertio
   const party = relyingPartyOf(access.config.publicUrl);
   const { checkAssertion } = await import('./passkey-answers.ts');
   const { signCount } = await checkAssertion(party, challenge, { ...passkey, userHandle }, sent);
-  await whenUnlocked(access.db.$client);
+  await whenUnlocked(access.db.$client, waitUntilMs);
   // While the signature was verified, the admin may have been removed or invited again.
   if (find()?.admin.generation !== admin.generation) throw gone();
   // Checked only after the signature, so that strangers learn nothing from it.

@@ -1,7 +1,7 @@
 import { and, eq } from 'drizzle-orm';
 import type { Tx } from '../db/connect.ts';
 import { admins } from '../db/schema/people.ts';
-import { whenUnlocked } from '../db/when-unlocked.ts';
+import { lockDeadline, whenUnlocked } from '../db/when-unlocked.ts';
 import { write } from '../db/write.ts';
 import { AppError } from '../errors.ts';
 import { textInput } from '../keys/fields/input-rules.ts';
@@ -54,13 +54,15 @@ export function beginRegistration(access: Access, secret: string): RegistrationO
  * Registers a passkey at an address, under a name of its own, and uses up the address; `credential` is the JSON from
  * the browser. The passkey works only once it is confirmed on the server itself, and ADMIN_EMAIL is notified. Throws
  * `forbidden` for a bad registration, which uses up the challenge but not the address; `forbidden` for an address that
- * does not work; `usage` for an invalid name; and `busy`, which uses up only the challenge.
+ * does not work; `usage` for an invalid name; and `busy`, which uses up only the challenge, if a file is
+ * locked until `waitUntilMs`, see `lockDeadline`.
  */
 export async function register(
   access: Access,
   secret: string,
   sent: { credential: string; name: string },
   client: Client,
+  waitUntilMs = lockDeadline(),
 ): Promise<{ name: string; passkey: string }> {
   const party = relyingPartyOf(access.config.publicUrl);
   const name = parseInput(PASSKEY_NAME, sent.name);
@@ -72,8 +74,8 @@ export async function register(
   if (findPasskey(access.db, credential.credentialId) !== null) {
     throw new AppError('forbidden', 'This passkey is registered already.');
   }
-  await whenUnlocked(access.sessions.sqlite);
-  await whenUnlocked(access.db.$client);
+  await whenUnlocked(access.sessions.sqlite, waitUntilMs);
+  await whenUnlocked(access.db.$client, waitUntilMs);
   // Nested transactions: if the database is locked, the address stays valid.
   writeSessions(access.sessions, (tables) => {
     const { name: invited, generation } = useEnrolment(access, tables, secret);

@@ -111,7 +111,7 @@ export function performFor<Input extends object, Output>(
   operation: Operation<Input, Output>,
   input: Input,
 ): Promise<Output> {
-  return performWhenUnlocked({ access: call.access, person: personTokenOf(call).person }, operation, input);
+  return performWhenUnlocked({ ...call, person: personTokenOf(call).person }, operation, input);
 }
 
 /** A key as this person may see it. */

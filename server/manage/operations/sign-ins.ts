@@ -7,9 +7,9 @@ import { backendTokenOf, type Call, type JsonAnswer } from '../request-context.t
  * `POST /manage/v1/sign-ins`: makes an address to which the backend sends a user whom it has signed in. Throws `bad_body` if
  * the body does not name one profile, and `not_found`.
  */
-export async function signIns({ access, caller, body }: Call): Promise<JsonAnswer> {
+export async function signIns({ access, caller, body, waitUntilMs }: Call): Promise<JsonAnswer> {
   const who = whoIn(body);
-  await whenUnlocked(access.sessions.sqlite);
+  await whenUnlocked(access.sessions.sqlite, waitUntilMs);
   return { body: handOver(access, who, backendTokenOf({ caller }).identifier) };
 }
 

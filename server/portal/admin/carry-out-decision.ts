@@ -1,4 +1,5 @@
 import type { Person } from '../../../shared/actor.ts';
+import { lockDeadline } from '../../../shared/db/when-unlocked.ts';
 import { AppError } from '../../../shared/errors.ts';
 import { isUnfinished } from '../../../shared/operations.ts';
 import { consumeAssertion } from '../../../shared/passkeys/assertions.ts';
@@ -40,8 +41,8 @@ export async function decideNow(
   decisions: readonly Decision[],
   credential: string,
 ): Promise<Outcome> {
-  const { pages } = context;
-  const { id, people } = await consumeAssertion(context.access, signedAdmin(context), credential, decisions);
+  const { access, pages, waitUntilMs } = context;
+  const { id, people } = await consumeAssertion(access, signedAdmin(context), credential, decisions, waitUntilMs);
   const authorised = decisions.flatMap((decision, at) =>
     people.slice(at, at + 1).map((person) => ({ person, decision })),
   );
@@ -51,7 +52,7 @@ export async function decideNow(
     return { seeOther: outcomesPath(id) };
   }
   const { identifier } = only.decision.input;
-  const finish = await carryOut(pages, only.person, only.decision);
+  const finish = await carryOut(pages, only.person, only.decision, waitUntilMs);
   runInBackground(pages.background, finish, (cause) =>
     pages.report('error', 'A decision could not be finished.', cause),
   );
@@ -69,9 +70,10 @@ async function carryOut(
   { access, report }: Pages,
   person: Person,
   decision: Decision,
+  waitUntilMs: number,
 ): Promise<(signal: AbortSignal) => Promise<void>> {
   const operation = operationOf(decision);
-  const output = await performWhenUnlocked({ access, person }, operation, decision.input);
+  const output = await performWhenUnlocked({ access, person, waitUntilMs }, operation, decision.input);
   if (!isUnfinished(output) || operation.continuation === null) return async () => {};
   const { refused, failed } = operation.continuation;
   const key = `Key ${decision.input.identifier}`;
@@ -106,7 +108,7 @@ function carryOutAll(
       const { person, decision } = next;
       try {
         if (!mayBegin()) return;
-        await (await carryOut(pages, person, decision))(signal);
+        await (await carryOut(pages, person, decision, lockDeadline()))(signal);
       } catch (cause) {
         const key = `Key ${decision.input.identifier}`;
         if (cause instanceof AppError) report('info', `${key} was not decided on with others: ${cause.code}.`);

@@ -45,7 +45,7 @@ export async function enrol(context: PageContext): Promise<Outcome> {
   const credential = credentialIn(form);
   if (credential === null) return ask(context, { secret, name: 'My passkey' }, NO_FAULTS);
   try {
-    await register(access, secret, { credential, name }, client);
+    await register(access, secret, { credential, name }, client, context.waitUntilMs);
     return { seeOther: '/developers/enrol/registered' };
   } catch (error) {
     const sentence = ruleSentence(error);

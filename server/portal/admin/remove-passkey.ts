@@ -30,7 +30,7 @@ export async function removeOwnPasskey(context: PageContext): Promise<Outcome> {
   const credential = credentialIn(form);
   if (credential === null) return show(NO_FAULTS);
   try {
-    const { people } = await consumeAssertion(access, signed, credential, [decision]);
+    const { people } = await consumeAssertion(access, signed, credential, [decision], context.waitUntilMs);
     removePasskey(access, people[0] as Person, passkey.id);
   } catch (error) {
     if (!(error instanceof AppError) || error.code !== 'forbidden') throw error;

@@ -26,7 +26,7 @@ export async function adminSignIn(context: PageContext): Promise<Outcome> {
   const credential = credentialIn(form);
   if (credential === null) return ask(context);
   try {
-    const { token } = await signInByPasskey(access, credential, client);
+    const { token } = await signInByPasskey(access, credential, client, context.waitUntilMs);
     return finishSignIn(context, { kind: 'admin', token }, nextOf(context) || '/developers/admin');
   } catch (error) {
     if (!(error instanceof AppError) || error.code !== 'forbidden') throw error;

@@ -43,15 +43,11 @@ async function doAction(context: PageContext, operation: AnyOperation, door: Own
   if (faults.size > 0) return { ...(await again(faults)), refusal: 'refused_form' };
   const shown = oneValue(form, 'shown');
   const confirming = person?.kind === 'owner' && shown !== '' ? { ...person, keyVersion: shown } : person;
-  return performForm(
-    { access, person: confirming },
-    operation,
-    { ...values, identifier },
-    {
-      done: () => doneAt(`/developers/keys/${identifier}`, operation),
-      show: again,
-    },
-  );
+  const input = { ...values, identifier };
+  return performForm({ ...context, person: confirming }, operation, input, {
+    done: () => doneAt(`/developers/keys/${identifier}`, operation),
+    show: again,
+  });
 }
 
 /** The page of the operation, with what was typed if the form was refused. Throws what {@link doAction} throws. */

@@ -4,46 +4,43 @@ import { EMPTY_POLICY } from '../../frame/frame.ts';
 import { publicPath } from '../../http/public-path.ts';
 import { runInBackground } from '../../thread/background.ts';
 import { ROUTE_HEADER } from '../../thread/forwarded.ts';
-import type { Pages } from '../../thread/pages.ts';
 import { layPage, type Visitor } from '../html/layout.ts';
 import { removeCookie, setCookie } from './cookies.ts';
 import { flashText } from './flash.ts';
-import type { PageState } from './request-checks.ts';
-import type { Outcome, Page } from './request-context.ts';
+import type { Outcome, Page, PageContext, PageState } from './request-context.ts';
 
 /** How long the message about what a form did waits to be shown. */
 const FLASH_SECONDS = 60;
 
 type HeaderList = [name: string, value: string][];
 
-/** Makes the response of a route's outcome, a page or a redirect; returns one that is a response already. */
-export function answerOutcome(at: PageState, outcome: Outcome | Response): Response {
-  if (outcome instanceof Response) return outcome;
+/** Makes the response of a route's outcome, a page or a redirect. */
+export function answerOutcome(context: PageContext, outcome: Outcome): Response {
   const { cookies = [], after } = outcome;
-  const { background, report } = at.pages as Pages;
+  const { background, report } = context.pages;
   if (after !== undefined) {
     runInBackground(background, after, (cause) => report('error', 'Work for a page failed.', cause));
   }
-  const answer = 'seeOther' in outcome ? redirect(at, outcome) : show(at, outcome);
+  const answer = 'seeOther' in outcome ? redirect(context, outcome) : show(context, outcome);
   for (const cookie of cookies) answer.headers.append('Set-Cookie', cookie);
-  answer.headers.set(ROUTE_HEADER, at.template);
+  answer.headers.set(ROUTE_HEADER, context.template);
   return answer;
 }
 
-function show(at: PageState, page: Page): Response {
-  const { config } = at;
-  const visitor = visitorOf(at);
-  if (visitor.kind === 'admin') visitor.waiting = countPending((at.pages as Pages).access);
+function show(context: PageContext, page: Page): Response {
+  const { config, access } = context;
+  const visitor = visitorOf(context);
+  if (visitor.kind === 'admin') visitor.waiting = countPending(access);
   const { html: text, contentSecurityPolicy } = layPage(config, visitor, page);
   const headers = pageHeaders(contentSecurityPolicy);
-  if (at.flash !== null) headers.push(['Set-Cookie', removeCookie(config, 'flash')]);
+  if (context.flash !== null) headers.push(['Set-Cookie', removeCookie(config, 'flash')]);
   if (page.refusal === undefined) return new Response(text, { headers });
   const { status = 200, headers: headersOf } = refusalOf(page.refusal);
   headers.push(['X-Error-Code', page.refusal], ...Object.entries(headersOf?.(page.details ?? {}) ?? {}));
   return new Response(text, { status, headers });
 }
 
-function redirect({ config }: PageState, { seeOther, flash }: Extract<Outcome, { seeOther: string }>): Response {
+function redirect({ config }: PageContext, { seeOther, flash }: Extract<Outcome, { seeOther: string }>): Response {
   const headers: HeaderList = [['Location', publicPath(config, seeOther)], ...pageHeaders(EMPTY_POLICY)];
   if (flash !== undefined) headers.push(['Set-Cookie', setCookie(config, 'flash', flash, FLASH_SECONDS)]);
   return new Response('', { status: 303, headers });

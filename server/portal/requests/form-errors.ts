@@ -23,7 +23,7 @@ type FormEnds<Output> = { done: (output: Output) => Outcome; show: (faults: Faul
  * else with one for the whole form. Throws every other error.
  */
 export async function performForm<Input extends object, Output>(
-  context: Pick<PageContext, 'access' | 'person'>,
+  context: Pick<PageContext, 'access' | 'person' | 'waitUntilMs'>,
   operation: Operation<Input, Output>,
   input: Input,
   { done, show }: FormEnds<Output>,

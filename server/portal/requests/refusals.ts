@@ -12,7 +12,7 @@ import { pageHeaders, visitorOf } from './answers.ts';
 import { removeCookie } from './cookies.ts';
 import type { Form } from './form.ts';
 import { ruleSentence } from './form-errors.ts';
-import { ANY_PAGE, type PageState } from './request-checks.ts';
+import { ANY_PAGE, type PageState } from './request-context.ts';
 
 /** What the page of a refusal shows besides its sentence. */
 type Shown = {

@@ -1,4 +1,5 @@
 import type { Person } from '../../../shared/actor.ts';
+import type { Config } from '../../../shared/config/config.ts';
 import type { ErrorCode } from '../../../shared/errors.ts';
 import type { ErrorDetails } from '../../../shared/refusal.ts';
 import type { Access } from '../../../shared/sessions-file/access.ts';
@@ -8,25 +9,50 @@ import type { Pages } from '../../thread/pages.ts';
 import type { FlashCode } from './flash.ts';
 import type { FieldKinds, Form } from './form.ts';
 
-/** A request for a page that has passed all checks: what its route gets. */
-export type PageContext = {
-  readonly pages: Pages;
-  readonly access: Access;
+/** A request for a page while it is checked: what the page of a refusal shows. */
+export type PageState = {
+  readonly config: Config;
+  readonly request: Request;
+  readonly requestId: string;
+  /** As it was sent, percent-encoded. */
+  readonly path: string;
+  /** The path of its route, or {@link ANY_PAGE}. */
+  readonly template: string;
+  /** The parameters of the path, decoded. */
+  readonly params: Readonly<Record<string, string>>;
   /** The Cookie header. */
   readonly cookie: string | undefined;
   /** Whether the request has X-Forwarded-For, and so came through a proxy, although TRUSTED_PROXIES is not set. */
   readonly isBehindUnknownProxy: boolean;
   readonly client: { address: string; agent: string };
-  /** The parameters of the path, decoded. */
-  readonly params: Readonly<Record<string, string>>;
+  /** Until when the request may wait for locks; see `lockDeadline`. */
+  readonly waitUntilMs: number;
+  /** Its entry in the table; null until it is known. */
+  route: PageRoute | null;
+  /** The fields of a POST, empty for GET; null until they are read. */
+  form: Form | null;
+  /** What pages work with, once the files are open; `unopenable` if opening them failed. */
+  pages: Pages | 'unopenable' | null;
+  session: Session | null;
+  /** The name of the signed-in admin, or the owner's username; empty if nobody is signed in. */
+  name: string;
+  flash: string | null;
+};
+
+/** A request for a page that has passed all checks: what its route gets. */
+export type PageContext = PageState & {
+  readonly route: PageRoute;
+  readonly form: Form;
   /** The query's parameters that the route reads; others are ignored. */
   readonly query: ReadonlyMap<string, string>;
-  /** The fields of a POST; empty for GET. */
-  readonly form: Form;
-  readonly session: Session | null;
+  readonly pages: Pages;
+  readonly access: Access;
   /** Who is signed in; null if nobody is, or nobody can with this configuration. */
   readonly person: Person | null;
 };
+
+/** The route in the log of requests that match no page, or were refused before their page was known. */
+export const ANY_PAGE = '/developers/*';
 
 /** A page to show. */
 export type Page = {

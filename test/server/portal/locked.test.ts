@@ -92,4 +92,19 @@ for (const file of ['database', 'sessions'] as const) {
   }, 20_000);
 }
 
+test('a form that needs both files waits two seconds in all, and not two for each', async () => {
+  const { identifier, send, hold } = await lockedWorld();
+  const [path, form] = FORMS.database(identifier);
+  const releases = { sessions: hold('sessions'), database: hold('database') };
+  const startedAtMs = systemClock.monotonicMs();
+  const sent = send(path, form);
+  await Bun.sleep(1_900);
+  releases.sessions();
+  const answer = await sent;
+  const tookMs = systemClock.monotonicMs() - startedAtMs;
+  releases.database();
+  expect([answer.status, answer.headers.get('x-error-code')]).toEqual([503, 'busy']);
+  expect(tookMs).toBeLessThan(3_500);
+}, 20_000);
+
 const KEY = { name: 'A new key', description: DESCRIPTION, permissions: 'api.lookup' };
