@@ -116,7 +116,7 @@ async function openDecision(demo: Demo, page: Page): Promise<void> {
   await page.goto(demo.invitation);
   await button(page, 'Continue').click();
   await page.getByLabel('Name of the passkey').fill('Laptop');
-  await button(page, /make a passkey/i).click();
+  await button(page, /create a passkey/i).click();
   await page.waitForURL(/registered/);
   await run([...demo.profilectl, '--yes', 'admins', 'confirm', 'Grace']);
   await page.goto(`${demo.url}/developers/admin/sign-in`);

@@ -57,7 +57,7 @@ const ADMINS_PAGES: readonly PageRoute[] = [
     method: 'POST',
     path: '/developers/admin/sign-in',
     who: 'anyone',
-    fields: { next: 'one', ...PASSKEY_FIELD },
+    fields: { next: 'unseen', ...PASSKEY_FIELD },
     act: adminSignIn,
   },
   { method: 'GET', path: '/developers/admin', who: 'admin', query: ['after', 'choose', 'decided'], act: queue },
@@ -92,8 +92,8 @@ const ADMINS_PAGES: readonly PageRoute[] = [
 
 /** The decision is `used up`: if the form is sent again, the page asks for it again. */
 const CLI_FIELDS: FieldKinds = {
-  ...Object.fromEntries(CLI_PARAMETERS.map((name) => [name, 'one'])),
-  shown: 'one',
+  ...Object.fromEntries(CLI_PARAMETERS.map((name) => [name, 'unseen'])),
+  shown: 'unseen',
   decision: 'used up',
 };
 
@@ -105,7 +105,7 @@ export const PAGE_ROUTES: readonly PageRoute[] = [
     method: 'POST',
     path: '/developers/sign-in',
     who: 'anyone',
-    fields: { name: 'one', address: 'one', next: 'one' },
+    fields: { name: 'one', address: 'one', next: 'unseen' },
     act: askForCode,
   },
   { method: 'GET', path: '/developers/sign-in/code', who: 'anyone', query: ['next'], act: codePage },
@@ -113,7 +113,7 @@ export const PAGE_ROUTES: readonly PageRoute[] = [
     method: 'POST',
     path: '/developers/sign-in/code',
     who: 'anyone',
-    fields: { code: 'one', next: 'one' },
+    fields: { code: 'one', next: 'unseen' },
     act: signIn,
   },
   { method: 'GET', path: '/developers/enter', who: 'anyone', query: ['ticket'], act: enterPage },

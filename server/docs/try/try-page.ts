@@ -25,7 +25,7 @@ export async function tryPage(config: Config): Promise<FramedPage> {
     provider: 'swagger-ui',
     documentation: {
       info: {
-        title: `Try the ${config.publicName} API`,
+        title: `Try it – API documentation – ${config.publicName}`,
         version: '',
         description: 'Send requests with your own API key.',
       },

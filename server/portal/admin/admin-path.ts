@@ -1,3 +1,4 @@
+import type { KeyView } from '../../../shared/keys/view.ts';
 import { OPERATIONS } from '../../../shared/operations.ts';
 import { publicPath } from '../../http/public-path.ts';
 import { performWhenUnlocked } from '../../thread/perform.ts';
@@ -12,6 +13,11 @@ export const ADMIN_KEYS_PATH = '/developers/admin/keys';
 /** The path of the outcomes of several decisions, by the id of the assertion that authorised them. */
 export function outcomesPath(id: number): string {
   return `/developers/admin/decided/${id}`;
+}
+
+/** The section to which a key's page for admins belongs. */
+export function sectionOf({ state }: Pick<KeyView, 'state'>): string {
+  return state === 'pending' ? 'Requests' : 'Keys';
 }
 
 /** Returns the address of a key's page for admins, as a browser needs it. */

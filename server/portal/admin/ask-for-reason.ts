@@ -8,6 +8,7 @@ import { inputField } from '../html/input-field.ts';
 import { longFields } from '../passkeys/decision-form.ts';
 import { allValues } from '../requests/form.ts';
 import type { Page, PageContext } from '../requests/request-context.ts';
+import { sectionOf } from './admin-path.ts';
 import { titleOf } from './decision-words.ts';
 import { wholeKeys } from './whole-keys.ts';
 
@@ -46,6 +47,7 @@ export function askForReason(context: PageContext, asked: ReasonAsked, faults: F
   );
   return {
     title,
+    where: sectionOf(keys[0] as KeyView),
     scripts: [countScript],
     body: html`${errorSummary(faults)}<h1>${title}</h1>
 ${note}<p>${texts?.consequence ?? ''}</p>

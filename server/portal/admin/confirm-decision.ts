@@ -14,7 +14,7 @@ import { credentialIn, PASSKEY_SCRIPTS, passkeyForm } from '../passkeys/passkey-
 import { ruleSentence } from '../requests/form-errors.ts';
 import type { Outcome, Page, PageContext } from '../requests/request-context.ts';
 import { signedAdmin } from '../sign-in/signed-in.ts';
-import { adminKeyPath } from './admin-path.ts';
+import { adminKeyPath, sectionOf } from './admin-path.ts';
 import { askForReason, needsReason } from './ask-for-reason.ts';
 import { decideNow, refuseImpossible } from './carry-out-decision.ts';
 import { type DecidedKey, decisionsInWords } from './decision-words.ts';
@@ -157,10 +157,12 @@ async function askForPasskey(
   note = html``,
 ): Promise<Page> {
   const options = beginDecisions(context.access, signedAdmin(context), decisions);
-  const { title, body, button } = decisionsInWords(context, await keysOf(context, decisions));
+  const decided = await keysOf(context, decisions);
+  const { title, body, button } = decisionsInWords(context, decided);
   const texts = decisions.slice(0, 1).flatMap((decision) => fieldsOf(longFields(operation), decision));
   return {
     title,
+    where: sectionOf((decided[0] as DecidedKey).key),
     scripts: PASSKEY_SCRIPTS,
     body: html`${fault === null ? '' : errorSummary(new Map([['', fault]]))}<h1>${title}</h1>
 ${note}${body}

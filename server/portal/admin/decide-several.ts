@@ -34,8 +34,8 @@ import { showQueue } from './queue.ts';
  * the button for all chosen ones is empty. `decision` is the form of one decision, URL-encoded, without what all share.
  */
 export const CHOICE_FIELDS: FieldKinds = {
-  ...Object.fromEntries(REQUEST_DECISIONS.map(({ name }) => [name, 'one'])),
-  ...{ chosen: 'many', decision: 'many unseen' },
+  ...Object.fromEntries(REQUEST_DECISIONS.map(({ name }) => [name, 'unseen'])),
+  ...{ chosen: 'many unseen', decision: 'many unseen' },
   ...fieldKindsOf(REQUEST_DECISIONS.flatMap(longFields)),
   ...PASSKEY_FIELD,
 };

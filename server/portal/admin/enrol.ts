@@ -62,7 +62,7 @@ export function registeredPage({ access: { config } }: PageContext): Page {
   return {
     title,
     body: html`<h1>${title}</h1>
-<p>It still has to be confirmed. Tell the operator that it was you: <code>profilectl admins confirm</code> with your name shows when and from where it was registered, and confirms it.</p>
+<p>It still has to be confirmed. Tell the operator that it was you: <code data-copy="the command">profilectl admins confirm</code> with your name shows when and from where it was registered, and confirms it.</p>
 <p>After that you can <a href="${publicPath(config, '/developers/admin')}">sign in</a>.</p>`,
   };
 }

@@ -22,7 +22,7 @@ import { decisionForms, decisionLinks } from '../passkeys/decision-fields.ts';
 import { linkIn, linkNote } from '../passkeys/decision-link.ts';
 import type { Form } from '../requests/form.ts';
 import type { Page, PageContext } from '../requests/request-context.ts';
-import { ADMIN_KEYS_PATH, adminKeyPath, nextRequest, QUEUE_PATH } from './admin-path.ts';
+import { ADMIN_KEYS_PATH, adminKeyPath, nextRequest, QUEUE_PATH, sectionOf } from './admin-path.ts';
 import { decidedNote } from './last-decision.ts';
 
 /** `GET /developers/admin/keys/:identifier`: everything about a key, and the forms to decide on it. Throws `not_found`. */
@@ -38,7 +38,7 @@ export async function showAdminKey(context: PageContext, typed: Form | null, fau
   const shown = keyVersion(access, identifier);
   const { key, history } = await performWhenUnlocked(context, OPERATIONS.show, { identifier });
   const linkTo = adminKeyPath(context);
-  const attempt = attemptStatus(key, history, linkTo(identifier));
+  const attempt = attemptStatus(key, history, { path: linkTo(identifier), nowMs: access.clock.nowMs() });
   const decided = await decidedNote(context);
   const isGranted = key.permissions.length > 0;
   const usage = isGranted
@@ -59,7 +59,7 @@ export async function showAdminKey(context: PageContext, typed: Form | null, fau
   const isDecidable = SLOT_HOLDERS.some((one) => one === key.state);
   return {
     title: name,
-    where: key.state === 'pending' ? 'Requests' : 'Keys',
+    where: sectionOf(key),
     scripts: [...new Set([countScript, ...attempt.scripts, ...decided.scripts])],
     body: html`${isDecidable ? html`<a class="skip" href="#decide">To the decision</a>` : ''}${errorSummary(allFaults)}${decided.body}
 ${await crumbs(context, key)}<h1>${userText(name)}</h1>

@@ -4,6 +4,7 @@ import { OPERATIONS } from '../../../shared/operations.ts';
 import { type Html, html } from '../../html.ts';
 import { performWhenUnlocked } from '../../thread/perform.ts';
 import { attemptInWords, LOOK_SCRIPTS, type ShownAttempt } from '../html/attempt.ts';
+import { nameOf } from '../html/key-facts.ts';
 import { userText } from '../html/user-text.ts';
 import type { PageContext } from '../requests/request-context.ts';
 import { adminKeyPath } from './admin-path.ts';
@@ -38,11 +39,6 @@ export function fateOf(key: KeyView, history: readonly HistoryView[]): Fate | nu
   if (attempt?.result === 'accepted') return { kind: 'Active', words: html`The key is ${state}.` };
   const words = attempt === null ? null : attemptInWords(key, attempt, history);
   return words === null ? null : { kind: 'refused', words };
-}
-
-/** The name of a key, or its identifier if the name was erased, so that links have a text. */
-export function nameOf({ name, identifier }: KeyView): Html {
-  return userText(name || identifier);
 }
 
 /** The profile of a key, in brackets, to follow its name. */

@@ -8,11 +8,12 @@ import { type Html, html } from '../../html.ts';
 import { publicPath } from '../../http/public-path.ts';
 import { performWhenUnlocked } from '../../thread/perform.ts';
 import { LOOK_SCRIPTS } from '../html/attempt.ts';
+import { nameOf } from '../html/key-facts.ts';
 import { operationOf } from '../passkeys/decision-form.ts';
 import type { Page, PageContext } from '../requests/request-context.ts';
 import { signedAdmin } from '../sign-in/signed-in.ts';
 import { adminKeyPath, outcomesPath, QUEUE_PATH } from './admin-path.ts';
-import { type Fate, fateOf, nameOf, ofProfile } from './last-decision.ts';
+import { type Fate, fateOf, ofProfile } from './last-decision.ts';
 
 /** The outcome of one of several decisions. */
 type Line = { key: KeyView; kind: Fate['kind'] | 'not started' | 'waiting'; words: Html };
@@ -40,9 +41,10 @@ export async function outcomes(context: PageContext): Promise<Page> {
     const more = kind === 'refused' || kind === 'not started' ? html`<br>${words}` : '';
     return html`<li><a href="${linkTo(key.identifier)}">${nameOf(key)}</a>${ofProfile(key)} <span class="state ${kind === 'mailing' ? 'pending' : kind}">${kind === 'Active' ? key.state : kind}</span>${more}</li>`;
   });
-  const again = isOpen ? html`<p><a href="${publicPath(access.config, outcomesPath(id))}">Refresh</a></p>` : '';
+  const again = isOpen ? html`<p><a href="${publicPath(access.config, outcomesPath(id))}">Look again</a></p>` : '';
   return {
     title: sum,
+    where: 'Requests',
     scripts: isOpen ? LOOK_SCRIPTS : [],
     body: html`<h1>${lines.length} decisions</h1>
 <p id="sum" role="status" ${data}>${sum}</p>

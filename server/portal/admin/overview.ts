@@ -12,7 +12,7 @@ import {
 import type { ImportStatus } from '../../../shared/upkeep/status.ts';
 import { type Html, html } from '../../html.ts';
 import { publicPath } from '../../http/public-path.ts';
-import { factList, keyLink } from '../html/key-facts.ts';
+import { factList, keyLink, nameOf } from '../html/key-facts.ts';
 import { relativeTime, spanText } from '../html/time.ts';
 import { OUTCOME_WORDS, usageChart } from '../html/usage-chart.ts';
 import { userText } from '../html/user-text.ts';
@@ -137,5 +137,5 @@ const KEY_HEADS = html`<th scope="col">Key</th><th scope="col">Profile</th>`;
 
 /** The cells with a key's name, which links to its page, and its profile. */
 function keyCells(context: PageContext, { identifier, name, profile }: NamedKey): Html {
-  return html`<th scope="row"><a href="${adminKeyPath(context)(identifier)}">${userText(name === '' ? identifier : name)}</a></th><td data-label="Profile">${profile === null ? '–' : userText(profile)}</td>`;
+  return html`<th scope="row"><a href="${adminKeyPath(context)(identifier)}">${nameOf({ identifier, name })}</a></th><td data-label="Profile">${profile === null ? '–' : userText(profile)}</td>`;
 }

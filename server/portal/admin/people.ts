@@ -14,7 +14,7 @@ export function people({ access, session }: PageContext): Page {
   const confirmed = passkeys.filter(({ confirmedAt }) => confirmedAt !== null);
   const items = passkeys.map((passkey) => {
     const canGo = confirmed.some(({ id }) => id !== passkey.id);
-    const remove = html`<form method="post" action="${publicPath(config, `/developers/admin/people/passkeys/${passkey.id}/remove`)}"><button class="second">Remove<span class="unseen"> ${passkey.name}</span> …</button></form>`;
+    const remove = html`<form method="post" action="${publicPath(config, `/developers/admin/people/passkeys/${passkey.id}/remove`)}"><button class="second danger">Remove<span class="unseen"> ${passkey.name}</span>…</button></form>`;
     return html`<li>${describe(passkey)}${canGo ? remove : ''}</li>`;
   });
   return {
@@ -22,7 +22,7 @@ export function people({ access, session }: PageContext): Page {
     body: html`<h1>People</h1>
 <h2>Your passkeys</h2>
 <ul class="plain">${items}</ul>
-<p>To add one, for another device, ask the operator for a link: <code>profilectl admins invite ${typedName(own)} --keep-passkeys</code> prints it. Register the passkey there; once the operator has confirmed it, you can sign in with either. The last one can’t be removed.</p>
+<p>To add one, for another device, ask the operator for a link: <code data-copy="the command">profilectl admins invite ${typedName(own)} --keep-passkeys</code> prints it. Register the passkey there; once the operator has confirmed it, you can sign in with either.</p>
 <p>To see where you are signed in, and to sign out elsewhere, go to <a href="${publicPath(config, '/developers/sessions')}">Sessions</a>.</p>
 <h2>Admins</h2>
 ${adminTable(admins)}

@@ -3,6 +3,7 @@ import type { KeyView } from '../../../shared/keys/view.ts';
 import type { AnyOperation } from '../../../shared/operations/entry.ts';
 import { REQUEST_DECISIONS } from '../../../shared/operations.ts';
 import { type Html, html, raw } from '../../html.ts';
+import { buttonLook } from '../html/fields.ts';
 import { factList, requestFacts } from '../html/key-facts.ts';
 import { relativeTime } from '../html/time.ts';
 import { userText } from '../html/user-text.ts';
@@ -37,11 +38,15 @@ ${fault === null ? '' : html`<p class="fault">${fault}</p>`}
  * The button for one decision on a request; empty if that is not possible right now. A request that can't be approved together
  * with others, because its secret might go to somebody else than the owner who asked, gets a link to its page instead.
  */
-function buttonOf({ name, texts, continuation }: AnyOperation, queued: Queued, linkTo: Rows['linkTo']): Html {
+function buttonOf(
+  { name, texts, continuation, isDangerous }: AnyOperation,
+  queued: Queued,
+  linkTo: Rows['linkTo'],
+): Html {
   const { identifier, name: ofKey } = queued.key;
   const text = html`${texts?.button ?? name}…<span class="unseen"> ${ofKey}</span>`;
   if (continuation === null || choiceFault(queued) === null)
-    return html`<button class="second" name="${name}" value="${identifier}">${text}</button>`;
+    return html`<button${buttonLook({ isSecond: true, isDangerous })} name="${name}" value="${identifier}">${text}</button>`;
   return queued.cantApprove === null ? html`<a class="button second" href="${linkTo(identifier)}">${text}</a>` : html``;
 }
 

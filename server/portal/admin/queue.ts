@@ -3,10 +3,10 @@ import { usualWaitDays, usualWaitText } from '../../../shared/keys/waiting.ts';
 import type { AnyOperation } from '../../../shared/operations/entry.ts';
 import { OPERATIONS, REQUEST_DECISIONS } from '../../../shared/operations.ts';
 import { MOST_DECISIONS } from '../../../shared/passkeys/decision.ts';
-import { type Html, html, raw } from '../../html.ts';
+import { type Html, html } from '../../html.ts';
 import { publicPath } from '../../http/public-path.ts';
 import { performWhenUnlocked } from '../../thread/perform.ts';
-import { errorSummary, type Faults, NO_FAULTS } from '../html/fields.ts';
+import { buttonLook, errorSummary, type Faults, NO_FAULTS } from '../html/fields.ts';
 import { spanText } from '../html/time.ts';
 import type { Page, PageContext } from '../requests/request-context.ts';
 import { adminKeyPath, QUEUE_PATH } from './admin-path.ts';
@@ -53,7 +53,7 @@ ${pageLinks(path, {}, after, next)}`,
 function barButton(operation: AnyOperation): Html {
   const { name, texts, isDangerous } = operation;
   const asAsked = needsReason(operation) ? '' : ' as asked';
-  return html`<button${raw(isDangerous ? ' class="second danger"' : '')} name="${name}" value="">${texts?.button ?? name}${asAsked}…</button> `;
+  return html`<button${buttonLook({ isSecond: isDangerous, isDangerous })} name="${name}" value="">${texts?.button ?? name}${asAsked}…</button> `;
 }
 
 /** The requests that one click chooses: the first ones that can be decided on together. */

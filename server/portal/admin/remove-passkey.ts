@@ -55,17 +55,17 @@ function ask(
   const people = publicPath(access.config, '/developers/admin/people');
   return {
     title,
+    where: 'People',
     scripts: PASSKEY_SCRIPTS,
     body: html`${errorSummary(faults)}<h1>${title}</h1>
 <p>${describe(passkey)}</p>
-<p>It will no longer work here, and all your sessions end, this one too, since whoever has that passkey may have started one. Then sign in again with another passkey.</p>
+<p>It will no longer work here. All your sessions end, this one too, because whoever has that passkey may have started one. Then sign in again with another passkey.</p>
 ${passkeyForm({
   action: `${people}/passkeys/${passkey.id}/remove`,
-  button: 'Confirm with my passkey',
+  button: { text: 'Confirm with my passkey', isDangerous: true, cancel: people },
   parts: [],
   passkey: 'get',
   options: beginDecisions(access, signed, [decision]),
-})}
-<p><a class="cancel" href="${people}">Cancel</a></p>`,
+})}`,
   };
 }

@@ -47,9 +47,14 @@ export function buttonLine(button: Button): Html {
     isSecond = false,
     cancel,
   } = typeof button === 'string' ? { text: button } : button;
-  const look = isDangerous ? ' class="danger"' : isSecond ? ' class="second"' : '';
   const wayOut = cancel === undefined ? '' : html` <a class="cancel" href="${cancel}">Cancel</a>`;
-  return html`<p><button${raw(look)}>${text}</button>${wayOut}</p>`;
+  return html`<p><button${buttonLook({ isDangerous, isSecond })}>${text}</button>${wayOut}</p>`;
+}
+
+/** The class of a button: not filled if it is a second one, and red if it ends or refuses something. */
+export function buttonLook({ isSecond = false, isDangerous = false }): Html {
+  const look = [...(isSecond ? ['second'] : []), ...(isDangerous ? ['danger'] : [])].join(' ');
+  return raw(look && ` class="${look}"`);
 }
 
 /** A form that is posted to a path, which includes that of PUBLIC_URL. */

@@ -83,6 +83,11 @@ export function limitWithWords(limit: RateLimit): string {
   return `${formatRateLimit(limit)} (at most ${rateLimitWords(limit, 'in any', numberText)})`;
 }
 
+/** The name of a key, or its identifier if the name was erased, so that links have a text. */
+export function nameOf({ name, identifier }: Pick<KeyView, 'name' | 'identifier'>): Html {
+  return userText(name || identifier);
+}
+
 /** A key's identifier as a link to its page. */
 export function keyLink(identifier: string, linkTo: (identifier: string) => string): Html {
   return html`<a class="mono" href="${linkTo(identifier)}">${identifier}</a>`;

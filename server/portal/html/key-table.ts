@@ -2,7 +2,7 @@ import { hasSecret } from '../../../shared/keys/key.ts';
 import { formatRateLimit } from '../../../shared/limits/rate-limit.ts';
 import type { ListOutput } from '../../../shared/usage/key-list.ts';
 import { type Html, html } from '../../html.ts';
-import { stateTag } from './key-facts.ts';
+import { nameOf, stateTag } from './key-facts.ts';
 import { relativeTime } from './time.ts';
 import { userText } from './user-text.ts';
 
@@ -31,7 +31,8 @@ export function keyTable({ keys, lastUses, caption, linkTo, withProfiles = false
       rateLimits.map(formatRateLimit).join(', ') || NONE,
       usedAtMs === undefined ? never : relativeTime(usedAtMs, nowMs),
     ];
-    return html`<tr><th scope="row"><a href="${linkTo(identifier)}">${userText(name)}</a><br><code>${identifier}</code></th>${cells.map((cell, at) => html`<td${cell === NONE ? html` class="none"` : ''} data-label="${heads[at + 1] as string}">${cell}</td>`)}</tr>`;
+    const below = name === '' ? '' : html`<br><code>${identifier}</code>`;
+    return html`<tr><th scope="row"><a href="${linkTo(identifier)}">${nameOf(key)}</a>${below}</th>${cells.map((cell, at) => html`<td${cell === NONE ? html` class="none"` : ''} data-label="${heads[at + 1] as string}">${cell}</td>`)}</tr>`;
   });
   return html`<table><caption>${caption}</caption><thead><tr>${heads.map((head) => html`<th scope="col">${head}</th>`)}</tr></thead><tbody>${rows}</tbody></table>`;
 }

@@ -1,13 +1,13 @@
 import { usualWaitDays, usualWaitText } from '../../../shared/keys/waiting.ts';
 import { html } from '../../html.ts';
 import { publicPath } from '../../http/public-path.ts';
-import { signInFault } from '../requests/cookies.ts';
+import { ownerSignInFault } from '../requests/cookies.ts';
 import type { Page, PageContext } from '../requests/request-context.ts';
 
 /** `GET /developers`: the start page, with links to sign in and to the API documentation. */
 export function home({ access, isBehindUnknownProxy, person }: PageContext): Page {
   const { config } = access;
-  const fault = signInFault(config, isBehindUnknownProxy);
+  const fault = person === null ? ownerSignInFault(config, isBehindUnknownProxy) : null;
   const link = (path: string, text: string) => html`<a href="${publicPath(config, path)}">${text}</a>`;
   const button = (path: string, text: string) => html`<a class="button" href="${publicPath(config, path)}">${text}</a>`;
   const days = usualWaitDays(access);

@@ -85,11 +85,11 @@ function actions(
   isBanned: boolean,
 ): Html {
   const first = request?.link
-    ? html`<li><a href="${request.href}">${state === 'Active' ? 'Replace' : request.text}</a></li>`
+    ? html`<li><a href="${request.href}">${state === 'Active' ? 'Replace…' : request.text}</a></li>`
     : '';
   const links = OWNERS_ACTIONS.filter(([operation]) => isOffered(operation, state, isBanned)).map(
     ([{ texts, isDangerous }, { path }]) =>
-      html`<li><a${raw(isDangerous ? ' class="danger"' : '')} href="${ownKeyPath(context)(identifier)}/${path}">${texts?.button ?? path}</a></li>`,
+      html`<li><a${raw(isDangerous ? ' class="danger"' : '')} href="${ownKeyPath(context)(identifier)}/${path}">${texts?.button ?? path}${isDangerous ? '…' : ''}</a></li>`,
   );
   return html`<ul class="actions">${first}${links}</ul>`;
 }

@@ -8,7 +8,7 @@ import { type Html, html } from '../../html.ts';
 import { publicPath } from '../../http/public-path.ts';
 import { performWhenUnlocked } from '../../thread/perform.ts';
 import { stateTag } from '../html/key-facts.ts';
-import { levelsByKey, levelText } from '../html/limit-levels.ts';
+import { levelsByKey, levelText, limitText } from '../html/limit-levels.ts';
 import { userText } from '../html/user-text.ts';
 import type { Page, PageContext } from '../requests/request-context.ts';
 import { joined, keyMeta } from './key-meta.ts';
@@ -55,15 +55,20 @@ async function keyRow(
   usedAtMs: number | null,
   levels: readonly Level[],
 ): Promise<Html> {
-  const left = key.state === 'Active' ? await whatIsLeft(context, key, levels) : [];
+  const left = hasSecret(key.state) ? await whatIsLeft(context, key, levels) : [];
   return html`<li><a href="${ownKeyPath(context)(key.identifier)}">${userText(key.name)}</a> <span>${stateTag(key)}</span>
 <p>${joined([...left, ...keyMeta(context, key, usedAtMs, levels), html`<code>${key.identifier}</code>`])}</p></li>`;
 }
 
-/** What is left of the scarcest limit, after a note if requests are refused for it or were lately. */
+/**
+ * What is left of the scarcest limit, after a note if requests are refused for it or were lately; just the limits if the key is
+ * suspended or what is left is not known.
+ */
 async function whatIsLeft(context: PageContext, key: KeyView, levels: readonly Level[]): Promise<(Html | string)[]> {
+  const limits = key.rateLimits.map(limitText).join(', ');
+  if (key.state !== 'Active') return [limits];
   const level = scarcest(levels);
   if (level?.remaining === 0) return [html`<span class="spent">${levelText(level)}, so requests get 429</span>`];
   const refused = await refusedInShort(context, key, levels);
-  return [...(refused === null ? [] : [refused]), ...(level === undefined ? [] : [levelText(level)])];
+  return [...(refused === null ? [] : [refused]), level === undefined ? limits : levelText(level)];
 }

@@ -30,7 +30,7 @@ import { crumbs, holderList, isFull, keysInUse, ownKeyPath, ownProfile, usedText
 const INPUTS = Object.entries({ ...KEY_REQUEST.shape, successorOf: FIELDS.successorOf, formId: FIELDS.formId });
 
 /** The fields of the form. */
-export const REQUEST_FIELDS: FieldKinds = { ...fieldKindsOf(INPUTS), formId: 'unseen' };
+export const REQUEST_FIELDS: FieldKinds = fieldKindsOf(INPUTS);
 
 /** What was typed, by the names of the inputs. */
 type Typed = Readonly<Record<string, unknown>>;
@@ -44,7 +44,7 @@ export async function newKeyPage(context: PageContext): Promise<Page> {
   const inUse = await ownInUse(context);
   if (isFull(inUse)) return fullPage(context, inUse);
   const hindrance = hindranceOf(context);
-  if (hindrance !== null) return notePage('Request a key', hindrance);
+  if (hindrance !== null) return notePage('Request a key', hindrance, { where: 'API keys' });
   const formId = newToken(context.access.random);
   const [successorOf, like] = [context.query.get('successor-of') ?? '', context.query.get('like') ?? ''];
   const identifier = successorOf === '' ? like : successorOf;

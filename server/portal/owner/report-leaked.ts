@@ -16,7 +16,7 @@ function askForSecret({ access: { config } }: PageContext, faults: Faults): Page
   const field = textArea({
     name: 'secret',
     label: 'The secret, or a text that contains it',
-    hint: 'Secrets begin with plk_. Up to ten at once.',
+    hint: 'Secrets begin with plk_.',
     value: '',
     rows: 4,
     faults,

@@ -5,8 +5,8 @@ import type { RateLimit } from '../../../shared/limits/rate-limit.ts';
 import type { AnyOperation } from '../../../shared/operations/entry.ts';
 import { DECISIONS } from '../../../shared/operations.ts';
 import type { Access } from '../../../shared/sessions-file/access.ts';
-import { type Html, html, raw } from '../../html.ts';
-import { type Faults, hiddenField, NO_FAULTS, type Option } from '../html/fields.ts';
+import { type Html, html } from '../../html.ts';
+import { buttonLook, type Faults, hiddenField, NO_FAULTS, type Option } from '../html/fields.ts';
 import { inputField } from '../html/input-field.ts';
 import { limitText } from '../html/limit-levels.ts';
 import { type Form, oneValue } from '../requests/form.ts';
@@ -58,8 +58,7 @@ export function decisionLinks(key: KeyView): Html {
 
 /** The button of a form, placed outside of it. */
 function buttonOf({ name, texts, isDangerous }: AnyOperation, isSecond: boolean): Html {
-  const look = [...(isSecond ? ['second'] : []), ...(isDangerous ? ['danger'] : [])].join(' ');
-  return html`<button${raw(look && ` class="${look}"`)} form="${name}">${texts?.button ?? name}…</button> `;
+  return html`<button${buttonLook({ isSecond, isDangerous })} form="${name}">${texts?.button ?? name}…</button> `;
 }
 
 function formOf(parts: DecisionParts, operation: AnyOperation): Html {
@@ -87,7 +86,7 @@ function formOf(parts: DecisionParts, operation: AnyOperation): Html {
         ...(!isMeant && { id: `${operation.name}-${name}` }),
         ...(titleFor && { title: titleFor(key.successorOf) }),
         ...(isSet ? { hint: markOf(usualTexts.join(', ')) } : { hint: null }),
-        choices: choicesOf(facts, usual[input]),
+        choices: choicesOf(parts, operation, facts, usual[input]),
         faults: isMeant ? faults : NO_FAULTS,
       });
     });
@@ -106,15 +105,28 @@ function typedIn({ typed }: DecisionParts, operation: AnyOperation): Form | null
   return typed !== null && oneValue(typed, 'operation') === operation.name ? typed : null;
 }
 
-/** The choices that a page offers for a field; undefined if none. `usual` is the default. */
-function choicesOf({ kind, isEndless }: InputFacts, usual: unknown): Option[] | undefined {
-  if (kind === 'rate limits') {
-    return [{ value: typedText(kind, usual).join(' '), label: (usual as RateLimit[]).map(limitText).join(', ') }];
-  }
+/** The choices that a page offers for a field, the default first; undefined if none. `usual` is the default. */
+function choicesOf(
+  { access }: DecisionParts,
+  { keepsRest }: AnyOperation,
+  { kind, isEndless }: InputFacts,
+  usual: unknown,
+): Option[] | undefined {
+  if (kind === 'rate limits') return limitChoices(usual as RateLimit[], access.config, keepsRest);
   if (kind !== 'time') return undefined;
   const [now = ''] = typedText(kind, usual);
   const asNow = now === '' ? [] : [{ value: now, label: `${now.slice(0, 10)}, as now` }];
   return [...asNow, ...(isEndless ? EXPIRIES : RETIREMENTS)];
+}
+
+/** The choices of rate limits: those of the operation, which a change keeps, and the usual ones if they differ. */
+function limitChoices(own: RateLimit[], { defaultRateLimits }: Access['config'], isKept: boolean): Option[] {
+  const option = (limits: RateLimit[], more: string): Option => ({
+    value: typedText('rate limits', limits).join(' '),
+    label: `${limits.map(limitText).join(', ')}${more}`,
+  });
+  const [first, usual] = [option(own, isKept ? ', as now' : ''), option(defaultRateLimits, ', as usual')];
+  return first.value === usual.value ? [first] : [first, usual];
 }
 
 const EXPIRIES: readonly Option[] = [

@@ -40,9 +40,9 @@ export const ALL_DECIDED_FIELDS = new Map(DECISIONS.flatMap(decidedFields));
 
 /** The fields that the forms of decisions may send; each has some of them. */
 export const DECISION_FIELDS: FieldKinds = {
-  operation: 'one',
+  operation: 'unseen',
   ...fieldKindsOf([...ALL_DECIDED_FIELDS]),
-  shown: 'one',
+  shown: 'unseen',
   ...PASSKEY_FIELD,
 };
 

@@ -22,6 +22,16 @@ export function signInFault({ publicUrl }: At, isBehindUnknownProxy: boolean): s
   return null;
 }
 
+/** Says why no owner can sign in by a mailed code; null if that is possible. */
+export function ownerSignInFault(
+  config: Pick<Config, 'publicUrl' | 'mail'>,
+  isBehindUnknownProxy: boolean,
+): string | null {
+  const fault = signInFault(config, isBehindUnknownProxy);
+  if (fault !== null || config.mail !== null) return fault;
+  return 'You can’t sign in here yet, because this service can’t send mail: set MAIL_URL.';
+}
+
 /**
  * The value of a cookie in a Cookie header; null if it is absent or repeated. Only spaces and tabs are trimmed from its name:
  * browsers let other hosts of the same site set `__Host-session` with another kind of white space before it.

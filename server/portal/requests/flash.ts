@@ -4,7 +4,6 @@ import { ALL_OPERATIONS } from '../../../shared/operations.ts';
 
 /** The messages about what a form has done, shown on the next page. They are constant: none includes a value. */
 const FLASHES = {
-  'signed-in': 'You are signed in.',
   'signed-out': 'You are signed out.',
   'signed-out-here':
     'This browser is signed out, but the server could not store that the session has ended. If somebody else may have its cookie, sign in again later and end it under Sessions.',
@@ -13,7 +12,7 @@ const FLASHES = {
   'sessions-ended': 'All your sessions have ended, and profilectl no longer has access on any machine.',
   'passkey-removed': 'Passkey removed. All your sessions have ended.',
   found:
-    'Thank you. Any Active or suspended key whose secret was in your text is now revoked, and its owner and the admins are notified.',
+    'Thank you. Any Active or suspended key whose secret was in your text is now revoked, and its owner and the admins are notified. If there were more than ten secrets in it, paste the others.',
 } as const;
 
 /** The code of a message: one of these, or that of an operation on keys, by its event. */

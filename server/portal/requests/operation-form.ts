@@ -21,11 +21,11 @@ export function formFields(operation: AnyOperation, kind: Person['kind']): FormF
 /** The kinds of these fields, with the fields for other answers than those that a page offers. */
 export function fieldKindsOf(fields: FormFields): FieldKinds {
   return Object.fromEntries(
-    fields.flatMap(([input, schema]): [string, 'one' | 'many'][] => {
+    fields.flatMap(([input, schema]): [string, 'one' | 'many' | 'unseen'][] => {
       const name = formNameOf(input, schema);
       const { kind } = factsOf(schema);
       const others: [string, 'one'][] = kind === 'rate limits' || kind === 'time' ? [[`${name}Other`, 'one']] : [];
-      return [[name, kind === 'permissions' ? 'many' : 'one'], ...others];
+      return [[name, kind === 'permissions' ? 'many' : kind === 'hidden' ? 'unseen' : 'one'], ...others];
     }),
   );
 }

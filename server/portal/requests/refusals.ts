@@ -1,6 +1,8 @@
 import type { Config } from '../../../shared/config/config.ts';
 import { isDiskFault } from '../../../shared/db/faults.ts';
 import { AppError, type ErrorCode, refusalOf } from '../../../shared/errors.ts';
+import { factsOf, formNameOf } from '../../../shared/keys/fields/input-facts.ts';
+import { FIELDS } from '../../../shared/keys/fields/inputs.ts';
 import { type Html, html } from '../../html.ts';
 import { publicRefusal } from '../../http/errors.ts';
 import { publicPath } from '../../http/public-path.ts';
@@ -115,12 +117,24 @@ function sendAgain(config: Config, again: NonNullable<Shown['again']>): Html {
   const { path, form, unseen } = again;
   const pairs = [...form].flatMap(([name, values]) => values.map((value) => ({ name, value })));
   const typed = pairs.filter(({ name }) => !unseen.includes(name));
-  return html`<p>What you typed is still here. Send it again once the problem is solved.</p>
+  const list = typed.map(({ name, value }) => html`<div><dt>${titleOfField(name)}</dt><dd>${value}</dd></div>`);
+  return html`<p>${list.length === 0 ? '' : 'What you typed is still here. '}Send it again once the problem is solved.</p>
 <form method="post" action="${publicPath(config, path)}">
 ${pairs.map(({ name, value }) => html`<textarea name="${name}" hidden>\n${value}</textarea>`)}
 <button>Send again</button>
 </form>
-<dl class="typed">${typed.map(({ name, value }) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>`;
+${list.length === 0 ? '' : html`<dl>${list}</dl>`}`;
+}
+
+/** The titles of fields by their names in forms. */
+const FIELD_TITLES: ReadonlyMap<string, string> = new Map([
+  ...Object.entries(FIELDS).map(([input, schema]) => [formNameOf(input, schema), factsOf(schema).title] as const),
+  ...Object.entries({ name: 'Name', address: 'E-mail address', code: 'Code' }),
+]);
+
+/** The title of a field, also of one for another answer than those that its page offers. */
+function titleOfField(name: string): string {
+  return FIELD_TITLES.get(name.replace(/Other$/, '')) ?? name;
 }
 
 const GO_BACK = html`<p>What you sent is not repeated here. Once the problem is solved, go back to the previous page and send it again.</p>`;

@@ -1,7 +1,6 @@
 import { makeCliCode } from '../../../shared/sign-in/cli-codes.ts';
 import { showCode } from '../../../shared/sign-in/code-text.ts';
 import type { Session } from '../../../shared/sign-ins/row.ts';
-import { PURPOSES } from '../../../shared/tickets/purposes.ts';
 import { type Html, html } from '../../html.ts';
 import { publicPath } from '../../http/public-path.ts';
 import { hiddenField } from '../html/fields.ts';
@@ -86,8 +85,7 @@ function codeToType(code: string, { machine }: CliRequest): Page {
     title: 'Type this code',
     body: html`<h1>Type this code</h1>
 <p><code data-copy="the code">${showCode(code)}</code></p>
-<p>Type it into the terminal where <code>profilectl login</code> is waiting on ${userText(machine)}. <strong>Only if you typed that command yourself: nobody will ever ask you for this code.</strong></p>
-<p>It works once, for ${PURPOSES['sign-in code'].lifetimeMs / 60_000} minutes. After ${PURPOSES['sign-in code'].tries} wrong tries you need a new one.</p>`,
+<p>Type it into the terminal where <code>profilectl login</code> is waiting on ${userText(machine)}. <strong>Only if you typed that command yourself: nobody will ever ask you for this code.</strong></p>`,
   };
 }
 

@@ -60,7 +60,7 @@ function isOver<One extends { endedAtMs: number | null }>(one: One): one is One 
 
 function endForm(action: string, what: Html): Html {
   return html`
-<form method="post" action="${action}"><button class="second">End<span class="unseen"> ${what}</span></button></form>`;
+<form method="post" action="${action}"><button class="second danger">End<span class="unseen"> ${what}</span></button></form>`;
 }
 
 function describe({ startedAtMs, lastUsedAtMs, client: { address, agent } }: Listed<'browser'>, nowMs: number): Html {

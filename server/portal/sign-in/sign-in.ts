@@ -4,7 +4,7 @@ import { html } from '../../html.ts';
 import { publicPath } from '../../http/public-path.ts';
 import { errorSummary, type Faults, formTo, hiddenField, NO_FAULTS, textField } from '../html/fields.ts';
 import { notePage } from '../html/note-page.ts';
-import { readCookie, setCookie, signInFault } from '../requests/cookies.ts';
+import { ownerSignInFault, readCookie, setCookie } from '../requests/cookies.ts';
 import { oneValue } from '../requests/form.ts';
 import type { Outcome, Page, PageContext } from '../requests/request-context.ts';
 import { nextOf, withNext } from '../requests/return-path.ts';
@@ -42,11 +42,8 @@ export function askForCode(context: PageContext): Outcome {
   };
 }
 
-/** Why nobody can sign in, or null. */
 function faultOf({ access: { config }, isBehindUnknownProxy }: PageContext): string | null {
-  const fault = signInFault(config, isBehindUnknownProxy);
-  if (fault !== null || config.mail !== null) return fault;
-  return 'You can’t sign in here yet, because this service can’t send mail: set MAIL_URL.';
+  return ownerSignInFault(config, isBehindUnknownProxy);
 }
 
 function show(context: PageContext, typed: { name: string; address: string }, faults: Faults): Page {
@@ -54,7 +51,7 @@ function show(context: PageContext, typed: { name: string; address: string }, fa
   const fault = faultOf(context);
   const title = 'Sign in';
   const admins = html`<p>Are you an admin? <a href="${publicPath(config, withNext('/developers/admin/sign-in', nextOf(context)))}">Sign in with a passkey</a>.</p>`;
-  if (fault !== null) return notePage(title, fault, admins);
+  if (fault !== null) return notePage(title, fault, { below: admins });
   const fields = [
     textField({
       name: 'name',

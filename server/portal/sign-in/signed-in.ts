@@ -23,7 +23,6 @@ export function finishSignIn(context: PageContext, { kind, token, knownBrowser }
   endOwnSession(context);
   return {
     seeOther,
-    flash: 'signed-in',
     cookies: [
       setCookie(config, 'session', token, PERIODS.browser[kind].mostMs / 1000),
       ...known,

@@ -126,7 +126,7 @@ export const FIELDS = {
     .register(INPUT_FACTS, {
       ...{ label: 'list of rate limits', title: 'Rate limits', kind: 'rate limits' },
       flag: ['--rate-limit <limit...>', `${RATE_LIMIT_SYNTAX}; one to four, separated by spaces or commas`],
-      hint: 'Such as 60/1m 5000/1d: 60 a minute, 5 000 a day; one to four.',
+      hint: 'Such as 60/1m 5000/1d: 60 a minute, 5 000 a day.',
     }),
   expiresAtMs: time({
     ...{ label: 'expiry', title: 'Expires', formName: 'expires', isEndless: true },

@@ -153,7 +153,7 @@ describe.skipIf(!hasChromium)('everybody can use the pages', () => {
     await page.getByLabel('Code').focus();
     await keyboard.type(plain.lastCode());
     await keyboard.press('Enter');
-    await page.getByText('You are signed in.').waitFor();
+    await page.getByRole('heading', { name: 'API keys' }).waitFor();
     await page.locator('summary', { hasText: 'ada' }).focus();
     await keyboard.press('Enter');
     await keyboard.press('Tab');

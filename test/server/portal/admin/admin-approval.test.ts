@@ -62,7 +62,7 @@ describe('how an approval went is on the key’s page', () => {
     expect(textOf(during)).toContain(
       'On 2026-01-01 00:00 UTC admin Grace approved it. The e-mail with the secret is being sent',
     );
-    expect(during.body).toContain(`<a href="${path}">Refresh</a>`);
+    expect(during.body).toContain(`<a href="${path}">Look again</a>`);
     // The second admin sees who is approving it, and can't begin a second attempt.
     expect(textOf(await ask(world, path, { cookie: hopper.cookie }))).toContain('admin Grace approved it');
     // Who has approved goes on to another request, and is told there.
@@ -122,6 +122,10 @@ describe('how an approval went is on the key’s page', () => {
     const page = await read();
     expect(page).toContain('but the e-mail with the secret was refused.');
     expect(page).not.toContain('The request is still pending');
+    // An hour later only the history has it.
+    world.clock.advance(3_600_000);
+    const later = await keyPageOf(world, await signInAdmin(world, 'Hopper'), identifier);
+    expect(later.body).toContain('<div id="attempt" role="status" data-result="refused"></div>');
   });
 
   test('not confirmed: the connection was lost where the mail may have been taken', async () => {

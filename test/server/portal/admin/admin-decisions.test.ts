@@ -50,6 +50,7 @@ test('an approval is shown as it will be, then carried out, and the key works wi
     ['retireOld', ''],
   ]);
   expect([page.status, page.refusal]).toEqual([200, null]);
+  expect(page.body).toContain('<title>Approve “Bot”? – Requests – Profile Lookup</title>');
   for (const part of [
     'Approve “Bot”?',
     'ada@example.org',
@@ -110,6 +111,12 @@ test('a decision on a request leads to the next one, the oldest first, or to the
   });
   const { identifier } = await issue(access, ADA);
   const waiting = await request(access, ADA);
+  const own = await keyPageOf(
+    world,
+    grace,
+    (await issue(access, ADA, { rateLimits: [{ quota: 7, windowSeconds: 60 }] })).identifier,
+  );
+  expect(textOf(own)).toContain('7 per minute, as now 60 per minute, 5 000 per day, as usual other');
   const back = [`/developers/admin/keys/${identifier}`];
   const changed = await decideAs(world, grace, identifier, [
     ['operation', 'change'],

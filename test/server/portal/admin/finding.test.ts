@@ -1,4 +1,6 @@
 import { expect, test } from 'bun:test';
+import { onBox } from '../../../support/actors.ts';
+import { eraseProfile } from '../../../support/erase.ts';
 import { importLines } from '../../../support/import.ts';
 import { issue, request } from '../../../support/keys.ts';
 import { adminWorld, signInAdmin, textOf } from '../../../support/portal/admin-pages.ts';
@@ -50,6 +52,14 @@ test('what was looked for stays in the field, as text, and can be narrowed to a 
   const { body } = await visit(world, `/developers/admin/keys?find=${encodeURIComponent('"><b>mark')}`, { cookie });
   expect(body).toContain('value="&quot;&gt;&lt;b&gt;mark"');
   expect(body).not.toContain('<b>mark');
+});
+
+test('an erased key is listed under its identifier', async () => {
+  await importLines(access, [{ id: 22, username: 'gone', email: 'gone@example.org' }]);
+  const { identifier } = await issue(access, { profile: 'gone' });
+  eraseProfile(access, 'gone', onBox('root'));
+  const { body } = await visit(world, '/developers/admin/keys?state=revoked', { cookie });
+  expect(body).toContain(`<a href="/developers/admin/keys/${identifier}"><bdi>${identifier}</bdi></a></th>`);
 });
 
 test('nobody but admins is asked for it', async () => {

@@ -472,7 +472,7 @@ describe('while the mails are on their way', () => {
     expect(during.body.match(/>mailing</g)?.length).toBe(4);
     expect(during.body.match(/>waiting</g)?.length).toBe(2);
     expect(during.body).toContain('data-result="open"');
-    expect(textOf(during)).toContain('Refresh');
+    expect(textOf(during)).toContain('Look again');
     release();
     await arrived(6);
     expect(textOf(await outcomesOf(world, grace, answer))).toContain('4 of 6 mailed');

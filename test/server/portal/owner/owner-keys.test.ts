@@ -137,7 +137,7 @@ describe('a request', () => {
     );
     expect(ofActive).toContain('Bot 0 (Active): this key');
     // Who looks for "Replace" where it usually is comes to what it needs.
-    for (const link of ['<li><a href="#replace">Replace</a>', 'Lost it? <a href="#replace">'])
+    for (const link of ['<li><a href="#replace">Replace…</a>', 'Lost it? <a href="#replace">'])
       expect(pages[2]?.body).toContain(link);
     expect(pages[2]?.body).toContain('<section id="replace">');
     const refused = await at(world, '/new', FORM);
@@ -442,7 +442,7 @@ describe('a key’s page says in words', () => {
       ['2025-12-30', '33', '3', '17'],
     ]);
     expect(textOf((await at(world, '')).body)).toContain(
-      'Bot Active 50 requests got 429 today · last used just now · ends in 3 months',
+      'Bot Active 50 requests got 429 today · 7 per minute · last used just now · ends in 3 months',
     );
   });
 });

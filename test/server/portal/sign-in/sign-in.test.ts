@@ -62,10 +62,11 @@ test('an owner signs in with the mailed code, gets to the wanted page, and is re
   });
   expect([entered.status, valuesOf(entered, 'location')]).toEqual([303, ['/developers/sessions']]);
   const cookie = cookiesOf(asked, entered);
-  expect(cookie).toMatch(/^flash=signed-in; session=[\w-]{43}; known=[\w-]{43}$/);
+  expect(cookie).toMatch(/^session=[\w-]{43}; known=[\w-]{43}$/);
   const sessions = await visit(at, '/developers/sessions', { cookie });
   expect(sessions.body).toContain('This browser.');
-  expect(sessions.body).toContain('You are signed in.');
+  // The name in the head says so; no line takes room for it.
+  expect(sessions.body).not.toContain('class="flash"');
   // A second sign-in ends the first session: its cookie is gone from the browser.
   at.clock.advance(60_000);
   const again = await visit(at, '/developers/sign-in', { form: TYPED, cookie });
@@ -180,6 +181,9 @@ describe('where nobody can sign in, the page says what to set and no code is mad
         false,
       ]);
       expect(page.body).toContain(`set ${variable}`);
+      // Nor does the start page lead there.
+      const start = await visit(at, '/developers', sent);
+      expect([start.body.includes(`set ${variable}`), start.body.includes('<a class="button"')]).toEqual([true, false]);
       const asked = await visit(at, '/developers/sign-in', { form: TYPED, ...sent });
       expect([asked.status, asked.refusal, valuesOf(asked, 'set-cookie')]).toEqual([503, 'no_sign_in', []]);
       expect(countTickets(at.access.sessions, 'sign-in code')).toBe(0);
@@ -202,7 +206,9 @@ test('a fault loses nothing that was typed: it can be sent again, a code too, an
   sqlite.run('ALTER TABLE tickets RENAME TO gone');
   const failed = await visit(at, '/developers/sign-in', { form: { ...typed, name: 'A & <b>' } });
   expect([failed.status, failed.refusal]).toEqual([500, 'internal']);
-  expect(failed.body).toContain('<dd>A &amp; &lt;b&gt;</dd>');
+  expect(failed.body).toContain('<div><dt>Name</dt><dd>A &amp; &lt;b&gt;</dd></div>');
+  expect(failed.body).toContain('<dt>E-mail address</dt>');
+  expect(failed.body).not.toContain('<dt>next</dt>');
   expect(failed.body).toContain('<button>Send again</button>');
   expect(Object.fromEntries(sentAgain(failed.body))).toEqual({ ...typed, name: 'A & <b>' });
   sqlite.run('ALTER TABLE gone RENAME TO tickets');
