@@ -1,4 +1,4 @@
-import { and, asc, eq, gt, ne, notExists, sql } from 'drizzle-orm';
+import { and, asc, count, eq, gt, ne, notExists, sql } from 'drizzle-orm';
 import type { Db, Tx } from '../db/connect.ts';
 import { keepQuery } from '../db/prepared-query.ts';
 import { apiKeys, keyAttempts } from '../db/schema/keys.ts';
@@ -10,7 +10,7 @@ const IS_PENDING = eq(apiKeys.state, 'pending');
 
 /** How many requests are waiting. */
 export function countPending({ db }: Pick<Reader, 'db'>): number {
-  const row = db.select({ count: sql<number>`count(*)` }).from(apiKeys).where(IS_PENDING).get();
+  const row = db.select({ count: count() }).from(apiKeys).where(IS_PENDING).get();
   return row?.count ?? 0;
 }
 
@@ -21,7 +21,7 @@ const besides = keepQuery((db) => {
     .from(apiKeys)
     .where(eq(identifier, sql.placeholder('identifier')));
   return db
-    .select({ count: sql<number>`count(*)` })
+    .select({ count: count() })
     .from(apiKeys)
     .where(and(eq(profileId, ofSame), ne(identifier, sql.placeholder('identifier'))))
     .prepare();

@@ -31,18 +31,6 @@ const DECISIONS = { most: 20, least: 5 } as const;
 /** Only this many of the latest entries of all histories are searched for them, so that the cost of a page is bounded. */
 const LATEST_EVENTS = 2_000;
 
-const latestWaits = keepQuery((db) => {
-  const newest = db.select({ id: max(keyEvents.id) }).from(keyEvents);
-  return db
-    .select({ ms: sql<number>`${keyEvents.at} - ${apiKeys.requestedAt}` })
-    .from(keyEvents)
-    .innerJoin(apiKeys, eq(apiKeys.identifier, keyEvents.identifier))
-    .where(and(gt(keyEvents.id, sql`${newest} - ${LATEST_EVENTS}`), inArray(keyEvents.event, ['approved', 'rejected'])))
-    .orderBy(desc(keyEvents.id))
-    .limit(DECISIONS.most)
-    .prepare();
-});
-
 /** How long a result is cached: most pages show it, and measuring it took a quarter of the start page's time. */
 const KEPT_MS = 60_000;
 
@@ -62,9 +50,17 @@ export function usualWaitDays({ db, clock }: Pick<Deps, 'db' | 'clock'>): number
 }
 
 function measureWait(db: Deps['db']): number | null {
-  const waits = latestWaits(db)
+  const { id, at, identifier, event } = keyEvents;
+  const newest = db.select({ id: max(id) }).from(keyEvents);
+  const waits = db
+    .select({ requestedAt: apiKeys.requestedAt, decidedAt: at })
+    .from(keyEvents)
+    .innerJoin(apiKeys, eq(apiKeys.identifier, identifier))
+    .where(and(gt(id, sql`${newest} - ${LATEST_EVENTS}`), inArray(event, ['approved', 'rejected'])))
+    .orderBy(desc(id))
+    .limit(DECISIONS.most)
     .all()
-    .map(({ ms }) => ms)
+    .map(({ requestedAt, decidedAt }) => decidedAt - requestedAt)
     .sort((one, other) => one - other);
   if (waits.length < DECISIONS.least) return null;
   const [low, high] = [waits[(waits.length - 1) >> 1], waits[waits.length >> 1]] as [number, number];

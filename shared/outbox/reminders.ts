@@ -1,4 +1,4 @@
-import { and, asc, eq, gt, isNotNull, lte, sql } from 'drizzle-orm';
+import { and, asc, eq, gt, lte, sql } from 'drizzle-orm';
 import { type Clock, DAY_MS } from '../clock.ts';
 import type { Db, Tx } from '../db/connect.ts';
 import { guardDatabase } from '../db/faults.ts';
@@ -59,29 +59,18 @@ function storeMissing(tx: Tx, settledMs: number | null): void {
   }
 }
 
-/** The keys that expire within the longest step, and whose owners can be reached. */
-const expiringKeys = keepQuery((db) =>
-  db
-    .select({
-      identifier: apiKeys.identifier,
-      expirySetAt: EXPIRY_SET_AT,
-      expiresAt: sql<number>`${apiKeys.expiresAt}`,
-      email: sql<string>`${profiles.email}`,
-    })
+/** The keys that expire within the longest step, and whose owners are not banned. */
+function readExpiring(db: Db | Tx, nowMs: number) {
+  const { identifier, expiresAt, state, profileId } = apiKeys;
+  const untilMs = nowMs + REMINDER_STEPS_DAYS[0] * DAY_MS;
+  return db
+    .select({ identifier, expirySetAt: EXPIRY_SET_AT, expiresAt, email: profiles.email })
     .from(apiKeys)
-    .innerJoin(profiles, eq(profiles.id, apiKeys.profileId))
-    .where(
-      and(
-        eq(apiKeys.state, 'Active'),
-        gt(apiKeys.expiresAt, sql.placeholder('now')),
-        lte(apiKeys.expiresAt, sql.placeholder('until')),
-        eq(profiles.banned, false),
-        isNotNull(profiles.email),
-      ),
-    )
-    .orderBy(asc(apiKeys.expiresAt))
-    .prepare(),
-);
+    .innerJoin(profiles, eq(profiles.id, profileId))
+    .where(and(eq(state, 'Active'), gt(expiresAt, nowMs), lte(expiresAt, untilMs), eq(profiles.banned, false)))
+    .orderBy(asc(expiresAt))
+    .all();
+}
 
 const storedReminder = keepQuery((db) =>
   db
@@ -102,11 +91,9 @@ type Missing = { identifier: string; stepDays: number; expiresAt: number };
 
 function missingReminders(db: Db | Tx, settledMs: number | null): Missing[] {
   if (settledMs === null) return [];
-  const expiring = expiringKeys(db).all({ now: settledMs, until: settledMs + REMINDER_STEPS_DAYS[0] * DAY_MS });
-  return expiring.flatMap((key) => {
-    const { identifier, expiresAt } = key;
-    const stepDays = dueStep(key, settledMs);
-    if (stepDays === null || !isMailAddress(key.email)) return [];
+  return readExpiring(db, settledMs).flatMap(({ identifier, expirySetAt, expiresAt, email }) => {
+    const stepDays = expiresAt === null ? null : dueStep({ expirySetAt, expiresAt }, settledMs);
+    if (expiresAt === null || stepDays === null || email === null || !isMailAddress(email)) return [];
     const missing = { identifier, stepDays, expiresAt };
     return storedReminder(db).get(missing) === undefined ? [missing] : [];
   });

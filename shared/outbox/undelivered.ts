@@ -26,7 +26,7 @@ function selectUndelivered(db: Db, nowMs: number, which: SQL | undefined) {
       recipient: notices.recipient,
       at: notices.at,
       tries: notices.tries,
-      result: sql<(typeof UNDELIVERED)[number]>`${notices.result}`,
+      result: notices.result,
       fault: notices.fault,
     })
     .from(notices)

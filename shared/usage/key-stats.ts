@@ -1,5 +1,5 @@
 import { and, count, eq, inArray, lte, min, ne, sql } from 'drizzle-orm';
-import type { Opened } from '../db/connect.ts';
+import type { Db, Opened } from '../db/connect.ts';
 import { guardDatabase } from '../db/faults.ts';
 import {
   ATTEMPT_RESULTS,
@@ -9,7 +9,6 @@ import {
   NOTICE_RESULTS,
   type NoticeResult,
 } from '../db/key-columns.ts';
-import { keepQuery } from '../db/prepared-query.ts';
 import { apiKeys, keyAttempts } from '../db/schema/keys.ts';
 import { notices } from '../db/schema/notices.ts';
 import { withTables } from '../db/tables.ts';
@@ -28,59 +27,46 @@ export type KeyStats = {
   notices: Record<NoticeResult, number>;
 };
 
-const NOW = sql.placeholder('now');
-
-const statesOfKeys = keepQuery((db) => {
-  const isOver = and(inArray(apiKeys.state, SECRET_HOLDERS), lte(apiKeys.expiresAt, NOW));
-  const name = sql<KeyState>`iif(${isOver}, 'expired', ${apiKeys.state})`;
-  return db.select({ name, count: count() }).from(apiKeys).groupBy(sql`1`).prepare();
-});
-
-const oldestPending = keepQuery((db) =>
-  db
-    .select({ at: min(apiKeys.requestedAt) })
-    .from(apiKeys)
-    .where(eq(apiKeys.state, 'pending'))
-    .prepare(),
-);
-
-const openAttempts = keepQuery((db) =>
-  db
-    .select({ leaseEndsAt: keyAttempts.leaseEndsAt })
-    .from(keyAttempts)
-    .where(eq(keyAttempts.result, 'open').inlineParams())
-    .prepare(),
-);
-
-const attemptsByResult = keepQuery((db) =>
-  db.select({ name: keyAttempts.result, count: count() }).from(keyAttempts).groupBy(keyAttempts.result).prepare(),
-);
-
-const noticesByResult = keepQuery((db) =>
-  db
-    .select({ name: notices.result, count: count() })
-    .from(notices)
-    .where(ne(notices.recipient, WEBHOOK))
-    .groupBy(notices.result)
-    .prepare(),
-);
-
 /** Reads the numbers at this time. A thousand keys take about a millisecond. */
 export function readKeyStats(opened: Opened, nowMs: number): KeyStats {
   const db = withTables(opened);
   return guardDatabase(db.$client.filename, () => {
-    const attempts = countedBy(ATTEMPT_RESULTS, attemptsByResult(db).all());
-    for (const { leaseEndsAt } of openAttempts(db).all()) {
+    const attempts = countedBy(ATTEMPT_RESULTS, countAttempts(db));
+    const isOpen = eq(keyAttempts.result, 'open').inlineParams();
+    const { leaseEndsAt } = keyAttempts;
+    for (const { endsAt } of db.select({ endsAt: leaseEndsAt }).from(keyAttempts).where(isOpen).all()) {
       attempts.open--;
-      attempts[attemptResultAt('open', leaseEndsAt, nowMs)]++;
+      attempts[attemptResultAt('open', endsAt, nowMs)]++;
     }
+    const isPending = eq(apiKeys.state, 'pending');
+    const oldest = db
+      .select({ at: min(apiKeys.requestedAt) })
+      .from(apiKeys)
+      .where(isPending)
+      .get();
     return {
-      states: countedBy(KEY_STATES, statesOfKeys(db).all({ now: nowMs })),
-      oldestPendingAt: oldestPending(db).get()?.at ?? null,
+      states: countedBy(KEY_STATES, countStates(db, nowMs)),
+      oldestPendingAt: oldest?.at ?? null,
       attempts,
-      notices: countedBy(NOTICE_RESULTS, noticesByResult(db).all()),
+      notices: countedBy(NOTICE_RESULTS, countNotices(db)),
     };
   });
+}
+
+function countStates(db: Db, nowMs: number) {
+  const isOver = and(inArray(apiKeys.state, SECRET_HOLDERS), lte(apiKeys.expiresAt, nowMs));
+  const name = sql`iif(${isOver}, 'expired', ${apiKeys.state})`.mapWith(apiKeys.state);
+  return db.select({ name, count: count() }).from(apiKeys).groupBy(sql`1`).all();
+}
+
+function countAttempts(db: Db) {
+  const { result } = keyAttempts;
+  return db.select({ name: result, count: count() }).from(keyAttempts).groupBy(result).all();
+}
+
+function countNotices(db: Db) {
+  const { result, recipient } = notices;
+  return db.select({ name: result, count: count() }).from(notices).where(ne(recipient, WEBHOOK)).groupBy(result).all();
 }
 
 function countedBy<Name extends string>(

@@ -1,8 +1,6 @@
-import { and, between, eq, max, type SQL, sql } from 'drizzle-orm';
+import { and, between, eq, inArray, max, sql } from 'drizzle-orm';
 import type { ActorKind } from '../actor.ts';
 import { DAY_MS, isoTime } from '../clock.ts';
-import type { Db, Tx } from '../db/connect.ts';
-import { keepQuery } from '../db/prepared-query.ts';
 import { apiKeys, keyUsage as usage } from '../db/schema/keys.ts';
 import type { Deps } from '../deps.ts';
 import type { KeyFilter, ListPage } from '../keys/list-page.ts';
@@ -53,24 +51,14 @@ export function keyUsage(reader: Pick<Deps, 'db' | 'clock'>, identifier: string,
  */
 export function lastUses(reader: Pick<Deps, 'db' | 'clock'>, identifiers?: readonly string[]): Map<string, number> {
   const [first, today] = keptDays(reader.clock.nowMs());
-  const rows =
-    identifiers === undefined
-      ? selectLastUses(reader.db, between(usage.day, first, today)).all()
-      : identifiers.flatMap((identifier) => lastUseOf(reader.db).all({ identifier, first, today }));
-  return new Map(rows.map(({ identifier, at }) => [identifier, at]));
-}
-
-const lastUseOf = keepQuery((db) => {
-  const isShown = between(usage.day, sql.placeholder('first'), sql.placeholder('today'));
-  return selectLastUses(db, and(eq(usage.identifier, sql.placeholder('identifier')), isShown)).prepare();
-});
-
-function selectLastUses(db: Db | Tx, where: SQL | undefined) {
-  return db
-    .select({ identifier: usage.identifier, at: sql<number>`max(${usage.lastUsedAt})` })
+  const isAsked = identifiers === undefined ? undefined : inArray(usage.identifier, [...identifiers]);
+  const rows = reader.db
+    .select({ identifier: usage.identifier, at: sql`max(${usage.lastUsedAt})`.mapWith(usage.lastUsedAt) })
     .from(usage)
-    .where(where)
-    .groupBy(usage.identifier);
+    .where(and(isAsked, between(usage.day, first, today)))
+    .groupBy(usage.identifier)
+    .all();
+  return new Map(rows.map(({ identifier, at }) => [identifier, at]));
 }
 
 /** The first and the last day to show. Days after today were counted while the clock was ahead. */
