@@ -3,6 +3,11 @@ export const USAGE_OUTCOMES = ['ok', 'notFound', 'forbidden', 'malformed', 'limi
 
 export type UsageOutcome = (typeof USAGE_OUTCOMES)[number];
 
+/** Makes a value for each outcome. */
+export function eachOutcome<T>(make: (outcome: UsageOutcome) => T): Record<UsageOutcome, T> {
+  return Object.fromEntries(USAGE_OUTCOMES.map((one) => [one, make(one)])) as Record<UsageOutcome, T>;
+}
+
 /** For how many days usage is kept, including today. */
 export const USAGE_DAYS = 400;
 

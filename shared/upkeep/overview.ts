@@ -5,7 +5,7 @@ import { apiKeys, keyUsage as usage } from '../db/schema/keys.ts';
 import { profileNames } from '../db/schema/profiles.ts';
 import { type DiskRoom, diskWarning, readDiskRoom } from '../db-files/disk.ts';
 import type { Deps } from '../deps.ts';
-import { USAGE_OUTCOMES, type UsageOutcome } from '../keys/usage-outcomes.ts';
+import { eachOutcome, USAGE_OUTCOMES, type UsageOutcome } from '../keys/usage-outcomes.ts';
 import { type Level, readLevels, scarcest } from '../limits/levels.ts';
 import { readKeyStats } from '../usage/key-stats.ts';
 import { dayOf } from '../usage/usage-counter.ts';
@@ -75,25 +75,16 @@ export function readOverview(deps: Deps): Overview {
 function readDays({ db }: Deps, nowMs: number): Overview['days'] {
   const today = dayOf(nowMs);
   const first = today - OVERVIEW_DAYS + 1;
-  const total = (outcome: UsageOutcome) => sql<number>`sum(${usage[outcome]})`;
+  const totals = eachOutcome((outcome) => sql`sum(${usage[outcome]})`.mapWith(Number));
   const rows = db
-    .select({
-      day: usage.day,
-      ok: total('ok'),
-      notFound: total('notFound'),
-      forbidden: total('forbidden'),
-      malformed: total('malformed'),
-      limited: total('limited'),
-      failed: total('failed'),
-    })
+    .select({ day: usage.day, ...totals })
     .from(usage)
     .where(between(usage.day, first, today))
     .groupBy(usage.day)
     .all();
-  const none = Object.fromEntries(USAGE_OUTCOMES.map((outcome) => [outcome, 0])) as Outcomes;
   return Array.from({ length: OVERVIEW_DAYS }, (_, index) => {
     const found = rows.find(({ day }) => day === first + index);
-    return { ...(found ?? none), day: isoTime((first + index) * DAY_MS).slice(0, 10) };
+    return { ...(found ?? eachOutcome(() => 0)), day: isoTime((first + index) * DAY_MS).slice(0, 10) };
   });
 }
 
@@ -107,9 +98,9 @@ const NAMED = { identifier: apiKeys.identifier, name: apiKeys.name, profile: pro
 
 function readBusiest({ db }: Deps, nowMs: number): Overview['busiest'] {
   const today = dayOf(nowMs);
-  const requests = sql<number>`sum(${ALL})`;
+  const requests = sql`sum(${ALL})`.mapWith(Number);
   return db
-    .select({ ...NAMED, requests, today: sql<number>`sum(iif(${usage.day} = ${today}, ${ALL}, 0))` })
+    .select({ ...NAMED, requests, today: sql`sum(iif(${usage.day} = ${today}, ${ALL}, 0))`.mapWith(Number) })
     .from(usage)
     .innerJoin(apiKeys, eq(apiKeys.identifier, usage.identifier))
     .leftJoin(profileNames, and(eq(profileNames.profileId, apiKeys.profileId), eq(profileNames.position, 0)))

@@ -1,6 +1,6 @@
 import { type Clock, DAY_MS } from '../clock.ts';
 import type { ErrorCode } from '../errors.ts';
-import { type OpenTally, type Tally, USAGE_OUTCOMES, type UsageOutcome } from '../keys/usage-outcomes.ts';
+import { eachOutcome, type OpenTally, type Tally, USAGE_OUTCOMES, type UsageOutcome } from '../keys/usage-outcomes.ts';
 
 /** The UTC day of a time in milliseconds since 1970, as a number of days since 1970. */
 export function dayOf(ms: number): number {
@@ -101,16 +101,5 @@ function addTally({ today, ended }: UsageCounter, more: Tally): void {
 }
 
 function newTally(identifier: string, day: number): OpenTally {
-  return {
-    identifier,
-    day,
-    ok: 0,
-    notFound: 0,
-    forbidden: 0,
-    malformed: 0,
-    limited: 0,
-    failed: 0,
-    lastUsedAt: 0,
-    isTaken: false,
-  };
+  return { identifier, day, ...eachOutcome(() => 0), lastUsedAt: 0, isTaken: false };
 }

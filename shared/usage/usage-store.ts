@@ -23,9 +23,9 @@ export function openUsageStore(path: string): UsageStore {
   const sqlite = openBeside(path);
   // NORMAL: survives a crash of the program; a power cut may lose the latest minute of counts.
   sqlite.run('PRAGMA synchronous = NORMAL');
-  const addTally = sqlite.prepare<undefined, [string, number, number, number, number, number, number, number, number]>(
+  const addTally = sqlite.prepare<undefined, [Tally]>(
     `INSERT INTO key_usage (identifier, day, ok, not_found, forbidden, malformed, limited, failed, last_used_at)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+       VALUES ($identifier, $day, $ok, $notFound, $forbidden, $malformed, $limited, $failed, $lastUsedAt)
      ON CONFLICT (identifier, day) DO UPDATE SET ok = ok + excluded.ok, not_found = not_found + excluded.not_found,
        forbidden = forbidden + excluded.forbidden, malformed = malformed + excluded.malformed,
        limited = limited + excluded.limited, failed = failed + excluded.failed,
@@ -36,9 +36,7 @@ export function openUsageStore(path: string): UsageStore {
        (SELECT identifier, day FROM key_usage WHERE day <= ? LIMIT ?)`,
   );
   const addAll = prepareWrite(sqlite, (tallies: readonly Tally[], clock: Pick<Clock, 'settledMs'>) => {
-    for (const { identifier, day, ok, notFound, forbidden, malformed, limited, failed, lastUsedAt } of tallies) {
-      addTally.run(identifier, day, ok, notFound, forbidden, malformed, limited, failed, lastUsedAt);
-    }
+    for (const tally of tallies) addTally.run(tally);
     const settledMs = clock.settledMs();
     if (settledMs !== null) prune.run(dayOf(settledMs) - USAGE_DAYS, PRUNE_AT_ONCE);
   });

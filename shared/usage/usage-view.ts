@@ -5,7 +5,7 @@ import { apiKeys, keyUsage as usage } from '../db/schema/keys.ts';
 import type { Deps } from '../deps.ts';
 import type { KeyFilter, ListPage } from '../keys/list-page.ts';
 import { readKey } from '../keys/record.ts';
-import { USAGE_DAYS, USAGE_OUTCOMES, type UsageOutcome } from '../keys/usage-outcomes.ts';
+import { eachOutcome, USAGE_DAYS, type UsageOutcome } from '../keys/usage-outcomes.ts';
 import { type KeyView, listKeys } from '../keys/view.ts';
 import { dayOf } from './usage-counter.ts';
 
@@ -38,8 +38,8 @@ export function keyUsage(reader: Pick<Deps, 'db' | 'clock'>, identifier: string,
     identifier,
     days: Array.from({ length: days }, (_, index) => {
       const day = first + index;
-      const counts = USAGE_OUTCOMES.map((outcome) => [outcome, byDay.get(day)?.[outcome] ?? 0]);
-      return { day: isoTime(day * DAY_MS).slice(0, 10), ...Object.fromEntries(counts) };
+      const counts = eachOutcome((outcome) => byDay.get(day)?.[outcome] ?? 0);
+      return { day: isoTime(day * DAY_MS).slice(0, 10), ...counts };
     }),
     lastUsedAt: lastUsedAt === undefined ? null : isoTime(lastUsedAt),
   };

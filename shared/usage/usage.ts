@@ -50,15 +50,10 @@ export function openUsage(databasePath: string, clock: Clock, report: Report): U
   return usage;
 }
 
-/** Writes the counts without waiting for a lock. Returns whether all of them are written. */
-export function saveUsage(usage: Usage): boolean {
-  return trySave(usage, Number.POSITIVE_INFINITY, 0) === 'saved';
-}
-
 /** Writes the counts, waiting for a lock if necessary, and closes the connection. */
 export function closeUsage(usage: Usage): void {
   if (usage.timer !== null) clearTimeout(usage.timer);
-  if (!hasNoUsage(usage.counter) && trySave(usage, Number.POSITIVE_INFINITY, LAST_WAIT_MS) === 'locked') {
+  if (!hasNoUsage(usage.counter) && saveUsage(usage, { waitMs: LAST_WAIT_MS }) === 'locked') {
     usage.report('error', 'The database is locked; the usage counts of the last seconds are lost.');
   }
   usage.store?.close();
@@ -67,13 +62,17 @@ export function closeUsage(usage: Usage): void {
 function scheduleSave(usage: Usage, delayMs: number): Timer {
   return setTimeout(() => {
     usage.timer = null;
-    const outcome = trySave(usage, SAVE_AT_ONCE, 0);
+    const outcome = saveUsage(usage, { most: SAVE_AT_ONCE });
     if (hasNoUsage(usage.counter)) return;
     usage.timer ??= scheduleSave(usage, { saved: 1, locked: RETRY_EVERY_MS, failed: SAVE_EVERY_MS }[outcome]);
   }, delayMs).unref();
 }
 
-function trySave(usage: Usage, most: number, waitMs: number): 'saved' | 'locked' | 'failed' {
+/** Writes the counts of at most `most` keys and days, waiting up to `waitMs` milliseconds for another process's lock. */
+export function saveUsage(
+  usage: Usage,
+  { most = Number.POSITIVE_INFINITY, waitMs = 0 } = {},
+): 'saved' | 'locked' | 'failed' {
   const { counter, clock, report } = usage;
   const taken = takeUsage(counter, most);
   try {

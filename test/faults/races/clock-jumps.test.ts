@@ -58,7 +58,7 @@ async function makeWorld() {
     invite(access, 'bob', 1);
     sweepSessions(access.db, clock, access.sessions);
     countUsage(usage.counter, { identifier }, null);
-    expect(saveUsage(usage)).toBe(true);
+    expect(saveUsage(usage)).toBe('saved');
     expireKeys(access);
     dropErasedProfiles(access.db, clock);
     await sendNotices({ ...access, mailer: async () => null }, () => {});

@@ -34,7 +34,7 @@ describe('what is counted', () => {
     for (const code of [null, null, 'not_found', 'unknown_path', 'rate_limited', 'insufficient_scope'] as const) {
       countUsage(usage.counter, { identifier }, code);
     }
-    expect(saveUsage(usage)).toBe(true);
+    expect(saveUsage(usage)).toBe('saved');
     for (const code of ['bad_parameter', 'method_not_allowed', 'internal', 'busy', null] as const) {
       countUsage(usage.counter, { identifier }, code);
     }
@@ -82,11 +82,11 @@ describe('while another process holds the lock', () => {
     const importing = openFile(deps.config.databasePath, 0);
     importing.run('BEGIN IMMEDIATE');
     // Two hundred waits of even 50 ms would be longer than this test may take.
-    for (let turn = 0; turn < 200; turn++) expect(saveUsage(usage)).toBe(false);
+    for (let turn = 0; turn < 200; turn++) expect(saveUsage(usage)).toBe('locked');
     countUsage(usage.counter, { identifier }, 'not_found');
     importing.run('ROLLBACK');
     importing.close();
-    expect(saveUsage(usage)).toBe(true);
+    expect(saveUsage(usage)).toBe('saved');
     expect(keyUsage(deps, identifier, 1).days[0]).toMatchObject({ ok: 1, notFound: 1 });
     expect(reports).toEqual([]);
     closeUsage(usage);
@@ -107,9 +107,9 @@ test('a database that can’t be written is said once, and nothing that was coun
   const { deps, identifier, usage, reports } = await world();
   deps.db.$client.run('ALTER TABLE key_usage RENAME TO away');
   countUsage(usage.counter, { identifier }, null);
-  for (let turn = 0; turn < 3; turn++) expect(saveUsage(usage)).toBe(false);
+  for (let turn = 0; turn < 3; turn++) expect(saveUsage(usage)).toBe('failed');
   deps.db.$client.run('ALTER TABLE away RENAME TO key_usage');
-  expect(saveUsage(usage)).toBe(true);
+  expect(saveUsage(usage)).toBe('saved');
   expect(reports.map((text) => text.split(':', 1)[0])).toEqual(['error', 'info']);
   expect(keyUsage(deps, identifier, 1).days[0]?.ok).toBe(1);
   closeUsage(usage);
@@ -158,7 +158,7 @@ test('a database that was taken away is not replaced by an empty one', async () 
   deps.db.$client.close();
   for (const suffix of ['', '-wal', '-shm']) rmSync(deps.config.databasePath + suffix, { force: true });
   countUsage(usage.counter, { identifier }, null);
-  expect(saveUsage(usage)).toBe(false);
+  expect(saveUsage(usage)).toBe('failed');
   expect(reports).toEqual([expect.stringContaining('error: ')]);
   expect(existsSync(deps.config.databasePath)).toBe(false);
   closeUsage(usage);

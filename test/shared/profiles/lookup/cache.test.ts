@@ -80,7 +80,7 @@ describe('a hot profile, its links and the leaderboard stay in memory', () => {
     const usage = openUsage(deps.config.databasePath, deps.clock, () => {});
     for (let turn = 0; turn < 3; turn++) {
       countUsage(usage.counter, { identifier }, null);
-      expect(saveUsage(usage)).toBe(true);
+      expect(saveUsage(usage)).toBe('saved');
       expect(readsOf(hot)).toBe(0);
     }
     closeUsage(usage);
