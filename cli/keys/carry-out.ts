@@ -1,10 +1,10 @@
 import type { Person } from '../../shared/actor.ts';
 import { AppError } from '../../shared/errors.ts';
 import { factsOf } from '../../shared/keys/fields/input-facts.ts';
-import { KEY_CHANGE } from '../../shared/keys/fields/input-groups.ts';
-import { ALREADY_SO, differingFrom } from '../../shared/keys/life/differing.ts';
+import { ALREADY_SO } from '../../shared/keys/life/differing.ts';
 import type { KeyView } from '../../shared/keys/view.ts';
-import { type AnyOperation, flaggedInputs, refuseKind } from '../../shared/operations/entry.ts';
+import { type AnyOperation, flaggedInputs } from '../../shared/operations/entry.ts';
+import { refuseKind } from '../../shared/operations/who.ts';
 import { OPERATIONS } from '../../shared/operations.ts';
 import { columnsOf, notice } from '../terminal/output.ts';
 import { confirm } from '../terminal/prompts.ts';
@@ -76,13 +76,15 @@ async function decide(
   operation: AnyOperation,
   { kind, identifier, given, typed }: { kind: Person['kind']; identifier: string; given: Values; typed: Values },
 ): Promise<Values> {
-  const { key } = await context.perform(OPERATIONS.show, { identifier });
+  const { key, history } = await context.perform(OPERATIONS.show, { identifier });
   const confirmed = await askAndConfirm(context, operation, key, {
     ...{ kind, typed, given: { ...given, ...typed } },
     layOut: () => notice(`${keyText(key, columnsOf(process.stderr))}\n`),
   });
   if (confirmed === null) throw new AppError('cancelled');
-  return operation.keepsRest ? differingFrom(key, KEY_CHANGE.parse(confirmed)) : confirmed;
+  if (!operation.keepsRest) return confirmed;
+  const lacked = operation.lacks({ key, history, predecessor: null }, confirmed);
+  return Object.fromEntries(Object.entries(confirmed).filter(([input]) => lacked.includes(input)));
 }
 
 /**

@@ -74,7 +74,7 @@ function interruptedText(
   { identifier, state, attempt }: KeyView,
   begunMs: number,
 ): string {
-  const ownText = texts?.interrupted({ identifier, state }) ?? null;
+  const ownText = texts?.interrupted?.({ identifier, state }) ?? null;
   if (ownText !== null) return ownText;
   if (!SLOT_HOLDERS.some((holder) => holder === state)) {
     return `Interrupted; key ${identifier} is ${state}. Whether the mail went out is not known.`;

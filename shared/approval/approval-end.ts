@@ -1,8 +1,9 @@
 import type { KeyState } from '../db/key-columns.ts';
 import type { Deps } from '../deps.ts';
-import { voidingChange } from '../keys/life/profile-change.ts';
-import { showKey } from '../keys/view.ts';
+import { VOIDING_CHANGES } from '../keys/key.ts';
+import { keyHistory, showKey } from '../keys/view.ts';
 import type { Attempt } from './attempt.ts';
+import { endOfAttempt } from './outcome.ts';
 
 // What the admin reads at the end of an approval that did not make its key Active. Somebody else may have decided on the
 // key meanwhile, so each sentence says what state it is in.
@@ -43,8 +44,9 @@ export function standingOf(deps: Deps, identifier: string): Standing {
 /** What invalidated an attempt, as a clause that another sentence ends with, and what to do about it. */
 export function whatHappened(deps: Deps, { key: { identifier }, owner, number }: Attempt): string {
   const says = `"profilectl keys show ${identifier}" says how.`;
-  const change = voidingChange(deps.db, identifier, number);
-  if (change === null) return `key ${identifier} was decided otherwise: ${says}`;
+  const event = endOfAttempt(keyHistory(deps, identifier), number)?.event;
+  const change = VOIDING_CHANGES.find((one) => one === event);
+  if (change === undefined) return `key ${identifier} was decided otherwise: ${says}`;
   const { happened, advice } = AFTER_CHANGE[change];
   const { state } = showKey(deps, identifier);
   const next =
@@ -54,13 +56,16 @@ export function whatHappened(deps: Deps, { key: { identifier }, owner, number }:
   return `${happened(owner.username)}. ${next}`;
 }
 
-const AFTER_CHANGE = {
+const AFTER_CHANGE: Record<
+  (typeof VOIDING_CHANGES)[number],
+  { happened: (username: string) => string; advice: string }
+> = {
   'address changed': {
-    happened: (username: string) => `the e-mail address of ${username} was changed`,
+    happened: (username) => `the e-mail address of ${username} was changed`,
     advice: 'make sure that its owner is the same, and approve it again',
   },
   'profile banned': {
-    happened: (username: string) => `the profile ${username} was banned`,
+    happened: (username) => `the profile ${username} was banned`,
     advice: 'it can be approved once the ban is lifted',
   },
 };

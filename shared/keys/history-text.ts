@@ -1,6 +1,7 @@
 import type { KeyEventName } from '../db/key-columns.ts';
 import type { KeyChanges, KeyEventDetail } from '../db/schema/keys.ts';
 import { formatRateLimit, type RateLimit } from '../limits/rate-limit.ts';
+import { VOIDING_CHANGES } from './key.ts';
 import type { HistoryView } from './view.ts';
 
 /**
@@ -17,15 +18,12 @@ export function detailText({ detail, event }: Pick<HistoryView, 'detail' | 'even
   return detail.reason ?? '';
 }
 
-/** The events that void an attempt in progress; their detail names it. */
-const VOIDING: readonly HistoryView['event'][] = ['address changed', 'profile banned'];
-
 /**
  * The number is shown from the second attempt on. Owners don't see the reason, since it is the answer of the mail server.
  */
 function attemptText(event: HistoryView['event'], attempt: number, { retiresOldAt, reason }: KeyEventDetail): string {
   const number = attempt === 1 ? [] : [`attempt ${attempt}`];
-  if (VOIDING.includes(event)) return `${number[0] ?? 'the approval under way'} voided`;
+  if (VOIDING_CHANGES.some((change) => change === event)) return `${number[0] ?? 'the approval under way'} voided`;
   if (retiresOldAt !== undefined) return [...number, `the old key ends at ${retiresOldAt}`].join('; ');
   return [...number, ...(reason === undefined ? [] : [reason])].join(': ');
 }

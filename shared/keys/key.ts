@@ -16,6 +16,12 @@ export const MOVES = {
 
 export type Move = keyof typeof MOVES;
 
+/** The changes of a profile that void an attempt to approve one of its keys; their entries in the history name it. */
+export const VOIDING_CHANGES = ['address changed', 'profile banned'] as const satisfies KeyEventName[];
+
+/** All events that void an attempt to approve a key: those, and the other moves of a pending key. */
+export const VOIDING_EVENTS = [...VOIDING_CHANGES, MOVES.reject.event, MOVES.withdraw.event] as const;
+
 /** Whether a key in this state can make the transition. */
 export function canMove(state: KeyState, move: Move): boolean {
   return MOVES[move].from.some((from) => from === state);

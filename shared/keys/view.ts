@@ -2,7 +2,7 @@ import { and, asc, desc, eq, inArray, type SQL, sql } from 'drizzle-orm';
 import { type ActorKind, actorText, SERVICE } from '../actor.ts';
 import { isoTime } from '../clock.ts';
 import type { Db, Tx } from '../db/connect.ts';
-import type { KeyEventName, KeyState, Permission } from '../db/key-columns.ts';
+import type { AttemptResult, KeyEventName, KeyState, Permission } from '../db/key-columns.ts';
 import { keepQuery } from '../db/prepared-query.ts';
 import { apiKeys, type KeyEventDetail, keyAttempts, keyEvents } from '../db/schema/keys.ts';
 import { profiles } from '../db/schema/profiles.ts';
@@ -35,7 +35,7 @@ export type KeyView = {
   /** When the profile's address was last changed after the request; null if it was not, or once the request is decided. */
   addressChangedAt: string | null;
   /** The latest approval attempt. */
-  attempt: { number: number; by: string; startedAt: string; result: string } | null;
+  attempt: { number: number; by: string; startedAt: string; result: AttemptResult } | null;
 };
 
 /** One line of a key's history. */

@@ -2,24 +2,14 @@ import type { z } from 'zod';
 import type { Person } from '../actor.ts';
 import type { KeyEventName, KeyState } from '../db/key-columns.ts';
 import type { Deps } from '../deps.ts';
-import { AppError } from '../errors.ts';
 import { factsOf } from '../keys/fields/input-facts.ts';
 import { parseInput } from '../keys/fields/parse-input.ts';
 import type { KeyFact } from '../keys/key-version.ts';
 import { refuseState } from '../keys/record.ts';
-import { type KeyView, showKey } from '../keys/view.ts';
+import { type HistoryView, type KeyView, showKey } from '../keys/view.ts';
+import type { Who } from './who.ts';
 
 // The type of an operation; `shared/operations.ts` is the table of all.
-
-/**
- * The keys on which a kind of person may perform an operation. `all, asserted`: all, each time with an assertion of the
- * admin's passkey for exactly this. `own`: those of the person's own profile; `own, unless banned`: none while it is
- * banned.
- */
-export type Reach = 'all' | 'all, asserted' | 'own' | 'own, unless banned' | 'none';
-
-/** The keys on which each kind of person may perform an operation. */
-export type Who = Record<Person['kind'], Reach>;
 
 /** The input of an operation as a door passes it on: the names are known, the schema checks the values. */
 export type Sent<Shape extends z.ZodRawShape> = { readonly [Name in keyof Shape]?: unknown };
@@ -30,6 +20,8 @@ export type JsonDoor = {
   /** What follows `/manage/v1/keys`. */
   path: '' | '/:identifier' | `/:identifier/${string}`;
   operationId: string;
+  /** The summary in the document, if it is not that of the operation. */
+  summary?: string;
   description: string;
   /** The inputs that the body may have. */
   body?: readonly string[];
@@ -46,11 +38,12 @@ export type OwnerPage = {
   consequence?: string;
 };
 
-/** Its doors. `page`: admins decide it on the page of the key; `own`: it has a page of its own, written by hand. */
+/** Its doors. Pages that are written by hand are not among them. */
 export type Doors = {
   /** `profilectl keys <verb>`, its examples, and additional help besides the flags. */
   command: { verb: string; examples: readonly string[]; help?: string } | null;
-  page: 'decision' | 'own' | null;
+  /** Present if admins decide it on the page of the key. */
+  page?: 'decision';
   /** Absent if owners can't perform it from the page of a key. */
   ownerPage?: OwnerPage;
   json: JsonDoor | null;
@@ -62,18 +55,19 @@ export type Texts = {
   title: string;
   /** On the button that leads to it. */
   button: string;
-  /** In a sentence after "to": `approve this key`. */
-  what: string;
   /** Its consequence, below what is to be confirmed. */
   consequence: string;
   /** The message on the next page; null if that page says it anyway. */
   done: string | null;
-  /** What a command says after Ctrl-C about a key in this state; null for the message of all operations. */
-  interrupted: (key: Pick<KeyView, 'identifier' | 'state'>) => string | null;
+  /** What a command says after Ctrl-C about a key in this state, if it is not the message of all operations. */
+  interrupted?: (key: Pick<KeyView, 'identifier' | 'state'>) => string | null;
 };
 
 /** The result of an act that continues afterwards: the door waits for it, or runs it in the background. */
 export type Unfinished = { finish: (signal?: AbortSignal) => Promise<void> };
+
+/** A key with its history, and the key that it replaces, if it replaces one. */
+export type ShownKey = { key: KeyView; history: readonly HistoryView[]; predecessor: KeyView | null };
 
 type Facts = {
   name: string;
@@ -94,22 +88,13 @@ type Facts = {
   keepsRest: boolean;
   /** Whether it ends or refuses something. */
   isDangerous: boolean;
-  /** Whether the owner is notified by mail. */
-  isMailed: boolean;
-  /** Whether it has the primary button on the page of a key. */
-  isMain: boolean;
   /**
    * Null if its act is complete when it returns. Otherwise the act only starts the operation, and what it returns has
-   * to be finished; these are the log's words about the key, after its identifier, if that is refused or fails.
+   * to be finished. `begins` is the entry with which it starts in the history, `done` the word for one that was finished;
+   * the others are the log's words about the key, after its identifier, if that is refused or fails.
    */
-  continuation: { refused: string; failed: string } | null;
+  continuation: { begins: KeyEventName; done: string; refused: string; failed: string } | null;
 };
-
-/** Throws `forbidden` if this kind of person can never perform it. */
-export function refuseKind({ who }: { who: Who }, kind: Person['kind']): void {
-  if (who[kind] === 'none')
-    throw new AppError('forbidden', `Only ${who.owner === 'none' ? 'admins' : 'owners'} can do this.`);
-}
 
 /** An action of people on keys. Every door is made from these, and none has its own rules on who may do what. */
 export type Operation<Input extends object, Output> = Facts & {
@@ -125,6 +110,8 @@ export type Operation<Input extends object, Output> = Facts & {
     input: Readonly<Record<string, unknown>>,
     at: Pick<Deps, 'approvalLeaseMs'> & { nowMs: number },
   ): void;
+  /** Which of these inputs a key has not got, as far as it shows them: none once it was decided with this input. */
+  lacks(shown: ShownKey, input: Readonly<Record<string, unknown>>): readonly string[];
   /** What is to be confirmed besides the input: names and values. Throws what {@link check} does. */
   alsoConfirmed(deps: Deps, key: KeyView): readonly (readonly [name: string, value: string])[];
   /** Throws the refusal that the operation would meet now, before anybody confirms it. */
@@ -140,7 +127,9 @@ export type Operation<Input extends object, Output> = Facts & {
 export type AnyOperation = Operation<Readonly<Record<string, unknown>>, unknown>;
 
 type Entry<Shape extends z.ZodRawShape, Output> = Pick<Facts, 'name' | 'who' | 'summary'> &
-  Partial<Facts & Pick<Operation<object, Output>, 'inputOf' | 'usual' | 'refuse' | 'alsoConfirmed' | 'check'>> & {
+  Partial<
+    Facts & Pick<Operation<object, Output>, 'inputOf' | 'usual' | 'refuse' | 'lacks' | 'alsoConfirmed' | 'check'>
+  > & {
     input: z.ZodObject<Shape>;
     act: (deps: Deps, actor: Person, input: z.output<z.ZodObject<Shape>>) => Output | Promise<Output>;
   };
@@ -155,15 +144,14 @@ export function operation<Shape extends z.ZodRawShape, Output>(
     to: null,
     event: null,
     version: [],
-    doors: { command: null, page: null, json: null },
+    doors: { command: null, json: null },
     texts: null,
     keepsRest: false,
     isDangerous: false,
-    isMailed: false,
-    isMain: false,
     continuation: null,
     usual: () => Object.fromEntries(Object.keys(input.shape).map((name) => [name, null])),
     refuse: () => {},
+    lacks: () => [],
     alsoConfirmed: () => [],
     check: (deps, { identifier }) => refuseState(showKey(deps, identifier), entry.from ?? null, entry.event ?? null),
     ...entry,
@@ -191,12 +179,3 @@ export function flaggedInputs(
   const shape: Record<string, z.ZodType> = inputFor(operation, kind).shape;
   return Object.entries(shape).filter(([, schema]) => factsOf(schema).flag !== null);
 }
-
-/** Actions of owners on their own keys; the operator can perform them for owners without another way. */
-export const OWNERS_DO: Who = { operator: 'all', admin: 'none', owner: 'own', platform: 'none' };
-
-/** Looking at keys, which changes nothing. */
-export const ALL_LOOK: Who = { operator: 'all', admin: 'all', owner: 'own', platform: 'none' };
-
-/** Decisions, which nobody makes on their own keys. */
-export const ADMINS_DECIDE: Who = { operator: 'all', admin: 'all, asserted', owner: 'none', platform: 'none' };

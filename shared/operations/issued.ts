@@ -3,10 +3,12 @@ import { KEY_CHANGE } from '../keys/fields/input-groups.ts';
 import { FIELDS, OPTIONAL_REASON } from '../keys/fields/inputs.ts';
 import { MOVES, SECRET_HOLDERS } from '../keys/key.ts';
 import { changeKey } from '../keys/life/change.ts';
+import { lackedOf } from '../keys/life/differing.ts';
 import { revokeKey } from '../keys/life/lifecycle.ts';
 import { moveAndNotify } from '../keys/life/move.ts';
-import { asEver, decision, WITH_REASON } from './decision.ts';
-import { ADMINS_DECIDE, operation } from './entry.ts';
+import { decision, WITH_REASON } from './decision.ts';
+import { operation } from './entry.ts';
+import { ADMINS_DECIDE } from './who.ts';
 
 // Decisions of admins on keys that have a secret.
 
@@ -42,19 +44,20 @@ another quota; a new window starts unused.`,
     json: decision('change', 'change what an Active or suspended key may do'),
   },
   texts: {
-    ...{ title: 'Change key', button: 'Change', what: 'change what an Active or suspended key may do' },
+    ...{ title: 'Change key', button: 'Change' },
     consequence:
       'The change applies at once, the secret stays the same, and the owner gets an e-mail that says what changed.',
     done: 'Key changed. Its owner gets an e-mail that says how.',
     interrupted: ({ identifier: key, state }) =>
       `Interrupted; key ${key} is ${state}. "profilectl keys show ${key}" shows whether it was changed.`,
   },
-  ...{ isMailed: true, keepsRest: true },
+  keepsRest: true,
   usual: (_deps, { permissions, rateLimits, expiresAt }) => ({
     permissions,
     rateLimits,
     expiresAtMs: expiresAt === null ? null : Date.parse(expiresAt),
   }),
+  lacks: ({ key }, input) => lackedOf(key, input),
   act: (deps, by, { identifier: key, ...wanted }) => changeKey(deps, { identifier: key, change: wanted, by }),
 });
 
@@ -73,13 +76,12 @@ export const suspend = operation({
     json: decision('suspend', 'suspend a key'),
   },
   texts: {
-    ...{ title: 'Suspend key', button: 'Suspend', what: 'suspend a key' },
+    ...{ title: 'Suspend key', button: 'Suspend' },
     consequence:
       'Every request with its secret is refused until the key is resumed. The secret, the limits and the requests already counted stay. The owner gets the reason by e-mail.',
     done: 'Key suspended. Its owner gets the reason by e-mail.',
-    interrupted: asEver,
   },
-  ...{ isDangerous: true, isMailed: true },
+  isDangerous: true,
   act: (deps, by, input) => moveAndNotify(deps, 'suspend', { ...input, by }),
 });
 
@@ -94,12 +96,10 @@ export const resume = operation({
     json: decision('resume', 'resume a suspended key'),
   },
   texts: {
-    ...{ title: 'Resume key', button: 'Resume', what: 'resume a suspended key' },
+    ...{ title: 'Resume key', button: 'Resume' },
     consequence: 'The same secret works again at once, within the limits that the key had. The owner gets an e-mail.',
     done: 'Key resumed. Its owner gets an e-mail.',
-    interrupted: asEver,
   },
-  isMailed: true,
   act: (deps, by, { identifier: key }) => moveAndNotify(deps, 'resume', { identifier: key, reason: null, by }),
 });
 
@@ -128,12 +128,11 @@ export const revoke = operation({
     },
   },
   texts: {
-    ...{ title: 'Revoke key', button: 'Revoke', what: 'revoke a key' },
+    ...{ title: 'Revoke key', button: 'Revoke' },
     consequence:
       'Every request with its secret is refused from then on. This can’t be undone. The owner gets the reason by e-mail.',
     done: 'Key revoked. It no longer works.',
-    interrupted: asEver,
   },
-  ...{ isDangerous: true, isMailed: true },
+  isDangerous: true,
   act: (deps, by, input) => revokeKey(deps, { ...input, by }),
 });

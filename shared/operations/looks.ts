@@ -9,7 +9,8 @@ import { keyHistory, showKey } from '../keys/view.ts';
 import { countOlder } from '../keys/waiting.ts';
 import { listForPerson } from '../usage/key-list.ts';
 import { keyUsage } from '../usage/usage-view.ts';
-import { ALL_LOOK, operation, type Who } from './entry.ts';
+import { operation } from './entry.ts';
+import { ALL_LOOK, type Who } from './who.ts';
 
 // Operations that change nothing.
 
@@ -29,7 +30,6 @@ export const list = operation({
       help: `On a terminal 50 keys are shown at a time, with the command for the next page. For --unused, a key that was never used
 counts from its approval. The server records uses every ten seconds.`,
     },
-    page: 'own',
     json: {
       ...{ method: 'GET', path: '', operationId: 'listKeys', answers: 'list' },
       description:
@@ -77,7 +77,6 @@ export const show = operation({
   ...{ name: 'show', who: ALL_LOOK, input: ONE_KEY, summary: 'Show a key and its history.' },
   doors: {
     command: { verb: 'show', examples: ['k7Qm2XaB'] },
-    page: 'own',
     json: {
       ...{ method: 'GET', path: '/:identifier', operationId: 'showKey', answers: 'key with history' },
       description: 'Owners see their own, admins all. The history has the oldest entry first.',
@@ -101,7 +100,6 @@ export const usage = operation({
       help: `Days are in UTC. Every request with the key counts, including refused ones. The server records uses every ten seconds,
 and keeps the records for ${USAGE_DAYS} days.`,
     },
-    page: 'own',
     json: {
       ...{ method: 'GET', path: '/:identifier/usage', operationId: 'getUsage', answers: 'usage' },
       description: 'Requests by how they ended, for each of the last days (UTC), today last.',

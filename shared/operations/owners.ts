@@ -4,7 +4,8 @@ import { FIELDS } from '../keys/fields/inputs.ts';
 import { MOVES } from '../keys/key.ts';
 import { KEY_FACTS } from '../keys/key-version.ts';
 import { editKey, requestKey, withdrawKey } from '../keys/life/lifecycle.ts';
-import { OWNERS_DO, operation } from './entry.ts';
+import { operation } from './entry.ts';
+import { OWNERS_DO } from './who.ts';
 
 // Actions of owners on their own keys.
 
@@ -35,7 +36,6 @@ replace; both work until an admin ends the old one, or it expires. At a server t
     --description "Shows the profile badges of our members beside their names in the chat, a few lookups a minute."`,
       ],
     },
-    page: 'own',
     json: {
       ...{ method: 'POST', path: '', operationId: 'requestKey', answers: 'new key' },
       description:
@@ -44,12 +44,10 @@ replace; both work until an admin ends the old one, or it expires. At a server t
     },
   },
   texts: {
-    ...{ title: 'Request a key', button: 'Send the request', what: 'request a key' },
+    ...{ title: 'Request a key', button: 'Send the request' },
     consequence: 'An admin reads this and decides. You get an e-mail either way.',
     done: 'Request sent.',
-    interrupted: () => null,
   },
-  isMailed: true,
   act: (deps, by, input) => requestKey(deps, { ...input, by }),
 });
 
@@ -60,7 +58,6 @@ export const edit = operation({
   summary: 'Rename a key; "keys change" changes what it may do.',
   doors: {
     command: { verb: 'edit', examples: ['k7Qm2XaB --name "Badge bot 2"'] },
-    page: null,
     ownerPage: { path: 'rename' },
     json: {
       ...{ method: 'PATCH', path: '/:identifier', operationId: 'renameKey', body: ['name'], answers: 'key' },
@@ -68,13 +65,12 @@ export const edit = operation({
     },
   },
   texts: {
-    ...{ title: 'Rename key', button: 'Rename', what: 'rename a key' },
+    ...{ title: 'Rename key', button: 'Rename' },
     consequence: 'Only the name changes; the secret keeps working.',
     done: 'Key renamed.',
     interrupted: ({ identifier: key, state }) =>
       `Interrupted; key ${key} is ${state}. "profilectl keys show ${key}" shows whether it was changed.`,
   },
-  isMailed: true,
   usual: (_deps, key) => ({ name: key.name }),
   act: (deps, by, input) => editKey(deps, { ...input, by }),
 });
@@ -86,7 +82,6 @@ export const withdraw = operation({
   summary: 'Withdraw a pending request.',
   doors: {
     command: { verb: 'withdraw', examples: ['k7Qm2XaB'] },
-    page: null,
     ownerPage: { path: 'withdraw' },
     json: {
       ...{ method: 'POST', path: '/:identifier/withdraw', operationId: 'withdrawKey', answers: 'key' },
@@ -94,11 +89,10 @@ export const withdraw = operation({
     },
   },
   texts: {
-    ...{ title: 'Withdraw the request of key', button: 'Withdraw the request', what: 'withdraw a request' },
+    ...{ title: 'Withdraw the request of key', button: 'Withdraw the request' },
     consequence:
       'No admin will decide on it, and it no longer counts towards the limit. This can’t be undone, but you can request it again.',
     done: 'Request withdrawn.',
-    interrupted: () => null,
   },
   isDangerous: true,
   act: (deps, by, input) => withdrawKey(deps, { ...input, by }),

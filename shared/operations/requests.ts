@@ -6,12 +6,14 @@ import { GRANT } from '../keys/fields/input-groups.ts';
 import { FIELDS } from '../keys/fields/inputs.ts';
 import { MOVES } from '../keys/key.ts';
 import { KEY_FACTS } from '../keys/key-version.ts';
+import { isRetired, lackedOf } from '../keys/life/differing.ts';
 import { refuseGrant } from '../keys/life/granted.ts';
 import { rejectKey } from '../keys/life/lifecycle.ts';
 import type { Outcome } from '../keys/life/move.ts';
 import { usualRateLimits } from '../keys/life/successor.ts';
-import { asEver, decision, WITH_REASON } from './decision.ts';
-import { ADMINS_DECIDE, operation, type Unfinished } from './entry.ts';
+import { decision, WITH_REASON } from './decision.ts';
+import { operation, type Unfinished } from './entry.ts';
+import { ADMINS_DECIDE } from './who.ts';
 
 // Decisions of admins on requests.
 
@@ -40,15 +42,15 @@ DEFAULT_RATE_LIMITS, or the old key's for a successor; no expiry; the old key en
     json: decision('approve', 'approve a request'),
   },
   texts: {
-    ...{ title: 'Approve key', button: 'Approve', what: 'approve a request' },
+    ...{ title: 'Approve key', button: 'Approve' },
     consequence:
       'The secret is made and e-mailed to the owner, once. The key works as soon as that e-mail is accepted.',
     done: null,
     interrupted: ({ identifier: key, state }) =>
       state === 'Active' ? `Interrupted; key ${key} is Active, and the e-mail with its secret is out.` : null,
   },
-  ...{ isMailed: true, isMain: true },
   continuation: {
+    ...{ begins: 'approval started', done: 'mailed' },
     refused: 'was approved, but did not become Active; its page says why.',
     failed: 'could not be approved to the end.',
   },
@@ -59,6 +61,10 @@ DEFAULT_RATE_LIMITS, or the old key's for a successor; no expiry; the old key en
     ...(successorOf !== null && { retireOldAtMs: null }),
   }),
   refuse: refuseGrant,
+  lacks: (shown, { retireOldAtMs, ...grant }) => [
+    ...lackedOf(shown.key, grant),
+    ...(isRetired(shown, FIELDS.retireOldAtMs.nullish().parse(retireOldAtMs)) ? [] : ['retireOldAtMs']),
+  ],
   alsoConfirmed: (deps, key) => [['The secret is mailed to', checkOpenable(deps, key.identifier)]],
   check: async (deps, { identifier: key, expiresAtMs = null }) => {
     checkOpenable(deps, key);
@@ -85,11 +91,10 @@ export const reject = operation({
     json: decision('reject', 'reject a request'),
   },
   texts: {
-    ...{ title: 'Reject the request of key', button: 'Reject', what: 'reject a request' },
+    ...{ title: 'Reject the request of key', button: 'Reject' },
     consequence: 'The owner gets the reason by e-mail. This can’t be undone; the owner can ask again.',
-    done: null,
-    interrupted: asEver,
+    done: 'The owner gets the reason by e-mail.',
   },
-  ...{ isDangerous: true, isMailed: true },
+  isDangerous: true,
   act: (deps, by, input) => rejectKey(deps, { ...input, by }),
 });

@@ -1,15 +1,16 @@
 import { AppError, exitCodeOf } from '../../../shared/errors.ts';
-import { factsOf } from '../../../shared/keys/fields/input-facts.ts';
+import { factsOf, isLongText } from '../../../shared/keys/fields/input-facts.ts';
 import { ALREADY_SO } from '../../../shared/keys/life/differing.ts';
-import { flaggedInputs } from '../../../shared/operations/entry.ts';
+import { flaggedInputs, type ShownKey } from '../../../shared/operations/entry.ts';
 import { OPERATIONS } from '../../../shared/operations.ts';
 import { hasBrowser, openBrowser } from '../../remote/browser.ts';
 import { canAsk, notice } from '../../terminal/output.ts';
 import { waitWhile } from '../../terminal/waiting.ts';
+import { flagName } from '../command.ts';
 import type { RemoteKeys } from '../context.ts';
 import { printKey } from '../perform.ts';
 import { keyPage, queuePage } from './decision-address.ts';
-import { type Decision, endOf, hasAll, type ShownKey } from './decision-outcome.ts';
+import { type Decision, endOf } from './decision-outcome.ts';
 
 // An admin's token can only read. The command makes a link to the key's page that fills in the form there, and polls the key
 // until somebody has decided. The server stores nothing for it.
@@ -29,12 +30,15 @@ const PAUSE_MS = { first: 250, longest: 2_000 };
  */
 export async function decideOnPage(context: RemoteKeys, decision: Decision, isWaiting: boolean): Promise<void> {
   const { operation, identifier, given } = decision;
-  if (flaggedInputs(operation, 'admin').some(([input, schema]) => input in given && factsOf(schema).kind === 'lines')) {
-    throw new AppError('usage', "At a server the reason is typed on the key's page; leave --reason out.");
+  const [typed] = flaggedInputs(operation, 'admin').filter(([input, schema]) => input in given && isLongText(schema));
+  if (typed !== undefined) {
+    const [, schema] = typed;
+    const sentence = `At a server the ${factsOf(schema).label} is typed on the key's page; leave ${flagName(schema)} out.`;
+    throw new AppError('usage', sentence);
   }
   const before = await show(context, identifier);
   await context.prepare(operation, before.key, given);
-  if (operation.keepsRest && Object.keys(given).length > 0 && hasAll(before.key, given)) {
+  if (operation.keepsRest && Object.keys(given).length > 0 && operation.lacks(before, given).length === 0) {
     notice(`Warning: ${ALREADY_SO}`);
     return printKey(context, identifier);
   }
@@ -61,8 +65,15 @@ export function queueIsOnPage({ server }: RemoteKeys): AppError {
   return new AppError('usage', sentence);
 }
 
+/** A key as it is now; once it is no longer pending, with the key that it replaces, whose end is part of the decision. */
 async function show({ perform }: RemoteKeys, identifier: string): Promise<ShownKey> {
-  return perform(OPERATIONS.show, { identifier });
+  const shown = await perform(OPERATIONS.show, { identifier });
+  const { successorOf, state } = shown.key;
+  const isDecided = successorOf !== null && state !== 'pending';
+  return {
+    ...shown,
+    predecessor: isDecided ? (await perform(OPERATIONS.show, { identifier: successorOf })).key : null,
+  };
 }
 
 /**

@@ -1,9 +1,8 @@
 import { notConfirmedText, refusedText } from '../../../shared/approval/approval-end.ts';
+import { outcomeOf } from '../../../shared/approval/outcome.ts';
 import { AppError } from '../../../shared/errors.ts';
-import { KEY_CHANGE } from '../../../shared/keys/fields/input-groups.ts';
-import { differingFrom } from '../../../shared/keys/life/differing.ts';
-import type { HistoryView, KeyView } from '../../../shared/keys/view.ts';
-import type { AnyOperation } from '../../../shared/operations/entry.ts';
+import type { KeyView } from '../../../shared/keys/view.ts';
+import type { AnyOperation, ShownKey } from '../../../shared/operations/entry.ts';
 
 // Compares a key at a server with what an admin wanted to decide.
 
@@ -14,9 +13,6 @@ export type Decision = {
   given: Readonly<Record<string, unknown>>;
 };
 
-/** A key and its history, as a server shows them. */
-export type ShownKey = { key: KeyView; history: HistoryView[] };
-
 /**
  * The result of a decision: null while nothing was decided since `before`; `as decided` if the key was changed accordingly;
  * otherwise the error to throw: `refused` if something else was decided, or the mail server refused the mail for good,
@@ -24,27 +20,17 @@ export type ShownKey = { key: KeyView; history: HistoryView[] };
  */
 export function endOf(decision: Decision, before: ShownKey, now: ShownKey): 'as decided' | AppError | null {
   const { operation, given } = decision;
-  const { from, to, continuation } = operation;
+  const { from, to, continuation, event } = operation;
   const { key } = now;
-  if (to !== null && key.state === to) return asGiven(key, given);
+  const entries = ({ history }: ShownKey) => history.filter((entry) => entry.event === event).length;
+  const isDone = to === null ? entries(now) > entries(before) : key.state === to;
+  if (isDone) return operation.lacks(now, given).length === 0 ? 'as decided' : otherThanGiven(key);
   if (from?.includes(key.state) === false) return otherwise(key);
-  if (to === null) return hasAll(key, grantOf(before.key)) ? null : asGiven(key, given);
-  return continuation ? failureOf(endedBefore(before.key), now) : null;
+  return continuation ? failureOf(before, now) : null;
 }
 
-/** Whether a key already has all of these inputs. */
-export function hasAll(key: KeyView, given: Decision['given']): boolean {
-  return Object.keys(differingFrom(key, KEY_CHANGE.parse(given))).length === 0;
-}
-
-function grantOf({ permissions, rateLimits, expiresAt }: KeyView) {
-  return { permissions, rateLimits, expiresAtMs: expiresAt === null ? null : Date.parse(expiresAt) };
-}
-
-/** Refuses if the admin chose something else on the page than the flags said. */
-function asGiven(key: KeyView, given: Decision['given']): 'as decided' | AppError {
-  if (hasAll(key, given)) return 'as decided';
-  const { identifier, state } = key;
+/** The error if the admin chose something else on the page than the flags said. */
+function otherThanGiven({ identifier, state }: KeyView): AppError {
   const sentence = `Key ${identifier} is ${state}, but not with the values given here: "profilectl keys show ${identifier}" shows what it has.`;
   return new AppError('refused', sentence);
 }
@@ -54,22 +40,16 @@ function otherwise({ identifier, state }: KeyView): AppError {
   return new AppError('refused', sentence);
 }
 
-/** The number of the last ended attempt to approve a key. */
-function endedBefore({ attempt }: KeyView): number {
-  if (attempt === null) return 0;
-  return attempt.result === 'open' ? attempt.number - 1 : attempt.number;
-}
-
-/** Why the latest attempt after number `ended` failed to make a key Active; null if there is none, or it is still open. */
-function failureOf(ended: number, { key, history }: ShownKey): AppError | null {
-  const { identifier, attempt } = key;
-  if (attempt === null || attempt.number <= ended || attempt.result === 'open') return null;
-  const { detail } = history.findLast((entry) => entry.detail?.attempt === attempt.number) ?? { detail: null };
-  const reason = detail?.reason ?? '';
-  if (attempt.result === 'refused') {
-    return new AppError(detail?.isTemporary === true ? 'try_later' : 'refused', refusedText(key, reason));
-  }
-  if (attempt.result === 'not confirmed') return new AppError('try_later', notConfirmedText(key, reason));
+/** Why an attempt to approve a key that has ended since `before` did not make it Active; null if there is none. */
+function failureOf(before: ShownKey, { key, history }: ShownKey): AppError | null {
+  const outcome = outcomeOf(key, history);
+  const last = before.key.attempt;
+  const ended = last === null ? 0 : last.result === 'open' ? last.number - 1 : last.number;
+  if (outcome === null || outcome.number <= ended || outcome.result === 'open') return null;
+  const { result, reason = '', isTemporary } = outcome;
+  if (result === 'refused') return new AppError(isTemporary ? 'try_later' : 'refused', refusedText(key, reason));
+  if (result === 'not confirmed') return new AppError('try_later', notConfirmedText(key, reason));
+  const { identifier } = key;
   const sentence = `While the mail was on its way, something else was decided for key ${identifier}: "profilectl keys show ${identifier}" shows what. The secret in that mail will never work.`;
   return new AppError('refused', sentence);
 }

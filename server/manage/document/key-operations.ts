@@ -36,7 +36,7 @@ export const KEY_DOCS: Record<string, ManageDoc> = Object.fromEntries(
 );
 
 function docOf(operation: AnyOperation, json: JsonDoor): ManageDoc {
-  const { summary, who, event, texts } = operation;
+  const { summary, who, event } = operation;
   const isForNobody = who.admin === 'all, asserted' && who.owner === 'none';
   const query = Object.entries(json.query ?? {}).map(([name, [, description]]) => [
     name,
@@ -48,7 +48,7 @@ function docOf(operation: AnyOperation, json: JsonDoor): ManageDoc {
   };
   return {
     ...{ operationId: json.operationId, description: json.description, parameters },
-    summary: isForNobody ? `Find the page to ${texts?.what}` : summary.replace(/\.$/, ''),
+    summary: json.summary ?? summary.replace(/\.$/, ''),
     ...(json.body && { request: { type: 'application/json', schema: bodyOf(operation, json.body) } }),
     ...ANSWERS[json.answers],
     ...(isForNobody && { statuses: [] }),

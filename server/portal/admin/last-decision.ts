@@ -1,6 +1,8 @@
+import { outcomeOf } from '../../../shared/approval/outcome.ts';
 import { AppError } from '../../../shared/errors.ts';
 import type { HistoryView, KeyView } from '../../../shared/keys/view.ts';
-import { OPERATIONS } from '../../../shared/operations.ts';
+import type { AnyOperation } from '../../../shared/operations/entry.ts';
+import { OPERATIONS, REQUEST_DECISIONS } from '../../../shared/operations.ts';
 import { type Html, html } from '../../html.ts';
 import { performWhenUnlocked } from '../../thread/perform.ts';
 import { attemptInWords, LOOK_SCRIPTS, type ShownAttempt } from '../html/attempt.ts';
@@ -10,7 +12,7 @@ import type { PageContext } from '../requests/request-context.ts';
 import { adminKeyPath } from './admin-path.ts';
 
 /** The outcome of a decision on a request: in one word, and as a sentence to follow the name of the key. */
-export type Fate = { kind: 'mailing' | 'Active' | 'rejected' | 'refused'; words: Html };
+export type Fate = { kind: 'mailing' | 'done' | 'refused'; words: Html };
 
 /**
  * The outcome of the previous decision, on the request that the page's parameter `decided` names, so that an admin can
@@ -19,25 +21,39 @@ export type Fate = { kind: 'mailing' | 'Active' | 'rejected' | 'refused'; words:
 export async function decidedNote(context: PageContext): Promise<ShownAttempt> {
   const identifier = context.query.get('decided') ?? '';
   const shown = identifier === '' ? null : await showIfThere(context, identifier);
-  const fate = shown === null ? null : fateOf(shown.key, shown.history);
-  if (shown === null || fate === null) return { body: html``, scripts: [] };
+  const decided = shown === null ? null : lastDecision(shown.key, shown.history);
+  if (shown === null || decided === null) return { body: html``, scripts: [] };
+  const { operation, fate } = decided;
   const isOpen = fate.kind === 'mailing';
   const path = adminKeyPath(context)(identifier);
-  const verb = shown.key.state === 'rejected' ? 'Rejected' : 'Approved';
+  const verb = operation.event?.replace(/^./, (first) => first.toUpperCase());
   const look = fate.kind === 'refused' ? 'summary' : 'flash';
   return {
-    body: html`<div id="decided" role="status" data-result="${isOpen ? 'open' : 'over'}"><p class="${look}">${verb}: <a href="${path}">${nameOf(shown.key)}</a>${ofProfile(shown.key)}. ${fate.words}</p></div>`,
+    body: html`<div id="decided" role="status" data-result="${isOpen ? 'open' : 'over'}"><p class="${look}">${verb ?? ''}: <a href="${path}">${nameOf(shown.key)}</a>${ofProfile(shown.key)}. ${fate.words}</p></div>`,
     scripts: isOpen ? LOOK_SCRIPTS : [],
   };
 }
 
-/** The outcome of a request, from its key and history; null if nobody has decided on it. */
-export function fateOf(key: KeyView, history: readonly HistoryView[]): Fate | null {
-  const { attempt, state } = key;
-  if (state === 'rejected') return { kind: 'rejected', words: html`The owner gets the reason by e-mail.` };
-  if (attempt?.result === 'open') return { kind: 'mailing', words: html`The e-mail is on its way.` };
-  if (attempt?.result === 'accepted') return { kind: 'Active', words: html`The key is ${state}.` };
-  const words = attempt === null ? null : attemptInWords(key, attempt, history);
+/** The decision on a request that led to its present state, or else the last one tried; null if nobody has decided on it. */
+function lastDecision(key: KeyView, history: readonly HistoryView[]): { operation: AnyOperation; fate: Fate } | null {
+  const decided = REQUEST_DECISIONS.flatMap((operation) => {
+    const fate = fateOf(operation, key, history);
+    return fate === null ? [] : [{ operation, fate }];
+  });
+  return decided.find(({ operation }) => operation.to === key.state) ?? decided[0] ?? null;
+}
+
+/** The outcome of a decision on a request, from its key and history; null if nobody has made it. */
+export function fateOf(
+  { to, continuation, texts }: AnyOperation,
+  key: KeyView,
+  history: readonly HistoryView[],
+): Fate | null {
+  if (continuation === null) return key.state === to ? { kind: 'done', words: html`${texts?.done ?? ''}` } : null;
+  const outcome = outcomeOf(key, history);
+  if (outcome?.result === 'open') return { kind: 'mailing', words: html`The e-mail is on its way.` };
+  if (outcome?.result === 'accepted') return { kind: 'done', words: html`The key is ${key.state}.` };
+  const words = outcome === null ? null : attemptInWords(key, outcome);
   return words === null ? null : { kind: 'refused', words };
 }
 

@@ -39,7 +39,7 @@ export async function outcomes(context: PageContext): Promise<Page> {
   const items = lines.map(({ key, kind, words }) => {
     // What went as it should is said by its state alone.
     const more = kind === 'refused' || kind === 'not started' ? html`<br>${words}` : '';
-    return html`<li><a href="${linkTo(key.identifier)}">${nameOf(key)}</a>${ofProfile(key)} <span class="state ${kind === 'mailing' ? 'pending' : kind}">${kind === 'Active' ? key.state : kind}</span>${more}</li>`;
+    return html`<li><a href="${linkTo(key.identifier)}">${nameOf(key)}</a>${ofProfile(key)} <span class="state ${kind === 'done' || kind === 'mailing' ? key.state : kind}">${kind === 'done' ? key.state : kind}</span>${more}</li>`;
   });
   const again = isOpen ? html`<p><a href="${publicPath(access.config, outcomesPath(id))}">Look again</a></p>` : '';
   return {
@@ -61,14 +61,13 @@ async function lineOf(
 ): Promise<Line> {
   const { input, shown } = decision;
   const { identifier } = input;
-  const { version, event } = operationOf(decision);
+  const operation = operationOf(decision);
+  const begins = operation.continuation?.begins ?? operation.event;
   const { key, history } = await performWhenUnlocked(context, OPERATIONS.show, { identifier });
-  const own = history.findLast(
-    ({ event: one, by, at }) => BEGUN.includes(one) && isOwn(context, by) && Date.parse(at) >= atMs,
-  );
-  const fate = own === undefined || (own.event === 'rejected') !== (event === 'rejected') ? null : fateOf(key, history);
+  const own = history.findLast(({ event, by, at }) => event === begins && isOwn(context, by) && Date.parse(at) >= atMs);
+  const fate = own === undefined ? null : fateOf(operation, key, history);
   if (fate !== null) return { key, ...fate };
-  const changed = faultOf(() => refuseChangedKey(context.access, identifier, shown, version));
+  const changed = faultOf(() => refuseChangedKey(context.access, identifier, shown, operation.version));
   if (changed !== null) return { key, kind: 'refused', words: html`${changed}` };
   if (isUnderWay) return { key, kind: 'waiting', words: html`Waiting its turn.` };
   const fault = await faultNow(context, decision);
@@ -78,9 +77,6 @@ async function lineOf(
     words: html`${fault ?? 'Still pending: choose it again.'}`,
   };
 }
-
-/** The events with which a decision on a request begins. */
-const BEGUN: readonly string[] = ['approval started', 'rejected'];
 
 function isOwn(context: PageContext, by: string): boolean {
   return by === `admin ${signedAdmin(context).name}`;
@@ -99,10 +95,9 @@ async function faultNow({ access }: PageContext, decision: Decision): Promise<st
 /** The summary, with the number of done, refused and not started decisions: "8 of 12 mailed, 1 refused". */
 function sumOf({ operation }: Decision, lines: readonly Line[]): string {
   const count = (kind: Line['kind']) => lines.filter((line) => line.kind === kind).length;
-  const isMailed = operationOf({ operation }).continuation !== null;
-  const [done, word] = isMailed ? [count('Active'), 'mailed'] : [count('rejected'), 'rejected'];
+  const { event, continuation } = operationOf({ operation });
   const others = (['refused', 'not started'] as const).flatMap((kind) =>
     count(kind) === 0 ? [] : [`${count(kind)} ${kind}`],
   );
-  return [`${done} of ${lines.length} ${word}`, ...others].join(', ');
+  return [`${count('done')} of ${lines.length} ${continuation?.done ?? event}`, ...others].join(', ');
 }

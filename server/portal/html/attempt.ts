@@ -1,3 +1,5 @@
+import { type AttemptOutcome, outcomeOf } from '../../../shared/approval/outcome.ts';
+import type { VOIDING_EVENTS } from '../../../shared/keys/key.ts';
 import type { HistoryView, KeyView } from '../../../shared/keys/view.ts';
 import { type Html, html } from '../../html.ts';
 import script from './attempt.browser.js' with { type: 'text' };
@@ -22,11 +24,11 @@ export function attemptStatus(
   history: readonly HistoryView[],
   { path, nowMs }: { path: string; nowMs: number },
 ): ShownAttempt {
-  const { attempt, state } = key;
-  const result = attempt?.result ?? 'none';
-  const end = attempt === null ? undefined : endOf(history, attempt.number);
-  const isPast = state !== 'pending' && end !== undefined && nowMs - Date.parse(end.at) >= SHOWN_MS;
-  const words = attempt === null || isPast ? null : attemptInWords(key, attempt, history);
+  const outcome = outcomeOf(key, history);
+  const result = outcome?.result ?? 'none';
+  const end = outcome?.end;
+  const isPast = key.state !== 'pending' && end !== undefined && nowMs - Date.parse(end.at) >= SHOWN_MS;
+  const words = outcome === null || isPast ? null : attemptInWords(key, outcome);
   const again = result === 'open' ? html` <a href="${path}">Look again</a>` : '';
   const text = words === null ? '' : html`<p class="${LOOKS[result] ?? 'summary'}">${words}${again}</p>`;
   return {
@@ -38,21 +40,16 @@ export function attemptStatus(
 const LOOKS: Readonly<Record<string, string>> = { open: 'note', accepted: 'unseen' };
 
 /** The outcome of the latest attempt to approve a key, as sentences; null if there is nothing left to say. */
-export function attemptInWords(
-  key: KeyView,
-  { number, by, startedAt, result }: NonNullable<KeyView['attempt']>,
-  history: readonly HistoryView[],
-): Html | null {
-  const isPending = key.state === 'pending';
+export function attemptInWords({ state }: KeyView, outcome: AttemptOutcome): Html | null {
+  const { by, startedAt, result, reason, end } = outcome;
+  const isPending = state === 'pending';
   const begun = html`On ${timeText(Date.parse(startedAt))} ${by} approved it`;
-  const end = endOf(history, number);
-  const reason = CLOSINGS.includes(end?.event ?? '') ? end?.detail?.reason : undefined;
   const because = reason === undefined ? '' : html` ${userText(reason)}`;
   if (result === 'open') {
     return html`${begun}. The e-mail with the secret is being sent, which may take a minute.`;
   }
   if (result === 'accepted') {
-    return key.state === 'Active' ? html`${begun}, and the e-mail with the secret was accepted: the key works.` : null;
+    return state === 'Active' ? html`${begun}, and the e-mail with the secret was accepted: the key works.` : null;
   }
   if (result === 'refused') {
     return html`${begun}, but the e-mail with the secret was refused.${because}${isPending ? ' The request is still pending.' : ''}`;
@@ -60,30 +57,16 @@ export function attemptInWords(
   if (result === 'not confirmed') {
     return html`${begun}, but it is not known whether the e-mail with the secret was delivered.${because} If it arrives, the secret in it will never work.${isPending ? ' Approve it again to send a new one.' : ''}`;
   }
-  return html`${begun}. While the e-mail with the secret was on its way, ${otherwise(end)}. If that e-mail arrives, the secret in it will never work.`;
+  const what =
+    end === undefined
+      ? html`the decision changed`
+      : html`${VOIDED_BY[end.event as keyof typeof VOIDED_BY]} by ${end.by}`;
+  return html`${begun}. While the e-mail with the secret was on its way, ${what}. If that e-mail arrives, the secret in it will never work.`;
 }
 
-/** The events that close an attempt whose e-mail was not accepted. */
-const CLOSINGS: readonly string[] = ['approval refused', 'approval not confirmed'];
-
-/** The entry with which an attempt ended: the first after its start that closed it, made the key Active or voided it. */
-function endOf(history: readonly HistoryView[], number: number): HistoryView | undefined {
-  const begin = history.findIndex(({ event, detail }) => event === 'approval started' && detail?.attempt === number);
-  const isEnd = ({ event }: HistoryView) =>
-    event === 'approved' || CLOSINGS.includes(event) || Object.hasOwn(VOIDING, event);
-  return history.slice(begin + 1).find(isEnd);
-}
-
-/** What made an attempt void. */
-function otherwise(end: HistoryView | undefined): Html {
-  const words = VOIDING[end?.event as keyof typeof VOIDING];
-  return words === undefined ? html`the decision changed` : html`${words} by ${end?.by ?? ''}`;
-}
-
-const VOIDING = {
+const VOIDED_BY: Readonly<Record<(typeof VOIDING_EVENTS)[number], string>> = {
   rejected: 'the request was rejected',
   withdrawn: 'the request was withdrawn',
-  revoked: 'the key was revoked',
   'address changed': 'its owner’s address was changed',
   'profile banned': 'its profile was banned',
-} as const;
+};

@@ -43,7 +43,7 @@ export function decisionForms(parts: DecisionParts): Html {
   if (possible.length === 0) return html``;
   return html`<aside id="decide" tabindex="-1" aria-labelledby="yours"><h2 id="yours">Your decision</h2>
 ${possible.map((operation) => formOf(parts, operation))}
-<p class="buttons">${possible.map((operation) => buttonOf(operation, !operation.isMain))}</p></aside>`;
+<p class="buttons">${possible.map((operation) => buttonOf(operation, operation.continuation === null))}</p></aside>`;
 }
 
 /** The same buttons for the bottom of narrow windows, where the forms are below the request: links to forms with fields. */

@@ -1,21 +1,35 @@
-import type { Permission } from '../../db/key-columns.ts';
-import { areSameLimits } from '../../limits/account.ts';
-import type { KeyChange } from '../fields/input-groups.ts';
-import type { KeyView } from '../view.ts';
+import { KEY_CHANGE } from '../fields/input-groups.ts';
+import { hasSecret } from '../key.ts';
+import type { HistoryView, KeyView } from '../view.ts';
 
 /** The sentence for a change that changes nothing. */
 export const ALREADY_SO = 'The key had all of this already; nothing was changed.';
 
-/** The part of a change that differs from the key. */
-export function differingFrom(has: KeyView, { permissions, rateLimits, expiresAtMs }: KeyChange): KeyChange {
-  const endsAtMs = has.expiresAt === null ? null : Date.parse(has.expiresAt);
-  return {
-    ...(permissions && !isSameSet(permissions, has.permissions) && { permissions }),
-    ...(rateLimits && !areSameLimits(rateLimits, has.rateLimits) && { rateLimits }),
-    ...(expiresAtMs !== undefined && expiresAtMs !== endsAtMs && { expiresAtMs }),
+/** The names of those fields of a {@link KEY_CHANGE} that a key has other values of. */
+export function lackedOf(key: KeyView, change: Readonly<Record<string, unknown>>): string[] {
+  const has: Readonly<Record<string, unknown>> = {
+    permissions: key.permissions,
+    rateLimits: key.rateLimits,
+    expiresAtMs: key.expiresAt === null ? null : Date.parse(key.expiresAt),
   };
+  const wanted = Object.entries(KEY_CHANGE.parse(change));
+  return wanted
+    .filter(([name, value]) => value !== undefined && !Bun.deepEquals(value, has[name]))
+    .map(([name]) => name);
 }
 
-function isSameSet(one: readonly Permission[], other: readonly Permission[]): boolean {
-  return one.length === other.length && one.every((permission) => other.includes(permission));
+/**
+ * Whether the key that an approved one replaces ends at this time or, by itself, earlier; also true if it has ended. Undefined
+ * and null ask for nothing.
+ */
+export function isRetired(
+  { history, predecessor }: { history: readonly HistoryView[]; predecessor: KeyView | null },
+  retireOldAtMs: number | null | undefined,
+): boolean {
+  if (retireOldAtMs === undefined || retireOldAtMs === null) return true;
+  const retiresOldAt = history.findLast(({ detail }) => detail?.retiresOldAt !== undefined)?.detail?.retiresOldAt;
+  if (retiresOldAt !== undefined) return Date.parse(retiresOldAt) === retireOldAtMs;
+  if (predecessor === null) return false;
+  const { state, expiresAt } = predecessor;
+  return !hasSecret(state) || (expiresAt !== null && Date.parse(expiresAt) <= retireOldAtMs);
 }

@@ -1,8 +1,8 @@
 import { and, eq, inArray, sql } from 'drizzle-orm';
-import type { Db, Tx } from '../../db/connect.ts';
+import type { Tx } from '../../db/connect.ts';
 import type { KeyEventName, KeyState } from '../../db/key-columns.ts';
 import { keepQuery } from '../../db/prepared-query.ts';
-import { apiKeys, keyEvents } from '../../db/schema/keys.ts';
+import { apiKeys } from '../../db/schema/keys.ts';
 import { addAddressNotice, addBanNotice } from '../../outbox/notice.ts';
 import { SLOT_HOLDERS, stateAt } from '../key.ts';
 import { type Act, type ApiKey, addEvent, approvable, closeAttempts } from '../record.ts';
@@ -67,18 +67,4 @@ function noteOnKey(tx: Tx, key: ApiKey, event: KeyEventName, act: Act): void {
     closeAttempts(tx, key.identifier, 'voided');
   }
   addEvent(tx, key, act, { event, fromState: key.state, toState: key.state, ...detail });
-}
-
-/** The changes of a profile that make an attempt to approve one of its keys void. */
-const VOIDING = ['address changed', 'profile banned'] as const;
-
-/** The change of the profile that voided an attempt to approve its key, or null. */
-export function voidingChange(db: Db, identifier: string, attempt: number): (typeof VOIDING)[number] | null {
-  const events = db
-    .select({ event: keyEvents.event, detail: keyEvents.detail })
-    .from(keyEvents)
-    .where(and(eq(keyEvents.identifier, identifier), inArray(keyEvents.event, [...VOIDING])))
-    .all();
-  const found = events.find(({ detail }) => detail?.attempt === attempt)?.event;
-  return VOIDING.find((event) => event === found) ?? null;
 }

@@ -4,7 +4,6 @@ import { openDatabase } from '../../../shared/db-files/open.ts';
 import { createDeps } from '../../../shared/deps.ts';
 import { eraseProfile } from '../../../shared/erasure/erase-profile.ts';
 import { AppError } from '../../../shared/errors.ts';
-import { differingFrom } from '../../../shared/keys/life/differing.ts';
 import { OPERATIONS } from '../../../shared/operations.ts';
 import { findProfile } from '../../../shared/profiles/find.ts';
 import { shownProfile } from '../../../shared/profiles/profile-version.ts';
@@ -37,7 +36,7 @@ const COMMANDS: Record<string, (about: string) => Promise<Asked>> = {
     const perform = keys.performUnlessChanged({ identifier });
     const { key } = await perform(OPERATIONS.show, { identifier });
     const { rateLimits } = key;
-    const change = differingFrom(key, { expiresAtMs: Date.parse('2126-01-31') });
+    const change = { expiresAtMs: Date.parse('2126-01-31') };
     return { shown: JSON.stringify(rateLimits), act: () => perform(OPERATIONS.change, { identifier, ...change }) };
   },
   request: async (profile) => {

@@ -182,7 +182,7 @@ async function approveWithAnother({ access, server, nextAdmin }: Parts, identifi
       const [, result, kinds = ''] = /data-result="(open|over)" data-kinds="([^"]*)"/.exec(body) ?? [];
       // What is decided together is carried out by itself.
       const [ofAnother, own] = kinds.split(',');
-      if (result === 'over' && ofAnother === 'Active') return own === 'Active' ? 'done' : 'refused';
+      if (result === 'over' && ofAnother === 'done') return own === 'done' ? 'done' : 'refused';
       if (result === 'over') throw new Error(`The other one became ${ofAnother}: ${body}`);
       await Bun.sleep(2);
     }

@@ -1,10 +1,11 @@
 import { afterAll, describe, expect, test } from 'bun:test';
 import type { globalsOf } from '../../../../cli/context.ts';
 import { watchKey } from '../../../../cli/keys/remote/decide.ts';
-import type { Decision, ShownKey } from '../../../../cli/keys/remote/decision-outcome.ts';
+import type { Decision } from '../../../../cli/keys/remote/decision-outcome.ts';
 import { remoteKeys } from '../../../../cli/keys/remote/remote-keys.ts';
 import { exitCodeOf } from '../../../../shared/errors.ts';
 import { showKey } from '../../../../shared/keys/view.ts';
+import type { ShownKey } from '../../../../shared/operations/entry.ts';
 import { OPERATIONS } from '../../../../shared/operations.ts';
 import { issue, request } from '../../../support/keys.ts';
 import { ADMIN_ANSWER, KEY_ANSWER } from '../../../support/network/answers.ts';
@@ -123,6 +124,38 @@ test(
 );
 
 test(
+  'a key that is to be replaced must end as the flags said, unless it ends earlier by itself',
+  async () => {
+    const retire = ['--retire-old', '2126-01-31', '--wait'];
+    const { identifier: old } = await issue(access, { profile: 'ada' });
+    const successor = () => request(access, { profile: 'ada', successorOf: old });
+    const first = await successor();
+    const kept = await at(['keys', 'approve', first, ...retire], () =>
+      decideAs(world, grace, first, [
+        ['operation', 'approve'],
+        ['permissions', 'api.lookup'],
+        ['rateLimits', '60/1m'],
+      ]),
+    );
+    expect(kept).toMatchObject({ code: 1, stdout: '' });
+    expect(kept.stderr).toContain(`Key ${first} is Active, but not with the values given here`);
+    expect(showKey(access, old).expiresAt).toBeNull();
+    await end(first);
+    const second = await successor();
+    const done = await at(['keys', 'approve', second, ...retire], confirming(world, grace));
+    expect([done.code, done.stdout]).toEqual([0, `${second} Active\n`]);
+    expect(showKey(access, old).expiresAt).toBe('2126-01-31T00:00:00.000Z');
+    await end(second);
+    const third = await successor();
+    const later = ['--retire-old', '2126-12-31', '--wait'];
+    expect((await at(['keys', 'approve', third, ...later], confirming(world, grace))).code).toBe(0);
+    expect(showKey(access, old).expiresAt).toBe('2126-01-31T00:00:00.000Z');
+    for (const identifier of [third, old]) await end(identifier);
+  },
+  2 * LIMIT_MS,
+);
+
+test(
   'what can’t be decided so is refused before any page is shown',
   async () => {
     const [pending, { identifier: active }] = [
@@ -199,7 +232,7 @@ test(
 
 describe('the wait for a decision', () => {
   const decision: Decision = { operation: OPERATIONS.approve, identifier: KEY.identifier, given: {} };
-  const before: ShownKey = { key: KEY, history: [] };
+  const before: ShownKey = { key: KEY, history: [], predecessor: null };
   const globals = {} as ReturnType<typeof globalsOf>;
 
   const watchAt = (answer: () => Response, patienceMs: number) =>

@@ -116,9 +116,9 @@ test('an admin’s forms and confirmations have the look that the entries say: w
     const { body } = await visit(world, `/developers/admin/keys/${identifier}`, { cookie });
     const possible = DECISIONS.filter(({ from }) => statesOf(from).includes(state));
     expect(buttonsIn(body)).toEqual(
-      possible.map(({ texts, isDangerous, isMain }) => [
+      possible.map(({ texts, isDangerous, continuation }) => [
         `${texts?.button}…`,
-        isMain ? undefined : `second${isDangerous ? ' danger' : ''}`,
+        continuation !== null ? undefined : `second${isDangerous ? ' danger' : ''}`,
       ]),
     );
     for (const { name, texts, isDangerous } of possible) {
@@ -133,5 +133,7 @@ test('an admin’s forms and confirmations have the look that the entries say: w
       expect(asked.body).toContain(`<a class="cancel" href="/developers/admin/keys/${identifier}">Cancel</a>`);
     }
   }
-  expect(DECISIONS.filter(({ isMain }) => isMain).map(({ texts }) => texts?.button)).toEqual(['Approve']);
+  expect(DECISIONS.filter(({ continuation }) => continuation !== null).map(({ texts }) => texts?.button)).toEqual([
+    'Approve',
+  ]);
 });

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { stateInWords } from '../../../../server/portal/owner/key-state.ts';
 import { approveKey } from '../../../../shared/approval/approve.ts';
 import { DAY_MS } from '../../../../shared/clock.ts';
+import type { AttemptResult } from '../../../../shared/db/key-columns.ts';
 import { changeKey } from '../../../../shared/keys/life/change.ts';
 import { rejectKey } from '../../../../shared/keys/life/lifecycle.ts';
 import { keyHistory } from '../../../../shared/keys/view.ts';
@@ -403,7 +404,7 @@ describe('a key’s page says in words', () => {
     expect(textOf(page.body)).toContain('your mail server refused the e-mail with the secret');
     expect(page.body).not.toMatch(/mailbox-word|550/);
     const { key, history } = await perform(world.access, onBox('root'), OPERATIONS.show, { identifier });
-    const words = (result: string) =>
+    const words = (result: AttemptResult) =>
       stateInWords({ ...key, attempt: { number: 2, by: 'root', startedAt: key.requestedAt, result } }, history, null)
         .html;
     expect(words('open')).toContain('the e-mail with the secret is on its way to you');

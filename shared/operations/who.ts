@@ -1,0 +1,29 @@
+import type { Person } from '../actor.ts';
+import { AppError } from '../errors.ts';
+
+// Who may perform an operation, and on which keys.
+
+/**
+ * The keys on which a kind of person may perform an operation. `all, asserted`: all, each time with an assertion of the
+ * admin's passkey for exactly this. `own`: those of the person's own profile; `own, unless banned`: none while it is
+ * banned.
+ */
+export type Reach = 'all' | 'all, asserted' | 'own' | 'own, unless banned' | 'none';
+
+/** The keys on which each kind of person may perform an operation. */
+export type Who = Record<Person['kind'], Reach>;
+
+/** Throws `forbidden` if this kind of person can never perform it. */
+export function refuseKind({ who }: { who: Who }, kind: Person['kind']): void {
+  if (who[kind] === 'none')
+    throw new AppError('forbidden', `Only ${who.owner === 'none' ? 'admins' : 'owners'} can do this.`);
+}
+
+/** Actions of owners on their own keys; the operator can perform them for owners without another way. */
+export const OWNERS_DO: Who = { operator: 'all', admin: 'none', owner: 'own', platform: 'none' };
+
+/** Looking at keys, which changes nothing. */
+export const ALL_LOOK: Who = { operator: 'all', admin: 'all', owner: 'own', platform: 'none' };
+
+/** Decisions, which nobody makes on their own keys. */
+export const ADMINS_DECIDE: Who = { operator: 'all', admin: 'all, asserted', owner: 'none', platform: 'none' };
