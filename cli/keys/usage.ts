@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { USAGE_OUTCOMES, type UsageOutcome } from '../../shared/keys/usage-outcomes.ts';
+import { countAnswered, countRequests, type Outcomes } from '../../shared/keys/usage-outcomes.ts';
 import { OPERATIONS } from '../../shared/operations.ts';
 import type { UsageView } from '../../shared/usage/usage-view.ts';
 import { counted, print, printJson } from '../terminal/output.ts';
@@ -23,25 +23,24 @@ const DEFAULT_COLUMNS = 80;
 const OK_CELL = '█';
 const OTHER_CELL = '░';
 
-const WORDS: Record<UsageOutcome, string> = {
-  ok: 'answered',
-  notFound: 'not found',
+/** The outcomes of requests that were not answered. */
+const REFUSED = {
   forbidden: 'without permission',
   malformed: 'malformed',
   limited: 'over a limit',
   failed: 'failed',
-};
+} as const;
 
 /** A bar for each day with requests, the longest as wide as `columns` allow, and below them a legend with the totals. */
 export function usageText({ identifier, days, lastUsedAt }: UsageView, columns: number): string {
-  const totals = days.map((day) => USAGE_OUTCOMES.reduce((sum, outcome) => sum + day[outcome], 0));
+  const totals = days.map(countRequests);
   const most = Math.max(...totals);
   const countWidth = String(most).length;
   const barWidth = Math.max(1, columns - 'YYYY-MM-DD'.length - countWidth - 4);
-  const bars = days.flatMap(({ day, ok }, index) => {
+  const bars = days.flatMap(({ day, ...counts }, index) => {
     const total = totals[index] as number;
     if (total === 0) return [];
-    return [`${day}  ${String(total).padStart(countWidth)}  ${bar(ok, total, most, barWidth)}`];
+    return [`${day}  ${String(total).padStart(countWidth)}  ${bar(countAnswered(counts), total, most, barWidth)}`];
   });
   const sum = totals.reduce((all, total) => all + total, 0);
   const span = counted(days.length, 'day');
@@ -50,17 +49,21 @@ export function usageText({ identifier, days, lastUsedAt }: UsageView, columns: 
 }
 
 /** The bar of one day: answered and other requests have at least one cell each, if there were any and there is room. */
-function bar(ok: number, total: number, most: number, width: number): string {
+function bar(answered: number, total: number, most: number, width: number): string {
   const cells = Math.max(1, Math.round((total / most) * width));
-  const others = total - ok;
+  const others = total - answered;
   const least = others > 0 ? 1 : 0;
-  const okCells = Math.min(cells - least, Math.max(ok > 0 ? 1 : 0, Math.round((ok / total) * cells)));
+  const okCells = Math.min(cells - least, Math.max(answered > 0 ? 1 : 0, Math.round((answered / total) * cells)));
   return OK_CELL.repeat(Math.max(0, okCells)) + OTHER_CELL.repeat(cells - Math.max(0, okCells));
 }
 
 function legend(days: UsageView['days']): string {
-  const sums = USAGE_OUTCOMES.map((outcome) => [outcome, days.reduce((sum, day) => sum + day[outcome], 0)] as const);
-  const [ok, ...others] = sums.map(([outcome, sum]) => ({ sum, text: `${sum} ${WORDS[outcome]}` }));
-  const present = others.filter(({ sum }) => sum > 0).map(({ text }) => text);
-  return `${OK_CELL} ${ok?.text}   ${OTHER_CELL} ${present.join(', ') || 'none refused'}`;
+  const sumOf = (count: (day: Outcomes) => number) => days.reduce((sum, day) => sum + count(day), 0);
+  const notFound = sumOf((day) => day.notFound);
+  const answered = `${sumOf(countAnswered)} answered${notFound === 0 ? '' : ` (${notFound} not found)`}`;
+  const refused = Object.entries(REFUSED).flatMap(([outcome, words]) => {
+    const sum = sumOf((day) => day[outcome as keyof typeof REFUSED]);
+    return sum === 0 ? [] : [`${sum} ${words}`];
+  });
+  return `${OK_CELL} ${answered}   ${OTHER_CELL} ${refused.join(', ') || 'none refused'}`;
 }

@@ -8,6 +8,19 @@ export function eachOutcome<T>(make: (outcome: UsageOutcome) => T): Record<Usage
   return Object.fromEntries(USAGE_OUTCOMES.map((one) => [one, make(one)])) as Record<UsageOutcome, T>;
 }
 
+/** Numbers of requests by outcome. */
+export type Outcomes = Readonly<Record<UsageOutcome, number>>;
+
+/** All requests. */
+export function countRequests(counts: Outcomes): number {
+  return USAGE_OUTCOMES.reduce((sum, outcome) => sum + counts[outcome], 0);
+}
+
+/** Those that were answered: that a profile does not exist is an answer too. All others were refused or failed. */
+export function countAnswered({ ok, notFound }: Outcomes): number {
+  return ok + notFound;
+}
+
 /** For how many days usage is kept, including today. */
 export const USAGE_DAYS = 400;
 

@@ -5,15 +5,12 @@ import { apiKeys, keyUsage as usage } from '../db/schema/keys.ts';
 import { profileNames } from '../db/schema/profiles.ts';
 import { type DiskRoom, diskWarning, readDiskRoom } from '../db-files/disk.ts';
 import type { Deps } from '../deps.ts';
-import { eachOutcome, USAGE_OUTCOMES, type UsageOutcome } from '../keys/usage-outcomes.ts';
+import { eachOutcome, type Outcomes, USAGE_OUTCOMES } from '../keys/usage-outcomes.ts';
 import { type Level, readLevels, scarcest } from '../limits/levels.ts';
 import { readKeyStats } from '../usage/key-stats.ts';
 import { dayOf } from '../usage/usage-counter.ts';
 import { type NoticeStatus, readMailStatus } from './notice-status.ts';
 import { type ImportStatus, lastImportOf } from './status.ts';
-
-/** Requests with valid keys, by outcome. */
-export type Outcomes = Record<UsageOutcome, number>;
 
 /** What lists of keys show of a key. The name of the profile is null once it is erased. */
 export type NamedKey = { identifier: string; name: string; profile: string | null };

@@ -5,7 +5,7 @@ import { apiKeys, keyUsage as usage } from '../db/schema/keys.ts';
 import type { Deps } from '../deps.ts';
 import type { KeyFilter, ListPage } from '../keys/list-page.ts';
 import { readKey } from '../keys/record.ts';
-import { eachOutcome, USAGE_DAYS, type UsageOutcome } from '../keys/usage-outcomes.ts';
+import { eachOutcome, type Outcomes, USAGE_DAYS } from '../keys/usage-outcomes.ts';
 import { type KeyView, listKeys } from '../keys/view.ts';
 import { dayOf } from './usage-counter.ts';
 
@@ -15,7 +15,7 @@ import { dayOf } from './usage-counter.ts';
  */
 export type UsageView = {
   identifier: string;
-  days: ({ day: string } & Record<UsageOutcome, number>)[];
+  days: ({ day: string } & Outcomes)[];
   lastUsedAt: string | null;
 };
 

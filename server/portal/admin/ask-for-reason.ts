@@ -5,6 +5,7 @@ import { type Html, html } from '../../html.ts';
 import countScript from '../html/count.browser.js' with { type: 'text' };
 import { buttonLine, errorSummary, type Faults, hiddenField } from '../html/fields.ts';
 import { inputField } from '../html/input-field.ts';
+import { whatStops } from '../html/what-stops.ts';
 import { longFields } from '../passkeys/decision-form.ts';
 import { allValues } from '../requests/form.ts';
 import type { Page, PageContext } from '../requests/request-context.ts';
@@ -31,8 +32,9 @@ export function needsReason(operation: AnyOperation): boolean {
 }
 
 /** The page that asks for a reason, with everything that the decision is based on: below the form if there are several keys. */
-export function askForReason(context: PageContext, asked: ReasonAsked, faults: Faults): Page {
+export async function askForReason(context: PageContext, asked: ReasonAsked, faults: Faults): Promise<Page> {
   const { operation, keys, action, fields, cancel, note } = asked;
+  const [first] = keys as [KeyView];
   const { name, texts, isDangerous } = operation;
   const title = titleOf(operation, keys);
   const button = `${texts?.button ?? name} with my passkey`;
@@ -47,10 +49,10 @@ export function askForReason(context: PageContext, asked: ReasonAsked, faults: F
   );
   return {
     title,
-    where: sectionOf(keys[0] as KeyView),
+    where: sectionOf(first),
     scripts: [countScript],
     body: html`${errorSummary(faults)}<h1>${title}</h1>
-${note}<p>${texts?.consequence ?? ''}</p>
+${note}${await whatStops(context, operation, first)}<p>${texts?.consequence ?? ''}</p>
 ${keys.length > 1 ? html`${why}${facts}<p><button class="danger" form="why">${button}</button></p>` : html`${facts}${why}`}`,
   };
 }

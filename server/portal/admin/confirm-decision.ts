@@ -9,6 +9,7 @@ import { type Decision, refuseWhereAll } from '../../../shared/passkeys/decision
 import { html } from '../../html.ts';
 import { performWhenUnlocked } from '../../thread/perform.ts';
 import { errorSummary, type Faults, hiddenField, NO_FAULTS } from '../html/fields.ts';
+import { whatStops } from '../html/what-stops.ts';
 import { fieldsOf, longFields, operationOf, readDecision, shortFields } from '../passkeys/decision-form.ts';
 import { credentialIn, PASSKEY_SCRIPTS, passkeyForm } from '../passkeys/passkey-form.ts';
 import { ruleSentence } from '../requests/form-errors.ts';
@@ -158,14 +159,15 @@ async function askForPasskey(
 ): Promise<Page> {
   const options = beginDecisions(context.access, signedAdmin(context), decisions);
   const decided = await keysOf(context, decisions);
+  const { key } = decided[0] as DecidedKey;
   const { title, body, button } = decisionsInWords(context, decided);
   const texts = decisions.slice(0, 1).flatMap((decision) => fieldsOf(longFields(operation), decision));
   return {
     title,
-    where: sectionOf((decided[0] as DecidedKey).key),
+    where: sectionOf(key),
     scripts: PASSKEY_SCRIPTS,
     body: html`${fault === null ? '' : errorSummary(new Map([['', fault]]))}<h1>${title}</h1>
-${note}${body}
+${note}${await whatStops(context, operation, key)}${body}
 ${passkeyForm({
   action,
   button: { ...button, cancel },

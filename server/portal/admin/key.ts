@@ -1,22 +1,31 @@
 import { hasSecret, SLOT_HOLDERS } from '../../../shared/keys/key.ts';
 import { keyVersion } from '../../../shared/keys/key-version.ts';
 import { readKey, readOwner } from '../../../shared/keys/record.ts';
-import { USAGE_OUTCOMES } from '../../../shared/keys/usage-outcomes.ts';
-import type { KeyView } from '../../../shared/keys/view.ts';
+import { countAnswered, countRequests } from '../../../shared/keys/usage-outcomes.ts';
+import type { HistoryView, KeyView } from '../../../shared/keys/view.ts';
 import { OPERATIONS } from '../../../shared/operations.ts';
 import { othersDeciding } from '../../../shared/passkeys/pending-decisions.ts';
-import { countText, numberText } from '../../../shared/text.ts';
+import { countText } from '../../../shared/text.ts';
 import { type Html, html } from '../../html.ts';
 import { publicPath } from '../../http/public-path.ts';
 import { performWhenUnlocked } from '../../thread/perform.ts';
 import { attemptStatus } from '../html/attempt.ts';
 import countScript from '../html/count.browser.js' with { type: 'text' };
 import { errorSummary, type Faults, NO_FAULTS } from '../html/fields.ts';
-import { factList, grantFacts, requestFacts, type ShownFact, stateTag } from '../html/key-facts.ts';
+import {
+  endText,
+  factList,
+  grantFacts,
+  joined,
+  nameOf,
+  requestFacts,
+  type ShownFact,
+  stateTag,
+} from '../html/key-facts.ts';
 import { historyTable } from '../html/key-history.ts';
 import { keyTable } from '../html/key-table.ts';
-import { timeText } from '../html/time.ts';
-import { USAGE_DAYS, usageChart } from '../html/usage-chart.ts';
+import { durationSince, timeText } from '../html/time.ts';
+import { percentText, USAGE_DAYS, usageChart } from '../html/usage-chart.ts';
 import { userText } from '../html/user-text.ts';
 import { decisionForms, decisionLinks } from '../passkeys/decision-fields.ts';
 import { linkIn, linkNote } from '../passkeys/decision-link.ts';
@@ -44,6 +53,7 @@ export async function showAdminKey(context: PageContext, typed: Form | null, fau
   const usage = isGranted
     ? await performWhenUnlocked(context, OPERATIONS.usage, { identifier, days: USAGE_DAYS })
     : null;
+  const others = await otherKeys(context, key);
   const link = typed === null ? linkIn(context.query, key, access) : null;
   const allFaults = link === null ? faults : link.faults;
   const forms = decisionForms({
@@ -56,14 +66,13 @@ export async function showAdminKey(context: PageContext, typed: Form | null, fau
     faults: allFaults,
   });
   const name = key.name === '' ? 'An erased key' : key.name;
-  const isDecidable = SLOT_HOLDERS.some((one) => one === key.state);
   return {
     title: name,
     where: sectionOf(key),
     scripts: [...new Set([countScript, ...attempt.scripts, ...decided.scripts])],
-    body: html`${isDecidable ? html`<a class="skip" href="#decide">To the decision</a>` : ''}${errorSummary(allFaults)}${decided.body}
+    body: html`${isSlotHolder(key) ? html`<a class="skip" href="#decide">To the decision</a>` : ''}${errorSummary(allFaults)}${decided.body}
 ${await crumbs(context, key)}<h1>${userText(name)}</h1>
-<p>${whose(context, key)} · ${stateTag(key)} · <code data-copy="the identifier">${identifier}</code></p>
+<p>${joined([whose(context, key), ...stateParts(key, history, access.clock.nowMs()), html`<code data-copy="the identifier">${identifier}</code>`])}</p>
 ${attempt.body}
 <div id="rest">
 ${linkNote(link)}
@@ -72,14 +81,27 @@ ${addressNote(key)}
 ${banNote(context, identifier)}
 <div class="beside"><div>
 <p class="text">${userText(key.description)}</p>
-${factList([...requestFacts(key, linkTo).slice(2), ...mailFact(context, key), ...grantFacts(key)])}
+${factList([...requestFacts(key, linkTo).slice(2), ...others.facts, ...mailFact(context, key), ...grantFacts(key)])}
 ${decisionLinks(key)}</div>
 ${forms}</div>
 ${usage === null ? '' : html`<h2>Usage</h2>${usageChart(usage)}`}
-${await otherKeys(context, key)}
+${others.below}
 <details><summary>History (${history.length})</summary>${historyTable(history)}</details>
 </div>`,
   };
+}
+
+/** The state of a key, since when it has been pending or suspended, and when it ends. */
+function stateParts(key: KeyView, history: readonly HistoryView[], nowMs: number): Html[] {
+  const { state, requestedAt, expiresAt } = key;
+  const suspended = state === 'suspended' ? history.findLast(({ event }) => event === 'suspended') : undefined;
+  const since = state === 'pending' ? requestedAt : suspended?.at;
+  const lasting = since === undefined ? '' : html` for ${durationSince(Date.parse(since), nowMs)}`;
+  const by = suspended === undefined ? '' : html` by ${suspended.by}`;
+  return [
+    html`${stateTag(key)}${lasting}${by}`,
+    ...(state === 'Active' || (suspended && expiresAt) ? [endText(key, nowMs)] : []),
+  ];
 }
 
 /** The profile of a key, for admins. */
@@ -128,31 +150,38 @@ async function crumbs(context: PageContext, { identifier, state }: KeyView): Pro
   return html`<p class="crumbs">${link(QUEUE_PATH, 'Requests')} · ${position} of ${waiting}${after}</p>`;
 }
 
-/** The other keys of the same profile, with the usage of those that have a secret. */
-async function otherKeys(context: PageContext, { identifier, profile }: KeyView): Promise<Html> {
-  if (profile === null) return html``;
+/** The other keys of the same profile: how many there are, and below the decision a list with the usage of those with a secret. */
+async function otherKeys(
+  context: PageContext,
+  { identifier, profile }: KeyView,
+): Promise<{ facts: ShownFact[]; below: Html }> {
+  if (profile === null) return { facts: [], below: html`` };
   const { keys, lastUses } = await performWhenUnlocked(context, OPERATIONS.list, { profile });
   const others = keys.filter((key) => key.identifier !== identifier);
-  if (others.length === 0) return html``;
+  if (others.length === 0) return { facts: [['Other keys', 'none, none before']], below: html`` };
+  const inUse = others.filter(isSlotHolder).length;
+  const counts = `${inUse === 0 ? 'none' : `${inUse} in use`}, ${others.length - inUse} ended`;
   const linkTo = adminKeyPath(context);
-  const table = keyTable({
-    keys: others,
-    lastUses,
-    caption: 'Pending ones first, then the oldest first',
-    linkTo,
-    nowMs: context.access.clock.nowMs(),
-  });
+  const nowMs = context.access.clock.nowMs();
+  const caption = 'Pending ones first, then the oldest first';
   const uses: Html[] = [];
-  for (const key of others.filter(({ state }) => hasSecret(state))) {
-    const { days } = await performWhenUnlocked(context, OPERATIONS.usage, {
-      identifier: key.identifier,
-      days: USAGE_DAYS,
-    });
-    const total = days.reduce((sum, day) => sum + USAGE_OUTCOMES.reduce((all, outcome) => all + day[outcome], 0), 0);
-    const answered = days.reduce((sum, { ok }) => sum + ok, 0);
-    uses.push(
-      html`<li>${key.identifier}: ${countText(total, 'request')} in the last ${USAGE_DAYS} days, ${numberText(answered)} of them answered.</li>`,
-    );
-  }
-  return html`<h2>Other keys of this profile</h2>${table}${uses.length === 0 ? '' : html`<ul>${uses}</ul>`}`;
+  for (const key of others.filter(({ state }) => hasSecret(state))) uses.push(await useOf(context, key));
+  return {
+    facts: [['Other keys', html`<a href="#others">${counts}</a>`]],
+    below: html`<h2 id="others">Other keys of this profile</h2>${keyTable({ keys: others, lastUses, caption, linkTo, nowMs })}${uses.length === 0 ? '' : html`<ul>${uses}</ul>`}`,
+  };
+}
+
+function isSlotHolder({ state }: KeyView): boolean {
+  return SLOT_HOLDERS.some((one) => one === state);
+}
+
+/** How much a key was used, as a list item. */
+async function useOf(context: PageContext, key: KeyView): Promise<Html> {
+  const { identifier } = key;
+  const { days } = await performWhenUnlocked(context, OPERATIONS.usage, { identifier, days: USAGE_DAYS });
+  const total = days.reduce((sum, day) => sum + countRequests(day), 0);
+  const answered = days.reduce((sum, day) => sum + countAnswered(day), 0);
+  const share = total === 0 ? '' : `, ${percentText(answered, total)} answered`;
+  return html`<li>${nameOf(key)}: ${countText(total, 'request')} in the last ${USAGE_DAYS} days${share}</li>`;
 }

@@ -1,18 +1,17 @@
 import type { NoticeKind } from '../../../shared/db/key-columns.ts';
-import { USAGE_OUTCOMES, type UsageOutcome } from '../../../shared/keys/usage-outcomes.ts';
-import { formatRateLimit } from '../../../shared/limits/rate-limit.ts';
-import { bytesText, countText, numberText } from '../../../shared/text.ts';
 import {
-  type NamedKey,
+  countRequests,
   type Outcomes,
-  OVERVIEW_DAYS,
-  type Overview,
-  readOverview,
-} from '../../../shared/upkeep/overview.ts';
+  USAGE_OUTCOMES,
+  type UsageOutcome,
+} from '../../../shared/keys/usage-outcomes.ts';
+import { bytesText, countText, numberText } from '../../../shared/text.ts';
+import { type NamedKey, OVERVIEW_DAYS, type Overview, readOverview } from '../../../shared/upkeep/overview.ts';
 import type { ImportStatus } from '../../../shared/upkeep/status.ts';
 import { type Html, html } from '../../html.ts';
 import { publicPath } from '../../http/public-path.ts';
 import { factList, keyLink, nameOf } from '../html/key-facts.ts';
+import { limitText } from '../html/limit-levels.ts';
 import { relativeTime, spanText } from '../html/time.ts';
 import { OUTCOME_WORDS, usageChart } from '../html/usage-chart.ts';
 import { userText } from '../html/user-text.ts';
@@ -103,7 +102,7 @@ function outcomeTable(days: Overview['days']): Html {
   const sumOf = (some: readonly Outcomes[], outcome: UsageOutcome) => some.reduce((sum, day) => sum + day[outcome], 0);
   const row = (label: string, some: readonly Outcomes[]) => {
     const sums = USAGE_OUTCOMES.map((outcome) => [OUTCOME_WORDS[outcome], sumOf(some, outcome)] as const);
-    const all = ['All', sums.reduce((sum, [, count]) => sum + count, 0)] as const;
+    const all = ['All', some.reduce((sum, day) => sum + countRequests(day), 0)] as const;
     const cells = [all, ...sums].map(
       ([name, count]) => html`<td class="number" data-label="${name}">${numberText(count)}</td>`,
     );
@@ -118,7 +117,7 @@ function limitedTable(context: PageContext, keys: Overview['limited']): Html {
     return html`<p>No key used today has less than a fifth of a limit left or was rate-limited.</p>`;
   }
   const rows = keys.map(({ level, refused, ...key }) => {
-    const left = level === null ? '–' : `${numberText(level.remaining)} of ${formatRateLimit(level)}`;
+    const left = level === null ? '–' : `${numberText(level.remaining)} of ${limitText(level)}`;
     return html`<tr>${keyCells(context, key)}<td data-label="Left now">${left}</td><td class="number" data-label="Refused today">${numberText(refused)}</td></tr>`;
   });
   return html`<table><thead><tr>${KEY_HEADS}<th scope="col">Left now</th><th scope="col" class="number">Refused today</th></tr></thead><tbody>${rows}</tbody></table>`;

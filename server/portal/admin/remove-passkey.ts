@@ -58,7 +58,7 @@ function ask(
     where: 'People',
     scripts: PASSKEY_SCRIPTS,
     body: html`${errorSummary(faults)}<h1>${title}</h1>
-<p>${describe(passkey)}</p>
+<p>${describe(passkey, access.clock.nowMs())}</p>
 <p>It will no longer work here. All your sessions end, this one too, because whoever has that passkey may have started one. Then sign in again with another passkey.</p>
 ${passkeyForm({
   action: `${people}/passkeys/${passkey.id}/remove`,

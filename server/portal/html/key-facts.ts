@@ -1,9 +1,10 @@
+import { DAY_MS } from '../../../shared/clock.ts';
 import type { Permission } from '../../../shared/db/key-columns.ts';
 import type { KeyView } from '../../../shared/keys/view.ts';
 import { formatRateLimit, type RateLimit, rateLimitWords } from '../../../shared/limits/rate-limit.ts';
 import { numberText } from '../../../shared/text.ts';
 import { type Html, html } from '../../html.ts';
-import { timeText } from './time.ts';
+import { relativeTime, timeText } from './time.ts';
 import { userText } from './user-text.ts';
 
 // What both owners and admins see of a key.
@@ -26,6 +27,22 @@ export function stateTag({ state, refusedFor }: Pick<KeyView, 'state' | 'refused
 }
 
 const REFUSED_WORDS: Record<NonNullable<KeyView['refusedFor']>, string> = { ban: 'refused: profile banned' };
+
+/** How long before its end the expiry of a key is highlighted. */
+const SOON_MS = 30 * DAY_MS;
+
+/** When a key with a secret ends: `ends in 19 days`, or `until revoked`. */
+export function endText({ expiresAt }: Pick<KeyView, 'expiresAt'>, nowMs: number): Html {
+  if (expiresAt === null) return html`until revoked`;
+  const atMs = Date.parse(expiresAt);
+  const text = html`ends ${relativeTime(atMs, nowMs)}`;
+  return atMs - nowMs < SOON_MS ? html`<span class="soon">${text}</span>` : text;
+}
+
+/** The parts of a line, separated by middle dots. */
+export function joined(parts: readonly (Html | string)[]): Html {
+  return html`${parts.map((part, at) => (at === 0 ? html`${part}` : html` · ${part}`))}`;
+}
 
 /** An entry of a list of facts: its label and its value. */
 export type ShownFact = readonly [label: string, value: Html | string];

@@ -22,6 +22,11 @@ export function relativeTime(ms: number, nowMs: number): Html {
   return html`<time datetime="${isoTime(ms)}" title="${exactText(ms)} UTC">${distanceText(ms - nowMs)}</time>`;
 }
 
+/** How long something has lasted, exact on hover: `2 days`. */
+export function durationSince(ms: number, nowMs: number): Html {
+  return html`<time datetime="${isoTime(ms)}" title="${exactText(ms)} UTC">${spanText(nowMs - ms)}</time>`;
+}
+
 function distanceText(ms: number): string {
   if (Math.abs(ms) < MINUTE_MS) return 'just now';
   return ms < 0 ? `${spanText(-ms)} ago` : `in ${spanText(ms)}`;

@@ -1,4 +1,9 @@
-import { USAGE_OUTCOMES, type UsageOutcome } from '../../../shared/keys/usage-outcomes.ts';
+import {
+  countAnswered,
+  countRequests,
+  USAGE_OUTCOMES,
+  type UsageOutcome,
+} from '../../../shared/keys/usage-outcomes.ts';
 import { countText, numberText } from '../../../shared/text.ts';
 import type { UsageView } from '../../../shared/usage/usage-view.ts';
 import { type Html, html, raw } from '../../html.ts';
@@ -8,7 +13,7 @@ export const USAGE_DAYS = 30;
 
 /** The labels of the outcomes of requests. */
 export const OUTCOME_WORDS: Readonly<Record<UsageOutcome, string>> = {
-  ok: 'Answered',
+  ok: 'Successful',
   notFound: 'Not found',
   forbidden: 'Without permission',
   malformed: 'Malformed',
@@ -23,10 +28,7 @@ const SIZE = { height: 60, day: 10, gap: 2 } as const;
 
 /** The usage of a key, or of all keys, by day: a summary, a bar chart (hidden from screen readers) and a table. */
 export function usageChart({ days }: Pick<UsageView, 'days'>): Html {
-  const all = days.map((day): Day => {
-    const total = USAGE_OUTCOMES.reduce((sum, one) => sum + day[one], 0);
-    return { ...day, total, answered: day.ok + day.notFound };
-  });
+  const all = days.map((day): Day => ({ ...day, total: countRequests(day), answered: countAnswered(day) }));
   const sum = all.reduce((sum, { total }) => sum + total, 0);
   if (sum === 0) return html`<p>No requests in the last ${countText(days.length, 'day')}.</p>`;
   const answered = all.reduce((sum, day) => sum + day.answered, 0);
@@ -36,7 +38,7 @@ export function usageChart({ days }: Pick<UsageView, 'days'>): Html {
 }
 
 /** A share in whole percent; only exact ones are shown as 0 % and 100 %. */
-function percentText(part: number, whole: number): string {
+export function percentText(part: number, whole: number): string {
   const percent = Math.round((part / whole) * 100);
   if (percent === 100 && part < whole) return 'over 99 %';
   return percent === 0 && part > 0 ? 'under 1 %' : `${percent} %`;

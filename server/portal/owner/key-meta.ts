@@ -1,15 +1,12 @@
-import { DAY_MS } from '../../../shared/clock.ts';
 import { hasSecret } from '../../../shared/keys/key.ts';
 import type { KeyView } from '../../../shared/keys/view.ts';
 import { countOlder, usualWaitDays, usualWaitText } from '../../../shared/keys/waiting.ts';
 import { type Level, lastSpentMs } from '../../../shared/limits/levels.ts';
 import { countText } from '../../../shared/text.ts';
 import { type Html, html } from '../../html.ts';
+import { endText } from '../html/key-facts.ts';
 import { relativeTime } from '../html/time.ts';
 import type { PageContext } from '../requests/request-context.ts';
-
-/** How long before its end the expiry of a key is highlighted. */
-const SOON_MS = 30 * DAY_MS;
 
 /**
  * The line about a key in the list and under its name: since when it has been waiting, when it was last used and when it
@@ -28,7 +25,7 @@ export function keyMeta(
   const usedAtMs = Math.max(countedAtMs ?? 0, lastSpentMs(levels) ?? 0);
   const used = usedAtMs === 0 ? null : html`last used ${relativeTime(usedAtMs, nowMs)}`;
   if (!hasSecret(state)) return [asked, ...(used === null ? [] : [used])];
-  return [used ?? 'not used yet', ...(expiresAt === null ? [] : [endText(Date.parse(expiresAt), nowMs)])];
+  return [used ?? 'not used yet', ...(expiresAt === null ? [] : [endText(key, nowMs)])];
 }
 
 function waiting(access: PageContext['access'], { identifier }: KeyView): string[] {
@@ -36,14 +33,4 @@ function waiting(access: PageContext['access'], { identifier }: KeyView): string
   const before = older === 0 ? 'next in line' : `${countText(older, 'request')} ${older === 1 ? 'is' : 'are'} older`;
   const days = usualWaitDays(access);
   return [before, ...(days === null ? [] : [`usually answered ${usualWaitText(days)}`])];
-}
-
-function endText(expiresAtMs: number, nowMs: number): Html {
-  const text = html`ends ${relativeTime(expiresAtMs, nowMs)}`;
-  return expiresAtMs - nowMs < SOON_MS ? html`<span class="soon">${text}</span>` : text;
-}
-
-/** The parts of a line, separated by middle dots. */
-export function joined(parts: readonly (Html | string)[]): Html {
-  return html`${parts.map((part, at) => (at === 0 ? html`${part}` : html` · ${part}`))}`;
 }

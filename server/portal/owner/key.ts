@@ -8,13 +8,13 @@ import type { UsageView } from '../../../shared/usage/usage-view.ts';
 import { type Html, html, raw } from '../../html.ts';
 import { publicPath } from '../../http/public-path.ts';
 import { performWhenUnlocked } from '../../thread/perform.ts';
-import { factList, grantFacts, requestFacts, stateTag } from '../html/key-facts.ts';
+import { endText, factList, grantFacts, joined, requestFacts, stateTag } from '../html/key-facts.ts';
 import { historyTable } from '../html/key-history.ts';
 import { levelList, levelsByKey } from '../html/limit-levels.ts';
 import { USAGE_DAYS, usageChart } from '../html/usage-chart.ts';
 import { userText } from '../html/user-text.ts';
 import type { Page, PageContext } from '../requests/request-context.ts';
-import { joined, keyMeta } from './key-meta.ts';
+import { keyMeta } from './key-meta.ts';
 import { stateInWords } from './key-state.ts';
 import { bannedNote, crumbs, holderList, isFull, keysInUse, ownKeyPath, ownProfile } from './own-profile.ts';
 import { refusedNote } from './refused-lately.ts';
@@ -31,11 +31,12 @@ export async function keyPage(context: PageContext): Promise<Page> {
   const levels = hasSecret(key.state) ? (levelsByKey(context.access, [key])?.get(identifier) ?? null) : null;
   const owner = ownProfile(context);
   const request = await requestOffered(context, key, owner.banned);
+  const endless = key.state === 'Active' && key.expiresAt === null ? [endText(key, context.access.clock.nowMs())] : [];
   return {
     title: key.name,
     where: 'API keys',
     body: html`${crumbs(context)}<div class="headline"><h1>${userText(key.name)}</h1>${actions(context, key, request, owner.banned)}</div>
-<p class="meta">${joined([html`${stateTag(key)} <code data-copy="the identifier">${identifier}</code>`, ...keyMeta(context, key, usedAtMs, levels ?? [])])}</p>
+<p class="meta">${joined([html`${stateTag(key)} <code data-copy="the identifier">${identifier}</code>`, ...keyMeta(context, key, usedAtMs, levels ?? []), ...endless])}</p>
 ${bannedNote(owner)}
 ${usage === null || key.state !== 'Active' ? '' : refusedNote(context, usage, levels ?? [])}
 ${stateInWords(key, history, request?.link ?? null)}

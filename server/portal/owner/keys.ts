@@ -7,11 +7,11 @@ import { countText } from '../../../shared/text.ts';
 import { type Html, html } from '../../html.ts';
 import { publicPath } from '../../http/public-path.ts';
 import { performWhenUnlocked } from '../../thread/perform.ts';
-import { stateTag } from '../html/key-facts.ts';
+import { joined, stateTag } from '../html/key-facts.ts';
 import { levelsByKey, levelText, limitText } from '../html/limit-levels.ts';
 import { userText } from '../html/user-text.ts';
 import type { Page, PageContext } from '../requests/request-context.ts';
-import { joined, keyMeta } from './key-meta.ts';
+import { keyMeta } from './key-meta.ts';
 import { bannedNote, isFull, keysInUse, ownKeyPath, ownProfile, usedText } from './own-profile.ts';
 import { refusedInShort } from './refused-lately.ts';
 

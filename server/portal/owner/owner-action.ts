@@ -3,17 +3,16 @@ import { factsOf, formNameOf } from '../../../shared/keys/fields/input-facts.ts'
 import { typedText } from '../../../shared/keys/fields/input-text.ts';
 import { keyVersion } from '../../../shared/keys/key-version.ts';
 import { refuseState } from '../../../shared/keys/record.ts';
-import type { KeyView } from '../../../shared/keys/view.ts';
 import type { AnyOperation, OwnerPage, Texts } from '../../../shared/operations/entry.ts';
 import { checkReach, OPERATIONS, OWNERS_ACTIONS } from '../../../shared/operations.ts';
-import { countText } from '../../../shared/text.ts';
-import { type Html, html } from '../../html.ts';
+import { html } from '../../html.ts';
 import { performWhenUnlocked } from '../../thread/perform.ts';
 import script from '../html/count.browser.js' with { type: 'text' };
 import { errorSummary, type Faults, formTo, hiddenField, NO_FAULTS } from '../html/fields.ts';
 import { inputField } from '../html/input-field.ts';
 import { stateTag } from '../html/key-facts.ts';
 import { userText } from '../html/user-text.ts';
+import { whatStops } from '../html/what-stops.ts';
 import { doneAt } from '../requests/flash.ts';
 import { allValues, type Form, oneValue } from '../requests/form.ts';
 import { performForm } from '../requests/form-errors.ts';
@@ -80,16 +79,7 @@ async function show(
     body: html`${errorSummary(faults)}${crumbs(context, key)}<h1>${title} “${userText(key.name)}”${isDangerous ? '?' : ''}</h1>
 <p class="meta">${stateTag(key)} <code>${key.identifier}</code></p>
 ${bannedNote(ownProfile(context))}
-<p>${isDangerous ? await whatStops(context, key) : ''}${door.consequence ?? consequence}</p>
+${await whatStops(context, operation, key)}<p>${door.consequence ?? consequence}</p>
 ${formTo(`${path}/${door.path}`, { text: button, isDangerous, cancel: path }, hiddenField('shown', shown), ...fields)}`,
   };
-}
-
-/** The effect of ending an Active key: its programs stop, with the number of today's requests. */
-async function whatStops(context: PageContext, { identifier, name, state }: KeyView): Promise<Html> {
-  if (state !== 'Active') return html``;
-  const { days } = await performWhenUnlocked(context, OPERATIONS.usage, { identifier, days: 1 });
-  const today = days.at(-1)?.ok ?? 0;
-  const used = today === 0 ? '' : `; it answered ${countText(today, 'request')} today`;
-  return html`Programs that use “${userText(name)}” stop at once${used}. `;
 }

@@ -1,3 +1,4 @@
+import { countRequests } from '../../../shared/keys/usage-outcomes.ts';
 import type { KeyView } from '../../../shared/keys/view.ts';
 import type { Level } from '../../../shared/limits/levels.ts';
 import { OPERATIONS } from '../../../shared/operations.ts';
@@ -19,9 +20,9 @@ function refusedLately(days: UsageView['days']): Refused | null {
     ['today', 1],
     ['yesterday', 2],
   ] as const) {
-    const { day: _, ...counts } = days.at(-ago) ?? { day: '', limited: 0 };
-    if (counts.limited > 0) {
-      return { count: counts.limited, total: Object.values(counts).reduce((sum, one) => sum + one, 0), day };
+    const counts = days.at(-ago);
+    if (counts !== undefined && counts.limited > 0) {
+      return { count: counts.limited, total: countRequests(counts), day };
     }
   }
   return null;

@@ -21,7 +21,15 @@ async function world() {
   const today = dayOf(nowMs);
   const clock = { settledMs: () => null };
   const store = openUsageStore(deps.config.databasePath);
-  const yesterday = { ...NOTHING, identifier: used, day: today - 1, ok: 400, limited: 100, lastUsedAt: nowMs - DAY_MS };
+  const yesterday = {
+    ...NOTHING,
+    identifier: used,
+    day: today - 1,
+    ok: 380,
+    notFound: 20,
+    limited: 100,
+    lastUsedAt: nowMs - DAY_MS,
+  };
   store.add([yesterday, { ...NOTHING, identifier: used, day: today, ok: 1, lastUsedAt: nowMs - 3_600_000 }], clock, 0);
   store.close();
   const variables = { DATABASE_PATH: deps.config.databasePath };
@@ -43,13 +51,13 @@ describe('keys usage', () => {
     expect(bars[0]).toMatch(/^\d{4}-\d\d-\d\d {2}500 {2}█{50}░{13}$/);
     expect(bars[0]).toHaveLength(80);
     expect(bars[1]).toMatch(/^\d{4}-\d\d-\d\d {4}1 {2}█$/);
-    expect(lines.at(-1)).toBe('█ 401 answered   ░ 100 over a limit');
+    expect(lines.at(-1)).toBe('█ 401 answered (20 not found)   ░ 100 over a limit');
   });
 
   test('prints one JSON value', async () => {
     const { stdout } = await w.run('usage', w.used, '--days', '2', '--json');
     const { identifier, days, lastUsedAt } = JSON.parse(stdout);
-    expect([identifier, days.length, days[0].ok, days[0].limited, days[1].ok]).toEqual([w.used, 2, 400, 100, 1]);
+    expect([identifier, days.length, days[0].ok, days[0].limited, days[1].ok]).toEqual([w.used, 2, 380, 100, 1]);
     expect(Date.parse(lastUsedAt)).toBe(w.nowMs - 3_600_000);
     expect(Object.keys(days[0])).toEqual(['day', ...Object.keys(NOTHING)]);
     const idle = JSON.parse((await w.run('usage', w.idle, '--json')).stdout);
@@ -78,7 +86,8 @@ describe('keys usage', () => {
       const bars = usageText({ identifier: 'k7Qm2XaB', days, lastUsedAt: null }, columns).split('\n').slice(2, 5);
       expect(Math.max(...bars.map((line) => line.length))).toBe(Math.max(22, columns));
       expect(bars[0]).toEndWith('░');
-      expect([bars[1]?.endsWith('  ░'), bars[2]?.endsWith('  █')]).toEqual([true, true]);
+      // That a profile does not exist is an answer.
+      expect([bars[1]?.endsWith('  █'), bars[2]?.endsWith('  █')]).toEqual([true, true]);
     }
     const none = usageText({ identifier: 'k7Qm2XaB', days: [{ day: '2026-01-01', ...NOTHING }], lastUsedAt: null }, 80);
     expect(none).toBe('Key k7Qm2XaB: 0 requests in 1 day, last used never');

@@ -22,6 +22,7 @@ import {
   textOf,
   withPasskey,
 } from '../../../support/portal/admin-pages.ts';
+import { useKey } from '../../../support/portal/owner-pages.ts';
 import { type PageWorld, signInOwner, unescaped, valuesOf, visit } from '../../../support/portal/pages.ts';
 
 // What admins decide on keys with a passkey: exactly what the page showed, and nothing else.
@@ -76,6 +77,22 @@ test('an approval is shown as it will be, then carried out, and the key works wi
   });
   expect(keyHistory(access, identifier).at(-1)?.by).toBe('admin Grace');
   expect(mailedSecrets(access, identifier).length).toBe(1);
+});
+
+test('the page of a request says for how long it has been pending, and what other keys its profile has and had, and how used', async () => {
+  const world = await adminWorld();
+  const { access, clock } = world;
+  const identifier = await request(access, ADA);
+  clock.advance(2 * 86_400_000);
+  const grace = await signInAdmin(world, 'Grace');
+  const read = async () => textOf(await keyPageOf(world, grace, identifier));
+  expect(await read()).toContain('(UID 7) · pending for 2 days · ');
+  expect(await read()).toContain('Other keys none, none before');
+  const { identifier: other } = await issue(access, { ...ADA, name: 'Old bot' });
+  await keyIn('rejected', { ...access, clock }, 'ada');
+  useKey(access, other, 1, 90);
+  expect(await read()).toContain('Other keys 1 in use, 1 ended');
+  expect(await read()).toContain('Old bot: 138 requests in the last 30 days, 67 % answered');
 });
 
 test('a successor’s approval ends the key before it when the page said so', async () => {
@@ -155,8 +172,13 @@ test('a key is suspended with a reason and resumed, each as the page showed the 
     ['operation', 'suspend'],
     ['reason', 'Too fast.'],
   ];
+  useKey(access, identifier, 1, 2_000);
+  // The page that asks for the reason, and the one that asks for the passkey, say what breaks.
+  const stops = 'Programs that use “Bot” stop at once; it answered 2 003 requests today.';
+  expect(textOf(await askToDecide(world, grace, identifier, [['operation', 'suspend']]))).toContain(stops);
   const page = await askToDecide(world, grace, identifier, suspension);
   expect(textOf(page)).toContain('refused until the key is resumed');
+  expect(textOf(page)).toContain(stops);
   expect([textOf(page).includes('Too fast.'), state()]).toEqual([true, 'Active']);
   const done = await sendDecision(world, grace, identifier, withPasskey(page, grace.authenticator));
   expect([done.status, state()]).toEqual([303, 'suspended']);
@@ -165,6 +187,9 @@ test('a key is suspended with a reason and resumed, each as the page showed the 
   const [flash = ''] = valuesOf(done, 'set-cookie').filter((cookie) => cookie.startsWith('flash='));
   const shown = await visit(world, next, { cookie: `${grace.cookie}; ${flash.split(';')[0]}` });
   expect(textOf(shown)).toContain('Key suspended. Its owner gets the reason by e-mail.');
+  expect(textOf(shown)).toContain('(UID 7) · suspended for less than a minute by admin Grace · ');
+  // Nothing stops when a key ends that does not work anyway.
+  expect(textOf(await askToDecide(world, grace, identifier, [['operation', 'revoke']]))).not.toContain('stop at once');
   // Hopper changes the key while Grace looks at it as it was.
   const stale = await askToDecide(world, grace, identifier, [['operation', 'resume']]);
   await decideAs(world, hopper, identifier, [

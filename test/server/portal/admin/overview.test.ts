@@ -73,8 +73,8 @@ test('the overview has requests by outcome, busiest keys, keys near their limits
     'Last import 20 minutes ago by root (on the box): 12 000 lines, 3 of them refused.',
     'Today 3 093 2 090 3 0 0 1 000 0',
     'Last 30 days 4 596 3 090 6 0 0 1 500 0',
-    'Quiet bot bea 10 of 60/1m 0',
-    'Busy <bot> ada 5 000 of 5000/1d 1 000',
+    'Quiet bot bea 10 of 60 per minute 0',
+    'Busy <bot> ada 5 000 of 5 000 per day 1 000',
   ]) {
     expect(text).toContain(part);
   }
