@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { shellWord } from '../shared/text.ts';
 
 /** The options that every command takes. */
 export type Globals = { json: boolean; yes: boolean; db?: string; host?: string; envFile?: string };
@@ -14,4 +15,10 @@ export function globalsOf(command: Command): Globals {
     ...(host !== undefined && { host }),
     ...(envFile !== undefined && { envFile }),
   };
+}
+
+/** The command line of a command with these flags, on the database or server of the command that is running. */
+export function commandLine(path: string, flags: readonly string[], { db, host }: Globals): string {
+  const target = [...(db === undefined ? [] : ['--db', db]), ...(host === undefined ? [] : ['--host', host])];
+  return ['profilectl', path, ...[...flags, ...target].map(shellWord)].join(' ');
 }

@@ -48,6 +48,11 @@ export function escapeJsonForTerminal(json: string): string {
   return json.replace(UNSAFE_IN_JSON, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }
 
+/** A word of a command line, quoted if a shell would otherwise read something else. */
+export function shellWord(word: string): string {
+  return /^[\w.,/:@%+-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
+}
+
 /** A whole number as people read it, with narrow spaces between thousands: `49 573`. */
 export function numberText(count: number): string {
   return String(count).replace(/\B(?=(\d{3})+$)/g, '\u202f');

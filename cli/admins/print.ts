@@ -1,20 +1,21 @@
 import type { AdminView, PasskeyView } from '../../shared/admins/admins.ts';
 import type { Invitation } from '../../shared/passkeys/enrolments.ts';
+import { shellWord } from '../../shared/text.ts';
 import type { AccessContext } from '../access.ts';
 import { factsText } from '../keys/print.ts';
 import { columnsOf, notice, print, printJson, table } from '../terminal/output.ts';
 
-/** Prints the address to stdout, or the invitation as JSON, and to stderr what to do with it and whether the portal is off. */
+/** Prints the link to stdout, or the invitation as JSON, and to stderr what to do with it and whether the portal is off. */
 export function printInvitation(
   { json, access }: AccessContext,
   invitation: Invitation & { endedPasskeys?: number },
 ): void {
   const { name, address, expiresAt } = invitation;
   notice(
-    `${name} can register a passkey at this address, once, until ${expiresAt}. Send it over a channel that only they can read. Then "profilectl admins confirm ${name}" shows from where that was done, and confirms the passkey.`,
+    `${name} can register a passkey with this link, once, until ${expiresAt}. Send it over a channel that only they can read. Then "profilectl admins confirm ${shellWord(name)}" shows from where that was done, and confirms the passkey.`,
   );
   if (!access.config.developerPlatform) {
-    notice('DEVELOPER_PLATFORM is off, so this address does not work: unset it, and restart the server.');
+    notice('DEVELOPER_PLATFORM is off, so this link does not work: unset it, and restart the server.');
   }
   if (json) printJson(invitation);
   else print(address);

@@ -4,9 +4,8 @@ import { factsOf } from '../../shared/keys/fields/input-facts.ts';
 import { typedText } from '../../shared/keys/fields/input-text.ts';
 import { flaggedInputs } from '../../shared/operations/entry.ts';
 import { OPERATIONS } from '../../shared/operations.ts';
-import type { Globals } from '../context.ts';
+import { commandLine } from '../context.ts';
 import { notice, print, printJson } from '../terminal/output.ts';
-import { quoted } from '../terminal/words.ts';
 import { addCommand, flagName } from './command.ts';
 import { keysText } from './print.ts';
 
@@ -28,16 +27,14 @@ export function addTo(parent: Command): void {
     const next = found.next === null ? null : (keys.at(-1)?.identifier ?? null);
     if (json) return printJson({ keys, next });
     print(keysText(keys, clock.nowMs(), lastUses));
-    if (next !== null) notice(`\nNext page: ${commandAfter(context, given, next)}`);
+    if (next !== null) notice(`\nNext page: ${commandLine('keys list', flagsOf({ ...given, after: next }), context)}`);
   });
 }
 
-/** The command that lists the next page, with the same filters. */
-function commandAfter({ db, host }: Globals, given: Readonly<Record<string, unknown>>, after: string): string {
-  const flags = flaggedInputs(operation, 'operator').flatMap(([input, schema]) => {
-    const value = input === 'after' ? after : given[input];
+/** The flags with these values. */
+function flagsOf(given: Readonly<Record<string, unknown>>): string[] {
+  return flaggedInputs(operation, 'operator').flatMap(([input, schema]) => {
+    const value = given[input];
     return value === undefined ? [] : [flagName(schema), ...typedText(factsOf(schema).kind, value)];
   });
-  const target = [...(db === undefined ? [] : ['--db', db]), ...(host === undefined ? [] : ['--host', host])];
-  return ['profilectl keys list', ...[...flags, ...target].map(quoted)].join(' ');
 }

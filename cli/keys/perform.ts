@@ -4,6 +4,7 @@ import type { Outcome } from '../../shared/keys/life/move.ts';
 import type { KeyView } from '../../shared/keys/view.ts';
 import type { Operation, Texts } from '../../shared/operations/entry.ts';
 import { OPERATIONS } from '../../shared/operations.ts';
+import { shellWord } from '../../shared/text.ts';
 import { notice, print, printJson } from '../terminal/output.ts';
 import { waitWhile } from '../terminal/waiting.ts';
 import type { KeysContext } from './context.ts';
@@ -63,7 +64,7 @@ async function show({ perform }: KeysContext, identifier: string): Promise<KeyVi
 /** What is known of a request after Ctrl-C. */
 function requestText(server: string | null, profile: string | undefined): string {
   return server === null
-    ? `Interrupted; the request is pending, and "profilectl keys list --profile ${profile}" shows it. Whether the admin was notified is not known.`
+    ? `Interrupted; the request is pending, and "profilectl keys list --profile ${shellWord(profile ?? '')}" shows it. Whether the admin was notified is not known.`
     : 'Interrupted; whether the request arrived is not known: "profilectl keys list" shows it if it did.';
 }
 
@@ -79,7 +80,7 @@ function interruptedText(
   if (!SLOT_HOLDERS.some((holder) => holder === state)) {
     return `Interrupted; key ${identifier} is ${state}. Whether the mail went out is not known.`;
   }
-  // An older attempt belongs to somebody else and continues; so does any attempt at a server, which this command never starts.
+  // An older attempt belongs to somebody else and continues; so does any attempt on a remote server, which this command never starts.
   if (context.server !== null || attempt?.result !== 'open' || Date.parse(attempt.startedAt) < begunMs) {
     return `Interrupted; key ${identifier} is still ${state}.`;
   }

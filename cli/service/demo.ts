@@ -15,6 +15,7 @@ import type { Invitation } from '../../shared/passkeys/enrolments.ts';
 import { importProfiles } from '../../shared/profiles/import/import.ts';
 import sample from '../../shared/sample/profiles.jsonl' with { type: 'text' };
 import { closeSessionsFile, openSessionsFile } from '../../shared/sessions-file/sessions-file.ts';
+import { shellWord } from '../../shared/text.ts';
 import { operatorOf } from '../database.ts';
 import { print } from '../terminal/output.ts';
 import { childCommands } from './serve.ts';
@@ -145,11 +146,6 @@ Ctrl-C stops it and removes ${folder}.`);
 /** The shell command that runs this program from any folder. */
 function invocation(): string {
   return isBinary() ? shellWord(process.execPath) : `npx -y bun@${Bun.version} ${shellWord(Bun.main)}`;
-}
-
-/** Quotes a text so that a shell reads it as one word. */
-function shellWord(text: string): string {
-  return /^[\w./:@%+-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }
 
 /** Returns 3000, or a free port if 3000 is taken. */

@@ -5,10 +5,9 @@ import { isLogKind, LOG_GROUPS } from '../../shared/admins/log-kinds.ts';
 import type { LogFilter } from '../../shared/admins/log-rows.ts';
 import { isoTime } from '../../shared/clock.ts';
 import { AppError } from '../../shared/errors.ts';
-import { globalsOf } from '../context.ts';
+import { commandLine, globalsOf } from '../context.ts';
 import { type Context, withContext } from '../database.ts';
 import { notice, print, printJson, table } from '../terminal/output.ts';
-import { quoted } from '../terminal/words.ts';
 
 type Options = { since?: string; by?: string; kind?: string[]; limit?: string; after?: string };
 
@@ -53,7 +52,9 @@ function list(command: Command, { deps, json }: Context, options: Options): void
   const next = found.length > entries.length ? (entries.at(-1)?.cursor ?? null) : null;
   if (json) printJson({ entries: entries.map(jsonOf), next });
   else print(entries.length === 0 ? 'No entries.' : logText(entries));
-  if (next !== null && !json) notice(`\nNext page: ${commandAfter(command, options, next)}`);
+  if (next !== null && !json) {
+    notice(`\nNext page: ${commandLine('log', [...flagsOf(options), '--after', next], globalsOf(command))}`);
+  }
 }
 
 /** The entries as a table. A narrow terminal wraps the lines. */
@@ -75,7 +76,7 @@ function filterOf({ since, by, kind, after }: Options, nowMs: number): LogFilter
   const kinds = kind?.filter(isLogKind);
   if (kind !== undefined && kinds?.length !== kind.length) {
     const words = LOG_GROUPS.map(({ group }) => group).join(', ');
-    throw new AppError('usage', `--kind must be one of ${words}, or another kind listed by "profilectl log --help".`);
+    throw new AppError('usage', `Unknown --kind; use a group (${words}) or a kind listed by "profilectl log --help".`);
   }
   if (after !== undefined && !isCursor(after)) {
     throw new AppError('usage', '--after must be the "next" of an earlier page.');
@@ -94,15 +95,12 @@ function readCount(text: string): number {
   return count;
 }
 
-/** The command that lists the next page, with the same filters. */
-function commandAfter(command: Command, { since, by, kind, limit }: Options, after: string): string {
-  const { db } = globalsOf(command);
-  const flags = [
+/** The filters as they were typed. */
+function flagsOf({ since, by, kind, limit }: Options): string[] {
+  return [
     ...(since === undefined ? [] : ['--since', since]),
     ...(by === undefined ? [] : ['--by', by]),
     ...(kind === undefined ? [] : ['--kind', ...kind]),
     ...(limit === undefined ? [] : ['--limit', limit]),
-    ...(db === undefined ? [] : ['--db', db]),
   ];
-  return ['profilectl log', ...[...flags, '--after', after].map(quoted)].join(' ');
 }

@@ -8,8 +8,3 @@ export function isJsonAsked(words: readonly string[]): boolean {
 export function isSuspicious(word: string): boolean {
   return word.includes('\uFFFD');
 }
-
-/** A word quoted for a shell, if it needs quotes. */
-export function quoted(word: string): string {
-  return /^[\w.,:/-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
-}

@@ -1,4 +1,5 @@
 import type { Mail } from '../mail/mail.ts';
+import { shellWord } from '../text.ts';
 import { compose, fact, type Paged, pageLink, type ServiceInfo } from './compose.ts';
 import { foreign, timeInWords } from './mail-wording.ts';
 import { notYou } from './owner-mails.ts';
@@ -79,7 +80,7 @@ export function banMail(
 export function enrolmentMail(
   news: { to: string; admin: string; atMs: number; address: string; publicUrl: string } & ServiceInfo & Paged,
 ): Mail {
-  const name = typedName(news.admin);
+  const name = shellWord(foreign(news.admin));
   return compose('enrolment', { ...news, identifier: '' }, 'An admin passkey is waiting to be confirmed', [
     {
       kind: 'paragraph',
@@ -102,9 +103,4 @@ export function enrolmentMail(
     { kind: 'code', text: `profilectl admins invite ${name}` },
     ...pageLink(news.pages, 'List of admins', '/people'),
   ]);
-}
-
-/** A name for a command line; a placeholder if it would need quoting. */
-function typedName(name: string): string {
-  return /^[\w.@-]+$/.test(name) ? name : '<name>';
 }

@@ -1,4 +1,5 @@
 import { type AdminView, listAdmins, type PasskeyView } from '../../../shared/admins/admins.ts';
+import { shellWord } from '../../../shared/text.ts';
 import { type Html, html } from '../../html.ts';
 import { publicPath } from '../../http/public-path.ts';
 import { relativeTime } from '../html/time.ts';
@@ -23,7 +24,7 @@ export function people({ access, session }: PageContext): Page {
     body: html`<h1>People</h1>
 <h2>Your passkeys</h2>
 <ul class="plain">${items}</ul>
-<p>To add one, for another device, ask the operator for a link: <code data-copy="the command">profilectl admins invite ${typedName(own)} --keep-passkeys</code> prints it. Register the passkey there; once the operator has confirmed it, you can sign in with either.</p>
+<p>To add one, for another device, ask the operator for a link: <code data-copy="the command">profilectl admins invite ${shellWord(own)} --keep-passkeys</code> prints it. Register the passkey there; once the operator has confirmed it, you can sign in with either.</p>
 <p>To see where you are signed in, and to sign out elsewhere, go to <a href="${publicPath(config, '/developers/sessions')}">Sessions</a>.</p>
 <h2>Admins</h2>
 ${adminTable(admins, nowMs)}
@@ -48,9 +49,4 @@ function adminTable(admins: readonly AdminView[], nowMs: number): Html {
     return html`<tr><th scope="row">${userText(name)}</th><td data-label="State">${state}</td><td data-label="Added">${relativeTime(Date.parse(addedAt), nowMs)}</td><td data-label="Passkey last used">${last === undefined ? 'never' : relativeTime(Date.parse(last), nowMs)}</td></tr>`;
   });
   return html`<table><thead><tr><th scope="col">Name</th><th scope="col">State</th><th scope="col">Added</th><th scope="col">Passkey last used</th></tr></thead><tbody>${rows}</tbody></table>`;
-}
-
-/** A name for a command line; a placeholder if it would need quoting. */
-function typedName(name: string): string {
-  return /^[\w.@-]+$/.test(name) ? name : '<name>';
 }

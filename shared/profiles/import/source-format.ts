@@ -1,3 +1,5 @@
+import { shellWord } from '../../text.ts';
+
 /** The source of the bytes, for a sentence and for a command line. */
 type Source = { name: string; file: string | null };
 
@@ -39,7 +41,7 @@ export function formatFault(head: Uint8Array, file: string | null): string | nul
 }
 
 function faultText({ name, file }: Source, what: string, command: string): string {
-  const words = file === null ? command : `${command} ${quoted(file)}`;
+  const words = file === null ? command : `${command} ${shellWord(file)}`;
   return `${name} ${what}. Try: ${words} | profilectl profiles import -`;
 }
 
@@ -52,9 +54,4 @@ function utf16Of(head: Uint8Array): string | null {
   if ((a === 0xff && b === 0xfe) || (a === 0xfe && b === 0xff)) return 'UTF-16';
   if (a !== undefined && a !== 0 && b === 0) return 'UTF-16LE';
   return a === 0 && b !== undefined && b !== 0 ? 'UTF-16BE' : null;
-}
-
-/** Quotes a path for a shell. */
-function quoted(path: string): string {
-  return /^[\w./+:@-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`;
 }

@@ -108,7 +108,10 @@ test('by person, kind and time, a part at a time; what is no such thing is a usa
   expect(next).toBe(after);
   for (const [words, sentence] of [
     [['--since', 'soon'], '--since must be a span such as 7d'],
-    [['--kind', 'x'], '--kind must be one of keys, admins, tokens, bans, erasures, restores'],
+    [
+      ['--kind', 'x'],
+      'Unknown --kind; use a group (keys, admins, tokens, bans, erasures, restores) or a kind listed by',
+    ],
     [['--limit', '0'], '--limit must be a whole number'],
     [['--after', 'x'], '--after must be the "next"'],
   ] as const) {

@@ -228,8 +228,12 @@ describe('the other mails', () => {
   });
 
   test('an admin’s name can add nothing to the command that confirms it', () => {
-    const { text } = enrolmentMail({ ...DECISION, admin: "G'; rm -rf ~ #", address: '192.0.2.7' });
-    expect(text).toContain('profilectl admins confirm <name>\n');
+    const name = "G'; rm -rf ~ #";
+    const { text } = enrolmentMail({ ...DECISION, admin: name, address: '192.0.2.7' });
+    const [command] = /profilectl admins confirm .*/.exec(text) ?? [];
+    expect(Bun.spawnSync(['sh', '-c', `printf '%s|' ${command}`]).stdout.toString()).toBe(
+      `profilectl|admins|confirm|${name}|`,
+    );
   });
 });
 
@@ -326,7 +330,7 @@ describe('what others wrote stays what others wrote', () => {
     for (const [at, mail] of allMails(text).entries()) {
       const harmless = new Set(allMails('fine words')[at]?.text.split('\n'));
       const added = mail.text.split(/[\n\r\u0085\u2028\u2029]/).filter((line) => !harmless.has(line));
-      expect(added.filter((line) => !/^(>| {2})/.test(line))).toEqual([]);
+      expect(added.filter((line) => !/^(>| {2}|profilectl admins (confirm|invite) '[^']*'$)/.test(line))).toEqual([]);
     }
   });
 
