@@ -70,13 +70,13 @@ const TREE: Record<string, [about: string, files: Entry[]]> = {
   ],
   config: ['Check the configuration.', [['check', () => import('./config/check.ts')]]],
   mail: ['Send a test mail.', [['test', () => import('./mail/test.ts')]]],
-  serve: ['Run the HTTP server; creates and migrates the database.', [['', () => import('./service/serve.ts')]]],
+  serve: ['Run the HTTP server, and create or migrate the database.', [['', () => import('./service/serve.ts')]]],
   status: [
     'Show the state of the service: server, database, keys, queue, last backup, warnings.',
     [['', () => import('./service/status.ts')]],
   ],
   log: [
-    'List what people did with keys, admins, tokens, bans, erasures and restores, newest first.',
+    'Show the audit log: what people did with keys, admins, tokens, bans, erasures and restores, newest first.',
     [['', () => import('./service/log.ts')]],
   ],
   healthcheck: [
@@ -92,7 +92,7 @@ const TREE: Record<string, [about: string, files: Entry[]]> = {
     [['', () => import('./remote/login/login.ts')]],
   ],
   logout: [
-    'Log out: end the stored token on its server, and delete it here.',
+    'Log out: revoke the stored token on its server, and delete it here.',
     [['', () => import('./remote/login/logout.ts')]],
   ],
   whoami: ['Show who you are logged in as, and until when.', [['', () => import('./remote/login/whoami.ts')]]],
@@ -101,7 +101,7 @@ const TREE: Record<string, [about: string, files: Entry[]]> = {
     [['', () => import('./completion/completion.ts')]],
   ],
   version: ['Print the version and the commit it was built from.', [['', () => import('./help/version.ts')]]],
-  help: ['Show how a command is used, or with "environment" the variables.', [['', () => import('./help/help.ts')]]],
+  help: ['Show how to use a command, or with "environment" the variables.', [['', () => import('./help/help.ts')]]],
 };
 
 /** The global flags that take a value. */
@@ -114,13 +114,13 @@ const VALUED_FLAGS = ['--db', '--host', '--env-file'];
  */
 export async function createProgram(words?: readonly string[]): Promise<Command> {
   const program = new Command('profilectl')
-    .description('Serves public profiles to other programs, and manages profiles, API keys and the server.')
+    .description('Serve public profiles to other programs, and manage profiles, API keys and the server.')
     .option('-v, --version', 'print the version and the commit it was built from')
     .addOption(new Option('-V').hideHelp())
     .on('option:version', throwVersion)
     .on('option:V', throwVersion)
     .option('--json', 'print results and errors as JSON')
-    .option('--yes', 'use defaults and ask nothing')
+    .option('--yes', 'accept defaults without prompting')
     .option('--db <path>', 'the database file, instead of DATABASE_PATH')
     .option('--host <url>', 'the server to use, instead of a local database')
     .option('--env-file <path>', 'read variables from a file; the environment wins')
@@ -136,7 +136,7 @@ export async function createProgram(words?: readonly string[]): Promise<Command>
     .addHelpText(
       'after',
       `
-Exit codes: 0 done, 1 refused or failed, 2 usage, 3 done in part, 4 not logged in, 75 try again later, 130 cancelled.
+Exit codes: 0 done, 1 refused or failed, 2 usage, 3 partly done, 4 not logged in, 75 try again later, 130 cancelled.
 
 Examples:
   profilectl demo

@@ -40,7 +40,7 @@ export const REFUSALS = {
     status: 401,
     sentence: 'An API key is required, sent as "Authorization: Bearer <API key>".',
     when: 'there is no key or token, or Authorization is malformed or of another scheme',
-    remedy: 'Send the header; look whether a redirect or a proxy has removed it.',
+    remedy: 'Send the header; check whether a redirect or a proxy has removed it.',
     headers: () => ({ 'WWW-Authenticate': REALM }),
   },
   invalid_token: {
@@ -48,7 +48,7 @@ export const REFUSALS = {
     sentence: 'This API key is not valid.',
     when: 'the key or token is unknown, mistyped, or does not work now: one sentence for every reason',
     remedy:
-      'Look whether the whole secret was sent, and for a newer mail about this key. Otherwise ask for another key.',
+      'Check whether the whole secret was sent, and look for a newer mail about this key. Otherwise ask for another key.',
     headers: () => ({ 'WWW-Authenticate': `${REALM}, error="invalid_token"` }),
   },
   plain_http: {
@@ -67,7 +67,7 @@ export const REFUSALS = {
     status: 404,
     sentence: 'There is no such profile.',
     when: 'there is no such profile, or no such key that you may see',
-    remedy: 'Take it for an answer: nobody has this name or id now.',
+    remedy: 'Treat this as the result: no profile has this name or ID.',
   },
   unknown_path: {
     status: 404,
@@ -90,7 +90,7 @@ export const REFUSALS = {
   },
   rate_limited: {
     status: 429,
-    when: 'a rate limit of the key has no room; the sentence names it, and waiting for Retry-After is enough',
+    when: 'a rate limit of the key is exhausted; the sentence names it, and waiting for Retry-After is enough',
     remedy: 'Send it again after Retry-After seconds.',
     headers: retryAfter,
   },
@@ -117,7 +117,7 @@ export const REFUSALS = {
     sentence: 'The database is busy; try again.',
     isSentenceFixed: true,
     isLogged: true,
-    when: 'the database is locked for a moment, or answers that were asked for with this key and not read yet leave no room for a big one',
+    when: 'the database is locked for a moment, or this key has too many unread response bytes',
     remedy: 'Send it again after Retry-After seconds; read big answers to their end.',
     headers: retryAfter,
   },

@@ -3,16 +3,16 @@ import { addAdmin } from '../../shared/admins/admins.ts';
 import { withAccess } from '../access.ts';
 import { printInvitation } from './print.ts';
 
-/** Adds `admins add`, which adds an admin and prints the address where they register a passkey. */
+/** Adds `admins add`, which adds an admin and prints the link with which they register a passkey. */
 export function addTo(parent: Command): void {
   parent
     .command('add')
-    .description('Add an admin and print the address where they register a passkey.')
+    .description('Add an admin and print the link with which they register a passkey.')
     .argument('<name>', 'the name of the admin in histories, 1 to 64 characters')
     .addHelpText(
       'after',
       `
-The address works once, within 15 minutes; opening it changes nothing. The passkey works only after "profilectl admins
+The link works once, within 15 minutes; opening it changes nothing. The passkey works only after "profilectl admins
 confirm". Passkeys belong to the host of PUBLIC_URL, which must be a name, with https unless it is localhost.
 
 Examples:

@@ -15,7 +15,7 @@ export function addTo(parent: Command): void {
     .addHelpText(
       'after',
       `
-Ask the admin whether that is right. If it is not, "profilectl admins invite" ends the passkey and prints a new address.
+Ask the admin whether that is right. If it is not, "profilectl admins invite" revokes the passkey and prints a new link.
 
 Example:
   profilectl admins confirm Grace`,

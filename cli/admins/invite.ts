@@ -9,21 +9,21 @@ import { retryIfChanged } from '../terminal/retry-if-changed.ts';
 import { confirmOrYes } from '../terminal/values.ts';
 import { printInvitation } from './print.ts';
 
-/** Adds `admins invite`, which ends an admin's sessions and, by default, passkeys, and prints a new address. */
+/** Adds `admins invite`, which ends an admin's sessions, by default revokes their passkeys, and prints a new link. */
 export function addTo(parent: Command): void {
   parent
     .command('invite')
-    .description('End an admin’s passkeys and sessions, and print a new address.')
+    .description("Revoke an admin's passkeys, end their sessions, and print a new link.")
     .argument('<admin>', 'the name of the admin')
     .option('--keep-passkeys', 'keep the confirmed passkeys, to register one more')
     .addHelpText(
       'after',
       `
-Sessions, tokens, older addresses and an unconfirmed passkey end in any case.
+Sessions, tokens, older links and an unconfirmed passkey are revoked in any case.
 
 Examples:
-  profilectl admins invite Grace                    # all passkeys are lost
-  profilectl admins invite Grace --keep-passkeys    # one more passkey`,
+  profilectl admins invite Grace                    # revokes all passkeys
+  profilectl admins invite Grace --keep-passkeys    # for one more passkey`,
     )
     .action((admin: string, options: { keepPasskeys?: boolean }, command: Command) =>
       withAccess(command, async (context) => {
@@ -34,11 +34,11 @@ Examples:
           const by = withShownVersion(actor, shownAdmin(access.db, name));
           const confirmed = listPasskeys(access.db, name).filter(({ confirmedAt }) => confirmedAt !== null);
           if (!keepPasskeys && confirmed.length > 0) {
-            await confirmOrYes(yes, `End ${counted(confirmed.length, 'passkey')} and all sessions of ${name}?`);
+            await confirmOrYes(yes, `Revoke ${counted(confirmed.length, 'passkey')} and end all sessions of ${name}?`);
           }
           return inviteAdmin(access, name, { keepPasskeys }, by);
         });
-        if (invitation.endedPasskeys > 0) notice(`${counted(invitation.endedPasskeys, 'passkey')} of ${name} ended.`);
+        if (invitation.endedPasskeys > 0) notice(`${counted(invitation.endedPasskeys, 'passkey')} of ${name} revoked.`);
         printInvitation(context, invitation);
       }),
     );

@@ -56,7 +56,7 @@ async function checkLive(db: Opened, json: boolean): Promise<void> {
   steps.end();
   const { faults, profiles, keys } = checked;
   if (json) printJson({ ok: faults.length === 0, faults });
-  else printChecked(checked, `${counted(profiles, 'profile')} and ${counted(keys, 'key')} as they should be.`);
+  else printChecked(checked, `${counted(profiles, 'profile')} and ${counted(keys, 'key')}`);
   throwFaults(checked);
 }
 
@@ -71,13 +71,13 @@ async function checkRestored(globals: Globals, file: string): Promise<void> {
   else
     printChecked(
       tested,
-      `${file} (schema ${schema}) restores ${counted(profiles, 'profile')} and ${counted(keys, 'key')}.`,
+      `${file} (schema ${schema}), which restores ${counted(profiles, 'profile')} and ${counted(keys, 'key')}`,
     );
   throwFaults(tested);
 }
 
 function printChecked({ faults }: Checked, found: string): void {
-  if (faults.length === 0) print(`No faults: ${cleanForTerminal(found)}`);
+  if (faults.length === 0) print(`No problems found in ${cleanForTerminal(found)}.`);
   else for (const fault of faults) print(cleanForTerminal(fault));
 }
 

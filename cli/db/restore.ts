@@ -29,8 +29,8 @@ version is upgraded when "profilectl serve" starts; one of a newer version is re
 <database>.before-restore-<UTC time>: remove it when you no longer need it. Everybody is signed out of the Developer
 Platform.
 
-Keys that were revoked since the backup work again, and profiles that were erased since are back. The database's record
-of erasures in the last 40 days is listed, by UID and time, before anything is done; with --erase-again these profiles and
+Keys that were revoked since the backup work again, and profiles that were erased since are back. Erasures of the last 40
+days that the database has recorded are listed, by UID and time, before anything is done; with --erase-again these profiles and
 their keys are erased again (a backup of an older version is then upgraded at once). Check "profilectl keys list --state
 Active" before you let clients back in. Admins, passkeys and backends' tokens that the present database lacks (they were
 removed since, or there is no database) are listed and not restored, unless --with-people is given.
@@ -107,7 +107,7 @@ const LISTED_ERASURES = 100;
 /** The erasures that a restore undoes, one per line; `undone` is null if there is no readable database. */
 function undoneText(undone: readonly UndoneErasure[] | null, isErasedAgain: boolean): string {
   if (undone === null)
-    return 'Which profiles were erased since the backup is not known: there is no readable database.';
+    return 'It is unknown which profiles were erased since the backup: there is no readable database.';
   if (undone.length === 0)
     return 'No profile in the backup has been erased since, according to the records of the last 40 days.';
   const lines = undone.slice(0, LISTED_ERASURES).map(({ uid, atMs }) => `  UID ${uid}, erased at ${isoTime(atMs)}`);

@@ -21,7 +21,7 @@ type Values = Record<string, unknown>;
 
 /**
  * Performs an operation that changes a key. On a terminal, without `--yes`, it shows the key, asks for missing inputs and
- * asks for a confirmation if the operation is a decision or an input is missing. An admin at a server decides on a page.
+ * asks for a confirmation if the operation is a decision or an input is missing. Remotely, an admin decides on a page.
  * Throws `usage` if an input is missing and nobody can be asked, `cancelled`, and what the operation throws.
  */
 export async function carryOut(context: KeysContext, operation: AnyOperation, args: KeyArguments): Promise<void> {

@@ -10,15 +10,15 @@ import { withKeys } from './with-keys.ts';
 
 // Makes commands of the entries of the table of operations: names, flags, examples and help.
 
-/** What was typed: the inputs by name, each checked by its schema, and whether to wait for the decision at a server. */
+/** What was typed: the inputs by name, each checked by its schema, and whether to wait for the decision on a remote server. */
 export type KeyArguments = { identifier: string; given: Record<string, unknown>; isWaiting: boolean };
 
-/** The action of a command, on the local database or at a server. */
+/** The action of a command, on the local database or a remote server. */
 export type Act = (context: KeysContext, args: KeyArguments) => Promise<void>;
 
 const IDENTIFIER_HELP = 'the 8 characters that name the key';
 
-const WAIT_FLAG = ['--wait', 'at a server, wait for the decision even without a terminal'] as const;
+const WAIT_FLAG = ['--wait', 'remotely: wait for the decision even without a terminal'] as const;
 
 const DECISION_HELP = `On a terminal the command shows the key, asks for what is missing, and changes nothing before you confirm. Without a
 terminal, or with --yes, it asks nothing.`;

@@ -15,7 +15,7 @@ export type NamedProfile = { profile: string; profileId?: number | undefined };
 /** What the commands on keys need. Most work the same with the local database and with a server. */
 export type KeysContext = LocalKeys | RemoteKeys;
 
-/** Keys at a server, where admins decide on a page with their passkey (`remote/decide.ts`). */
+/** Keys on a remote server, where admins decide on a page with their passkey (`remote/decide.ts`). */
 export type RemoteKeys = AnyKeys & {
   /** The server's address. */
   server: string;

@@ -7,13 +7,13 @@ import { globalsOf } from '../context.ts';
 import { print, printJson } from '../terminal/output.ts';
 import { waitWhile } from '../terminal/waiting.ts';
 
-const INTERRUPTED = 'Interrupted; whether the mail went out is not known.';
+const INTERRUPTED = 'Interrupted; the mail may have been sent.';
 
 /** Adds `mail test`, which sends a test mail. */
 export function addTo(parent: Command): void {
   parent
     .command('test')
-    .description('Send a test mail the way a secret is sent, and explain failures.')
+    .description('Send a test mail as secrets are sent, and explain failures.')
     .argument('<address>', 'the recipient')
     .addHelpText(
       'after',

@@ -82,7 +82,7 @@ async function importCommand(file: string, options: Options, command: Command): 
   if (fromServer !== undefined) return importForServer(command, fromServer);
   const prune = pruneOptions(file, options, globalsOf(command).yes);
   const target = await targetOf(command);
-  // At a server, the server's clock decides whether the time is valid.
+  // Remotely, the server's clock decides whether the time is valid.
   const asOf = await asOfOption(options, target.kind === 'box' ? systemClock.nowMs() : null);
   if (target.kind === 'box') lowerPriority();
   else if (prune !== null) {
@@ -146,7 +146,7 @@ function pruneOptions(file: string, { prune, pruneLimit }: Options, yes: boolean
   }
   const asks = isAsking(yes);
   if (asks && file === '-') {
-    throw new AppError('usage', '--yes is missing: the lines come from the terminal, so nothing can be asked.');
+    throw new AppError('usage', 'Cannot prompt (the lines come from stdin); add --yes.');
   }
   return { limitPercent: Number(percent), asks };
 }

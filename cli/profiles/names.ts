@@ -8,7 +8,7 @@ const WHOSE = "the profile's username or an alias of it";
 export function addTo(parent: Command): void {
   parent
     .command('rename')
-    .description('Give a profile another username.')
+    .description('Change the username of a profile.')
     .argument('<username>', WHOSE)
     .argument('<new>', 'the new username; it may be an alias of the profile')
     .option('--keep-alias', 'keep the old username as an alias of the profile')
@@ -22,7 +22,7 @@ export function addTo(parent: Command): void {
   const alias = parent.command('alias').description('Add an alias to a profile, or remove one.');
   alias
     .command('add')
-    .description('Give a profile another name that lookups find it by.')
+    .description('Add another name by which lookups find a profile.')
     .argument('<username>', WHOSE)
     .argument('<alias>', 'the new alias')
     .addHelpText('after', '\nExample:\n  profilectl profiles alias add ada lovelace')

@@ -55,7 +55,7 @@ function parseAssignments(assignments: readonly string[]): Changes {
     const [, name = '', text = ''] = /^([^=]*)=(.*)$/s.exec(assignment) ?? [];
     const field = fields.find((known) => known === name);
     if (field === undefined) {
-      const fault = name === '' ? 'Give field=value' : `${cleanForTerminal(name)} is no field that can be set`;
+      const fault = name === '' ? 'Give field=value' : `${cleanForTerminal(name)} can't be set`;
       throw new AppError('usage', `${fault}; the fields are ${fields.join(', ')}.`);
     }
     if (field in changes) throw new AppError('usage', `${field} is given twice.`);

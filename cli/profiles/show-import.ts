@@ -20,7 +20,7 @@ export type ImportDisplay = {
   isPruning: boolean;
   /** True if Ctrl-C may end the process at once, because then nothing has changed. */
   endsAtOnce: boolean;
-  /** True for an import at a server, which after Ctrl-C may still import lines that were just sent. */
+  /** True for an import to a remote server, which after Ctrl-C may still import lines that were just sent. */
   isRemote: boolean;
 };
 

@@ -34,7 +34,7 @@ Examples:
 function profileNamed(username: string | undefined, uid: string | undefined): { username: string } | { uid: number } {
   if (username !== undefined && uid !== undefined) throw new AppError('usage', 'Give a username or --uid, not both.');
   if (username !== undefined) return { username };
-  if (uid === undefined) throw new AppError('usage', 'A username is missing, or --uid <uid>.');
+  if (uid === undefined) throw new AppError('usage', 'Give a username or --uid <uid>.');
   const isUid = /^[1-9]\d*$/.test(uid) && Number.isSafeInteger(Number(uid));
   if (!isUid) throw new AppError('usage', `--uid must be a whole number from 1 to ${Number.MAX_SAFE_INTEGER}.`);
   return { uid: Number(uid) };

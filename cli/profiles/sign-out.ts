@@ -8,7 +8,7 @@ import { print, printJson } from '../terminal/output.ts';
 export function addTo(parent: Command): void {
   parent
     .command('sign-out')
-    .description('End all sessions and profilectl logins of a profile’s owner at once.')
+    .description("End all sessions and profilectl logins of a profile's owner at once.")
     .argument('<username>', "the profile's username or an alias of it")
     .addHelpText(
       'after',

@@ -98,7 +98,7 @@ export async function* askPages<Body>(host: AskedHost, request: HostRequest<Body
     if (after === undefined) return;
     read += length;
   }
-  const sentence = `The list of ${host.url} does not end; filter it, for example by state or profile.`;
+  const sentence = `${host.url} returned too many pages; filter the list, for example by state or profile.`;
   throw new AppError('refused', sentence);
 }
 

@@ -30,9 +30,9 @@ export function checkScope(command: Command): void {
   if (scope === 'box' && host !== undefined) {
     const why =
       pathOf(command) === 'keys check' ? 'uses no server' : 'works only on the box, the machine with the database';
-    throw new AppError('refused', `${named} ${why}; it takes no --host.`);
+    throw new AppError('refused', `${named} ${why}; it does not support --host.`);
   }
   if (scope === 'server' && db !== undefined) {
-    throw new AppError('usage', `${named} is about servers; it takes no --db.`);
+    throw new AppError('usage', `${named} is about servers; it does not support --db.`);
   }
 }

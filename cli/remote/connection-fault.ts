@@ -9,7 +9,7 @@ const CUT_OFF = ['ECONNRESET', 'EPIPE', 'ECONNABORTED', 'ConnectionClosed'];
  */
 export function connectionFault(url: string, isChange: boolean, patienceMs: number, error: unknown): AppError {
   const code = codeOf(error);
-  const unknown = isChange ? ' It is not known whether it did what was asked; check before you try again.' : '';
+  const unknown = isChange ? ' The request may have been carried out; check before you try again.' : '';
   const later = (sentence: string) => new AppError('try_later', sentence, { cause: error });
   const never = (sentence: string) => new AppError('refused', sentence, { cause: error });
   if (code === 'TimeoutError') {
@@ -30,9 +30,8 @@ export function connectionFault(url: string, isChange: boolean, patienceMs: numb
     return later(`The proxy in HTTPS_PROXY can't connect to ${url}; check it, or list the host in NO_PROXY.`);
   }
   if (code === 'EPROTO')
-    return never(`What answers on ${url} does not speak HTTPS; nothing was sent. Check the address.`);
-  if (/Malformed|HTTP|Header/i.test(code))
-    return never(`What answers on ${url} does not speak HTTP; check the address.`);
+    return never(`The server at ${url} does not speak HTTPS; nothing was sent. Check the address.`);
+  if (/Malformed|HTTP|Header/i.test(code)) return never(`The server at ${url} does not speak HTTP; check the address.`);
   return later(`No server answers on ${url} (${code}); check the address, and try again later.`);
 }
 

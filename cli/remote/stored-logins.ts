@@ -120,7 +120,7 @@ function readQuietly(path: string): Logins {
     return new Map(Object.entries(hosts).map(([url, login]) => [checkServerUrl('host', url), login]));
   } catch {
     // Without the cause, which may quote the file's content.
-    throw new AppError('refused', `${path} is not as profilectl writes it; remove it, and log in again.`);
+    throw new AppError('refused', `${path} is not a valid login file; remove it, and log in again.`);
   }
 }
 

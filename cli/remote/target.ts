@@ -19,7 +19,7 @@ export type Target = { kind: 'box' } | { kind: 'host'; host: Host };
 type Choice = { kind: 'box' } | { kind: 'host'; url: string } | { kind: 'unclear'; sentence: string };
 
 /**
- * The target of a command that works on the box and at servers: that of `--db` or `--host`, otherwise the only one that is
+ * The target of a command that works on the box and remotely: that of `--db` or `--host`, otherwise the only one that is
  * found: a database (DATABASE_PATH, or a file at its default) or a server (PROFILECTL_HOST, or a stored login). Throws `usage`
  * if there is not exactly one, `not_logged_in` without a token for the server, and what `readLogins` throws.
  */
@@ -33,7 +33,7 @@ export async function targetFor(
   path: string,
 ): Promise<Target> {
   if (db !== undefined && host !== undefined) {
-    throw new AppError('usage', `--db ${db} and --host ${host} exclude each other; leave one out.`);
+    throw new AppError('usage', `--db ${db} and --host ${host} are mutually exclusive; leave one out.`);
   }
   if (db !== undefined) return { kind: 'box' };
   const environment = readEnvironment(envFile);
@@ -63,7 +63,7 @@ export function tokenFor(url: string, source: Source): string {
 export function serverNamed(command: Command, argument: string | undefined, source: Source): string | null {
   const { host } = globalsOf(command);
   if (argument !== undefined && host !== undefined) {
-    throw new AppError('usage', `${argument} and --host ${host} exclude each other; leave one out.`);
+    throw new AppError('usage', `${argument} and --host ${host} are mutually exclusive; leave one out.`);
   }
   if (argument !== undefined) return checkServerUrl('The address', argument);
   return host === undefined ? remoteHost(source) : checkServerUrl('--host', host);

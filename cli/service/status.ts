@@ -73,8 +73,8 @@ function statusText(
     ['Last feed', lastImportText(status.lastFeed, nowMs)],
     ['Last backup', lastDoneText(status.lastBackup, 'to', nowMs)],
     ['Restore test', lastDoneText(status.lastRestoreTest, 'of', nowMs)],
-    ['Erased', tracesLine(erasure, nowMs)],
-    ['Not reached', `by erasing: ${notReachedLine(erasure)}`],
+    ['Erasures', tracesLine(erasure, nowMs)],
+    ['Elsewhere', `erased texts may remain in ${notReachedLine(erasure)}`],
   ];
   const lines = facts.map(([label, value]) => `${label.padEnd(13)}${cleanForTerminal(value)}`);
   const remarks = warnings.map((text) => `Warning: ${cleanForTerminal(text)}`);

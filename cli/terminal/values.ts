@@ -14,7 +14,7 @@ export function needed<T>(value: T | undefined, flag: string): T {
  */
 export function isAsking(yes: boolean): boolean {
   if (!yes && process.stdin.isTTY && !canAsk()) {
-    throw new AppError('usage', '--yes is missing: stderr is not the terminal, so nothing can be asked.');
+    throw new AppError('usage', 'Cannot prompt (stderr is not a terminal); add --yes.');
   }
   return !yes && canAsk();
 }
@@ -25,6 +25,6 @@ export function isAsking(yes: boolean): boolean {
  */
 export async function confirmOrYes(yes: boolean, question: string): Promise<void> {
   if (yes) return;
-  if (!canAsk()) throw new AppError('usage', '--yes is missing: there is no terminal to confirm on.');
+  if (!canAsk()) throw new AppError('usage', 'Cannot prompt (there is no terminal); add --yes.');
   if (!(await confirm(question))) throw new AppError('cancelled');
 }

@@ -12,14 +12,15 @@ export function addTo(parent: Command): void {
     .command('add')
     .description('Add a token for a backend and print it, once.')
     .argument('<name>', 'the name of the backend in histories, 1 to 64 characters')
-    .option('--right <right...>', 'profiles: to send and erase profiles; sign-ins: to sign users in; or both')
-    .option('--without-address', 'lines sent with it can’t change email, authId and banned, or erase banned profiles')
+    .option('--right <right...>', 'profiles: to send and erase profiles; sign-ins: to sign users in; one or both')
+    .option('--without-address', "lines sent with it can't change email, authId or banned, or erase banned profiles")
     .option('--erase-limit <n>', 'how many profiles it may erase per day (UTC)', readCount, 1_000)
     .addHelpText(
       'after',
       `
-The token is the only line on stdout. Only its SHA-256 is stored: if you lose the token, add another. Several tokens may
-have the same name: to replace one, add a new one, configure the backend to use it, then remove the old one.
+The token is the only line on stdout. Only its SHA-256 is stored: if you lose the token, add another. At most two
+tokens may share a name, so that you can replace one: add a new one, configure the backend to use it, then remove the old
+one.
 
 Anyone who can set a profile's address can become its owner, because sign-in codes and secrets of keys are mailed there.
 A token with the "profiles" right can do that, unless --without-address is given. One with the "sign-ins" right can sign in
@@ -54,7 +55,7 @@ function powerText(added: { name: string; rights: string[]; withoutAddress: bool
   if (rights.includes('profiles')) {
     const become = withoutAddress
       ? 'but not their addresses, auth IDs and bans'
-      : 'including addresses, and so become its owner (--without-address makes a token that can’t)';
+      : "including e-mail addresses, and so take over any profile (--without-address makes a token that can't)";
     lines.push(`Anyone who has it can change every profile, ${become}, and erase ${eraseLimit} profiles a day.`);
   }
   if (rights.includes('sign-ins')) {

@@ -81,7 +81,7 @@ function undoneBy(file: string, path: string): UndoneErasure[] | null {
 }
 
 function unknownErasures(path: string): AppError {
-  const sentence = `Which profiles were erased since the backup is not known, because there is no database at ${path} that can be read: restore without --erase-again, and erase them by "profilectl profiles erase".`;
+  const sentence = `It is unknown which profiles were erased since the backup, because there is no readable database at ${path}: restore without --erase-again, and erase them by "profilectl profiles erase".`;
   return fileRefusal(sentence);
 }
 

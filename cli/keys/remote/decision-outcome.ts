@@ -4,7 +4,7 @@ import { AppError } from '../../../shared/errors.ts';
 import type { KeyView } from '../../../shared/keys/view.ts';
 import type { AnyOperation, ShownKey } from '../../../shared/operations/entry.ts';
 
-// Compares a key at a server with what an admin wanted to decide.
+// Compares a key on a remote server with what an admin wanted to decide.
 
 /** What an admin wants to decide: `given` has the inputs given by flags; the others are chosen on the page. */
 export type Decision = {

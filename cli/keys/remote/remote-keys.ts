@@ -15,9 +15,9 @@ import type { Globals } from '../../context.ts';
 import { type AskedHost, askHost, askPages, type HostAnswer, type HostRequest } from '../../remote/client.ts';
 import type { RemoteKeys } from '../context.ts';
 
-// Performs operations on keys at a server, by the requests under /manage/v1/keys that their entries in the table describe.
+// Performs operations on keys remotely, by the requests under /manage/v1/keys that their entries in the table describe.
 
-/** Makes the context of commands on keys at a server, which knows the person by their token. */
+/** Makes the context of commands on keys on a remote server, which knows the person by their token. */
 export function remoteKeys(host: AskedHost): Omit<RemoteKeys, keyof Globals> {
   const perform = performAt(host);
   let asked: Promise<HostAnswer<z.infer<typeof Me>>> | null = null;

@@ -23,7 +23,7 @@ import { type AskedHost, askHost } from '../client.ts';
 import { createDeferredLines, type DeferredLines } from './deferred-lines.ts';
 import { type CheckedLine, type LineRefused, type SentEnd, sendLines, type Tries } from './send-lines.ts';
 
-// "profiles import" at a server. Lines are checked here first, by the same rules; valid ones are sent in batches, one per
+// "profiles import" to a remote server. Lines are checked here first, by the same rules; valid ones are sent in batches, one per
 // request, and what the server refuses is reported with its line number in the file.
 
 /** How to import; the same options as for the local database. */

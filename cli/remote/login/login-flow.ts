@@ -53,7 +53,7 @@ export async function getTokenByCode(url: string): Promise<string> {
   for (let triesLeft: number = PURPOSES['login code'].tries; ; triesLeft--) {
     const typed = await askText({
       message: 'Code from the page',
-      hint: 'Eight letters and digits. Capitals, hyphens and spaces don’t matter.',
+      hint: "Eight letters and digits. Capitals, hyphens and spaces don't matter.",
       fault: (text) => (readCode(text) === null ? 'A code has eight letters and digits, like 7Q2M-X0A1.' : null),
     });
     try {

@@ -18,7 +18,7 @@ type Options = { browser: boolean; withToken?: boolean };
 export function addTo(command: Command): void {
   command
     .argument('[url]', 'the address of the server, such as https://api.example.org; default: --host or PROFILECTL_HOST')
-    .option('--no-browser', 'open no browser: print an address, and ask for the code that its page shows')
+    .option('--no-browser', "don't open a browser; print a URL, and ask for the code that its page shows")
     .option('--with-token', 'read a token from stdin, or from a hidden prompt')
     .addHelpText(
       'after',

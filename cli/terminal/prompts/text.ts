@@ -57,7 +57,7 @@ export const textPrompt = createPrompt<string, TextQuestion & { lineEnds: Pasted
   });
   const text = textOf(typed);
   const found =
-    text === '' ? question.hint : (question.fault(text) ?? `${question.message}: fine. Press Enter to continue.`);
+    text === '' ? question.hint : (question.fault(text) ?? `${question.message}: OK. Press Enter to continue.`);
   const below = typed.refusal ?? found;
   return [`${prefix} ${question.message}: ${text}`, status === 'done' ? '' : below];
 });

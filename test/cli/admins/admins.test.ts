@@ -48,10 +48,7 @@ describe('profilectl admins', () => {
     const { variables, run } = world();
     expect((await run('admins', 'add', 'Grace')).stderr).not.toContain('DEVELOPER_PLATFORM');
     const off = await profilectl(['admins', 'add', 'Ada'], { variables: { ...variables, DEVELOPER_PLATFORM: 'off' } });
-    expect([off.code, off.stderr.includes('DEVELOPER_PLATFORM is off, so this address does not work')]).toEqual([
-      0,
-      true,
-    ]);
+    expect([off.code, off.stderr.includes('DEVELOPER_PLATFORM is off, so this link does not work')]).toEqual([0, true]);
   });
 
   test('refuses where browsers make no passkeys for PUBLIC_URL, and a name that is taken or none', async () => {
@@ -78,7 +75,7 @@ describe('profilectl admins', () => {
     });
     expect((await signIn(access, authenticator)).signed.name).toBe('Grace');
     const ended = await run('admins', 'invite', 'Grace', '--yes');
-    expect(ended.stderr).toContain('1 passkey of Grace ended.');
+    expect(ended.stderr).toContain('1 passkey of Grace revoked.');
     expect((await refusal(() => signIn(access, authenticator))).code).toBe('forbidden');
   });
 
@@ -116,7 +113,7 @@ describe('while a question about an admin stands', () => {
   test('nobody is removed who was added under the same name, and nobody invited', async () => {
     for (const [verb, question] of [
       ['remove', 'Remove the admin Grace with 1 passkey'],
-      ['invite', 'End 1 passkey and all sessions of Grace?'],
+      ['invite', 'Revoke 1 passkey and end all sessions of Grace?'],
     ] as const) {
       const { access, variables, run } = world();
       await enrol(access, 'Grace');

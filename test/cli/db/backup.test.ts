@@ -158,7 +158,7 @@ describe('db check', () => {
     const check = (...words: string[]) => profilectl(['db', 'check', '--db', deps.config.databasePath, ...words]);
     expect(await check()).toEqual({
       code: 0,
-      stdout: 'No faults: 1 profile and 0 keys as they should be.\n',
+      stdout: 'No problems found in 1 profile and 0 keys.\n',
       stderr: '',
     });
     expect(JSON.parse((await check('--json')).stdout)).toEqual({ ok: true, faults: [] });

@@ -140,11 +140,11 @@ describe('the erasures since a backup', () => {
       const refused = await run('db', 'restore', file, '--yes', '--erase-again', '--db', elsewhere);
       expect(refused).toMatchObject({ code: 1, stdout: '' });
       expect(refused.stderr).toMatch(
-        /^Which profiles were erased since the backup is not known, .*: restore without --erase-again, /,
+        /^It is unknown which profiles were erased since the backup, .*: restore without --erase-again, /,
       );
       const done = await run('db', 'restore', file, '--yes', '--json', '--db', elsewhere);
       expect(JSON.parse(done.stdout)).toMatchObject({ profiles: 4, undoneErasures: null, erasedAgain: 0 });
-      expect(done.stderr).toContain('Which profiles were erased since the backup is not known');
+      expect(done.stderr).toContain('It is unknown which profiles were erased since the backup');
       expect(await names()).toEqual(['bob', 'dan']);
     },
     30_000,

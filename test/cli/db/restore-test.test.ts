@@ -32,7 +32,7 @@ describe('db check --restore', () => {
     const server = await startServerProcess(variables);
     const before = readFileSync(file);
     const schema = MIGRATIONS.length;
-    const found = `No faults: ${file} (schema ${schema}) restores 1 profile and 0 keys.\n`;
+    const found = `No problems found in ${file} (schema ${schema}), which restores 1 profile and 0 keys.\n`;
     expect(await tryOut(file)).toEqual({ code: 0, stdout: found, stderr: '' });
     expect(noted()).toEqual({ at: expect.stringMatching(/Z$/), file });
     expect(statSync(`${db}.last-restore-test`).mode & 0o777).toBe(0o600);
@@ -49,7 +49,7 @@ describe('db check --restore', () => {
     const tried = await profilectl(['db', 'check', '--restore', file], { variables, program: nextVersion().words });
     expect(tried).toMatchObject({
       code: 0,
-      stdout: expect.stringContaining(`(schema ${MIGRATIONS.length}) restores 1 profile `),
+      stdout: expect.stringContaining(`(schema ${MIGRATIONS.length}), which restores 1 profile `),
     });
     expect(noted()?.file).toBe(file);
     expect(readFileSync(file).equals(before)).toBe(true);

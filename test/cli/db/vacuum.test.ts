@@ -40,7 +40,7 @@ test('says what it did and how long it took, and status since when it was due', 
     stderr: '',
   });
   expect((await status()).erasure).toMatchObject({ tracesSince: null, vacuumedAt: expect.any(String) });
-  expect((await run('status')).stdout).toMatch(/^Erased +no erased text is left in the file, vacuumed \d+s ago$/m);
+  expect((await run('status')).stdout).toMatch(/^Erasures +no erased text is left in the file, vacuumed \d+s ago$/m);
   const { stdout } = await run('db', 'vacuum', '--json');
   expect(JSON.parse(stdout)).toEqual({
     milliseconds: expect.any(Number),
@@ -64,11 +64,11 @@ test('status names what no erasure reaches', async () => {
   const variables = { MAIL_URL: 'file:/tmp/mails of ours' };
   const found = JSON.parse((await profilectl(['status', '--json', '--db', db], { variables })).stdout).erasure;
   expect(found).toMatchObject({ keptCopies: kept, mailFolder: '/tmp/mails of ours' });
-  const [line = ''] = /^Not reached .*$/m.exec((await profilectl(['status', '--db', db], { variables })).stdout) ?? [];
+  const [line = ''] = /^Elsewhere .*$/m.exec((await profilectl(['status', '--db', db], { variables })).stdout) ?? [];
   for (const name of [...kept, 'mails in /tmp/mails of ours', 'backups', 'rejected lines', 'logs']) {
     expect(line).toContain(name);
   }
-  expect((await run('status')).stdout).toMatch(/^Not reached .*sent mails/m);
+  expect((await run('status')).stdout).toMatch(/^Elsewhere .*sent mails/m);
 });
 
 test('while another vacuum runs: exit code 75, and nothing changed', async () => {
@@ -98,7 +98,7 @@ test('afterwards the database can be checked, backed up, restored and exported a
   expect((await run('profiles', 'erase', 'two', '--yes')).code).toBe(0);
   const before = (await run('profiles', 'export')).stdout;
   expect((await run('db', 'vacuum')).code).toBe(0);
-  expect((await run('db', 'check')).stdout).toStartWith('No faults: 1 profile');
+  expect((await run('db', 'check')).stdout).toStartWith('No problems found in 1 profile');
   const file = join(folder, 'backup.db');
   expect((await run('db', 'backup', file)).code).toBe(0);
   expect((await run('db', 'restore', file, '--yes')).code).toBe(0);

@@ -47,7 +47,7 @@ describe('a description of several lines', () => {
     test(`${how} is kept, shown whole and sent after a yes`, async () => {
       const terminal = ask();
       await terminal.answer('Description:', pasted);
-      await terminal.answer('Description: fine', KEY.enter);
+      await terminal.answer('Description: OK', KEY.enter);
       await terminal.answer('Expected usage:', KEY.enter);
       await terminal.see(/Description +Shows badges beside names:/);
       for (const line of LINES.slice(2)) await terminal.see(line);

@@ -90,7 +90,7 @@ describe('a server that gives no answer', () => {
     const half = await rawServer((socket) => socket.end('HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n{"a'));
     expect(codeAndSentence(await refusal(ask(half, { method: 'POST', json: {} })))).toEqual([
       75,
-      `The connection to ${half} was closed before the answer arrived; try again. It is not known whether it did what was asked; check before you try again.`,
+      `The connection to ${half} was closed before the answer arrived; try again. The request may have been carried out; check before you try again.`,
     ]);
     const silent = await rawServer(() => {});
     expect(codeAndSentence(await refusal(ask(silent, { patienceMs: 100 })))).toEqual([
@@ -113,12 +113,12 @@ describe('a server that gives no answer', () => {
     const ssh = await rawServer((socket) => socket.end('SSH-2.0-OpenSSH_9.2\r\n'));
     expect(codeAndSentence(await refusal(ask(ssh)))).toEqual([
       1,
-      `What answers on ${ssh} does not speak HTTP; check the address.`,
+      `The server at ${ssh} does not speak HTTP; check the address.`,
     ]);
     const clear = ssh.replace('http:', 'https:');
     expect(codeAndSentence(await refusal(ask(clear)))).toEqual([
       1,
-      `What answers on ${clear} does not speak HTTPS; nothing was sent. Check the address.`,
+      `The server at ${clear} does not speak HTTPS; nothing was sent. Check the address.`,
     ]);
   });
 });
@@ -343,7 +343,8 @@ describe('a list', () => {
       () => ({ page: 7 }),
       () => true,
     );
-    const sentence = (url: string) => `The list of ${url} does not end; filter it, for example by state or profile.`;
+    const sentence = (url: string) =>
+      `${url} returned too many pages; filter the list, for example by state or profile.`;
     expect(codeAndSentence(await refusal(small.read()))).toEqual([1, sentence(small.url)]);
     expect(small.asked.length).toBe(2_000);
     const filler = 'x'.repeat(2 ** 24);

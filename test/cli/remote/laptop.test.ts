@@ -107,7 +107,7 @@ test('logged in to no server, to several, or not to this one: each is reported i
     'You are logged in to several servers: https://a.example.org, https://b.example.org; name one with --host or PROFILECTL_HOST.',
   ];
   const other = 'https://c.example.org';
-  const both = [2, `${other} and --host ${other} exclude each other; leave one out.`];
+  const both = [2, `${other} and --host ${other} are mutually exclusive; leave one out.`];
   expect(
     await sentences(
       ['whoami'],
@@ -128,7 +128,7 @@ test('logged in to no server, to several, or not to this one: each is reported i
     both,
     [2, 'The address must look like https://api.example.org, without query or fragment.'],
     [2, 'Name the server: profilectl login https://api.example.org'],
-    [2, '"profilectl login" is about servers; it takes no --db.'],
+    [2, '"profilectl login" is about servers; it does not support --db.'],
     // A token is never an argument, and is not repeated.
     [2, 'There are too many arguments (1 expected); see profilectl login --help.'],
   ]);

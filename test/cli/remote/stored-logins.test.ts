@@ -130,7 +130,7 @@ describe('a file that is not as profilectl writes it is named in a sentence, and
     '{"hosts":{"https://a.example.org":{"token":"t"}}',
   ];
   test.each(malformed)('malformed: %s', async (text) => {
-    expect(await fault(pathOf(text))).toBe('PATH is not as profilectl writes it; remove it, and log in again.');
+    expect(await fault(pathOf(text))).toBe('PATH is not a valid login file; remove it, and log in again.');
   });
 
   test('a folder, a pipe', async () => {

@@ -121,7 +121,7 @@ const SAY_WHICH = 'say which with --db <path> or --host <url>.';
 function decided(situation: Situation): string | null {
   const { db, host, hostVariable } = situation;
   const database = databaseIn(situation);
-  if (db && host) return '2 --db x.db and --host HTTPS://A.example.org:443/ exclude each other; leave one out.';
+  if (db && host) return '2 --db x.db and --host HTTPS://A.example.org:443/ are mutually exclusive; leave one out.';
   if (db) return 'box';
   if (host) return asking(A, situation);
   if (!hostVariable) return null;
@@ -172,14 +172,14 @@ test('a command for the box only never looks at servers, and refuses --host; one
   const box = (name: string) => ({
     code: 1,
     stdout: '',
-    stderr: `"profilectl ${name}" works only on the box, the machine with the database; it takes no --host.\n`,
+    stderr: `"profilectl ${name}" works only on the box, the machine with the database; it does not support --host.\n`,
   });
   expect(await run('version')).toMatchObject({ code: 0, stderr: '' });
   expect((await run('db', 'check', '--db', '/nowhere.db')).stderr).toStartWith('There is no database at /nowhere.db.');
   expect(await run('db', 'check', '--host', A)).toEqual(box('db check'));
   expect(await run('--host', 'nonsense', 'keys', 'check')).toMatchObject({
     code: 1,
-    stderr: '"profilectl keys check" uses no server; it takes no --host.\n',
+    stderr: '"profilectl keys check" uses no server; it does not support --host.\n',
   });
   expect(await run('profiles', 'list', '--host', A, '--db', 'x.db')).toEqual(box('profiles list'));
 });

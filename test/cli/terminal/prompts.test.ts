@@ -25,12 +25,12 @@ describe('an owner at a terminal', () => {
       'Describe it in 70 more characters: what it does, for whom, what it keeps.',
       ' It shows the badges of our members beside their names in the chat of ours.',
     );
-    await terminal.answer('Description: fine', KEY.enter);
+    await terminal.answer('Description: OK', KEY.enter);
     await terminal.answer('Permissions', `${KEY.down}${KEY.space}`);
     await terminal.answer('◉ api.leaderboard', KEY.enter);
     await terminal.answer('Project URL:', 'ftp://example.org');
     await terminal.answer('must be an http or https address', `${'\u007f'.repeat(17)}https://example.org/bot`);
-    await terminal.answer('Project URL: fine', KEY.enter);
+    await terminal.answer('Project URL: OK', KEY.enter);
     await terminal.answer('Expected usage:', KEY.enter);
     await terminal.answer('Send this request?', KEY.enter);
     await terminal.see(/[0-9A-Za-z]{8} pending/);
@@ -52,7 +52,7 @@ describe('an owner at a terminal', () => {
     await terminal.see('nobody: There is no profile with this username or alias. Type it again, or press ↑');
     terminal.type(`${profile}x${KEY.enter}`);
     await terminal.answer(`${profile}x: There is no profile`, `${KEY.up}\u007f`);
-    await terminal.answer('Profile: fine', KEY.enter);
+    await terminal.answer('Profile: OK', KEY.enter);
     await terminal.answer('Name of the key:', KEY.enter);
     await terminal.answer('Enter a name.', `Bot${KEY.enter}`);
     await terminal.answer('Description:', `Too short.${KEY.enter}`);
@@ -93,7 +93,7 @@ describe('an admin at a terminal', () => {
     await terminal.answer('Permissions', KEY.enter);
     await terminal.answer('60/1m 5000/1d', ' 1/1m');
     await terminal.answer('may not have the same window', `${'\u007f'.repeat(5)} 100/1h`);
-    await terminal.answer('Rate limits: fine', KEY.enter);
+    await terminal.answer('Rate limits: OK', KEY.enter);
     await terminal.answer('Expires:', `30d${KEY.enter}`);
     await terminal.see(/Permissions +api\.lookup\s+Rate limits +60\/1m, 5000\/1d, 100\/1h/);
     await terminal.see(new RegExp(`The secret is mailed to +owner${profile.slice(4)}@example\\.org`));

@@ -33,7 +33,7 @@ describe('profilectl tokens', () => {
     expect(added.stdout).toMatch(/^\S+\n$/);
     const token = added.stdout.trim();
     expect(token).toMatch(TOKEN);
-    expect(added.stderr).toContain('and so become its owner');
+    expect(added.stderr).toContain('and so take over any profile');
     expect(added.stderr).toContain('erase 1000 profiles a day');
     expect(added.stderr).toContain('can sign in as the owner of any profile');
     expect(added.stderr).not.toContain('plp_');

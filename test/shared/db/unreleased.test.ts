@@ -114,7 +114,7 @@ describe('a database of the last unreleased commit', () => {
     const server = await startServerProcess({ DATABASE_PATH: path });
     expect(await server.end()).toBe(0);
     expect((await run('profiles', 'export')).stdout).toContain('"username":"a"');
-    expect((await run('db', 'check')).stdout).toStartWith('No faults: 1 profile');
+    expect((await run('db', 'check')).stdout).toStartWith('No problems found in 1 profile');
   }, 30_000);
 
   test('is taken over and upgraded at once by a later version, which copies it before', async () => {

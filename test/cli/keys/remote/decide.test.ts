@@ -21,7 +21,7 @@ import {
 import { decisionRows } from '../../../support/portal/sessions-rows.ts';
 import { refusal } from '../../../support/refusal.ts';
 
-// What an admin wants to decide at a server elsewhere is a link to the key's page, and the command waits for the outcome.
+// What an admin wants to decide on a remote server is a link to the key's page, and the command waits for the outcome.
 
 /** Each runs some ten processes. */
 const LIMIT_MS = 60_000;

@@ -9,7 +9,7 @@ import { DESCRIPTION, issue, request } from '../../../support/keys.ts';
 import { confirming, type Decider, profilectlAt, REASON, remoteWorld } from '../../../support/portal/remote.ts';
 import { testDeps } from '../../../support/world.ts';
 
-// The commands of keys at a server elsewhere, beside the same commands on the box.
+// The commands of keys on a remote server, beside the same commands on the box.
 
 /** Each runs some twenty processes. */
 const LIMIT_MS = 120_000;
@@ -177,7 +177,7 @@ test(
   LIMIT_MS,
 );
 
-describe('at a server', () => {
+describe('on a remote server', () => {
   const at = (token: string, words: string[], decide?: Decider) => profilectlAt(server, token, words, decide);
 
   test(

@@ -7,7 +7,7 @@ import { type SmtpFailures, startSmtp } from '../../../support/mail/smtp.ts';
 import { confirming, DECISION_PAGE, profilectlAt, remoteWorld } from '../../../support/portal/remote.ts';
 import { decisionRows } from '../../../support/portal/sessions-rows.ts';
 
-// What a person sees of keys at a server elsewhere: questions, waits and how they end.
+// What a person sees of keys on a remote server: questions, waits and how they end.
 
 const LIMIT_MS = 60_000;
 
