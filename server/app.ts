@@ -7,18 +7,23 @@ import { metrics } from './api/metrics.ts';
 import { ownKey } from './api/own-key.ts';
 import { unknownApiPaths, unknownPaths } from './api/unknown.ts';
 import { documents } from './docs/routes.ts';
-import { forwardToPortal } from './process/portal-forward.ts';
+import { manageOpenApi } from './manage/document-route.ts';
+import { feed } from './process/feed/route.ts';
+import { forwardCalls, forwardPages } from './process/portal-forward.ts';
 import type { Service } from './process/service.ts';
 
 /**
  * The serving application, with all routes. Each area applies the plugins of `http/` that its requests pass before their
  * route. Tests try every refusal on every entry of `routes`.
+ *
+ * Areas register their paths by `.all`, because Elysia would answer a wrong method with 404 before it has checked the key.
  */
 export function createApp(service: Service) {
+  const { tls, developerPlatform } = service.deps.config;
   const app = new Elysia({
     strictPath: true,
     // Tells Elysia where a URL's path begins; `routable` rewrites URLs in which it begins elsewhere.
-    handler: { standardHostname: service.deps.config.tls !== null },
+    handler: { standardHostname: tls !== null },
   })
     .use(lookup(service))
     .use(lookupMany(service))
@@ -28,10 +33,9 @@ export function createApp(service: Service) {
     .use(health(service))
     .use(metrics(service))
     .use(securityContact(service))
-    .use(documents(service))
-    .use(forwardToPortal(service))
-    .use(unknownPaths(service))
-    .compile();
-  service.application = app;
-  return app;
+    .use(documents(service));
+  if (developerPlatform) {
+    app.use(manageOpenApi(service)).use(feed(service)).use(forwardCalls(service)).use(forwardPages(service));
+  }
+  return app.use(unknownPaths(service)).compile();
 }

@@ -5,12 +5,12 @@ import type { ServerDeps } from '../shared/deps.ts';
 import type { AppError } from '../shared/errors.ts';
 import { createApp } from './app.ts';
 import { createLog } from './observability/log.ts';
-import { type LogOutput, openLogOutput } from './observability/log-output.ts';
+import { openLogOutput } from './observability/log-output.ts';
 import type { Metrics } from './observability/metrics.ts';
 import { reloadListener, startListening, stopListening } from './process/listener.ts';
 import { createPortalHandle } from './process/portal-handle.ts';
-import { type RunningServer, runUntilStopped, type ServerOptions } from './process/running-server.ts';
-import { closeService, connectPortal, createService } from './process/service.ts';
+import { type RunningServer, runUntilStopped, type ServerOptions, type ServerParts } from './process/running-server.ts';
+import { closeService, createService } from './process/service.ts';
 
 const STDOUT = 1;
 
@@ -28,7 +28,7 @@ export async function startServer(deps: ServerDeps, options: ServerOptions = {})
   if (warning !== null) log.event('warn', warning);
   for (const path of removeUnfinished(config.databasePath)) log.event('info', `Removed the unfinished copy ${path}.`);
   try {
-    if (config.workers === 1) return await startOneThread(deps, options, output, release);
+    if (config.workers === 1) return await startOneThread(deps, options, { log, output, release });
     const { startWorkers } = await import('./process/workers/coordinator.ts');
     return await startWorkers(deps, options, output, release);
   } catch (error) {
@@ -43,18 +43,18 @@ export async function startServer(deps: ServerDeps, options: ServerOptions = {})
 async function startOneThread(
   deps: ServerDeps,
   options: ServerOptions,
-  output: LogOutput,
-  release: () => void,
+  { log, output, release }: Pick<ServerParts, 'log' | 'output' | 'release'>,
 ): Promise<RunningServer> {
   const { config } = deps;
-  const service = createService(deps, output.write, await metricsOf(deps));
-  const portal =
-    options.portal ?? createPortalHandle({ config: () => service.deps.config, clock: deps.clock, log: service.log });
-  connectPortal(service, { ...portal, answerMs: options.answerMs });
-  service.feed.command = options.feedCommand ?? null;
-  service.feed.pace = options.feedPace ?? service.feed.pace;
+  const portal = options.portal ?? createPortalHandle({ config: () => service.deps.config, clock: deps.clock, log });
+  const service = createService(deps, output.write, {
+    metrics: await metricsOf(deps),
+    portal: { ...portal, answerMs: options.answerMs },
+    feedCommand: options.feedCommand,
+    feedPace: options.feedPace,
+  });
   try {
-    const listener = startListening(config, options.port ?? config.port, createApp(service), {
+    const listener = startListening(service, createApp(service), options.port ?? config.port, {
       drainMs: options.drainMs,
     });
     // With PORT=0 the system chooses the port, so the public URL is known only now.
@@ -64,7 +64,7 @@ async function startOneThread(
       port: listener.port,
       failed: Promise.withResolvers<AppError>().promise,
       deps: service.deps,
-      log: service.log,
+      log,
       output,
       vacuum: options.vacuum,
       portal,

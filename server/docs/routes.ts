@@ -1,14 +1,10 @@
 import { Elysia } from 'elysia';
-import { etagOf } from '../../shared/etag.ts';
 import type { FramedPage } from '../frame/frame.ts';
-import type { KeptAnswer } from '../http/answers.ts';
 import { reading, transport } from '../http/every-request.ts';
 import { publicPath } from '../http/public-path.ts';
 import type { Serving } from '../http/serving.ts';
+import { type Made, madeOnce } from './made-once.ts';
 import { TRY_PATHS } from './try/paths.ts';
-
-/** Caches may keep these answers for five minutes: that long after an upgrade, everybody sees the new document. */
-const CACHED = 'public, max-age=300';
 
 /** The routes of the OpenAPI document and of the pages made from it. */
 export function documents(serving: Serving) {
@@ -85,25 +81,5 @@ function pageAnswer({ html, contentSecurityPolicy }: FramedPage): Made {
       'Content-Security-Policy': contentSecurityPolicy,
       'Referrer-Policy': 'no-referrer',
     },
-  };
-}
-
-type Made = { body: string; headers?: Record<string, string> };
-
-/**
- * A handler whose answer depends only on the configuration: the first request loads its code, and makes and compresses it.
- */
-function madeOnce(serving: Serving, make: (serving: Serving) => Promise<Made>): () => Promise<KeptAnswer> {
-  let made: KeptAnswer | null = null;
-  return async () => {
-    if (made !== null) return made;
-    const { body, headers } = await make(serving);
-    made = {
-      body: new Blob([body]),
-      etag: etagOf(body),
-      headers: { ...headers, 'Cache-Control': CACHED, Vary: 'Accept-Encoding' },
-      gzip: { body: new Blob([Bun.gzipSync(body)]), etag: etagOf(`gzip ${body}`) },
-    };
-    return made;
   };
 }

@@ -65,7 +65,7 @@ export function reading(serving: Serving) {
 function openState(serving: Serving, given: Request, route: string): RequestState {
   const { isProxy } = serving.transport;
   // Elysia defines its `server` getter again for each request, which would take a tenth of a lookup's time.
-  const { server } = serving.application;
+  const { server } = serving.connections;
   // Only a copy has no address.
   const socket = server?.requestIP(given) ?? null;
   const request = socket === null ? originalOf(given) : given;

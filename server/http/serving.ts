@@ -41,6 +41,6 @@ export type Serving = {
   refusals: Refusals;
   collector: Collector;
   isReady: () => boolean;
-  /** The application itself; the listener sets its `server`. */
-  application: { readonly server: Connections | null };
+  /** The server that the requests arrive at; set by the listener. */
+  connections: { server: Connections | null };
 };

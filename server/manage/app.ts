@@ -5,21 +5,16 @@ import { admitCaller, answerCall, answerJson, openCall } from './call-checks.ts'
 import { openLogin } from './login.ts';
 import { refuseCall } from './refusals.ts';
 import type { AdmittedCall } from './request-context.ts';
-import { DOCUMENT_PATH, LOGIN_ROUTES, MANAGE_ROUTES } from './routes.ts';
+import { LOGIN_ROUTES, MANAGE_ROUTES } from './routes.ts';
 
 /** Keeps Elysia from reading bodies: they are read once the caller is authenticated. */
 const UNREAD = { parse: 'none' } as const;
 
-/** Everything under `/manage`. Refusals are JSON too. */
-export function manage({ config, open, report }: ThreadParts) {
+/** What is under `/manage`, except for the OpenAPI document and a backend's profiles. Refusals are JSON too. */
+export function manage({ open, report }: Pick<ThreadParts, 'open' | 'report'>) {
   const app = new Elysia({ strictPath: true })
     .derive(({ request, route, params }) => ({ at: openCall(request, route, params) }))
     .onError(({ at, error }) => refuseCall(report, error, at));
-  const document = async () => (await import('./served.ts')).servedManageDocument(config);
-  app.all(DOCUMENT_PATH, async ({ at }) => {
-    routeFor([{ method: 'GET' }], at.request.method);
-    return answerJson(at, await document());
-  });
   for (const route of LOGIN_ROUTES) {
     const login = async ({ request, at }: { request: Request; at: ReturnType<typeof openCall> }) => {
       const { act } = routeFor([route], request.method);

@@ -33,6 +33,9 @@ export type Call = AdmittedCall & {
   readonly query: ReadonlyMap<string, string>;
 };
 
+/** The path to which backends send profiles; `server/process/feed/` answers it. */
+export const FEED_PATH = '/manage/v1/profiles';
+
 /** The route in the log of requests that match no route, or were refused before their route was known. */
 export const ANYTHING = '/manage/*';
 

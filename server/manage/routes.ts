@@ -1,11 +1,12 @@
+import { AppError } from '../../shared/errors.ts';
 import { KEY_ROUTES } from './key-routes.ts';
 import type { LoginRoute } from './login.ts';
 import { me } from './operations/me.ts';
-import { FEED_PARAMETERS, FEED_PATH, refuseFeed } from './operations/profiles.ts';
+import { FEED_PARAMETERS } from './operations/profiles.ts';
 import { revoke } from './operations/revoke.ts';
 import { signIns } from './operations/sign-ins.ts';
 import { token } from './operations/token.ts';
-import type { ManageRoute } from './request-context.ts';
+import { FEED_PATH, type ManageRoute } from './request-context.ts';
 
 /** The routes under `/manage/v1` that need a token. Tests try every refusal on every entry. */
 export const MANAGE_ROUTES: readonly ManageRoute[] = [
@@ -16,7 +17,11 @@ export const MANAGE_ROUTES: readonly ManageRoute[] = [
     who: { backend: 'profiles' },
     members: null,
     query: FEED_PARAMETERS,
-    act: refuseFeed,
+    // The serving application answers this path, and forwards only requests whose token may not send profiles. One that may
+    // was made a moment ago.
+    act: () => {
+      throw new AppError('busy');
+    },
   },
   {
     method: 'POST',
@@ -33,6 +38,3 @@ export const LOGIN_ROUTES: readonly LoginRoute[] = [
   { method: 'POST', path: '/manage/v1/token', act: token },
   { method: 'POST', path: '/manage/v1/revoke', act: revoke },
 ];
-
-/** The path of the OpenAPI document of `/manage/v1`, which is public. */
-export const DOCUMENT_PATH = '/manage/openapi.json';

@@ -1,6 +1,5 @@
 import type { Config } from '../../shared/config/config.ts';
 import { AppError } from '../../shared/errors.ts';
-import { refuseCall } from '../manage/refusals.ts';
 import type { ThreadParts } from '../thread/pages.ts';
 import { createPortalApp } from './app.ts';
 import { refusePage } from './requests/refusals.ts';
@@ -39,9 +38,4 @@ async function copyOf(response: Response): Promise<[body: ArrayBuffer, init: Res
 /** Whether a request has no form that its refusal would have to return, and expects HTML. */
 function asksForPage({ body, url }: Request): boolean {
   return body === null && /^\/developers(\/|$)/.test(new URL(url).pathname);
-}
-
-/** Refuses a request that may not be forwarded: with JSON under `/manage`, else with a page. */
-export function refuseArrival(config: Config, report: ThreadParts['report'], path: string, error: unknown): Response {
-  return /^\/manage(\/|$)/.test(path) ? refuseCall(report, error) : refusePage(config, report, error);
 }

@@ -1,14 +1,12 @@
 import { readFileSync } from 'node:fs';
 import type { Config } from '../../shared/config/config.ts';
 import { AppError } from '../../shared/errors.ts';
-import { prepareRefusals, refuse } from '../http/errors.ts';
+import type { Serving } from '../http/serving.ts';
 import { routable } from '../http/target.ts';
+import { refuseUncaught } from './uncaught.ts';
 
-/** The application that answers requests. It uses `server` to get clients' addresses and to extend idle timeouts. */
-export type Application = {
-  fetch: (request: Request) => Response | Promise<Response>;
-  server: Bun.Server<undefined> | null;
-};
+/** The application that answers requests. */
+export type Application = { fetch: (request: Request) => Response | Promise<Response> };
 
 /** How long requests in flight may take to finish once their listener accepts no more connections. */
 export const STOP_MS = 10_000;
@@ -48,7 +46,7 @@ export type Listener = {
   /** Scheme, host and real port, without a trailing slash. */
   readonly url: string;
   readonly port: number;
-  readonly config: Config;
+  readonly service: Serving;
   readonly app: Application;
   readonly drainMs: number;
   /** The binding that new connections reach. */
@@ -65,18 +63,19 @@ export type ListenerOptions = { shared?: { tls: Tls }; drainMs?: number | undefi
  * `refused` if the address is in use or not this machine's, `bad_config` for a bad certificate.
  */
 export function startListening(
-  config: Config,
-  port: number,
+  service: Serving,
   app: Application,
+  port: number,
   { shared, drainMs = DRAIN_MS }: ListenerOptions = {},
 ): Listener {
+  const { config } = service.deps;
   const tls = shared === undefined ? readTls(config) : shared.tls;
   // While a certificate is changed, two bindings share the port. The first is bound once without sharing, so that a
   // second server on the same port is refused.
   if (shared === undefined && tls !== null) probePort(config, port, null);
-  const current = bind(config, port, tls, shared !== undefined || tls !== null, app);
+  const current = bindFor(service, app, port, tls, shared !== undefined || tls !== null);
   const boundPort = current.server.port as number;
-  return { url: urlOf(config, boundPort), port: boundPort, config, app, drainMs, current, former: new Set() };
+  return { url: urlOf(config, boundPort), port: boundPort, service, app, drainMs, current, former: new Set() };
 }
 
 /**
@@ -85,9 +84,10 @@ export function startListening(
  * is stopped. If it throws `bad_config`, the old certificate stays in use.
  */
 export async function reloadListener(listener: Listener, agreed?: Tls): Promise<void> {
-  const { config, port, app, drainMs, current: old, former } = listener;
-  if (config.tls === null || old.isDraining) return;
-  listener.current = bind(config, port, agreed ?? readTls(config), true, app);
+  const { service, port, app, drainMs, current: old, former } = listener;
+  const { config } = service.deps;
+  if (!old.isTls || old.isDraining) return;
+  listener.current = bindFor(service, app, port, agreed ?? readTls(config), true);
   former.add(old);
   await drain(old, drainMs);
   // A connection that was accepted last may send its first request only now.
@@ -129,7 +129,7 @@ export function urlOf(config: Config, port: number): string {
  * {@link startListening} throws.
  */
 export function probePort(config: Config, port: number, tls: Tls): number {
-  const { server } = bind(config, port, tls, false, { fetch: () => new Response(), server: null });
+  const { server } = bind(config, port, tls, false, { fetch: () => new Response() });
   const bound = server.port as number;
   void server.stop(true);
   return bound;
@@ -146,7 +146,23 @@ export function readTls({ tls }: Config): Tls {
   }
 }
 
-function bind({ host }: Config, port: number, tls: Tls, reusePort: boolean, app: Application): Binding {
+/** Binds a port for a service. The latest server knows the client address of every request to any of them. */
+function bindFor(service: Serving, app: Application, port: number, tls: Tls, reusePort: boolean): Binding {
+  const binding = bind(service.deps.config, port, tls, reusePort, {
+    fetch: (request) => app.fetch(routable(request)),
+    error: (error) => refuseUncaught(service, error),
+  });
+  service.connections.server = binding.server;
+  return binding;
+}
+
+function bind(
+  { host }: Config,
+  port: number,
+  tls: Tls,
+  reusePort: boolean,
+  { fetch, error }: Application & { error?: (error: unknown) => Response },
+): Binding {
   const state = { isTls: tls !== null, isDraining: false };
   const send = (response: Response) => {
     if (state.isDraining) response.headers.set('Connection', 'close');
@@ -162,14 +178,11 @@ function bind({ host }: Config, port: number, tls: Tls, reusePort: boolean, app:
       idleTimeout: IDLE_SECONDS,
       maxRequestBodySize: MAX_REQUEST_BYTES,
       fetch: (request) => {
-        const response = app.fetch(routable(request));
+        const response = fetch(request);
         return response instanceof Promise ? response.then(send) : send(response);
       },
-      // Called with uncaught errors. Which request failed is unknown here, so the answer has no request id.
-      error: (error) => send(refuse(prepareRefusals(tls !== null), error, null).response),
+      ...(error && { error: (fault) => send(error(fault)) }),
     });
-    // Each of the application's servers knows the client address of every request, so the latest one will do.
-    app.server = server;
     return Object.assign(state, { server });
   } catch (cause) {
     throw bindFault(cause, host, port);

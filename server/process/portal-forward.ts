@@ -1,8 +1,10 @@
 import { Elysia } from 'elysia';
 import type { ErrorCode } from '../../shared/errors.ts';
 import { HSTS } from '../http/answers.ts';
-import { everyRequest } from '../http/every-request.ts';
+import { blockOf } from '../http/client-address.ts';
+import { everyRequest, transport } from '../http/every-request.ts';
 import type { RequestState } from '../http/request-state.ts';
+import { countFailure } from '../http/throttle.ts';
 import { checkTransport } from '../http/transport.ts';
 import { reportTo } from '../observability/log.ts';
 import { ROUTE_HEADER } from '../thread/forwarded.ts';
@@ -11,30 +13,45 @@ import type { Service } from './service.ts';
 /** A request to forward, with its state. */
 type Asked = { request: Request; path: string; state: RequestState };
 
+/** Keeps Elysia from reading bodies: the bridge reads them. */
+const UNREAD = { parse: 'none' } as const;
+
+/** The pages under `/developers`, answered by the portal's thread. */
+export function forwardPages(service: Service) {
+  const page = async ({ request, path, state }: Asked) => {
+    const refused = await refusePageOf(service, request, path, state);
+    return completed(service, state, refused ?? (await service.bridge.fetch(request, state)));
+  };
+  return new Elysia({ name: 'pages' })
+    .use(everyRequest(service))
+    .all('/developers', page, UNREAD)
+    .head('/developers', page)
+    .all('/developers/*', page, UNREAD);
+}
+
+/** Everything under `/manage` that no other route answers, answered by the portal's thread. */
+export function forwardCalls(service: Service) {
+  const call = async ({ request, state }: Asked) => {
+    const answer = await forwardCall(service, request, state);
+    return answer;
+  };
+  return new Elysia({ name: 'calls' })
+    .use(transport(service))
+    .all('/manage', call, UNREAD)
+    .head('/manage', call)
+    .all('/manage/*', call, UNREAD);
+}
+
 /**
- * The pages under `/developers` and everything under `/manage`, answered by the portal's thread; no routes if
- * DEVELOPER_PLATFORM is off.
+ * Has the portal answer a request under `/manage`. A refused token counts as a failed login, together with those under
+ * `/api`. Throws `too_many_failures`.
  */
-export function forwardToPortal(service: Service) {
-  const pages = async ({ request, path, state }: Asked) => {
-    const answer =
-      (await refuseArrivalOf(service, request, path, state)) ?? (await service.bridge.fetch(request, state));
-    return completed(service, state, answer);
-  };
-  const manage = async ({ request, path, state }: Asked) => {
-    const { answerManage } = await import('./manage-forward.ts');
-    const refused = await refuseArrivalOf(service, request, path, state);
-    return completed(service, state, refused ?? (await answerManage(service, request, path, state)));
-  };
-  const app = new Elysia({ name: 'portal' }).use(everyRequest(service));
-  if (!service.deps.config.developerPlatform) return app;
-  return app
-    .all('/developers', pages, { parse: 'none' })
-    .head('/developers', pages)
-    .all('/developers/*', pages, { parse: 'none' })
-    .all('/manage', manage, { parse: 'none' })
-    .head('/manage', manage)
-    .all('/manage/*', manage, { parse: 'none' });
+export async function forwardCall(service: Service, request: Request, state: RequestState): Promise<Response> {
+  const answer = completed(service, state, await service.bridge.fetch(request, state));
+  if (state.refusal === 'no_credentials' || state.refusal === 'invalid_token') {
+    countFailure(service.throttle, blockOf(state.address));
+  }
+  return answer;
 }
 
 /** Completes an answer of the portal: reads its route and refusal for log and metrics, and adds the common headers. */
@@ -48,8 +65,8 @@ function completed({ deps }: Service, state: RequestState, answer: Response): Re
   return answer;
 }
 
-/** The refusal, as a page or JSON, of a request that fails the transport checks; null for every other one. */
-async function refuseArrivalOf(
+/** The page that refuses a request that fails the transport checks; null for every other one. */
+async function refusePageOf(
   { deps, log, transport }: Service,
   request: Request,
   path: string,
@@ -59,7 +76,7 @@ async function refuseArrivalOf(
     checkTransport(transport, request, path, state);
     return null;
   } catch (error) {
-    const { refuseArrival } = await import('../portal/unanswered.ts');
-    return refuseArrival(deps.config, reportTo(log), path, error);
+    const { refusePage } = await import('../portal/requests/refusals.ts');
+    return refusePage(deps.config, reportTo(log), error);
   }
 }

@@ -26,21 +26,31 @@ import { type Bridge, type BridgeParts, createBridge } from './portal-bridge.ts'
 export type Service = Serving & {
   /** Saves what `counter` has counted; null in a worker, which sends its counts to the main thread. */
   usage: Usage | null;
-  /** Forwards requests to the portal's thread; {@link connectPortal} sets it. */
+  /** Forwards requests to the portal's thread. */
   bridge: Bridge;
   feed: FeedState;
 };
 
 /** How a backend's profiles are imported: by which command, how fast they must arrive, and whether an import is running. */
 export type FeedState = {
-  /** Set by the code that starts the server; null if profiles are not accepted. */
-  command: readonly string[] | null;
-  pace: ArrivalPace;
+  /** Null if profiles are not accepted. */
+  readonly command: readonly string[] | null;
+  readonly pace: ArrivalPace;
   isBusy: boolean;
 };
 
 /** What a worker provides itself, because it is shared with other workers or sent to the main thread. */
 export type Shared = Pick<Service, 'limits' | 'throttle' | 'counter' | 'sendBuffers'>;
+
+/** What a service is made with by the code that starts it; without it, the service has none of this. */
+export type ServiceOptions = {
+  metrics?: Metrics | null;
+  shared?: Shared;
+  /** How to reach the portal's thread. */
+  portal?: Pick<BridgeParts, 'connect' | 'end' | 'answerMs'>;
+  feedCommand?: readonly string[] | null | undefined;
+  feedPace?: ArrivalPace | undefined;
+};
 
 /**
  * Prepares everything that answering requests needs, and opens what `shared` doesn't provide. Throws `bad_config` if keys
@@ -49,8 +59,7 @@ export type Shared = Pick<Service, 'limits' | 'throttle' | 'counter' | 'sendBuff
 export function createService(
   deps: ServerDeps,
   writeLog: (line: string) => void,
-  metrics: Metrics | null = null,
-  shared: Shared | null = null,
+  { metrics = null, shared, portal, feedCommand = null, feedPace = FEED_PACE }: ServiceOptions = {},
 ): Service {
   const { db, clock, config } = deps;
   const transport = readTransport(config);
@@ -59,19 +68,14 @@ export function createService(
   const report: Report = (level, message, cause) => log.event(level, message, { cause });
   const reader = openReader(config.databasePath, (sentence, cause) => report('error', sentence, cause));
   const sources = prepareProfiles(reader);
-  const usage = shared === null ? openUsage(config.databasePath, clock, report) : null;
-  return {
+  const service: Service = {
     deps,
     transport,
     reader,
     log,
     nextRequestId: requestIds(deps.random),
     verify: prepareVerifier(reader, clock),
-    throttle: shared?.throttle ?? joinThrottle(createThrottleMemory(deps.random), 1, clock),
-    limits: shared?.limits ?? openLimits(config.databasePath, clock, report),
-    counter: shared?.counter ?? (usage as Usage).counter,
-    usage,
-    sendBuffers: shared?.sendBuffers ?? joinSendBuffers(createSendBufferMemory(1), 0),
+    ...(shared === undefined ? openOwn(deps, report) : { ...shared, usage: null }),
     metrics,
     lookup: prepareLookup(reader, sources),
     leaderboard: prepareLeaderboard(reader, sources),
@@ -79,28 +83,43 @@ export function createService(
     refusals: prepareRefusals(isSecure),
     collector: createCollector(),
     isReady: () => isReady(db),
-    application: { server: null },
-    bridge: { fetch: noPortal },
-    feed: { command: null, pace: FEED_PACE, isBusy: false },
+    connections: { server: null },
+    bridge: portal === undefined ? NO_BRIDGE : createBridge({ ...portal, log, refuse: unansweredOf(() => service) }),
+    feed: { command: feedCommand, pace: feedPace, isBusy: false },
+  };
+  return service;
+}
+
+/** Opens for a thread that serves alone what workers share. */
+function openOwn({ config, clock, random }: ServerDeps, report: Report): Shared & { usage: Usage } {
+  const usage = openUsage(config.databasePath, clock, report);
+  return {
+    usage,
+    counter: usage.counter,
+    throttle: joinThrottle(createThrottleMemory(random), 1, clock),
+    limits: openLimits(config.databasePath, clock, report),
+    sendBuffers: joinSendBuffers(createSendBufferMemory(1), 0),
   };
 }
 
-function noPortal(): Promise<Response> {
-  throw new AppError('internal', null, { cause: 'The service was made without a portal.' });
-}
+const NO_BRIDGE: Bridge = {
+  fetch: () => {
+    throw new AppError('internal', null, { cause: 'The service was made without a portal.' });
+  },
+};
 
-/** Connects a service with the portal's thread. Requests that it doesn't answer get the portal's refusals from here. */
-export function connectPortal(service: Service, parts: Pick<BridgeParts, 'connect' | 'end' | 'answerMs'>): void {
+/** Makes the portal's refusals of requests that its thread doesn't answer. Loads the portal at the first one. */
+function unansweredOf(service: () => Service): BridgeParts['refuse'] {
   let prepared: Promise<BridgeParts['refuse']> | null = null;
   const prepare = async () => {
     const { prepareUnanswered } = await import('../portal/unanswered.ts');
-    return prepareUnanswered(service.deps.config, reportTo(service.log));
+    const { deps, log } = service();
+    return prepareUnanswered(deps.config, reportTo(log));
   };
-  const refuse: BridgeParts['refuse'] = async (request, error) => {
+  return async (request, error) => {
     prepared ??= prepare();
     return (await prepared)(request, error);
   };
-  service.bridge = createBridge({ ...parts, log: service.log, refuse });
 }
 
 /** Writes the quotas and the usage, and closes both. The database itself is left to its opener. */

@@ -1,5 +1,6 @@
 import { afterAll, describe, expect, test } from 'bun:test';
 import { createApp } from '../../server/app.ts';
+import { FEED_PATH } from '../../server/manage/request-context.ts';
 import { closeService, createService } from '../../server/process/service.ts';
 import { expectRefusal, keyFor, pathOf, prepare, ROUTES } from '../support/requests.ts';
 import { testClock, testDeps } from '../support/world.ts';
@@ -31,7 +32,16 @@ const ask = (path: string, method: string, key: string | null = null) =>
 test('every route is documented, unknown, or the portal’s', () => {
   const known = paths.filter((path) => !isUnknown(path) && !isPortal(path));
   expect(known.sort()).toEqual(ROUTES.map(({ path }) => path).sort());
-  expect(paths.filter(isPortal).sort()).toEqual(['/developers', '/developers/*', '/manage', '/manage/*']);
+  const feed = app.routes.filter(({ path }) => path === FEED_PATH).map(({ method }) => method);
+  expect(feed).toEqual(['POST']);
+  expect(paths.filter(isPortal).sort()).toEqual([
+    '/developers',
+    '/developers/*',
+    '/manage',
+    '/manage/*',
+    '/manage/openapi.json',
+    FEED_PATH,
+  ]);
   expect(paths.filter(isApi).length).toBe(11);
 });
 

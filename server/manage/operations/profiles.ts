@@ -3,9 +3,6 @@ import { AppError } from '../../../shared/errors.ts';
 import { readAsOf } from '../../../shared/profiles/import/as-of.ts';
 import type { FeedOrder } from '../../../shared/profiles/import/feed.ts';
 
-/** The path to which backends send profiles. Serving threads answer it themselves (`server/process/feed/feed.ts`). */
-export const FEED_PATH = '/manage/v1/profiles';
-
 /** The parameters of {@link readOrder}. */
 export const FEED_PARAMETERS = ['mode', 'partial', 'as-of'] as const;
 
@@ -21,12 +18,4 @@ export function readOrder(token: BackendToken, query: ReadonlyMap<string, string
   if ('fault' in read) throw new AppError('bad_parameter', `as-of ${read.fault}.`);
   const order = { merge: mode === 'merge', partial: partial === '1', asOfMs: read.atMs };
   return { token: identifier, name, isWithoutAddress, eraseLimit, ...order };
-}
-
-/**
- * Answers the requests to {@link FEED_PATH} that the serving thread forwards because their token lacks the right. Here the
- * token has it, so it has just got it: throws `busy`.
- */
-export function refuseFeed(): never {
-  throw new AppError('busy');
 }

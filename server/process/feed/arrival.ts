@@ -83,8 +83,8 @@ const LONG_SECONDS = 255;
  * Raises the idle timeout of a request's connection while its profiles are imported; returns a function that restores it.
  * Only for authorised clients: others could hold connections open for nothing.
  */
-export function keepConnection({ application }: Pick<Serving, 'application'>, request: Request): () => void {
-  const mayIdle = (seconds: number) => application.server?.timeout(originalOf(request), seconds);
+export function keepConnection({ connections }: Pick<Serving, 'connections'>, request: Request): () => void {
+  const mayIdle = (seconds: number) => connections.server?.timeout(originalOf(request), seconds);
   mayIdle(LONG_SECONDS);
   return () => mayIdle(IDLE_SECONDS);
 }

@@ -2,15 +2,15 @@ import { readBackendToken } from '../../../shared/backends/backend-tokens.ts';
 import { withTables } from '../../../shared/db/tables.ts';
 import { AppError } from '../../../shared/errors.ts';
 import { FEED_LIMITS, type FeedEnd, type FeedHead, type FeedOrder } from '../../../shared/profiles/import/feed.ts';
+import type { Answer } from '../../http/answers.ts';
 import { credentialsOf } from '../../http/authenticate.ts';
+import { refuse } from '../../http/errors.ts';
 import { queryParameters } from '../../http/parameters.ts';
 import type { RequestState } from '../../http/request-state.ts';
 import { queryOf } from '../../http/target.ts';
-import { answerJson } from '../../manage/call-checks.ts';
-import { FEED_PARAMETERS, FEED_PATH, readOrder } from '../../manage/operations/profiles.ts';
-import { refuseCall } from '../../manage/refusals.ts';
-import { reportTo } from '../../observability/log.ts';
+import { FEED_PARAMETERS, readOrder } from '../../manage/operations/profiles.ts';
 import { cantStart } from '../own-program.ts';
+import { forwardCall } from '../portal-forward.ts';
 import type { Service } from '../service.ts';
 import { type CutOff, keepConnection, keepPace } from './arrival.ts';
 import { type Counted, countLines, readWhole } from './lines.ts';
@@ -32,32 +32,27 @@ const AFTER_UPGRADE =
 
 const LINES_TYPE = /^application\/jsonl\s*(;\s*charset="?utf-8"?\s*)?$/i;
 
-/** The route of a request, for log and metrics, and its id. */
-type At = { template: string; requestId: string };
-
 /**
- * Imports the lines of a POST whose token may send profiles. Every other request to this path is forwarded without its body
- * to the portal, which refuses it. Never throws.
+ * Imports the lines of a request whose token may send profiles, and forwards every other one without its body to the portal,
+ * which refuses it. Throws refusals.
  */
-export async function answerFeed(service: Service, request: Request, state: RequestState): Promise<Response> {
+export async function answerFeed(service: Service, request: Request, state: RequestState): Promise<Answer | Response> {
   const { method, headers, url } = request;
-  const at = { template: FEED_PATH, requestId: state.requestId };
-  try {
-    const sent = credentialsOf(headers.get('authorization'));
-    const { db, clock } = service.deps;
-    const token = sent === null ? null : readBackendToken(withTables(db), sent);
-    if (method !== 'POST' || !token?.rights.includes('profiles')) {
-      return await service.bridge.fetch(new Request(url, { method, headers }), state);
-    }
-    const order = readOrder(token, queryParameters(queryOf(request), FEED_PARAMETERS), clock.nowMs());
-    return await importLines(service, request, order, at);
-  } catch (error) {
-    return refuseCall(reportTo(service.log), error, at);
-  }
+  const sent = credentialsOf(headers.get('authorization'));
+  const { db, clock } = service.deps;
+  const token = sent === null ? null : readBackendToken(withTables(db), sent);
+  if (!token?.rights.includes('profiles')) return forwardCall(service, new Request(url, { method, headers }), state);
+  const order = readOrder(token, queryParameters(queryOf(request), FEED_PARAMETERS), clock.nowMs());
+  return await importLines(service, request, state, order);
 }
 
 /** Imports lines, and makes the answer. Throws refusals; logs a request that was cut off. */
-async function importLines(service: Service, request: Request, order: FeedOrder, at: At): Promise<Response> {
+async function importLines(
+  service: Service,
+  request: Request,
+  state: RequestState,
+  order: FeedOrder,
+): Promise<Answer | Response> {
   const { headers } = request;
   const { feed } = service;
   const limits = FEED_LIMITS[order.partial ? 'partial' : 'whole'];
@@ -79,13 +74,11 @@ async function importLines(service: Service, request: Request, order: FeedOrder,
     const { maxProfileBytes } = service.deps.config;
     const head: FeedHead = { ...order, maxProfileBytes, bytes: whole?.length ?? null };
     const end = await runChild(feed.command, head, whole === null ? body : [whole], request.signal);
-    return await answerEnd(service, end, order, counted, at);
+    return answerEnd(service, state, end, order, counted);
   } catch (error) {
     if (error instanceof AppError && error.code === 'lines_cut_off') {
-      const { requestId } = at;
-      service.log.event('info', `A request with profiles was cut off. ${error.message}`, {
-        requestId,
-      });
+      const { requestId } = state;
+      service.log.event('info', `A request with profiles was cut off. ${error.message}`, { requestId });
     }
     throw error;
   } finally {
@@ -151,24 +144,26 @@ async function passOn(
   await stdin.end();
 }
 
-async function answerEnd(
+function answerEnd(
   service: Service,
+  state: RequestState,
   end: FeedEnd,
   order: FeedOrder,
   { lines }: Counted,
-  at: At,
-): Promise<Response> {
-  const report = reportTo(service.log);
-  if (end.unnoted !== undefined) report('warn', 'The last use of a token could not be recorded.', end.unnoted);
+): Answer | Response {
+  if (end.unnoted !== undefined) {
+    service.log.event('warn', 'The last use of a token could not be recorded.', { cause: end.unnoted });
+  }
   if ('fault' in end) throw refusalOfFault(service, end.fault, order);
   const { refused, ...counts } = end.done;
-  if (refused.length === 0) return answerJson(at, { body: end.done });
+  if (refused.length === 0) return { body: JSON.stringify(end.done) };
   const which = lines === 1 ? 'The line was refused' : 'Some lines were refused';
   const isSomethingIn = counts.imported + counts.deleted + counts.notThere > 0;
   const sentence = `${which}; ${order.partial && isSomethingIn ? 'the rest was imported' : 'nothing was changed'}.`;
-  const { status, headers } = refuseCall(report, new AppError('lines_refused', sentence), at);
+  const { response, code } = refuse(service.refusals, new AppError('lines_refused', sentence), state);
+  state.refusal = code;
   const more = order.partial ? end.done : { refused };
-  return new Response(JSON.stringify({ error: sentence, ...more }), { status, headers });
+  return new Response(JSON.stringify({ error: sentence, ...more }), response);
 }
 
 type Fault = Extract<FeedEnd, { fault: object }>['fault'];

@@ -13,7 +13,7 @@ import { gatherLines, type LogOutput } from '../../observability/log-output.ts';
 import type { Metrics } from '../../observability/metrics.ts';
 import { type Listener, reloadListener, startListening, stopListening } from '../listener.ts';
 import type { Connection } from '../portal-bridge.ts';
-import { connectPortal, createService } from '../service.ts';
+import { createService } from '../service.ts';
 import type { FromWorker, Order, Start, ToWorker } from './messages.ts';
 
 // This file runs in each worker: a server of its own on the common port, with its own connection to the database. Counts
@@ -110,11 +110,14 @@ async function startServing({
     counter,
   };
   const deps = { ...createDeps(db, config), clock };
-  const service = createService(deps, log.write, config.metricsToken === null ? null : metrics, shared);
   const end = (thread: number) => post({ kind: 'portal hangs', thread });
-  connectPortal(service, { connect: askForPortal, end, answerMs });
-  service.feed.command = feedCommand;
-  const listener = startListening(config, port, createApp(service), { shared: { tls }, drainMs });
+  const service = createService(deps, log.write, {
+    metrics: config.metricsToken === null ? null : metrics,
+    shared,
+    portal: { connect: askForPortal, end, answerMs },
+    feedCommand,
+  });
+  const listener = startListening(service, createApp(service), port, { shared: { tls }, drainMs });
   const serving: WorkerResources = { listener, db, usage: counter, log, counts: createCounts(), timer: null };
   serving.timer = setInterval(sendReport, REPORT_EVERY_MS, serving);
   return serving;

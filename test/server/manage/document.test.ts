@@ -29,6 +29,15 @@ test('everybody may read it, with the server’s own address', async () => {
   expect([other.status, other.headers.get('allow')]).toEqual([405, 'GET, HEAD']);
 });
 
+test('it is compressed for clients that accept gzip, and not sent again if it is unchanged', async () => {
+  const ask = (headers: Record<string, string>) => fetch(`${server.url}/manage/openapi.json`, { headers });
+  const [plain, compressed] = [await ask({ 'Accept-Encoding': 'identity' }), await ask({ 'Accept-Encoding': 'gzip' })];
+  expect([plain, compressed].map(({ headers }) => headers.get('content-encoding'))).toEqual([null, 'gzip']);
+  expect(await compressed.text()).toBe(await plain.text());
+  const known = { 'Accept-Encoding': 'gzip', 'If-None-Match': compressed.headers.get('etag') ?? '' };
+  expect((await ask(known)).status).toBe(304);
+});
+
 test('what is refused before anybody is asked is as it says', async () => {
   const token = tokenFor({ ...server.deps, sessions: openSessionsFile(server.deps.config.databasePath) });
   const forwarded = { headers: { 'X-Forwarded-Proto': 'http' } };

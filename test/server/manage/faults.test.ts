@@ -1,7 +1,6 @@
 import { Database } from 'bun:sqlite';
 import { expect, test } from 'bun:test';
-import { FEED_PATH } from '../../../server/manage/operations/profiles.ts';
-import type { ManageRoute } from '../../../server/manage/request-context.ts';
+import { FEED_PATH, type ManageRoute } from '../../../server/manage/request-context.ts';
 import { MANAGE_ROUTES } from '../../../server/manage/routes.ts';
 import type { Signed } from '../../../shared/sessions-file/whose.ts';
 import { ownerToSign } from '../../../shared/sign-ins/binding.ts';

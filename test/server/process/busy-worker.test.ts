@@ -20,7 +20,7 @@ test('a key for whose rate limits a worker has no memory left is told to come ba
   const throttle = joinThrottle(createThrottleMemory(deps.random), 1, clock);
   const counter = createUsageCounter(clock);
   const sendBuffers = joinSendBuffers(createSendBufferMemory(1), 0);
-  const service = createService(deps, () => {}, null, { limits, throttle, counter, sendBuffers });
+  const service = createService(deps, () => {}, { shared: { limits, throttle, counter, sendBuffers } });
   const app = createApp(service);
   const rateLimits = [{ quota: 1_000, windowSeconds: 60 }];
   const fill = () => {
