@@ -33,12 +33,11 @@ export function listForPerson(deps: Deps, actor: Person, input: ListInput): List
       ? listKeys(deps, { ...filter, states: states ?? undefined }, actor.kind, part)
       : unusedKeys(deps, unusedForMs, filter, actor.kind, part);
   const keys = found.slice(0, limit);
-  const areFew = profileId !== undefined || limit !== undefined;
-  const uses = lastUses(deps, areFew ? keys.map(({ identifier }) => identifier) : undefined);
+  const identifiers = keys.map(({ identifier }) => identifier);
   const last = keys.at(-1);
   return {
     keys,
-    lastUses: new Map(keys.flatMap(({ identifier: key }) => entryOf(uses, key))),
+    lastUses: lastUses(deps, identifiers),
     next: found.length > keys.length && last !== undefined ? cursorOf(last) : null,
   };
 }
@@ -52,9 +51,4 @@ function cursorAfter(deps: Deps, actor: Person, text: string): Cursor | undefine
   if (place !== null) return place;
   readKey(deps.db, text, actor.kind === 'owner' ? actor.profileId : undefined);
   return readCursor(cursorOf(showKey(deps, text))) ?? undefined;
-}
-
-function entryOf(uses: ReadonlyMap<string, number>, key: string): [string, number][] {
-  const at = uses.get(key);
-  return at === undefined ? [] : [[key, at]];
 }

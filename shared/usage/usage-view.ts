@@ -1,6 +1,7 @@
-import { and, between, eq, inArray, max, sql } from 'drizzle-orm';
+import { and, between, eq, max, sql } from 'drizzle-orm';
 import type { ActorKind } from '../actor.ts';
 import { DAY_MS, isoTime } from '../clock.ts';
+import { keepQuery } from '../db/prepared-query.ts';
 import { apiKeys, keyUsage as usage } from '../db/schema/keys.ts';
 import type { Deps } from '../deps.ts';
 import type { KeyFilter, ListPage } from '../keys/list-page.ts';
@@ -25,41 +26,57 @@ export type UsageView = {
  */
 export function keyUsage(reader: Pick<Deps, 'db' | 'clock'>, identifier: string, days: number): UsageView {
   readKey(reader.db, identifier);
-  const today = dayOf(reader.clock.nowMs());
-  const first = today - days + 1;
-  const rows = reader.db
-    .select()
-    .from(usage)
-    .where(and(eq(usage.identifier, identifier), between(usage.day, first, today)))
-    .all();
-  const byDay = new Map(rows.map((row) => [row.day, row]));
   const lastUsedAt = lastUses(reader, [identifier]).get(identifier);
   return {
     identifier,
-    days: Array.from({ length: days }, (_, index) => {
-      const day = first + index;
-      const counts = eachOutcome((outcome) => byDay.get(day)?.[outcome] ?? 0);
-      return { day: isoTime(day * DAY_MS).slice(0, 10), ...counts };
-    }),
+    days: dailyUsage(reader, [identifier], days).get(identifier) as UsageView['days'],
     lastUsedAt: lastUsedAt === undefined ? null : isoTime(lastUsedAt),
   };
 }
 
-/**
- * When each key was last used, in milliseconds since 1970; a key that was not used in the last 400 days is absent. With
- * `identifiers`, only the rows of these keys are read.
- */
-export function lastUses(reader: Pick<Deps, 'db' | 'clock'>, identifiers?: readonly string[]): Map<string, number> {
+/** The days of {@link keyUsage} of several keys, by identifier. Unknown keys have days without requests. */
+export function dailyUsage(
+  { db, clock }: Pick<Deps, 'db' | 'clock'>,
+  identifiers: readonly string[],
+  days: number,
+): Map<string, UsageView['days']> {
+  const today = dayOf(clock.nowMs());
+  const first = today - days + 1;
+  const rows = rowsOf(db).all({ identifiers: JSON.stringify(identifiers), first, today });
+  const found = new Map(rows.map((row) => [`${row.identifier} ${row.day}`, row]));
+  const usageOn = (identifier: string, day: number) => {
+    const row = found.get(`${identifier} ${day}`);
+    return { day: isoTime(day * DAY_MS).slice(0, 10), ...eachOutcome((outcome) => row?.[outcome] ?? 0) };
+  };
+  return new Map(
+    identifiers.map((key) => [key, Array.from({ length: days }, (_, index) => usageOn(key, first + index))]),
+  );
+}
+
+/** Matches the rows of the keys in a JSON list, between two days. */
+const ofTheseKeys = and(
+  sql`${usage.identifier} IN (SELECT value FROM json_each(${sql.placeholder('identifiers')}))`,
+  between(usage.day, sql.placeholder('first'), sql.placeholder('today')),
+);
+
+/** Prepared, like the next one, because an owner's list of keys asks for both. */
+const rowsOf = keepQuery((db) => db.select().from(usage).where(ofTheseKeys).prepare());
+
+/** When each of these keys was last used, in milliseconds since 1970; absent if it was not used in the last 400 days. */
+export function lastUses(reader: Pick<Deps, 'db' | 'clock'>, identifiers: readonly string[]): Map<string, number> {
   const [first, today] = keptDays(reader.clock.nowMs());
-  const isAsked = identifiers === undefined ? undefined : inArray(usage.identifier, [...identifiers]);
-  const rows = reader.db
-    .select({ identifier: usage.identifier, at: sql`max(${usage.lastUsedAt})`.mapWith(usage.lastUsedAt) })
-    .from(usage)
-    .where(and(isAsked, between(usage.day, first, today)))
-    .groupBy(usage.identifier)
-    .all();
+  const rows = lastUsesOf(reader.db).all({ identifiers: JSON.stringify(identifiers), first, today });
   return new Map(rows.map(({ identifier, at }) => [identifier, at]));
 }
+
+const lastUsesOf = keepQuery((db) =>
+  db
+    .select({ identifier: usage.identifier, at: sql`max(${usage.lastUsedAt})`.mapWith(usage.lastUsedAt) })
+    .from(usage)
+    .where(ofTheseKeys)
+    .groupBy(usage.identifier)
+    .prepare(),
+);
 
 /** The first and the last day to show. Days after today were counted while the clock was ahead. */
 function keptDays(nowMs: number): [first: number, today: number] {

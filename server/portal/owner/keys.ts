@@ -4,6 +4,7 @@ import { usualWaitDays, usualWaitText } from '../../../shared/keys/waiting.ts';
 import { type Level, scarcest } from '../../../shared/limits/levels.ts';
 import { OPERATIONS } from '../../../shared/operations.ts';
 import { countText } from '../../../shared/text.ts';
+import { dailyUsage, type UsageView } from '../../../shared/usage/usage-view.ts';
 import { type Html, html } from '../../html.ts';
 import { publicPath } from '../../http/public-path.ts';
 import { performWhenUnlocked } from '../../thread/perform.ts';
@@ -13,7 +14,7 @@ import { userText } from '../html/user-text.ts';
 import type { Page, PageContext } from '../requests/request-context.ts';
 import { keyMeta } from './key-meta.ts';
 import { bannedNote, isFull, keysInUse, ownKeyPath, ownProfile, usedText } from './own-profile.ts';
-import { refusedInShort } from './refused-lately.ts';
+import { REFUSED_DAYS, refusedInShort } from './refused-lately.ts';
 
 /** `GET /developers/keys`: the keys of the owner's profile, and how many of its slots are taken. */
 export async function keys(context: PageContext): Promise<Page> {
@@ -21,13 +22,15 @@ export async function keys(context: PageContext): Promise<Page> {
   const { keys: all, lastUses } = await performWhenUnlocked(context, OPERATIONS.list, {});
   const inUse = keysInUse(all);
   const ended = all.filter((key) => !inUse.includes(key)).toReversed();
-  const levels = levelsByKey(
-    context.access,
-    inUse.filter(({ state }) => hasSecret(state)),
-  );
-  const rowOf = (key: KeyView) =>
-    keyRow(context, key, lastUses.get(key.identifier) ?? null, levels?.get(key.identifier) ?? []);
-  const [rows, endedRows] = [await Promise.all(inUse.map(rowOf)), await Promise.all(ended.map(rowOf))];
+  const working = inUse.filter(({ state }) => hasSecret(state));
+  const identifiers = working.map(({ identifier }) => identifier);
+  const levels = levelsByKey(context.access, working);
+  const latest = dailyUsage(context.access, identifiers, REFUSED_DAYS);
+  const rowOf = (key: KeyView) => {
+    const { identifier } = key;
+    const use = { lastUsedAtMs: lastUses.get(identifier) ?? null, days: latest.get(identifier) ?? [] };
+    return keyRow(context, key, use, levels?.get(identifier) ?? []);
+  };
   const request = html`<a class="button" href="${publicPath(context.access.config, '/developers/keys/new')}">Request a key</a>`;
   const mayRequest = !owner.banned && !isFull(inUse);
   return {
@@ -35,8 +38,8 @@ export async function keys(context: PageContext): Promise<Page> {
     body: html`<div class="headline"><h1>API keys</h1>${mayRequest && all.length > 0 ? request : ''}</div>
 ${bannedNote(owner)}
 ${all.length > 0 ? html`<p>${usedText(inUse)}${isFull(inUse) ? ', requests included. Revoke or withdraw one to ask for another.' : ''}</p>` : noKeys(context, mayRequest ? request : html``)}
-${inUse.length === 0 ? '' : html`<ul class="keys">${rows}</ul>`}
-${ended.length === 0 ? '' : html`<details><summary>${countText(ended.length, 'ended key')}</summary><ul class="keys">${endedRows}</ul></details>`}`,
+${inUse.length === 0 ? '' : html`<ul class="keys">${inUse.map(rowOf)}</ul>`}
+${ended.length === 0 ? '' : html`<details><summary>${countText(ended.length, 'ended key')}</summary><ul class="keys">${ended.map(rowOf)}</ul></details>`}`,
   };
 }
 
@@ -48,27 +51,25 @@ function noKeys({ access }: PageContext, request: Html): Html {
 <p>${request} <a class="cancel" href="${publicPath(access.config, '/docs')}">API documentation</a></p>`;
 }
 
+/** When a key was last used, null if never, and its latest days. */
+type Use = { lastUsedAtMs: number | null; days: UsageView['days'] };
+
 /** A row of the list: the key's name, which links to its page, its state, and the most important facts. */
-async function keyRow(
-  context: PageContext,
-  key: KeyView,
-  usedAtMs: number | null,
-  levels: readonly Level[],
-): Promise<Html> {
-  const left = hasSecret(key.state) ? await whatIsLeft(context, key, levels) : [];
+function keyRow(context: PageContext, key: KeyView, { lastUsedAtMs, days }: Use, levels: readonly Level[]): Html {
+  const left = hasSecret(key.state) ? whatIsLeft(key, days, levels) : [];
   return html`<li><a href="${ownKeyPath(context)(key.identifier)}">${userText(key.name)}</a> <span>${stateTag(key)}</span>
-<p>${joined([...left, ...keyMeta(context, key, usedAtMs, levels), html`<code>${key.identifier}</code>`])}</p></li>`;
+<p>${joined([...left, ...keyMeta(context, key, lastUsedAtMs, levels), html`<code>${key.identifier}</code>`])}</p></li>`;
 }
 
 /**
  * What is left of the scarcest limit, after a note if requests are refused for it or were lately; just the limits if the key is
  * suspended or what is left is not known.
  */
-async function whatIsLeft(context: PageContext, key: KeyView, levels: readonly Level[]): Promise<(Html | string)[]> {
+function whatIsLeft(key: KeyView, days: UsageView['days'], levels: readonly Level[]): (Html | string)[] {
   const limits = key.rateLimits.map(limitText).join(', ');
   if (key.state !== 'Active') return [limits];
   const level = scarcest(levels);
   if (level?.remaining === 0) return [html`<span class="spent">${levelText(level)}, so requests get 429</span>`];
-  const refused = await refusedInShort(context, key, levels);
+  const refused = refusedInShort(days, levels);
   return [...(refused === null ? [] : [refused]), level === undefined ? limits : levelText(level)];
 }

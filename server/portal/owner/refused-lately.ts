@@ -1,24 +1,24 @@
 import { countRequests } from '../../../shared/keys/usage-outcomes.ts';
-import type { KeyView } from '../../../shared/keys/view.ts';
 import type { Level } from '../../../shared/limits/levels.ts';
-import { OPERATIONS } from '../../../shared/operations.ts';
 import { countText, numberText } from '../../../shared/text.ts';
 import type { UsageView } from '../../../shared/usage/usage-view.ts';
 import { type Html, html } from '../../html.ts';
 import { publicPath } from '../../http/public-path.ts';
-import { performWhenUnlocked } from '../../thread/perform.ts';
 import { limitText } from '../html/limit-levels.ts';
 import type { PageContext } from '../requests/request-context.ts';
 
 // Explains why a program got 429, because owners often look only when the limit is full again.
 
-/** The number of a key's requests that exceeded a limit, and of all, today or else yesterday (UTC). */
+/** How many days {@link refusedLately} looks at: today and yesterday (UTC). */
+export const REFUSED_DAYS = 2;
+
+/** The number of a key's requests that exceeded a limit, and of all, on one of these days. */
 type Refused = { count: number; total: number; day: 'today' | 'yesterday' };
 
 function refusedLately(days: UsageView['days']): Refused | null {
   for (const [day, ago] of [
     ['today', 1],
-    ['yesterday', 2],
+    ['yesterday', REFUSED_DAYS],
   ] as const) {
     const counts = days.at(-ago);
     if (counts !== undefined && counts.limited > 0) {
@@ -29,12 +29,7 @@ function refusedLately(days: UsageView['days']): Refused | null {
 }
 
 /** For the list of keys: `40 requests got 429 today, over 60 per minute`; null if none did today or yesterday. */
-export async function refusedInShort(
-  context: PageContext,
-  { identifier }: KeyView,
-  levels: readonly Level[],
-): Promise<Html | null> {
-  const { days } = await performWhenUnlocked(context, OPERATIONS.usage, { identifier, days: 2 });
+export function refusedInShort(days: UsageView['days'], levels: readonly Level[]): Html | null {
   const refused = refusedLately(days);
   if (refused === null) return null;
   return html`<span class="spent">${countText(refused.count, 'request')} got 429 ${refused.day}${overText(levels)}</span>`;
