@@ -1,10 +1,10 @@
 import { Elysia } from 'elysia';
 import { AppError } from '../../shared/errors.ts';
-import { credentialsOf } from '../http/authenticate.ts';
-import { blockOf } from '../http/client-address.ts';
 import { reading, transport } from '../http/every-request.ts';
 import type { Serving } from '../http/serving.ts';
 import { countFailure } from '../http/throttle.ts';
+import { blockOf } from '../http/transport.ts';
+import { credentialsOf } from '../http/with-key.ts';
 import type { Metrics } from '../observability/metrics.ts';
 
 /** The refusals of a request without a token, or with another one than METRICS_TOKEN; also in the OpenAPI document. */

@@ -95,14 +95,20 @@ function answerKey(sending: Sending, { headers }: Request, state: RequestState, 
   const { found, unchanged } = sending.answers;
   const { body, etag = etagOf(body), headers: more } = answer;
   if (body.length > LARGE_BYTES) collectAfterLargeText(sending.collector, body.length);
-  const isUnchanged = matches(headers.get('if-none-match'), etag);
+  const known = headers.get('if-none-match');
+  const isUnchanged = known !== null && matches(known, etag);
   const init = isUnchanged ? unchanged : found;
-  const sent = isUnchanged ? null : bufferedBody(sending.sendBuffers, state.key?.identifier ?? '', body);
+  const sent = isUnchanged ? null : sentBody(sending.sendBuffers, state, body);
   init.headers.set('ETag', etag);
   stamp(init.headers, state);
   const response = new Response(sent, init);
   if (more !== undefined) for (const name in more) response.headers.set(name, more[name] as string);
   return response;
+}
+
+/** A string is a single lookup, which is never held back. */
+function sentBody(buffers: SendBuffers, { key }: RequestState, body: string | Body): string | Body | ReadableStream {
+  return typeof body === 'string' ? body : bufferedBody(buffers, key?.identifier ?? '', body);
 }
 
 /** By default uncacheable JSON; a 304 if the answer has a tag and the client has its body already. */
@@ -121,7 +127,8 @@ function answerAnyone(
     ...more,
   });
   stamp(headers, state);
-  const isUnchanged = etag !== undefined && matches(request.headers.get('if-none-match'), etag);
+  const known = request.headers.get('if-none-match');
+  const isUnchanged = etag !== undefined && known !== null && matches(known, etag);
   if (isUnchanged || body === '') headers.delete('Content-Type');
   if (isUnchanged) headers.delete('Content-Encoding');
   return new Response(isUnchanged ? null : body, { status: isUnchanged ? 304 : status, headers });

@@ -6,8 +6,7 @@ const TAG_LIST =
  * Whether `If-None-Match` names this tag: it is `*`, or a list with this tag, weak or strong (RFC 9110, section 13.1.2). A
  * malformed value matches nothing.
  */
-export function matches(ifNoneMatch: string | null, etag: string): boolean {
-  if (ifNoneMatch === null) return false;
+export function matches(ifNoneMatch: string, etag: string): boolean {
   if (ifNoneMatch === etag) return true;
   if (ifNoneMatch.trim() === '*') return true;
   if (!TAG_LIST.test(ifNoneMatch)) return false;

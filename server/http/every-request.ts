@@ -1,15 +1,15 @@
 import { Elysia } from 'elysia';
 import { AppError } from '../../shared/errors.ts';
+import { type Random, randomBase62 } from '../../shared/random.ts';
 import { countUsage } from '../../shared/usage/usage-counter.ts';
 import { collectAfterRequest } from '../observability/collector.ts';
 import { type Answer, answerTo, type KeptAnswer } from './answers.ts';
-import { clientAddress } from './client-address.ts';
 import { refuse } from './errors.ts';
 import { admit } from './quota.ts';
 import type { RequestState } from './request-state.ts';
 import type { Serving } from './serving.ts';
 import { hasUrl, originalOf } from './target.ts';
-import { checkTransport } from './transport.ts';
+import { checkTransport, clientAddress } from './transport.ts';
 
 // Elysia analyses the source of hooks and handlers, as printed by Bun: the context only gets the properties that they
 // destructure, and a function that ends in `return f(…)` is awaited (Bun prints `const answer = f(…); return answer;` that way
@@ -60,6 +60,13 @@ export function reading(serving: Serving) {
       if (method !== 'GET' && method !== 'HEAD') throw new AppError('method_not_allowed');
     })
     .as('scoped');
+}
+
+/** Makes a function that returns new request ids: a random prefix, then a counter. Ids that clients send are not used. */
+export function requestIds(random: Random): () => string {
+  const prefix = randomBase62(12, random);
+  let count = 0;
+  return () => `${prefix}-${(++count).toString(36)}`;
 }
 
 function openState(serving: Serving, given: Request, route: string): RequestState {

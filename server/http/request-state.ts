@@ -1,6 +1,5 @@
 import type { ErrorCode } from '../../shared/errors.ts';
 import type { VerifiedKey } from '../../shared/keys/verify.ts';
-import { type Random, randomBase62 } from '../../shared/random.ts';
 import type { Quota } from './quota.ts';
 
 /** The state of a request, which the plugins fill in as the request passes them. */
@@ -24,10 +23,3 @@ export type RequestState = {
   /** The code of the refusal, once the request was refused. */
   refusal: ErrorCode | null;
 };
-
-/** Makes a function that returns new request ids: a random prefix, then a counter. Ids that clients send are not used. */
-export function requestIds(random: Random): () => string {
-  const prefix = randomBase62(12, random);
-  let count = 0;
-  return () => `${prefix}-${(++count).toString(36)}`;
-}

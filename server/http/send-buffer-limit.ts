@@ -40,15 +40,11 @@ export type Hold = {
 };
 
 /**
- * What to send for this body: itself, or a stream of a copy of a big one. Strings are single lookups and are never counted.
+ * What to send for this body: itself, or a stream of a copy of a big one.
  * Throws `busy` if big answers that clients have not read yet leave no room for it.
  */
-export function bufferedBody(
-  buffers: SendBuffers,
-  identifier: string,
-  body: string | Body,
-): string | Body | ReadableStream {
-  if (typeof body === 'string' || body.length <= MAX_SMALL_BYTES) return body;
+export function bufferedBody(buffers: SendBuffers, identifier: string, body: Body): Body | ReadableStream {
+  if (body.length <= MAX_SMALL_BYTES) return body;
   const hold = holdBytes(buffers, identifier, body.length);
   return streamOf(new Uint8Array(body), hold);
 }

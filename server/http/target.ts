@@ -14,11 +14,19 @@ const HTTPS_PATH_FROM = 11;
 /** The requests of which Elysia got copies, by the copies. */
 const originals = new WeakMap<Request, Request>();
 
+/** The Host of the latest request, and whether it is valid: nearly all requests have the same. */
+const latest = { host: '', isValid: false };
+
 /** Whether Host and target make a URL, and Host occurs at most once and is valid (RFC 9112, section 3.2). */
 export function hasUrl({ url, headers }: Request): boolean {
   if (!url.startsWith('http')) return false;
   const host = headers.get('host');
   if (host === null) return true;
+  if (host !== latest.host) Object.assign(latest, { host, isValid: isValidHost(host) });
+  return latest.isValid;
+}
+
+function isValidHost(host: string): boolean {
   const port = HOST.exec(host);
   return port !== null && Number(port[1] ?? 0) <= MAX_PORT;
 }

@@ -1,8 +1,8 @@
 import { whenUnlocked } from '../../shared/db/when-unlocked.ts';
 import { AppError } from '../../shared/errors.ts';
 import { CLI_CLIENT_ID } from '../../shared/sign-in/cli-client.ts';
-import { blockOf } from '../http/client-address.ts';
 import { countFailure } from '../http/throttle.ts';
+import { blockOf } from '../http/transport.ts';
 import { readPairs } from '../thread/form-pairs.ts';
 import { ARRIVED_HEADERS, FORM, readText } from '../thread/forwarded.ts';
 import type { Pages } from '../thread/pages.ts';

@@ -1,7 +1,10 @@
 import { edenGC } from 'bun:jsc';
 
-/** How many requests pass between collections of young garbage; collecting that of so many takes less than a millisecond. */
-const REQUESTS = 2_048;
+/**
+ * How many requests pass between collections of young garbage. A collection takes about a millisecond, whatever the garbage:
+ * after every 2 048 requests it was 3 % of the processor time of a lookup.
+ */
+const REQUESTS = 8_192;
 
 /** How many bytes of large texts may wait to be freed. */
 const LARGE_BYTES = 8 * 1024 * 1024;

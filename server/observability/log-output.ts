@@ -11,7 +11,7 @@ export type LogOutput = {
 /** How much may wait while the reader doesn't read or the disk is full. Further lines are dropped; a line says how many. */
 const MAX_WAITING_BYTES = 4 * 1024 * 1024;
 
-/** How long lines are gathered before they are sent; a crash loses them. */
+/** How long lines are gathered before they are sent; a crash loses them. A write for each would take as long as its request. */
 const GATHER_MS = 20;
 
 const DRAIN_MS = 1_000;
@@ -76,7 +76,6 @@ function gather(gathering: Gathering, lines: string): void {
   gathering.waiting += lines;
   if (gathering.isBusy) return;
   gathering.isBusy = true;
-  // A write for each line would take as long as the request that it logs.
   setTimeout(sendNext, GATHER_MS, gathering);
 }
 
@@ -93,7 +92,7 @@ function sendNext(gathering: Gathering): void {
   gathering.dropped = 0;
   send(lines, (outcome) => {
     gathering.isClosed = outcome === 'closed';
-    sendNext(gathering);
+    setTimeout(sendNext, GATHER_MS, gathering);
   });
 }
 

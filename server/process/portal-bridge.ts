@@ -1,5 +1,5 @@
 import { AppError } from '../../shared/errors.ts';
-import { blockOf } from '../http/client-address.ts';
+import { blockOf } from '../http/transport.ts';
 import type { Log } from '../observability/log.ts';
 import { ARRIVED_HEADERS } from '../thread/forwarded.ts';
 import { type FromPort, PING, type ToPort } from './portal-port.ts';

@@ -1,11 +1,10 @@
 import { Elysia } from 'elysia';
 import type { ErrorCode } from '../../shared/errors.ts';
 import { HSTS } from '../http/answers.ts';
-import { blockOf } from '../http/client-address.ts';
 import { everyRequest, transport } from '../http/every-request.ts';
 import type { RequestState } from '../http/request-state.ts';
 import { countFailure } from '../http/throttle.ts';
-import { checkTransport } from '../http/transport.ts';
+import { blockOf, checkTransport } from '../http/transport.ts';
 import { reportTo } from '../observability/log.ts';
 import { ROUTE_HEADER } from '../thread/forwarded.ts';
 import type { Service } from './service.ts';

@@ -11,7 +11,7 @@ import { prepareLookup } from '../../shared/profiles/lookup/lookup.ts';
 import { closeUsage, openUsage, type Usage } from '../../shared/usage/usage.ts';
 import { prepareAnswers } from '../http/answers.ts';
 import { prepareRefusals } from '../http/errors.ts';
-import { requestIds } from '../http/request-state.ts';
+import { requestIds } from '../http/every-request.ts';
 import { createSendBufferMemory, joinSendBuffers } from '../http/send-buffer-limit.ts';
 import type { Serving } from '../http/serving.ts';
 import { createThrottleMemory, joinThrottle } from '../http/throttle.ts';

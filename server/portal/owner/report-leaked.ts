@@ -1,8 +1,8 @@
 import { revokeLeakedKeys } from '../../../shared/keys/life/revoke-leaked.ts';
 import { html } from '../../html.ts';
-import { blockOf } from '../../http/client-address.ts';
 import { publicPath } from '../../http/public-path.ts';
 import { countFailure } from '../../http/throttle.ts';
+import { blockOf } from '../../http/transport.ts';
 import { errorSummary, type Faults, formTo, NO_FAULTS, textArea } from '../html/fields.ts';
 import { oneValue } from '../requests/form.ts';
 import type { Outcome, Page, PageContext } from '../requests/request-context.ts';

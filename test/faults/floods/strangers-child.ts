@@ -1,5 +1,5 @@
-import { blockOf } from '../../../server/http/client-address.ts';
 import { countFailure, createThrottleMemory, joinThrottle } from '../../../server/http/throttle.ts';
+import { blockOf } from '../../../server/http/transport.ts';
 import { systemRandom } from '../../../shared/random.ts';
 
 // Run by strangers.test.ts in a process of its own: every address of a flood fails as often as it is let, and then half of

@@ -80,7 +80,6 @@ test('an ETag is a function of the body alone', async () => {
   const quoted = byId.headers.get('etag') as string;
   expect(quoted).toMatch(/^"[\x21\x23-\x7e]{22}"$/);
   expect(matches(quoted, quoted)).toBe(true);
-  expect(matches(null, quoted)).toBe(false);
 });
 
 test('a refusal is never 304', async () => {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { blockOf, clientAddress, normaliseAddress, proxyCheck } from '../../../server/http/client-address.ts';
+import { blockOf, clientAddress, normaliseAddress, proxyCheck } from '../../../server/http/transport.ts';
 import { testConfig } from '../../support/world.ts';
 
 const proxies = testConfig({ TRUSTED_PROXIES: '127.0.0.1,::1,10.0.0.0/8,2001:db8:ffff::/48' }).trustedProxies;

@@ -16,7 +16,7 @@ test('what requests leave behind is collected after some thousand, however littl
   const kept = () => left.filter((one) => one.deref() !== undefined).length;
   // What was just made or looked at is kept until the turn is over.
   await new Promise((resolve) => setImmediate(resolve));
-  for (let request = 0; request < 5_000; request++) collectAfterRequest(collector);
+  for (let request = 0; request < 10_000; request++) collectAfterRequest(collector);
   expect(kept()).toBeLessThan(100);
 });
 
