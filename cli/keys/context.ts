@@ -41,7 +41,8 @@ type AnyKeys = Globals & {
   perform: Perform;
   /**
    * Returns a {@link Perform} that refuses (`changed_since`) once the key or profile differs from what it is now: for what is
-   * first shown to a person and then done. A server makes this comparison itself. Throws `not_found`.
+   * first shown to a person and then done. At a server it refuses once the key differs from what it has shown; the token is
+   * bound to the owner's profile. Throws `not_found`.
    */
   performUnlessChanged: (about: { identifier: string } | NamedProfile) => Perform;
   /** How long an attempt to approve a key keeps others from starting one, in milliseconds. */

@@ -22,6 +22,8 @@ export type HostRequest<Body> = {
   path: string;
   /** Parameters; undefined ones are omitted, and a list becomes one parameter for each element. */
   query?: Record<string, string | readonly string[] | undefined>;
+  /** The entity tag that the key must still have (RFC 9110, section 13.1.1). */
+  ifMatch?: string | undefined;
   json?: object;
   form?: Record<string, string>;
   /** JSON Lines. */
@@ -110,10 +112,11 @@ function nextCursor(link: string | null): string | undefined {
 
 function bodyOf(
   { token }: AskedHost,
-  { json, form, lines }: HostRequest<unknown>,
+  { json, form, lines, ifMatch }: HostRequest<unknown>,
 ): Pick<RequestInit, 'body' | 'headers'> {
   const headers = new Headers({ Accept: 'application/json', 'User-Agent': `profilectl/${VERSION}` });
   if (token !== null) headers.set('Authorization', `Bearer ${token}`);
+  if (ifMatch !== undefined) headers.set('If-Match', ifMatch);
   if (lines !== undefined) headers.set('Content-Type', 'application/jsonl');
   if (json !== undefined) headers.set('Content-Type', 'application/json');
   if (form !== undefined) headers.set('Content-Type', 'application/x-www-form-urlencoded');

@@ -72,13 +72,14 @@ function noteCall(access: Access, { kind, token }: Caller): void {
 
 /**
  * The answer of the route that has this request's method, out of those of its path. Throws `unknown_path` and
- * `method_not_allowed`; `forbidden` and `insufficient_scope`; `bad_parameter` and the refusals of bodies; and what the route
- * throws.
+ * `method_not_allowed`; `forbidden` and `insufficient_scope`; the route's own refusals; `bad_parameter` and the refusals of
+ * bodies; and what the route throws.
  */
 export async function answerCall(call: AdmittedCall, routes: readonly ManageRoute[]): Promise<Response> {
   if (call.template === ANYTHING) throw new AppError('unknown_path');
-  const { who, query: parameters = [], members, act } = routeFor(routes, call.request.method);
+  const { who, refuse, query: parameters = [], members, act } = routeFor(routes, call.request.method);
   authorise(call.caller, who);
+  refuse?.(call);
   const query = queryParameters(queryOf(call.request), parameters);
   const body = members === null ? {} : await readMembers(call.request, members);
   return answerJson(call, await act({ ...call, query, body }));

@@ -1,5 +1,5 @@
 import { ALL_OPERATIONS } from '../../shared/operations.ts';
-import { answerWith, KEYS_PATH } from './operations/keys.ts';
+import { answerWith, KEYS_PATH, refuseCaller } from './operations/keys.ts';
 import type { ManageRoute } from './request-context.ts';
 
 /** The routes of keys under `/manage/v1`, for people. `shared/operations.ts` says who may do what. */
@@ -11,6 +11,7 @@ export const KEY_ROUTES: readonly ManageRoute[] = ALL_OPERATIONS.flatMap((operat
       method: json.method,
       path: `${KEYS_PATH}${json.path}`,
       who: 'person',
+      refuse: refuseCaller(operation),
       members: json.body ?? null,
       query: Object.keys(json.query ?? {}),
       act: answerWith(operation, json),

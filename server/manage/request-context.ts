@@ -54,6 +54,8 @@ export type ManageRoute = {
   /** The path's template, also in log and metrics: `/manage/v1/keys/:identifier`. */
   path: string;
   who: Admitted;
+  /** Throws if the caller can't do this at all, or may not see what it is about: before anything else is read. */
+  refuse?: (call: AdmittedCall) => void;
   /** The members that the body may have; null if the route accepts no JSON. */
   members: readonly string[] | null;
   /** The query's parameters; each may be given once. */

@@ -13,7 +13,7 @@ import type { JsonDoor, Operation } from '../../../shared/operations/entry.ts';
 import type { ListOutput } from '../../../shared/usage/key-list.ts';
 import type { Globals } from '../../context.ts';
 import { type AskedHost, askHost, askPages, type HostAnswer, type HostRequest } from '../../remote/client.ts';
-import type { RemoteKeys } from '../context.ts';
+import type { Perform, RemoteKeys } from '../context.ts';
 
 // Performs operations on keys remotely, by the requests under /manage/v1/keys that their entries in the table describe.
 
@@ -30,7 +30,7 @@ export function remoteKeys(host: AskedHost): Omit<RemoteKeys, keyof Globals> {
     server: host.url,
     approvalLeaseMs: APPROVAL_LEASE_MS,
     perform,
-    performUnlessChanged: () => perform,
+    performUnlessChanged: () => performAt(host, new Map()),
     prepare: async ({ from, event, input, refuse }, key, given) => {
       refuseState(key, from, event);
       refuse(key, given, { approvalLeaseMs: APPROVAL_LEASE_MS, nowMs: systemClock.nowMs() });
@@ -45,12 +45,24 @@ export function remoteKeys(host: AskedHost): Omit<RemoteKeys, keyof Globals> {
   };
 }
 
-function performAt(host: AskedHost): RemoteKeys['perform'] {
+/**
+ * Makes a {@link Perform} of requests to a server. With `versions`, each key that it shows must be as it was shown when it is
+ * changed afterwards; without, as it is by then.
+ */
+function performAt(host: AskedHost, versions: Map<unknown, string> | null = null): Perform {
   return async <Input extends object, Output>(operation: Operation<Input, Output>, input: Input): Promise<Output> => {
     const { json } = operation.doors;
     if (json === null) throw new Error(`A server is not asked for the operation ${operation.name}.`);
-    const request = requestOf(operation.input, json, new Map(Object.entries(input)));
-    return (await ANSWERS[json.answers](host, request)) as Output;
+    const inputs = new Map(Object.entries(input));
+    const identifier = inputs.get('identifier');
+    const request = requestOf(operation.input, json, inputs);
+    if (json.answers === 'list') return (await listAt(host, request)) as Output;
+    const { schema, read } = ANSWERS[json.answers];
+    const ifMatch = json.method === 'GET' ? undefined : versions?.get(identifier);
+    const { body, headers } = await askHost(host, { ...request, ifMatch, answer: schema });
+    const version = headers.get('etag');
+    if (version !== null) versions?.set(identifier, version);
+    return read(body) as Output;
   };
 }
 
@@ -77,21 +89,20 @@ function requestOf({ shape }: z.ZodObject, door: JsonDoor, input: ReadonlyMap<st
   };
 }
 
-const changeKey = async (host: AskedHost, request: KeysRequest): Promise<Outcome> => {
-  const { body } = await askHost(host, { ...request, answer: Key });
-  return { identifier: body.identifier, noticeIds: [], warning: null };
-};
+type Answer = { schema: z.ZodType; read: (body: unknown) => unknown };
 
-/** Sends the request of an operation and returns its output, by the kind of its answer. */
-const ANSWERS: Readonly<Record<JsonDoor['answers'], (host: AskedHost, request: KeysRequest) => Promise<unknown>>> = {
-  key: changeKey,
-  'new key': changeKey,
-  'key with history': async (host, request) => {
-    const { history, ...key } = (await askHost(host, { ...request, answer: KeyWithHistory })).body;
-    return { key, history };
-  },
-  usage: async (host, request) => (await askHost(host, { ...request, answer: KeyUsage })).body,
-  list: listAt,
+/** The schema of an answer, and the operation's output from a body that fits it. */
+function answer<Body>(schema: z.ZodType<Body>, read: (body: Body) => unknown): Answer {
+  return { schema, read: (body) => read(body as Body) };
+}
+
+const changedKey = answer(Key, ({ identifier }): Outcome => ({ identifier, noticeIds: [], warning: null }));
+
+const ANSWERS: Readonly<Record<Exclude<JsonDoor['answers'], 'list'>, Answer>> = {
+  key: changedKey,
+  'new key': changedKey,
+  'key with history': answer(KeyWithHistory, ({ history, ...key }) => ({ key, history })),
+  usage: answer(KeyUsage, (body) => body),
 };
 
 /**

@@ -10,6 +10,18 @@ import { inQuery, type ManageDoc } from './operations.ts';
 
 const identifier = z.string().meta({ param: { description: 'The 8 characters that name the key.' } });
 
+const IF_MATCH = z.object({
+  'If-Match': z
+    .string()
+    .optional()
+    .meta({
+      param: {
+        description:
+          'The `ETag` of the key as a person was shown it. If it has changed since, nothing is done, and the answer is 409 `changed_since`, which says what has changed.',
+      },
+    }),
+});
+
 const ANSWERS: Readonly<Record<JsonDoor['answers'], Pick<ManageDoc, 'body' | 'headers' | 'statuses'>>> = {
   key: { body: Key },
   'new key': {
@@ -17,7 +29,15 @@ const ANSWERS: Readonly<Record<JsonDoor['answers'], Pick<ManageDoc, 'body' | 'he
     body: Key,
     headers: { Location: ownHeader(z.url(), 'The address of the key.') },
   },
-  'key with history': { body: KeyWithHistory },
+  'key with history': {
+    body: KeyWithHistory,
+    headers: {
+      ETag: ownHeader(
+        z.string().regex(/^"[^"]+"$/),
+        'The version of the key: another one as soon as anything has changed that a person decides by. For `If-Match`.',
+      ),
+    },
+  },
   list: {
     body: KeyList,
     headers: {
@@ -42,7 +62,9 @@ function docOf(operation: AnyOperation, json: JsonDoor): ManageDoc {
     name,
     inQuery(z.string(), description),
   ]);
+  const isConfirmed = event !== null && json.path !== '' && !isForNobody;
   const parameters = {
+    ...(isConfirmed && { header: IF_MATCH }),
     ...(json.path !== '' && { path: z.object({ identifier }) }),
     ...(query.length > 0 && { query: z.object(Object.fromEntries(query)) }),
   };
@@ -56,6 +78,7 @@ function docOf(operation: AnyOperation, json: JsonDoor): ManageDoc {
       'not_found',
       ...(json.body ? (['bad_body', 'body_too_long', 'not_json'] as const) : []),
       ...(event !== null && !isForNobody ? (['not_possible'] as const) : []),
+      ...(isConfirmed ? (['changed_since'] as const) : []),
       ...(who.owner === 'own, unless banned' ? (['too_many_requests'] as const) : []),
       ...(who.admin === 'all, asserted' ? (['decision_needed'] as const) : []),
     ],

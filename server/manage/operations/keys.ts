@@ -1,15 +1,17 @@
+import type { Person } from '../../../shared/actor.ts';
 import { isoTime } from '../../../shared/clock.ts';
 import { AppError } from '../../../shared/errors.ts';
 import { factsOf } from '../../../shared/keys/fields/input-facts.ts';
 import { readTyped } from '../../../shared/keys/fields/input-text.ts';
 import { FIELDS } from '../../../shared/keys/fields/inputs.ts';
+import { keyVersion } from '../../../shared/keys/key-version.ts';
 import type { Outcome } from '../../../shared/keys/life/move.ts';
 import { readOwnerById } from '../../../shared/keys/record.ts';
 import type { KeyView } from '../../../shared/keys/view.ts';
 import type { AnyOperation, JsonDoor, Operation } from '../../../shared/operations/entry.ts';
 import { checkReach, OPERATIONS } from '../../../shared/operations.ts';
 import { performWhenUnlocked } from '../../thread/perform.ts';
-import { type Call, type JsonAnswer, personTokenOf } from '../request-context.ts';
+import { type AdmittedCall, type Call, type JsonAnswer, personTokenOf } from '../request-context.ts';
 
 // Operations on keys, performed as the person whose token it is. All throw what `perform` throws.
 
@@ -23,25 +25,24 @@ const PAGE_SIZE = 50;
 const DEFAULT_DAYS = 30;
 
 /**
- * Makes the handler of an operation. It throws `decision_needed`, with the address of the page, if an admin would have to
- * confirm the operation by passkey, whatever the body is; and `bad_parameter`.
+ * Makes the check of an operation's callers, which comes before their query and body: throws `forbidden` if they can never
+ * perform it, `not_found` for a key that they may not see, and `decision_needed`, with the address of the page, if they would
+ * have to confirm it by passkey.
  */
-export function answerWith(operation: AnyOperation, door: JsonDoor): (call: Call) => Promise<JsonAnswer> {
-  return async (call) => {
-    const { person } = personTokenOf(call);
-    if (operation.who[person.kind] === 'none' || operation.who[person.kind] === 'all, asserted') {
-      throw refusalOfDecision(call, operation);
-    }
-    return ANSWERS[door.answers](call, operation, await namingParameters(async () => inputOf(call, door)));
+export function refuseCaller(operation: AnyOperation): (call: AdmittedCall) => void {
+  return ({ access, caller, params }) => {
+    const { person } = personTokenOf({ caller });
+    checkReach(access, person, operation, params);
+    if (operation.who[person.kind] !== 'all, asserted') return;
+    const address = `${access.config.publicUrl}/developers/admin/keys/${params.identifier}`;
+    throw new AppError('decision_needed', null, { address });
   };
 }
 
-/** The refusal of an operation that a token does not allow. Throws `not_found` for a key that the person may not see. */
-function refusalOfDecision({ access, caller, params }: Call, operation: AnyOperation): AppError {
-  const { person } = personTokenOf({ caller });
-  checkReach(access, person, operation, params);
-  const address = `${access.config.publicUrl}/developers/admin/keys/${params.identifier}`;
-  return new AppError('decision_needed', null, { address });
+/** Makes the handler of an operation. Throws `bad_parameter`. */
+export function answerWith(operation: AnyOperation, door: JsonDoor): (call: Call) => Promise<JsonAnswer> {
+  return async (call) =>
+    ANSWERS[door.answers](call, operation, await namingParameters(async () => inputOf(call, door)));
 }
 
 /** The input of an operation, from the path, the query and the body. */
@@ -71,9 +72,13 @@ const ANSWERS: Readonly<Record<JsonDoor['answers'], Answer>> = {
     const location = `${access.config.publicUrl}${KEYS_PATH}/${identifier}`;
     return { status: CREATED, headers: { Location: location }, body: await keyOf(call, identifier) };
   },
+  /** The key, with its version to be sent back in If-Match. */
   'key with history': async (call) => {
-    const { key, history } = await performFor(call, OPERATIONS.show, { identifier: identifierOf(call) });
-    return { body: { ...key, history } };
+    const identifier = identifierOf(call);
+    // Read before the rest: if the key changes in between, the version is that of the key before.
+    const version = keyVersion(call.access, identifier);
+    const { key, history } = await performFor(call, OPERATIONS.show, { identifier });
+    return { headers: { ETag: `"${version}"` }, body: { ...key, history } };
   },
   /** The key's usage, by day. */
   usage: async (call, _operation, { days = DEFAULT_DAYS, identifier }) => ({
@@ -111,7 +116,15 @@ export function performFor<Input extends object, Output>(
   operation: Operation<Input, Output>,
   input: Input,
 ): Promise<Output> {
-  return performWhenUnlocked({ ...call, person: personTokenOf(call).person }, operation, input);
+  return performWhenUnlocked({ ...call, person: personOf(call) }, operation, input);
+}
+
+/** The person whose token it is, with the version of the key that they were shown, if the request has one in If-Match. */
+function personOf(call: Call): Person {
+  const { person } = personTokenOf(call);
+  const tag = call.request.headers.get('if-match');
+  if (person.kind !== 'owner' || tag === null || tag === '*') return person;
+  return { ...person, keyVersion: tag.replace(/^"(.*)"$/, '$1') };
 }
 
 /** A key as this person may see it. */

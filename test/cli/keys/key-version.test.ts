@@ -6,6 +6,7 @@ import { onBox } from '../../support/actors.ts';
 import { importLines } from '../../support/import.ts';
 import { DESCRIPTION, issue, mails, request } from '../../support/keys.ts';
 import { KEY, openTerminal, type Terminal } from '../../support/machine/terminal.ts';
+import { remoteWorld } from '../../support/portal/remote.ts';
 import { testDeps } from '../../support/world.ts';
 
 // What was shown is what is done: while a question stands, somebody else changes what it is about.
@@ -241,4 +242,25 @@ describe('keys request', () => {
     expect(await terminal.exited).toBe(130);
     expect(listKeys(deps, {})).toEqual([]);
   });
+});
+
+test('an owner at a server confirms what was shown: if it has changed, nothing is done, and the new state is laid out', async () => {
+  const { access, server, ownerToken } = await remoteWorld();
+  const { identifier } = await issue(access, { profile: 'ada' });
+  const words = ['keys', 'revoke', identifier, '--reason', 'It leaked.', '--host', server.url];
+  const terminal = openTerminal(words, { PROFILECTL_TOKEN: ownerToken });
+  await terminal.see(/Rate limits +60\/1m, 5000\/1d/);
+  await terminal.see(/Revoke key \w{8}\?/);
+  const rateLimits = [{ quota: 1, windowSeconds: 60 }];
+  await perform(access, onBox('other'), OPERATIONS.change, { identifier, rateLimits });
+  terminal.type(`y${KEY.enter}`);
+  await terminal.see(/Rate limits +1\/1m/);
+  await terminal.see(/Revoke key \w{8}\?/);
+  expect(plain(terminal)).toContain(
+    `Key ${identifier} has changed meanwhile: its permissions, rate limits or expiry were changed. Nothing was done.`,
+  );
+  expect(showKey(access, identifier).state).toBe('Active');
+  terminal.type(`y${KEY.enter}`);
+  await terminal.see(`${identifier} revoked`);
+  expect(await terminal.exited).toBe(0);
 });

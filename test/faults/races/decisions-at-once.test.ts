@@ -178,10 +178,10 @@ const oldAddressOf = (id: number) => `old${id}@example.org`;
 
 /** Nothing was decided on another state than was shown, and a secret went only where it was said to go. */
 function expectAsShown({ what, about, ...round }: Round): void {
-  for (const { operation, door, eventsBefore } of round.sides) {
+  for (const { operation, eventsBefore } of round.sides) {
     const told = EVENTS[operation];
-    // A request by JSON, and a command with --yes, are shown nothing: what counts is the state that they find.
-    const isShown = door !== 'json' && !(operation === 'suspend' && about.suspended === about.pending);
+    // A command with --yes is shown nothing: what counts is the state that it finds.
+    const isShown = !(operation === 'suspend' && about.suspended === about.pending);
     if (told === undefined || !isShown || !isDone({ what, about, ...round }, operation)) continue;
     const since = eventsOf(operation === 'suspend' ? about.suspended : about.pending).slice(eventsBefore);
     const at = since.indexOf(told.event);

@@ -29,11 +29,18 @@ const ask = (identifier: string, operation: string, body: unknown = {}, by = tok
 const LIMITS = [{ quota: 7, windowSeconds: 60 }];
 const GRANT = { permissions: ['api.lookup'], rateLimits: LIMITS, expiresAt: '2026-12-31T00:00:00Z' };
 
-const REASONS: unknown[] = [{ reason: 'No.' }, {}, { reason: null }, { reason: 7 }];
-
 /** Bodies: whole ones, none, and such as no form has. */
 const BODIES: unknown[] = [
-  ...[...REASONS, GRANT, { retireOldAt: '2026-02-01T00:00:00Z' }, { rateLimits: 'many' }, { expiresAt: 'soon' }],
+  ...[
+    { reason: 'No.' },
+    {},
+    { reason: null },
+    { reason: 7 },
+    GRANT,
+    { retireOldAt: '2026-02-01T00:00:00Z' },
+    { rateLimits: 'many' },
+    { expiresAt: 'soon' },
+  ],
   ...[{ more: true }, [], '{'],
 ];
 
@@ -55,13 +62,11 @@ const pending = await request(access, { profile: 'bea' });
 const { identifier: active } = await issue(access, { profile: 'bea' });
 
 describe('an admin’s token alone decides nothing', () => {
-  for (const { name: operation, doors } of DECISIONS) {
-    // What owners send with theirs is checked before it is known who sends it.
-    const bodies = doors.json?.body === undefined ? BODIES : REASONS;
+  for (const { name: operation } of DECISIONS) {
     test(`${operation}: whatever the body and the state of the key, the answer is the address of its page`, async () => {
       const before = traces();
       for (const identifier of [pending, active]) {
-        for (const body of bodies) {
+        for (const body of BODIES) {
           const answer = await ask(identifier, operation, body);
           const { error, address } = (await answer.json()) as { error: string; address: string };
           expect([answer.status, answer.headers.get('x-error-code')]).toEqual([403, 'decision_needed']);

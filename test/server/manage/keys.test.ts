@@ -1,9 +1,12 @@
 import { describe, expect, test } from 'bun:test';
 import { settleBackground } from '../../../server/thread/background.ts';
+import { changeKey } from '../../../shared/keys/life/change.ts';
+import { editKey } from '../../../shared/keys/life/lifecycle.ts';
 import type { KeyView } from '../../../shared/keys/view.ts';
 import { showKey } from '../../../shared/keys/view.ts';
 import type { Signed } from '../../../shared/sessions-file/whose.ts';
 import { ownerToSign } from '../../../shared/sign-ins/binding.ts';
+import { onBox } from '../../support/actors.ts';
 import { otherCase, UNKNOWN_KEY, unknownButAlike } from '../../support/identifiers.ts';
 import { importLines } from '../../support/import.ts';
 import { DESCRIPTION, issue, request } from '../../support/keys.ts';
@@ -222,6 +225,83 @@ describe('an owner', () => {
     for (const [body, sentence] of wrong) expect(await expectRefused(await post(body), 400, 'bad_body')).toBe(sentence);
     await expectRefused(await post({ ...FIELDS, successorOf: '00000000' }), 404, 'not_found');
     await expectRefused(await post({ ...FIELDS, profile: ['a'] }), 400, 'bad_body');
+  });
+});
+
+describe('what is wrong with a request is said only to those who may make it', () => {
+  /** Bodies and parameters that no operation has. */
+  const send = async ({ method, path, body }: (typeof ASKED)[string], about: About, token: string) => [
+    ...(body === undefined ? [] : [await call(server, path(about), token, { method, body: '{' })]),
+    await call(server, `${path(about).split('?')[0]}?more=1`, token, { method, ...(body && { body: body(about) }) }),
+  ];
+
+  for (const [operation, asked] of Object.entries(ASKED)) {
+    test(operation, async () => {
+      const [ada, bea] = [await newOwner(), await newOwner()];
+      const [own, others] = [await keysOf(ada.profile), await keysOf(bea.profile)];
+      const before = traces();
+      for (const [kind, token] of [
+        ['owner', ada.token],
+        ['admin', grace],
+      ] as const) {
+        for (const [at, about] of [own, others, NOBODYS].entries()) {
+          const wanted = ANSWERS[operation]?.[kind][at];
+          // The profile of a request or a list is an input, which is read later.
+          const isLate = operation === 'list' || (operation === 'request' && wanted === 404);
+          const status = wanted === 'asked' ? 403 : wanted === 404 && !isLate ? 404 : wanted === 403 ? 403 : 400;
+          for (const answer of await send(asked, about, token)) {
+            expect([kind, at, answer.status]).toEqual([kind, at, status]);
+          }
+        }
+      }
+      expect(traces()).toBe(before);
+    });
+  }
+});
+
+describe('a key has a version, and with If-Match nothing is done to another one', () => {
+  const shownOf = async (identifier: string, token: string) =>
+    (await call(server, `${KEYS}/${identifier}`, token)).headers.get('etag') ?? '';
+
+  for (const operation of ['rename', 'withdraw', 'revoke']) {
+    test(operation, async () => {
+      const { profile, token } = await newOwner();
+      const about = await keysOf(profile);
+      const { method, path, body } = ASKED[operation] as (typeof ASKED)[string];
+      const target = path(about);
+      const identifier = target.split('/')[4] as string;
+      const send = (tag: string) =>
+        call(server, target, token, { method, ...(body && { body: body(about) }), headers: { 'If-Match': tag } });
+      const shown = await shownOf(identifier, token);
+      expect(shown).toMatch(/^"[!#-~]+"$/);
+      expect(await shownOf(identifier, token)).toBe(shown);
+      // Owners can't change what a revocation depends on, so an admin does.
+      if (operation === 'revoke')
+        changeKey(access, {
+          identifier,
+          change: { expiresAtMs: null, permissions: ['api.leaderboard'] },
+          by: onBox('root'),
+        });
+      else editKey(access, { identifier, name: 'Other', by: onBox('root') });
+      const before = traces();
+      const said = operation === 'revoke' ? 'its permissions, rate limits or expiry were changed' : 'it was renamed';
+      const changed = `Key ${identifier} has changed meanwhile: ${said}. Nothing was done.`;
+      expect(await expectRefused(await send(shown), 409, 'changed_since')).toBe(changed);
+      for (const tag of ['"x"', 'x', `W/${shown}`, `${shown}, "x"`]) {
+        await expectRefused(await send(tag), 409, 'changed_since');
+      }
+      expect(traces()).toBe(before);
+      expect((await send(operation === 'rename' ? await shownOf(identifier, token) : '*')).status).toBe(200);
+    });
+  }
+
+  test('which an admin’s decision, made on a page, does not need', async () => {
+    const { identifier } = await issue(access, { profile: (await newOwner()).profile });
+    const path = `${KEYS}/${identifier}`;
+    const headers = { 'If-Match': '"x"' };
+    await expectRefused(await call(server, `${path}/withdraw`, grace, { method: 'POST', headers }), 403, 'forbidden');
+    const asked = await call(server, `${path}/revoke`, grace, { method: 'POST', headers });
+    expect(asked.headers.get('x-error-code')).toBe('decision_needed');
   });
 });
 

@@ -203,9 +203,11 @@ async function withdrawOnPage({ access, server }: Parts, { id, pending }: About)
 
 async function withdrawByJson({ access, server }: Parts, { id, pending }: About): Promise<Deciding> {
   const token = personTokenFor(access, ownerToSign(access, id) as Signed);
+  const path = `/manage/v1/keys/${pending}`;
+  const shown = (await call(server, path, token, { headers: client() })).headers.get('etag') ?? '';
   return async () => {
-    const path = `/manage/v1/keys/${pending}/withdraw`;
-    const { status, headers } = await call(server, path, token, { body: {}, headers: client() });
+    const conditional = { ...client(), 'If-Match': shown };
+    const { status, headers } = await call(server, `${path}/withdraw`, token, { body: {}, headers: conditional });
     return status === 200 ? 'done' : (headers.get('x-error-code') ?? `${status}`);
   };
 }
