@@ -91,7 +91,7 @@ describe('who may import whom', () => {
 test('limits are given what they need: they know errors, the clock and how to open a file', () => {
   expectNone(
     inFolder('shared/limits'),
-    (name) => !/^(shared\/(limits\/|errors\.|clock\.|db\/(connect|real-path|faults)\.)|node:)/.test(name),
+    (name) => !/^(shared\/(limits\/|errors\.|clock\.|db\/(catalog|connect|real-path|faults)\.)|node:)/.test(name),
   );
 });
 
@@ -374,7 +374,8 @@ test('doors are loops over the table of operations: what names one that changes 
 });
 
 describe('SQL as text', () => {
-  const WORKERS = 'each worker runs it, and loads no Drizzle, which takes 11 MB of memory';
+  const NO_DRIZZLE = 'no Drizzle, which takes 11 MB of memory';
+  const WORKERS = `each worker runs it, and loads ${NO_DRIZZLE}`;
   const FIELDS_TABLE = 'made of the table of fields';
   const TEMPORARY = 'a temporary table of an import, which no schema has';
   const reasons: Record<string, string> = {
@@ -391,8 +392,7 @@ describe('SQL as text', () => {
     'shared/profiles/import/prune-candidates.ts': TEMPORARY,
     'shared/profiles/import/wishes.ts': TEMPORARY,
     'shared/profiles/edit/write-row.ts': `${FIELDS_TABLE}; every line of an import runs it: prepared by Drizzle, an insert took 1.2 times as long`,
-    'shared/sessions-file/tables.ts': 'the catalogue of SQLite: whose file it is, and which tables it has',
-    'shared/usage/usage-store.ts': `${WORKERS}: they load it with the rest of the service`,
+    'shared/usage/usage-store.ts': `each worker loads it with the rest of the service, and ${NO_DRIZZLE}`,
   };
   // The room that makes SQLite work, and the quota file.
   const isAllowed = (path: string) => /^shared\/(db|db-files|limits\/file)\//.test(path);
@@ -419,6 +419,8 @@ describe('SQL as text', () => {
       "db.query('SELECT 1 FROM keys');",
       `const all = \`DELETE FROM \${table}\`;`,
       "sql.raw('UPDATE keys SET state = 1');",
+      "sqlite.run('BEGIN EXCLUSIVE');",
+      "sqlite.run('PRAGMA foreign_keys = ON');",
       'tx.run(sql`INSERT INTO keys VALUES (1)`);',
       `where(sql\`id IN (\${list('SELECT id FROM keys')})\`);`,
     ])
@@ -426,7 +428,7 @@ describe('SQL as text', () => {
     for (const text of [
       `where(sql\`id IN (SELECT value FROM json_each(\${ids}))\`);`,
       '// SELECT is not said here.',
-      "const sentence = 'Select a key.';",
+      "const sentence = 'Select a key. After that, VACUUM removes it.';",
     ])
       expect([text, isFound(text)]).toEqual([text, false]);
   });

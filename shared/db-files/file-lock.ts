@@ -15,7 +15,7 @@ export function tryFileLock(
   try {
     lock = openBare(path, 'write');
     lock.run(`PRAGMA busy_timeout = ${waitMs}`);
-    // Nothing is ever written into this file, so it needs no journal on the disk.
+    // Such a file holds a note at most, so it needs no journal on the disk.
     lock.run('PRAGMA journal_mode = MEMORY');
     for (const statement of statements) lock.query(statement).all();
     return lock;

@@ -1,7 +1,6 @@
-import { closeSync, existsSync, openSync } from 'node:fs';
 import type { Sqlite } from '../db/connect.ts';
 import { guardDatabase } from '../db/faults.ts';
-import { giveToOwnerOf } from '../db/owner.ts';
+import { makeFileLike } from '../db/owner.ts';
 import { realPath } from '../db/real-path.ts';
 import { AppError } from '../errors.ts';
 import { tryFileLock } from './file-lock.ts';
@@ -58,13 +57,7 @@ function tryLock(
 ): Sqlite | null {
   const path = realPath(databasePath) + suffix;
   return guardDatabase(path, () => {
-    makeFile(databasePath, path);
+    makeFileLike(databasePath, path);
     return tryFileLock(path, waitMs, statements);
   });
-}
-
-function makeFile(databasePath: string, path: string): void {
-  if (existsSync(path)) return;
-  closeSync(openSync(path, 'a', 0o600));
-  giveToOwnerOf(databasePath, path);
 }

@@ -1,4 +1,6 @@
+import { withBusyTimeout } from '../db/busy-timeout.ts';
 import type { Sqlite } from '../db/connect.ts';
+import { checkpoint } from './empty-log.ts';
 
 /** Checkpoints the write-ahead log between the transactions of a long writer, such as an import. */
 export type LogKeeper = {
@@ -20,16 +22,20 @@ const MAX_LOG_PAGES = 4_000;
  */
 const MAX_WAIT_MS = 50;
 
+/** Writes are spread all over the indexes: the pages that SQLite caches (KiB) need not be read again for each batch. */
+const CACHE_KIB = 32_768;
+
 /**
- * Replaces SQLite's automatic checkpoints on a connection that writes very much. The automatic ones would run after
+ * Prepares a connection for writing very much: with a larger cache, and without SQLite's automatic checkpoints. The automatic ones would run after
  * nearly every large transaction, and never restart the log while there is always some reader, so the log would grow as
  * long as the import.
  */
 export function keepLogShort(sqlite: Sqlite): LogKeeper {
-  const pragma = (text: string) => sqlite.query(`PRAGMA ${text}`).get() as Record<string, number>;
-  const { wal_autocheckpoint: pages = 1000 } = pragma('wal_autocheckpoint');
-  const { timeout } = pragma('busy_timeout');
+  const { wal_autocheckpoint: pages } = sqlite.query('PRAGMA wal_autocheckpoint').get() as {
+    wal_autocheckpoint: number;
+  };
   let foldAt = MAX_LOG_PAGES;
+  sqlite.run(`PRAGMA cache_size = -${CACHE_KIB}`);
   sqlite.run('PRAGMA wal_autocheckpoint = 0');
 
   function fold(): void {
@@ -37,15 +43,12 @@ export function keepLogShort(sqlite: Sqlite): LogKeeper {
     try {
       // A passive checkpoint copies most pages without blocking others, so the restart, which waits for readers, is
       // short.
-      pragma('wal_checkpoint(PASSIVE)');
-      sqlite.run(`PRAGMA busy_timeout = ${MAX_WAIT_MS}`);
-      const { busy, log = 0 } = pragma('wal_checkpoint(RESTART)');
-      if (busy !== 0) left = log;
+      checkpoint(sqlite, 'PASSIVE');
+      const { isBusy, pages } = withBusyTimeout(sqlite, MAX_WAIT_MS, () => checkpoint(sqlite, 'RESTART'));
+      if (isBusy) left = pages;
     } catch {
       // Everything is committed in the log, and on a full or broken disk the next write reports the error.
       left = foldAt;
-    } finally {
-      sqlite.run(`PRAGMA busy_timeout = ${timeout}`);
     }
     // A reader that stays long, such as a backup, must not cause a wait after every transaction.
     foldAt = left + MAX_LOG_PAGES;
@@ -53,7 +56,7 @@ export function keepLogShort(sqlite: Sqlite): LogKeeper {
 
   function pagesInLog(): number {
     try {
-      return pragma('wal_checkpoint(NOOP)').log ?? 0;
+      return checkpoint(sqlite, 'NOOP').pages;
     } catch {
       // The disk can't be used; the next write reports the error.
       return 0;

@@ -45,13 +45,8 @@ export function openDatabase(
   return guardDatabase(path, () => {
     refuseSecondName(path);
     spendReserve(path);
-    const sqlite = openFile(path, BUSY_TIMEOUT_MS[mode], (found) => schemaState(found, path));
+    const sqlite = openFile(path, BUSY_TIMEOUT_MS[mode], { check: (found) => schemaState(found, path) });
     try {
-      // FULL: a commit that was confirmed, such as a revocation or an activation, survives a power cut.
-      sqlite.run('PRAGMA synchronous = FULL');
-      // SQLite overwrites deleted and replaced data, so that an erasure leaves nothing in the file's free pages.
-      // Imports are not measurably slower.
-      sqlite.run('PRAGMA secure_delete = ON');
       const state = schemaState(sqlite, path);
       if (isNeeded && state === 'new') throw missingDatabase(path, mode);
       if (mayMigrate(mode, state)) {

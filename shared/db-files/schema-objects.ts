@@ -1,42 +1,42 @@
-import { openBare, type Sqlite } from '../db/connect.ts';
+import { readSchema, type SchemaRow } from '../db/catalog.ts';
+import { openInMemory, type Sqlite } from '../db/connect.ts';
 import { appliedMigrations, applyMigrations } from '../db/migrate.ts';
 import { MIGRATIONS } from '../db/migrations.ts';
 
-/** A table or a trigger of a database. */
-type SchemaObject = { type: string; name: string; sql: string };
+/** A table, index, trigger or view that is not as a database's migrations make it. */
+export type SchemaDifference = { type: string; name: string; how: 'missing' | 'foreign' | 'changed' };
+
+/** Compares a database's schema with the one that its migrations make in an empty database. Throws SQLite's errors. */
+export function compareSchema(sqlite: Sqlite): SchemaDifference[] {
+  using made = openInMemory();
+  applyMigrations(made, MIGRATIONS.slice(0, appliedMigrations(sqlite)));
+  const [wanted, found] = [rowsByName(made), rowsByName(sqlite)];
+  return [...new Map([...wanted, ...found])].flatMap(([key, { type, name }]) => {
+    if (!found.has(key)) return { type, name, how: 'missing' };
+    if (!wanted.has(key)) return { type, name, how: 'foreign' };
+    return textOf(wanted.get(key)) === textOf(found.get(key)) ? [] : { type, name, how: 'changed' };
+  });
+}
 
 /**
  * What a database's tables and triggers have beyond those from its migrations, as the end of a sentence; null if
  * nothing. Additional tables are allowed, but no triggers, which would change what this program stores.
  */
 export function strangeSchema(sqlite: Sqlite): string | null {
-  const made = openBare(':memory:', 'write');
-  try {
-    applyMigrations(made, MIGRATIONS.slice(0, appliedMigrations(sqlite)));
-    const [ours, theirs] = [objectsOf(made), objectsOf(sqlite)];
-    const missing = ours.find((one) => !theirs.some((other) => isSame(one, other)));
-    if (missing !== undefined) return `it has not the ${missing.type} ${missing.name} that its schema has`;
-    const triggers = theirs.filter(({ type }) => type === 'trigger');
-    const foreign = triggers.find((one) => !ours.some((other) => isSame(one, other)));
-    return foreign === undefined ? null : `it has a trigger ${foreign.name} that its schema has not`;
-  } finally {
-    made.close();
-  }
+  const differences = compareSchema(sqlite).filter(
+    ({ type, how }) => type === 'trigger' || (type === 'table' && how === 'missing'),
+  );
+  const missing = differences.find(({ how }) => how !== 'foreign');
+  if (missing !== undefined) return `it has not the ${missing.type} ${missing.name} that its schema has`;
+  const [foreign] = differences;
+  return foreign === undefined ? null : `it has a trigger ${foreign.name} that its schema has not`;
 }
 
-function objectsOf(sqlite: Sqlite): SchemaObject[] {
-  return sqlite
-    .query<SchemaObject, []>(
-      "SELECT type, name, sql FROM sqlite_schema WHERE type IN ('table', 'trigger') AND sql NOT NULL",
-    )
-    .all();
-}
-
-function isSame(one: SchemaObject, other: SchemaObject): boolean {
-  return one.type === other.type && one.name === other.name && (one.type === 'table' || textOf(one) === textOf(other));
+function rowsByName(sqlite: Sqlite): Map<string, SchemaRow> {
+  return new Map(readSchema(sqlite).map((row) => [`${row.type} ${row.name}`, row]));
 }
 
 /** Versions of SQLite may quote the names of renamed tables differently. */
-function textOf({ sql }: SchemaObject): string {
-  return sql.replaceAll(/["`\s]/g, '');
+function textOf(row: SchemaRow | undefined): string | undefined {
+  return row?.sql?.replaceAll(/["`\s]/g, '');
 }

@@ -1,9 +1,11 @@
 import { closeSync, existsSync, mkdirSync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { openBare, type Sqlite } from '../db/connect.ts';
-import { databaseFault } from '../db/faults.ts';
+import { isEmpty } from '../db/catalog.ts';
+import { openBare } from '../db/connect.ts';
+import { databaseFault, guardDatabase } from '../db/faults.ts';
 import { isOnReadOnlyDisk, realPath } from '../db/real-path.ts';
 import { type AppError, fileRefusal } from '../errors.ts';
+import { tryFileLock } from './file-lock.ts';
 
 // A database has at most one server. The server holds a lock file beside the database, found from each of its names.
 
@@ -24,23 +26,13 @@ export function lockForServing(databasePath: string): ServingLock {
     refuseServed(databasePath);
     return { close: () => {} };
   }
-  let lock: Sqlite | null = null;
-  try {
+  const lock = guardDatabase(path, () => {
     mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
     closeSync(openSync(path, 'a', 0o600));
-    lock = openBare(path, 'write');
-    lock.run('PRAGMA busy_timeout = 0');
-    lock.run('PRAGMA locking_mode = EXCLUSIVE');
-    // Nothing is ever written into this file. Without a journal file the lock needs no room on the disk.
-    lock.run('PRAGMA journal_mode = MEMORY');
-    lock.run('BEGIN EXCLUSIVE');
-    return lock;
-  } catch (error) {
-    lock?.close();
-    const fault = databaseFault(path, error);
-    if (fault?.code !== 'busy') throw fault ?? error;
-    throw isServedAlready(databasePath);
-  }
+    return tryFileLock(path, 0);
+  });
+  if (lock === null) throw isServedAlready(databasePath);
+  return lock;
 }
 
 /** Throws `refused` while a server runs on this database. */
@@ -60,15 +52,13 @@ export function isServed(databasePath: string): boolean | null {
   const path = lockPathOf(databasePath);
   const otherwise = isOnReadOnlyDisk(databasePath) ? null : false;
   if (!existsSync(path)) return otherwise;
-  const lock = openBare(path, 'read');
+  using lock = openBare(path, 'read');
   try {
     lock.run('PRAGMA busy_timeout = 0');
-    lock.query('SELECT count(*) FROM sqlite_schema').get();
+    isEmpty(lock);
     return otherwise;
   } catch (error) {
     if (databaseFault(path, error)?.code === 'busy') return true;
     throw databaseFault(path, error) ?? error;
-  } finally {
-    lock.close();
   }
 }

@@ -76,11 +76,7 @@ export function copyDatabase(sqlite: Sqlite, target: string, onStep: (step: 'cop
   }
   return withFault(sqlite.filename, target, () =>
     withUnfinished(sqlite.filename, target, (temporary) => {
-      closeSync(openSync(temporary, 'wx', 0o600));
-      onStep('copy');
-      sqlite.prepare('VACUUM INTO ?').run(temporary);
-      onStep('verify');
-      const verified = verifyFile(temporary, 'write', sqlite.filename);
+      const verified = copyInto(sqlite, temporary, sqlite.filename, onStep);
       giveToOwnerOf(sqlite.filename, temporary);
       syncPath(temporary);
       giveName(temporary, target);
@@ -89,16 +85,29 @@ export function copyDatabase(sqlite: Sqlite, target: string, onStep: (step: 'cop
   );
 }
 
+/**
+ * Copies one snapshot of a database, as SQLite reads it, to a new file of mode 0600, and verifies the copy. Errors call it
+ * by `name`. Throws `refused` if it is not sound, and SQLite's errors.
+ */
+export function copyInto(
+  sqlite: Sqlite,
+  temporary: string,
+  name: string,
+  onStep: (step: 'copy' | 'verify') => void = () => {},
+): Verified {
+  closeSync(openSync(temporary, 'wx', 0o600));
+  onStep('copy');
+  sqlite.prepare('VACUUM INTO ?').run(temporary);
+  onStep('verify');
+  return verifyFile(temporary, 'write', name);
+}
+
 /** Copies a database before its migration to `<database>.before-schema-2-<UTC time>`. Returns the copy's path. */
 export function copyBeforeMigration(path: string, applied: number): string {
   const target = `${realPath(path)}.before-schema-${applied + 1}-${fileTime()}`;
   // The caller's connection is inside a transaction, where SQLite refuses VACUUM, so the copy needs one of its own.
-  const sqlite = openBare(path, 'read');
-  try {
-    copyDatabase(sqlite, target, () => {});
-  } finally {
-    sqlite.close();
-  }
+  using sqlite = openBare(path, 'read');
+  copyDatabase(sqlite, target, () => {});
   return target;
 }
 

@@ -1,14 +1,19 @@
-import { closeSync, existsSync, openSync, readdirSync, rmSync } from 'node:fs';
+import { existsSync, readdirSync, rmSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { openBare, type Sqlite } from '../db/connect.ts';
 import { hasFailedOnDisk, isDamage } from '../db/faults.ts';
-import { giveToOwnerOf } from '../db/owner.ts';
+import { makeFileLike } from '../db/owner.ts';
 import { realPath } from '../db/real-path.ts';
+import { AppError } from '../errors.ts';
+import { tryFileLock } from './file-lock.ts';
 
 // A copy of a database has a name that ends with `.unfinished` until it is complete. The process that makes it holds the lock
 // of a note beside the database, `<database>.unfinished-<id>`, an SQLite file with the path of the copy. The operating
 // system releases the lock however the process ends, so an unlocked note names an abandoned copy. A process id would not
 // prove that: ids are reused, and differ between containers.
+
+/** How long to wait for a process that has found a note before it was locked, in milliseconds. */
+const MAX_WAIT_MS = 10_000;
 
 /** The suffixes of files that SQLite may leave beside a copy. */
 const SUFFIXES = ['', '-journal', '-wal', '-shm'] as const;
@@ -72,13 +77,12 @@ function removeCopy(path: string): void {
 /** Makes a note and returns the connection that holds its lock; null if none can be made and none is needed. */
 function holdNote(databasePath: string, note: string, copy: string): Sqlite | null {
   try {
-    let lock = lockNewNote(databasePath, note, copy);
-    // Another process may have found the note before it was locked.
-    while (!existsSync(note)) {
+    for (;;) {
+      const lock = lockNewNote(databasePath, note, copy);
+      // Another process may have found the note before it was locked.
+      if (existsSync(note)) return lock;
       lock.close();
-      lock = lockNewNote(databasePath, note, copy);
     }
-    return lock;
   } catch (error) {
     rmSync(note, { force: true });
     if (dirname(copy) === dirname(note)) throw error;
@@ -87,22 +91,17 @@ function holdNote(databasePath: string, note: string, copy: string): Sqlite | nu
 }
 
 function lockNewNote(databasePath: string, note: string, copy: string): Sqlite {
-  closeSync(openSync(note, 'wx', 0o600));
-  giveToOwnerOf(existsSync(databasePath) ? databasePath : dirname(note), note);
-  const lock = openBare(note, 'write');
-  try {
+  makeFileLike(existsSync(databasePath) ? databasePath : dirname(note), note);
+  const lock = tryFileLock(note, MAX_WAIT_MS, [
     // The lock is kept after the commit, until the connection is closed.
-    lock.run('PRAGMA locking_mode = EXCLUSIVE');
-    lock.run('PRAGMA journal_mode = MEMORY');
-    lock.run('BEGIN EXCLUSIVE');
-    lock.run('CREATE TABLE copy (path TEXT NOT NULL) STRICT');
-    lock.run('INSERT INTO copy (path) VALUES (?)', [copy]);
-    lock.run('COMMIT');
-    return lock;
-  } catch (error) {
-    lock.close();
-    throw error;
-  }
+    'PRAGMA locking_mode = EXCLUSIVE',
+    'BEGIN EXCLUSIVE',
+    'CREATE TABLE copy (path TEXT NOT NULL) STRICT',
+    `INSERT INTO copy (path) VALUES ('${copy.replaceAll("'", "''")}')`,
+    'COMMIT',
+  ]);
+  if (lock === null) throw new AppError('busy', `Another process has locked ${note}; try again.`);
+  return lock;
 }
 
 /** A note, or a copy beside the database whose note is missing, as after a power cut. */
@@ -141,16 +140,13 @@ function fromLeftover(
   access: 'read' | 'write',
   act: (copy: string | null) => string | null,
 ): string[] {
-  let sqlite: Sqlite | null = null;
   try {
-    sqlite = openBare(path, access);
+    using sqlite = openBare(path, access);
     // A copy without a note is locked while SQLite writes it, and has no path in it.
     const noted = lockNote(sqlite, id, access);
     return [act(isNote ? noted : path) ?? []].flat();
   } catch {
     return [];
-  } finally {
-    sqlite?.close();
   }
 }
 

@@ -8,6 +8,21 @@ export function hasTable(sqlite: Sqlite, name: string): boolean {
   return sqlite.query("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?").get(name) !== null;
 }
 
+/** Whether a file has nothing in it, not even a table. Throws SQLite's errors. */
+export function isEmpty(sqlite: Sqlite): boolean {
+  return sqlite.query('SELECT 1 FROM sqlite_schema').get() === null;
+}
+
+/** The application id in a file's header, by which programs recognise their files; 0 if it has none. Throws SQLite's errors. */
+export function readApplicationId(sqlite: Sqlite): number {
+  return (sqlite.query('PRAGMA application_id').get() as { application_id: number }).application_id;
+}
+
+/** Writes a file's application id. Throws SQLite's errors. */
+export function writeApplicationId(sqlite: Sqlite, id: number): void {
+  sqlite.run(`PRAGMA application_id = ${id}`);
+}
+
 /**
  * A table, index, trigger or view, with the statement that created it; null for an index that SQLite created itself.
  */

@@ -1,6 +1,7 @@
 import { readdirSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { type AppError, fileRefusal } from '../errors.ts';
+import { writeApplicationId } from './catalog.ts';
 import type { Sqlite } from './connect.ts';
 import { LAST_UNRELEASED_COMMIT, MIGRATIONS, type Migration } from './migrations.ts';
 import { realPath } from './real-path.ts';
@@ -125,7 +126,7 @@ function applyMissing(
   beforeUpgrade: (applied: number) => void,
 ): void {
   const state = schemaState(sqlite, path, migrations);
-  if (state === 'new') sqlite.run(`PRAGMA application_id = ${APPLICATION_ID}`);
+  if (state === 'new') writeApplicationId(sqlite, APPLICATION_ID);
   const applied = state === 'older' ? appliedMigrations(sqlite, migrations) : migrations.length;
   if (applied < migrations.length) beforeUpgrade(applied);
   applyMigrations(sqlite, migrations);

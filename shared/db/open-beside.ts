@@ -1,5 +1,5 @@
 import { fileRefusal } from '../errors.ts';
-import { openFile, type Sqlite } from './connect.ts';
+import { type Opening, openFile, type Sqlite } from './connect.ts';
 import { guardDatabase } from './faults.ts';
 import { schemaState } from './migrate.ts';
 
@@ -8,9 +8,9 @@ import { schemaState } from './migrate.ts';
  * Throws `refused` for any other file, and `busy`. It never creates a file, so a database that was removed is not
  * replaced by an empty one.
  */
-export function openBeside(path: string, busyTimeoutMs = 0): Sqlite {
-  const mustBeCurrent = (sqlite: Sqlite) => {
+export function openBeside(path: string, busyTimeoutMs = 0, opening: Pick<Opening, 'isDurable'> = {}): Sqlite {
+  const check = (sqlite: Sqlite) => {
     if (schemaState(sqlite, path) !== 'current') throw fileRefusal(`The database ${path} is not current.`);
   };
-  return guardDatabase(path, () => openFile(path, busyTimeoutMs, mustBeCurrent, false));
+  return guardDatabase(path, () => openFile(path, busyTimeoutMs, { ...opening, check, create: false }));
 }

@@ -1,4 +1,4 @@
-import { accessSync, chownSync, constants, type Stats, statSync } from 'node:fs';
+import { accessSync, chownSync, closeSync, constants, existsSync, openSync, type Stats, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { userName } from '../user.ts';
 
@@ -54,4 +54,11 @@ export function giveToOwnerOf(like: string, path: string): void {
   if (process.getuid?.() !== 0) return;
   const { uid, gid } = statSync(like);
   chownSync(path, uid, gid);
+}
+
+/** Creates an empty file of mode 0600 if there is none, and gives it to the owner of `like` as {@link giveToOwnerOf} does. */
+export function makeFileLike(like: string, path: string): void {
+  if (existsSync(path)) return;
+  closeSync(openSync(path, 'a', 0o600));
+  giveToOwnerOf(like, path);
 }

@@ -1,5 +1,5 @@
 import { count } from 'drizzle-orm';
-import type { Db } from '../db/connect.ts';
+import { beginSnapshot, type Db } from '../db/connect.ts';
 import { guardDatabase } from '../db/faults.ts';
 import { profiles } from '../db/schema/profiles.ts';
 import { AppError } from '../errors.ts';
@@ -21,7 +21,7 @@ export async function exportProfiles(
 ): Promise<void> {
   const path = db.$client.filename;
   const lines = linesOf(db);
-  guardDatabase(path, () => db.$client.run('BEGIN'));
+  using _ = guardDatabase(path, () => beginSnapshot(db.$client));
   try {
     const total = guardDatabase(path, () => db.select({ count: count() }).from(profiles).get())?.count ?? 0;
     // The lines are joined at the end, because a text that is extended line by line is copied again and again.
@@ -47,7 +47,6 @@ export async function exportProfiles(
     if (chunk.length > 0) await flush();
   } finally {
     lines.return(undefined);
-    db.$client.run('ROLLBACK');
   }
 }
 

@@ -1,12 +1,13 @@
-import { closeSync, existsSync, openSync, rmSync, statSync } from 'node:fs';
+import { existsSync, rmSync, statSync } from 'node:fs';
 import { eq, sql } from 'drizzle-orm';
 import { type Db, openBare, openFile, type Sqlite } from '../db/connect.ts';
 import { databaseFault, isDamage } from '../db/faults.ts';
-import { giveToOwnerOf } from '../db/owner.ts';
+import { makeFileLike } from '../db/owner.ts';
 import { keepQuery } from '../db/prepared-query.ts';
 import { realPath } from '../db/real-path.ts';
 import { withTables } from '../db/tables.ts';
 import { refuseSecondName } from '../db-files/disk.ts';
+import { checkpoint } from '../db-files/empty-log.ts';
 import { damages } from '../db-files/snapshot.ts';
 import { AppError, fileRefusal } from '../errors.ts';
 import { type Random, systemRandom } from '../random.ts';
@@ -44,13 +45,10 @@ export function openSessionsFile(
   const path = sessionsPath(databasePath);
   return guardSessions(path, () => {
     refuseSecondName(path);
-    makeFile(path, realPath(databasePath));
-    const sqlite = openFile(path, busyTimeoutMs, refuseForeign);
+    makeFileLike(realPath(databasePath), path);
+    // A commit survives a power cut only after `flushSessions`.
+    const sqlite = openFile(path, busyTimeoutMs, { check: refuseForeign, isDurable: false });
     try {
-      // A commit survives a crash of the program, and a power cut only after `flushSessions`.
-      sqlite.run('PRAGMA synchronous = NORMAL');
-      // Client addresses that are deleted leave no copy in free pages.
-      sqlite.run('PRAGMA secure_delete = ON');
       if (!isCurrent(sqlite)) sqlite.transaction(() => makeTables(sqlite, random)).immediate();
       return { sqlite, tables: withTables({ $client: sqlite }), path, inode: statSync(path).ino };
     } catch (error) {
@@ -86,13 +84,9 @@ export function sessionsFaults(databasePath: string): string[] {
   const path = sessionsPath(databasePath);
   if (!existsSync(path)) return [];
   try {
-    const sqlite = openBare(path, 'read');
-    try {
-      refuseForeign(sqlite);
-      return damages(sqlite).map((damage) => `the sessions file is damaged: ${damage}`);
-    } finally {
-      sqlite.close();
-    }
+    using sqlite = openBare(path, 'read');
+    refuseForeign(sqlite);
+    return damages(sqlite).map((damage) => `the sessions file is damaged: ${damage}`);
   } catch (error) {
     const { code, message } = error as { code?: string; message: string };
     return [`the sessions file can't be read (${code ?? message})`];
@@ -115,7 +109,7 @@ export function readSessions<T>({ tables, path }: SessionsFile, act: (tables: Db
 /** Flushes all writes to the disk, so that they also survive a power cut. Throws `refused` if the disk fails. */
 export function flushSessions({ sqlite, path }: SessionsFile): void {
   // A checkpoint begins with flushing the write-ahead log.
-  guardSessions(path, () => sqlite.run('PRAGMA wal_checkpoint(PASSIVE)'));
+  guardSessions(path, () => checkpoint(sqlite, 'PASSIVE'));
 }
 
 /**
@@ -124,7 +118,7 @@ export function flushSessions({ sqlite, path }: SessionsFile): void {
  * fails.
  */
 export function emptyLog({ sqlite, path }: SessionsFile): void {
-  guardSessions(path, () => sqlite.run('PRAGMA wal_checkpoint(TRUNCATE)'));
+  guardSessions(path, () => checkpoint(sqlite, 'TRUNCATE'));
 }
 
 /**
@@ -144,13 +138,6 @@ const settingByName = keepQuery((tables) =>
     .where(eq(settings.name, sql.placeholder('name')))
     .prepare(),
 );
-
-/** Creates an empty file if there is none. Root gives it to the database's owner, so that the service can use it. */
-function makeFile(path: string, databasePath: string): void {
-  if (existsSync(path)) return;
-  closeSync(openSync(path, 'a', 0o600));
-  giveToOwnerOf(databasePath, path);
-}
 
 /** Turns faults of SQLite and the file system into AppErrors about the sessions file. */
 function guardSessions<T>(path: string, act: () => T): T {

@@ -1,7 +1,10 @@
+import { isEmpty, readApplicationId, writeApplicationId } from '../db/catalog.ts';
 import type { Sqlite } from '../db/connect.ts';
 import { applyMigrations, compareMigrations } from '../db/migrate.ts';
+import { withTables } from '../db/tables.ts';
 import type { Random } from '../random.ts';
 import { SESSIONS_MIGRATIONS } from './migrations.ts';
+import { settings } from './schema.ts';
 
 // The contents of a sessions file: the mark of its program, and its tables, which the migrations in drizzle/sessions
 // create.
@@ -20,7 +23,7 @@ export const NOT_OURS = 'not a sessions file of this version';
  * a commit. Runs before anything is written, so that such a file stays as it is.
  */
 export function refuseForeign(sqlite: Sqlite): void {
-  const id = applicationIdOf(sqlite);
+  const id = readApplicationId(sqlite);
   if (id === 0 && isEmpty(sqlite)) return;
   if (id !== APPLICATION_ID) throw new Error(NOT_OURS);
   const { applied, list, changed } = compareMigrations(sqlite, SESSIONS_MIGRATIONS);
@@ -29,7 +32,7 @@ export function refuseForeign(sqlite: Sqlite): void {
 
 /** Whether the file has the newest list of migrations, so that opening it writes nothing. */
 export function isCurrent(sqlite: Sqlite): boolean {
-  if (applicationIdOf(sqlite) !== APPLICATION_ID) return false;
+  if (readApplicationId(sqlite) !== APPLICATION_ID) return false;
   const { applied, list } = compareMigrations(sqlite, SESSIONS_MIGRATIONS);
   return applied === SESSIONS_MIGRATIONS.length && list === 'known';
 }
@@ -39,15 +42,8 @@ export function isCurrent(sqlite: Sqlite): boolean {
  * file at once, the first one creates them.
  */
 export function makeTables(sqlite: Sqlite, random: Random): void {
-  sqlite.run(`PRAGMA application_id = ${APPLICATION_ID}`);
+  writeApplicationId(sqlite, APPLICATION_ID);
   applyMigrations(sqlite, SESSIONS_MIGRATIONS);
-  sqlite.run('INSERT OR IGNORE INTO settings (name, value) VALUES (?, ?)', [FILE_KEY, random(32)]);
-}
-
-function applicationIdOf(sqlite: Sqlite): number {
-  return (sqlite.query('SELECT application_id AS id FROM pragma_application_id').get() as { id: number }).id;
-}
-
-function isEmpty(sqlite: Sqlite): boolean {
-  return sqlite.query('SELECT 1 FROM sqlite_schema').get() === null;
+  const key = { name: FILE_KEY, value: Buffer.from(random(32)) };
+  withTables({ $client: sqlite }).insert(settings).values(key).onConflictDoNothing().run();
 }

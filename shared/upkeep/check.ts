@@ -1,8 +1,8 @@
-import { readSchema } from '../db/catalog.ts';
-import { type Opened, openInMemory, type Sqlite } from '../db/connect.ts';
-import { appliedMigrations, migrate } from '../db/migrate.ts';
+import { beginSnapshot, type Opened, type Sqlite } from '../db/connect.ts';
+import { appliedMigrations } from '../db/migrate.ts';
 import { MIGRATIONS } from '../db/migrations.ts';
 import { withTables } from '../db/tables.ts';
+import { compareSchema, type SchemaDifference } from '../db-files/schema-objects.ts';
 import { countRows, damages } from '../db-files/snapshot.ts';
 import { keyFaults } from '../keys/check.ts';
 import { profileFaults } from '../profiles/check.ts';
@@ -26,12 +26,8 @@ const MAX_FAULTS = 1_000;
  */
 export function checkDatabase(db: Opened, onStep: (step: CheckStep) => void = () => {}): Checked {
   const sqlite = db.$client;
-  sqlite.run('BEGIN');
-  try {
-    return check(sqlite, onStep);
-  } finally {
-    sqlite.run('ROLLBACK');
-  }
+  using _ = beginSnapshot(sqlite);
+  return check(sqlite, onStep);
 }
 
 function check(sqlite: Sqlite, onStep: (step: CheckStep) => void): Checked {
@@ -71,24 +67,12 @@ function* guarded(find: () => Iterable<string>): Generator<string> {
   }
 }
 
-/**
- * Compares every table, index, trigger and view with those that the database's migrations create in an empty database.
- */
+const DIFFERENCES = {
+  missing: 'is missing',
+  foreign: 'is not ours',
+  changed: 'is not as its migration made it',
+} satisfies Record<SchemaDifference['how'], string>;
+
 function schemaFaults(sqlite: Sqlite): string[] {
-  const fresh = openInMemory();
-  try {
-    migrate(fresh, ':memory:', MIGRATIONS.slice(0, appliedMigrations(sqlite)));
-    const wanted = new Map(readSchema(fresh).map((row) => [row.name, row]));
-    const found = new Map(readSchema(sqlite).map((row) => [row.name, row]));
-    const missing = [...wanted.values()].filter(({ name }) => !found.has(name));
-    const foreign = [...found.values()].filter(({ name }) => !wanted.has(name));
-    const other = [...found.values()].filter(({ name, sql }) => wanted.has(name) && wanted.get(name)?.sql !== sql);
-    return [
-      ...missing.map(({ type, name }) => `the ${type} ${name} is missing`),
-      ...foreign.map(({ type, name }) => `the ${type} ${name} is not ours`),
-      ...other.map(({ type, name }) => `the ${type} ${name} is not as its migration made it`),
-    ];
-  } finally {
-    fresh.close();
-  }
+  return compareSchema(sqlite).map(({ type, name, how }) => `the ${type} ${name} ${DIFFERENCES[how]}`);
 }

@@ -1,4 +1,4 @@
-import { closeSync, mkdirSync, openSync, renameSync, type Stats, statSync } from 'node:fs';
+import { mkdirSync, renameSync, type Stats, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import {
   NOBODY,
@@ -13,15 +13,15 @@ import { guardDatabase } from '../db/faults.ts';
 import { giveToOwnerOf } from '../db/owner.ts';
 import { realPath } from '../db/real-path.ts';
 import { withTables } from '../db/tables.ts';
+import { type KeptAside, setAside } from '../db-files/old-database.ts';
 import { lockForServing } from '../db-files/serving.ts';
-import { syncPath, type Verified, verifyFile } from '../db-files/snapshot.ts';
+import { copyInto, syncPath, type Verified, verifyFile } from '../db-files/snapshot.ts';
 import { withUnfinished } from '../db-files/unfinished.ts';
 import { logRestore } from '../erasure/service-log.ts';
 import { type AppError, fileRefusal } from '../errors.ts';
 import { removeSessionsFile } from '../sessions-file/sessions-file.ts';
 import { type Facts, refuseOtherVersion, type ShownVersion, versionOf } from '../shown-version.ts';
 import { type Dropped, dropRestoredNotices } from './delivery/store.ts';
-import { type KeptAside, setAside } from './old-database.ts';
 import {
   eraseAgain,
   readErasedProfiles,
@@ -185,25 +185,11 @@ function refuseOtherErasures({ undone: said }: Backup, undone: UndoneErasure[] |
 }
 
 function withFile<T>(path: string, access: 'read' | 'write', act: (sqlite: Sqlite) => T): T {
-  const sqlite = openBare(path, access);
-  try {
-    return act(sqlite);
-  } finally {
-    sqlite.close();
-  }
+  using sqlite = openBare(path, access);
+  return act(sqlite);
 }
 
-/**
- * Copies a backup to a new file, mode 0600, and verifies the copy. It is read through SQLite, so that the copy includes
- * a write-ahead log beside the backup. Throws `refused` if the copy is damaged, and SQLite's errors.
- */
-export function copyBackup(file: string, temporary: string): void {
-  closeSync(openSync(temporary, 'wx', 0o600));
-  const source = openBare(file, 'read');
-  try {
-    source.prepare('VACUUM INTO ?').run(temporary);
-  } finally {
-    source.close();
-  }
-  verifyFile(temporary, 'write', file);
+/** Copies a backup, with a write-ahead log beside it, as `copyInto` does. */
+export function copyBackup(file: string, temporary: string): Verified {
+  return withFile(file, 'read', (source) => copyInto(source, temporary, file));
 }

@@ -3,7 +3,7 @@ import { eq, sql } from 'drizzle-orm';
 import type { Actor } from '../actor.ts';
 import { type Clock, systemClock } from '../clock.ts';
 import { hasTable } from '../db/catalog.ts';
-import { openBare, type Sqlite } from '../db/connect.ts';
+import { openBare, prepareWrites, type Sqlite } from '../db/connect.ts';
 import { migrate } from '../db/migrate.ts';
 import { erasedProfiles, profiles } from '../db/schema/profiles.ts';
 import { withTables } from '../db/tables.ts';
@@ -74,7 +74,6 @@ export function eraseAgain(
 ): void {
   if (undone.length === 0) return;
   migrate(copy, copy.filename);
-  copy.run('PRAGMA foreign_keys = ON');
-  copy.run('PRAGMA secure_delete = ON');
+  prepareWrites(copy);
   eraseProfiles({ db: withTables({ $client: copy }), clock }, undone, by);
 }

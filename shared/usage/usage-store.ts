@@ -1,4 +1,5 @@
 import type { Clock } from '../clock.ts';
+import { withBusyTimeout } from '../db/busy-timeout.ts';
 import { guardDatabase } from '../db/faults.ts';
 import { openBeside } from '../db/open-beside.ts';
 import { prepareWrite } from '../db/write.ts';
@@ -20,9 +21,8 @@ const PRUNE_AT_ONCE = 500;
 
 /** Opens the store in an existing, current database. Throws `refused` if the file can't be used. */
 export function openUsageStore(path: string): UsageStore {
-  const sqlite = openBeside(path);
-  // NORMAL: survives a crash of the program; a power cut may lose the latest minute of counts.
-  sqlite.run('PRAGMA synchronous = NORMAL');
+  // A power cut may lose the latest minute of counts.
+  const sqlite = openBeside(path, 0, { isDurable: false });
   const addTally = sqlite.prepare<undefined, [Tally]>(
     `INSERT INTO key_usage (identifier, day, ok, not_found, forbidden, malformed, limited, failed, last_used_at)
        VALUES ($identifier, $day, $ok, $notFound, $forbidden, $malformed, $limited, $failed, $lastUsedAt)
@@ -42,10 +42,7 @@ export function openUsageStore(path: string): UsageStore {
   });
   return {
     add: (tallies, clock, waitMs) =>
-      guardDatabase(path, () => {
-        if (waitMs > 0) sqlite.run(`PRAGMA busy_timeout = ${waitMs}`);
-        addAll(tallies, clock);
-      }),
+      guardDatabase(path, () => withBusyTimeout(sqlite, waitMs, () => addAll(tallies, clock))),
     close: () => sqlite.close(),
   };
 }

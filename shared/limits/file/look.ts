@@ -1,4 +1,5 @@
 import { statSync } from 'node:fs';
+import { readApplicationId } from '../../db/catalog.ts';
 import { openBare, type Sqlite } from '../../db/connect.ts';
 import { isIntact, type LogRow, readRow, type SavedAccount } from './row.ts';
 import { APPLICATION_ID, quotaPath } from './store.ts';
@@ -20,12 +21,8 @@ export function readQuotaFile(databasePath: string, identifiers: readonly string
     const path = quotaPath(databasePath);
     // SQLite would wait for a writer if this were a pipe.
     if (!statSync(path).isFile()) return null;
-    const sqlite = openBare(path, 'read');
-    try {
-      return look(sqlite, identifiers);
-    } finally {
-      sqlite.close();
-    }
+    using sqlite = openBare(path, 'read');
+    return look(sqlite, identifiers);
   } catch {
     return null;
   }
@@ -33,8 +30,7 @@ export function readQuotaFile(databasePath: string, identifiers: readonly string
 
 function look(sqlite: Sqlite, identifiers: readonly string[]): QuotaFileData | null {
   sqlite.run(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
-  const id = sqlite.prepare('PRAGMA application_id').get() as { application_id: number };
-  if (id.application_id !== APPLICATION_ID) return null;
+  if (readApplicationId(sqlite) !== APPLICATION_ID) return null;
   // Most rows are about other keys; even their stamps are not read.
   const rows = sqlite.prepare<LogRow, [string]>('SELECT * FROM log WHERE instr(identifiers, ?) > 0 ORDER BY seq');
   const accounts = new Map<string, SavedAccount>();

@@ -1,4 +1,5 @@
 import { closeSync, openSync, readSync, renameSync, statSync } from 'node:fs';
+import { isEmpty, readApplicationId, writeApplicationId } from '../../db/catalog.ts';
 import { openFile, type Sqlite } from '../../db/connect.ts';
 import { isDamage } from '../../db/faults.ts';
 import { realPath } from '../../db/real-path.ts';
@@ -128,10 +129,9 @@ function renameIfThere(from: string, to: string): void {
 }
 
 function openStore(path: string, setAside: string | null, remadeAtMs: number | null): QuotaStore {
-  const sqlite = openFile(path, BUSY_TIMEOUT_MS);
+  // A commit is written to the write-ahead log, but does not wait for the disk; `sync` flushes the log.
+  const sqlite = openFile(path, BUSY_TIMEOUT_MS, { isDurable: false });
   try {
-    // NORMAL: a commit is written to the write-ahead log, but does not wait for the disk; `sync` flushes the log.
-    sqlite.run('PRAGMA synchronous = NORMAL');
     sqlite.run(`PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}`);
     prepareTables(sqlite);
     if (remadeAtMs !== null) {
@@ -146,12 +146,11 @@ function openStore(path: string, setAside: string | null, remadeAtMs: number | n
 }
 
 function prepareTables(sqlite: Sqlite): void {
-  const { application_id: id } = sqlite.prepare('PRAGMA application_id').get() as { application_id: number };
-  const { tables } = sqlite.prepare('SELECT count(*) AS tables FROM sqlite_schema').get() as { tables: number };
+  const id = readApplicationId(sqlite);
   if (id === APPLICATION_ID) return;
-  if (id !== 0 || tables > 0) throw new Error(NOT_OURS);
+  if (id !== 0 || !isEmpty(sqlite)) throw new Error(NOT_OURS);
   sqlite.transaction(() => {
-    sqlite.run(`PRAGMA application_id = ${APPLICATION_ID}`);
+    writeApplicationId(sqlite, APPLICATION_ID);
     sqlite.run(LOG_TABLE);
   })();
 }

@@ -51,15 +51,23 @@ export function createPendingNames(sqlite: Sqlite): PendingNames {
   return { sqlite, reader, statements: prepareStatements(sqlite), anyNames: false, anyAuth: false };
 }
 
+/** Prepares the look-ups of the profiles that hold a folded name, and an auth ID. */
+export function prepareHolders(sqlite: Sqlite) {
+  return {
+    nameHolder: sqlite.prepare<{ id: number; name: string; position: number }, [string]>(
+      'SELECT profile_id AS id, name, position FROM profile_names WHERE folded = ?',
+    ),
+    authHolder: sqlite.prepare<{ id: number }, [string]>('SELECT id FROM profiles WHERE auth_id = ?'),
+  };
+}
+
 function prepareStatements(sqlite: Sqlite) {
   return {
+    ...prepareHolders(sqlite),
     clearNames: sqlite.prepare('DELETE FROM profile_names WHERE profile_id = ?'),
     addName: sqlite.prepare(
       `INSERT INTO profile_names (folded, profile_id, position, name) VALUES (?, ?, ?, ?)
        ON CONFLICT (folded) DO NOTHING`,
-    ),
-    nameHolder: sqlite.prepare<{ id: number; name: string; position: number }, [string]>(
-      'SELECT profile_id AS id, name, position FROM profile_names WHERE folded = ?',
     ),
     awaitName: sqlite.prepare(
       'INSERT INTO temp.waiting_names (id, folded, name, position, line) VALUES (?, ?, ?, ?, ?)',
@@ -69,7 +77,6 @@ function prepareStatements(sqlite: Sqlite) {
     ),
     dropNames: sqlite.prepare('DELETE FROM temp.waiting_names WHERE id = ?'),
     waitingNames: sqlite.prepare<WaitingName, []>('SELECT * FROM temp.waiting_names ORDER BY place'),
-    authHolder: sqlite.prepare<{ id: number }, [string]>('SELECT id FROM profiles WHERE auth_id = ?'),
     setAuth: sqlite.prepare('UPDATE profiles SET auth_id = ? WHERE id = ?'),
     awaitAuth: sqlite.prepare('INSERT INTO temp.waiting_auth (id, authId, line) VALUES (?, ?, ?)'),
     dropAuth: sqlite.prepare('DELETE FROM temp.waiting_auth WHERE id = ?'),

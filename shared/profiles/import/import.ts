@@ -54,9 +54,6 @@ export type ImportOptions = {
   onWarning?: (sentence: string) => void;
 };
 
-/** Writes are spread all over the indexes: the pages that SQLite caches (KiB) need not be read again for each batch. */
-const CACHE_KIB = 32_768;
-
 /**
  * Imports JSON Lines into the database (docs/profiles.md): upserts by id, erasures, refusals. Memory use doesn't grow
  * with the file. A batch is applied wholly or not at all, whatever stops the process. Waits while the database is being
@@ -114,10 +111,9 @@ function prepareRun({ db, clock, config }: ImportDeps, options: ImportOptions): 
   const { merge, asOfMs = null, by, onKeys, prune, rejects = null, onProgress = () => {}, onRefused } = options;
   const sqlite = db.$client;
   return guardDatabase(sqlite.filename, () => {
-    sqlite.run(`PRAGMA cache_size = -${CACHE_KIB}`);
+    const log = keepLogShort(sqlite);
     const apply = createApplier(sqlite, config.maxProfileBytes);
     const candidates = prune === undefined ? null : createPruneCandidates(sqlite);
-    const log = keepLogShort(sqlite);
     const report = createImportReport(onRefused);
     // A file may contain all profiles every night, and most of its lines change nothing: without --as-of, these are not
     // written.

@@ -1,6 +1,7 @@
 import type { Sqlite } from '../../db/connect.ts';
 import { type Held, type MergedRow, mergedRow } from '../edit/merged-row.ts';
 import type { Entry } from '../edit/pass.ts';
+import { prepareHolders } from '../edit/pending-names.ts';
 import { heldByOther, type Refusal } from '../edit/refusal.ts';
 import { createProfileReader, prepareRowReader } from '../record.ts';
 
@@ -36,10 +37,7 @@ export function createWishes(sqlite: Sqlite, merge: boolean): Wishes {
   const wishesOf = prepareWishes(sqlite, merge);
   const clear = sqlite.prepare('DELETE FROM temp.wishes WHERE id = ?');
   const insert = sqlite.prepare('INSERT INTO temp.wishes VALUES (?, ?, ?, ?, ?, ?)');
-  const nameHolder = sqlite.prepare<{ id: number }, [string]>(
-    'SELECT profile_id AS id FROM profile_names WHERE folded = ?',
-  );
-  const authHolder = sqlite.prepare<{ id: number }, [string]>('SELECT id FROM profiles WHERE auth_id = ?');
+  const { nameHolder, authHolder } = prepareHolders(sqlite);
   const hopeless = sqlite.prepare<Hopeless, [number]>(
     `SELECT line, holder, name, position FROM temp.wishes AS wish WHERE id = ? AND holder IS NOT NULL AND line IS NOT NULL
        AND (NOT EXISTS (SELECT 1 FROM temp.deferred WHERE id = wish.holder)

@@ -84,8 +84,6 @@ export async function sendNotices(
 ): Promise<boolean> {
   const sqlite = openBeside(deps.config.databasePath);
   try {
-    // Leases and results must survive a power cut.
-    sqlite.run('PRAGMA synchronous = FULL');
     const db = withTables({ $client: sqlite });
     for (const dropped of dropOldNotices(db, deps)) {
       const mail = `The ${dropped.kind} mail about ${subjectInWords(dropped)}`;

@@ -63,9 +63,9 @@ function nameOf(node: typescript.SignatureDeclaration): string {
   return name?.getText() ?? 'a function without a name';
 }
 
-/** Matches the beginning of an SQL statement. */
+/** Matches the beginning of an SQL statement; the last ones are also words of sentences, so they must begin the text. */
 const SQL =
-  /\bSELECT\b|\b(INSERT|REPLACE) (OR \w+ )?INTO\b|\bDELETE FROM\b|\bUPDATE [\w.]+ SET\b|\b(CREATE|DROP) (TEMP |UNIQUE )?(TABLE|INDEX|TRIGGER)\b/;
+  /\bSELECT\b|\b(INSERT|REPLACE) (OR \w+ )?INTO\b|\bDELETE FROM\b|\bUPDATE [\w.]+ SET\b|\b(CREATE|DROP) (TEMP |UNIQUE )?(TABLE|INDEX|TRIGGER)\b|['"`](PRAGMA|VACUUM|BEGIN|COMMIT|ROLLBACK|SAVEPOINT|ATTACH|DETACH|ANALYZE|REINDEX)\b/;
 
 /**
  * Whether a file has SQL as text, in a string or a template, except templates with Drizzle's tag `sql` inside a statement of

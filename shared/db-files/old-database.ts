@@ -1,9 +1,10 @@
 import { linkSync, renameSync, statSync, unlinkSync } from 'node:fs';
+import { readApplicationId } from '../db/catalog.ts';
 import { openBare, type Sqlite } from '../db/connect.ts';
 import { databaseFault, hasFailedOnDisk, isDamage } from '../db/faults.ts';
 import { APPLICATION_ID } from '../db/migrate.ts';
-import { fileTime } from '../db-files/snapshot.ts';
 import { AppError, fileRefusal } from '../errors.ts';
+import { fileTime } from './snapshot.ts';
 
 /**
  * The old database after a restore. If `isWhole`, it was readable and contains its write-ahead log; otherwise the log
@@ -75,7 +76,7 @@ function sizeOf(path: string): number {
 }
 
 function lockOld(old: Sqlite): true {
-  const { application_id: id } = old.query('PRAGMA application_id').get() as { application_id: number };
+  const id = readApplicationId(old);
   if (id !== APPLICATION_ID && id !== 0) {
     throw fileRefusal(`${old.filename} is another program's database; nothing was changed.`);
   }
