@@ -13,6 +13,9 @@ const CONTRAST = 4.5;
 /** The share of the accent in the background of highlighted elements, from base.css. */
 const GROUND_SHARE = Number(/--accent-ground: color-mix\(in srgb, var\(--accent\) (\d+)%/.exec(base)?.[1]) / 100;
 
+/** The backgrounds of base.css, on each of which a link may be. */
+const GROUNDS = [...base.matchAll(/--((?:\w+-)?ground|card|raised): light-dark/g)].map(([, name = '']) => name);
+
 /** The value of a colour of base.css in both schemes. */
 export function colourOf(name: string): Accents {
   const [, light = '', dark = ''] = new RegExp(`--${name}: light-dark\\((#\\w{6}), (#\\w{6})\\);`).exec(base) ?? [];
@@ -38,7 +41,7 @@ function readable(colour: string, scheme: Scheme, step: 1 | -1): string {
 
 function isReadable(colour: string, scheme: Scheme): boolean {
   const card = colourOf('card')[scheme];
-  const around = ['ground', 'card', 'raised', 'on-accent'].map((name) => colourOf(name)[scheme]);
+  const around = [...GROUNDS, 'on-accent'].map((name) => colourOf(name)[scheme]);
   return [...around, mix(colour, card)].every((other) => contrast(colour, other) >= CONTRAST);
 }
 

@@ -1,10 +1,5 @@
 import type { NoticeKind } from '../../../shared/db/key-columns.ts';
-import {
-  countRequests,
-  type Outcomes,
-  USAGE_OUTCOMES,
-  type UsageOutcome,
-} from '../../../shared/keys/usage-outcomes.ts';
+import { countRequests, type Outcomes, USAGE_OUTCOMES } from '../../../shared/keys/usage-outcomes.ts';
 import { bytesText, countText, numberText } from '../../../shared/text.ts';
 import { type NamedKey, OVERVIEW_DAYS, type Overview, readOverview } from '../../../shared/upkeep/overview.ts';
 import type { ImportStatus } from '../../../shared/upkeep/status.ts';
@@ -97,19 +92,22 @@ function diskFact(disk: Overview['disk']): Html {
   return html`${bytesText(disk.freeBytes)} of ${bytesText(disk.totalBytes)} free.${low}`;
 }
 
-/** Requests by outcome, of today and of all days. */
+/** Requests by outcome, a row each, of today and of all days. */
 function outcomeTable(days: Overview['days']): Html {
-  const sumOf = (some: readonly Outcomes[], outcome: UsageOutcome) => some.reduce((sum, day) => sum + day[outcome], 0);
-  const row = (label: string, some: readonly Outcomes[]) => {
-    const sums = USAGE_OUTCOMES.map((outcome) => [OUTCOME_WORDS[outcome], sumOf(some, outcome)] as const);
-    const all = ['All', some.reduce((sum, day) => sum + countRequests(day), 0)] as const;
-    const cells = [all, ...sums].map(
-      ([name, count]) => html`<td class="number" data-label="${name}">${numberText(count)}</td>`,
+  const spans = [
+    ['Today (UTC)', days.slice(-1)],
+    [`Last ${OVERVIEW_DAYS} days`, days],
+  ] as const;
+  const row = (label: string, count: (day: Outcomes) => number) => {
+    const cells = spans.map(
+      ([name, some]) =>
+        html`<td class="number" data-label="${name}">${numberText(some.reduce((sum, day) => sum + count(day), 0))}</td>`,
     );
     return html`<tr><th scope="row">${label}</th>${cells}</tr>`;
   };
-  const heads = ['All', ...USAGE_OUTCOMES.map((outcome) => OUTCOME_WORDS[outcome])];
-  return html`<table><thead><tr><th scope="col">Days (UTC)</th>${heads.map((name) => html`<th scope="col" class="number">${name}</th>`)}</tr></thead><tbody>${row('Today', days.slice(-1))}${row(`Last ${OVERVIEW_DAYS} days`, days)}</tbody></table>`;
+  const heads = spans.map(([name]) => html`<th scope="col" class="number">${name}</th>`);
+  const outcomes = USAGE_OUTCOMES.map((outcome) => row(OUTCOME_WORDS[outcome], (day) => day[outcome]));
+  return html`<table><thead><tr><th scope="col">Outcome</th>${heads}</tr></thead><tbody>${row('All', countRequests)}${outcomes}</tbody></table>`;
 }
 
 function limitedTable(context: PageContext, keys: Overview['limited']): Html {

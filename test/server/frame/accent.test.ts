@@ -29,6 +29,9 @@ function tinted(colour: string, ground: string): string {
   return `#${parts.join('')}`;
 }
 
+/** What the accent is seen on, links in a line about an outcome included, and the text on it. */
+const GROUNDS = ['ground', 'card', 'raised', 'good-ground', 'warn-ground', 'bad-ground', 'on-accent'];
+
 const random = seededRandom('colours');
 const hex = () =>
   `#${Math.floor(random() * 0x1000000)
@@ -41,7 +44,7 @@ test('any colour is moved until it can be read on all grounds, and a button’s 
     const accents = accentsOf(colour);
     for (const scheme of ['light', 'dark'] as const) {
       const accent = accents[scheme];
-      const around = ['ground', 'card', 'raised', 'on-accent'].map((name) => colourOf(name)[scheme]);
+      const around = GROUNDS.map((name) => colourOf(name)[scheme]);
       const least = Math.min(
         ...[...around, tinted(accent, colourOf('card')[scheme])].map((one) => contrast(accent, one)),
       );

@@ -23,17 +23,18 @@ const BASE = 'server/frame/base.css';
 
 /** What a value of such a property may have in it beside the names of the scale. */
 const RULES: readonly [property: RegExp, isAllowed: (value: string) => boolean][] = [
+  [/^font-size$/, (value) => /^var\(--size(-\w+)?\)$/.test(value)],
   // Code is as high as the text around it: its letters are wider.
-  [
-    /^font(-size)?$/,
-    (value) => !/\d(px|rem|%)/.test(value.replace(/ \/ 1\.5rem/, '')) && !/\dem/.test(value.replace('0.92em', '')),
-  ],
+  [/^font$/, (value) => /^((600 )?var\(--size\) \/ 1\.5rem var\(--sans\)|0\.92em var\(--mono\)|inherit)$/.test(value)],
   [/^line-height$/, (value) => ['1.25rem', '1.5rem', '2rem', '2.125rem'].includes(value)],
   [/^(margin|padding|gap|row-gap|column-gap|inset)/, (value) => isSpace(value)],
+  // The heights of what sticks to the window's edges.
+  [/^scroll-(padding|margin)/, (value) => isSpace(value.replace(/\b(4|4\.5|6|7|10)rem\b/g, 'auto'))],
   [/radius$/, (value) => /^var\(--r(8|10|999)\)$|^50%$/.test(value)],
+  // Named colours, and words that name none; whatever else may be a colour of its own.
   [
-    /color|background|border|fill|shadow|outline|stroke/,
-    (value) => !/#|\b(rgb|hsl|oklch|oklab|lab|lch|hwb)\(|\b(white|black|red|blue|green|gr[ae]y)\b/.test(value),
+    /^(?!.*(radius|spacing)$).*(color|background|border|fill|shadow|outline|stroke|decoration)/,
+    (value) => /^((var\(--[\w-]+\)|none|transparent|currentColor|inherit|solid|inset|0|-?[1-4]px)(\s|$))+$/.test(value),
   ],
 ];
 
@@ -78,6 +79,22 @@ describe('all pages are made of one scale', () => {
         .map((found) => [path, ...found]),
     );
     expect(others).toEqual([]);
+  });
+
+  test.each([
+    ['font-size', 'larger'],
+    ['font-size', '1.1rem'],
+    ['font', '700 var(--size-h2) / 1.5rem var(--sans)'],
+    ['scroll-padding-top', '3rem'],
+    ['scroll-margin-block', '10px'],
+    ['color', 'rebeccapurple'],
+    ['border-left', '1px solid #fff'],
+    ['background', 'linear-gradient(var(--card), tomato)'],
+    ['text-decoration-color', 'CanvasText'],
+    ['margin-block', '0 0.3rem'],
+    ['border-radius', '4px'],
+  ])('which %s: %s would not keep to', (property, value) => {
+    expect(RULES.some(([of, isAllowed]) => of.test(property) && !isAllowed(value))).toBe(true);
   });
 
   test('and only the scale itself gives a name to a value', () => {

@@ -11,8 +11,8 @@ const TARGETS =
   'a:not(p a, li a, .summary a, .skip), nav a, button, input:not([type=hidden]), select, textarea:not([hidden]), summary';
 
 /**
- * Expects that the page is accessible in windows of three widths, light and dark: axe finds nothing, nothing is cut off, and
- * targets are 24 pixels high. The page is left narrow and dark, with all its details open except the menu of the bar.
+ * Expects that the page is accessible in windows of six widths, light and dark: axe finds nothing, nothing is cut off or wider
+ * than what it is in, and targets are 24 pixels high. The page is left narrow and dark, with all its details open except the menu of the bar.
  * `within` selects the part to check, if the rest is not ours.
  */
 export async function expectUsable(page: Page, within = 'html'): Promise<void> {
@@ -23,17 +23,27 @@ export async function expectUsable(page: Page, within = 'html'): Promise<void> {
     [1280, 'dark', OF_COLOURS],
     [390, 'light', {}],
     [390, 'dark', OF_COLOURS],
+    // Between the two, only what may be too wide is checked.
+    [960, 'dark', null],
+    [700, 'dark', null],
+    [641, 'dark', null],
     [320, 'dark', OF_NARROWNESS],
   ] as const) {
     await look(page, width, colorScheme, rules, within);
   }
 }
 
+/** In the page: the tables and lists of facts that are wider than what they are in, with their widths. */
+const WIDE = `[...document.querySelectorAll('main :is(table, dl, figure, pre)')].flatMap((one) => {
+  const [own, around] = [one, one.parentElement].map((each) => each.getBoundingClientRect());
+  return own.right > around.right + 1 ? [[one.outerHTML.slice(0, 80), own.width, around.width]] : [];
+})`;
+
 async function look(
   page: Page,
   width: number,
   colorScheme: 'light' | 'dark',
-  rules: object,
+  rules: object | null,
   within: string,
 ): Promise<void> {
   await page.setViewportSize({ width, height: 844 });
@@ -43,12 +53,16 @@ async function look(
   await page.evaluate(
     `for (const details of document.querySelectorAll('details')) details.open = ${isWide} || details.closest('main') !== null`,
   );
-  const { violations } = (await page.evaluate(
-    `axe.run(${JSON.stringify(within)}, ${JSON.stringify({ ...rules, resultTypes: ['violations'] })})`,
-  )) as AxeResults;
+  const { violations } =
+    rules === null
+      ? { violations: [] }
+      : ((await page.evaluate(
+          `axe.run(${JSON.stringify(within)}, ${JSON.stringify({ ...rules, resultTypes: ['violations'] })})`,
+        )) as AxeResults);
   const seen = {
     url: page.url(),
     width: await page.evaluate('document.documentElement.scrollWidth'),
+    wide: await page.evaluate(WIDE),
     violations: violations.map(({ id, nodes }) => [id, nodes.map(({ html }) => html)]),
     small: await page
       .locator(within)
@@ -59,5 +73,5 @@ async function look(
           .map((one) => one.outerHTML),
       ),
   };
-  expect(seen).toEqual({ url: page.url(), width, violations: [], small: [] });
+  expect(seen).toEqual({ url: page.url(), width, wide: [], violations: [], small: [] });
 }

@@ -71,8 +71,8 @@ test('the overview has requests by outcome, busiest keys, keys near their limits
     '1 given up in the last 30 days.',
     `request about ${waiting} to address 1 of ADMIN_EMAIL, 20 minutes ago: No such`,
     'Last import 20 minutes ago by root (on the box): 12 000 lines, 3 of them refused.',
-    'Today 3 093 2 090 3 0 0 1 000 0',
-    'Last 30 days 4 596 3 090 6 0 0 1 500 0',
+    'Outcome Today (UTC) Last 30 days All 3 093 4 596 Successful 2 090 3 090 Not found 3 6',
+    'Over a limit 1 000 1 500 Failed 0 0',
     'Quiet bot bea 10 of 60 per minute 0',
     'Busy <bot> ada 5 000 of 5 000 per day 1 000',
   ]) {
