@@ -2,7 +2,6 @@ import { Elysia } from 'elysia';
 import { routeFor } from '../thread/forwarded.ts';
 import type { ThreadParts } from '../thread/pages.ts';
 import { admitCaller, answerCall, answerJson, openCall } from './call-checks.ts';
-import { openLogin } from './login.ts';
 import { refuseCall } from './refusals.ts';
 import type { AdmittedCall } from './request-context.ts';
 import { LOGIN_ROUTES, MANAGE_ROUTES } from './routes.ts';
@@ -17,8 +16,8 @@ export function manage({ open, report }: Pick<ThreadParts, 'open' | 'report'>) {
     .onError(({ at, error }) => refuseCall(report, error, at));
   for (const route of LOGIN_ROUTES) {
     const login = async ({ request, at }: { request: Request; at: ReturnType<typeof openCall> }) => {
-      const { act } = routeFor([route], request.method);
-      return answerJson(at, act(await openLogin(open(request), request)));
+      const { answer } = routeFor([route], request.method);
+      return answerJson(at, await answer(open(request), request));
     };
     app.all(route.path, login, UNREAD).head(route.path, login);
   }

@@ -1,3 +1,4 @@
+import type { z } from 'zod';
 import { whenUnlocked } from '../../shared/db/when-unlocked.ts';
 import { AppError } from '../../shared/errors.ts';
 import { CLI_CLIENT_ID } from '../../shared/sign-in/cli-client.ts';
@@ -12,52 +13,70 @@ import type { JsonAnswer } from './request-context.ts';
 // section 5.2.
 
 /** A request to such a path that has passed its checks. */
-export type LoginCall = {
+export type LoginCall<Form extends z.ZodObject> = {
   readonly pages: Pages;
   readonly client: { address: string };
-  /** The parameters that have a value; unknown ones are ignored. */
-  readonly parameters: ReadonlyMap<string, string>;
+  readonly form: z.output<Form>;
 };
 
 /** An entry of the table of these paths. */
-export type LoginRoute = { method: 'POST'; path: string; act: (call: LoginCall) => JsonAnswer };
+export type LoginRoute = {
+  method: 'POST';
+  path: string;
+  answer: (pages: Pages, request: Request) => Promise<JsonAnswer>;
+};
 
 /**
- * Checks a request to such a path: how many its address has sent, the form, the client. Throws `too_many_failures`,
- * `invalid_request` and `invalid_client`.
+ * Makes an entry. Its requests are checked in this order: how many the address has sent, the form, the client, the parameters.
+ * They throw `too_many_failures`, `invalid_client`, `unsupported_grant_type`, `invalid_request`, and what `act` throws.
  */
-export async function openLogin(pages: Pages, request: Request): Promise<LoginCall> {
+export function loginRoute<Form extends z.ZodObject>(
+  path: string,
+  form: Form,
+  act: (call: LoginCall<Form>) => JsonAnswer,
+): LoginRoute {
+  return { method: 'POST', path, answer: async (pages, request) => act(await openLogin(pages, request, form)) };
+}
+
+async function openLogin<Form extends z.ZodObject>(
+  pages: Pages,
+  request: Request,
+  schema: Form,
+): Promise<LoginCall<Form>> {
   const { headers } = request;
   const address = headers.get(ARRIVED_HEADERS.address) ?? '';
   countFailure(pages.loginTries, blockOf(address), 'requests to begin or end a login');
   const parameters = readParameters(await readFormText(request));
+  const read = schema.safeParse(parameters);
   const isByHeader = /^basic /i.test(headers.get('authorization') ?? '');
-  if (isByHeader || parameters.get('client_id') !== CLI_CLIENT_ID) {
+  if (isByHeader || read.error?.issues.some(({ path }) => path[0] === 'client_id')) {
     throw new AppError(
       'invalid_client',
       `The only client is ${CLI_CLIENT_ID}; send it as client_id, without a secret.`,
     );
   }
+  if (!read.success) throw refusalOf(read.error, parameters);
   await whenUnlocked(pages.access.sessions.sqlite);
-  return { pages, client: { address }, parameters };
+  return { pages, client: { address }, form: read.data };
 }
 
-/** The value of a parameter. Throws `invalid_request` if it is missing. */
-export function parameter(parameters: LoginCall['parameters'], name: string): string {
-  const value = parameters.get(name);
-  if (value === undefined) throw new AppError('invalid_request', `The parameter ${name} is missing.`);
-  return value;
+/** The refusal of the first parameter that is missing or wrong. */
+function refusalOf({ issues: [first] }: z.ZodError, parameters: Readonly<Record<string, string>>): AppError {
+  const { path, message } = first as z.core.$ZodIssue;
+  const name = String(path[0]);
+  if (!Object.hasOwn(parameters, name)) return new AppError('invalid_request', `The parameter ${name} is missing.`);
+  return new AppError(name === 'grant_type' ? 'unsupported_grant_type' : 'invalid_request', message);
 }
 
 /** Reads parameters. An empty one counts as not sent, and none may be repeated (RFC 6749, section 3.2). */
-function readParameters(body: string): Map<string, string> {
+function readParameters(body: string): Record<string, string> {
   const found = new Map<string, string>();
   for (const { name, value } of pairsOf(body)) {
     if (value === '') continue;
     if (found.has(name)) throw new AppError('invalid_request', 'Each parameter may be sent only once.');
     found.set(name, value);
   }
-  return found;
+  return Object.fromEntries(found);
 }
 
 async function readFormText(request: Request): Promise<string> {

@@ -1,11 +1,10 @@
 import { AppError } from '../../shared/errors.ts';
 import { KEY_ROUTES } from './key-routes.ts';
-import type { LoginRoute } from './login.ts';
+import { type LoginRoute, loginRoute } from './login.ts';
 import { me } from './operations/me.ts';
-import { FEED_PARAMETERS } from './operations/profiles.ts';
-import { revoke } from './operations/revoke.ts';
-import { signIns } from './operations/sign-ins.ts';
-import { token } from './operations/token.ts';
+import { REVOKE_FORM, revoke } from './operations/revoke.ts';
+import { HAND_OVER, signIns } from './operations/sign-ins.ts';
+import { TOKEN_FORM, token } from './operations/token.ts';
 import { FEED_PATH, type ManageRoute } from './request-context.ts';
 
 /** The routes under `/manage/v1` that need a token. Tests try every refusal on every entry. */
@@ -16,7 +15,6 @@ export const MANAGE_ROUTES: readonly ManageRoute[] = [
     path: FEED_PATH,
     who: { backend: 'profiles' },
     members: null,
-    query: FEED_PARAMETERS,
     // The serving application answers this path, and forwards only requests whose token may not send profiles. One that may
     // was made a moment ago.
     act: () => {
@@ -27,7 +25,7 @@ export const MANAGE_ROUTES: readonly ManageRoute[] = [
     method: 'POST',
     path: '/manage/v1/sign-ins',
     who: { backend: 'sign-ins' },
-    members: ['uid', 'authId'],
+    members: HAND_OVER.options.flatMap(({ shape }) => Object.keys(shape)),
     act: signIns,
   },
   ...KEY_ROUTES,
@@ -35,6 +33,6 @@ export const MANAGE_ROUTES: readonly ManageRoute[] = [
 
 /** The routes that need a form instead, and make and revoke personal tokens. */
 export const LOGIN_ROUTES: readonly LoginRoute[] = [
-  { method: 'POST', path: '/manage/v1/token', act: token },
-  { method: 'POST', path: '/manage/v1/revoke', act: revoke },
+  loginRoute('/manage/v1/token', TOKEN_FORM, token),
+  loginRoute('/manage/v1/revoke', REVOKE_FORM, revoke),
 ];

@@ -3,8 +3,9 @@ import { Key, KeyList, KeyUsage, KeyWithHistory } from '../../../shared/api/key-
 import type { AnyOperation, JsonDoor } from '../../../shared/operations/entry.ts';
 import { ALL_OPERATIONS } from '../../../shared/operations.ts';
 import { ownHeader } from '../../docs/openapi/headers.ts';
+import { inQuery } from '../input.ts';
 import { KEYS_PATH } from '../operations/keys.ts';
-import { inQuery, type ManageDoc } from './operations.ts';
+import type { ManageDoc } from './operations.ts';
 
 // The documentation of the operations on keys, all of it generated from their table.
 

@@ -1,9 +1,12 @@
 import { z } from 'zod';
 import { LinesDone, Me, Token } from '../../../shared/api/manage-bodies.ts';
 import type { ErrorCode } from '../../../shared/errors.ts';
-import { CLI_CLIENT_ID } from '../../../shared/sign-in/cli-client.ts';
 import { type Headers, ownHeader } from '../../docs/openapi/headers.ts';
 import type { Parameters } from '../../docs/openapi/parameters.ts';
+import { FEED_QUERY } from '../operations/profiles.ts';
+import { REVOKE_FORM } from '../operations/revoke.ts';
+import { HAND_OVER } from '../operations/sign-ins.ts';
+import { TOKEN_FORM } from '../operations/token.ts';
 
 /** The documentation of one operation, beyond what is generated from its route. */
 export type ManageDoc = {
@@ -22,11 +25,6 @@ export type ManageDoc = {
   refusals: readonly ErrorCode[];
 };
 
-/** Makes an optional parameter with a description. */
-export function inQuery(schema: z.ZodType, description: string): z.ZodType {
-  return schema.optional().meta({ param: { description } });
-}
-
 /** The operations by their methods and paths. */
 export const MANAGE_DOCS: Record<string, ManageDoc> = {
   'GET /manage/v1/me': {
@@ -41,19 +39,7 @@ export const MANAGE_DOCS: Record<string, ManageDoc> = {
     summary: 'Import, change and erase profiles',
     description:
       'JSON Lines as for `profilectl profiles import`. Without `partial`: up to 1 000 lines and 4 MiB, all or nothing. With it: up to 50 000 lines and 64 MiB, in batches, without the bad lines. After the answer every lookup sees the changes. Sending the same lines again is harmless. One request is processed at a time.',
-    parameters: {
-      query: z.object({
-        mode: inQuery(
-          z.enum(['replace', 'merge']),
-          'Whether a line replaces the profile, or changes only the fields that the line has.',
-        ),
-        partial: inQuery(z.literal('1'), 'Skip bad lines and import the rest.'),
-        'as-of': inQuery(
-          z.iso.datetime({ offset: true }),
-          'When the backend read the lines: those of profiles that were written or erased here since then are skipped, and counted as `newer`. Not in the future, and at most 40 days ago.',
-        ),
-      }),
-    },
+    parameters: { query: FEED_QUERY },
     request: { type: 'application/jsonl', schema: z.string() },
     body: LinesDone,
     refusals: ['lines_cut_off', 'too_many_lines', 'not_lines', 'lines_refused', 'feed_running'],
@@ -63,10 +49,7 @@ export const MANAGE_DOCS: Record<string, ManageDoc> = {
     summary: 'Sign a user in',
     description:
       'Makes an address to which the backend sends the browser of a user whom it has signed in. It works once, within a minute; merely loading it doesn’t use it up.',
-    request: {
-      type: 'application/json',
-      schema: z.union([z.strictObject({ uid: z.int().min(1) }), z.strictObject({ authId: z.string().min(1) })]),
-    },
+    request: { type: 'application/json', schema: HAND_OVER },
     body: z.strictObject({ address: z.url(), expiresAt: z.iso.datetime() }),
     refusals: ['bad_body', 'not_found', 'body_too_long', 'not_json'],
   },
@@ -75,16 +58,7 @@ export const MANAGE_DOCS: Record<string, ManageDoc> = {
     summary: 'Get a personal token for a code',
     description:
       'RFC 6749, section 4.1.3, with RFC 7636. The code comes from `/developers/cli` and works once, within 5 minutes; without a `redirect_uri`, when a person types it, within 10 minutes and five tries. An owner’s token works for 90 days, or until it was not used for 30; an admin’s for 12 hours. A second use of a code ends the token.',
-    request: {
-      type: 'application/x-www-form-urlencoded',
-      schema: z.strictObject({
-        grant_type: z.literal('authorization_code'),
-        client_id: z.literal(CLI_CLIENT_ID),
-        code: z.string(),
-        code_verifier: z.string().regex(/^[A-Za-z0-9._~-]{43,128}$/),
-        redirect_uri: z.string().describe('The same as sent to `/developers/cli`, if one was sent.').optional(),
-      }),
-    },
+    request: { type: 'application/x-www-form-urlencoded', schema: TOKEN_FORM },
     body: Token,
     headers: { Pragma: ownHeader(z.literal('no-cache'), 'Forbids caching, for HTTP/1.0.') },
     refusals: ['invalid_grant', 'unsupported_grant_type'],
@@ -94,14 +68,7 @@ export const MANAGE_DOCS: Record<string, ManageDoc> = {
     summary: 'Revoke a personal token',
     description:
       'RFC 7009. The answer is the same for a token that is unknown or has ended. A backend’s token can’t be revoked here.',
-    request: {
-      type: 'application/x-www-form-urlencoded',
-      schema: z.strictObject({
-        token: z.string(),
-        client_id: z.literal(CLI_CLIENT_ID),
-        token_type_hint: z.string().optional(),
-      }),
-    },
+    request: { type: 'application/x-www-form-urlencoded', schema: REVOKE_FORM },
     body: z.strictObject({}),
     refusals: ['unsupported_token_type'],
   },

@@ -1,21 +1,29 @@
+import { z } from 'zod';
 import type { BackendToken } from '../../../shared/backends/backend-tokens.ts';
 import { AppError } from '../../../shared/errors.ts';
 import { readAsOf } from '../../../shared/profiles/import/as-of.ts';
 import type { FeedOrder } from '../../../shared/profiles/import/feed.ts';
+import { inQuery } from '../input.ts';
 
-/** The parameters of {@link readOrder}. */
-export const FEED_PARAMETERS = ['mode', 'partial', 'as-of'] as const;
+/** The query of `POST /manage/v1/profiles`. {@link orderOf} checks when `as-of` is. */
+export const FEED_QUERY = z.object({
+  mode: inQuery(
+    z.enum(['replace', 'merge'], { error: 'mode must be replace or merge.' }),
+    'Whether a line replaces the profile, or changes only the fields that the line has.',
+  ),
+  partial: inQuery(z.literal('1', { error: 'partial must be 1, or absent.' }), 'Skip bad lines and import the rest.'),
+  'as-of': inQuery(
+    z.string().meta({ format: 'date-time' }),
+    'When the backend read the lines: those of profiles that were written or erased here since then are skipped, and counted as `newer`. Not in the future, and at most 40 days ago.',
+  ),
+});
 
-/** Reads the query of `POST /manage/v1/profiles?mode=replace|merge&partial=1&as-of=…`. Throws `bad_parameter`. */
-export function readOrder(token: BackendToken, query: ReadonlyMap<string, string>, nowMs: number): FeedOrder {
+/** What a backend's token and the query order. Throws `bad_parameter`. */
+export function orderOf(token: BackendToken, query: z.output<typeof FEED_QUERY>, nowMs: number): FeedOrder {
   const { identifier, name, isWithoutAddress, eraseLimit } = token;
-  const mode = query.get('mode') ?? 'replace';
-  const partial = query.get('partial');
-  if (mode !== 'replace' && mode !== 'merge') throw new AppError('bad_parameter', 'mode must be replace or merge.');
-  if (partial !== undefined && partial !== '1') throw new AppError('bad_parameter', 'partial must be 1, or absent.');
-  const asOf = query.get('as-of');
+  const asOf = query['as-of'];
   const read = asOf === undefined ? { atMs: null } : readAsOf(asOf, nowMs);
   if ('fault' in read) throw new AppError('bad_parameter', `as-of ${read.fault}.`);
-  const order = { merge: mode === 'merge', partial: partial === '1', asOfMs: read.atMs };
+  const order = { merge: query.mode === 'merge', partial: query.partial === '1', asOfMs: read.atMs };
   return { token: identifier, name, isWithoutAddress, eraseLimit, ...order };
 }

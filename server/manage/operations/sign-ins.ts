@@ -1,22 +1,27 @@
+import { z } from 'zod';
 import { whenUnlocked } from '../../../shared/db/when-unlocked.ts';
-import { AppError } from '../../../shared/errors.ts';
-import { type HandedOver, handOver } from '../../../shared/sign-in/hand-over.ts';
+import { handOver } from '../../../shared/sign-in/hand-over.ts';
+import { readInput } from '../input.ts';
 import { backendTokenOf, type Call, type JsonAnswer } from '../request-context.ts';
+
+// The sentence of all faults: zod reports those of a single form if the body fits it best.
+const error = 'Name the profile by uid, a whole number from 1, or by authId, a text; not by both.';
+
+/** The body of `POST /manage/v1/sign-ins`: whom the backend has signed in. */
+export const HAND_OVER = z.union(
+  [
+    z.strictObject({ uid: z.int({ error }).min(1, { error }) }, { error }),
+    z.strictObject({ authId: z.string().min(1, { error }) }, { error }),
+  ],
+  { error },
+);
 
 /**
  * `POST /manage/v1/sign-ins`: makes an address to which the backend sends a user whom it has signed in. Throws `bad_body` if
  * the body does not name one profile, and `not_found`.
  */
 export async function signIns({ access, caller, body, waitUntilMs }: Call): Promise<JsonAnswer> {
-  const who = whoIn(body);
+  const who = readInput(HAND_OVER, body, 'bad_body');
   await whenUnlocked(access.sessions.sqlite, waitUntilMs);
   return { body: handOver(access, who, backendTokenOf({ caller }).identifier) };
-}
-
-function whoIn({ uid, authId }: Call['body']): HandedOver {
-  if (uid !== undefined && authId === undefined && Number.isSafeInteger(uid) && (uid as number) >= 1) {
-    return { uid: uid as number };
-  }
-  if (authId !== undefined && uid === undefined && typeof authId === 'string' && authId !== '') return { authId };
-  throw new AppError('bad_body', 'Name the profile by uid, a whole number from 1, or by authId, a text; not by both.');
 }

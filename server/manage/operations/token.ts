@@ -1,28 +1,30 @@
-import { AppError } from '../../../shared/errors.ts';
+import { z } from 'zod';
+import { CLI_CLIENT_ID } from '../../../shared/sign-in/cli-client.ts';
 import { exchangeCliCode } from '../../../shared/sign-in/cli-codes.ts';
 import { runInBackground } from '../../thread/background.ts';
 import { notifyOfSignIns } from '../../thread/sign-in-notices.ts';
-import { type LoginCall, parameter } from '../login.ts';
+import type { LoginCall } from '../login.ts';
 import type { JsonAnswer } from '../request-context.ts';
 
-/** The syntax of a code verifier (RFC 7636, section 4.1). */
-const VERIFIER = /^[A-Za-z0-9\-._~]{43,128}$/;
+/** The form of `POST /manage/v1/token`. RFC 7636, section 4.1, has the syntax of the verifier. */
+export const TOKEN_FORM = z.object({
+  grant_type: z.literal('authorization_code', { error: 'The only grant_type here is authorization_code.' }),
+  client_id: z.literal(CLI_CLIENT_ID),
+  code: z.string(),
+  code_verifier: z.string().regex(/^[A-Za-z0-9._~-]{43,128}$/, {
+    error: 'The code_verifier must have 43 to 128 letters, digits and any of -._~.',
+  }),
+  redirect_uri: z.string().describe('The same as sent to `/developers/cli`, if one was sent.').optional(),
+});
 
 /**
  * `POST /manage/v1/token`: exchanges a code of the page /developers/cli for a personal token (RFC 6749, section 4.1.3, and
- * RFC 7636, section 4.5). Throws `unsupported_grant_type`, `invalid_request` and `invalid_grant`.
+ * RFC 7636, section 4.5). Throws `invalid_grant`.
  */
-export function token({ pages, client, parameters }: LoginCall): JsonAnswer {
+export function token({ pages, client, form }: LoginCall<typeof TOKEN_FORM>): JsonAnswer {
   const { access, background, report } = pages;
-  if (parameter(parameters, 'grant_type') !== 'authorization_code') {
-    throw new AppError('unsupported_grant_type', 'The only grant_type here is authorization_code.');
-  }
-  const code = parameter(parameters, 'code');
-  const verifier = parameter(parameters, 'code_verifier');
-  if (!VERIFIER.test(verifier)) {
-    throw new AppError('invalid_request', 'The code_verifier must have 43 to 128 letters, digits and any of -._~.');
-  }
-  const made = exchangeCliCode(access, { code, redirectUri: parameters.get('redirect_uri') ?? null, verifier }, client);
+  const { code, code_verifier: verifier, redirect_uri: redirectUri = null } = form;
+  const made = exchangeCliCode(access, { code, redirectUri, verifier }, client);
   const onFault = (cause: unknown) => report('error', 'A mail about a login of profilectl could not be stored.', cause);
   runInBackground(background, (signal) => notifyOfSignIns(pages, signal), onFault);
   const seconds = Math.round((made.signIn.endsAtMs - access.clock.nowMs()) / 1000);

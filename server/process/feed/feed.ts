@@ -4,11 +4,10 @@ import { AppError } from '../../../shared/errors.ts';
 import { FEED_LIMITS, type FeedEnd, type FeedHead, type FeedOrder } from '../../../shared/profiles/import/feed.ts';
 import type { Answer } from '../../http/answers.ts';
 import { refuse } from '../../http/errors.ts';
-import { queryParameters } from '../../http/parameters.ts';
 import type { RequestState } from '../../http/request-state.ts';
-import { queryOf } from '../../http/target.ts';
 import { credentialsOf } from '../../http/with-key.ts';
-import { FEED_PARAMETERS, readOrder } from '../../manage/operations/profiles.ts';
+import { readQuery } from '../../manage/input.ts';
+import { FEED_QUERY, orderOf } from '../../manage/operations/profiles.ts';
 import { cantStart } from '../own-program.ts';
 import { forwardCall } from '../portal-forward.ts';
 import type { Service } from '../service.ts';
@@ -42,7 +41,7 @@ export async function answerFeed(service: Service, request: Request, state: Requ
   const { db, clock } = service.deps;
   const token = sent === null ? null : readBackendToken(withTables(db), sent);
   if (!token?.rights.includes('profiles')) return forwardCall(service, new Request(url, { method, headers }), state);
-  const order = readOrder(token, queryParameters(queryOf(request), FEED_PARAMETERS), clock.nowMs());
+  const order = orderOf(token, readQuery(FEED_QUERY, request), clock.nowMs());
   return await importLines(service, request, state, order);
 }
 

@@ -67,8 +67,10 @@ test('a backend hands a user over by UID or auth ID: the page says as whom, look
 test('whom the body does not name, or not at all, is refused', async () => {
   const { ask } = await handOverWorld();
   for (const body of [{ uid: 9 }, { authId: 'auth0|nobody' }]) await expectRefused(await ask(body), 404, 'not_found');
-  for (const body of [{}, { uid: 7, authId: 'auth0|ada' }, { uid: '7' }, { uid: 0 }, { uid: 1.5 }, { authId: '' }]) {
-    await expectRefused(await ask(body), 400, 'bad_body');
+  const uids = ['7', 0, 1.5, 2 ** 53].map((uid) => ({ uid }));
+  for (const body of [{}, { uid: 7, authId: 'auth0|ada' }, { uid: 7, authId: 0 }, ...uids, { authId: '' }]) {
+    const sentence = await expectRefused(await ask(body), 400, 'bad_body');
+    expect(sentence).toBe('Name the profile by uid, a whole number from 1, or by authId, a text; not by both.');
   }
 });
 
