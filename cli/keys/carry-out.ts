@@ -1,6 +1,6 @@
 import type { Person } from '../../shared/actor.ts';
 import { AppError } from '../../shared/errors.ts';
-import { factsOf } from '../../shared/keys/fields/input-facts.ts';
+import { isLongText } from '../../shared/keys/fields/input-facts.ts';
 import { ALREADY_SO } from '../../shared/keys/life/differing.ts';
 import type { KeyView } from '../../shared/keys/view.ts';
 import { type AnyOperation, flaggedInputs } from '../../shared/operations/entry.ts';
@@ -20,9 +20,9 @@ import { decideOnPage } from './remote/decide.ts';
 type Values = Record<string, unknown>;
 
 /**
- * Performs an operation that changes a key. On a terminal, without `--yes`, it shows the key, asks for missing inputs and
- * asks for a confirmation if the operation is a decision or an input is missing. Remotely, an admin decides on a page.
- * Throws `usage` if an input is missing and nobody can be asked, `cancelled`, and what the operation throws.
+ * Performs an operation that changes a key. On a terminal, without `--yes`, it shows the key, asks for missing inputs and for
+ * a confirmation. Remotely, an admin decides on a page. Throws `usage` if an input is missing and nobody can be asked,
+ * `cancelled`, and what the operation throws.
  */
 export async function carryOut(context: KeysContext, operation: AnyOperation, args: KeyArguments): Promise<void> {
   const { identifier, given } = args;
@@ -32,12 +32,10 @@ export async function carryOut(context: KeysContext, operation: AnyOperation, ar
   if (context.server !== null && kind === 'admin') {
     return decideOnPage(context, { operation, identifier, given }, args.isWaiting);
   }
-  const isEnough = operation.keepsRest && Object.keys(given).length > 0;
-  const needed = flaggedInputs(operation, kind).filter(([, schema]) => !schema.safeParse(undefined).success);
-  const isMissing = needed.some(([input]) => given[input] === undefined);
-  const isAsked = ((isDecision && !isEnough) || isMissing) && isAsking(context.yes);
+  const isAsked = isAsking(context.yes);
   if (!isAsked) {
-    if (operation.keepsRest && !isEnough) throw nothingToChange(operation);
+    if (operation.keepsRest && Object.keys(given).length === 0) throw nothingToChange(operation);
+    const needed = flaggedInputs(operation, kind).filter(([, schema]) => !schema.safeParse(undefined).success);
     refuseMissing(needed, given);
   }
   // Texts are kept, so that they need not be typed again if the key has changed meanwhile.
@@ -88,8 +86,8 @@ async function decide(
 }
 
 /**
- * Asks for the inputs that are not in `given`, shows everything to be confirmed, and asks for a confirmation. Returns the
- * input, or null after a no. `layOut` is called after the checks that may refuse the operation; long texts that are typed
+ * Asks for the inputs that are not in `given`, unless those that are given are enough; shows everything to be confirmed, and
+ * asks for a confirmation. Returns the input, or null after a no. `layOut` is called after the checks that may refuse the operation; long texts that are typed
  * are stored in `typed`. Throws `cancelled`, and what refuses the operation.
  */
 export async function askAndConfirm(
@@ -104,9 +102,11 @@ export async function askAndConfirm(
   }: { kind?: Person['kind']; given: Values; typed?: Values; layOut?: () => void },
 ): Promise<Values | null> {
   const { clock, approvalLeaseMs } = context;
-  const { usual, alsoConfirmed } = await context.prepare(operation, key, given);
+  const alsoConfirmed = await context.prepare(operation, key, given);
   layOut();
-  const fields = flaggedInputs(operation, kind).filter(([input]) => input in usual);
+  const usual = context.usual(operation, key);
+  const isEnough = operation.keepsRest && Object.keys(given).length > 0;
+  const fields = flaggedInputs(operation, kind).filter(([input]) => input in (isEnough ? given : usual));
   const input: Values = { ...given };
   for (const [name, schema] of fields.filter(([one]) => given[one] === undefined)) {
     input[name] = await askField({
@@ -116,7 +116,7 @@ export async function askAndConfirm(
       check: (value) => operation.refuse(key, { [name]: value }, { approvalLeaseMs, nowMs: clock.nowMs() }),
       nowMs: () => clock.nowMs(),
     });
-    if (factsOf(schema).kind === 'lines') typed[name] = input[name];
+    if (isLongText(schema)) typed[name] = input[name];
   }
   const facts = [...fields.map(([name, schema]) => fieldText(schema, input[name])), ...alsoConfirmed];
   const { title, consequence } = operation.texts ?? { title: operation.name, consequence: '' };

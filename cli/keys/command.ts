@@ -20,7 +20,7 @@ const IDENTIFIER_HELP = 'the 8 characters that name the key';
 
 const WAIT_FLAG = ['--wait', 'remotely: wait for the decision even without a terminal'] as const;
 
-const DECISION_HELP = `On a terminal the command shows the key, asks for what is missing, and changes nothing before you confirm. Without a
+const CONFIRMED_HELP = `On a terminal the command shows the key, asks for what is missing, and changes nothing before you confirm. Without a
 terminal, or with --yes, it asks nothing.`;
 
 const REMOTE_HELP = `At a server (--host, or a login) an admin decides on the key's page, with a passkey: the command prints the address of
@@ -60,7 +60,8 @@ function withFlags(command: Command, operation: AnyOperation, act: Act): Command
   const isDecision = operation.doors.page === 'decision';
   for (const [, schema] of flaggedInputs(operation, 'operator')) command.option(...flagOf(schema));
   if (isDecision) command.option(...WAIT_FLAG);
-  const paragraphs = [...(isDecision ? [DECISION_HELP] : []), about, ...(isDecision ? [REMOTE_HELP] : [])];
+  const isConfirmed = operation.event !== null && 'identifier' in operation.input.shape;
+  const paragraphs = [...(isConfirmed ? [CONFIRMED_HELP] : []), about, ...(isDecision ? [REMOTE_HELP] : [])];
   const lines = examples.map((example) => `  profilectl keys ${verb} ${example}`.trimEnd());
   const help = paragraphs.filter((text) => text !== undefined).map((text) => `\n${text}`);
   command.addHelpText('after', [...help, `\nExample${lines.length === 1 ? '' : 's'}:`, ...lines].join('\n'));

@@ -28,14 +28,6 @@ export type LocalKeys = AnyKeys & {
   checkMailer: () => Promise<void>;
 };
 
-/** What a person has to see before they confirm an operation. */
-export type Prepared = {
-  /** Defaults by input; an absent input is not asked for, because it doesn't apply to this key. */
-  usual: Readonly<Record<string, unknown>>;
-  /** What is confirmed besides the input: names and values. */
-  alsoConfirmed: readonly (readonly [name: string, value: string])[];
-};
-
 type AnyKeys = Globals & {
   clock: Clock;
   perform: Perform;
@@ -47,11 +39,17 @@ type AnyKeys = Globals & {
   performUnlessChanged: (about: { identifier: string } | NamedProfile) => Perform;
   /** How long an attempt to approve a key keeps others from starting one, in milliseconds. */
   approvalLeaseMs: number;
+  /** Defaults by input; an absent input is not asked for, because it doesn't apply to this key. */
+  usual: (operation: AnyOperation, key: KeyView) => Readonly<Record<string, unknown>>;
   /**
    * Throws the refusal that an operation on this key would meet now, as far as this machine knows. If the operation sends a
-   * secret by mail, it also checks the mail server.
+   * secret by mail, it also checks the mail server. Returns what is confirmed besides the input: names and values.
    */
-  prepare: (operation: AnyOperation, key: KeyView, given: Readonly<Record<string, unknown>>) => Promise<Prepared>;
+  prepare: (
+    operation: AnyOperation,
+    key: KeyView,
+    given: Readonly<Record<string, unknown>>,
+  ) => Promise<readonly (readonly [name: string, value: string])[]>;
   /** The profile whose owner runs the command; null for anyone but an owner. */
   ownProfile: () => Promise<string | null>;
   /** Throws `not_found` or `refused` if this profile can't have one more key. */

@@ -26,11 +26,12 @@ export function localKeys(deps: Deps, operator: Operator): Omit<LocalKeys, keyof
         'identifier' in about ? keyVersion(deps, about.identifier) : shownProfile(deps.db, find(deps, about).profileId);
       return (operation, input) => performAndSend(deps, withShownVersion(operator, shown), operation, input);
     },
+    usual: (operation, key) => operation.usual(deps, key),
     prepare: async (operation, key, given) => {
       await operation.check(deps, { ...given, identifier: key.identifier });
       operation.refuse(key, given, { approvalLeaseMs, nowMs: clock.nowMs() });
       if (operation.continuation) await whileMailIsChecked(clock, checkMailer(deps));
-      return { usual: operation.usual(deps, key), alsoConfirmed: operation.alsoConfirmed(deps, key) };
+      return operation.alsoConfirmed(deps, key);
     },
     ownProfile: async () => null,
     checkMailer: () => checkMailer(deps),

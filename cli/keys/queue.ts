@@ -125,10 +125,10 @@ async function decideOne(context: LocalKeys, key: KeyView, given: Given, walk: W
 }
 
 async function approve(context: LocalKeys, key: KeyView, given: Given): Promise<boolean> {
-  // `--retire-old` applies only to requests for a successor.
-  const { retireOldAtMs, ...rest } = given;
-  const grantable = key.successorOf === null ? rest : given;
-  const grant = await askAndConfirm(context, OPERATIONS.approve, key, { given: grantable });
+  // A flag may apply only to some of the requests, as `--retire-old` does to those for a successor.
+  const usual = context.usual(OPERATIONS.approve, key);
+  const applying = Object.fromEntries(Object.entries(given).filter(([input]) => input in usual));
+  const grant = await askAndConfirm(context, OPERATIONS.approve, key, { given: applying });
   if (grant === null) return false;
   const { mailedTo } = await performAndWait(context, OPERATIONS.approve, { identifier: key.identifier, ...grant });
   if (mailedTo !== undefined) notice(mailedText(mailedTo));

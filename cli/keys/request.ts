@@ -28,14 +28,14 @@ export function addTo(parent: Command): void {
     if (!mayAsk) refuseMissing(REQUIRED, { description: descriptionFile, ...known });
     const found = profile === undefined ? undefined : context.findProfile({ profile });
     const given: RequestInput = { ...known, ...(await readDescription(typed, descriptionFile)), ...found };
-    // The fields of a successor that come from the earlier key have to be reviewed.
-    const needsReview = REQUIRED.some(([input]) => given[input] === undefined) || successorOf !== undefined;
-    if (!mayAsk || !needsReview) {
+    if (!mayAsk) {
       const perform = found === undefined ? context.perform : context.performUnlessChanged(found);
       await performAndPrint({ ...context, perform }, operation, given);
       return;
     }
-    let latest = given;
+    // If nothing that is required is missing, the rest is not asked for.
+    const isWhole = REQUIRED.every(([input]) => given[input] !== undefined);
+    let latest: RequestInput = isWhole ? { projectUrl: '', expectedUsage: '', ...given } : given;
     await retryIfChanged(true, async () => {
       const { request, perform } = await askForRequest(context, latest);
       latest = request;

@@ -29,8 +29,8 @@ export const change = operation({
   doors: {
     command: {
       verb: 'change',
-      help: `What is not given stays as it is, and so does the secret. If any flag is given, nothing is asked. Running servers apply the
-change within 10 ms. Requests already counted in a rate limit's window still count if that window stays, even with
+      help: `What is not given stays as it is, and so does the secret. If any flag is given, the rest is not asked for. Running servers
+apply the change within 10 ms. Requests already counted in a rate limit's window still count if that window stays, even with
 another quota; a new window starts unused.`,
       examples: [
         'k7Qm2XaB',

@@ -31,10 +31,11 @@ export function remoteKeys(host: AskedHost): Omit<RemoteKeys, keyof Globals> {
     approvalLeaseMs: APPROVAL_LEASE_MS,
     perform,
     performUnlessChanged: () => performAt(host, new Map()),
-    prepare: async ({ from, event, input, refuse }, key, given) => {
+    usual: ({ input }) => Object.fromEntries(Object.keys(input.shape).map((name) => [name, null])),
+    prepare: async ({ from, event, refuse }, key, given) => {
       refuseState(key, from, event);
       refuse(key, given, { approvalLeaseMs: APPROVAL_LEASE_MS, nowMs: systemClock.nowMs() });
-      return { usual: Object.fromEntries(Object.keys(input.shape).map((name) => [name, null])), alsoConfirmed: [] };
+      return [];
     },
     ownProfile: async () => {
       const person = await me();

@@ -126,7 +126,7 @@ describe('Ctrl-C while a mail is on its way says what state the key is in: 130',
       '--description',
       'x'.repeat(80),
     ];
-    const said = await interrupt(variables, arrived, ['keys', 'request', ...words]);
+    const said = await interrupt(variables, arrived, ['keys', 'request', ...words, '--yes']);
     expect(said).toContain(`the request is pending, and "profilectl keys list --profile ${profile}" shows it`);
     expect(await keysListed(deps, { profile })).toMatchObject([{ state: 'pending' }]);
     letGo();

@@ -27,7 +27,7 @@ const COMMANDS: Record<string, (about: string) => Promise<Asked>> = {
   approve: async (identifier) => {
     const perform = keys.performUnlessChanged({ identifier });
     const { key } = await perform(OPERATIONS.show, { identifier });
-    const { alsoConfirmed } = await keys.prepare(OPERATIONS.approve, key, {});
+    const alsoConfirmed = await keys.prepare(OPERATIONS.approve, key, {});
     const shown = alsoConfirmed.map(([, value]) => value).join();
     return { shown, act: () => perform(OPERATIONS.approve, { identifier }) };
   },

@@ -1,0 +1,77 @@
+import { expect, test } from 'bun:test';
+import { join } from 'node:path';
+import { flagName } from '../../../cli/keys/command.ts';
+import { factsOf } from '../../../shared/keys/fields/input-facts.ts';
+import { typedText } from '../../../shared/keys/fields/input-text.ts';
+import { showKey } from '../../../shared/keys/view.ts';
+import { type AnyOperation, flaggedInputs } from '../../../shared/operations/entry.ts';
+import { ALL_OPERATIONS } from '../../../shared/operations.ts';
+import { importLines } from '../../support/import.ts';
+import { VALUES } from '../../support/input-values.ts';
+import { DESCRIPTION, issue, keyIn, keysListed, request } from '../../support/keys.ts';
+import { KEY, openTerminal } from '../../support/machine/terminal.ts';
+import { testClock, testDeps } from '../../support/world.ts';
+
+// On a terminal everything is laid out before it is done, even if nothing is missing; with --yes nothing is asked.
+
+const clock = testClock();
+const deps = { ...testDeps({ clock }), clock };
+const variables = { DATABASE_PATH: deps.config.databasePath, MAIL_URL: `file:${join(deps.folder, 'mail')}` };
+
+let profiles = 0;
+
+async function newProfile(): Promise<string> {
+  const id = ++profiles;
+  await importLines(deps, [{ id, username: `user${id}`, email: `user${id}@example.org` }]);
+  return `user${id}`;
+}
+
+/** A key on which an operation is possible; a request succeeds another key, so that every flag applies to it. */
+async function keyFor({ from }: AnyOperation): Promise<string> {
+  const profile = await newProfile();
+  if (from !== null && !from.includes('pending')) return keyIn(from[0] ?? 'Active', deps, profile);
+  return request(deps, { profile, successorOf: (await issue(deps, { profile })).identifier });
+}
+
+/** Every flag of an operation, with a value. */
+function flagsOf(operation: AnyOperation): string[] {
+  return flaggedInputs(operation, 'operator').flatMap(([, schema]) => {
+    const { kind } = factsOf(schema);
+    return [flagName(schema), ...typedText(kind, VALUES[kind][0])];
+  });
+}
+
+const OF_ONE_KEY = ALL_OPERATIONS.filter(({ event, input }) => event !== null && 'identifier' in input.shape);
+
+test.each(OF_ONE_KEY.map((operation) => [operation.name, operation] as const))(
+  'keys %s shows the key and what is given, and does nothing after a no',
+  async (_, operation) => {
+    const identifier = await keyFor(operation);
+    const words = ['keys', operation.name, identifier, ...flagsOf(operation)];
+    const before = showKey(deps, identifier);
+    const terminal = openTerminal(words, variables);
+    await terminal.see(new RegExp(`Identifier +${identifier}`));
+    for (const [, schema] of flaggedInputs(operation, 'operator')) await terminal.see(factsOf(schema).title);
+    await terminal.answer(`${operation.texts?.title} ${identifier}?`, `n${KEY.enter}`);
+    expect(await terminal.exited).toBe(130);
+    expect(showKey(deps, identifier)).toEqual(before);
+    const done = openTerminal([...words, '--yes'], variables);
+    expect(await done.exited).toBe(0);
+    expect(done.screen()).not.toContain(`${operation.texts?.title} ${identifier}?`);
+    expect(showKey(deps, identifier)).not.toEqual(before);
+  },
+  30_000,
+);
+
+test('keys request shows the whole request, asks for nothing else, and sends nothing if it is cancelled', async () => {
+  const profile = await newProfile();
+  const flags = ['--name', 'Bot', '--permission', 'api.lookup', '--description', DESCRIPTION];
+  const terminal = openTerminal(['keys', 'request', '--profile', profile, ...flags], variables);
+  await terminal.see(new RegExp(`Profile +${profile}`));
+  await terminal.see(/Project URL +–/);
+  await terminal.see('Send this request?');
+  expect(terminal.screen()).not.toContain('Optional');
+  terminal.type(KEY.ctrlC);
+  expect(await terminal.exited).toBe(130);
+  expect(await keysListed(deps, { profile })).toEqual([]);
+});
