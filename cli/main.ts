@@ -5,9 +5,8 @@ import { cleanForTerminal, escapeJsonForTerminal } from '../shared/text.ts';
 import { printVersion } from './help/version.ts';
 import { createProgram } from './program.ts';
 import { describeFault } from './terminal/faults.ts';
-import { mangledFault } from './terminal/mangled.ts';
 import { flushOutput, isClosedOutput } from './terminal/stdout.ts';
-import { isJsonAsked, isSuspicious } from './terminal/words.ts';
+import { isJsonAsked, isSuspicious, mangledFault } from './terminal/words.ts';
 
 async function run(words: readonly string[]): Promise<number> {
   const program = await createProgram(words);

@@ -48,6 +48,20 @@ export function escapeJsonForTerminal(json: string): string {
   return json.replace(UNSAFE_IN_JSON, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }
 
+/** Words as a list: `a, b and c`. */
+export function listed(words: readonly string[], last: 'and' | 'or'): string {
+  return words.length < 2 ? words.join('') : `${words.slice(0, -1).join(', ')} ${last} ${words.at(-1)}`;
+}
+
+/** The value of a JSON text; undefined if it is not JSON. The parser's own error is not passed on: it repeats the text. */
+export function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
 /** A word of a command line, quoted if a shell would otherwise read something else. */
 export function shellWord(word: string): string {
   return /^[\w.,/:@%+-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;

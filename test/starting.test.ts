@@ -67,7 +67,6 @@ test('--help loads the command line alone, and none of the commands', () => {
     'cli/program.ts',
     'cli/remote/command-scope.ts',
     'cli/terminal/faults.ts',
-    'cli/terminal/mangled.ts',
     'cli/terminal/stdout.ts',
     'cli/terminal/words.ts',
     'commander',

@@ -3,7 +3,7 @@ import { AppError } from '../../shared/errors.ts';
 import { identifierOfSecret } from '../../shared/keys/secret.ts';
 import { globalsOf } from '../context.ts';
 import { print, printJson } from '../terminal/output.ts';
-import { readSecret } from '../terminal/read-secret.ts';
+import { readSecret } from '../terminal/read-input.ts';
 
 /** Adds `keys check`, which checks format and checksum of a secret, from stdin or a prompt, without a database. */
 export function addTo(parent: Command): void {

@@ -5,6 +5,7 @@ import { factsOf } from '../../shared/keys/fields/input-facts.ts';
 import { readTyped } from '../../shared/keys/fields/input-text.ts';
 import { parseInput } from '../../shared/keys/fields/parse-input.ts';
 import { type AnyOperation, flaggedInputs } from '../../shared/operations/entry.ts';
+import { listed } from '../../shared/text.ts';
 import type { KeysContext } from './context.ts';
 import { withKeys } from './with-keys.ts';
 
@@ -110,9 +111,4 @@ export function refuseMissing(
 /** The name of a field's flag, such as `--name`. */
 export function flagName(schema: z.ZodType): string {
   return flagOf(schema)[0].split(' ', 1)[0] as string;
-}
-
-/** Words as a list: `a, b and c`. */
-export function listed(words: readonly string[], last: 'and' | 'or'): string {
-  return words.length < 2 ? words.join('') : `${words.slice(0, -1).join(', ')} ${last} ${words.at(-1)}`;
 }

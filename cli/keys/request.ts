@@ -5,7 +5,7 @@ import { prefillFrom } from '../../shared/keys/life/successor.ts';
 import { flaggedInputs } from '../../shared/operations/entry.ts';
 import { OPERATIONS } from '../../shared/operations.ts';
 import { canAsk } from '../terminal/output.ts';
-import { readTextFile } from '../terminal/read-text.ts';
+import { readTextFile } from '../terminal/read-input.ts';
 import { retryIfChanged } from '../terminal/retry-if-changed.ts';
 import { addCommand, refuseMissing } from './command.ts';
 import type { KeysContext } from './context.ts';

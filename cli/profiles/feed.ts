@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { noteTokenUse } from '../../shared/backends/token-uses.ts';
 import { lockForFeed } from '../../shared/db-files/import-lock.ts';
+import type { Deps } from '../../shared/deps.ts';
 import { effectsOfBackend } from '../../shared/erasure/feed-policy.ts';
 import { AppError, isForOperator } from '../../shared/errors.ts';
 import type { FeedCounts, FeedEnd, FeedHead } from '../../shared/profiles/import/feed.ts';
@@ -8,7 +9,7 @@ import { importProfiles } from '../../shared/profiles/import/import.ts';
 import { checkBeginning } from '../../shared/profiles/import/import-source.ts';
 import { formatFault } from '../../shared/profiles/import/source-format.ts';
 import { closeSessionsFile, openSessionsFile } from '../../shared/sessions-file/sessions-file.ts';
-import { type Context, withContext } from '../database.ts';
+import { withContext } from '../database.ts';
 import { lowerPriority } from '../service/lower-priority.ts';
 import { refuseOtherProgram } from '../service/same-program.ts';
 import { writeOutput } from '../terminal/stdout.ts';
@@ -20,53 +21,59 @@ import { writeOutput } from '../terminal/stdout.ts';
  */
 export async function importForServer(command: Command, server: string): Promise<void> {
   lowerPriority();
-  const noted: Pick<FeedEnd, 'unnoted'> = {};
-  let end: FeedEnd;
-  try {
+  const end = await endOf(async () => {
     refuseOtherProgram(server);
-    end = { done: await withContext(command, 'use', (context) => importFeed(context, noted)) };
+    return withContext(command, 'use', ({ deps }) => importFeed(deps));
+  });
+  writeOutput(`${JSON.stringify(end)}\n`);
+}
+
+/** What a feed came to, with a refusal as its fault. */
+async function endOf(feed: () => Promise<FeedEnd>): Promise<FeedEnd> {
+  try {
+    return await feed();
   } catch (error) {
     if (!(error instanceof AppError)) throw error;
-    end = { fault: { code: error.code, sentence: error.message, isForClient: !isForOperator(error) } };
+    return { fault: { code: error.code, sentence: error.message, isForClient: !isForOperator(error) } };
   }
-  writeOutput(`${JSON.stringify({ ...end, ...noted })}\n`);
 }
 
-async function importFeed({ deps }: Context, noted: Pick<FeedEnd, 'unnoted'>): Promise<FeedCounts> {
-  const lock = lockForFeed(deps.config.databasePath);
+async function importFeed(deps: Deps): Promise<FeedEnd> {
+  using lock = lockForFeed(deps.config.databasePath);
   if (lock === null) throw new AppError('feed_running');
-  try {
-    const { head, rest } = await readHead(process.stdin);
-    noteUse(deps, head.token, noted);
-    const config = { ...deps.config, maxProfileBytes: head.maxProfileBytes };
-    const checked = await checkBeginning(rest, (head) => checkStart(formatFault(head, null) !== null));
-    const outcome = await importProfiles({ ...deps, config }, checked, {
-      merge: head.merge,
-      strict: !head.partial,
-      ...(head.asOfMs !== null && { asOfMs: head.asOfMs }),
-      by: { kind: 'platform', name: head.name },
-      onKeys: effectsOfBackend(head),
-    });
-    const { imported, deleted, newer, refused, dropped, details } = outcome;
-    const { notThere, unaddressed, newerIds } = details;
-    return { imported, deleted, notThere, unaddressed, newer, newerIds, refused, dropped };
-  } finally {
-    lock.close();
-  }
+  const { head, rest } = await readHead(process.stdin);
+  const unnoted = noteUse(deps, head.token);
+  const end = await endOf(async () => ({ done: await importLines(deps, head, rest) }));
+  return unnoted === null ? end : { ...end, unnoted };
 }
 
-/** Records that the token was used. The import continues if that can't be written. */
-function noteUse({ config, clock }: Context['deps'], token: string, noted: Pick<FeedEnd, 'unnoted'>): void {
+async function importLines(deps: Deps, head: FeedHead, lines: AsyncIterable<Uint8Array>): Promise<FeedCounts> {
+  const config = { ...deps.config, maxProfileBytes: head.maxProfileBytes };
+  const outcome = await importProfiles({ ...deps, config }, await checkBeginning(lines, refuseOtherFormat), {
+    merge: head.merge,
+    strict: !head.partial,
+    ...(head.asOfMs !== null && { asOfMs: head.asOfMs }),
+    by: { kind: 'platform', name: head.name },
+    onKeys: effectsOfBackend(head),
+  });
+  const { imported, deleted, newer, refused, dropped, details } = outcome;
+  const { notThere, unaddressed, newerIds } = details;
+  return { imported, deleted, notThere, unaddressed, newer, newerIds, refused, dropped };
+}
+
+/** Records that the token was used. The import continues if that can't be written; returns why. */
+function noteUse({ config, clock }: Deps, token: string): string | null {
   try {
     const sessions = openSessionsFile(config.databasePath);
     try {
       noteTokenUse(sessions, clock, token);
+      return null;
     } finally {
       closeSessionsFile(sessions);
     }
   } catch (error) {
-    if (!(error instanceof AppError)) throw error;
-    noted.unnoted = error.message;
+    if (error instanceof AppError) return error.message;
+    throw error;
   }
 }
 
@@ -105,8 +112,8 @@ async function* restOf(
 }
 
 /** Throws if the beginning of a body is in another format than JSON Lines. */
-function checkStart(isOther: boolean): void {
-  if (!isOther) return;
+function refuseOtherFormat(beginning: Uint8Array): void {
+  if (formatFault(beginning, null) === null) return;
   throw new AppError('refused', 'The body must be JSON Lines in UTF-8, one object a line; nothing was changed.');
 }
 

@@ -1,7 +1,8 @@
 import type { Command } from 'commander';
 import { AppError } from '../../shared/errors.ts';
 import { checkSource } from '../../shared/profiles/import/import-source.ts';
-import { readTextFile } from '../terminal/read-text.ts';
+import { parseJson } from '../../shared/text.ts';
+import { readTextFile } from '../terminal/read-input.ts';
 import { changeOneBy } from './change.ts';
 
 /** Adds `profiles links set`, which replaces all links of a profile, in the given order. */
@@ -24,7 +25,9 @@ Examples:
     )
     .action((username: string, file: string, _options: unknown, command: Command) =>
       changeOneBy(command, username, async () => {
-        const links = parseLinks(await readText(file));
+        if (file !== '-') checkSource(file);
+        const links = parseJson(await readTextFile('<file>', file, MAX_KIB));
+        if (!Array.isArray(links)) throw new AppError('usage', NO_LINKS);
         return () => ({ links });
       }),
     );
@@ -33,20 +36,4 @@ Examples:
 /** Far more than a profile may have, so that the rules of profiles refuse too many links, with their own sentence. */
 const MAX_KIB = 8_192;
 
-async function readText(file: string): Promise<string> {
-  if (file !== '-') checkSource(file);
-  return readTextFile('<file>', file, MAX_KIB);
-}
-
-function parseLinks(text: string): unknown[] {
-  try {
-    const links: unknown = JSON.parse(text);
-    if (Array.isArray(links)) return links;
-  } catch {
-    // The parser's own message is not shown, because it repeats the text.
-  }
-  throw new AppError(
-    'usage',
-    'The links must be a JSON array, such as [{"id":"l1","name":"site","link":"https://…"}].',
-  );
-}
+const NO_LINKS = 'The links must be a JSON array, such as [{"id":"l1","name":"site","link":"https://…"}].';

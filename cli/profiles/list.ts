@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
-import { AppError } from '../../shared/errors.ts';
 import { countProfiles, type ListedProfile, listProfiles, type ProfileFilter } from '../../shared/profiles/list.ts';
 import { type Context, withContext } from '../database.ts';
 import { notice, print, printJson, table } from '../terminal/output.ts';
+import { wholeNumber } from '../terminal/values.ts';
 
 const DEFAULT_LIMIT = 100;
 const MAX_LIMIT = 10_000;
@@ -36,7 +36,7 @@ Examples:
     .action((options: ListOptions, command: Command) =>
       withContext(command, 'use', async (context) => {
         const limit = wholeNumber('--limit', options.limit ?? String(DEFAULT_LIMIT), 1, MAX_LIMIT);
-        const after = wholeNumber('--after', options.after ?? '0', 0, Number.MAX_SAFE_INTEGER);
+        const after = wholeNumber('--after', options.after ?? '0', 0);
         const { db, clock } = context.deps;
         const found = listProfiles(db, { filter: filterOf(context, options), after, limit, nowMs: clock.nowMs() });
         if (context.json) return printJson(found);
@@ -81,12 +81,6 @@ function filterOf({ deps }: Context, options: FilterOptions): ProfileFilter {
     hasKeys: options.withKeys,
     showsMoreThanBytes: options.oversized ? deps.config.maxProfileBytes : undefined,
   };
-}
-
-function wholeNumber(flag: string, text: string, least: number, most: number): number {
-  const number = /^\d+$/.test(text) ? Number(text) : Number.NaN;
-  if (number >= least && number <= most) return number;
-  throw new AppError('usage', `${flag} must be a whole number from ${least} to ${most}.`);
 }
 
 function profilesText(profiles: readonly ListedProfile[]): string {

@@ -3,7 +3,7 @@ import { AppError } from '../../shared/errors.ts';
 import type { Changes } from '../../shared/profiles/edit/change.ts';
 import { KINDS } from '../../shared/profiles/field-kinds.ts';
 import { FIELD_LIST, type ProfileFieldName } from '../../shared/profiles/field-values.ts';
-import { cleanForTerminal } from '../../shared/text.ts';
+import { cleanForTerminal, parseJson } from '../../shared/text.ts';
 import { changeOne } from './change.ts';
 
 const SETTABLE = FIELD_LIST.filter(({ isFixed }) => isFixed !== true).map(({ name, kind }) => ({
@@ -67,9 +67,7 @@ function parseAssignments(assignments: readonly string[]): Changes {
 
 function parseValue(field: ProfileFieldName, text: string): unknown {
   if (TEXTS.includes(field)) return text;
-  try {
-    return JSON.parse(text);
-  } catch {
-    throw new AppError('usage', `The value of ${field} must be JSON, such as 12, true, ["a"] or {"a":1}.`);
-  }
+  const value = parseJson(text);
+  if (value !== undefined) return value;
+  throw new AppError('usage', `The value of ${field} must be JSON, such as 12, true, ["a"] or {"a":1}.`);
 }

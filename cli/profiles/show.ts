@@ -6,6 +6,7 @@ import { type ExportedProfile, FIELD_LIST, type InLine } from '../../shared/prof
 import { cleanForTerminal } from '../../shared/text.ts';
 import { withContext } from '../database.ts';
 import { print, printJsonText, table } from '../terminal/output.ts';
+import { wholeNumber } from '../terminal/values.ts';
 
 /** Adds `profiles show`, which shows a profile with its private fields. */
 export function addTo(parent: Command): void {
@@ -35,9 +36,7 @@ function profileNamed(username: string | undefined, uid: string | undefined): { 
   if (username !== undefined && uid !== undefined) throw new AppError('usage', 'Give a username or --uid, not both.');
   if (username !== undefined) return { username };
   if (uid === undefined) throw new AppError('usage', 'Give a username or --uid <uid>.');
-  const isUid = /^[1-9]\d*$/.test(uid) && Number.isSafeInteger(Number(uid));
-  if (!isUid) throw new AppError('usage', `--uid must be a whole number from 1 to ${Number.MAX_SAFE_INTEGER}.`);
-  return { uid: Number(uid) };
+  return { uid: wholeNumber('--uid', uid, 1) };
 }
 
 /** Prints a profile, given as a line of an export: laid out for people, or with `--json` as it is. */

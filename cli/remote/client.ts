@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import { AppError } from '../../shared/errors.ts';
 import { isLoopback } from '../../shared/net.ts';
+import { parseJson } from '../../shared/text.ts';
 import { VERSION } from '../../shared/version.ts';
 import { connectionFault } from './connection-fault.ts';
 import { refusalOfAnswer, strangeAnswer } from './refused-answer.ts';
@@ -79,7 +80,8 @@ export async function askHost<Body>(host: AskedHost, request: HostRequest<Body>)
   } catch (error) {
     throw connectionFault(host.url, isChange, patienceMs, error);
   }
-  const json = text === null ? null : parseJson(text);
+  // A body that is missing counts as an empty object; a proxy's page is not JSON.
+  const json = text === null ? undefined : parseJson(text || '{}');
   const code = answer.headers.get('x-error-code') ?? '';
   if (!answer.ok && request.returned?.includes(code) !== true) throw refusalOfAnswer(host, answer, json);
   const { data: body } = request.answer.safeParse(json);
@@ -143,14 +145,4 @@ async function readText(answer: Response): Promise<string | null> {
     text += decoder.decode(chunk, { stream: true });
   }
   return text + decoder.decode();
-}
-
-/** The value of a JSON text, an empty object for an empty text; null for anything else, such as a proxy's page. */
-function parseJson(text: string): unknown {
-  if (text === '') return {};
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
-  }
 }

@@ -67,7 +67,7 @@ export async function changeLogins(
   path = loginsPath(),
   maxWaitMs = MAX_WAIT_MS,
 ): Promise<void> {
-  const lock = guard(path, 'written', () => {
+  using lock = guard(path, 'written', () => {
     mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
     closeSync(openSync(`${path}.lock`, 'a', 0o600));
     return tryFileLock(`${path}.lock`, maxWaitMs);
@@ -75,13 +75,9 @@ export async function changeLogins(
   if (lock === null) {
     throw new AppError('try_later', `Another profilectl is changing ${path}; try again when it is done.`);
   }
-  try {
-    const logins = readQuietly(path);
-    change(logins);
-    guard(path, 'written', () => replaceLogins(path, logins));
-  } finally {
-    lock.close();
-  }
+  const logins = readQuietly(path);
+  change(logins);
+  guard(path, 'written', () => replaceLogins(path, logins));
 }
 
 function replaceLogins(path: string, logins: Logins): void {

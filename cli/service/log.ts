@@ -8,11 +8,14 @@ import { AppError } from '../../shared/errors.ts';
 import { commandLine, globalsOf } from '../context.ts';
 import { type Context, withContext } from '../database.ts';
 import { notice, print, printJson, table } from '../terminal/output.ts';
+import { wholeNumber } from '../terminal/values.ts';
 
 type Options = { since?: string; by?: string; kind?: string[]; limit?: string; after?: string };
 
 /** The number of entries that a terminal shows at a time. */
 const PAGE_SIZE = 50;
+
+const MAX_LIMIT = 1_000_000_000;
 
 const WHEN = 'When (UTC)';
 
@@ -45,7 +48,8 @@ Examples:
 function list(command: Command, { deps, json }: Context, options: Options): void {
   const filter = filterOf(options, deps.clock.nowMs());
   const isPage = process.stdout.isTTY && !json;
-  const limit = options.limit === undefined ? (isPage ? PAGE_SIZE : null) : readCount(options.limit);
+  const limit =
+    options.limit === undefined ? (isPage ? PAGE_SIZE : null) : wholeNumber('--limit', options.limit, 1, MAX_LIMIT);
   // One more than the limit shows whether there is a next page.
   const found = listLog(deps.db, limit === null ? Number.MAX_SAFE_INTEGER : limit + 1, filter);
   const entries = limit === null ? found : found.slice(0, limit);
@@ -87,12 +91,6 @@ function filterOf({ since, by, kind, after }: Options, nowMs: number): LogFilter
     ...(kinds !== undefined && { kinds }),
     before: after ?? null,
   };
-}
-
-function readCount(text: string): number {
-  const count = /^[1-9]\d{0,8}$/.test(text) ? Number(text) : null;
-  if (count === null) throw new AppError('usage', '--limit must be a whole number of at least 1.');
-  return count;
 }
 
 /** The filters as they were typed. */

@@ -8,6 +8,13 @@ export function needed<T>(value: T | undefined, flag: string): T {
   return value;
 }
 
+/** Reads a whole number. Throws `usage`, naming the flag, if the text is none within these bounds. */
+export function wholeNumber(flag: string, text: string, least: number, most = Number.MAX_SAFE_INTEGER): number {
+  const number = /^(?:0|[1-9]\d*)$/.test(text) ? Number(text) : Number.NaN;
+  if (number >= least && number <= most) return number;
+  throw new AppError('usage', `${flag} must be a whole number from ${least} to ${most}.`);
+}
+
 /**
  * True if a command asks for what is missing and for a confirmation: on a terminal, without `--yes`. Throws `usage` if stdin
  * is a terminal but stderr is not: the person could not see a question, and to continue would count as a yes.

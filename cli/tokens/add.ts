@@ -1,8 +1,8 @@
-import { type Command, InvalidArgumentError } from 'commander';
-import { addToken } from '../../shared/backends/backend-tokens.ts';
+import type { Command } from 'commander';
+import { addToken, ERASE_LIMIT } from '../../shared/backends/backend-tokens.ts';
 import { withAccess } from '../access.ts';
 import { notice, print, printJson } from '../terminal/output.ts';
-import { needed } from '../terminal/values.ts';
+import { needed, wholeNumber } from '../terminal/values.ts';
 
 type Options = { right?: string[]; withoutAddress?: boolean; eraseLimit: number };
 
@@ -14,7 +14,7 @@ export function addTo(parent: Command): void {
     .argument('<name>', 'the name of the backend in histories, 1 to 64 characters')
     .option('--right <right...>', 'profiles: to send and erase profiles; sign-ins: to sign users in; one or both')
     .option('--without-address', "lines sent with it can't change email, authId or banned, or erase banned profiles")
-    .option('--erase-limit <n>', 'how many profiles it may erase per day (UTC)', readCount, 1_000)
+    .option('--erase-limit <n>', 'how many profiles it may erase per day (UTC)', readLimit, ERASE_LIMIT.default)
     .addHelpText(
       'after',
       `
@@ -43,10 +43,7 @@ Examples:
     );
 }
 
-function readCount(text: string): number {
-  if (/^\d{1,10}$/.test(text)) return Number(text);
-  throw new InvalidArgumentError('Give a whole number.');
-}
+const readLimit = (text: string) => wholeNumber('--erase-limit', text, 0, ERASE_LIMIT.most);
 
 /** What anyone who has the token can do, so that the operator protects it accordingly. */
 function powerText(added: { name: string; rights: string[]; withoutAddress: boolean; eraseLimit: number }): string {

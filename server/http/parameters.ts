@@ -1,5 +1,6 @@
 import type { WholeNumber } from '../../shared/api/parameters.ts';
 import { AppError } from '../../shared/errors.ts';
+import { listed } from '../../shared/text.ts';
 
 /** Parameter names that an error sentence may repeat: too short for a secret, and of plain characters. */
 const NAMEABLE = /^[A-Za-z0-9_.[\]-]{1,32}$/;
@@ -118,10 +119,4 @@ function unknown(name: string | undefined, allowed: readonly string[]): AppError
   const subject = name !== undefined && NAMEABLE.test(name) ? `The query parameter ${name}` : 'A query parameter';
   const rule = allowed.length === 0 ? 'takes none' : `takes ${listed(allowed, 'and')} only`;
   return new AppError('bad_parameter', `${subject} is unknown: this path ${rule}.`);
-}
-
-/** Joins names: `a`, `a and b`, `a, b and c`. */
-function listed(names: readonly string[], word: 'and' | 'or'): string {
-  const head = names.slice(0, -1).join(', ');
-  return `${head}${head === '' ? '' : ` ${word} `}${names.at(-1)}`;
 }

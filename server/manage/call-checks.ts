@@ -4,6 +4,7 @@ import { lockDeadline, onceUnlocked } from '../../shared/db/when-unlocked.ts';
 import { AppError } from '../../shared/errors.ts';
 import type { Access } from '../../shared/sessions-file/access.ts';
 import { noteUse, readSignIn } from '../../shared/sign-ins/sign-ins.ts';
+import { parseJson } from '../../shared/text.ts';
 import { queryParameters } from '../http/parameters.ts';
 import { queryOf } from '../http/target.ts';
 import { credentialsOf } from '../http/with-key.ts';
@@ -94,21 +95,13 @@ function authorise(caller: Caller, who: Admitted): void {
 
 /** Reads a body that must be one JSON object with allowed members. Throws `bad_body`, `not_json` and `body_too_long`. */
 async function readMembers(request: Request, allowed: readonly string[]): Promise<Record<string, unknown>> {
-  const value = parse(await readText(request, JSON_BODY));
+  const value = parseJson(await readText(request, JSON_BODY));
   if (typeof value !== 'object' || value === null || Array.isArray(value)) throw JSON_BODY.malformed;
   if (Object.keys(value).some((name) => !allowed.includes(name))) {
     const rule = allowed.length === 0 ? 'may have no members' : `may have ${allowed.join(' and ')} only`;
     throw new AppError('bad_body', `The body ${rule}.`);
   }
   return value as Record<string, unknown>;
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 /** Makes the response of a route's answer. */

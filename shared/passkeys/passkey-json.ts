@@ -1,6 +1,7 @@
 import type { AuthenticationResponseJSON, RegistrationResponseJSON } from '@simplewebauthn/server';
 import { z } from 'zod';
 import { AppError } from '../errors.ts';
+import { parseJson } from '../text.ts';
 
 // Parses the JSON that browsers send for passkeys (WebAuthn level 3, section 5.1); verification follows elsewhere.
 
@@ -79,15 +80,6 @@ export function clientDataOf(sent: { response: { clientDataJSON: string } }): z.
   const { success, data } = CLIENT_DATA.safeParse(parseJson(json));
   if (!success) throw unacceptable('it is malformed, or for no challenge');
   return data;
-}
-
-/** The value of a JSON text; null if it is invalid. */
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
-  }
 }
 
 /** The error for an unacceptable answer of a passkey, with the reason. */

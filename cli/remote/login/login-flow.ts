@@ -1,5 +1,8 @@
+import { hostname } from 'node:os';
 import { checkServerUrl } from '../../../shared/config/remote.ts';
 import { AppError, refusalOf } from '../../../shared/errors.ts';
+import { systemRandom } from '../../../shared/random.ts';
+import { CLI_CLIENT_ID, machineName } from '../../../shared/sign-in/cli-client.ts';
 import { readCode } from '../../../shared/sign-in/code-text.ts';
 import { PURPOSES } from '../../../shared/tickets/purposes.ts';
 import { untilInterrupted } from '../../terminal/interrupt.ts';
@@ -7,7 +10,6 @@ import { notice } from '../../terminal/output.ts';
 import { askText } from '../../terminal/prompts.ts';
 import { openBrowser } from '../browser.ts';
 import { listenForAnswer, type PageAnswer } from './callback.ts';
-import { createPkce, type Pkce, pageAddress } from './pkce.ts';
 import { exchangeCode } from './token.ts';
 
 // The two ways to log in on a page of the server: through a browser on this machine, or with a code that the page shows.
@@ -102,4 +104,37 @@ function nameOf(issuer: string | null): string | null {
     if (error instanceof AppError) return null;
     throw error;
   }
+}
+
+/** The random values of one login. */
+type Pkce = {
+  /** The secret that proves, when the code is exchanged, that this process asked for it (RFC 7636). Only then is it sent. */
+  verifier: string;
+  /** The value that the page's answer must repeat. */
+  state: string;
+};
+
+const RANDOM_BYTES = 32;
+
+/** Makes the random values of a login. */
+function createPkce(): Pkce {
+  const secret = () => Buffer.from(systemRandom(RANDOM_BYTES)).toString('base64url');
+  return { verifier: secret(), state: secret() };
+}
+
+/**
+ * The address of the server's page on which a person allows the login. `redirectUri` is where the page sends the code; null
+ * if it shows the code instead. The address contains no secret, because other users may read it in the list of processes.
+ */
+function pageAddress(url: string, { verifier, state }: Pkce, redirectUri: string | null): string {
+  const parameters = new URLSearchParams({
+    response_type: 'code',
+    client_id: CLI_CLIENT_ID,
+    code_challenge: new Bun.CryptoHasher('sha256').update(verifier).digest('base64url'),
+    code_challenge_method: 'S256',
+    state,
+    machine: machineName(hostname()),
+    ...(redirectUri !== null && { redirect_uri: redirectUri }),
+  });
+  return `${url}/developers/cli?${parameters}`;
 }

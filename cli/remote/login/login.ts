@@ -5,7 +5,7 @@ import { AppError } from '../../../shared/errors.ts';
 import { variablesOf } from '../../configuration.ts';
 import { type Globals, globalsOf } from '../../context.ts';
 import { canAsk, notice, print, printJson } from '../../terminal/output.ts';
-import { readSecret } from '../../terminal/read-secret.ts';
+import { readSecret } from '../../terminal/read-input.ts';
 import { hasBrowser } from '../browser.ts';
 import { changeLogins, loginsPath, readLogins } from '../stored-logins.ts';
 import { type Host, serverNamed } from '../target.ts';

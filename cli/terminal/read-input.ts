@@ -1,0 +1,66 @@
+import { decodeUtf8, readSmallText, type SmallFile, tooLarge } from '../../shared/config/small-file.ts';
+import { AppError } from '../../shared/errors.ts';
+import { canAsk, notice } from './output.ts';
+import { askSecret } from './prompts.ts';
+
+/** The default limit of a text: more than any text of a key may have. */
+const MAX_KIB = 64;
+
+/**
+ * Reads a text from a file, or from stdin if `path` is "-". Throws `usage`, naming `flag`, if the text can't be read, is
+ * longer than `maxKib` KiB or is not UTF-8.
+ */
+export async function readTextFile(flag: string, path: string, maxKib = MAX_KIB): Promise<string> {
+  const file: SmallFile = { name: flag, path: path === '-' ? 'stdin' : path, maxKib, code: 'usage' };
+  if (path !== '-') return readSmallText(file);
+  if (process.stdin.isTTY) notice('Reading from the terminal; Ctrl-D on an empty line ends it.');
+  return decodeUtf8(file, await readInput(file));
+}
+
+async function readInput(file: SmallFile): Promise<Uint8Array> {
+  const chunks: Uint8Array[] = [];
+  let left = file.maxKib * 1_024;
+  try {
+    for await (const chunk of process.stdin) {
+      chunks.push(chunk as Uint8Array);
+      left -= (chunk as Uint8Array).length;
+      if (left < 0) throw tooLarge(file);
+    }
+  } catch (error) {
+    throw inputFault(error);
+  }
+  return Buffer.concat(chunks);
+}
+
+/** Longer than any secret, even with typing mistakes. The rest of the input is not read. */
+const MAX_CHARACTERS = 1_000;
+
+/**
+ * Reads a secret from a hidden prompt, or from stdin if that is no terminal, and trims it. `label` is what the prompt asks
+ * for. Throws `cancelled`, and `usage` if the terminal would show what is typed, or stdin can't be read.
+ */
+export async function readSecret(label: string): Promise<string> {
+  if (canAsk()) {
+    return (await askSecret(label)).trim();
+  }
+  // Without a prompt the terminal would show the secret while it is typed or pasted.
+  if (process.stdin.isTTY) throw new AppError('usage', 'The hidden prompt needs stderr to be the terminal too.');
+  let text = '';
+  const decoder = new TextDecoder();
+  try {
+    for await (const chunk of process.stdin) {
+      text += decoder.decode(chunk as Uint8Array, { stream: true });
+      if (text.length > MAX_CHARACTERS) break;
+    }
+  } catch (error) {
+    throw inputFault(error);
+  }
+  return text.trim();
+}
+
+/** Returns `usage` for a system error while stdin is read, for example if it is a folder; any other error as it is. */
+function inputFault(error: unknown): unknown {
+  if (!(error instanceof Error) || !('syscall' in error)) return error;
+  const { code } = error as NodeJS.ErrnoException;
+  return new AppError('usage', `Standard input can't be read (${code}).`, { cause: error });
+}
