@@ -61,18 +61,28 @@ export function queryValues<Name extends string>(
 }
 
 /** Names and decoded values; a value that can't be decoded is undefined. Throws `bad_parameter` for a name not in `allowed`. */
-function queryPairs<Name extends string>(
-  query: string,
-  allowed: readonly Name[],
-): { name: Name; value: string | undefined }[] {
-  if (query === '') return [];
-  const read = ENCODED.test(query) ? decodeField : asItIs;
-  return query.split('&').map((part) => {
-    const equals = part.indexOf('=');
-    const name = read(equals === -1 ? part : part.slice(0, equals));
+function queryPairs<Name extends string>(query: string, allowed: readonly Name[]): Pair<Name>[] {
+  return readPairs(query, (name) => {
     const known = allowed[allowed.indexOf(name as Name)];
     if (known === undefined) throw unknown(name, allowed);
-    return { name: known, value: read(equals === -1 ? '' : part.slice(equals + 1)) };
+    return known;
+  });
+}
+
+/** A name with its decoded value, which is undefined if it can't be decoded. */
+export type Pair<Name> = { name: Name; value: string | undefined };
+
+/**
+ * Splits `name=value&…`, a query or a form (WHATWG URL, section 5.1), in which `+` is a space. `nameOf` gets each decoded name,
+ * undefined if it can't be decoded.
+ */
+export function readPairs<Name>(text: string, nameOf: (name: string | undefined) => Name): Pair<Name>[] {
+  if (text === '') return [];
+  const read = ENCODED.test(text) ? decodeField : asItIs;
+  return text.split('&').map((part) => {
+    const equals = part.indexOf('=');
+    const name = nameOf(read(equals === -1 ? part : part.slice(0, equals)));
+    return { name, value: read(equals === -1 ? '' : part.slice(equals + 1)) };
   });
 }
 

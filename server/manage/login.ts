@@ -2,9 +2,9 @@ import type { z } from 'zod';
 import { whenUnlocked } from '../../shared/db/when-unlocked.ts';
 import { AppError } from '../../shared/errors.ts';
 import { CLI_CLIENT_ID } from '../../shared/sign-in/cli-client.ts';
+import { readPairs } from '../http/parameters.ts';
 import { countFailure } from '../http/throttle.ts';
 import { blockOf } from '../http/transport.ts';
-import { readPairs } from '../thread/form-pairs.ts';
 import { ARRIVED_HEADERS, FORM, readText } from '../thread/forwarded.ts';
 import type { Pages } from '../thread/pages.ts';
 import type { JsonAnswer } from './request-context.ts';
@@ -71,7 +71,10 @@ function refusalOf({ issues: [first] }: z.ZodError, parameters: Readonly<Record<
 /** Reads parameters. An empty one counts as not sent, and none may be repeated (RFC 6749, section 3.2). */
 function readParameters(body: string): Record<string, string> {
   const found = new Map<string, string>();
-  for (const { name, value } of pairsOf(body)) {
+  for (const { name, value } of readPairs(body, (sent) => sent)) {
+    if (name === undefined || value === undefined) {
+      throw new AppError('invalid_request', 'The parameters must be percent-encoded UTF-8.');
+    }
     if (value === '') continue;
     if (found.has(name)) throw new AppError('invalid_request', 'Each parameter may be sent only once.');
     found.set(name, value);
@@ -84,13 +87,5 @@ async function readFormText(request: Request): Promise<string> {
     return await readText(request, FORM);
   } catch {
     throw new AppError('invalid_request', 'The body must be a form of at most 64 KiB, in UTF-8.');
-  }
-}
-
-function pairsOf(body: string): { name: string; value: string }[] {
-  try {
-    return readPairs(body);
-  } catch {
-    throw new AppError('invalid_request', 'The parameters must be percent-encoded UTF-8.');
   }
 }

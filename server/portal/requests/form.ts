@@ -1,5 +1,5 @@
 import { AppError } from '../../../shared/errors.ts';
-import { decodePart, readPairs } from '../../thread/form-pairs.ts';
+import { readPairs } from '../../http/parameters.ts';
 
 /**
  * The kinds of a form's fields. `many` may be repeated, as check boxes are; all others may not. `secret` is never shown again,
@@ -27,10 +27,11 @@ export function allValues(form: Form, name: string): readonly string[] {
  */
 export function readForm(body: string, kinds: FieldKinds): Form {
   const form = new Map<string, string[]>();
-  for (const { name, value } of readPairs(body)) {
+  for (const { name, value } of readPairs(body, (sent = '') => sent)) {
     const kind = Object.hasOwn(kinds, name) ? kinds[name] : undefined;
     const values = form.get(name) ?? [];
-    if (kind === undefined || (!kind.startsWith('many') && values.length > 0)) throw new AppError('bad_form');
+    const mayRepeat = kind?.startsWith('many') ?? false;
+    if (kind === undefined || value === undefined || (!mayRepeat && values.length > 0)) throw new AppError('bad_form');
     form.set(name, [...values, value]);
   }
   return form;
@@ -42,12 +43,10 @@ export function readForm(body: string, kinds: FieldKinds): Form {
  */
 export function readQuery(query: string, allowed: readonly string[]): ReadonlyMap<string, string> {
   const found = new Map<string, string>();
-  for (const part of query.split('&')) {
-    const name = part.split('=', 1)[0] as string;
+  for (const { name, value } of readPairs(query, (sent = '') => sent)) {
     if (!allowed.includes(name)) continue;
-    const value = decodePart(part.slice(name.length + 1));
     if (found.has(name)) throw new AppError('bad_parameter', `${name} may be given only once.`);
-    if (value === null) throw new AppError('bad_parameter', `${name} must be percent-encoded UTF-8.`);
+    if (value === undefined) throw new AppError('bad_parameter', `${name} must be percent-encoded UTF-8.`);
     found.set(name, value);
   }
   return found;
