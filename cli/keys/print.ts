@@ -18,7 +18,7 @@ const LABEL_WIDTH = 16;
 export function keyText(key: KeyView, columns: number): string {
   const facts: [string, string][] = [
     ['Identifier', key.identifier],
-    ['State', key.refusedFor === null ? key.state : `${key.state}, but refused: ${REFUSED_WORDS[key.refusedFor]}`],
+    ['State', key.refusedFor === null ? key.state : `${key.state} (refused: ${REFUSED_WORDS[key.refusedFor]})`],
     ...(key.successorOf === null ? [] : [['Successor of', key.successorOf] as [string, string]]),
     ['Profile', key.profile ?? 'erased'],
     ['Name', key.name],

@@ -46,7 +46,9 @@ export const Key = z.object({
   refusedFor: z
     .literal('ban')
     .nullable()
-    .describe('Why it is refused although it is Active: `ban` while its profile is banned; it works again afterwards.'),
+    .describe(
+      'Why an Active or suspended key is refused, besides its state: `ban` while its profile is banned. Afterwards only its state counts.',
+    ),
   successorOf: Identifier.nullable().describe('The key that this one was requested to replace.'),
   addressChangedAt: time
     .nullable()

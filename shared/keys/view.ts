@@ -7,7 +7,7 @@ import { keepQuery } from '../db/prepared-query.ts';
 import { apiKeys, type KeyEventDetail, keyAttempts, keyEvents } from '../db/schema/keys.ts';
 import { profiles } from '../db/schema/profiles.ts';
 import type { RateLimit } from '../limits/rate-limit.ts';
-import { attemptResultAt, stateAt } from './key.ts';
+import { attemptResultAt, hasSecret, stateAt } from './key.ts';
 import { identifiersOf, type KeyFilter, type ListPage, matching } from './list-page.ts';
 import { type ApiKey, readKey, type StoredAttempt } from './record.ts';
 import { unknownKey } from './unknown-key.ts';
@@ -28,7 +28,7 @@ export type KeyView = {
   requestedAt: string;
   decidedAt: string | null;
   expiresAt: string | null;
-  /** Why the key is refused although it is Active: its profile is banned. Null if it is not refused, or not Active. */
+  /** Why an Active or suspended key is refused, besides its state: its profile is banned. Null if it is not. */
   refusedFor: 'ban' | null;
   /** The identifier of the key that this one was requested to replace. */
   successorOf: string | null;
@@ -195,7 +195,7 @@ function viewOf(row: ViewRow, nowMs: number, viewer: ActorKind): KeyView {
     requestedAt: isoTime(key.requestedAt),
     decidedAt: key.decidedAt === null ? null : isoTime(key.decidedAt),
     expiresAt: key.expiresAt === null ? null : isoTime(key.expiresAt),
-    refusedFor: isBanned === true && state === 'Active' ? 'ban' : null,
+    refusedFor: isBanned === true && hasSecret(state) ? 'ban' : null,
     successorOf: key.successorOf,
     addressChangedAt: addressChangedAt === null ? null : isoTime(addressChangedAt),
     attempt: attempt

@@ -97,9 +97,12 @@ export const resume = operation({
   },
   texts: {
     ...{ title: 'Resume key', button: 'Resume' },
-    consequence: 'The same secret works again at once, within the limits that the key had. The owner gets an e-mail.',
+    consequence:
+      'The same secret works again at once, unless the profile is banned, within the limits that the key had. The owner gets an e-mail.',
     done: 'Key resumed. Its owner gets an e-mail.',
   },
+  alsoConfirmed: (_deps, { refusedFor }) =>
+    refusedFor === null ? [] : [['Ban', 'The profile is banned: the key is refused until the ban is lifted.']],
   act: (deps, by, { identifier: key }) => moveAndNotify(deps, 'resume', { identifier: key, reason: null, by }),
 });
 

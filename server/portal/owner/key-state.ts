@@ -10,12 +10,14 @@ import { userText } from '../html/user-text.ts';
 export function stateInWords(key: KeyView, history: readonly HistoryView[], request: Html | null): Html {
   const { state, expiresAt, refusedFor } = key;
   if (state === 'pending') return html`<p>${pendingWords(key)}</p>`;
+  if (state === 'suspended') return html`${suspendedWords(expiresAt, history)}${refusedFor === null ? '' : BANNED_TOO}`;
   if (refusedFor === 'ban') {
     return html`<p>It is refused while the profile is banned, and works again with the same secret when the ban is lifted.</p>`;
   }
-  if (state === 'Active') return html`<p>${activeWords(key, request)}</p>`;
-  return state === 'suspended' ? suspendedWords(expiresAt, history) : endWords(state, history);
+  return state === 'Active' ? html`<p>${activeWords(key, request)}</p>` : endWords(state, history);
 }
+
+const BANNED_TOO = html`<p>The profile is banned, too: its keys are refused until the ban is lifted, resumed or not.</p>`;
 
 function activeWords({ decidedAt, expiresAt }: KeyView, request: Html | null): Html {
   const secret = html`The secret is only in the e-mail of ${timeText(Date.parse(decidedAt as string))}.`;

@@ -6,7 +6,7 @@ import { typedText } from '../../../shared/keys/fields/input-text.ts';
 import { showKey } from '../../../shared/keys/view.ts';
 import { type AnyOperation, flaggedInputs } from '../../../shared/operations/entry.ts';
 import { ALL_OPERATIONS } from '../../../shared/operations.ts';
-import { importLines } from '../../support/import.ts';
+import { changeByHand, importLines } from '../../support/import.ts';
 import { VALUES } from '../../support/input-values.ts';
 import { DESCRIPTION, issue, keyIn, keysListed, request } from '../../support/keys.ts';
 import { KEY, openTerminal } from '../../support/machine/terminal.ts';
@@ -74,4 +74,16 @@ test('keys request shows the whole request, asks for nothing else, and sends not
   terminal.type(KEY.ctrlC);
   expect(await terminal.exited).toBe(130);
   expect(await keysListed(deps, { profile })).toEqual([]);
+});
+
+test('keys resume says that the key stays refused while its profile is banned', async () => {
+  const profile = await newProfile();
+  const identifier = await keyIn('suspended', deps, profile);
+  changeByHand(deps, profile, () => ({ banned: true }));
+  const terminal = openTerminal(['keys', 'resume', identifier], variables);
+  await terminal.see('suspended (refused: its profile is banned)');
+  await terminal.see('the key is refused until the ban is lifted');
+  await terminal.see('unless the profile is banned');
+  await terminal.answer(/Resume key \w{8}\?/, `y${KEY.enter}`);
+  expect(await terminal.exited).toBe(0);
 });

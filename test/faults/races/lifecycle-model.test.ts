@@ -7,6 +7,7 @@ import { withTables } from '../../../shared/db/tables.ts';
 import { openDatabase } from '../../../shared/db-files/open.ts';
 import type { Deps } from '../../../shared/deps.ts';
 import { AppError } from '../../../shared/errors.ts';
+import { hasSecret } from '../../../shared/keys/key.ts';
 import { changeKey } from '../../../shared/keys/life/change.ts';
 import { editKey, rejectKey, revokeKey, withdrawKey } from '../../../shared/keys/life/lifecycle.ts';
 import type { Verifier } from '../../../shared/keys/verify.ts';
@@ -346,7 +347,7 @@ function checkPromises(world: World, profiles: string[]): void {
     for (const { from, to } of history) if (from !== to) expect(LEGAL).toContain(`${from ?? ''}→${to}`);
     expect(history.at(-1)?.to).toBe(shown.state);
     const isRefused = world.banned.has(key.profile);
-    expect(shown.refusedFor).toBe(isRefused && key.state === 'Active' ? 'ban' : null);
+    expect(shown.refusedFor).toBe(isRefused && hasSecret(key.state) ? 'ban' : null);
     const works = world.mailed.filter((mail) => mail.key === key && verify(mail.secret) !== null);
     expect(works.map((mail) => mail.number)).toEqual(
       key.working === null || isRefused || key.state !== 'Active' ? [] : [key.working],

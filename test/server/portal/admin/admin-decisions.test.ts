@@ -9,7 +9,7 @@ import { onBox } from '../../../support/actors.ts';
 import { eraseProfile } from '../../../support/erase.ts';
 import { changeByHand } from '../../../support/import.ts';
 import { decidedValues } from '../../../support/input-values.ts';
-import { issue, keyIn, mailedSecrets, mails, request } from '../../../support/keys.ts';
+import { issue, keyIn, mailedSecrets, mails, moveByAdmin, request } from '../../../support/keys.ts';
 import {
   APPROVAL,
   adminWorld,
@@ -445,6 +445,10 @@ test('the page of a key says that its profile is banned, in whatever state the k
   const [ofActive, ofPending] = await said();
   for (const text of [ofActive, ofPending]) expect(text).toContain('The profile ada is banned.');
   expect(ofActive).toContain('Active refused: profile banned');
+  moveByAdmin(world.access, active, 'suspend');
+  expect(textOf(await keyPageOf(world, grace, active))).toContain('suspended refused: profile banned');
+  const resuming = textOf(await askToDecide(world, grace, active, [['operation', 'resume']]));
+  expect(resuming).toContain('Ban The profile is banned: the key is refused until the ban is lifted.');
   const refused = await askToDecide(world, grace, pending, APPROVAL);
   expect([refused.status, textOf(refused).includes('The profile ada is banned')]).toEqual([422, true]);
 });

@@ -163,7 +163,7 @@ describe('while a profile is banned', () => {
     const { identifier } = await issue();
     ban();
     const key = showKey(deps, identifier);
-    expect(keyText(key, 100)).toContain('State           Active, but refused: its profile is banned\n');
+    expect(keyText(key, 100)).toContain('State           Active (refused: its profile is banned)\n');
     expect(keysText([key], clock.nowMs())).toContain('Active (banned)');
   });
 
