@@ -39,7 +39,7 @@ const OF_KIND = {
   time: time(),
 } satisfies Partial<Record<Kind, z.ZodType>>;
 
-/** A public profile (specification 2.1). */
+/** A public profile. */
 export const SimplifiedProfile = z.strictObject(
   Object.fromEntries<z.ZodType>(
     PUBLIC_LIST.map(({ name, kind, shownIf, meaning }) => {
@@ -50,7 +50,7 @@ export const SimplifiedProfile = z.strictObject(
   ) as { [F in keyof ShownProfile]: z.ZodType<ShownProfile[F]> },
 );
 
-/** A link of a profile (specification 2.2); an optional field that has no value is absent, never null. */
+/** A link of a profile; an optional field that has no value is absent, never null. */
 export const Link = z.strictObject(
   Object.fromEntries(
     LINK_LIST.map(({ name, kind, nullable, meaning }) => {
@@ -127,7 +127,7 @@ export const OwnKey = z.strictObject({
 /** The answer of a server that is well. */
 export const Health = z.strictObject({ status: z.literal('ok') });
 
-/** Every refusal (specification 2.3). */
+/** Every refusal. */
 export const ErrorBody = z.strictObject({ error: z.string().describe('One sentence for a person.') });
 
 /** All of them by the names that they have in the OpenAPI document. */

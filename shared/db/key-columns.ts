@@ -1,11 +1,11 @@
 // The values that the columns about keys may hold. The rules about these values are in shared/keys.
 
-/** The states of an API key, spelled as in JSON, tables and the database (specification 3). */
+/** The states of an API key, spelled as in JSON, tables and the database. */
 export const KEY_STATES = ['pending', 'Active', 'suspended', 'rejected', 'withdrawn', 'revoked', 'expired'] as const;
 
 export type KeyState = (typeof KEY_STATES)[number];
 
-/** The permissions of keys, in display order (specification 5.4). */
+/** The permissions of keys, in display order. */
 export const PERMISSIONS = ['api.lookup', 'api.leaderboard'] as const;
 
 /** `api.lookup` grants every lookup and links endpoint, `api.leaderboard` the leaderboard only. */

@@ -40,7 +40,7 @@ export function hasSecret(state: KeyState): boolean {
 /** The states in which a key counts towards the {@link KEYS_PER_PROFILE} keys that its profile may have. */
 export const SLOT_HOLDERS = ['pending', ...SECRET_HOLDERS] as const satisfies KeyState[];
 
-/** How many keys of one profile may be pending, Active or suspended at the same time (specification 8). */
+/** How many keys of one profile may be pending, Active or suspended at the same time. */
 export const KEYS_PER_PROFILE = 3;
 
 /** Whether a key that has a secret has expired: the key is refused from the millisecond `expiresAtMs` on; null means never. */

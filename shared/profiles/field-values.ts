@@ -55,7 +55,7 @@ export type InLine = {
 /** A line of an export, parsed. */
 export type ExportedProfile = { [F in keyof Profile]: InLine[Profile[F]['kind']] };
 
-/** A SimplifiedProfile, parsed: what clients see of a profile (specification 2.1). */
+/** A SimplifiedProfile, parsed: what clients see of a profile. */
 export type ShownProfile = {
   [F in keyof Profile as Profile[F]['isPublic'] extends true ? F : never]:
     | ExportedProfile[F]

@@ -40,7 +40,7 @@ def tell(*call):
     try:
         print(json.dumps(get(*call)))
     except Refusal as refusal:
-        print(json.dumps([refusal.status, refusal.code, str(refusal)]))
+        print(json.dumps(refusal.args))
     except Exception:
         print('"another error"')
 ${calls}`,

@@ -4,7 +4,7 @@ import type { Machine } from './machine.ts';
 /** Of the requests that were answered, over all cuts: how many are not spent, and how many need not be. */
 export type Forgotten = { requests: number; allowed: number };
 
-/** How long before a power cut what was spent of quotas may be forgotten (the contract, "rate limits"). */
+/** How long before a power cut what was spent of quotas may be forgotten. */
 const MAY_FORGET_MS = 2_000;
 
 /** How far keys are in their lives. */

@@ -4,7 +4,7 @@ import { CONTROL, CONTROL_BUT_LINE_FEED, codePoints, countText, normaliseText } 
 // The building blocks of the schemas of fields, with their error sentences. Texts are trimmed here, and nowhere else.
 
 /**
- * A kind of text and its length after trimming, in code points (specification 8); `lines` allows line feeds. `short` makes the
+ * A kind of text and its length after trimming, in code points; `lines` allows line feeds. `short` makes the
  * sentence for a text that is too short, if it differs from the one for a text that is too long.
  */
 type TextRule = { label: string; least: number; most: number; lines: boolean; short?: (missing: string) => string };

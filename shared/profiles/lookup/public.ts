@@ -46,7 +46,7 @@ const IS_SOUND = PUBLIC_LIST.flatMap(({ column, form }) => SOUND_IN_SQL[form]?.(
  */
 export const PROFILE_BODY = `iif(${IS_SOUND}, concat(${PUBLIC_LIST.map(publicMember).join(', ')}, '}'), NULL)`;
 
-/** SQL for a link (specification 2.2) as JSON text, from a row of `links`. A field that is null is absent. */
+/** SQL for a link as JSON text, from a row of `links`. A field that is null is absent. */
 export const LINK_JSON = `concat(${LINK_LIST.map(({ name, column, form, nullable }, at) => {
   const key = `${at === 0 ? '{' : ','}"${name}":`;
   // For a column that is NULL, the name joined with it is NULL too, and concat leaves that out. (nullif of the JSON text
