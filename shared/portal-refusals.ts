@@ -1,5 +1,4 @@
-import type { Refusal } from './refusal.ts';
-import { retryAfter } from './refusal-headers.ts';
+import { type Refusal, retryAfter } from './refusal.ts';
 
 /** The refusals of the pages under `/developers` and of `/manage`; entries of the table in `refusals.ts`. */
 export const PORTAL_REFUSALS = {

@@ -35,3 +35,6 @@ export type Refusal = {
   /** The headers that only this refusal has. */
   headers?: (details: ErrorDetails) => Record<string, string>;
 };
+
+/** The header of refusals after which retrying makes sense. */
+export const retryAfter = ({ retryAfterSeconds = 1 }: ErrorDetails) => ({ 'Retry-After': String(retryAfterSeconds) });

@@ -1,6 +1,5 @@
 import { PORTAL_REFUSALS } from './portal-refusals.ts';
-import type { Refusal } from './refusal.ts';
-import { retryAfter } from './refusal-headers.ts';
+import { type Refusal, retryAfter } from './refusal.ts';
 
 const REALM = 'Bearer realm="profile-lookup"';
 

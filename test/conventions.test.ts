@@ -109,8 +109,21 @@ test('nobody outside knows in which of its two ways limits are kept, but who ope
 
 /** The rooms of `shared/`, from the lowest to the highest; those in one line stand side by side and know nothing of each other. */
 const ROOM_ORDER = [
-  ['refusal', 'refusal-headers', 'portal-refusals', 'refusals'],
-  ['errors', 'clock', 'iso-time', 'random', 'text', 'net', 'etag', 'version', 'binary', 'user', 'file-mode'],
+  ['refusal', 'portal-refusals', 'refusals'],
+  [
+    'errors',
+    'clock',
+    'iso-time',
+    'random',
+    'text',
+    'net',
+    'etag',
+    'version',
+    'binary',
+    'user',
+    'file-mode',
+    'give-name',
+  ],
   ['shown-version'],
   ['actor'],
   ['db'],

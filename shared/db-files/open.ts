@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { type Opened, openFile, type Sqlite } from '../db/connect.ts';
+import { type Opened, openFile, orClose, type Sqlite } from '../db/connect.ts';
 import { guardDatabase } from '../db/faults.ts';
 import { migrate, type SchemaState, schemaState } from '../db/migrate.ts';
 import { MIGRATIONS } from '../db/migrations.ts';
@@ -46,7 +46,7 @@ export function openDatabase(
     refuseSecondName(path);
     spendReserve(path);
     const sqlite = openFile(path, BUSY_TIMEOUT_MS[mode], { check: (found) => schemaState(found, path) });
-    try {
+    return orClose(sqlite, () => {
       const state = schemaState(sqlite, path);
       if (isNeeded && state === 'new') throw missingDatabase(path, mode);
       if (mayMigrate(mode, state)) {
@@ -59,10 +59,7 @@ export function openDatabase(
       }
       if (mode === 'serve' || mode === 'fill') makeReserve(path);
       return { $client: sqlite };
-    } catch (error) {
-      sqlite.close();
-      throw error;
-    }
+    });
   });
 }
 

@@ -1,4 +1,4 @@
-import { closeSync, fsyncSync, linkSync, lstatSync, openSync, renameSync, statSync, unlinkSync } from 'node:fs';
+import { closeSync, fsyncSync, lstatSync, openSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { isoTime, systemClock } from '../clock.ts';
 import { openBare, type Sqlite } from '../db/connect.ts';
@@ -7,6 +7,7 @@ import { appliedMigrations, schemaState } from '../db/migrate.ts';
 import { giveToOwnerOf } from '../db/owner.ts';
 import { realPath } from '../db/real-path.ts';
 import { AppError, fileRefusal } from '../errors.ts';
+import { giveName } from '../give-name.ts';
 import { isDatabaseFile } from './database-files.ts';
 import { strangeSchema } from './schema-objects.ts';
 import { withUnfinished } from './unfinished.ts';
@@ -20,27 +21,23 @@ export type Verified = { bytes: number; profiles: number; keys: number; schema: 
 /**
  * Reads a whole database file and checks that it is a database of this program, has a known schema, is undamaged, and
  * has no dangling references. Throws `refused` with what is wrong. A user's file is opened to `read`, so it stays
- * unchanged, and must have the tables and triggers of its schema, and no other trigger; a file just made is opened to `write`, because SQLite checks CHECK constraints only on a writable
- * connection. Errors call the file by `name`, for a temporary copy the name of its source.
+ * unchanged, and must have the tables and triggers of its schema, and no other trigger; a file
+ * just made is opened to `write`, because SQLite checks CHECK constraints only on a writable connection. Errors call the file by `name`, for a temporary copy the name of its source.
  */
 export function verifyFile(path: string, access: 'read' | 'write', name = path): Verified {
   return withFault(name, name, () => {
-    const sqlite = openBare(path, access);
-    try {
-      const state = schemaState(sqlite, name);
-      if (state === 'new') throw fileRefusal(`${name} is not a Profile Lookup database: it is empty.`);
-      const [damage] = damages(sqlite);
-      if (damage !== undefined && hasFailedOnDisk(sqlite)) {
-        throw fileRefusal(`${name} can't be read whole, because its disk failed; check the disk, and try again.`);
-      }
-      if (damage !== undefined) throw fileRefusal(`${name} is damaged: ${damage}.`);
-      const strange = access === 'read' ? strangeSchema(sqlite) : null;
-      if (strange !== null) throw fileRefusal(`${name} is not as this program makes it: ${strange}.`);
-      const schema = appliedMigrations(sqlite);
-      return { bytes: statSync(path).size, ...countRows(sqlite), schema, isOlder: state === 'older' };
-    } finally {
-      sqlite.close();
+    using sqlite = openBare(path, access);
+    const state = schemaState(sqlite, name);
+    if (state === 'new') throw fileRefusal(`${name} is not a Profile Lookup database: it is empty.`);
+    const [damage] = damages(sqlite);
+    if (damage !== undefined && hasFailedOnDisk(sqlite)) {
+      throw fileRefusal(`${name} can't be read whole, because its disk failed; check the disk, and try again.`);
     }
+    if (damage !== undefined) throw fileRefusal(`${name} is damaged: ${damage}.`);
+    const strange = access === 'read' ? strangeSchema(sqlite) : null;
+    if (strange !== null) throw fileRefusal(`${name} is not as this program makes it: ${strange}.`);
+    const schema = appliedMigrations(sqlite);
+    return { bytes: statSync(path).size, ...countRows(sqlite), schema, isOlder: state === 'older' };
   });
 }
 
@@ -79,7 +76,8 @@ export function copyDatabase(sqlite: Sqlite, target: string, onStep: (step: 'cop
       const verified = copyInto(sqlite, temporary, sqlite.filename, onStep);
       giveToOwnerOf(sqlite.filename, temporary);
       syncPath(temporary);
-      giveName(temporary, target);
+      if (!giveName(temporary, target)) throw isTaken(target);
+      syncPath(dirname(target));
       return verified;
     }),
   );
@@ -122,20 +120,6 @@ export function refuseExisting(path: string): void {
   if (statSync(dirname(path), { throwIfNoEntry: false })?.isDirectory() !== true) {
     throw fileRefusal(`There is no folder ${dirname(path)}.`);
   }
-}
-
-/** Renames a finished file, unless the name is taken by now, and flushes the new name to the disk. */
-function giveName(temporary: string, target: string): void {
-  try {
-    linkSync(temporary, target);
-    unlinkSync(temporary);
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    if (code === 'EEXIST') throw isTaken(target);
-    // Some file systems have no hard links.
-    renameSync(temporary, target);
-  }
-  syncPath(dirname(target));
 }
 
 function isTaken(path: string): AppError {

@@ -2,7 +2,7 @@ import { statfsSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { type Clock, isLiveAt } from '../clock.ts';
 import { withBusyTimeout } from '../db/busy-timeout.ts';
-import type { Opened, Sqlite } from '../db/connect.ts';
+import { type Opened, orClose, type Sqlite } from '../db/connect.ts';
 import { noteVacuum, readErasures } from '../db/erasures.ts';
 import { guardDatabase } from '../db/faults.ts';
 import { realPath } from '../db/real-path.ts';
@@ -48,24 +48,20 @@ export function vacuumDatabase(db: Opened, clock: Clock, waitMs = LOCK_WAIT_MS):
   const startedMs = clock.monotonicMs();
   const { $client: sqlite } = db;
   const path = sqlite.filename;
-  const lock = prepareVacuum(db, clock, waitMs);
-  try {
-    return guardDatabase(path, () => {
-      // A reader that uses the log, such as a backup, would also keep everything there that the VACUUM writes, so wait for it
-      // first.
-      emptyLogPatiently(db, LOG_TRIES.before);
-      const { main: bytesBefore } = databaseSize(path);
-      const { lastSeq } = readErasures(sqlite);
-      keepTemporaryFilesBeside(sqlite, path);
-      sqlite.run('VACUUM');
-      emptyLogPatiently(db, LOG_TRIES.after);
-      noteVacuum(sqlite, lastSeq, clock);
-      const { main: bytesAfter } = databaseSize(path);
-      return { milliseconds: Math.round(clock.monotonicMs() - startedMs), bytesBefore, bytesAfter };
-    });
-  } finally {
-    lock.close();
-  }
+  using _ = prepareVacuum(db, clock, waitMs);
+  return guardDatabase(path, () => {
+    // A reader that uses the log, such as a backup, would also keep everything there that the VACUUM writes, so wait for it
+    // first.
+    emptyLogPatiently(db, LOG_TRIES.before);
+    const { main: bytesBefore } = databaseSize(path);
+    const { lastSeq } = readErasures(sqlite);
+    keepTemporaryFilesBeside(sqlite, path);
+    sqlite.run('VACUUM');
+    emptyLogPatiently(db, LOG_TRIES.after);
+    noteVacuum(sqlite, lastSeq, clock);
+    const { main: bytesAfter } = databaseSize(path);
+    return { milliseconds: Math.round(clock.monotonicMs() - startedMs), bytesBefore, bytesAfter };
+  });
 }
 
 /** How long after a VACUUM a server runs the next one at the earliest: about a day, so that no copy waits for 24 hours. */
@@ -89,17 +85,13 @@ export function prepareVacuum({ $client: sqlite }: Opened, clock: Clock, waitMs:
   const path = sqlite.filename;
   const { neededBytes, freeBytes } = vacuumRoom(path);
   if (freeBytes < neededBytes) throw fileRefusal(roomSentence({ neededBytes, freeBytes }));
-  const lock = lockForVacuum(path, waitMs);
-  try {
+  return orClose(lockForVacuum(path, waitMs), (lock) => {
     const attempt = guardDatabase(path, () =>
       sqlite.query("SELECT 1 FROM key_attempts WHERE result = 'open' AND lease_ends_at > ?").get(clock.nowMs()),
     );
     if (attempt !== null) throw new AppError('busy', 'A key is being approved; try again when that is done.');
     return lock;
-  } catch (error) {
-    lock.close();
-    throw error;
-  }
+  });
 }
 
 /** How much disk space a VACUUM of this database needs, and how much is free. */

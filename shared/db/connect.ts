@@ -62,24 +62,25 @@ export function openFile(path: string, busyTimeoutMs: number, opening: Opening =
   const umask = process.umask(0o077);
   try {
     if (create) mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-    const sqlite = connect(path, create);
-    try {
-      prepareConnection(sqlite, busyTimeoutMs, opening);
-      return sqlite;
-    } catch (error) {
-      sqlite.close();
-      throw error;
-    }
+    return orClose(connect(path, create), (sqlite) => prepareConnection(sqlite, busyTimeoutMs, opening));
   } finally {
     process.umask(umask);
   }
 }
 
+/** Returns what a function makes of a connection that was just opened, and closes the connection if it throws. */
+export function orClose<T>(sqlite: Sqlite, act: (sqlite: Sqlite) => T): T {
+  try {
+    return act(sqlite);
+  } catch (error) {
+    sqlite.close();
+    throw error;
+  }
+}
+
 /** Opens an empty database in memory, for which no file or folder is touched: not even the current one. */
 export function openInMemory(): Sqlite {
-  const sqlite = new Database(':memory:', { strict: true });
-  prepareConnection(sqlite, 0, {});
-  return sqlite;
+  return prepareConnection(new Database(':memory:', { strict: true }), 0, {});
 }
 
 function connect(path: string, create: boolean): Sqlite {
@@ -93,7 +94,7 @@ function connectImmutable(path: string): Sqlite {
   return Object.defineProperty(sqlite, 'filename', { value: path });
 }
 
-function prepareConnection(sqlite: Sqlite, busyTimeoutMs: number, { check, isDurable = true }: Opening): void {
+function prepareConnection(sqlite: Sqlite, busyTimeoutMs: number, { check, isDurable = true }: Opening): Sqlite {
   // Set first, so that the statements below wait for locks too.
   sqlite.run(`PRAGMA busy_timeout = ${busyTimeoutMs}`);
   // A view or trigger that somebody planted in the file must not call functions with side effects.
@@ -103,6 +104,7 @@ function prepareConnection(sqlite: Sqlite, busyTimeoutMs: number, { check, isDur
   sqlite.run('PRAGMA journal_mode = WAL');
   sqlite.run(`PRAGMA synchronous = ${isDurable ? 'FULL' : 'NORMAL'}`);
   prepareWrites(sqlite);
+  return sqlite;
 }
 
 /** Sets the pragmas of every connection that changes data. */

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { access, constants, link, mkdir, open, rename, rm } from 'node:fs/promises';
+import { access, constants, mkdir, open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isoTime, systemClock } from '../clock.ts';
+import { giveName } from '../give-name.ts';
 import type { Delivery, Mail } from './mail.ts';
 
 /**
@@ -16,7 +17,7 @@ export async function writeToFolder(folder: string, mail: Mail, message: Buffer)
     await mkdir(folder, { recursive: true, mode: 0o700 });
     await writeSynced(unfinished, message);
     let atMs = systemClock.nowMs();
-    while (!(await giveName(unfinished, join(folder, nameOf(mail, atMs))))) atMs++;
+    while (!giveName(unfinished, join(folder, nameOf(mail, atMs)))) atMs++;
     return { outcome: 'accepted' };
   } catch (error) {
     await rm(unfinished, { force: true }).catch(() => undefined);
@@ -27,22 +28,6 @@ export async function writeToFolder(folder: string, mail: Mail, message: Buffer)
 function nameOf({ kind, identifier }: Mail, atMs: number): string {
   const time = isoTime(atMs).replace(/[-:]/g, '');
   return `${[time, kind, identifier.replace(/[^0-9A-Za-z]/g, '')].filter(Boolean).join('-')}.eml`;
-}
-
-/** Gives a file its name; returns false if the name is already in use. */
-async function giveName(unfinished: string, path: string): Promise<boolean> {
-  try {
-    // Unlike `rename`, this replaces nothing.
-    await link(unfinished, path);
-    await rm(unfinished);
-  } catch (error) {
-    const { code = '' } = error as NodeJS.ErrnoException;
-    if (code === 'EEXIST') return false;
-    // Some file systems have no hard links.
-    if (!['EPERM', 'ENOSYS', 'ENOTSUP', 'EOPNOTSUPP'].includes(code)) throw error;
-    await rename(unfinished, path);
-  }
-  return true;
 }
 
 /** Checks that messages can be written to a folder, and creates it if missing. */
@@ -57,13 +42,9 @@ export async function checkFolder(folder: string): Promise<Delivery> {
 }
 
 async function writeSynced(path: string, content: Buffer): Promise<void> {
-  const file = await open(path, 'wx', 0o600);
-  try {
-    await file.writeFile(content);
-    await file.sync();
-  } finally {
-    await file.close();
-  }
+  await using file = await open(path, 'wx', 0o600);
+  await file.writeFile(content);
+  await file.sync();
 }
 
 function refusal(folder: string, code: string): Delivery {

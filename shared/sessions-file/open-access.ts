@@ -1,4 +1,5 @@
 import type { Config } from '../config/config.ts';
+import { orClose } from '../db/connect.ts';
 import { withTables } from '../db/tables.ts';
 import { closeDatabase, openDatabase } from '../db-files/open.ts';
 import { createDeps } from '../deps.ts';
@@ -17,12 +18,7 @@ const BUSY_TIMEOUT_MS = 50;
  */
 export function openAccess(config: Config): Access {
   const db = withTables(openDatabase(config.databasePath, 'pages'));
-  try {
-    return { ...createDeps(db, config), sessions: openForPages(config.databasePath) };
-  } catch (error) {
-    db.$client.close();
-    throw error;
-  }
+  return orClose(db.$client, () => ({ ...createDeps(db, config), sessions: openForPages(config.databasePath) }));
 }
 
 /** Closes the connections from {@link openAccess}. */

@@ -1,6 +1,6 @@
 import { existsSync, rmSync, statSync } from 'node:fs';
 import { eq, sql } from 'drizzle-orm';
-import { type Db, openBare, openFile, type Sqlite } from '../db/connect.ts';
+import { type Db, openBare, openFile, orClose, type Sqlite } from '../db/connect.ts';
 import { databaseFault, isDamage } from '../db/faults.ts';
 import { makeFileLike } from '../db/owner.ts';
 import { keepQuery } from '../db/prepared-query.ts';
@@ -48,13 +48,10 @@ export function openSessionsFile(
     makeFileLike(realPath(databasePath), path);
     // A commit survives a power cut only after `flushSessions`.
     const sqlite = openFile(path, busyTimeoutMs, { check: refuseForeign, isDurable: false });
-    try {
+    return orClose(sqlite, () => {
       if (!isCurrent(sqlite)) sqlite.transaction(() => makeTables(sqlite, random)).immediate();
       return { sqlite, tables: withTables({ $client: sqlite }), path, inode: statSync(path).ino };
-    } catch (error) {
-      sqlite.close();
-      throw error;
-    }
+    });
   });
 }
 

@@ -43,9 +43,6 @@ export function testRestore(
 
 function checkAndClose(path: string, onStep: (step: CheckStep) => void): Checked {
   const db = openDatabase(path, 'serve');
-  try {
-    return checkDatabase(db, onStep);
-  } finally {
-    db.$client.close();
-  }
+  using _ = db.$client;
+  return checkDatabase(db, onStep);
 }

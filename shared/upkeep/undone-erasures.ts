@@ -33,12 +33,8 @@ export function readErasedProfilesAt(path: string): ErasedProfiles | null {
     // The files beside the database must stay as they are: its log may be needed, and a -shm file would mark it as in
     // use.
     const hasLog = (statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0) > 0;
-    const sqlite = openBare(path, hasLog ? 'read' : 'immutable');
-    try {
-      return readErasedProfiles(sqlite);
-    } finally {
-      sqlite.close();
-    }
+    using sqlite = openBare(path, hasLog ? 'read' : 'immutable');
+    return readErasedProfiles(sqlite);
   } catch {
     // The code that replaces the database reports what is wrong with it.
     return null;

@@ -1,6 +1,6 @@
 import { closeSync, openSync, readSync, renameSync, statSync } from 'node:fs';
 import { isEmpty, readApplicationId, writeApplicationId } from '../../db/catalog.ts';
-import { openFile, type Sqlite } from '../../db/connect.ts';
+import { openFile, orClose, type Sqlite } from '../../db/connect.ts';
 import { isDamage } from '../../db/faults.ts';
 import { realPath } from '../../db/real-path.ts';
 import { closeDisk, diskOf, syncDisk } from './disk.ts';
@@ -131,7 +131,7 @@ function renameIfThere(from: string, to: string): void {
 function openStore(path: string, setAside: string | null, remadeAtMs: number | null): QuotaStore {
   // A commit is written to the write-ahead log, but does not wait for the disk; `sync` flushes the log.
   const sqlite = openFile(path, BUSY_TIMEOUT_MS, { isDurable: false });
-  try {
+  return orClose(sqlite, () => {
     sqlite.run(`PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}`);
     prepareTables(sqlite);
     if (remadeAtMs !== null) {
@@ -139,10 +139,7 @@ function openStore(path: string, setAside: string | null, remadeAtMs: number | n
       sqlite.run('PRAGMA wal_checkpoint(TRUNCATE)');
     }
     return storeOn(sqlite, setAside);
-  } catch (error) {
-    sqlite.close();
-    throw error;
-  }
+  });
 }
 
 function prepareTables(sqlite: Sqlite): void {

@@ -65,12 +65,8 @@ export async function importProfiles(
   source: ImportSource,
   options: ImportOptions,
 ): Promise<ImportOutcome> {
-  const lock = await lockForImport(deps.db.$client.filename);
-  try {
-    return await importLocked(deps, source, options);
-  } finally {
-    lock.close();
-  }
+  using _ = await lockForImport(deps.db.$client.filename);
+  return await importLocked(deps, source, options);
 }
 
 async function importLocked(deps: ImportDeps, source: ImportSource, options: ImportOptions): Promise<ImportOutcome> {

@@ -60,12 +60,8 @@ function warningOf(db: Db, nowMs: number, noticeIds: readonly number[]): string 
  */
 export function prepareNotices({ db, clock, config }: ServerDeps, isReminding: boolean): boolean {
   if (isReminding && config.mail !== null) {
-    const beside = openBeside(config.databasePath);
-    try {
-      storeReminders(withTables({ $client: beside }), clock);
-    } finally {
-      beside.close();
-    }
+    using beside = openBeside(config.databasePath);
+    storeReminders(withTables({ $client: beside }), clock);
   }
   const nowMs = clock.nowMs();
   return hasDueNotice(withTables(db), nowMs) || isWebhookDue(withTables(db), nowMs);
@@ -82,16 +78,12 @@ export async function sendNotices(
   report: Report,
   isStopping = () => false,
 ): Promise<boolean> {
-  const sqlite = openBeside(deps.config.databasePath);
-  try {
-    const db = withTables({ $client: sqlite });
-    for (const dropped of dropOldNotices(db, deps)) {
-      const mail = `The ${dropped.kind} mail about ${subjectInWords(dropped)}`;
-      report('warn', `${mail} could not be delivered for three days and was dropped.`);
-    }
-    const mailer = await deps.mailer();
-    return await sendAll({ deps, db, mailer, report, isStopping, identifier: null, maxFailures: MAX_FAILURES });
-  } finally {
-    sqlite.close();
+  using sqlite = openBeside(deps.config.databasePath);
+  const db = withTables({ $client: sqlite });
+  for (const dropped of dropOldNotices(db, deps)) {
+    const mail = `The ${dropped.kind} mail about ${subjectInWords(dropped)}`;
+    report('warn', `${mail} could not be delivered for three days and was dropped.`);
   }
+  const mailer = await deps.mailer();
+  return await sendAll({ deps, db, mailer, report, isStopping, identifier: null, maxFailures: MAX_FAILURES });
 }

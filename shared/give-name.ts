@@ -1,0 +1,18 @@
+import { linkSync, renameSync, unlinkSync } from 'node:fs';
+
+/** What file systems without hard links answer. */
+const NO_LINKS = ['EPERM', 'ENOSYS', 'ENOTSUP', 'EOPNOTSUPP'];
+
+/** Renames a finished file. Returns false if the name is already in use: nothing is replaced. Throws the file system's errors. */
+export function giveName(unfinished: string, path: string): boolean {
+  try {
+    linkSync(unfinished, path);
+    unlinkSync(unfinished);
+  } catch (error) {
+    const { code = '' } = error as NodeJS.ErrnoException;
+    if (code === 'EEXIST') return false;
+    if (!NO_LINKS.includes(code)) throw error;
+    renameSync(unfinished, path);
+  }
+  return true;
+}
