@@ -8,28 +8,23 @@ import { TRY_PATHS } from './try/paths.ts';
 
 /** The routes of the OpenAPI document and of the pages made from it. */
 export function documents(serving: Serving) {
-  const [document, docs] = [madeOnce(serving, openApi), madeOnce(serving, docsPage)];
-  const markdown = madeOnce(serving, docsMarkdown);
-  const [page, script, style] = [madeOnce(serving, tryPage), madeOnce(serving, tryScript), madeOnce(serving, tryStyle)];
+  const app = new Elysia({ name: 'documents' }).use(transport(serving)).use(reading(serving));
+  for (const [path, make] of Object.entries(DOCUMENTS)) {
+    const answer = madeOnce(serving, make);
+    app.all(path, answer).head(path, answer);
+  }
   const home = () => ({ status: 302, body: '', headers: { Location: publicPath(serving.deps.config, '/docs') } });
-  return new Elysia({ name: 'documents' })
-    .use(transport(serving))
-    .use(reading(serving))
-    .all('/openapi.json', document)
-    .head('/openapi.json', document)
-    .all('/docs', docs)
-    .head('/docs', docs)
-    .all('/docs.md', markdown)
-    .head('/docs.md', markdown)
-    .all(TRY_PATHS.page, page)
-    .head(TRY_PATHS.page, page)
-    .all(TRY_PATHS.script, script)
-    .head(TRY_PATHS.script, script)
-    .all(TRY_PATHS.style, style)
-    .head(TRY_PATHS.style, style)
-    .all('/', home)
-    .head('/', home);
+  return app.all('/', home).head('/', home);
 }
+
+const DOCUMENTS: Record<string, (serving: Serving) => Promise<Made>> = {
+  '/openapi.json': openApi,
+  '/docs': docsPage,
+  '/docs.md': docsMarkdown,
+  [TRY_PATHS.page]: tryPage,
+  [TRY_PATHS.script]: tryScript,
+  [TRY_PATHS.style]: tryStyle,
+};
 
 /** `/openapi.json`: the OpenAPI document. */
 async function openApi({ deps: { config } }: Serving): Promise<Made> {

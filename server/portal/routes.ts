@@ -32,62 +32,44 @@ import { signOut } from './sign-in/sign-out.ts';
 /** The path for signing out. Browsers forget their session there even if its end can't be stored. */
 export const SIGN_OUT_PATH = '/developers/sign-out';
 
+type Act = PageRoute['act'];
+
+/** A page; `query` has the parameters that it reads. */
+function get(path: string, who: PageRoute['who'], act: Act, query: readonly string[] = []): PageRoute {
+  return { method: 'GET', path, who, act, query };
+}
+
+/** What the form of a page does; `fields` are those that it may send. */
+function post(path: string, who: PageRoute['who'], act: Act, fields: FieldKinds = {}): PageRoute {
+  return { method: 'POST', path, who, act, fields };
+}
+
 /** The pages of owners. */
 const OWNERS_PAGES: readonly PageRoute[] = [
-  { method: 'GET', path: '/developers/keys', who: 'owner', act: keys },
-  { method: 'GET', path: '/developers/keys/new', who: 'owner', query: ['successor-of', 'like'], act: newKeyPage },
-  { method: 'POST', path: '/developers/keys/new', who: 'owner', fields: REQUEST_FIELDS, act: sendRequest },
-  { method: 'GET', path: '/developers/keys/:identifier', who: 'owner', act: keyPage },
+  get('/developers/keys', 'owner', keys),
+  get('/developers/keys/new', 'owner', newKeyPage, ['successor-of', 'like']),
+  post('/developers/keys/new', 'owner', sendRequest, REQUEST_FIELDS),
+  get('/developers/keys/:identifier', 'owner', keyPage),
   ...OWNER_ACTION_PAGES,
 ];
 
 /** The pages of admins, and those for becoming one and signing in. */
 const ADMINS_PAGES: readonly PageRoute[] = [
-  { method: 'GET', path: '/developers/enrol', who: 'anyone', act: enrolPage },
-  {
-    method: 'POST',
-    path: '/developers/enrol',
-    who: 'anyone',
-    fields: { secret: 'secret', name: 'one', ...PASSKEY_FIELD },
-    act: enrol,
-  },
-  { method: 'GET', path: '/developers/enrol/registered', who: 'anyone', act: registeredPage },
-  { method: 'GET', path: '/developers/admin/sign-in', who: 'anyone', query: ['next'], act: adminSignInPage },
-  {
-    method: 'POST',
-    path: '/developers/admin/sign-in',
-    who: 'anyone',
-    fields: { next: 'unseen', ...PASSKEY_FIELD },
-    act: adminSignIn,
-  },
-  { method: 'GET', path: '/developers/admin', who: 'admin', query: ['after', 'choose', 'decided'], act: queue },
-  { method: 'GET', path: '/developers/admin/keys', who: 'admin', query: ['state', 'find', 'after'], act: adminKeys },
-  {
-    method: 'GET',
-    path: '/developers/admin/keys/:identifier',
-    who: 'admin',
-    query: ['decided', ...LINKED_FIELDS],
-    act: adminKeyPage,
-  },
-  {
-    method: 'POST',
-    path: '/developers/admin/keys/:identifier/decide',
-    who: 'admin',
-    fields: DECISION_FIELDS,
-    act: decide,
-  },
-  { method: 'POST', path: '/developers/admin/decide', who: 'admin', fields: CHOICE_FIELDS, act: decideSeveral },
-  { method: 'GET', path: '/developers/admin/decided/:id', who: 'admin', act: outcomes },
-  { method: 'GET', path: '/developers/admin/people', who: 'admin', act: people },
-  {
-    method: 'POST',
-    path: '/developers/admin/people/passkeys/:id/remove',
-    who: 'admin',
-    fields: PASSKEY_FIELD,
-    act: removeOwnPasskey,
-  },
-  { method: 'GET', path: '/developers/admin/log', who: 'admin', query: LOG_QUERY, act: log },
-  { method: 'GET', path: '/developers/admin/overview', who: 'admin', act: overview },
+  get('/developers/enrol', 'anyone', enrolPage),
+  post('/developers/enrol', 'anyone', enrol, { secret: 'secret', name: 'one', ...PASSKEY_FIELD }),
+  get('/developers/enrol/registered', 'anyone', registeredPage),
+  get('/developers/admin/sign-in', 'anyone', adminSignInPage, ['next']),
+  post('/developers/admin/sign-in', 'anyone', adminSignIn, { next: 'unseen', ...PASSKEY_FIELD }),
+  get('/developers/admin', 'admin', queue, ['after', 'choose', 'decided']),
+  get('/developers/admin/keys', 'admin', adminKeys, ['state', 'find', 'after']),
+  get('/developers/admin/keys/:identifier', 'admin', adminKeyPage, ['decided', ...LINKED_FIELDS]),
+  post('/developers/admin/keys/:identifier/decide', 'admin', decide, DECISION_FIELDS),
+  post('/developers/admin/decide', 'admin', decideSeveral, CHOICE_FIELDS),
+  get('/developers/admin/decided/:id', 'admin', outcomes),
+  get('/developers/admin/people', 'admin', people),
+  post('/developers/admin/people/passkeys/:id/remove', 'admin', removeOwnPasskey, PASSKEY_FIELD),
+  get('/developers/admin/log', 'admin', log, LOG_QUERY),
+  get('/developers/admin/overview', 'admin', overview),
 ];
 
 /** The decision is `used up`: if the form is sent again, the page asks for it again. */
@@ -99,41 +81,22 @@ const CLI_FIELDS: FieldKinds = {
 
 /** All pages and forms under `/developers`. Tests try every refusal on every entry. */
 export const PAGE_ROUTES: readonly PageRoute[] = [
-  { method: 'GET', path: '/developers', who: 'anyone', act: home },
-  { method: 'GET', path: '/developers/sign-in', who: 'anyone', query: ['next'], act: signInPage },
-  {
-    method: 'POST',
-    path: '/developers/sign-in',
-    who: 'anyone',
-    fields: { name: 'one', address: 'one', next: 'unseen' },
-    act: askForCode,
-  },
-  { method: 'GET', path: '/developers/sign-in/code', who: 'anyone', query: ['next'], act: codePage },
-  {
-    method: 'POST',
-    path: '/developers/sign-in/code',
-    who: 'anyone',
-    fields: { code: 'one', next: 'unseen' },
-    act: signIn,
-  },
-  { method: 'GET', path: '/developers/enter', who: 'anyone', query: ['ticket'], act: enterPage },
-  { method: 'POST', path: '/developers/enter', who: 'anyone', fields: { ticket: 'secret' }, act: enter },
-  { method: 'POST', path: SIGN_OUT_PATH, who: 'anyone', act: signOut },
-  { method: 'GET', path: '/developers/sessions', who: 'signed in', act: sessions },
-  { method: 'POST', path: '/developers/sessions/end-all', who: 'signed in', act: endAll },
-  { method: 'POST', path: '/developers/sessions/:id/end', who: 'signed in', act: endOne },
-  { method: 'POST', path: '/developers/sessions/cli/:identifier/end', who: 'signed in', act: endCliLogin },
-  { method: 'GET', path: '/developers/cli', who: 'signed in', query: CLI_PARAMETERS, act: cliPage },
-  { method: 'POST', path: '/developers/cli', who: 'signed in', fields: CLI_FIELDS, act: answerCli },
-  { method: 'GET', path: '/developers/found', who: 'anyone', act: foundPage },
-  {
-    method: 'POST',
-    path: '/developers/found',
-    who: 'anyone',
-    fields: { secret: 'secret' },
-    writesMain: true,
-    act: reportLeaked,
-  },
+  get('/developers', 'anyone', home),
+  get('/developers/sign-in', 'anyone', signInPage, ['next']),
+  post('/developers/sign-in', 'anyone', askForCode, { name: 'one', address: 'one', next: 'unseen' }),
+  get('/developers/sign-in/code', 'anyone', codePage, ['next']),
+  post('/developers/sign-in/code', 'anyone', signIn, { code: 'one', next: 'unseen' }),
+  get('/developers/enter', 'anyone', enterPage, ['ticket']),
+  post('/developers/enter', 'anyone', enter, { ticket: 'secret' }),
+  post(SIGN_OUT_PATH, 'anyone', signOut),
+  get('/developers/sessions', 'signed in', sessions),
+  post('/developers/sessions/end-all', 'signed in', endAll),
+  post('/developers/sessions/:id/end', 'signed in', endOne),
+  post('/developers/sessions/cli/:identifier/end', 'signed in', endCliLogin),
+  get('/developers/cli', 'signed in', cliPage, CLI_PARAMETERS),
+  post('/developers/cli', 'signed in', answerCli, CLI_FIELDS),
+  get('/developers/found', 'anyone', foundPage),
+  { ...post('/developers/found', 'anyone', reportLeaked, { secret: 'secret' }), writesMain: true },
   ...OWNERS_PAGES,
   ...ADMINS_PAGES,
 ];

@@ -1,28 +1,18 @@
+import type { z } from 'zod';
 import type { OperationDoc } from './operation-doc.ts';
 import { AUTH_ID_IN_PATH, IF_NONE_MATCH, MANY, PAGE, UID_IN_PATH, USERNAME_IN_PATH } from './parameters.ts';
 import { SERVER_OPERATIONS } from './server-operations.ts';
 
-const byUsername = {
-  access: 'api.lookup',
-  tag: 'Lookup',
-  parameters: { path: USERNAME_IN_PATH, header: IF_NONE_MATCH },
-  refusals: ['uri_too_long'],
-  headers: ['Content-Location'],
-} as const;
-
-const byUid = {
-  access: 'api.lookup',
-  tag: 'Lookup',
-  parameters: { path: UID_IN_PATH, header: IF_NONE_MATCH },
-  refusals: ['uri_too_long'],
-} as const;
-
-const byAuthId = {
-  access: 'api.lookup',
-  tag: 'Lookup',
-  parameters: { path: AUTH_ID_IN_PATH, header: IF_NONE_MATCH },
-  refusals: ['uri_too_long'],
-} as const;
+/** A lookup by one parameter of the path. */
+const by = (path: z.ZodObject) =>
+  ({
+    access: 'api.lookup',
+    tag: 'Lookup',
+    parameters: { path, header: IF_NONE_MATCH },
+    refusals: ['uri_too_long'],
+  }) as const;
+const byUsername = { ...by(USERNAME_IN_PATH), headers: ['Content-Location'] } as const;
+const [byUid, byAuthId] = [by(UID_IN_PATH), by(AUTH_ID_IN_PATH)];
 
 /** The documentation of each route, by its path. `/` is left out, because it only redirects to `/docs`. */
 export const API_OPERATIONS: Record<string, OperationDoc> = {

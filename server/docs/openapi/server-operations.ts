@@ -2,11 +2,18 @@ import { METRICS_REFUSALS } from '../../api/metrics.ts';
 import type { OperationDoc } from './operation-doc.ts';
 import { IF_NONE_MATCH } from './parameters.ts';
 
+const SERVER = { access: 'anyone', tag: 'Server' } as const;
+const CACHED = { ...SERVER, parameters: { header: IF_NONE_MATCH } } as const;
+const PAGE = {
+  ...CACHED,
+  body: 'text/html; charset=utf-8',
+  headers: ['Content-Security-Policy', 'Referrer-Policy'],
+} as const;
+
 /** The documentation of the routes that need no API key, by their paths. */
 export const SERVER_OPERATIONS: Record<string, OperationDoc> = {
   '/healthz': {
-    access: 'anyone',
-    tag: 'Server',
+    ...SERVER,
     operationId: 'getHealth',
     summary: 'Check that the process is up',
     description: 'Answers while the process runs.',
@@ -14,8 +21,7 @@ export const SERVER_OPERATIONS: Record<string, OperationDoc> = {
     examples: { ok: { summary: 'The process is up', target: '/healthz' } },
   },
   '/readyz': {
-    access: 'anyone',
-    tag: 'Server',
+    ...SERVER,
     operationId: 'getReadiness',
     summary: 'Check that the server is ready',
     description: 'Succeeds while the database is open and has the current schema.',
@@ -24,8 +30,7 @@ export const SERVER_OPERATIONS: Record<string, OperationDoc> = {
     refusals: ['not_ready'],
   },
   '/metrics': {
-    access: 'anyone',
-    tag: 'Server',
+    ...SERVER,
     operationId: 'getMetrics',
     summary: 'Read the metrics',
     description:
@@ -36,8 +41,7 @@ export const SERVER_OPERATIONS: Record<string, OperationDoc> = {
     scheme: 'metricsToken',
   },
   '/.well-known/security.txt': {
-    access: 'anyone',
-    tag: 'Server',
+    ...SERVER,
     operationId: 'getSecurityContact',
     summary: 'Read the security contact',
     description: 'The contact for vulnerability reports (RFC 9116). Not found if the operator has set none.',
@@ -46,60 +50,44 @@ export const SERVER_OPERATIONS: Record<string, OperationDoc> = {
     refusals: ['unknown_path'],
   },
   '/openapi.json': {
-    access: 'anyone',
-    tag: 'Server',
+    ...CACHED,
     operationId: 'getOpenApi',
     summary: 'Read this document',
     description: 'The API as an OpenAPI 3.1 document, for programs.',
-    parameters: { header: IF_NONE_MATCH },
     body: 'the document',
   },
   '/docs': {
-    access: 'anyone',
-    tag: 'Server',
+    ...PAGE,
     operationId: 'getDocs',
     summary: 'Read this document as a page',
     description: 'The same for people: one page that loads nothing from other sites.',
-    parameters: { header: IF_NONE_MATCH },
-    body: 'text/html; charset=utf-8',
-    headers: ['Content-Security-Policy', 'Referrer-Policy'],
   },
   '/docs.md': {
-    access: 'anyone',
-    tag: 'Server',
+    ...CACHED,
     operationId: 'getDocsAsMarkdown',
     summary: 'Read that page as Markdown',
     description: 'The same content, for people and language models.',
-    parameters: { header: IF_NONE_MATCH },
     body: 'text/markdown; charset=utf-8',
   },
   '/docs/try': {
-    access: 'anyone',
-    tag: 'Server',
+    ...PAGE,
     operationId: 'getTryPage',
     summary: 'Try the API in a browser',
     description:
       'Swagger UI, which sends requests with your key. The key stays in the page’s memory. The page loads its two files from this server, and nothing from other sites.',
-    parameters: { header: IF_NONE_MATCH },
-    body: 'text/html; charset=utf-8',
-    headers: ['Content-Security-Policy', 'Referrer-Policy'],
   },
   '/docs/try/swagger-ui.js': {
-    access: 'anyone',
-    tag: 'Server',
+    ...CACHED,
     operationId: 'getTryScript',
     summary: 'Load the script of that page',
     description: 'Swagger UI.',
-    parameters: { header: IF_NONE_MATCH },
     body: 'text/javascript; charset=utf-8',
   },
   '/docs/try/swagger-ui.css': {
-    access: 'anyone',
-    tag: 'Server',
+    ...CACHED,
     operationId: 'getTryStyle',
     summary: 'Load the style sheet of that page',
     description: 'Swagger UI.',
-    parameters: { header: IF_NONE_MATCH },
     body: 'text/css; charset=utf-8',
   },
 };
