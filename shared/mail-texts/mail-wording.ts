@@ -2,11 +2,11 @@ import { isoTime } from '../clock.ts';
 import type { Predecessor } from '../keys/life/successor.ts';
 import { formatRateLimit, type RateLimit, rateLimitWords } from '../limits/rate-limit.ts';
 import type { Block } from '../mail/layout.ts';
-import { cleanForTerminal } from '../text.ts';
+import { cleanForTerminal, numberText } from '../text.ts';
 
 /** A rate limit as a person says it: `60/1m (at most 60 requests in any minute)`. */
 export function rateLimitInWords(limit: RateLimit): string {
-  return `${formatRateLimit(limit)} (at most ${rateLimitWords(limit, 'in any')})`;
+  return `${formatRateLimit(limit)} (at most ${rateLimitWords(limit, 'in any', numberText)})`;
 }
 
 /** Milliseconds since 1970 as `2026-01-01 00:00:00 UTC`. */

@@ -9,6 +9,7 @@ import { type Decision, refuseWhereAll } from '../../../shared/passkeys/decision
 import { html } from '../../html.ts';
 import { performWhenUnlocked } from '../../thread/perform.ts';
 import { errorSummary, type Faults, hiddenField, NO_FAULTS } from '../html/fields.ts';
+import { pageSentence } from '../html/time.ts';
 import { whatStops } from '../html/what-stops.ts';
 import { fieldsOf, longFields, operationOf, readDecision, shortFields } from '../passkeys/decision-form.ts';
 import { credentialIn, PASSKEY_SCRIPTS, passkeyForm } from '../passkeys/passkey-form.ts';
@@ -143,7 +144,7 @@ async function ask(context: PageContext, asked: Asked, faults: Faults): Promise<
   const note =
     leftOut.length === 0
       ? html``
-      : html`<div class="note"><p>Left out:</p><ul>${leftOut.map((one) => html`<li>${one}</li>`)}</ul></div>`;
+      : html`<div class="note"><p>Left out:</p><ul>${leftOut.map((one) => html`<li>${pageSentence(one)}</li>`)}</ul></div>`;
   if (!needsReason(operation)) return askForPasskey(context, asked, decisions, faults.get('') ?? null, note);
   const keys = (await keysOf(context, decisions)).map(({ key }) => key);
   return askForReason(context, { operation, keys, action, fields: asked.hidden(decisions), cancel, note }, faults);

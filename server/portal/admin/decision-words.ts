@@ -1,3 +1,4 @@
+import { isoTime } from '../../../shared/clock.ts';
 import type { Permission } from '../../../shared/db/key-columns.ts';
 import { factsOf, type InputKind } from '../../../shared/keys/fields/input-facts.ts';
 import { typedText } from '../../../shared/keys/fields/input-text.ts';
@@ -7,6 +8,7 @@ import type { AnyOperation, Texts } from '../../../shared/operations/entry.ts';
 import type { Decision } from '../../../shared/passkeys/decision.ts';
 import { type Html, html } from '../../html.ts';
 import { factList, limitWithWords, permissionInWords, type ShownFact } from '../html/key-facts.ts';
+import { pageSentence } from '../html/time.ts';
 import { userText } from '../html/user-text.ts';
 import { longFields, operationOf, shortFields } from '../passkeys/decision-form.ts';
 import type { PageContext } from '../requests/request-context.ts';
@@ -115,16 +117,17 @@ function oldToNew(before: readonly string[], after: readonly string[], words: ty
   const items = [
     ...before
       .filter((one) => !after.includes(one))
-      .map((one) => html`<li><del>${one}</del> <em>(${words.gone})</em></li>`),
+      .map((one) => html`<li><del>${pageSentence(one)}</del> <em>(${words.gone})</em></li>`),
     ...after.map((one) =>
-      before.includes(one) ? html`<li>${one}</li>` : html`<li><ins>${one}</ins> <em>(${words.added})</em></li>`,
+      before.includes(one)
+        ? html`<li>${pageSentence(one)}</li>`
+        : html`<li><ins>${pageSentence(one)}</ins> <em>(${words.added})</em></li>`,
     ),
   ];
   return html`<ul class="plain tight">${items}</ul>`;
 }
 
 function timeInWords(ms: unknown, isEndless: boolean): string {
-  const at = typeof ms === 'number' ? new Date(ms).toISOString() : null;
-  if (at === null) return isEndless ? 'never, unless it is revoked' : 'stays as it is';
-  return `${at.slice(0, 10)} ${at.slice(11, 16)} UTC`;
+  if (typeof ms === 'number') return isoTime(ms);
+  return isEndless ? 'never, unless it is revoked' : 'stays as it is';
 }

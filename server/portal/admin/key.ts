@@ -5,7 +5,7 @@ import { countAnswered, countRequests } from '../../../shared/keys/usage-outcome
 import type { HistoryView, KeyView } from '../../../shared/keys/view.ts';
 import { OPERATIONS } from '../../../shared/operations.ts';
 import { othersDeciding } from '../../../shared/passkeys/pending-decisions.ts';
-import { countText } from '../../../shared/text.ts';
+import { countText, numberText } from '../../../shared/text.ts';
 import { type Html, html } from '../../html.ts';
 import { publicPath } from '../../http/public-path.ts';
 import { performWhenUnlocked } from '../../thread/perform.ts';
@@ -86,7 +86,7 @@ ${decisionLinks(key)}</div>
 ${forms}</div>
 ${usage === null ? '' : html`<h2>Usage</h2>${usageChart(usage)}`}
 ${others.below}
-<details><summary>History (${history.length})</summary>${historyTable(history)}</details>
+<details><summary>History (${numberText(history.length)})</summary>${historyTable(history)}</details>
 </div>`,
   };
 }
@@ -147,7 +147,7 @@ async function crumbs(context: PageContext, { identifier, state }: KeyView): Pro
   const { position, waiting } = await performWhenUnlocked(context, OPERATIONS.queuePlace, { identifier });
   const next = await nextRequest(context, identifier);
   const after = next === QUEUE_PATH ? '' : html` · ${link(next, 'Next')}`;
-  return html`<p class="crumbs">${link(QUEUE_PATH, 'Requests')} · ${position} of ${waiting}${after}</p>`;
+  return html`<p class="crumbs">${link(QUEUE_PATH, 'Requests')} · ${numberText(position)} of ${numberText(waiting)}${after}</p>`;
 }
 
 /** The other keys of the same profile: how many there are, and below the decision a list with the usage of those with a secret. */

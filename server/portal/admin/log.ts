@@ -9,7 +9,7 @@ import { type Html, html, raw } from '../../html.ts';
 import { publicPath } from '../../http/public-path.ts';
 import { errorSummary, type Faults, textField } from '../html/fields.ts';
 import { keyLink } from '../html/key-facts.ts';
-import { columnTime, WHEN } from '../html/time.ts';
+import { columnTime, pageSentence, WHEN } from '../html/time.ts';
 import { userText } from '../html/user-text.ts';
 import type { Page, PageContext } from '../requests/request-context.ts';
 import { adminKeyPath } from './admin-path.ts';
@@ -85,8 +85,8 @@ function whatOf(context: PageContext, { kind, identifier, text, written: theirs 
   const [before = '', ...after] = kind.startsWith('key-') && identifier !== null ? text.split(identifier) : [text];
   const linked =
     after.length === 0 || identifier === null
-      ? userText(text)
-      : html`${before}${keyLink(identifier, adminKeyPath(context))}${after.join(identifier)}`;
+      ? html`<bdi>${pageSentence(text)}</bdi>`
+      : html`${before}${keyLink(identifier, adminKeyPath(context))}${pageSentence(after.join(identifier))}`;
   return html`${linked}${theirs === '' ? '' : html`<br><span class="text soft">${userText(theirs)}</span>`}`;
 }
 

@@ -9,6 +9,7 @@ import { publicPath } from '../../http/public-path.ts';
 import { performWhenUnlocked } from '../../thread/perform.ts';
 import { LOOK_SCRIPTS } from '../html/attempt.ts';
 import { nameOf } from '../html/key-facts.ts';
+import { pageSentence } from '../html/time.ts';
 import { operationOf } from '../passkeys/decision-form.ts';
 import type { Page, PageContext } from '../requests/request-context.ts';
 import { signedAdmin } from '../sign-in/signed-in.ts';
@@ -68,13 +69,13 @@ async function lineOf(
   const fate = own === undefined ? null : fateOf(operation, key, history);
   if (fate !== null) return { key, ...fate };
   const changed = faultOf(() => refuseChangedKey(context.access, identifier, shown, operation.version));
-  if (changed !== null) return { key, kind: 'refused', words: html`${changed}` };
+  if (changed !== null) return { key, kind: 'refused', words: pageSentence(changed) };
   if (isUnderWay) return { key, kind: 'waiting', words: html`Waiting its turn.` };
   const fault = await faultNow(context, decision);
   return {
     key,
     kind: fault === null ? 'not started' : 'refused',
-    words: html`${fault ?? 'Still pending: choose it again.'}`,
+    words: pageSentence(fault ?? 'Still pending: choose it again.'),
   };
 }
 

@@ -2,10 +2,11 @@ import { choiceFault, type Queued } from '../../../shared/approval/queue.ts';
 import type { KeyView } from '../../../shared/keys/view.ts';
 import type { AnyOperation } from '../../../shared/operations/entry.ts';
 import { REQUEST_DECISIONS } from '../../../shared/operations.ts';
+import { countText } from '../../../shared/text.ts';
 import { type Html, html, raw } from '../../html.ts';
 import { buttonLook } from '../html/fields.ts';
 import { factList, requestFacts } from '../html/key-facts.ts';
-import { relativeTime } from '../html/time.ts';
+import { pageSentence, relativeTime } from '../html/time.ts';
 import { userText } from '../html/user-text.ts';
 
 /** What the rows of the queue need: which are chosen, how to get the address of a key's page, and the current time. */
@@ -30,7 +31,7 @@ function rowOf(queued: Queued, { chosen, linkTo, nowMs }: Rows): Html {
 <h2><a href="${linkTo(identifier)}">${userText(name)}</a></h2>
 <p class="buttons">${REQUEST_DECISIONS.map((operation) => buttonOf(operation, queued, linkTo))}</p>
 <details><summary><span class="facts">${factsInWords(queued, nowMs)}</span><span class="begin"><bdi>${beginningOf(key.description)}</bdi></span></summary>${factList(requestFacts(key, linkTo).slice(1))}</details>
-${fault === null ? '' : html`<p class="fault">${fault}</p>`}
+${fault === null ? '' : html`<p class="fault">${pageSentence(fault)}</p>`}
 </li>`;
 }
 
@@ -54,7 +55,7 @@ function buttonOf(
 function factsInWords({ key, keysBeside }: Queued, nowMs: number): Html {
   const facts = [
     key.profile === null ? 'erased' : userText(key.profile),
-    keysBeside === 0 ? 'first key' : `${keysBeside} other ${keysBeside === 1 ? 'key' : 'keys'}`,
+    keysBeside === 0 ? 'first key' : countText(keysBeside, 'other key'),
     relativeTime(Date.parse(key.requestedAt), nowMs),
     key.requestedPermissions.map((permission) => permission.replace('api.', '')).join(' + '),
     key.expectedUsage === null

@@ -3,6 +3,7 @@ import { usualWaitDays, usualWaitText } from '../../../shared/keys/waiting.ts';
 import type { AnyOperation } from '../../../shared/operations/entry.ts';
 import { OPERATIONS, REQUEST_DECISIONS } from '../../../shared/operations.ts';
 import { MOST_DECISIONS } from '../../../shared/passkeys/decision.ts';
+import { countText, numberText } from '../../../shared/text.ts';
 import { type Html, html } from '../../html.ts';
 import { publicPath } from '../../http/public-path.ts';
 import { performWhenUnlocked } from '../../thread/perform.ts';
@@ -40,7 +41,7 @@ export async function showQueue(context: PageContext, { chosen, faults }: Refuse
   const form = html`<form class="queue" method="post" action="${path}/decide" novalidate>${rows}
 <div class="bar"><p class="count"></p><p>${REQUEST_DECISIONS.map(barButton)} <a href="${path}">Choose none</a></p></div></form>`;
   return {
-    title: waiting === 0 ? 'Requests' : `(${waiting}) Requests`,
+    title: waiting === 0 ? 'Requests' : `(${numberText(waiting)}) Requests`,
     scripts: [...decided.scripts, rowScript],
     body: html`${errorSummary(faults)}<div class="headline"><h1>Requests</h1>${searchForm(context, '')}</div>
 ${decided.body}<p>${waiting === 0 ? noneInWords(context) : html`${waitingInWords(waiting, after === '' ? requests[0] : undefined, nowMs)}${usualWait(context)}${firstLink(requests, path)}`}</p>
@@ -83,7 +84,7 @@ function noneInWords({ access: { config } }: PageContext): string {
 
 /** How many requests (at least one) are waiting and, if known, for how long the oldest has been. */
 function waitingInWords(waiting: number, oldest: Queued | undefined, nowMs: number): string {
-  const are = waiting === 1 ? '1 request is waiting' : `${waiting} requests are waiting`;
+  const are = `${countText(waiting, 'request')} ${waiting === 1 ? 'is' : 'are'} waiting`;
   if (oldest === undefined) return are;
   return `${are}, ${waiting === 1 ? '' : 'the oldest '}for ${spanText(nowMs - Date.parse(oldest.key.requestedAt))}`;
 }

@@ -5,7 +5,9 @@ for (const field of document.querySelectorAll('[data-most]')) {
   line.className = 'hint count';
   field.after(line);
   const { least, most } = field.dataset;
-  const sentence = (count, what) => `${count} ${what.replace('characters', count === 1 ? 'character' : 'characters')}`;
+  const thousands = (count) => String(count).replace(/\B(?=(\d{3})+$)/g, '\u202f');
+  const sentence = (count, what) =>
+    `${thousands(count)} ${what.replace('characters', count === 1 ? 'character' : 'characters')}`;
   const count = () => {
     const length = [...field.value.replaceAll('\r\n', '\n').trim()].length;
     if (length > most) line.textContent = sentence(length - most, 'characters too many');

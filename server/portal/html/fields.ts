@@ -1,6 +1,7 @@
 import type { Bounds } from '../../../shared/keys/fields/input-facts.ts';
 import { numberText } from '../../../shared/text.ts';
 import { type Html, html, raw } from '../../html.ts';
+import { pageSentence } from './time.ts';
 
 // The parts of forms. Rules are shown as hints and enforced by the server alone: the browser's own validation is off
 // (novalidate), because it counts differently (maxlength counts UTF-16) and its messages are not accessible to everybody.
@@ -30,9 +31,10 @@ export type TextField = FieldParts & {
 /** The list of faults with a link to each field, at the top of `<main>`, where it gets the focus. Empty without faults. */
 export function errorSummary(faults: Faults): Html {
   if (faults.size === 0) return html``;
-  const items = [...faults].map(([name, sentence]) =>
-    name === '' ? html`<li>${sentence}</li>` : html`<li><a href="#${name}">${sentence}</a></li>`,
-  );
+  const items = [...faults].map(([name, sentence]) => {
+    const said = pageSentence(sentence);
+    return name === '' ? html`<li>${said}</li>` : html`<li><a href="#${name}">${said}</a></li>`;
+  });
   return html`<div class="summary" role="alert" tabindex="-1" autofocus><h2>There is a problem</h2><ul>${items}</ul></div>`;
 }
 
@@ -88,7 +90,7 @@ export function textArea(field: FieldParts & { value: string; rows: number; boun
 }
 
 /** A choice of a field. */
-export type Option = { value: string; label: string; hint?: string };
+export type Option = { value: string; label: string | Html; hint?: string };
 
 /** A group of check boxes; the first has the field's id, the target of links to the field. */
 export function checkboxes(field: FieldParts & { values: readonly string[]; options: readonly Option[] }): Html {
@@ -108,7 +110,7 @@ export function checkboxes(field: FieldParts & { values: readonly string[]; opti
 export function radios(field: FieldParts & { value: string; options: readonly Option[]; otherHint: string }): Html {
   const { name, id: first = name, label, value, options, otherHint, faults } = field;
   const isOther = options.every((option) => option.value !== value);
-  const choice = (id: string, sent: string, text: string, isChosen: boolean) =>
+  const choice = (id: string, sent: string, text: string | Html, isChosen: boolean) =>
     html`<span class="choice"><input id="${id}" name="${name}" type="radio" value="${sent}"${raw(isChosen ? ' checked' : '')}><label for="${id}">${text}</label></span>`;
   // The id, the target of links to the field, belongs to the selected one.
   const items = options.map((option, at) =>
@@ -132,7 +134,7 @@ function notes({ name, id = name, hint, more, faults, bounds }: FieldParts & { b
     ...(isToldFirst(bounds) ? [`${bounds.least} to ${numberText(bounds.most)} characters.`] : []),
   ];
   const text = said.length === 0 ? '' : html`<p class="hint" id="${id}-hint">${said.map((one) => html`${one} `)}</p>`;
-  return html`${text}${more ?? ''}${fault === undefined ? '' : html`<p class="fault" id="${id}-fault"><span class="unseen">Error: </span>${fault}</p>`}`;
+  return html`${text}${more ?? ''}${fault === undefined ? '' : html`<p class="fault" id="${id}-fault"><span class="unseen">Error: </span>${pageSentence(fault)}</p>`}`;
 }
 
 /** Whether to show the bounds up front: only with a real minimum. Few texts come near the maximum, where a script warns. */

@@ -1,7 +1,8 @@
 import { detailText, EVENT_WORDS } from '../../../shared/keys/history-text.ts';
 import type { HistoryView } from '../../../shared/keys/view.ts';
+import { numberText } from '../../../shared/text.ts';
 import { type Html, html } from '../../html.ts';
-import { columnTime, WHEN } from './time.ts';
+import { columnTime, pageSentence, WHEN } from './time.ts';
 import { userText } from './user-text.ts';
 
 /** The most entries shown: a key can be renamed any number of times, and each adds an entry. */
@@ -11,10 +12,14 @@ const MOST_SHOWN = 200;
 export function historyTable(history: readonly HistoryView[]): Html {
   const shown = history.slice(-MOST_SHOWN);
   const rest =
-    shown.length === history.length ? '' : html`<p>The latest ${shown.length} of ${history.length} entries:</p>`;
+    shown.length === history.length
+      ? ''
+      : html`<p>The latest ${shown.length} of ${numberText(history.length)} entries:</p>`;
   const rows = shown.map((entry) => {
-    const detail = detailText(entry);
-    return html`<tr><td data-label="When">${columnTime(Date.parse(entry.at))}</td><td data-label="Who">${entry.by}</td><td data-label="What">${EVENT_WORDS[entry.event]}${detail === '' ? '' : html`: <span class="text">${userText(detail)}</span>`}</td></tr>`;
+    const text = detailText(entry);
+    // What people wrote stays as they wrote it.
+    const detail = text === entry.detail?.reason ? userText(text) : html`<bdi>${pageSentence(text)}</bdi>`;
+    return html`<tr><td data-label="When">${columnTime(Date.parse(entry.at))}</td><td data-label="Who">${entry.by}</td><td data-label="What">${EVENT_WORDS[entry.event]}${text === '' ? '' : html`: <span class="text">${detail}</span>`}</td></tr>`;
   });
   return html`${rest}<table><thead><tr><th scope="col">${WHEN}</th><th scope="col">Who</th><th scope="col">What</th></tr></thead><tbody>${rows}</tbody></table>`;
 }

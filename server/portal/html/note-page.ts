@@ -1,5 +1,6 @@
 import { type Html, html } from '../../html.ts';
 import type { Page } from '../requests/request-context.ts';
+import { pageSentence } from './time.ts';
 
 /** A page that says why its usual content is not available right now; `more` is its section, and what follows that sentence. */
 export function notePage(
@@ -10,6 +11,6 @@ export function notePage(
   return {
     title,
     ...(where !== undefined && { where }),
-    body: html`<h1>${title}</h1><p class="note">${sentence}</p>${below}`,
+    body: html`<h1>${title}</h1><p class="note">${pageSentence(sentence)}</p>${below}`,
   };
 }

@@ -1,5 +1,5 @@
 import { DAY_MS, isoTime } from '../../../shared/clock.ts';
-import { countText } from '../../../shared/text.ts';
+import { countText, numberText } from '../../../shared/text.ts';
 import { type Html, html } from '../../html.ts';
 
 // Times are milliseconds since 1970. A script on every page (local-time.browser.js) converts exact ones to the browser's zone.
@@ -12,6 +12,22 @@ export function timeText(ms: number): Html {
 /** A time in a column under {@link WHEN}: `2026-01-31 09:05`. */
 export function columnTime(ms: number): Html {
   return html`<time class="column" datetime="${isoTime(ms)}">${exactText(ms)}</time>`;
+}
+
+/** Times as sentences have them for terminals, and numbers from 1000 on, before a noun in the plural or after "it has". */
+const IN_SENTENCES =
+  /(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z|(?<![\w.:/-])\d{4,}(?= [a-z]+s\b)|(?<= it has )\d{4,}(?=\.))/;
+
+/**
+ * A sentence that terminals show too, such as that of a refusal, as pages show it: exact times in the browser's zone, and
+ * thousands.
+ */
+export function pageSentence(sentence: string): Html {
+  const parts = sentence.split(IN_SENTENCES).map((part, at): string | Html => {
+    if (at % 2 === 0) return part;
+    return part.endsWith('Z') ? timeText(Date.parse(part)) : numberText(Number(part));
+  });
+  return html`${parts}`;
 }
 
 /** The head of a column of exact times, with their zone. */

@@ -4,6 +4,7 @@ import type { Level } from '../../../shared/limits/levels.ts';
 import { curlLine } from '../../../shared/mail-texts/mail-wording.ts';
 import type { AnyOperation } from '../../../shared/operations/entry.ts';
 import { OPERATIONS, OWNERS_ACTIONS } from '../../../shared/operations.ts';
+import { numberText } from '../../../shared/text.ts';
 import type { UsageView } from '../../../shared/usage/usage-view.ts';
 import { type Html, html, raw } from '../../html.ts';
 import { publicPath } from '../../http/public-path.ts';
@@ -119,5 +120,5 @@ function folds(context: PageContext, key: KeyView, history: readonly HistoryView
   const open = key.state === 'pending' ? raw(' open') : '';
   return html`${isGranted ? html`<details><summary>What was granted</summary>${factList(grantFacts(key))}</details>` : ''}
 <details${open}><summary>Your request</summary>${factList(asked)}</details>
-<details><summary>History (${history.length})</summary>${historyTable(history)}</details>`;
+<details><summary>History (${numberText(history.length)})</summary>${historyTable(history)}</details>`;
 }

@@ -9,6 +9,7 @@ import { type Html, html } from '../../html.ts';
 import { buttonLook, type Faults, hiddenField, NO_FAULTS, type Option } from '../html/fields.ts';
 import { inputField } from '../html/input-field.ts';
 import { limitText } from '../html/limit-levels.ts';
+import { pageSentence } from '../html/time.ts';
 import { type Form, oneValue } from '../requests/form.ts';
 import { sentTexts } from '../requests/operation-form.ts';
 import { shortFields } from './decision-form.ts';
@@ -97,7 +98,7 @@ function formOf(parts: DecisionParts, operation: AnyOperation): Html {
 
 /** A note that a link has set the field, with the value that it replaces. */
 function markOf(otherwise: string): Html {
-  return html`<mark>Set by a link</mark>, instead of ${otherwise === '' ? 'nothing' : otherwise}.`;
+  return html`<mark>Set by a link</mark>, instead of ${otherwise === '' ? 'nothing' : pageSentence(otherwise)}.`;
 }
 
 /** What was typed into the form of an operation, if that was refused; otherwise null. */
@@ -115,7 +116,7 @@ function choicesOf(
   if (kind === 'rate limits') return limitChoices(usual as RateLimit[], access.config, keepsRest);
   if (kind !== 'time') return undefined;
   const [now = ''] = typedText(kind, usual);
-  const asNow = now === '' ? [] : [{ value: now, label: `${now.slice(0, 10)}, as now` }];
+  const asNow = now === '' ? [] : [{ value: now, label: html`${pageSentence(now)}, as now` }];
   return [...asNow, ...(isEndless ? EXPIRIES : RETIREMENTS)];
 }
 

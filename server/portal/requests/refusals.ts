@@ -9,6 +9,7 @@ import { publicPath } from '../../http/public-path.ts';
 import { ROUTE_HEADER } from '../../thread/forwarded.ts';
 import type { Pages } from '../../thread/pages.ts';
 import { layPage, type Visitor } from '../html/layout.ts';
+import { pageSentence } from '../html/time.ts';
 import { SIGN_OUT_PATH } from '../routes.ts';
 import { pageHeaders, visitorOf } from './answers.ts';
 import { removeCookie } from './cookies.ts';
@@ -45,7 +46,7 @@ export function refusePage(config: Config, report: Pages['report'], error: unkno
   const { html: text, contentSecurityPolicy } = layPage(config, visitor, {
     title: titleOf(status),
     refusal: code,
-    body: html`<h1>${titleOf(status)}</h1><p>${body.error}</p>${signsOut ? FORGOTTEN : ''}${hint(config, code, template, visitor)}${again ? sendAgain(config, again) : ''}`,
+    body: html`<h1>${titleOf(status)}</h1><p>${pageSentence(body.error)}</p>${signsOut ? FORGOTTEN : ''}${hint(config, code, template, visitor)}${again ? sendAgain(config, again) : ''}`,
   });
   const answer = new Response(text, { status, headers: pageHeaders(contentSecurityPolicy) });
   answer.headers.set('X-Error-Code', code);

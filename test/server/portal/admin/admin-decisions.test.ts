@@ -104,6 +104,12 @@ test('a successor’s approval ends the key before it when the page said so', as
   await decideAs(world, grace, identifier, fields);
   await settleBackground(world.pages.background);
   expect(showKey(world.access, old).expiresAt).toBe('2026-01-08T00:00:00.000Z');
+  // Histories and the log have the times of pages, and none of terminals.
+  const log = await visit(world, '/developers/admin/log', { cookie: grace.cookie });
+  for (const page of [await keyPageOf(world, grace, old), await keyPageOf(world, grace, identifier), log]) {
+    expect(textOf(page)).toContain('2026-01-08 00:00 UTC');
+    expect(textOf(page)).not.toContain('.000Z');
+  }
 });
 
 test('a decision on a request leads to the next one, the oldest first, or to the queue, and any other back to its key', async () => {

@@ -10,7 +10,7 @@ test('a key that was renamed ever so often shows the latest 200 entries of its h
     });
   const text = historyTable(renamed(1_000)).html;
   expect(text.split('<tr>').length - 1).toBe(201);
-  expect(text).toContain('The latest 200 of 1000 entries:');
+  expect(text).toContain('The latest 200 of 1\u202f000 entries:');
   expect([text.includes('Name 799'), text.includes('Name 1000')]).toEqual([false, true]);
   expect(historyTable(renamed(200)).html).not.toContain('The latest');
 });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { columnTime, relativeTime, spanText, timeText } from '../../../../server/portal/html/time.ts';
+import { columnTime, pageSentence, relativeTime, spanText, timeText } from '../../../../server/portal/html/time.ts';
 import { countText, numberText } from '../../../../shared/text.ts';
 
 const NOW_MS = Date.parse('2026-01-31T09:05:30Z');
@@ -35,6 +35,14 @@ describe('times', () => {
     }
     expect(spanText(0)).toBe('less than a minute');
   });
+});
+
+test('a sentence that terminals get too has exact times and thousands as pages have them, and is else as it was', () => {
+  const sentence =
+    '<b> k7Qm2000 has 2000 characters; it has 1004. 5000/1d until 2026-01-31T09:05:30.000Z, not 2026-01-31.';
+  expect(pageSentence(sentence).html).toBe(
+    `&lt;b&gt; k7Qm2000 has 2\u202f000 characters; it has 1\u202f004. 5000/1d until ${timeText(NOW_MS).html}, not 2026-01-31.`,
+  );
 });
 
 test('numbers have narrow spaces between thousands', () => {

@@ -81,8 +81,8 @@ describe('a request', () => {
       ['name', 'Enter a name.'],
       ['description', 'Describe it in 1 more character: what it does, for whom, what it keeps.'],
       ['permissions', 'Choose at least one permission: api.lookup, api.leaderboard, or both.'],
-      ['projectUrl', 'The project URL must be an http or https address of at most 2048 characters.'],
-      ['expectedUsage', 'The expected usage must have at most 1000 characters; it has 1004.'],
+      ['projectUrl', 'The project URL must be an http or https address of at most 2\u202f048 characters.'],
+      ['expectedUsage', 'The expected usage must have at most 1\u202f000 characters; it has 1\u202f004.'],
     ]);
     for (const field of ['name', 'description', 'permissions', 'projectUrl', 'expectedUsage']) {
       expect(answer.body).toContain(`id="${field}-fault"`);
