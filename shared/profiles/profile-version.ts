@@ -1,5 +1,5 @@
 import { eq, sql } from 'drizzle-orm';
-import type { Actor, Person } from '../actor.ts';
+import type { Actor } from '../actor.ts';
 import type { Db, Tx } from '../db/connect.ts';
 import { keepQuery } from '../db/prepared-query.ts';
 import { profiles } from '../db/schema/profiles.ts';
@@ -7,27 +7,38 @@ import { AppError } from '../errors.ts';
 import { foldAddress } from '../mail/address.ts';
 import { changesSince, type Facts, refuseOtherVersion, type ShownVersion, versionOf } from '../shown-version.ts';
 
+/** The columns of a profile's row that versions are made of. */
+export const VERSIONED_COLUMNS = {
+  id: profiles.id,
+  generation: profiles.generation,
+  username: profiles.username,
+  email: profiles.email,
+  addressChanges: profiles.addressChanges,
+};
+
+/** The values of these columns. */
+export type VersionedRow = Pick<typeof profiles.$inferSelect, keyof typeof VERSIONED_COLUMNS>;
+
 const rowById = keepQuery((db) =>
   db
-    .select({
-      generation: profiles.generation,
-      username: profiles.username,
-      email: profiles.email,
-      addressChanges: profiles.addressChanges,
-    })
+    .select(VERSIONED_COLUMNS)
     .from(profiles)
     .where(eq(profiles.id, sql.placeholder('id')))
     .prepare(),
 );
 
+/** Reads that part of a profile's row, by its id. */
+export function readVersionedRow(db: Db | Tx, id: number): VersionedRow | undefined {
+  return rowById(db).get({ id });
+}
+
 /**
- * The facts of a profile, by its id (null for an erased one): its row, because another profile may get the id after an
- * erasure, and what else was shown of it. Each change of the address counts, even if it is changed back.
+ * The facts of a profile, by its row (undefined for an erased one): its generation, because another profile may get the id
+ * after an erasure, and what else was shown of it. Each change of the address counts, even if it is changed back.
  */
-export function factsOfProfile(db: Db | Tx, id: number | null, also: readonly ('username' | 'address')[]): Facts {
-  const row = id === null ? undefined : rowById(db).get({ id });
+function factsOfRow(row: VersionedRow | undefined, also: readonly ('username' | 'address')[]): Facts {
   if (row === undefined) return { profile: [null, 'the profile was erased'] };
-  const { generation, username, email, addressChanges } = row;
+  const { id, generation, username, email, addressChanges } = row;
   return {
     profile: [[id, generation], 'the profile was erased, and its UID given to another one'],
     ...(also.includes('username') && { username: [username, `the username is ${username} now`] }),
@@ -37,19 +48,19 @@ export function factsOfProfile(db: Db | Tx, id: number | null, also: readonly ('
   };
 }
 
+/** The facts of a profile by its id, null for an erased one. */
+export function factsOfProfile(db: Db | Tx, id: number | null, also: readonly ('username' | 'address')[]): Facts {
+  return factsOfRow(id === null ? undefined : readVersionedRow(db, id), also);
+}
+
 /** The version of a profile, by its id, that was shown with its username. */
 export function shownProfile(db: Db | Tx, id: number): ShownVersion {
   return versionOf(factsOfProfile(db, id, ['username']));
 }
 
-/** The same person; an owner with the version of the profile to which their sign-in is bound from now on. */
-export function withShown<P extends Person>(db: Db | Tx, person: P): P {
-  return person.kind === 'owner' ? { ...person, shown: versionOf(factsOfOwner(db, person.profileId)) } : person;
-}
-
-/** What an owner's sign-in is bound to. A new username doesn't end it. */
-function factsOfOwner(db: Db | Tx, profileId: number): Facts {
-  return factsOfProfile(db, profileId, ['address']);
+/** The version of a profile to which its owner's sign-in is bound. A new username doesn't end it. */
+export function ownerVersion(row: VersionedRow): ShownVersion {
+  return versionOf(factsOfRow(row, ['address']));
 }
 
 /**
@@ -66,7 +77,7 @@ export function refuseUnlikeProfile(db: Db | Tx, id: number, by: Actor): void {
 
 /** Throws `signed_out` if the profile no longer matches the version to which the owner's sign-in is bound. */
 export function refuseSignedOut(db: Db | Tx, { profileId, shown }: Extract<Actor, { kind: 'owner' }>): void {
-  const changes = shown === undefined ? null : changesSince(shown, factsOfOwner(db, profileId));
+  const changes = shown === undefined ? null : changesSince(shown, factsOfProfile(db, profileId, ['address']));
   if (changes === null) return;
   throw new AppError('signed_out', `You are not signed in any more, since ${changes.join(', ')}; nothing was done.`);
 }

@@ -6,8 +6,9 @@ import { profileNames, profiles } from '../db/schema/profiles.ts';
 import { withTables } from '../db/tables.ts';
 import { foldAddress, isMailAddress, isSameAddress } from '../mail/address.ts';
 import { checkedFold, foldName } from '../profiles/name.ts';
+import { VERSIONED_COLUMNS, type VersionedRow } from '../profiles/profile-version.ts';
 import type { Binding } from '../sessions-file/whose.ts';
-import { BOUND_COLUMNS, type BoundColumns, bindingOf } from '../sign-ins/binding.ts';
+import { bindingOf } from '../sign-ins/binding.ts';
 
 /** What a person typed to sign in: a username or alias, and an e-mail address. */
 export type Typed = { name: string; address: string };
@@ -32,16 +33,14 @@ export type Claim = {
 /** The longest text that is read; no name or address is longer. */
 const MAX_TYPED = 400;
 
-type Row = BoundColumns & { username: string };
-
-const NO_ROW: Row = { id: 0, username: '', generation: 0, email: null, addressChanges: 0 };
+const NO_ROW: VersionedRow = { id: 0, username: '', generation: 0, email: null, addressChanges: 0 };
 
 /** The binding of a code that nobody can use: no profile has the id 0. */
 export const NOBODY: Binding = bindingOf(NO_ROW);
 
 const byName = keepQuery((db) =>
   db
-    .select({ ...BOUND_COLUMNS, username: profiles.username })
+    .select(VERSIONED_COLUMNS)
     .from(profileNames)
     .innerJoin(profiles, eq(profiles.id, profileNames.profileId))
     .where(eq(profileNames.folded, sql.placeholder('folded')))

@@ -1,40 +1,24 @@
-import { eq, sql } from 'drizzle-orm';
 import type { Opened } from '../db/connect.ts';
 import { guardDatabase } from '../db/faults.ts';
-import { keepQuery } from '../db/prepared-query.ts';
-import { profiles } from '../db/schema/profiles.ts';
 import { withTables } from '../db/tables.ts';
 import { foldAddress } from '../mail/address.ts';
+import { readVersionedRow, type VersionedRow } from '../profiles/profile-version.ts';
 import { hashOf, isSameHash } from '../sessions-file/tokens.ts';
 import type { Binding, Signed } from '../sessions-file/whose.ts';
 
-/** The columns of a profile's row that a binding is made of. */
-export const BOUND_COLUMNS = {
-  id: profiles.id,
-  generation: profiles.generation,
-  email: profiles.email,
-  addressChanges: profiles.addressChanges,
-};
-
-/** The values of these columns. */
-export type BoundColumns = Pick<typeof profiles.$inferSelect, keyof typeof BOUND_COLUMNS>;
-
-const boundById = keepQuery((db) =>
-  db
-    .select(BOUND_COLUMNS)
-    .from(profiles)
-    .where(eq(profiles.id, sql.placeholder('id')))
-    .prepare(),
-);
-
 /** What a sign-in to the profile with this row is bound to. */
-export function bindingOf({ id, generation, email, addressChanges }: BoundColumns): Binding {
+export function bindingOf({ id, generation, email, addressChanges }: Omit<VersionedRow, 'username'>): Binding {
   return { profileId: id, generation, addressHash: hashOf(foldAddress(email ?? ''), String(addressChanges)) };
+}
+
+/** Reads the profile that a sign-in is bound to, by its id. */
+export function readBoundRow(db: Opened, profileId: number): VersionedRow | undefined {
+  return guardDatabase(db.$client.filename, () => readVersionedRow(withTables(db), profileId));
 }
 
 /** What a sign-in to this profile would be bound to now; null if there is no such profile. */
 export function readBinding(db: Opened, profileId: number): Binding | null {
-  const row = guardDatabase(db.$client.filename, () => boundById(withTables(db)).get({ id: profileId }));
+  const row = readBoundRow(db, profileId);
   return row === undefined ? null : bindingOf(row);
 }
 

@@ -9,6 +9,9 @@ import { type Signed, signedOf } from '../sessions-file/whose.ts';
 /** The person for whom pages act: an owner, or an admin who has not confirmed anything with a passkey. */
 export type SignedInPerson = Extract<Person, { kind: 'owner' | 'admin' }>;
 
+/** Who is signed in, with the name that pages show: an owner's username, or the admin's name. */
+export type SignedIn = { person: SignedInPerson; name: string };
+
 /**
  * What differs by kind: a `profilectl` login has the eight characters in the middle of its token, which are not secret.
  */
@@ -20,8 +23,6 @@ type OfKind = {
 /** A live sign-in. Times are milliseconds since 1970. */
 export type SignIn<Kind extends SignInKind = SignInKind> = OfKind[Kind] & {
   id: number;
-  /** The person for whom its requests act. */
-  person: SignedInPerson;
   /** What it is bound to; sign-ins with the same binding are listed and ended together. */
   signed: Signed;
   startedAtMs: number;
@@ -32,11 +33,11 @@ export type SignIn<Kind extends SignInKind = SignInKind> = OfKind[Kind] & {
   client: { address: string; agent: string };
 };
 
-/** A sign-in of a browser. */
-export type Session = SignIn<'browser'>;
+/** A sign-in of a browser, with its person. */
+export type Session = SignIn<'browser'> & SignedIn;
 
-/** A sign-in of a `profilectl` on another machine. */
-export type CliLogin = SignIn<'profilectl'>;
+/** A sign-in of a `profilectl` on another machine, with its person. */
+export type CliLogin = SignIn<'profilectl'> & SignedIn;
 
 /** A sign-in as it is listed: `endedAtMs` is null while it is alive. */
 export type Listed<Kind extends SignInKind = SignInKind> = SignIn<Kind> & { endedAtMs: number | null };
@@ -69,9 +70,8 @@ export function endOf({ endedAt, idleUntil, isAlive }: Row, nowMs: number): numb
 /** A row as a sign-in, alive or not. */
 export function signInOf(row: Row): SignIn {
   const { id, identifier, machine, startedAt, lastUsedAt, endsAt, clientAddress, clientAgent } = row;
-  const signed = signedOf(row);
   const common = {
-    ...{ id, signed, person: personOf(signed) },
+    ...{ id, signed: signedOf(row) },
     ...{ startedAtMs: startedAt, lastUsedAtMs: lastUsedAt, endsAtMs: endsAt },
     client: { address: clientAddress, agent: clientAgent },
   };
@@ -82,11 +82,4 @@ export function signInOf(row: Row): SignIn {
 /** Whether a sign-in is of this kind. */
 export function isOfKind<Kind extends SignInKind>(one: SignIn, kind: Kind): one is SignIn & SignIn<Kind> {
   return one.kind === kind;
-}
-
-/** The person for whom requests with this sign-in act. */
-function personOf(signed: Signed): SignedInPerson {
-  return signed.kind === 'owner'
-    ? { kind: 'owner', name: 'owner', profileId: signed.profileId }
-    : { kind: 'admin', name: signed.name, hasAsserted: false };
 }

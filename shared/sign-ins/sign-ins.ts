@@ -2,14 +2,13 @@ import { and, count, desc, eq, isNull, type SQL, sql } from 'drizzle-orm';
 import type { Db } from '../db/connect.ts';
 import { keepQuery } from '../db/prepared-query.ts';
 import type { Deps } from '../deps.ts';
-import { withShown } from '../profiles/profile-version.ts';
 import { type SignInKind, signIns } from '../sessions-file/schema.ts';
 import { flushSessions, readSessions, type SessionsFile, writeSessions } from '../sessions-file/sessions-file.ts';
 import { hashOf, newToken } from '../sessions-file/tokens.ts';
 import { columnsOf, isTheirs, type Signed } from '../sessions-file/whose.ts';
 import { PERIODS, SHOWN_AFTER_END_MS } from './periods.ts';
-import { columnsAt, endOf, isAlive, isOfKind, type Listed, type SignIn, signInOf } from './row.ts';
-import { isStillSigned } from './still-signed.ts';
+import { columnsAt, endOf, isAlive, isOfKind, type Listed, type SignedIn, type SignIn, signInOf } from './row.ts';
+import { readPerson } from './still-signed.ts';
 import { newTokenText } from './token-text.ts';
 
 // Sign-ins, with a browser or `profilectl` on another machine. A sign-in is found by the SHA-256 of its token, and each
@@ -90,24 +89,27 @@ const byToken = keepQuery((tables) =>
  * The sign-in of this kind with this token; null if there is none, if it was ended or has expired, or if the person has
  * changed: another address, an erased profile, a removed admin.
  */
-export function readSignIn<Kind extends SignInKind>(deps: SignInDeps, kind: Kind, token: string): SignIn<Kind> | null {
-  const { db, sessions, clock } = deps;
+export function readSignIn<Kind extends SignInKind>(
+  deps: SignInDeps,
+  kind: Kind,
+  token: string,
+): (SignIn<Kind> & SignedIn) | null {
+  const { sessions, clock } = deps;
   const at = { tokenHash: hashOf(token), nowMs: clock.nowMs() };
   const row = readSessions(sessions, (tables) => byToken(tables).get(at));
   if (row === undefined || !row.isAlive) return null;
   const signIn = signInOf(row);
-  // Read before the sign-in is compared with the person: what the person then does is compared with this once more.
-  const person = withShown(db, signIn.person);
-  return isOfKind(signIn, kind) && isStillSigned(deps, signIn.signed) ? { ...signIn, person } : null;
+  const found = readPerson(deps, signIn.signed);
+  return found !== null && isOfKind(signIn, kind) ? { ...signIn, ...found } : null;
 }
 
 /**
  * Records that a sign-in was used now; called after the response. Writes at most once a minute, and never while the
  * clock is not settled: a sign-in with a use in the future would not be alive once the clock is right again.
  */
-export function noteUse({ sessions, clock }: SignInDeps, { id, kind, signed, lastUsedAtMs }: SignIn): void {
-  const seenMs = clock.settledMs();
-  if (seenMs === null || Math.abs(seenMs - lastUsedAtMs) < USE_STEP_MS) return;
+export function noteUse({ sessions, clock }: Pick<SignInDeps, 'sessions' | 'clock'>, signIn: SignIn): void {
+  if (!isUseDue({ clock }, signIn)) return;
+  const { id, kind, signed } = signIn;
   const { idleMs } = PERIODS[kind][signed.kind];
   writeSessions(sessions, (tables) => {
     const settledMs = clock.settledMs();
@@ -119,6 +121,12 @@ export function noteUse({ sessions, clock }: SignInDeps, { id, kind, signed, las
       .where(and(eq(signIns.id, id), isNull(signIns.endedAt), isDue))
       .run();
   });
+}
+
+/** Whether {@link noteUse} would write. */
+export function isUseDue({ clock }: Pick<SignInDeps, 'clock'>, { lastUsedAtMs }: SignIn): boolean {
+  const seenMs = clock.settledMs();
+  return seenMs !== null && Math.abs(seenMs - lastUsedAtMs) >= USE_STEP_MS;
 }
 
 /**

@@ -1,13 +1,30 @@
 import type { Opened } from '../db/connect.ts';
+import { ownerVersion } from '../profiles/profile-version.ts';
 import type { Signed } from '../sessions-file/whose.ts';
 import { readAdminGeneration } from './admin-binding.ts';
 import { isPlatformToken } from './backend-token-row.ts';
-import { isStillBound } from './binding.ts';
+import { bindingOf, isSameBinding, readBoundRow } from './binding.ts';
+import type { SignedIn } from './row.ts';
 
 /**
- * Whether the person to whom something was bound has not changed, and the backend's token that opened it still exists.
+ * The person to whom something was bound; null if they have changed, or the backend's token that opened it is gone. What an
+ * owner then does is compared once more with the profile that was read here.
  */
-export function isStillSigned({ db }: { db: Opened }, signed: Signed): boolean {
-  if (signed.kind === 'admin') return readAdminGeneration(db, signed.name) === signed.generation;
-  return isStillBound(db, signed) && (signed.openedBy === null || isPlatformToken(db, signed.openedBy));
+export function readPerson({ db }: { db: Opened }, signed: Signed): SignedIn | null {
+  const { generation } = signed;
+  if (signed.kind === 'admin') {
+    const { name } = signed;
+    const isSame = readAdminGeneration(db, name) === generation;
+    return isSame ? { person: { kind: 'admin', name, hasAsserted: false }, name } : null;
+  }
+  const { profileId, openedBy } = signed;
+  const row = readBoundRow(db, profileId);
+  if (row === undefined || !isSameBinding(bindingOf(row), signed)) return null;
+  if (openedBy !== null && !isPlatformToken(db, openedBy)) return null;
+  return { person: { kind: 'owner', name: 'owner', profileId, shown: ownerVersion(row) }, name: row.username };
+}
+
+/** Whether {@link readPerson} finds the person. */
+export function isStillSigned(deps: { db: Opened }, signed: Signed): boolean {
+  return readPerson(deps, signed) !== null;
 }

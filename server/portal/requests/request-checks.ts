@@ -1,9 +1,8 @@
 import type { Config } from '../../../shared/config/config.ts';
 import { lockDeadline, onceUnlocked, whenUnlocked } from '../../../shared/db/when-unlocked.ts';
 import { AppError } from '../../../shared/errors.ts';
-import { readOwner } from '../../../shared/keys/record.ts';
-import type { Session, SignedInPerson } from '../../../shared/sign-ins/row.ts';
-import { noteUse, readSignIn } from '../../../shared/sign-ins/sign-ins.ts';
+import type { Session } from '../../../shared/sign-ins/row.ts';
+import { isUseDue, noteUse, readSignIn } from '../../../shared/sign-ins/sign-ins.ts';
 import { queryOf } from '../../http/target.ts';
 import { runInBackground } from '../../thread/background.ts';
 import { ARRIVED_HEADERS, FORM, pathParameters, readText, routeFor } from '../../thread/forwarded.ts';
@@ -76,11 +75,7 @@ export function identifyVisitor(at: SentPage, open: (request: Request) => Pages)
   const session = signInFault(config, isBehindUnknownProxy) === null ? sessionOf(pages, cookie) : null;
   const person = session?.person ?? null;
   const flash = readCookie(config, cookie, 'flash');
-  return Object.assign(at, { pages, access: pages.access, session, flash, person, name: nameOf(pages, person) });
-}
-
-function nameOf({ access }: Pages, person: SignedInPerson | null): string {
-  return person?.kind === 'owner' ? (readOwner(access.db, person)?.username ?? '') : (person?.name ?? '');
+  return Object.assign(at, { pages, access: pages.access, session, flash, person, name: session?.name ?? '' });
 }
 
 /**
@@ -120,7 +115,7 @@ function wantedPage({ isPage }: Pages, path: string, query: PageContext['query']
 function sessionOf({ access, background, report }: Pages, cookie: string | undefined): Session | null {
   const token = readCookie(access.config, cookie, 'session');
   const session = token === null ? null : readSignIn(access, 'browser', token);
-  if (session !== null) {
+  if (session !== null && isUseDue(access, session)) {
     const onFault = (cause: unknown) => report('warn', 'The last use of a session could not be recorded.', cause);
     runInBackground(background, () => onceUnlocked(access.sessions.sqlite, () => noteUse(access, session)), onFault);
   }

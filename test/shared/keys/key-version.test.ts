@@ -5,7 +5,12 @@ import type { Deps } from '../../../shared/deps.ts';
 import { keyVersion } from '../../../shared/keys/key-version.ts';
 import { keyHistory, showKey } from '../../../shared/keys/view.ts';
 import { OPERATIONS, perform } from '../../../shared/operations.ts';
-import { shownProfile, withShown } from '../../../shared/profiles/profile-version.ts';
+import {
+  ownerVersion,
+  readVersionedRow,
+  shownProfile,
+  type VersionedRow,
+} from '../../../shared/profiles/profile-version.ts';
 import { onBox } from '../../support/actors.ts';
 import { eraseProfile } from '../../support/erase.ts';
 import { changeByHand, importLines } from '../../support/import.ts';
@@ -137,7 +142,8 @@ describe('an operation is refused, and writes nothing,', () => {
         [null, (deps) => changeByHand(deps, 'ada', () => ({ username: 'countess', email: 'ADA@example.org' }))],
       ] as [string | null, (deps: Deps) => unknown][]) {
         const { deps, identifiers, traces } = await world();
-        const owner = withShown(deps.db, { kind: 'owner', name: 'owner', profileId: 7 });
+        const shown = ownerVersion(readVersionedRow(deps.db, 7) as VersionedRow);
+        const owner = { kind: 'owner', name: 'owner', profileId: 7, shown } as const;
         let before = '';
         // What is checked before the transaction still finds what was there before.
         const late = waitingWhile(deps, () => {

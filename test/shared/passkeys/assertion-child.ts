@@ -21,8 +21,8 @@ say('ready');
 for await (const _ of console) {
   try {
     if (decision === undefined) {
-      const { person } = (await signInByPasskey(access, sent, { address: '192.0.2.7', agent: 'A browser' })).session;
-      say(person.name);
+      const { session } = await signInByPasskey(access, sent, { address: '192.0.2.7', agent: 'A browser' });
+      say(session.signed.kind === 'admin' ? session.signed.name : '');
     } else say(JSON.stringify((await consumeAssertion(access, admin, sent, [decision])).people[0]));
   } catch (error) {
     say(error instanceof AppError ? error.code : String(error));

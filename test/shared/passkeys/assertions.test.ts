@@ -354,7 +354,7 @@ describe('challenges', () => {
     }
     expect(world.sessions.sqlite.query('SELECT total_changes()').values()).toEqual(before);
     const { session } = await signInByPasskey(world, authenticator.assert(challenge), CLIENT);
-    expect(session.person).toMatchObject({ name: 'Grace' });
+    expect(session.signed).toMatchObject({ name: 'Grace' });
   });
 
   test('to sign in work once, for five minutes, and only as they were made', async () => {
