@@ -122,7 +122,7 @@ export const Variables = z.object({
   ),
   contact: optional(
     'CONTACT',
-    'the support contact, an e-mail or web address: shown in /docs and in every mail',
+    'the support contact, an e-mail or web address: shown in /docs, on every page and in every mail',
     parsed('must be an e-mail address or a http or https address', (text) =>
       isMailAddress(text) ? text : parseUrl(text, /^https?:$/),
     ),
