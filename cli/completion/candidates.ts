@@ -1,5 +1,6 @@
 import type { Command, Option } from 'commander';
 import { LOG_GROUPS } from '../../shared/admins/log-kinds.ts';
+import { KeyList } from '../../shared/api/key-bodies.ts';
 import { tokenNames } from '../../shared/backends/backend-tokens.ts';
 import type { Db } from '../../shared/db/connect.ts';
 import { KEY_STATES, type KeyState, PERMISSIONS } from '../../shared/db/key-columns.ts';
@@ -13,8 +14,8 @@ import { adminNames } from '../../shared/passkeys/passkeys.ts';
 import { cleanForTerminal } from '../../shared/text.ts';
 import { configOf } from '../configuration.ts';
 import type { Globals } from '../context.ts';
+import { type AskedHost, askHost } from '../remote/client.ts';
 import { pathOf } from '../remote/command-scope.ts';
-import { keyNamesAt } from '../remote/key-names.ts';
 import { targetFor } from '../remote/target.ts';
 
 /** A possible next word of a command line, with a short description. */
@@ -117,6 +118,16 @@ async function identifiers(line: CommandLine, states: readonly KeyState[]): Prom
     }
     return (await keyNamesAt(target.host, states)).map(keyCandidate);
   });
+}
+
+/** How long completion waits for a server, in milliseconds. */
+const PATIENCE_MS = 2_000;
+
+/** The server's first page of keys in one of these states (all states if none is given). Throws what `askHost` throws. */
+export async function keyNamesAt(host: AskedHost, states: readonly KeyState[]): Promise<KeyName[]> {
+  const query = { state: states.length === 0 ? undefined : states.join(',') };
+  const request = { method: 'GET', path: '/keys', query, answer: KeyList, patienceMs: PATIENCE_MS } as const;
+  return (await askHost(host, request)).body.keys;
 }
 
 function keyCandidate({ identifier, state, profile, name }: KeyName): Candidate {

@@ -4,8 +4,7 @@ import { hasSecret } from '../../shared/keys/key.ts';
 import type { HistoryView, KeyView } from '../../shared/keys/view.ts';
 import { formatRateLimit } from '../../shared/limits/rate-limit.ts';
 import { cleanForTerminal } from '../../shared/text.ts';
-import { ageText } from '../terminal/age.ts';
-import { table, wrapLine } from '../terminal/output.ts';
+import { ageText, table, wrapLine } from '../terminal/output.ts';
 
 const NONE = '–';
 

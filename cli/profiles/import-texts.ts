@@ -2,8 +2,7 @@ import { AppError } from '../../shared/errors.ts';
 import type { ImportOutcome, RefusedLine } from '../../shared/profiles/import/import-report.ts';
 import { cleanForTerminal } from '../../shared/text.ts';
 import type { ImportStatus } from '../../shared/upkeep/status.ts';
-import { ageText } from '../terminal/age.ts';
-import { counted, notice, print } from '../terminal/output.ts';
+import { ageText, counted, notice, print } from '../terminal/output.ts';
 
 // The texts that "profiles import" prints.
 

@@ -11,9 +11,9 @@ import { type Context, withContext } from '../database.ts';
 import { importToHost } from '../remote/import/import.ts';
 import { type Host, targetOf } from '../remote/target.ts';
 import { lowerPriority } from '../service/lower-priority.ts';
-import { untilInterrupted } from '../terminal/interrupt.ts';
 import { notice } from '../terminal/output.ts';
 import { isAsking } from '../terminal/values.ts';
+import { untilInterrupted } from '../terminal/waiting.ts';
 import { importForServer } from './feed.ts';
 import { confirmPruning, MAX_LINES_SHOWN, mayOverwrite, showImport } from './show-import.ts';
 

@@ -4,10 +4,10 @@ import type { ImportOptions } from '../../shared/profiles/import/import.ts';
 import type { ImportOutcome } from '../../shared/profiles/import/import-report.ts';
 import type { MayOverwrite } from '../../shared/profiles/import/rejects.ts';
 import { cleanForTerminal } from '../../shared/text.ts';
-import { untilInterrupted } from '../terminal/interrupt.ts';
 import { counted, notice, printJson } from '../terminal/output.ts';
 import { createProgress, type ProgressLine } from '../terminal/progress.ts';
 import { confirm } from '../terminal/prompts.ts';
+import { untilInterrupted } from '../terminal/waiting.ts';
 import { failureOf, printOutcome, refusedLineText, refusedText } from './import-texts.ts';
 
 /** The callbacks of a running import. */

@@ -1,8 +1,7 @@
 import { isoTime } from '../../shared/clock.ts';
 import type { Config } from '../../shared/config/config.ts';
 import { AppError } from '../../shared/errors.ts';
-import { ageText } from '../terminal/age.ts';
-import { counted } from '../terminal/output.ts';
+import { ageText, counted } from '../terminal/output.ts';
 import { askServer, serverUrl } from './ask-server.ts';
 
 /** What is known of the running server. A field is null if the server was not asked or didn't report it. */

@@ -11,8 +11,7 @@ import { configOf } from '../configuration.ts';
 import { globalsOf } from '../context.ts';
 import { lastImportText } from '../profiles/import-texts.ts';
 import { checkIsOnBox } from '../remote/box-only.ts';
-import { ageText } from '../terminal/age.ts';
-import { counted, print, printJson, table, wrapLine } from '../terminal/output.ts';
+import { ageText, counted, print, printJson, table, wrapLine } from '../terminal/output.ts';
 import { outputColumns } from '../terminal/stdout.ts';
 import { askState, type ServerState, serverText } from './server-state.ts';
 

@@ -1,6 +1,6 @@
 import type { Clock } from '../../shared/clock.ts';
 import { isDumbTerminal } from '../../shared/config/environment.ts';
-import { untilInterrupted } from './interrupt.ts';
+import { AppError } from '../../shared/errors.ts';
 import { notice } from './output.ts';
 
 /** The interval at which the display of a wait is updated, in milliseconds. A shorter wait is not shown at all. */
@@ -56,4 +56,25 @@ function showWait(clock: Clock, what: string, terminal: NodeJS.WriteStream = pro
     clearInterval(timer);
     if (isShown && canRewrite) terminal.write(CLEAR);
   };
+}
+
+/**
+ * Waits until `act` ends, or for Ctrl-C. Throws what `act` throws; after Ctrl-C `cancelled`, with the sentence that
+ * `stateText` returns about what has been done. Ctrl-C is noticed only while `act` waits for something.
+ */
+export async function untilInterrupted<T>(act: Promise<T>, stateText: () => string | Promise<string>): Promise<T> {
+  const interrupted = Promise.withResolvers<never>();
+  const interrupt = async () => {
+    try {
+      interrupted.reject(new AppError('cancelled', await stateText()));
+    } catch (error) {
+      interrupted.reject(error);
+    }
+  };
+  process.once('SIGINT', interrupt);
+  try {
+    return await Promise.race([act, interrupted.promise]);
+  } finally {
+    process.off('SIGINT', interrupt);
+  }
 }

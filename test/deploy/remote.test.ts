@@ -32,7 +32,7 @@ function trustingDesktop(): Desktop {
   return { ...desktop, variables: { ...desktop.variables, NODE_EXTRA_CA_CERTS: TEST_CA_FILE } };
 }
 
-/** Logs in at a server as the person who is signed in by this cookie in the browser; returns the token. */
+/** Logs in to a server as the person who is signed in by this cookie in the browser; returns the token. */
 async function logIn(world: PageWorld, url: string, cookie: string, desktop: Desktop): Promise<string> {
   const child = Bun.spawn(profilectlWords(['login', url]), {
     env: cleanEnvironment(desktop.variables),

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { keysText } from '../../../cli/keys/print.ts';
-import { ageText } from '../../../cli/terminal/age.ts';
+import { ageText } from '../../../cli/terminal/output.ts';
 import { rejectKey } from '../../../shared/keys/life/lifecycle.ts';
 import { keyHistory, listKeys, showKey } from '../../../shared/keys/view.ts';
 import { onBox } from '../../support/actors.ts';

@@ -61,7 +61,7 @@ export function formOn({ body }: PageAnswer, operation: string): [string, string
   });
 }
 
-/** Runs `profilectl` at a server to its end, with this token. */
+/** Runs `profilectl` on a remote server to its end, with this token. */
 export function profilectlAt(
   server: { url: string },
   token: string,

@@ -1,6 +1,6 @@
 import { afterAll, expect, test } from 'bun:test';
+import { keyNamesAt } from '../../../../cli/completion/candidates.ts';
 import { remoteKeys } from '../../../../cli/keys/remote/remote-keys.ts';
-import { keyNamesAt } from '../../../../cli/remote/key-names.ts';
 import { OPERATIONS } from '../../../../shared/operations.ts';
 import { KEY_ANSWER } from '../../../support/network/answers.ts';
 import { refusal } from '../../../support/refusal.ts';

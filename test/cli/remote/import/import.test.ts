@@ -38,7 +38,7 @@ const profile = (id: number, username: string, more: object = {}) => ({
   ...more,
 });
 
-/** Runs `profiles import` here and at a server, each on a new database; returns what both printed and made. */
+/** Runs `profiles import` here and on a remote server, each on a new database; returns what both printed and made. */
 async function both(text: string, ...flags: string[]) {
   const local = testDeps();
   const { access, server, host } = await feedWorld();
