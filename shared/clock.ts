@@ -74,6 +74,17 @@ export function openThreadClock(): Clock {
   });
 }
 
+/** Resolves as a promise does, or to `too late` after this many milliseconds. What the promise is about is not aborted. */
+export async function within<T>(promise: Promise<T>, milliseconds: number): Promise<T | 'too late'> {
+  const { promise: late, resolve } = Promise.withResolvers<'too late'>();
+  const timer = setTimeout(resolve, milliseconds, 'too late');
+  try {
+    return await Promise.race([promise, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
 /** How far a stored time may be ahead of the clock, in milliseconds: clocks are set back by seconds now and then. */
 export const MAX_BACK_MS = 60_000;
 

@@ -1,4 +1,4 @@
-import type { Clock } from '../../shared/clock.ts';
+import { type Clock, within } from '../../shared/clock.ts';
 import type { Config } from '../../shared/config/config.ts';
 import { AppError } from '../../shared/errors.ts';
 import type { Log } from '../observability/log.ts';
@@ -176,9 +176,7 @@ async function stop(state: State): Promise<void> {
   const { thread } = state;
   if (thread === null) return;
   post(thread, { kind: 'stop' });
-  const patience = setTimeout(thread.ended.resolve, STOP_MS);
-  await thread.ended.promise;
-  clearTimeout(patience);
+  await within(thread.ended.promise, STOP_MS);
   state.thread = null;
   thread.worker.terminate();
 }

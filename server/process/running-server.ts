@@ -3,10 +3,11 @@ import type { AppError } from '../../shared/errors.ts';
 import type { Log } from '../observability/log.ts';
 import type { LogOutput } from '../observability/log-output.ts';
 import type { ArrivalPace } from './feed/arrival.ts';
-import { type OutboxTimer, startOutboxTimer, stopOutboxTimer } from './outbox-timer.ts';
+import { startOutboxTimer } from './outbox-timer.ts';
 import type { PortalHandle } from './portal-handle.ts';
+import type { Repeating } from './repeating.ts';
 import { startSweepTimer } from './sweep-timer.ts';
-import { startVacuumTimer, stopVacuumTimer, type VacuumOptions, type VacuumTimer } from './vacuum-timer.ts';
+import { startVacuumTimer, type VacuumOptions } from './vacuum-timer.ts';
 
 /** A server that accepts requests. */
 export type RunningServer = {
@@ -70,28 +71,29 @@ export type ServerParts = Pick<RunningServer, 'url' | 'port' | 'failed' | 'reloa
 export function runUntilStopped(parts: ServerParts): RunningServer {
   const { url, port, failed, deps, log, vacuum, portal } = parts;
   log.event('info', `Listening on ${url}.`);
-  const outboxTimer = startOutboxTimer({ deps, log }, portal.sendMails);
-  const vacuumTimer = vacuum === undefined ? null : startVacuumTimer(deps, log, vacuum);
-  const sweepTimer = startSweepTimer(portal, deps.config.databasePath);
+  const timers = [
+    startOutboxTimer({ deps, log }, portal.sendMails),
+    startSweepTimer(portal, deps.config.databasePath),
+    ...(vacuum === undefined ? [] : [startVacuumTimer(deps, log, vacuum)]),
+  ];
   let stopped: Promise<void> | null = null;
   return {
     url,
     port,
     failed,
     stop: () => {
-      clearInterval(sweepTimer);
-      stopped ??= stop(parts, outboxTimer, vacuumTimer);
+      stopped ??= stop(parts, timers);
       return stopped;
     },
     reloadTls: () => reloadTls(parts),
   };
 }
 
-async function stop(parts: ServerParts, outboxTimer: OutboxTimer, vacuumTimer: VacuumTimer | null): Promise<void> {
+async function stop(parts: ServerParts, timers: readonly Repeating[]): Promise<void> {
   const { log, output, portal, stopListening, close, release } = parts;
   log.event('info', 'Stopping: finishing requests in flight.');
   portal.beginStop();
-  await Promise.all([stopListening(), stopOutboxTimer(outboxTimer), vacuumTimer && stopVacuumTimer(vacuumTimer)]);
+  await Promise.all([stopListening(), ...timers.map((timer) => timer.stop())]);
   await portal.stop();
   close();
   log.event('info', 'Stopped.');

@@ -1,3 +1,5 @@
+import { within } from '../../shared/clock.ts';
+
 // Work that continues after its page was answered: mails, and approvals, which wait for a mail server.
 
 /** The work in progress, and what aborts it. */
@@ -41,15 +43,7 @@ export async function settleBackground({ running }: Background): Promise<void> {
 
 /** Waits for the work, by default 15 seconds at most; then aborts its signal and waits for 2 more. */
 export async function stopBackground(background: Background, finishMs: number = STOP_MS.finish): Promise<void> {
-  if (await settlesWithin(background, finishMs)) return;
+  if ((await within(settleBackground(background), finishMs)) !== 'too late') return;
   background.giveUp.abort();
-  await settlesWithin(background, STOP_MS.store);
-}
-
-async function settlesWithin(background: Background, milliseconds: number): Promise<boolean> {
-  const { promise: tooLate, resolve } = Promise.withResolvers<boolean>();
-  const timer = setTimeout(resolve, milliseconds, false);
-  const isSettled = await Promise.race([settleBackground(background).then(() => true), tooLate]);
-  clearTimeout(timer);
-  return isSettled;
+  await within(settleBackground(background), STOP_MS.store);
 }

@@ -1,4 +1,4 @@
-import type { Clock } from '../../../shared/clock.ts';
+import { type Clock, within } from '../../../shared/clock.ts';
 import type { Serving } from '../../http/serving.ts';
 import { originalOf } from '../../http/target.ts';
 import { IDLE_SECONDS } from '../listener.ts';
@@ -33,7 +33,7 @@ export function createArrivalMeter({ bytes: least, spanMs }: ArrivalPace): Arriv
 }
 
 /** Why a body ended early: it arrived too slowly, or its connection was lost. */
-export type CutOff = 'too slow' | 'lost';
+export type CutOff = 'too late' | 'lost';
 
 /**
  * Yields a body's chunks while they arrive at this pace. Throws what `onCutOff` returns if they don't, or if the connection
@@ -51,28 +51,12 @@ export async function* keepPace(
   let endsAtMs = pace.spanMs;
   for (;;) {
     const beganAtMs = clock.monotonicMs();
-    const next = await nextWithin(chunks, endsAtMs - waitedMs);
-    if (typeof next === 'string') throw onCutOff(next);
+    const next = await within(chunks.next(), endsAtMs - waitedMs).catch((): CutOff => 'lost');
+    if (next === 'too late' || next === 'lost') throw onCutOff(next);
     if (next.done) return;
     waitedMs += clock.monotonicMs() - beganAtMs;
     endsAtMs = meter(waitedMs, next.value.length);
     yield next.value;
-  }
-}
-
-/** The next chunk, or why there is none within this time. */
-async function nextWithin(
-  chunks: AsyncIterator<Uint8Array>,
-  milliseconds: number,
-): Promise<IteratorResult<Uint8Array> | CutOff> {
-  const { promise: late, resolve } = Promise.withResolvers<CutOff>();
-  const timer = setTimeout(resolve, milliseconds, 'too slow');
-  try {
-    return await Promise.race([chunks.next(), late]);
-  } catch {
-    return 'lost';
-  } finally {
-    clearTimeout(timer);
   }
 }
 

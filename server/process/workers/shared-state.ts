@@ -1,3 +1,4 @@
+import { within } from '../../../shared/clock.ts';
 import type { ServerDeps } from '../../../shared/deps.ts';
 import type { Report } from '../../../shared/limits/ledger.ts';
 import { type MainThreadLimits, openMainThreadLimits } from '../../../shared/limits/threads/main-thread.ts';
@@ -93,15 +94,11 @@ export function closeSharedState({ limits, usage }: SharedState): void {
 
 /** The metrics of all workers as text; null after a fault, which is logged. */
 async function readMetrics({ metrics, log }: SharedState, pool: WorkerPool): Promise<string | null> {
-  const patience = Promise.withResolvers<void>();
-  const timer = setTimeout(patience.resolve, REPORT_MS);
   try {
-    await Promise.race([orderAll(pool, { kind: 'report' }), patience.promise]);
+    await within(orderAll(pool, { kind: 'report' }), REPORT_MS);
     return (await metrics?.read()) ?? null;
   } catch (cause) {
     log.event('error', 'The metrics could not be read.', { cause });
     return null;
-  } finally {
-    clearTimeout(timer);
   }
 }

@@ -1,4 +1,4 @@
-import type { Clock } from '../../../shared/clock.ts';
+import { type Clock, within } from '../../../shared/clock.ts';
 import type { AppError } from '../../../shared/errors.ts';
 import type { Log } from '../../observability/log.ts';
 import type { FromWorker, Order, Start } from './messages.ts';
@@ -78,13 +78,10 @@ export async function orderAll(pool: WorkerPool, order: Order): Promise<void> {
 /** Asks all workers to stop, and ends those that have not stopped after `patienceMs`. No worker is replaced any more. */
 export async function stopPool(pool: WorkerPool, patienceMs: number): Promise<void> {
   pool.isStopping = true;
-  const patience = Promise.withResolvers<void>();
-  const timer = setTimeout(patience.resolve, patienceMs);
   const stopped = orderAll(pool, { kind: 'stop' }).catch((cause) =>
     pool.options.log.event('error', 'A worker did not stop.', { cause }),
   );
-  await Promise.race([stopped, patience.promise]);
-  clearTimeout(timer);
+  await within(stopped, patienceMs);
   const left = [...pool.workers.values()];
   for (const { worker } of left) worker.terminate();
   await Promise.all(left.map(({ ended }) => ended));

@@ -1,3 +1,4 @@
+import { within } from '../../clock.ts';
 import type { Db } from '../../db/connect.ts';
 import type { Deps } from '../../deps.ts';
 import { AppError } from '../../errors.ts';
@@ -61,8 +62,8 @@ export async function sendAll(sending: Sending): Promise<boolean> {
   const { open, faults } = deliveries;
   for (;;) {
     const claimed = claimNext(sending, deliveries);
-    if (claimed !== null) await untilAnyEnds([begin(sending, deliveries, claimed)], PATIENCE_MS);
-    else if (open.size > 0) await untilAnyEnds([...open.values()], LOOK_AGAIN_MS);
+    if (claimed !== null) await within(begin(sending, deliveries, claimed), PATIENCE_MS);
+    else if (open.size > 0) await within(Promise.race(open.values()), LOOK_AGAIN_MS);
     else if (faults.length > 0) throw faults[0];
     else return deliveries.failures >= sending.maxFailures;
   }
@@ -98,17 +99,6 @@ function begin(sending: Sending, deliveries: Deliveries, claimed: LeasedNotice):
     .finally(() => open.delete(claimed.lane));
   open.set(claimed.lane, ended);
   return ended;
-}
-
-/** Waits until one of these deliveries ends, or this many milliseconds have passed. */
-async function untilAnyEnds(deliveries: readonly Promise<void>[], milliseconds: number): Promise<void> {
-  const { promise: late, resolve } = Promise.withResolvers<void>();
-  const timer = setTimeout(resolve, milliseconds);
-  try {
-    await Promise.race([...deliveries, late]);
-  } finally {
-    clearTimeout(timer);
-  }
 }
 
 /**

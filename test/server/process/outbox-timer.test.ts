@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
 import { createLog } from '../../../server/observability/log.ts';
-import { startOutboxTimer, stopOutboxTimer } from '../../../server/process/outbox-timer.ts';
+import { startOutboxTimer } from '../../../server/process/outbox-timer.ts';
 import { DAY_MS, SETTLE_MS } from '../../../shared/clock.ts';
 import { eraseProfile } from '../../../shared/erasure/erase-profile.ts';
 import type { Mailer } from '../../../shared/mail/mail.ts';
@@ -73,11 +73,11 @@ test('a server that starts with a clock that may be wrong reminds nobody for ten
   const reminders = () => deps.db.$client.query("SELECT 1 FROM notices WHERE kind = 'reminder'").all().length;
   const log = createLog('info', clock.nowMs, () => {});
   const notifying = startOutboxTimer({ deps, log }, async () => false);
-  await notifying.search;
+  await notifying.first;
   expect(reminders()).toBe(0);
   clock.advance(SETTLE_MS);
   while (reminders() === 0) await Bun.sleep(10);
-  await stopOutboxTimer(notifying);
+  await notifying.stop();
 }, 20_000);
 
 test('a server forgets who was erased 40 days ago, but not while its clock may be wrong', async () => {
@@ -89,8 +89,8 @@ test('a server forgets who was erased 40 days ago, but not while its clock may b
   const log = createLog('info', clock.nowMs, () => {});
   const look = async () => {
     const notifying = startOutboxTimer({ deps, log }, async () => false);
-    await notifying.search;
-    await stopOutboxTimer(notifying);
+    await notifying.first;
+    await notifying.stop();
   };
   clock.jump(41 * DAY_MS);
   await look();

@@ -250,7 +250,7 @@ test('where nobody asks for a page the thread is woken to delete what belongs to
     while (countSignInRows(sessions, 'browser') !== 0 || woken.withFile < 3) await Bun.sleep(10);
     expect([threads.length, woken.without]).toEqual([1, 0]);
   } finally {
-    for (const timer of timers) clearInterval(timer);
+    await Promise.all(timers.map((timer) => timer.stop()));
     closeSessionsFile(sessions);
   }
 }, 20_000);

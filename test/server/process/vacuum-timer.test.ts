@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { thisProgram } from '../../../cli/service/same-program.ts';
 import { childCommands } from '../../../cli/service/serve.ts';
 import { createLog } from '../../../server/observability/log.ts';
-import { startVacuumTimer, stopVacuumTimer } from '../../../server/process/vacuum-timer.ts';
+import { startVacuumTimer } from '../../../server/process/vacuum-timer.ts';
 import { systemClock } from '../../../shared/clock.ts';
 import { readErasures } from '../../../shared/db/erasures.ts';
 import { MIGRATIONS } from '../../../shared/db/migrations.ts';
@@ -95,7 +95,7 @@ function startAlone({ deps, clock }: Awaited<ReturnType<typeof world>>, words: r
     await until(() => looks >= enough);
   };
   const logged = (pattern: RegExp) => lines.filter((line) => pattern.test(line)).length;
-  return { stop: () => stopVacuumTimer(vacuuming), looked, logged };
+  return { stop: vacuuming.stop, looked, logged };
 }
 
 /** What the command prints and ends with where an import is open. */
