@@ -96,12 +96,16 @@ function authorise(caller: Caller, who: Admitted): void {
 /** Reads a body that must be one JSON object with allowed members. Throws `bad_body`, `not_json` and `body_too_long`. */
 async function readMembers(request: Request, allowed: readonly string[]): Promise<Record<string, unknown>> {
   const value = parseJson(await readText(request, JSON_BODY));
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw JSON_BODY.malformed;
+  if (!isObject(value)) throw JSON_BODY.malformed;
   if (Object.keys(value).some((name) => !allowed.includes(name))) {
     const rule = allowed.length === 0 ? 'may have no members' : `may have ${allowed.join(' and ')} only`;
     throw new AppError('bad_body', `The body ${rule}.`);
   }
-  return value as Record<string, unknown>;
+  return value;
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /** Makes the response of a route's answer. */

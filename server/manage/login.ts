@@ -55,14 +55,12 @@ async function openLogin<Form extends z.ZodObject>(
       `The only client is ${CLI_CLIENT_ID}; send it as client_id, without a secret.`,
     );
   }
-  if (!read.success) throw refusalOf(read.error, parameters);
+  if (!read.success) throw read.error.issues.map((issue) => refusalOf(issue, parameters))[0];
   await whenUnlocked(pages.access.sessions.sqlite);
   return { pages, client: { address }, form: read.data };
 }
 
-/** The refusal of the first parameter that is missing or wrong. */
-function refusalOf({ issues: [first] }: z.ZodError, parameters: Readonly<Record<string, string>>): AppError {
-  const { path, message } = first as z.core.$ZodIssue;
+function refusalOf({ path, message }: z.core.$ZodIssue, parameters: Readonly<Record<string, string>>): AppError {
   const name = String(path[0]);
   if (!Object.hasOwn(parameters, name)) return new AppError('invalid_request', `The parameter ${name} is missing.`);
   return new AppError(name === 'grant_type' ? 'unsupported_grant_type' : 'invalid_request', message);

@@ -30,8 +30,9 @@ export type Connection = { port: MessagePort; thread: number };
 export type BridgeParts = {
   log: Log;
   /**
-   * Opens a port, and starts the thread if none runs; `onEnd` is called when the thread has ended, for whatever reason.
-   * Throws `too_many_pages` if one has just died.
+   * Opens a port, and starts the thread if none runs: `connect` of portal-handle.ts, or in a worker a message to the main
+   * thread, which has it. `onEnd` is called when the thread has ended, for whatever reason. Throws `too_many_pages` if one has
+   * just died.
    */
   connect: (onEnd: () => void) => Connection | Promise<Connection>;
   /** Ends the thread of this number, which hangs. */

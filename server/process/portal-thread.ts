@@ -19,54 +19,65 @@ declare const self: { onmessage: (event: { data: ToPortal }) => void };
 
 lowerPriority();
 
-type App = ReturnType<typeof createPortalApp>;
-
-/** The state of this thread. */
-const thread = {
-  config: null as Config | null,
-  app: null as App | null,
-  pages: null as Pages | null,
-  sweeping: null as Timer | null,
-  isStopping: false,
+/** What this thread holds once it has its configuration, which is its first message. */
+type Thread = {
+  readonly config: Config;
+  readonly app: ReturnType<typeof createPortalApp>;
+  pages: Pages | null;
+  sweeping: Timer | null;
+  isStopping: boolean;
 };
+
+let thread: Thread | null = null;
 
 self.onmessage = ({ data }) => {
-  if (data.kind === 'start') start(data.config);
-  else if (data.kind === 'port') answerPort(data.port, async (request) => (thread.app as App).fetch(request));
-  else if (data.kind === 'wake') wake();
-  else if (data.kind === 'mails') void sendMails();
-  else if (data.kind === 'stopping') beginStop();
-  else void stop();
+  if (data.kind === 'start') thread = start(data.config);
+  else if (thread !== null) receive(thread, data);
 };
+
+function start(config: Config): Thread {
+  const started: Thread = {
+    config,
+    app: createPortalApp({ config, open: () => openPages(started), report }),
+    pages: null,
+    sweeping: null,
+    isStopping: false,
+  };
+  return started;
+}
+
+function receive(thread: Thread, message: Exclude<ToPortal, { kind: 'start' }>): void {
+  const { app } = thread;
+  if (message.kind === 'port') answerPort(message.port, async (request) => app.fetch(request));
+  else if (message.kind === 'wake') wake(thread);
+  else if (message.kind === 'mails') void sendMails(thread);
+  else if (message.kind === 'stopping') beginStop(thread);
+  else void stop(thread);
+}
 
 function post(message: FromPortal): void {
   postMessage(message);
 }
 
-function start(config: Config): void {
-  thread.config = config;
-  thread.app = createPortalApp({ config, open: openPages, report });
-}
-
 /** Opens the files unless they are open. If that throws, the next request tries again. */
-function openPages(): Pages {
-  thread.pages ??= startPages(thread.config as Config);
+function openPages(thread: Thread): Pages {
+  thread.pages ??= startPages(thread);
   renewSessions(thread.pages.access);
   return thread.pages;
 }
 
 /** Opens the files, which starts the sweep of old sessions. */
-function wake(): void {
+function wake(thread: Thread): void {
   try {
-    thread.pages ??= startPages(thread.config as Config);
+    thread.pages ??= startPages(thread);
   } catch (cause) {
     report('warn', 'Expired sessions could not be deleted.', cause);
   }
 }
 
-async function sendMails(): Promise<void> {
+async function sendMails(thread: Thread): Promise<void> {
   try {
-    const deps = createMailDeps(thread.config as Config);
+    const deps = createMailDeps(thread.config);
     post({ kind: 'mails', end: { isToPause: await sendNotices(deps, report, () => thread.isStopping) } });
   } catch (error) {
     const fault = error instanceof AppError ? error : new AppError('internal', null, { cause: error });
@@ -80,20 +91,20 @@ function report(level: 'info' | 'warn' | 'error', message: string, cause?: unkno
   post({ kind: 'event', event: { level, message, cause: described, requestId } });
 }
 
-function startPages(config: Config): Pages {
-  const pages = createPages(openAccess(config), report);
+function startPages(thread: Thread): Pages {
+  const pages = createPages(openAccess(thread.config), report);
   pages.isStopping = thread.isStopping;
   thread.sweeping = startSweeping(pages);
   return pages;
 }
 
-function beginStop(): void {
+function beginStop(thread: Thread): void {
   thread.isStopping = true;
   if (thread.pages !== null) thread.pages.isStopping = true;
 }
 
-async function stop(): Promise<void> {
-  beginStop();
+async function stop(thread: Thread): Promise<void> {
+  beginStop(thread);
   if (thread.sweeping !== null) clearInterval(thread.sweeping);
   if (thread.pages !== null) {
     await stopPages(thread.pages);
