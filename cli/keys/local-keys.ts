@@ -48,7 +48,9 @@ export async function performAndSend<Input extends object, Output>(
   input: Input,
 ): Promise<Output> {
   const output = await performWhole(deps, actor, operation, input);
-  return isOutcome(output) ? { ...output, warning: await sendOnce(deps, output) } : output;
+  if (!isOutcome(output)) return output;
+  const { identifier, noticeIds, warning } = output;
+  return { ...output, warning: warning ?? (await sendOnce(deps, { identifier }, noticeIds)) };
 }
 
 function find({ db }: Deps, { profile, profileId }: NamedProfile): { profile: string; profileId: number } {

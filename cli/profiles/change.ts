@@ -3,10 +3,12 @@ import { effectsOnKeys } from '../../shared/erasure/erase-profile.ts';
 import { changeProfile, type Decide } from '../../shared/profiles/edit/change.ts';
 import { findProfile } from '../../shared/profiles/find.ts';
 import { shownProfile } from '../../shared/profiles/profile-version.ts';
+import { sendOnce } from '../../shared/upkeep/delivery/deliver.ts';
 import { withContext, withShownVersion } from '../database.ts';
+import { notice } from '../terminal/output.ts';
 import { printProfile } from './show.ts';
 
-/** Runs a command that changes one profile, and prints the changed profile. */
+/** Runs a command that changes one profile, sends the mails about that once, and prints the changed profile. */
 export function changeOne(command: Command, username: string, decide: Decide): Promise<void> {
   return changeOneBy(command, username, () => decide);
 }
@@ -17,6 +19,11 @@ export function changeOneBy(command: Command, username: string, read: () => Deci
     const { id } = findProfile(deps.db, username);
     const by = withShownVersion(actor, shownProfile(deps.db, id));
     const decide = await read();
-    printProfile(changeProfile(deps, { id, by, decide, onKeys: effectsOnKeys(actor) }), json);
+    const noticeIds: number[] = [];
+    const onKeys = effectsOnKeys(actor, (noticeId) => noticeIds.push(noticeId));
+    const line = changeProfile(deps, { id, by, decide, onKeys });
+    const warning = await sendOnce(deps, { profileId: id }, noticeIds);
+    if (warning !== null) notice(`Warning: ${warning}`);
+    printProfile(line, json);
   });
 }

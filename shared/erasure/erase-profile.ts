@@ -78,14 +78,20 @@ const deletionOf = keepQuery((db) =>
     .prepare(),
 );
 
-/** What imports and commands do to keys, and add to the log, if they erase or ban a profile or change its address; `by` is named. */
-export function effectsOnKeys(by: Actor): EffectsOnKeys {
+/**
+ * What imports and commands do to keys, and add to the log, if they erase or ban a profile or change its address; `by` is named.
+ * `onNotice` is called with the id of each mail that this stores.
+ */
+export function effectsOnKeys(by: Actor, onNotice: (id: number) => void = () => {}): EffectsOnKeys {
+  const pass = (id: number | null) => {
+    if (id !== null) onNotice(id);
+  };
   return {
     erase: (tx, id, nowMs) => eraseById(tx, id, by, nowMs),
-    readdress: (tx, change, nowMs) => noteAddressChange(tx, change, { by, atMs: nowMs }),
+    readdress: (tx, change, nowMs) => pass(noteAddressChange(tx, change, { by, atMs: nowMs })),
     erased: (tx, count, nowMs) => addServiceEvent(tx, { atMs: nowMs, by, event: 'erased', count }),
     ban: (tx, { profileId, isBanned }, nowMs) => {
-      noteBan(tx, { profileId, isBanned }, { by, atMs: nowMs });
+      pass(noteBan(tx, { profileId, isBanned }, { by, atMs: nowMs }));
       addServiceEvent(tx, { atMs: nowMs, by, event: isBanned ? 'banned' : 'unbanned', profileId });
     },
   };

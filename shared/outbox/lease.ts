@@ -26,7 +26,8 @@ const other = alias(notices, 'other');
 const NOW = sql.placeholder('now');
 
 const nextNotice = keepQuery((db) => {
-  const identifier = sql.placeholder('identifier');
+  const [identifier, profileId] = [sql.placeholder('identifier'), sql.placeholder('profileId')];
+  const isAsked = or(eq(notices.identifier, identifier), eq(notices.profileId, profileId));
   const earlierAbout = (subject: SQL) =>
     db
       .select({ one: sql`1` })
@@ -63,7 +64,7 @@ const nextNotice = keepQuery((db) => {
       and(
         isDue(NOW),
         not(IS_FOR_WEBHOOK),
-        sql`(${identifier} IS NULL OR ${notices.identifier} = ${identifier})`,
+        sql`(${identifier} IS NULL AND ${profileId} IS NULL OR ${isAsked})`,
         or(lte(notices.at, sql`${NOW} - ${HELD_UP_MS}`), isFirst),
         or(not(IS_REQUEST), notExists(gathering)),
         sql`NOT (${notices.kind} = 'reminder' AND ${apiKeys.expiresAt} <= ${NOW} AND NOT ${sql.placeholder('isSettled')})`,
@@ -104,21 +105,25 @@ export function hasDueNotice(db: Db, nowMs: number): boolean {
   return guardDatabase(db.$client.filename, () => anyDue(db).get({ now: nowMs }) !== undefined);
 }
 
+/** A key, or a profile by its id, that notices are about. */
+export type NoticeSubject = { identifier: string } | { profileId: number };
+
 /**
- * Which notices may be leased: those of one key, or of all keys if `identifier` is null; none of a lane in `busyLanes`, in which
- * one is being sent. While the clock is not settled, reminders that seem too late are not leased, since they would end as `moot`.
+ * Which notices may be leased: those about this key or profile, or all if `about` is null; none of a lane in `busyLanes`, in
+ * which one is being sent. While the clock is not settled, reminders that seem too late are not leased, since they would end as `moot`.
  */
-export type LeaseFilter = { identifier: string | null; busyLanes: readonly string[]; isSettled: boolean };
+export type LeaseFilter = { about: NoticeSubject | null; busyLanes: readonly string[]; isSettled: boolean };
 
 /**
  * Leases the notice that is due first, or returns null. With a request it leases all requests to the same recipient; those
  * that have been decided are not sent.
  */
 export function leaseNotice(db: Db, clock: Pick<Clock, 'nowMs'>, claimable: LeaseFilter): LeasedNotice | null {
-  const { identifier, busyLanes, isSettled } = claimable;
+  const { about, busyLanes, isSettled } = claimable;
+  const subject = { identifier: null, profileId: null, ...about };
   return write(db, (tx) => {
     const nowMs = clock.nowMs();
-    const values = { now: nowMs, identifier, busyLanes: JSON.stringify(busyLanes), isSettled };
+    const values = { now: nowMs, ...subject, busyLanes: JSON.stringify(busyLanes), isSettled };
     for (;;) {
       const row = nextNotice(tx).get(values);
       if (row === undefined) return null;

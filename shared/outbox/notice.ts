@@ -88,30 +88,37 @@ const MAX_PER_DAY = 3;
 type ChangeNotice<About> = { profileId: number; about: About; atMs: number };
 
 /**
- * Notifies a profile's former address of the change, inside the transaction that changes it.
+ * Notifies a profile's former address of the change, inside the transaction that changes it. Returns the id of the mail's row;
+ * null if none was added.
  */
 export function addAddressNotice(
   tx: Tx,
   { profileId, formerEmail, atMs }: { profileId: number; formerEmail: string; atMs: number },
-): void {
-  if (isMailAddress(formerEmail)) addChangeNotice(tx, 'address', { profileId, about: { formerEmail }, atMs });
+): number | null {
+  if (!isMailAddress(formerEmail)) return null;
+  return addChangeNotice(tx, 'address', { profileId, about: { formerEmail }, atMs });
 }
 
 /**
  * Notifies the owner of a ban, or of its end, and of the Active keys that are affected, inside the transaction that does it.
+ * Returns the id of the mail's row; null if none was added.
  */
-export function addBanNotice(tx: Tx, notice: ChangeNotice<{ isBanned: boolean; keys: string[] }>): void {
-  addChangeNotice(tx, 'ban', notice);
+export function addBanNotice(tx: Tx, notice: ChangeNotice<{ isBanned: boolean; keys: string[] }>): number | null {
+  return addChangeNotice(tx, 'ban', notice);
 }
 
 /**
  * Adds a notice of a change of a profile: at most {@link MAX_PER_DAY} a day, so that nobody can make the service send any number
  * of mails, and once for all lines of one transaction, which have the same time.
  */
-function addChangeNotice(tx: Tx, kind: 'address' | 'ban', { profileId, about, atMs }: ChangeNotice<NoticeAbout>): void {
+function addChangeNotice(
+  tx: Tx,
+  kind: 'address' | 'ban',
+  { profileId, about, atMs }: ChangeNotice<NoticeAbout>,
+): number | null {
   const recent = recentNotices(tx).all({ profileId, kind, atMs });
-  if (recent.length >= MAX_PER_DAY || recent.some(({ at }) => at === atMs)) return;
-  additionOf(tx).run({ profileId, kind, recipient: NOTICE_KINDS[kind], about, at: atMs });
+  if (recent.length >= MAX_PER_DAY || recent.some(({ at }) => at === atMs)) return null;
+  return additionOf(tx).get({ profileId, kind, recipient: NOTICE_KINDS[kind], about, at: atMs }).id;
 }
 
 const recentNotices = keepQuery((db) =>
@@ -139,5 +146,6 @@ const additionOf = keepQuery((db) =>
       at: sql.placeholder('at'),
       nextTryAt: sql.placeholder('at'),
     })
+    .returning({ id: notices.id })
     .prepare(),
 );

@@ -18,23 +18,23 @@ export type BanChange = { profileId: number; isBanned: boolean };
 
 /**
  * Handles the change or removal of a profile's address: voids open attempts to approve its keys, since their mail goes to the
- * former address, adds an event to its pending requests, and notifies the former address.
+ * former address, adds an event to its pending requests, and notifies the former address. Returns the id of the notice, or null.
  */
-export function noteAddressChange(tx: Tx, change: AddressChange, act: Act): void {
+export function noteAddressChange(tx: Tx, change: AddressChange, act: Act): number | null {
   noteOnKeys(tx, { profileId: change.profileId, states: ['pending'], event: 'address changed' }, act);
-  addAddressNotice(tx, { ...change, atMs: act.atMs });
+  return addAddressNotice(tx, { ...change, atMs: act.atMs });
 }
 
 /**
  * Handles a ban or its end. Keys keep their state: whether they are refused is read from the profile. Voids open attempts to
  * approve them, because a banned profile gets no key, adds an event to each pending, Active or suspended key, and notifies the
- * owner of Active ones.
+ * owner of Active ones. Returns the id of the notice, or null.
  */
-export function noteBan(tx: Tx, { profileId, isBanned }: BanChange, act: Act): void {
+export function noteBan(tx: Tx, { profileId, isBanned }: BanChange, act: Act): number | null {
   const event = isBanned ? 'profile banned' : 'profile unbanned';
   const noted = noteOnKeys(tx, { profileId, states: SLOT_HOLDERS, event }, act);
   const keys = noted.filter(({ state }) => state === 'Active').map(({ identifier }) => identifier);
-  if (keys.length > 0) addBanNotice(tx, { profileId, about: { isBanned, keys }, atMs: act.atMs });
+  return keys.length === 0 ? null : addBanNotice(tx, { profileId, about: { isBanned, keys }, atMs: act.atMs });
 }
 
 /** Adds an event to the histories of a profile's keys in these states, and voids their open attempts. Returns the keys. */

@@ -3,9 +3,8 @@ import { openBeside } from '../../db/open-beside.ts';
 import { withTables } from '../../db/tables.ts';
 import type { Deps, ServerDeps } from '../../deps.ts';
 import { AppError } from '../../errors.ts';
-import type { Outcome } from '../../keys/life/move.ts';
 import type { Report } from '../../limits/ledger.ts';
-import { hasDueNotice } from '../../outbox/lease.ts';
+import { hasDueNotice, type NoticeSubject } from '../../outbox/lease.ts';
 import { storeReminders } from '../../outbox/reminders.ts';
 import { subjectInWords, undeliveredOf } from '../../outbox/undelivered.ts';
 import { isWebhookDue } from '../../outbox/webhook-lease.ts';
@@ -21,18 +20,17 @@ import { dropOldNotices } from './store.ts';
 const MAX_FAILURES = 3;
 
 /**
- * Sends each of the mails that an operation has stored once. Returns a sentence if somebody could not be notified yet,
- * or the operation's own warning if it stored none. Throws no refusal: the operation is done, and the server retries
- * the mails.
+ * Sends each of the mails once that a command has stored about a key or a profile, after those that are due about it. Returns
+ * a sentence if somebody could not be notified yet. Throws no refusal: the command is done, and the server retries the mails.
  */
-export async function sendOnce(deps: Deps, { identifier, noticeIds, warning }: Outcome): Promise<string | null> {
-  if (noticeIds.length === 0) return warning;
+export async function sendOnce(deps: Deps, about: NoticeSubject, noticeIds: readonly number[]): Promise<string | null> {
+  if (noticeIds.length === 0) return null;
   const { db } = deps;
   try {
     const mailer = await deps.mailer();
     if (mailer === null)
       return 'The mail is not sent yet: MAIL_URL is not set here. A running server that has it sends the mail.';
-    const sending = { deps, db, mailer, report: () => undefined, isStopping: () => false, identifier };
+    const sending = { deps, db, mailer, report: () => undefined, isStopping: () => false, about };
     await sendAll({ ...sending, maxFailures: 1 });
     return warningOf(db, deps.clock.nowMs(), noticeIds);
   } catch (error) {
@@ -85,5 +83,5 @@ export async function sendNotices(
     report('warn', `${mail} could not be delivered for three days and was dropped.`);
   }
   const mailer = await deps.mailer();
-  return await sendAll({ deps, db, mailer, report, isStopping, identifier: null, maxFailures: MAX_FAILURES });
+  return await sendAll({ deps, db, mailer, report, isStopping, about: null, maxFailures: MAX_FAILURES });
 }

@@ -5,7 +5,7 @@ import { AppError } from '../../errors.ts';
 import type { Report } from '../../limits/ledger.ts';
 import { isMailAddress } from '../../mail/address.ts';
 import type { Delivery, Mailer } from '../../mail/mail.ts';
-import { type LeasedNotice, leaseNotice } from '../../outbox/lease.ts';
+import { type LeasedNotice, leaseNotice, type NoticeSubject } from '../../outbox/lease.ts';
 import { WEBHOOK } from '../../outbox/notice.ts';
 import { subjectInWords } from '../../outbox/undelivered.ts';
 import { leaseForWebhook } from '../../outbox/webhook-lease.ts';
@@ -40,8 +40,8 @@ export type Sending = {
   mailer: Mailer | null;
   report: Report;
   isStopping: () => boolean;
-  /** With a key's identifier, only mails about that key are sent; null sends everything, including webhook messages. */
-  identifier: string | null;
+  /** Only mails about this key or profile are sent; null sends everything, including webhook messages. */
+  about: NoticeSubject | null;
   /** No further delivery begins after this many consecutive failures of the mail server. */
   maxFailures: number;
 };
@@ -71,15 +71,15 @@ export async function sendAll(sending: Sending): Promise<boolean> {
 
 /** Leases the next due notice for a recipient without a delivery in progress; null if none may begin now. */
 function claimNext(sending: Sending, { open, failures, faults }: Deliveries): LeasedNotice | null {
-  const { deps, db, mailer, identifier, isStopping, maxFailures } = sending;
+  const { deps, db, mailer, about, isStopping, maxFailures } = sending;
   if (isStopping() || faults.length > 0 || open.size >= MOST_OPEN) return null;
   try {
-    const mayTell = identifier === null && deps.config.adminWebhook !== null && !open.has(WEBHOOK);
+    const mayTell = about === null && deps.config.adminWebhook !== null && !open.has(WEBHOOK);
     const message = mayTell ? leaseForWebhook(db, deps.clock) : null;
     if (message !== null) return message;
     if (mailer === null || failures >= maxFailures) return null;
     const isSettled = deps.clock.settledMs() !== null;
-    return leaseNotice(db, deps.clock, { identifier, busyLanes: [...open.keys()], isSettled });
+    return leaseNotice(db, deps.clock, { about, busyLanes: [...open.keys()], isSettled });
   } catch (error) {
     // This connection still has to store the results of the deliveries in progress. A lock may be free next time.
     if (open.size === 0) throw error;

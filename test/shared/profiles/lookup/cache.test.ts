@@ -105,7 +105,7 @@ describe('a hot profile, its links and the leaderboard stay in memory', () => {
       const beside = withTables({ $client: openBeside(deps.config.databasePath) });
       const clock = { nowMs: () => EXPIRY_MS - 60_000, settledMs: () => EXPIRY_MS - 60_000 };
       storeReminders(beside, clock);
-      const claimed = leaseNotice(beside, clock, { identifier, busyLanes: [], isSettled: true });
+      const claimed = leaseNotice(beside, clock, { about: { identifier }, busyLanes: [], isSettled: true });
       expect(claimed?.kind).toBe('reminder');
       endNotice(beside, claimed as LeasedNotice, { result: 'accepted' }, { clock, config: deps.config });
       beside.$client.close();

@@ -1,0 +1,80 @@
+import { afterEach, expect, test } from 'bun:test';
+import { approveKey } from '../../../shared/approval/approve.ts';
+import { onBox } from '../../support/actors.ts';
+import { profilectl } from '../../support/cli.ts';
+import { jsonLines } from '../../support/import.ts';
+import { request, withoutLease } from '../../support/keys.ts';
+import { startSmtp } from '../../support/mail/smtp.ts';
+import { tempFolder, testDeps } from '../../support/world.ts';
+
+// Mails about a profile that is changed on the command line: no server runs that could send them.
+
+const ADA = { id: 7, username: 'Ada', email: 'ada@example.org' };
+
+const smtp = await startSmtp();
+const variables = { MAIL_URL: smtp.url, MAIL_FROM: 'keys@example.net' };
+
+afterEach(() => {
+  smtp.received.length = 0;
+  for (const name of Object.keys(smtp.failures)) delete smtp.failures[name as keyof typeof smtp.failures];
+});
+
+/** A database with Ada, who has an Active key, and commands on it. */
+async function world() {
+  const databasePath = `${tempFolder()}/profiles.db`;
+  const run = async (words: string[], stdin = '', env: Record<string, string> = variables) => {
+    const { code, stderr } = await profilectl([...words, '--db', databasePath], { stdin, variables: env });
+    return { code, stderr };
+  };
+  expect(await run(['profiles', 'import', '-'], jsonLines(ADA))).toMatchObject({ code: 0 });
+  const deps = testDeps({ variables: { ...variables, DATABASE_PATH: databasePath } });
+  const identifier = await request(deps, { profile: 'Ada' });
+  await approveKey(withoutLease(deps), { identifier, grant: {}, by: onBox('admin') });
+  smtp.received.length = 0;
+  const results = () =>
+    deps.db.$client.query('SELECT kind, result FROM notices WHERE profile_id = 7 ORDER BY id').values();
+  return { run, results };
+}
+
+const mailed = () => smtp.received.splice(0).map(({ to, raw }) => [to[0], /^Subject: (.*)\r$/m.exec(raw)?.[1]]);
+
+test('a command that changes an address or a ban sends the mail about that, once, and stores that it was sent', async () => {
+  const { run, results } = await world();
+  expect(await run(['profiles', 'ban', 'ada'])).toEqual({ code: 0, stderr: '' });
+  expect(mailed()).toEqual([[ADA.email, 'Your profile was banned, and its API keys are refused']]);
+  expect(await run(['profiles', 'unban', 'ada'])).toEqual({ code: 0, stderr: '' });
+  expect(mailed()).toEqual([[ADA.email, expect.stringContaining('no longer banned')]]);
+  expect(await run(['profiles', 'set', 'ada', 'email=ada@example.net'])).toEqual({ code: 0, stderr: '' });
+  expect(mailed()).toEqual([[ADA.email, 'The e-mail address of your profile was changed']]);
+  expect(results()).toEqual([
+    ['ban', 'accepted'],
+    ['ban', 'accepted'],
+    ['address', 'accepted'],
+  ]);
+  expect(await run(['profiles', 'set', 'ada', 'displayName=Ada L.'])).toEqual({ code: 0, stderr: '' });
+  expect(mailed()).toEqual([]);
+});
+
+test('one that can’t send it has done its work all the same, says so, and leaves the mail to the server', async () => {
+  const { run, results } = await world();
+  smtp.failures.rcpt = '450 4.2.0 try later';
+  const refused = await run(['profiles', 'ban', 'ada']);
+  expect(refused).toEqual({ code: 0, stderr: expect.stringMatching(/^Warning: The notice was not delivered yet\. /) });
+  const unset = await run(['profiles', 'set', 'ada', 'email='], '', {});
+  expect(unset).toEqual({ code: 0, stderr: expect.stringMatching(/^Warning: .*MAIL_URL is not set here/) });
+  expect(results()).toEqual([
+    ['ban', 'waiting'],
+    ['address', 'waiting'],
+  ]);
+});
+
+test('an import leaves all of them to the server', async () => {
+  const { run, results } = await world();
+  const changed = jsonLines({ ...ADA, email: 'ada@example.net', banned: true });
+  expect(await run(['profiles', 'import', '-'], changed)).toMatchObject({ code: 0 });
+  expect(mailed()).toEqual([]);
+  expect(results()).toEqual([
+    ['address', 'waiting'],
+    ['ban', 'waiting'],
+  ]);
+});
