@@ -16,7 +16,7 @@ import { importLines } from './support/import.ts';
 import { DESCRIPTION, keyIn } from './support/keys.ts';
 import { withPasskey } from './support/portal/admin-pages.ts';
 import { call, personTokenFor, tokenFor } from './support/portal/manage.ts';
-import { fetchPage, type PageAnswer, signInOwner, unescaped } from './support/portal/pages.ts';
+import { fetchPage, type PageAnswer, plainNumbers, signInOwner, unescaped } from './support/portal/pages.ts';
 import { remoteWorld } from './support/portal/remote.ts';
 
 // Every operation of the table, by every role, on an own key, another's and none, through every door: who may do what is said
@@ -252,7 +252,7 @@ const TEXTS = [' \t Text\r\n', 'a\r\nb\rc\n', '   ', 'a\u0007b', '😀'.repeat(2
 function sentenceOf(said: string): string {
   if (said.startsWith('{')) return (JSON.parse(said) as { error: string }).error;
   const [, fault] = /<div class="summary"[\s\S]*?<a [^>]*>([^<]*)</.exec(said) ?? [];
-  return fault === undefined ? said : unescaped(fault);
+  return fault === undefined ? said : plainNumbers(unescaped(fault));
 }
 
 const WITH_TEXT = ALL_OPERATIONS.flatMap((operation) =>

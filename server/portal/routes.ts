@@ -60,7 +60,7 @@ const ADMINS_PAGES: readonly PageRoute[] = [
   get('/developers/enrol/registered', 'anyone', registeredPage),
   get('/developers/admin/sign-in', 'anyone', adminSignInPage, ['next']),
   post('/developers/admin/sign-in', 'anyone', adminSignIn, { next: 'unseen', ...PASSKEY_FIELD }),
-  get('/developers/admin', 'admin', queue, ['after', 'choose', 'decided']),
+  get('/developers/admin', 'admin', queue, ['only', 'after', 'choose', 'decided']),
   get('/developers/admin/keys', 'admin', adminKeys, ['state', 'find', 'after']),
   get('/developers/admin/keys/:identifier', 'admin', adminKeyPage, ['decided', ...LINKED_FIELDS]),
   post('/developers/admin/keys/:identifier/decide', 'admin', decide, DECISION_FIELDS),

@@ -1,7 +1,8 @@
 import type { Person } from '../actor.ts';
 import type { Deps } from '../deps.ts';
 import { faultOf } from '../errors.ts';
-import { countKeysBeside, countPending } from '../keys/queue.ts';
+import { countKeysBeside, countPending, passes } from '../keys/queue.ts';
+import type { QueueFilter } from '../keys/queue-filters.ts';
 import { type KeyView, showKey } from '../keys/view.ts';
 import { listForPerson } from '../usage/key-list.ts';
 import { checkOpenable } from './attempt.ts';
@@ -15,16 +16,19 @@ export type Queued = {
   cantApprove: string | null;
 };
 
-/** One page of the queue, the total of waiting requests, and the cursor of the next page, or null. */
-export type Queue = { requests: Queued[]; waiting: number; next: string | null };
+/** One page of the queue, the totals of waiting requests and of those that pass the filter, and the next page's cursor, or null. */
+export type Queue = { requests: Queued[]; waiting: number; passing: number; next: string | null };
 
-/** One page: at most `limit` requests after the cursor. */
-type Part = { limit: number; after?: string | null | undefined };
+/** One page: at most `limit` requests after the cursor; with a filter only those that pass it. */
+type Part = { limit: number; after?: string | null | undefined; only?: QueueFilter | null | undefined };
 
 /** The requests that are waiting, oldest first. */
-export function listQueue(deps: Deps, person: Person, { limit, after }: Part): Queue {
-  const { keys, next } = listForPerson(deps, person, { states: ['pending'], limit, after });
-  return { requests: keys.map((key) => queuedOf(deps, key)), waiting: countPending(deps), next };
+export function listQueue(deps: Deps, person: Person, { limit, after, only }: Part): Queue {
+  const also = only ? passes(deps.db, only) : undefined;
+  const { keys, next } = listForPerson(deps, person, { states: ['pending'], limit, after }, also);
+  const waiting = countPending(deps);
+  const passing = also === undefined ? waiting : countPending(deps, also);
+  return { requests: keys.map((key) => queuedOf(deps, key)), waiting, passing, next };
 }
 
 /** One request of the queue. Throws `not_found` for an unknown key. */

@@ -4,6 +4,7 @@ import { KEY_STATES } from '../db/key-columns.ts';
 import { LIST_FILTER } from '../keys/fields/input-groups.ts';
 import { FIELDS } from '../keys/fields/inputs.ts';
 import { countPending, nextPending as next } from '../keys/queue.ts';
+import { QUEUE_FILTERS } from '../keys/queue-filters.ts';
 import { USAGE_DAYS } from '../keys/usage-outcomes.ts';
 import { keyHistory, showKey } from '../keys/view.ts';
 import { countOlder } from '../keys/waiting.ts';
@@ -56,7 +57,7 @@ counts from its approval. The server records uses every ten seconds.`,
 /** Lists a page of the pending requests, with the facts for a decision. */
 export const queue = operation({
   ...{ name: 'queue', who: ADMINS_LOOK, summary: 'List the requests that are waiting, oldest first.' },
-  input: z.object({ limit: FIELDS.limit, after: FIELDS.after.nullish() }),
+  input: z.object({ limit: FIELDS.limit, after: FIELDS.after.nullish(), only: z.enum(QUEUE_FILTERS).nullish() }),
   act: listQueue,
 });
 

@@ -1,3 +1,4 @@
+import { and, type SQL } from 'drizzle-orm';
 import type { Person } from '../actor.ts';
 import type { Deps } from '../deps.ts';
 import type { ListInput } from '../keys/fields/input-groups.ts';
@@ -14,10 +15,10 @@ import { lastUses, unusedKeys } from './usage-view.ts';
 export type ListOutput = { keys: KeyView[]; lastUses: Map<string, number>; next: string | null };
 
 /**
- * Lists the keys that a person asks for and may see; an owner sees only their own. Throws `not_found` for an unknown
+ * Lists the keys that a person asks for and may see, with `condition` only those that meet it; an owner sees only their own. Throws `not_found` for an unknown
  * profile.
  */
-export function listForPerson(deps: Deps, actor: Person, input: ListInput): ListOutput {
+export function listForPerson(deps: Deps, actor: Person, input: ListInput, condition?: SQL): ListOutput {
   const { states, profile, unusedForMs } = input;
   const limit = input.limit ?? undefined;
   // An owner is looked up by id: another process may just have given their name to another profile.
@@ -26,7 +27,7 @@ export function listForPerson(deps: Deps, actor: Person, input: ListInput): List
   // One more than requested shows whether there is a next page.
   const after = input.after ? cursorAfter(deps, actor, input.after) : undefined;
   const part = limit === undefined ? undefined : { limit: limit + 1, after };
-  const also = input.find ? isFoundBy(deps.db, input.find) : undefined;
+  const also = and(condition, input.find ? isFoundBy(deps.db, input.find) : undefined);
   const filter = { profileId, namePart: input.namePart ?? undefined, also };
   const found =
     unusedForMs === undefined || unusedForMs === null

@@ -24,7 +24,7 @@ import { QUEUE_PATH } from './admin-path.ts';
 import { needsReason } from './ask-for-reason.ts';
 import { refuseImpossible } from './carry-out-decision.ts';
 import { confirmDecisions, renewed } from './confirm-decision.ts';
-import { showQueue } from './queue.ts';
+import { PART_FIELDS, partAddress, partFields, showQueue } from './queue.ts';
 
 // Decisions on one or several requests chosen in the queue: approved as requested, with the default limits, or rejected with
 // one reason. From page to page, each decision is a hidden field with the form that would send it on its own.
@@ -35,7 +35,7 @@ import { showQueue } from './queue.ts';
  */
 export const CHOICE_FIELDS: FieldKinds = {
   ...Object.fromEntries(REQUEST_DECISIONS.map(({ name }) => [name, 'unseen'])),
-  ...{ chosen: 'many unseen', decision: 'many unseen' },
+  ...{ chosen: 'many unseen', decision: 'many unseen', ...PART_FIELDS },
   ...fieldKindsOf(REQUEST_DECISIONS.flatMap(longFields)),
   ...PASSKEY_FIELD,
 };
@@ -68,9 +68,10 @@ export async function decideSeveral(context: PageContext): Promise<Outcome> {
     action: `${queue}/decide`,
     hidden: (decisions) => [
       [operation.name, ''],
+      ...partFields(context),
       ...decisions.map((decision) => ['decision', encoded(operation, decision)] as const),
     ],
-    cancel: queue,
+    cancel: partAddress(context),
     isFromQueue: true,
     back: (faults) => back([...faults.values()].join(' ')),
   });

@@ -19,7 +19,7 @@ export async function adminKeys(context: PageContext): Promise<Page> {
   const find = (query.get('find') ?? '').trim();
   const state = query.get('state') || 'all';
   if (state !== 'all' && !isKeyState(state)) throw new AppError('bad_parameter', 'There is no such state of keys.');
-  const after = cursorIn(context);
+  const after = readAfter(query.get('after') ?? '');
   const { keys, lastUses, next } = await performWhenUnlocked(context, OPERATIONS.list, {
     states: state === 'all' ? null : [state],
     find: find === '' ? null : find,
@@ -48,9 +48,8 @@ function nothing(find: string, state: string): Html {
     : html`<p>No ${which}key matches “<bdi>${find}</bdi>”. Type an identifier, part of a key’s name, the beginning of a username or alias, or a whole e-mail address.</p>`;
 }
 
-/** The cursor of the page, where the previous one ends; empty on the first. Throws `bad_parameter`. */
-export function cursorIn({ query }: PageContext): string {
-  const after = query.get('after') ?? '';
+/** The cursor of a page, where the previous one ends; empty on the first. Throws `bad_parameter` for any other text. */
+export function readAfter(after: string): string {
   if (after !== '' && readCursor(after) === null)
     throw new AppError('bad_parameter', 'after must be taken from a link.');
   return after;

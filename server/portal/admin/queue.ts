@@ -1,21 +1,52 @@
 import { choiceFault, type Queued } from '../../../shared/approval/queue.ts';
+import { AppError } from '../../../shared/errors.ts';
+import { isQueueFilter, QUEUE_FILTERS, type QueueFilter } from '../../../shared/keys/queue-filters.ts';
 import { usualWaitDays, usualWaitText } from '../../../shared/keys/waiting.ts';
 import type { AnyOperation } from '../../../shared/operations/entry.ts';
 import { OPERATIONS, REQUEST_DECISIONS } from '../../../shared/operations.ts';
 import { MOST_DECISIONS } from '../../../shared/passkeys/decision.ts';
 import { countText, numberText } from '../../../shared/text.ts';
-import { type Html, html } from '../../html.ts';
+import { type Html, html, raw } from '../../html.ts';
 import { publicPath } from '../../http/public-path.ts';
 import { performWhenUnlocked } from '../../thread/perform.ts';
-import { buttonLook, errorSummary, type Faults, NO_FAULTS } from '../html/fields.ts';
+import { buttonLook, errorSummary, type Faults, hiddenField, NO_FAULTS } from '../html/fields.ts';
 import { spanText } from '../html/time.ts';
+import { type FieldKinds, oneValue } from '../requests/form.ts';
 import type { Page, PageContext } from '../requests/request-context.ts';
 import { adminKeyPath, QUEUE_PATH } from './admin-path.ts';
 import { needsReason } from './ask-for-reason.ts';
-import { cursorIn, PAGE_SIZE, pageLinks, searchForm } from './keys.ts';
+import { PAGE_SIZE, pageLinks, readAfter, searchForm } from './keys.ts';
 import { decidedNote } from './last-decision.ts';
 import rowScript from './queue.browser.js' with { type: 'text' };
 import { queueRows } from './queue-rows.ts';
+
+/** The fields by which forms of the queue lead back to the same part of it. */
+export const PART_FIELDS = { only: 'unseen', after: 'unseen' } as const satisfies FieldKinds;
+
+/** Which part of the queue is shown: a filter and a cursor, each empty if there is none. */
+type Part = { only: QueueFilter | ''; after: string };
+
+/** The part of the queue that the address names, or the form that was sent there. Throws `bad_parameter`. */
+function partIn({ query, form }: PageContext): Part {
+  const read = (name: keyof typeof PART_FIELDS) => query.get(name) ?? oneValue(form, name);
+  const only = read('only');
+  if (only !== '' && !isQueueFilter(only)) throw new AppError('bad_parameter', 'There is no such filter of the queue.');
+  return { only, after: readAfter(read('after')) };
+}
+
+/** The names and values that lead back to the part of the queue from which a form or a link comes. */
+export function partFields(context: PageContext): [name: string, value: string][] {
+  return Object.entries(partIn(context)).filter(([, value]) => value !== '');
+}
+
+/** The address of that part of the queue. */
+export function partAddress(context: PageContext): string {
+  return addressWith(publicPath(context.access.config, QUEUE_PATH), partFields(context));
+}
+
+function addressWith(path: string, fields: readonly [name: string, value: string][]): string {
+  return fields.length === 0 ? path : `${path}?${new URLSearchParams(fields)}`;
+}
 
 /** The choice of a refused form of the queue, and its faults. */
 type Refused = { chosen: readonly string[]; faults: Faults };
@@ -28,25 +59,26 @@ export function queue(context: PageContext): Promise<Page> {
 /** The same page; if its form was refused, with the choice and the faults. */
 export async function showQueue(context: PageContext, { chosen, faults }: Refused): Promise<Page> {
   const { access, query } = context;
-  const after = cursorIn(context);
-  const { requests, waiting, next } = await performWhenUnlocked(context, OPERATIONS.queue, {
-    limit: PAGE_SIZE,
-    after: after || null,
-  });
+  const { only, after } = partIn(context);
+  const asked = { limit: PAGE_SIZE, after: after || null, only: only || null };
+  const { requests, waiting, passing, next } = await performWhenUnlocked(context, OPERATIONS.queue, asked);
   const nowMs = access.clock.nowMs();
   const first = query.get('choose') === 'first' ? firstOf(requests) : chosen;
   const decided = await decidedNote(context);
   const path = publicPath(access.config, QUEUE_PATH);
   const rows = queueRows(requests, { chosen: new Set(first), linkTo: adminKeyPath(context), nowMs });
-  const form = html`<form class="queue" method="post" action="${path}/decide" novalidate>${rows}
-<div class="bar"><p class="count"></p><p>${REQUEST_DECISIONS.map(barButton)} <a href="${path}">Choose none</a></p></div></form>`;
+  const hidden = partFields(context).map(([name, value]) => hiddenField(name, value));
+  const form = html`<form class="queue" method="post" action="${path}/decide" novalidate>${hidden}${rows}
+<div class="bar"><p class="count"></p><p>${REQUEST_DECISIONS.map(barButton)} <a href="${partAddress(context)}">Choose none</a></p></div></form>`;
+  const oldest = only === '' && after === '' ? requests[0] : undefined;
   return {
     title: waiting === 0 ? 'Requests' : `(${numberText(waiting)}) Requests`,
     scripts: [...decided.scripts, rowScript],
     body: html`${errorSummary(faults)}<div class="headline"><h1>Requests</h1>${searchForm(context, '')}</div>
-${decided.body}<p>${waiting === 0 ? noneInWords(context) : html`${waitingInWords(waiting, after === '' ? requests[0] : undefined, nowMs)}${usualWait(context)}${firstLink(requests, path)}`}</p>
-${requests.length > 0 ? form : ''}
-${pageLinks(path, {}, after, next)}`,
+${decided.body}<p>${waiting === 0 ? noneInWords(context) : html`${waitingInWords(waiting, oldest, nowMs)}${usualWait(context)}${firstLink(context, requests)}`}</p>
+${waiting > 1 ? filterLinks(path, only, passing) : ''}
+${requests.length > 0 ? form : only === '' ? '' : html`<p>No request passes this filter.</p>`}
+${pageLinks(path, only === '' ? {} : { only }, after, next)}`,
   };
 }
 
@@ -65,9 +97,24 @@ function firstOf(requests: readonly Queued[]): string[] {
     .map(({ key }) => key.identifier);
 }
 
-function firstLink(requests: readonly Queued[], path: string): Html {
+/** The link that chooses the first requests of this page. */
+function firstLink(context: PageContext, requests: readonly Queued[]): Html {
   const count = firstOf(requests).length;
-  return count < 2 ? html`` : html` · <a href="${path}?choose=first">Choose the first ${count}</a>`;
+  if (count < 2) return html``;
+  const path = publicPath(context.access.config, QUEUE_PATH);
+  const address = addressWith(path, [...partFields(context), ['choose', 'first']]);
+  const ofPage = partIn(context).after === '' ? '' : ' of this page';
+  return html` · <a href="${address}">Choose the first ${count}${ofPage}</a>`;
+}
+
+/** Links to the requests that pass each filter; the current one says how many do. */
+function filterLinks(path: string, only: Part['only'], passing: number): Html {
+  const items = (['', ...QUEUE_FILTERS] as const).map((one) => {
+    const count = one === only && one !== '' ? ` (${numberText(passing)})` : '';
+    const address = addressWith(path, one === '' ? [] : [['only', one]]);
+    return html`<li><a href="${address}"${raw(one === only ? ' aria-current="true"' : '')}>${one === '' ? 'all' : one}${count}</a></li>`;
+  });
+  return html`<nav aria-label="Filter"><ul class="nav">${items}</ul></nav>`;
 }
 
 /** How long requests usually wait, once enough have been decided on. */

@@ -189,6 +189,20 @@ describe('the queue', () => {
       true,
       false,
     ]);
+    // What is chosen there, and what is refused, stays on that page.
+    const choose = unescaped(
+      /href="\/developers\/admin(\?[^"]*)">Choose the first 2 of this page</.exec(second.body)?.[1] ?? '',
+    );
+    const chosen = await visit(world, `/developers/admin${choose}`, { cookie: signedIn });
+    expect(chosen.body.match(/ checked>/g)).toHaveLength(2);
+    expect(chosen.body).toContain(`<a href="/developers/admin${next.replaceAll('&', '&amp;')}">Choose none</a>`);
+    const form = { approve: '', after: new URLSearchParams(next).get('after') ?? '' };
+    const refused = await visit(world, '/developers/admin/decide', { cookie: signedIn, form });
+    expect([
+      refused.status,
+      refused.body.includes(identifiers[50] as string),
+      refused.body.includes(identifiers[0] as string),
+    ]).toEqual([422, true, false]);
     expect(await listed('/keys?state=pending&find=User25')).toEqual(identifiers.slice(50));
     rejectKey(access, { identifier: identifiers[50] as string, reason: 'No.', by: onBox('root') });
     expect(await listed('/keys?state=rejected&find=')).toEqual([identifiers[50] as string]);

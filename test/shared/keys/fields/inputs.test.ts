@@ -13,7 +13,14 @@ import { profilectl } from '../../../support/cli.ts';
 import { importLines } from '../../../support/import.ts';
 import { DESCRIPTION, keysListed } from '../../../support/keys.ts';
 import { call, personTokenFor } from '../../../support/portal/manage.ts';
-import { pageWorld, serverOfPages, signInOwner, unescaped, visit } from '../../../support/portal/pages.ts';
+import {
+  pageWorld,
+  plainNumbers,
+  serverOfPages,
+  signInOwner,
+  unescaped,
+  visit,
+} from '../../../support/portal/pages.ts';
 import { testClock } from '../../../support/world.ts';
 
 // One input, one verdict: whichever door it comes through, the same is stored, or the same sentence refuses it.
@@ -50,7 +57,7 @@ const DOORS: Record<string, Door> = {
     const answer = await visit(world, '/developers/keys/new', { form: [...fields, ...boxes], cookie });
     if (answer.status === 303) return null;
     const [, fault = ''] = /<div class="summary"[\s\S]*?<a [^>]*>([^<]*)</.exec(answer.body) ?? [];
-    return unescaped(fault);
+    return plainNumbers(unescaped(fault));
   },
   JSON: async (asked, { id }) => {
     const token = personTokenFor(access, ownerToSign(access, id) as Signed);
