@@ -1,5 +1,4 @@
 import { expect, test } from 'bun:test';
-import { join } from 'node:path';
 import fc from 'fast-check';
 import {
   closeSessionsFile,
@@ -14,9 +13,7 @@ import { endSignIn, readSignIn } from '../../../shared/sign-ins/sign-ins.ts';
 import { onBox } from '../../support/actors.ts';
 import { eraseProfile } from '../../support/erase.ts';
 import { importLines } from '../../support/import.ts';
-import { startLineChild } from '../../support/line-child.ts';
 import { CLIENT, countingCodes, testAccess } from '../../support/portal/access.ts';
-import { countSignInRows } from '../../support/portal/sessions-rows.ts';
 import { rounds } from '../../support/rounds.ts';
 import { testClock } from '../../support/world.ts';
 
@@ -188,25 +185,3 @@ test('a code works once, in one browser, 5 tries, 10 minutes, and a session as l
   // Otherwise the steps would not try what they are for.
   expect(signIns).toBeGreaterThan(0);
 }, 60_000);
-
-test('of two processes that enter the same code at once one signs in', async () => {
-  const codes = countingCodes();
-  const access = testAccess({ random: codes.random });
-  await importLines(access, [{ id: 1, username: 'ada', email: 'ada@example.org' }]);
-  const file = join(import.meta.dir, 'enter-child.ts');
-  const children = await Promise.all([0, 1].map(() => startLineChild(file, access.config.databasePath)));
-  for (let turn = 0; turn < 30; turn++) {
-    access.sessions.sqlite.run('DELETE FROM mail_counts');
-    const { browserSecret } = askCode(access, {
-      name: 'ada',
-      address: 'ada@example.org',
-      browserSecret: null,
-      knownBrowser: null,
-      client: CLIENT,
-    });
-    for (const { send } of children) send(`${browserSecret} ${codes.lastCode()}`);
-    const said = await Promise.all(children.map(({ next }) => next()));
-    expect(said.sort()).toEqual(['false', 'true']);
-  }
-  expect(countSignInRows(access.sessions, 'browser')).toBe(30);
-}, 30_000);

@@ -1,0 +1,88 @@
+import { describe, expect, test } from 'bun:test';
+import type { Purpose } from '../../../shared/sessions-file/schema.ts';
+import { writeSessions } from '../../../shared/sessions-file/sessions-file.ts';
+import { hashOf } from '../../../shared/sessions-file/tokens.ts';
+import type { Signed } from '../../../shared/sessions-file/whose.ts';
+import { makeCliCode } from '../../../shared/sign-in/cli-codes.ts';
+import { askCode } from '../../../shared/sign-in/codes.ts';
+import { ownerToSign } from '../../../shared/sign-ins/binding.ts';
+import { PURPOSES, rulesOf } from '../../../shared/tickets/purposes.ts';
+import { makeTicket } from '../../../shared/tickets/tickets.ts';
+import { importLines } from '../../support/import.ts';
+import { CLIENT, countingCodes, openerFor, testAccess, ticketFor } from '../../support/portal/access.ts';
+import { countSignInRows } from '../../support/portal/sessions-rows.ts';
+import { startTwo, textOf } from '../../support/portal/sign-in-acts.ts';
+
+// Of two processes that use the same secret at once, one succeeds: by the table of purposes, and where people sign in.
+
+const GRACE: Signed = { kind: 'admin', name: 'Grace', generation: 1 };
+const ADA = { id: 1, username: 'ada', email: 'ada@example.org' };
+const TURNS = 15;
+
+const codes = countingCodes();
+const access = testAccess({ random: codes.random });
+await importLines(access, [ADA]);
+const two = await startTwo(access.config.databasePath);
+
+describe.each(Object.keys(PURPOSES) as Purpose[])('%s', (purpose) => {
+  test('of two processes one uses it', async () => {
+    for (let turn = 0; turn < TURNS; turn++) {
+      access.sessions.sqlite.run('DELETE FROM tickets');
+      const key = { purpose, foundBy: hashOf(`${purpose} ${turn}`), proof: hashOf('right') };
+      writeSessions(access.sessions, (tables) => makeTicket(tables, key, { signed: GRACE }, access.clock.nowMs()));
+      expect((await two.both('use', textOf(key))).sort()).toEqual([false, true]);
+    }
+  });
+
+  const { tries } = rulesOf(purpose);
+  if (tries !== null)
+    test('two processes together have no more tries than one', async () => {
+      const key = { purpose, foundBy: hashOf(purpose), proof: hashOf('right') };
+      writeSessions(access.sessions, (tables) => makeTicket(tables, key, { signed: GRACE }, access.clock.nowMs()));
+      for (let turn = 0; turn < Math.ceil(tries / 2); turn++)
+        await two.both('use', textOf({ ...key, proof: hashOf('wrong') }));
+      expect(await two.one(0, 'use', textOf(key))).toBe(false);
+    });
+});
+
+describe('of two processes one signs in', () => {
+  const owner = () => ownerToSign(access, ADA.id) as Signed;
+  const verifier = 'v'.repeat(43);
+  const codeChallenge = hashOf(verifier).toString('base64url');
+  const consent = (redirectUri: string | null) =>
+    makeCliCode(access, owner(), { codeChallenge, redirectUri, machine: 'desk' });
+  const opener = openerFor(access);
+
+  test.each<[string, 'browser' | 'profilectl', () => ReturnType<typeof two.both>]>([
+    [
+      'by a mailed code',
+      'browser',
+      () => {
+        const ask = { name: 'ada', address: ADA.email, browserSecret: null, knownBrowser: null, client: CLIENT };
+        const { browserSecret } = askCode(access, ask);
+        return two.both('enter', { browserSecret, knownBrowser: null, code: codes.lastCode(), client: CLIENT });
+      },
+    ],
+    ['by a hand-over', 'browser', () => two.both('hand over', ticketFor(access, ADA.id, opener))],
+    [
+      'by a code that is typed into profilectl',
+      'profilectl',
+      () => two.both('exchange', { code: consent(null), redirectUri: null, verifier }),
+    ],
+    [
+      'by a code that a browser delivers to profilectl',
+      'profilectl',
+      () => {
+        const redirectUri = 'http://127.0.0.1:4711/callback';
+        return two.both('exchange', { code: consent(redirectUri), redirectUri, verifier });
+      },
+    ],
+  ])('%s', async (_way, kind, signIn) => {
+    const before = countSignInRows(access.sessions, kind);
+    for (let turn = 0; turn < TURNS; turn++) {
+      for (const table of ['mail_counts', 'tickets']) access.sessions.sqlite.run(`DELETE FROM ${table}`);
+      expect((await signIn()).sort()).toEqual([false, true]);
+    }
+    expect(countSignInRows(access.sessions, kind) - before).toBe(TURNS);
+  });
+});

@@ -1,0 +1,44 @@
+import { systemClock } from '../../../shared/clock.ts';
+import { withTables } from '../../../shared/db/tables.ts';
+import { openDatabase } from '../../../shared/db-files/open.ts';
+import { createDeps } from '../../../shared/deps.ts';
+import { AppError } from '../../../shared/errors.ts';
+import { openSessionsFile, writeSessions } from '../../../shared/sessions-file/sessions-file.ts';
+import { type CliExchange, exchangeCliCode } from '../../../shared/sign-in/cli-codes.ts';
+import { type Ask, askCode, type Entry, enterCode } from '../../../shared/sign-in/codes.ts';
+import { enterHandOver } from '../../../shared/sign-in/hand-over.ts';
+import { useTicket } from '../../../shared/tickets/tickets.ts';
+import { testConfig } from '../world.ts';
+import { CLIENT } from './access.ts';
+import { type Act, keyIn } from './sign-in-acts.ts';
+
+// A process of its own, on the database that its argument names: it does what each line says (`sign-in-acts.ts`), as soon
+// as the line comes, and prints what came of it as JSON; false where that was refused.
+
+const config = testConfig({ DATABASE_PATH: process.argv[2] ?? '' });
+const deps = createDeps(withTables(openDatabase(config.databasePath, 'use')), config);
+const access = { ...deps, sessions: openSessionsFile(config.databasePath) };
+
+const ACTS: { [Name in keyof Act]: (given: Act[Name]) => unknown } = {
+  use: (key) =>
+    writeSessions(access.sessions, (tables) => useTicket(tables, keyIn(key), access.clock.nowMs())) !== null,
+  enter: (entry: Entry) => enterCode(access, entry).isSignedIn,
+  exchange: (exchange: CliExchange) => exchangeCliCode(access, exchange, CLIENT) !== null,
+  'hand over': (secret) => enterHandOver(access, secret, null, CLIENT) !== null,
+  ask: ({ atMs, ...ask }: Ask & { atMs: number }) => {
+    const clock = { ...systemClock, nowMs: () => atMs };
+    return askCode({ ...access, clock }, ask).browserSecret;
+  },
+};
+
+process.stdout.write('ready\n');
+for await (const line of console) {
+  const [name, given] = JSON.parse(line) as [keyof Act, never];
+  let done: unknown = false;
+  try {
+    done = ACTS[name](given);
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error;
+  }
+  process.stdout.write(`${JSON.stringify(done)}\n`);
+}
