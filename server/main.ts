@@ -4,6 +4,7 @@ import { removeUnfinished } from '../shared/db-files/unfinished.ts';
 import type { ServerDeps } from '../shared/deps.ts';
 import type { AppError } from '../shared/errors.ts';
 import { createApp } from './app.ts';
+import { collectAfterStart } from './observability/collector.ts';
 import { createLog } from './observability/log.ts';
 import { openLogOutput } from './observability/log-output.ts';
 import type { Metrics } from './observability/metrics.ts';
@@ -98,6 +99,7 @@ export async function serve(
   // The umask is shared by all threads. Code that creates a file sets and restores it, which would race if it changed.
   process.umask(0o077);
   const server = await startServer(deps, options);
+  collectAfterStart();
   const { promise: asked, resolve } = Promise.withResolvers<unknown>();
   // reloadTls has logged the fault of an unusable certificate, and the server keeps the old one.
   const onHangup = () => void server.reloadTls().catch(() => undefined);

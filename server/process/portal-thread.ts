@@ -3,6 +3,7 @@ import { createMailDeps } from '../../shared/deps.ts';
 import { AppError } from '../../shared/errors.ts';
 import { closeAccess, openAccess, renewSessions } from '../../shared/sessions-file/open-access.ts';
 import { sendNotices } from '../../shared/upkeep/delivery/deliver.ts';
+import { collectAfterStart } from '../observability/collector.ts';
 import { describeFault } from '../observability/log.ts';
 import { createPortalApp } from '../portal/app.ts';
 import { createPages, stopPages } from '../portal/pages.ts';
@@ -18,6 +19,7 @@ import { answerPort } from './portal-port.ts';
 declare const self: { onmessage: (event: { data: ToPortal }) => void };
 
 lowerPriority();
+collectAfterStart();
 
 /** What this thread holds once it has its configuration, which is its first message. */
 type Thread = {

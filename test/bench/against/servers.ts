@@ -9,10 +9,13 @@ import { startServe, type Target } from '../servers.ts';
 
 // What the cases of against.ts have in common: two checkouts, each with a database of its own, and the line about a ratio.
 
-/** A checkout that is compared: `start` starts its server, of which there is one at a time; `mails` is where that writes mails. */
+/**
+ * A checkout that is compared, with its program compiled as users install it: `start` starts its server, of which there is one
+ * at a time; `mails` is where that writes mails.
+ */
 export type Side = {
   name: string;
-  folder: string;
+  binary: string;
   mails: string;
   variables: Record<string, string>;
   start: () => Promise<Target>;
@@ -24,25 +27,24 @@ export type Pair<T> = { mine: T; theirs: T };
 /** The number of keys. One is not enough, because lookups of many cost more than the largest quota; a profile can't have more. */
 export const KEYS = 3;
 
-/** The `profilectl` of a checkout. */
-const commandOf = (folder: string, ...words: string[]) => [process.execPath, join(folder, 'cli/main.ts'), ...words];
-
-/** Makes the database of a checkout. Its server takes addresses of strangers from the client, as behind a proxy. */
+/** Compiles a checkout and makes its database. Its server takes addresses of strangers from the client, as behind a proxy. */
 export async function sideOf(bench: Bench, folder: string, name: string): Promise<Side> {
   const mails = join(bench.folder, `${name}-mails`);
+  const binary = join(bench.folder, `${name}-profilectl`);
+  await run(bench, [process.execPath, join(folder, 'cli/build.ts'), binary, 'bench'], { core: CORE.any });
   const variables = {
-    DATABASE_PATH: await databaseOf(bench, folder, name),
+    DATABASE_PATH: await databaseOf(bench, binary, name),
     PORT: '0',
     TRUSTED_PROXIES: '127.0.0.1',
     MAIL_URL: `file:${mails}`,
   };
-  return { name, folder, mails, variables, start: () => startServe(bench, commandOf(folder, 'serve'), variables) };
+  return { name, binary, mails, variables, start: () => startServe(bench, [binary, 'serve'], variables) };
 }
 
 /** A database of this checkout's own schema with the generated profiles, and {@link KEYS} of the first one. */
-async function databaseOf(bench: Bench, folder: string, name: string): Promise<string> {
+async function databaseOf(bench: Bench, binary: string, name: string): Promise<string> {
   const path = join(bench.folder, `${name}.db`);
-  await run(bench, commandOf(folder, 'profiles', 'import', await generateLines(bench, bench.profiles), '--db', path), {
+  await run(bench, [binary, 'profiles', 'import', await generateLines(bench, bench.profiles), '--db', path], {
     core: CORE.any,
   });
   const sqlite = new Database(path, { strict: true });

@@ -1,5 +1,4 @@
-import { join } from 'node:path';
-import { type Bench, CORE, run } from '../bench.ts';
+import type { Bench } from '../bench.ts';
 import { firstAnswer } from '../cases/commands.ts';
 import { alternate } from '../measure.ts';
 import { lookup } from '../questions.ts';
@@ -9,11 +8,9 @@ import { type Pair, printRatio, type Side } from './servers.ts';
 /** A start takes milliseconds, so each round is the median of so many; a stop takes a second. */
 const STARTS = 3;
 
-/** From the start of the compiled server to its first answer, in milliseconds. Compiles both checkouts. */
+/** From the start of the server to its first answer, in milliseconds. */
 export async function startAgainst(bench: Bench, sides: Pair<Side>): Promise<void> {
-  const measure = async ({ name, folder, variables }: Side) => {
-    const binary = join(bench.folder, `${name}-profilectl`);
-    await run(bench, [process.execPath, join(folder, 'cli/build.ts'), binary, 'bench'], { core: CORE.any });
+  const measure = ({ binary, variables }: Side) => {
     const { PORT: _, ...environment } = variables;
     return async () => {
       const taken: number[] = [];
@@ -24,8 +21,8 @@ export async function startAgainst(bench: Bench, sides: Pair<Side>): Promise<voi
     };
   };
   const { mine, theirs } = await alternate(bench, {
-    mine: await measure(sides.mine),
-    theirs: await measure(sides.theirs),
+    mine: measure(sides.mine),
+    theirs: measure(sides.theirs),
   });
   printRatio('start', mine, theirs, 'ms');
 }
