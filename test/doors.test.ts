@@ -6,7 +6,7 @@ import { AppError } from '../shared/errors.ts';
 import { factsOf, formNameOf } from '../shared/keys/fields/input-facts.ts';
 import { typedText } from '../shared/keys/fields/input-text.ts';
 import { keyHistory, showKey } from '../shared/keys/view.ts';
-import type { AnyOperation, JsonDoor } from '../shared/operations/entry.ts';
+import { type AnyOperation, type JsonDoor, queryInputs } from '../shared/operations/entry.ts';
 import type { Reach } from '../shared/operations/who.ts';
 import { ALL_OPERATIONS } from '../shared/operations.ts';
 import type { Signed } from '../shared/sessions-file/whose.ts';
@@ -100,9 +100,9 @@ async function endOfCall(asked: Promise<unknown>): Promise<End> {
 
 async function byJson(operation: AnyOperation, door: JsonDoor, token: string | null, about: About): Promise<End> {
   const input = inputOf(operation, about);
-  const parameters = Object.entries(door.query ?? {}).filter(([, [name]]) => name in input);
+  const parameters = queryInputs(operation.input, door).filter(([, name]) => name in input);
   const query = new URLSearchParams(
-    parameters.map(([parameter, [name]]): [string, string] => [parameter, String(input[name])]),
+    parameters.map(([parameter, name]): [string, string] => [parameter, String(input[name])]),
   );
   const path = `/manage/v1/keys${door.path.replace(':identifier', about.identifier)}?${query}`;
   const body = Object.fromEntries((door.body ?? []).filter((name) => name in input).map((name) => [name, input[name]]));

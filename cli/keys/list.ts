@@ -1,7 +1,8 @@
 import type { Command } from 'commander';
-import { AppError } from '../../shared/errors.ts';
 import { factsOf } from '../../shared/keys/fields/input-facts.ts';
 import { typedText } from '../../shared/keys/fields/input-text.ts';
+import { USUAL_PAGE_LENGTH } from '../../shared/keys/fields/inputs.ts';
+import { parseInput } from '../../shared/keys/fields/parse-input.ts';
 import { flaggedInputs } from '../../shared/operations/entry.ts';
 import { OPERATIONS } from '../../shared/operations.ts';
 import { commandLine } from '../context.ts';
@@ -11,18 +12,14 @@ import { keysText } from './print.ts';
 
 const operation = OPERATIONS.list;
 
-/** The number of keys that a terminal shows at a time. */
-const PAGE_SIZE = 50;
-
 /** Adds `keys list`, which lists pending keys first, oldest first. */
 export function addTo(parent: Command): void {
   addCommand(parent, operation, async (context, { given }) => {
-    if (given.unusedForMs !== undefined && given.states !== undefined) {
-      throw new AppError('usage', '--unused is about Active keys; leave --state out.');
-    }
+    // A server would refuse it by another exit code.
+    parseInput(operation.input, given);
     const { json, clock, perform } = context;
     const isPage = given.after !== undefined || (process.stdout.isTTY && !json);
-    const found = await perform(operation, { ...(isPage && { limit: PAGE_SIZE }), ...given });
+    const found = await perform(operation, { ...(isPage && { limit: USUAL_PAGE_LENGTH }), ...given });
     const { keys, lastUses } = found;
     const next = found.next === null ? null : (keys.at(-1)?.identifier ?? null);
     if (json) return printJson({ keys, next });

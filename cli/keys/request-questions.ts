@@ -1,8 +1,7 @@
 import type { z } from 'zod';
-import type { Permission } from '../../shared/db/key-columns.ts';
 import { AppError } from '../../shared/errors.ts';
 import { factsOf } from '../../shared/keys/fields/input-facts.ts';
-import { KEY_REQUEST } from '../../shared/keys/fields/input-groups.ts';
+import { KEY_REQUEST, type KeyRequest } from '../../shared/keys/fields/input-groups.ts';
 import { FIELDS } from '../../shared/keys/fields/inputs.ts';
 import { parseInput } from '../../shared/keys/fields/parse-input.ts';
 import { columnsOf, notice } from '../terminal/output.ts';
@@ -12,15 +11,10 @@ import type { KeysContext, NamedProfile, Perform } from './context.ts';
 import { factsText } from './print.ts';
 
 /** The fields of a request: at first those given by flags, later also those that were asked for. */
-export type RequestInput = {
+export type RequestInput = Partial<KeyRequest> & {
   profile?: string;
   /** On the box, the UID of the profile that the name led to. */
   profileId?: number | undefined;
-  name?: string;
-  description?: string;
-  permissions?: Permission[];
-  projectUrl?: string;
-  expectedUsage?: string;
   /** The key that this one is to replace; shown, but never asked for. */
   successorOf?: string;
 };

@@ -8,7 +8,6 @@ import { canAsk } from '../terminal/output.ts';
 import { readTextFile } from '../terminal/read-input.ts';
 import { retryIfChanged } from '../terminal/retry-if-changed.ts';
 import { addCommand, refuseMissing } from './command.ts';
-import type { KeysContext } from './context.ts';
 import { performAndPrint } from './perform.ts';
 import { askForRequest, type RequestInput } from './request-questions.ts';
 
@@ -20,13 +19,14 @@ export function addTo(parent: Command): void {
     const { descriptionFile } = command.opts<{ descriptionFile?: string }>();
     const typed = flags as RequestInput;
     const { successorOf } = typed;
-    const prefilled = successorOf === undefined ? {} : await prefill(context, successorOf);
-    const profile = typed.profile ?? (await context.ownProfile()) ?? prefilled.profile;
+    // A successor takes what is not given from the key that it is to replace.
+    const old = successorOf && (await context.perform(OPERATIONS.show, { identifier: successorOf })).key;
+    const profile = typed.profile ?? (await context.ownProfile()) ?? (old ? old.profile : null);
     // If the description comes from stdin, stdin can't also be used for answers.
     const mayAsk = canAsk() && !context.yes && descriptionFile !== '-';
-    const known = { ...prefilled, ...typed, ...(profile !== undefined && { profile }) };
+    const known = { ...(old && prefillFrom(old)), ...typed, ...(profile !== null && { profile }) };
     if (!mayAsk) refuseMissing(REQUIRED, { description: descriptionFile, ...known });
-    const found = profile === undefined ? undefined : context.findProfile({ profile });
+    const found = profile === null ? undefined : context.findProfile({ profile });
     const given: RequestInput = { ...known, ...(await readDescription(typed, descriptionFile)), ...found };
     if (!mayAsk) {
       const perform = found === undefined ? context.perform : context.performUnlessChanged(found);
@@ -35,7 +35,7 @@ export function addTo(parent: Command): void {
     }
     // If nothing that is required is missing, the rest is not asked for.
     const isWhole = REQUIRED.every(([input]) => given[input] !== undefined);
-    let latest: RequestInput = isWhole ? { projectUrl: '', expectedUsage: '', ...given } : given;
+    let latest: RequestInput = isWhole ? { projectUrl: null, expectedUsage: null, ...given } : given;
     await retryIfChanged(true, async () => {
       const { request, perform } = await askForRequest(context, latest);
       latest = request;
@@ -58,11 +58,4 @@ async function readDescription({ description }: RequestInput, file: string | und
     throw new AppError('usage', '--description and --description-file may not both be given.');
   }
   return { description: await readTextFile('--description-file', file) };
-}
-
-/** The defaults of a successor's fields: those of the earlier key. Throws `not_found`, `refused`. */
-async function prefill({ perform }: KeysContext, successorOf: string): Promise<RequestInput> {
-  const { key } = await perform(OPERATIONS.show, { identifier: successorOf });
-  // Optional fields that the old key lacks are not asked for.
-  return { projectUrl: '', expectedUsage: '', ...prefillFrom(key) };
 }

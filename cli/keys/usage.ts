@@ -6,12 +6,10 @@ import { counted, print, printJson } from '../terminal/output.ts';
 import { outputColumns } from '../terminal/stdout.ts';
 import { addCommand } from './command.ts';
 
-const DEFAULT_DAYS = 30;
-
 /** Adds `keys usage`, which shows the requests made with a key day by day. */
 export function addTo(parent: Command): void {
-  addCommand(parent, OPERATIONS.usage, async ({ perform, json }, { identifier, given: { days = DEFAULT_DAYS } }) => {
-    const usage = await perform(OPERATIONS.usage, { identifier, days });
+  addCommand(parent, OPERATIONS.usage, async ({ perform, json }, { identifier, given }) => {
+    const usage = await perform(OPERATIONS.usage, { ...given, identifier });
     if (json) printJson(usage);
     else print(usageText(usage, outputColumns() || DEFAULT_COLUMNS));
   });

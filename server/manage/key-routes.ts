@@ -1,3 +1,4 @@
+import { queryInputs } from '../../shared/operations/entry.ts';
 import { ALL_OPERATIONS } from '../../shared/operations.ts';
 import { answerWith, KEYS_PATH, refuseCaller } from './operations/keys.ts';
 import type { ManageRoute } from './request-context.ts';
@@ -13,7 +14,7 @@ export const KEY_ROUTES: readonly ManageRoute[] = ALL_OPERATIONS.flatMap((operat
       who: 'person',
       refuse: refuseCaller(operation),
       members: json.body ?? null,
-      query: Object.keys(json.query ?? {}),
+      query: queryInputs(operation.input, json).map(([parameter]) => parameter),
       act: answerWith(operation, json),
     },
   ];

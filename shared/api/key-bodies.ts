@@ -7,6 +7,7 @@ import {
   type NoticeKind,
   PERMISSIONS,
 } from '../db/key-columns.ts';
+import { IDENTIFIER } from '../keys/list-cursor.ts';
 import { USAGE_OUTCOMES, type UsageOutcome } from '../keys/usage-outcomes.ts';
 import type { HistoryView, KeyView } from '../keys/view.ts';
 import { RATE_LIMIT_BOUNDS } from '../limits/rate-limit.ts';
@@ -19,7 +20,7 @@ const count = z.int().min(0);
 const time = z.iso.datetime();
 
 /** The 8 characters that name a key or a token. */
-export const Identifier = z.string().regex(/^[0-9A-Za-z]{8}$/);
+export const Identifier = z.string().regex(IDENTIFIER);
 
 /** Rate limits of a key. */
 export const RateLimits = z

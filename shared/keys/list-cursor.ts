@@ -6,9 +6,12 @@ import type { KeyState } from '../db/key-columns.ts';
 /** Whether the key was pending (1) or not, when it was requested (milliseconds since 1970), and its identifier. */
 const CURSOR = /^([01])-(\d{1,15})-([0-9A-Za-z]{8})$/;
 
+/** Matches the identifiers of keys. */
+export const IDENTIFIER = /^[0-9A-Za-z]{8}$/;
+
 /** Whether a text can be the identifier of a key. */
 export function isIdentifier(text: string): boolean {
-  return /^[0-9A-Za-z]{8}$/.test(text);
+  return IDENTIFIER.test(text);
 }
 
 /** A position in the list: the group of a key, and its position in the group. */

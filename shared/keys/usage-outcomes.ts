@@ -24,6 +24,9 @@ export function countAnswered({ ok, notFound }: Outcomes): number {
 /** For how many days usage is kept, including today. */
 export const USAGE_DAYS = 400;
 
+/** How many days of usage are shown by default. */
+export const USUAL_DAYS = 30;
+
 /** The usage of one key on one day (days since 1970, UTC) that is not stored yet. */
 export type Tally = Record<UsageOutcome, number> & { identifier: string; day: number; lastUsedAt: number };
 

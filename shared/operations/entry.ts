@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import type { Person } from '../actor.ts';
 import type { KeyEventName, KeyState } from '../db/key-columns.ts';
 import type { Deps } from '../deps.ts';
-import { factsOf } from '../keys/fields/input-facts.ts';
+import { factsOf, formNameOf } from '../keys/fields/input-facts.ts';
 import { parseInput } from '../keys/fields/parse-input.ts';
 import type { KeyFact } from '../keys/key-version.ts';
 import { refuseState } from '../keys/record.ts';
@@ -25,8 +25,8 @@ export type JsonDoor = {
   description: string;
   /** The inputs that the body may have. */
   body?: readonly string[];
-  /** The inputs in the query, by parameter, each with its description for the document. */
-  query?: Readonly<Record<string, readonly [input: string, description: string]>>;
+  /** The inputs that the query may have, by their names in forms. */
+  query?: readonly string[];
   answers: 'key' | 'new key' | 'key with history' | 'list' | 'usage';
 };
 
@@ -169,6 +169,17 @@ export function inputFor(
   kind: Person['kind'],
 ): z.ZodObject {
   return inputOf[kind] ?? input;
+}
+
+/** The parameters of an operation's query under `/manage/v1/keys`: names, inputs and schemas. */
+export function queryInputs(
+  { shape }: z.ZodObject,
+  { query = [] }: JsonDoor,
+): [parameter: string, input: string, schema: z.ZodType][] {
+  return query.map((input) => {
+    const schema = shape[input] as z.ZodType;
+    return [formNameOf(input, schema), input, schema];
+  });
 }
 
 /** The inputs with a flag of `profilectl` for a kind of person: names and schemas. */

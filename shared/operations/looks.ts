@@ -1,11 +1,10 @@
 import { z } from 'zod';
 import { listQueue } from '../approval/queue.ts';
-import { KEY_STATES } from '../db/key-columns.ts';
 import { LIST_FILTER } from '../keys/fields/input-groups.ts';
 import { FIELDS } from '../keys/fields/inputs.ts';
 import { countPending, nextPending as next } from '../keys/queue.ts';
 import { QUEUE_FILTERS } from '../keys/queue-filters.ts';
-import { USAGE_DAYS } from '../keys/usage-outcomes.ts';
+import { USAGE_DAYS, USUAL_DAYS } from '../keys/usage-outcomes.ts';
 import { keyHistory, showKey } from '../keys/view.ts';
 import { countOlder } from '../keys/waiting.ts';
 import { listForPerson } from '../usage/key-list.ts';
@@ -35,20 +34,7 @@ counts from its approval. The server records uses every ten seconds.`,
       ...{ method: 'GET', path: '', operationId: 'listKeys', answers: 'list' },
       description:
         'Pending ones first, oldest first, 50 per page by default; an owner’s own only. `Link` leads to the next page, and misses no key that is decided meanwhile.',
-      query: {
-        state: ['states', `Only keys in these states, separated by commas: ${KEY_STATES.join(', ')}.`],
-        profile: ['profile', 'Only keys of the profile with this username or alias.'],
-        unused: [
-          'unusedForMs',
-          'Only Active keys that were not used for so long, such as `90d`. Not together with `state`.',
-        ],
-        name: ['namePart', 'Only keys whose name contains this text; upper and lower case are alike.'],
-        limit: ['limit', 'At most this many keys, 1 to 1000; default: 50.'],
-        after: [
-          'after',
-          'The identifier of a key: only those that come after it as it stands in the list now. `Link` has a place instead, from which no key is missed that is decided meanwhile.',
-        ],
-      },
+      query: ['states', 'profile', 'unusedForMs', 'namePart', 'limit', 'after'],
     },
   },
   act: listForPerson,
@@ -92,7 +78,7 @@ export const show = operation({
 /** Shows a key's usage. */
 export const usage = operation({
   ...{ name: 'usage', who: ALL_LOOK },
-  input: z.object({ identifier: FIELDS.identifier, days: FIELDS.days }),
+  input: z.object({ identifier: FIELDS.identifier, days: FIELDS.days.default(USUAL_DAYS) }),
   summary: 'Show what a key was used for, day by day.',
   doors: {
     command: {
@@ -104,7 +90,7 @@ and keeps the records for ${USAGE_DAYS} days.`,
     json: {
       ...{ method: 'GET', path: '/:identifier/usage', operationId: 'getUsage', answers: 'usage' },
       description: 'Requests by how they ended, for each of the last days (UTC), today last.',
-      query: { days: ['days', 'The number of days; default: 30.'] },
+      query: ['days'],
     },
   },
   act: (deps, _by, { identifier, days }) => keyUsage(deps, identifier, days),

@@ -6,10 +6,11 @@ import { APPROVAL_LEASE_MS } from '../../../shared/deps.ts';
 import { factsOf } from '../../../shared/keys/fields/input-facts.ts';
 import { typedText } from '../../../shared/keys/fields/input-text.ts';
 import type { Outcome } from '../../../shared/keys/life/move.ts';
+import { isIdentifier } from '../../../shared/keys/list-cursor.ts';
 import { refuseState } from '../../../shared/keys/record.ts';
 import { noSuchKey } from '../../../shared/keys/unknown-key.ts';
 import type { KeyView } from '../../../shared/keys/view.ts';
-import type { JsonDoor, Operation } from '../../../shared/operations/entry.ts';
+import { type JsonDoor, type Operation, queryInputs } from '../../../shared/operations/entry.ts';
 import type { ListOutput } from '../../../shared/usage/key-list.ts';
 import type { Globals } from '../../context.ts';
 import { type AskedHost, askHost, askPages, type HostAnswer, type HostRequest } from '../../remote/client.ts';
@@ -73,12 +74,12 @@ type KeysRequest = Omit<HostRequest<unknown>, 'answer'>;
  * The request for an operation with these inputs. Throws `not_found` for a malformed identifier: one such as `..` would change
  * the path.
  */
-function requestOf({ shape }: z.ZodObject, door: JsonDoor, input: ReadonlyMap<string, unknown>): KeysRequest {
+function requestOf(schema: z.ZodObject, door: JsonDoor, input: ReadonlyMap<string, unknown>): KeysRequest {
   const identifier = input.get('identifier');
-  if (door.path !== '' && !/^[0-9A-Za-z]{8}$/.test(String(identifier))) throw noSuchKey();
-  const query = Object.entries(door.query ?? {}).map(([parameter, [name]]) => {
+  if (door.path !== '' && !isIdentifier(String(identifier))) throw noSuchKey();
+  const query = queryInputs(schema, door).map(([parameter, name, field]) => {
     const value = input.get(name) ?? null;
-    return [parameter, value === null ? undefined : typedText(factsOf(shape[name] as z.ZodType).kind, value).join(',')];
+    return [parameter, value === null ? undefined : typedText(factsOf(field).kind, value).join(',')];
   });
   return {
     method: door.method,

@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { Key, KeyList, KeyUsage, KeyWithHistory } from '../../../shared/api/key-bodies.ts';
-import type { AnyOperation, JsonDoor } from '../../../shared/operations/entry.ts';
+import { factsOf, valuesOf } from '../../../shared/keys/fields/input-facts.ts';
+import { type AnyOperation, type JsonDoor, queryInputs } from '../../../shared/operations/entry.ts';
 import { ALL_OPERATIONS } from '../../../shared/operations.ts';
 import { ownHeader } from '../../docs/openapi/headers.ts';
-import { inQuery } from '../input.ts';
 import { KEYS_PATH } from '../operations/keys.ts';
 import type { ManageDoc } from './operations.ts';
 
@@ -59,10 +59,7 @@ export const KEY_DOCS: Record<string, ManageDoc> = Object.fromEntries(
 function docOf(operation: AnyOperation, json: JsonDoor): ManageDoc {
   const { summary, who, event } = operation;
   const isForNobody = who.admin === 'all, asserted' && who.owner === 'none';
-  const query = Object.entries(json.query ?? {}).map(([name, [, description]]) => [
-    name,
-    inQuery(z.string(), description),
-  ]);
+  const query = queryInputs(operation.input, json).map(([parameter, , schema]) => [parameter, parameterOf(schema)]);
   const isConfirmed = event !== null && json.path !== '' && !isForNobody;
   const parameters = {
     ...(isConfirmed && { header: IF_MATCH }),
@@ -84,6 +81,17 @@ function docOf(operation: AnyOperation, json: JsonDoor): ManageDoc {
       ...(who.admin === 'all, asserted' ? (['decision_needed'] as const) : []),
     ],
   };
+}
+
+/** A parameter of a query, in the notation in which it is typed: a list is separated by commas. */
+function parameterOf(schema: z.ZodType): z.ZodType {
+  const { kind, flag, inQuery: meaning } = factsOf(schema);
+  const [first = '', ...rest] = flag?.[1] ?? '';
+  const param = {
+    description: meaning ?? `${first.toUpperCase()}${rest.join('')}.`,
+    ...(kind === 'states' && { style: 'form' as const, explode: false }),
+  };
+  return (kind === 'span' ? z.string() : (valuesOf(schema) as z.ZodType)).optional().meta({ param });
 }
 
 /** The members of a body; `profile` is optional, because owners may omit it. */

@@ -3,13 +3,14 @@ import { isoTime } from '../../../shared/clock.ts';
 import { AppError } from '../../../shared/errors.ts';
 import { factsOf } from '../../../shared/keys/fields/input-facts.ts';
 import { readTyped } from '../../../shared/keys/fields/input-text.ts';
-import { FIELDS } from '../../../shared/keys/fields/inputs.ts';
+import { USUAL_PAGE_LENGTH } from '../../../shared/keys/fields/inputs.ts';
 import { keyVersion } from '../../../shared/keys/key-version.ts';
 import type { Outcome } from '../../../shared/keys/life/move.ts';
 import { readOwnerById } from '../../../shared/keys/record.ts';
 import type { KeyView } from '../../../shared/keys/view.ts';
-import type { AnyOperation, JsonDoor, Operation } from '../../../shared/operations/entry.ts';
+import { type AnyOperation, type JsonDoor, type Operation, queryInputs } from '../../../shared/operations/entry.ts';
 import { checkReach, OPERATIONS } from '../../../shared/operations.ts';
+import type { UsageView } from '../../../shared/usage/usage-view.ts';
 import { performWhenUnlocked } from '../../thread/perform.ts';
 import { type AdmittedCall, type Call, type JsonAnswer, personTokenOf } from '../request-context.ts';
 
@@ -17,12 +18,6 @@ import { type AdmittedCall, type Call, type JsonAnswer, personTokenOf } from '..
 
 /** The path of all keys. */
 export const KEYS_PATH = '/manage/v1/keys';
-
-/** How many keys a page has by default. */
-const PAGE_SIZE = 50;
-
-/** How many days of usage are answered by default. */
-const DEFAULT_DAYS = 30;
 
 /**
  * Makes the check of an operation's callers, which comes before their query and body: throws `forbidden` if they can never
@@ -42,15 +37,18 @@ export function refuseCaller(operation: AnyOperation): (call: AdmittedCall) => v
 /** Makes the handler of an operation. Throws `bad_parameter`. */
 export function answerWith(operation: AnyOperation, door: JsonDoor): (call: Call) => Promise<JsonAnswer> {
   return async (call) =>
-    ANSWERS[door.answers](call, operation, await namingParameters(async () => inputOf(call, door)));
+    ANSWERS[door.answers](call, operation, await namingParameters(async () => inputOf(call, operation, door)));
 }
 
 /** The input of an operation, from the path, the query and the body. */
-function inputOf({ params, query, body, access }: Call, door: JsonDoor): Record<string, unknown> {
-  const asked = Object.entries(door.query ?? {}).flatMap(([parameter, [input]]) => {
+function inputOf(
+  { params, query, body, access }: Call,
+  { input }: AnyOperation,
+  door: JsonDoor,
+): Record<string, unknown> {
+  const asked = queryInputs(input, door).flatMap(([parameter, name, schema]) => {
     const text = query.get(parameter);
-    const facts = factsOf(FIELDS[input as keyof typeof FIELDS]);
-    return text === undefined ? [] : [[input, readTyped(facts, [text], access.clock.nowMs())] as const];
+    return text === undefined ? [] : [[name, readTyped(factsOf(schema), [text], access.clock.nowMs())] as const];
   });
   return { ...body, ...Object.fromEntries(asked), ...params };
 }
@@ -81,16 +79,13 @@ const ANSWERS: Readonly<Record<JsonDoor['answers'], Answer>> = {
     return { headers: { ETag: `"${version}"` }, body: { ...key, history } };
   },
   /** The key's usage, by day. */
-  usage: async (call, _operation, { days = DEFAULT_DAYS, identifier }) => ({
-    body: await namingParameters(() => performFor(call, OPERATIONS.usage, { identifier, days })),
+  usage: async (call, operation, input) => ({
+    body: (await namingParameters(() => performFor(call, operation, input))) as UsageView,
   }),
   /** One page of keys, with a Link header to the next one (RFC 8288). */
   list: async (call, _operation, input) => {
-    if (input.unusedForMs !== undefined && input.states !== undefined) {
-      throw new AppError('bad_parameter', 'unused is about Active keys; leave state out.');
-    }
     const { keys, lastUses, next } = await namingParameters(() =>
-      performFor(call, OPERATIONS.list, { limit: PAGE_SIZE, ...input }),
+      performFor(call, OPERATIONS.list, { limit: USUAL_PAGE_LENGTH, ...input }),
     );
     return {
       headers: next === null ? {} : { Link: linkTo(call, next) },

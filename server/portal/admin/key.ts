@@ -25,7 +25,7 @@ import {
 import { historyTable } from '../html/key-history.ts';
 import { keyTable } from '../html/key-table.ts';
 import { durationSince, timeText } from '../html/time.ts';
-import { percentText, USAGE_DAYS, usageChart } from '../html/usage-chart.ts';
+import { percentText, usageChart } from '../html/usage-chart.ts';
 import { userText } from '../html/user-text.ts';
 import { decisionForms, decisionLinks } from '../passkeys/decision-fields.ts';
 import { linkIn, linkNote } from '../passkeys/decision-link.ts';
@@ -50,9 +50,7 @@ export async function showAdminKey(context: PageContext, typed: Form | null, fau
   const attempt = attemptStatus(key, history, { path: linkTo(identifier), nowMs: access.clock.nowMs() });
   const decided = await decidedNote(context);
   const isGranted = key.permissions.length > 0;
-  const usage = isGranted
-    ? await performWhenUnlocked(context, OPERATIONS.usage, { identifier, days: USAGE_DAYS })
-    : null;
+  const usage = isGranted ? await performWhenUnlocked(context, OPERATIONS.usage, { identifier }) : null;
   const others = await otherKeys(context, key);
   const link = typed === null ? linkIn(context.query, key, access) : null;
   const allFaults = link === null ? faults : link.faults;
@@ -179,9 +177,9 @@ function isSlotHolder({ state }: KeyView): boolean {
 /** How much a key was used, as a list item. */
 async function useOf(context: PageContext, key: KeyView): Promise<Html> {
   const { identifier } = key;
-  const { days } = await performWhenUnlocked(context, OPERATIONS.usage, { identifier, days: USAGE_DAYS });
+  const { days } = await performWhenUnlocked(context, OPERATIONS.usage, { identifier });
   const total = days.reduce((sum, day) => sum + countRequests(day), 0);
   const answered = days.reduce((sum, day) => sum + countAnswered(day), 0);
   const share = total === 0 ? '' : `, ${percentText(answered, total)} answered`;
-  return html`<li>${nameOf(key)}: ${countText(total, 'request')} in the last ${USAGE_DAYS} days${share}</li>`;
+  return html`<li>${nameOf(key)}: ${countText(total, 'request')} in the last ${days.length} days${share}</li>`;
 }

@@ -1,5 +1,6 @@
 import { KEY_STATES } from '../../../shared/db/key-columns.ts';
 import { AppError } from '../../../shared/errors.ts';
+import { USUAL_PAGE_LENGTH } from '../../../shared/keys/fields/inputs.ts';
 import { isKeyState } from '../../../shared/keys/key.ts';
 import { readCursor } from '../../../shared/keys/list-cursor.ts';
 import { OPERATIONS } from '../../../shared/operations.ts';
@@ -9,9 +10,6 @@ import { performWhenUnlocked } from '../../thread/perform.ts';
 import { keyTable } from '../html/key-table.ts';
 import type { Page, PageContext } from '../requests/request-context.ts';
 import { ADMIN_KEYS_PATH, adminKeyPath } from './admin-path.ts';
-
-/** How many keys a page has. */
-export const PAGE_SIZE = 50;
 
 /** `GET /developers/admin/keys`: the list of keys, filtered by a search text, by state, or both. */
 export async function adminKeys(context: PageContext): Promise<Page> {
@@ -23,7 +21,7 @@ export async function adminKeys(context: PageContext): Promise<Page> {
   const { keys, lastUses, next } = await performWhenUnlocked(context, OPERATIONS.list, {
     states: state === 'all' ? null : [state],
     find: find === '' ? null : find,
-    limit: PAGE_SIZE,
+    limit: USUAL_PAGE_LENGTH,
     after: after || null,
   });
   const title = find === '' ? 'Keys' : `Found: ${find}`;

@@ -1,5 +1,6 @@
 import { choiceFault, type Queued } from '../../../shared/approval/queue.ts';
 import { AppError } from '../../../shared/errors.ts';
+import { USUAL_PAGE_LENGTH } from '../../../shared/keys/fields/inputs.ts';
 import { isQueueFilter, QUEUE_FILTERS, type QueueFilter } from '../../../shared/keys/queue-filters.ts';
 import { usualWaitDays, usualWaitText } from '../../../shared/keys/waiting.ts';
 import type { AnyOperation } from '../../../shared/operations/entry.ts';
@@ -15,7 +16,7 @@ import { type FieldKinds, oneValue } from '../requests/form.ts';
 import type { Page, PageContext } from '../requests/request-context.ts';
 import { adminKeyPath, QUEUE_PATH } from './admin-path.ts';
 import { needsReason } from './ask-for-reason.ts';
-import { PAGE_SIZE, pageLinks, readAfter, searchForm } from './keys.ts';
+import { pageLinks, readAfter, searchForm } from './keys.ts';
 import { decidedNote } from './last-decision.ts';
 import rowScript from './queue.browser.js' with { type: 'text' };
 import { queueRows } from './queue-rows.ts';
@@ -60,7 +61,7 @@ export function queue(context: PageContext): Promise<Page> {
 export async function showQueue(context: PageContext, { chosen, faults }: Refused): Promise<Page> {
   const { access, query } = context;
   const { only, after } = partIn(context);
-  const asked = { limit: PAGE_SIZE, after: after || null, only: only || null };
+  const asked = { limit: USUAL_PAGE_LENGTH, after: after || null, only: only || null };
   const { requests, waiting, passing, next } = await performWhenUnlocked(context, OPERATIONS.queue, asked);
   const nowMs = access.clock.nowMs();
   const first = query.get('choose') === 'first' ? firstOf(requests) : chosen;

@@ -8,9 +8,6 @@ import { countText, numberText } from '../../../shared/text.ts';
 import type { UsageView } from '../../../shared/usage/usage-view.ts';
 import { type Html, html, raw } from '../../html.ts';
 
-/** How many days of usage are shown. */
-export const USAGE_DAYS = 30;
-
 /** The labels of the outcomes of requests. */
 export const OUTCOME_WORDS: Readonly<Record<UsageOutcome, string>> = {
   ok: 'Successful',

@@ -12,7 +12,7 @@ import { performWhenUnlocked } from '../../thread/perform.ts';
 import { endText, factList, grantFacts, joined, requestFacts, stateTag } from '../html/key-facts.ts';
 import { historyTable } from '../html/key-history.ts';
 import { levelList, levelsByKey } from '../html/limit-levels.ts';
-import { USAGE_DAYS, usageChart } from '../html/usage-chart.ts';
+import { usageChart } from '../html/usage-chart.ts';
 import { userText } from '../html/user-text.ts';
 import type { Page, PageContext } from '../requests/request-context.ts';
 import { keyMeta } from './key-meta.ts';
@@ -25,9 +25,7 @@ export async function keyPage(context: PageContext): Promise<Page> {
   const identifier = context.params.identifier as string;
   const { key, history } = await performWhenUnlocked(context, OPERATIONS.show, { identifier });
   const isGranted = key.permissions.length > 0;
-  const usage = isGranted
-    ? await performWhenUnlocked(context, OPERATIONS.usage, { identifier, days: USAGE_DAYS })
-    : null;
+  const usage = isGranted ? await performWhenUnlocked(context, OPERATIONS.usage, { identifier }) : null;
   const usedAtMs = usage?.lastUsedAt ? Date.parse(usage.lastUsedAt) : null;
   const levels = hasSecret(key.state) ? (levelsByKey(context.access, [key])?.get(identifier) ?? null) : null;
   const owner = ownProfile(context);

@@ -50,7 +50,7 @@ export async function newKeyPage(context: PageContext): Promise<Page> {
   const identifier = successorOf === '' ? like : successorOf;
   if (identifier === '') return show(context, { permissions: ['api.lookup'], formId }, NO_FAULTS);
   const { key } = await performWhenUnlocked(context, OPERATIONS.show, { identifier });
-  const { profile: _, ...old } = successorOf === '' ? prefillAgain(key) : prefillFrom(key);
+  const old = successorOf === '' ? prefillAgain(key) : prefillFrom(key);
   return show(context, { ...old, ...(successorOf !== '' && { successorOf }), formId }, NO_FAULTS);
 }
 

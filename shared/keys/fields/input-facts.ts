@@ -29,6 +29,8 @@ export type InputFacts = {
   formName?: string;
   /** The flag of `profilectl` with its value, and its help text; null if it has no flag. */
   flag: readonly [flag: `--${string}`, about: string] | null;
+  /** What it means as a parameter of a query, if its flag does not say that. */
+  inQuery?: string;
   bounds?: Bounds;
   /** The rows of its text area. */
   rows?: number;
@@ -45,9 +47,18 @@ export const INPUT_FACTS = z.registry<InputFacts>();
 export function factsOf(schema: z.core.$ZodType): InputFacts {
   const facts = INPUT_FACTS.get(schema);
   if (facts !== undefined) return facts;
-  if (schema instanceof z.ZodOptional || schema instanceof z.ZodNullable) return factsOf(schema.unwrap());
+  if (schema instanceof z.ZodDefault || isNullish(schema)) return factsOf(schema.unwrap());
   if (schema instanceof z.ZodPipe) return factsOf(schema.in);
   throw new Error('This schema is no field of an operation.');
+}
+
+/** The schema of the values of a field that may be null or left out. */
+export function valuesOf(schema: z.core.$ZodType): z.core.$ZodType {
+  return isNullish(schema) ? valuesOf(schema.unwrap()) : schema;
+}
+
+function isNullish(schema: z.core.$ZodType) {
+  return schema instanceof z.ZodOptional || schema instanceof z.ZodNullable;
 }
 
 /** The name of a field in forms and addresses. */

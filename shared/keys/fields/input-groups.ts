@@ -25,16 +25,20 @@ export const GRANT = z.object({ ...KEY_CHANGE.shape, retireOldAtMs: FIELDS.retir
 /** A validated grant. Times are milliseconds since 1970. */
 export type Grant = z.output<typeof GRANT>;
 
+const UNUSED_ARE_ACTIVE = { error: 'Unused keys are Active ones: choose by time unused or by state, not by both.' };
+
 /** Which keys to list. With `limit`, one page: at most `limit` keys after the cursor `after`, or after the key with that identifier. */
-export const LIST_FILTER = z.object({
-  states: FIELDS.states.nullish(),
-  profile: FIELDS.profile.nullish(),
-  namePart: FIELDS.namePart.nullish(),
-  find: FIELDS.find.nullish(),
-  unusedForMs: FIELDS.unusedForMs.nullish(),
-  limit: FIELDS.limit.nullish(),
-  after: FIELDS.after.nullish(),
-});
+export const LIST_FILTER = z
+  .object({
+    states: FIELDS.states.nullish(),
+    profile: FIELDS.profile.nullish(),
+    namePart: FIELDS.namePart.nullish(),
+    find: FIELDS.find.nullish(),
+    unusedForMs: FIELDS.unusedForMs.nullish(),
+    limit: FIELDS.limit.nullish(),
+    after: FIELDS.after.nullish(),
+  })
+  .refine(({ states, unusedForMs }) => !(states && unusedForMs), UNUSED_ARE_ACTIVE);
 
 /** Which keys to list; `unusedForMs` selects only Active keys that were not used for that long. */
 export type ListInput = z.output<typeof LIST_FILTER>;

@@ -1,13 +1,22 @@
 import { z } from 'zod';
 import { CONTROL, CONTROL_BUT_LINE_FEED, codePoints, countText, normaliseText } from '../../text.ts';
 
+import { EXPIRY_SYNTAX, LATEST_EXPIRY_MS } from '../expiry.ts';
+import { INPUT_FACTS, type InputFacts } from './input-facts.ts';
+
 // The building blocks of the schemas of fields, with their error sentences. Texts are trimmed here, and nowhere else.
 
 /**
  * A kind of text and its length after trimming, in code points; `lines` allows line feeds. `short` makes the
  * sentence for a text that is too short, if it differs from the one for a text that is too long.
  */
-type TextRule = { label: string; least: number; most: number; lines: boolean; short?: (missing: string) => string };
+type TextRule = {
+  label: string;
+  least: number;
+  most: number;
+  lines: boolean;
+  short?: (missing: string) => string;
+};
 
 /** The schema of a text, which may be empty if it is optional: CRLF and CR become LF, and it is trimmed before its rule is checked. */
 export function textInput({ label, least, most, lines, short }: TextRule, mayBeEmpty = least === 0) {
@@ -25,6 +34,34 @@ export function textInput({ label, least, most, lines, short }: TextRule, mayBeE
     }
     return null;
   }).meta({ ...(!mayBeEmpty && { minLength: least }), maxLength: most });
+}
+
+/** What the facts of a text have besides its rule. */
+export type TextFacts = Omit<InputFacts, 'label' | 'kind' | 'bounds'>;
+
+/** The field of a text. */
+export function textField(rule: TextRule, facts: TextFacts, mayBeEmpty?: boolean) {
+  const { label, lines } = rule;
+  const kind = lines ? 'lines' : 'line';
+  return textInput(rule, mayBeEmpty).register(INPUT_FACTS, { label, kind, bounds: rule, ...facts });
+}
+
+/** The rule of a required text of one line. */
+export function lineOf(label: string): TextRule {
+  return { label, least: 1, most: 255, lines: false };
+}
+
+/** The field of a whole number. */
+export function numberField(label: string, least: number, most: number, facts: Omit<InputFacts, 'label' | 'kind'>) {
+  const sentence = `The ${label} must be a whole number from ${least} to ${most}.`;
+  return whole(label, least, most, sentence).register(INPUT_FACTS, { label, kind: 'number', ...facts });
+}
+
+/** The field of a time, in milliseconds since 1970. */
+export function timeField(facts: Omit<InputFacts, 'kind'>) {
+  const { label } = facts;
+  const schema = whole(label, 0, LATEST_EXPIRY_MS, `The ${label} must be ${EXPIRY_SYNTAX}.`);
+  return schema.register(INPUT_FACTS, { ...facts, kind: 'time' });
 }
 
 /** A text that is trimmed and then checked by a function, which returns an error sentence or null. */

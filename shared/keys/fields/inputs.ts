@@ -4,26 +4,35 @@ import { KEY_STATES, PERMISSIONS } from '../../db/key-columns.ts';
 import { faultOf } from '../../errors.ts';
 import { checkRateLimits, RATE_LIMIT_BOUNDS, RATE_LIMIT_SYNTAX } from '../../limits/rate-limit.ts';
 import { codePoints } from '../../text.ts';
-import { EXPIRES_SYNTAX, EXPIRY_SYNTAX, LATEST_EXPIRY_MS } from '../expiry.ts';
+import { EXPIRES_SYNTAX, EXPIRY_SYNTAX } from '../expiry.ts';
 import { isIdentifier, readCursor } from '../list-cursor.ts';
 import { normalisePermissions } from '../permissions.ts';
-import { USAGE_DAYS } from '../usage-outcomes.ts';
-import { INPUT_FACTS, type InputFacts } from './input-facts.ts';
-import { keeping, missingOr, optionalText, plain, textInput, trimmed, whole } from './input-rules.ts';
+import { USAGE_DAYS, USUAL_DAYS } from '../usage-outcomes.ts';
+import { INPUT_FACTS } from './input-facts.ts';
+import {
+  keeping,
+  lineOf,
+  missingOr,
+  numberField,
+  optionalText,
+  plain,
+  type TextFacts,
+  textField,
+  timeField,
+  trimmed,
+  whole,
+} from './input-rules.ts';
 
 // All input fields of the operations on keys: their schemas with error sentences, labels, hints and flags.
 
 /** The maximum number of keys on one page of a list. */
 const MAX_PAGE_LENGTH = 1_000;
 
+/** How many keys a page has by default. */
+export const USUAL_PAGE_LENGTH = 50;
+
 /** The maximum length of a project URL, in code points. */
 const MOST_OF_URL = 2048;
-
-function time(facts: Omit<InputFacts, 'kind'>) {
-  const { label } = facts;
-  const schema = whole(label, 0, LATEST_EXPIRY_MS, `The ${label} must be ${EXPIRY_SYNTAX}.`);
-  return schema.register(INPUT_FACTS, { ...facts, kind: 'time' });
-}
 
 function projectUrlFault(text: string): string | null {
   if (text === '') return null;
@@ -42,17 +51,15 @@ const UNKNOWN_PERMISSION = { error: 'The permissions are api.lookup and api.lead
 const NO_PERMISSION = { error: 'Choose at least one permission: api.lookup, api.leaderboard, or both.' };
 
 const { maxQuota, maxWindowSeconds } = RATE_LIMIT_BOUNDS;
-const NAME = { label: 'name', least: 1, most: 255, lines: false };
+
 const DESCRIPTION = {
   ...{ label: 'description', least: 80, most: 2000, lines: true },
   short: (missing: string) => `Describe it in ${missing}: what it does, for whom, what it keeps.`,
 };
-const EXPECTED_USAGE = { label: 'expected usage', least: 0, most: 1000, lines: true };
-const NAME_PART = { label: 'part of a name', least: 1, most: 255, lines: false };
 const REASON = { label: 'reason', least: 1, most: 2000, lines: true };
-const REASON_FACTS: InputFacts = {
-  ...{ label: REASON.label, title: 'Reason', hint: 'The owner gets it by e-mail.' },
-  ...{ kind: 'lines', flag: ['--reason <text>', 'why, as the owner will read it'], bounds: REASON },
+const REASON_FACTS: TextFacts = {
+  ...{ title: 'Reason', hint: 'The owner gets it by e-mail.' },
+  flag: ['--reason <text>', 'why, as the owner will read it'],
 };
 
 /** Every field that an operation on keys can have, as it is when it is required. */
@@ -63,24 +70,22 @@ export const FIELDS = {
   profile: plain('profile').register(INPUT_FACTS, {
     ...{ label: 'profile', title: 'Profile', hint: 'Its username or an alias.' },
     ...{ kind: 'line', flag: ['--profile <username>', 'the username or an alias of the profile'] },
+    inQuery: 'Only keys of the profile with this username or alias.',
   }),
   profileId: whole('UID', 1, Number.MAX_SAFE_INTEGER, 'The UID must be a whole number from 1.').register(INPUT_FACTS, {
     ...{ label: 'UID', title: 'UID', kind: 'hidden', flag: null },
   }),
-  name: textInput(NAME).register(INPUT_FACTS, {
-    ...{ label: NAME.label, title: 'Name of the key', hint: 'What you call it; you can change it later.' },
-    ...{ kind: 'line', flag: ['--name <name>', 'what the key is called, 1 to 255 characters'], bounds: NAME },
+  name: textField(lineOf('name'), {
+    ...{ title: 'Name of the key', hint: 'What you call it; you can change it later.' },
+    flag: ['--name <name>', 'what the key is called, 1 to 255 characters'],
   }),
-  namePart: textInput(NAME_PART).register(INPUT_FACTS, {
-    ...{ label: NAME_PART.label, title: 'Part of the name', kind: 'line', formName: 'name', bounds: NAME_PART },
+  namePart: textField(lineOf('part of a name'), {
+    ...{ title: 'Part of the name', formName: 'name' },
     flag: ['--name <part>', 'only keys whose name contains this, in any letter case'],
   }),
-  find: textInput({ label: 'text to find', least: 1, most: 255, lines: false }).register(INPUT_FACTS, {
-    ...{ label: 'text to find', title: 'Key, profile or address', kind: 'line', flag: null },
-  }),
-  description: textInput(DESCRIPTION).register(INPUT_FACTS, {
-    ...{ label: DESCRIPTION.label, title: 'Description', hint: 'What is it for? The admin decides by this.' },
-    ...{ kind: 'lines', bounds: DESCRIPTION, rows: 8 },
+  find: textField(lineOf('text to find'), { title: 'Key, profile or address', flag: null }),
+  description: textField(DESCRIPTION, {
+    ...{ title: 'Description', hint: 'What is it for? The admin decides by this.', rows: 8 },
     flag: ['--description <text>', 'what it is for, 80 to 2000 characters'],
   }),
   permissions: z
@@ -104,13 +109,15 @@ export const FIELDS = {
       }),
   ),
   expectedUsage: optionalText(
-    textInput(EXPECTED_USAGE).register(INPUT_FACTS, {
-      ...{ label: EXPECTED_USAGE.label, title: 'Expected usage', hint: 'How often, and for what.' },
-      ...{ kind: 'lines', bounds: EXPECTED_USAGE, rows: 4 },
-      flag: ['--expected-usage <text>', 'how often and for what, at most 1000 characters'],
-    }),
+    textField(
+      { label: 'expected usage', least: 0, most: 1000, lines: true },
+      {
+        ...{ title: 'Expected usage', hint: 'How often, and for what.', rows: 4 },
+        flag: ['--expected-usage <text>', 'how often and for what, at most 1000 characters'],
+      },
+    ),
   ),
-  reason: textInput(REASON).register(INPUT_FACTS, REASON_FACTS),
+  reason: textField(REASON, REASON_FACTS),
   rateLimits: z
     .array(
       z.object(
@@ -128,12 +135,12 @@ export const FIELDS = {
       flag: ['--rate-limit <limit...>', `${RATE_LIMIT_SYNTAX}; one to four, separated by spaces or commas`],
       hint: 'Such as 60/1m 5000/1d: 60 a minute, 5 000 a day.',
     }),
-  expiresAtMs: time({
+  expiresAtMs: timeField({
     ...{ label: 'expiry', title: 'Expires', formName: 'expires', isEndless: true },
     flag: ['--expires <when>', EXPIRES_SYNTAX],
     hint: 'Empty for never; or a span from now such as 90d or 12h, a date such as 2027-01-31, or a time such as 2027-01-31T12:00Z.',
   }),
-  retireOldAtMs: time({
+  retireOldAtMs: timeField({
     ...{ label: 'end of the old key', title: 'When the old key ends', formName: 'retireOld' },
     titleFor: (old) => `End of key ${old}, which this one replaces`,
     flag: ['--retire-old <when>', `when the key that this one replaces ends: ${EXPIRY_SYNTAX}`],
@@ -163,20 +170,15 @@ export const FIELDS = {
   ).register(INPUT_FACTS, {
     ...{ label: 'time unused', title: 'Unused', kind: 'span', formName: 'unused' },
     flag: ['--unused <span>', 'only Active keys that were not used for this long, such as 90d'],
+    inQuery: 'Only Active keys that were not used for this long, such as `90d`. Not together with `state`.',
   }),
-  limit: whole(
-    'length of the list',
-    1,
-    MAX_PAGE_LENGTH,
-    `The length of the list must be a whole number from 1 to ${MAX_PAGE_LENGTH}.`,
-  ).register(INPUT_FACTS, {
-    label: 'length of the list',
+  limit: numberField('length of the list', 1, MAX_PAGE_LENGTH, {
     title: 'Limit',
-    kind: 'number',
     flag: [
       '--limit <number>',
-      `at most this many keys, 1 to ${MAX_PAGE_LENGTH}; default: 50 on a terminal and with --after, otherwise all`,
+      `at most this many keys, 1 to ${MAX_PAGE_LENGTH}; default: ${USUAL_PAGE_LENGTH} on a terminal and with --after, otherwise all`,
     ],
+    inQuery: `At most this many keys; default: ${USUAL_PAGE_LENGTH}.`,
   }),
   after: z
     .string(INVALID_CURSOR)
@@ -186,24 +188,16 @@ export const FIELDS = {
       title: 'After',
       kind: 'line',
       flag: ['--after <identifier>', 'only keys that come after this one in the list'],
+      inQuery:
+        'The identifier of a key: only keys after it in the list as it is now. `Link` has a cursor instead, from which no key is missed that is decided on meanwhile.',
     }),
-  days: whole(
-    'number of days',
-    1,
-    USAGE_DAYS,
-    `The number of days must be a whole number from 1 to ${USAGE_DAYS}.`,
-  ).register(INPUT_FACTS, {
-    label: 'number of days',
+  days: numberField('number of days', 1, USAGE_DAYS, {
     title: 'Days',
-    kind: 'number',
-    flag: ['--days <number>', `this many days up to today, 1 to ${USAGE_DAYS}; default: 30`],
+    flag: ['--days <number>', `this many days (UTC) up to today, 1 to ${USAGE_DAYS}; default: ${USUAL_DAYS}`],
   }),
 } as const;
 
 /** The optional reason of an owner. */
 export const OPTIONAL_REASON = optionalText(
-  textInput(REASON, true).register(INPUT_FACTS, {
-    ...REASON_FACTS,
-    hint: 'Admins read it in the history.',
-  }),
+  textField(REASON, { ...REASON_FACTS, hint: 'Admins read it in the history.' }, true),
 );

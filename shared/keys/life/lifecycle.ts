@@ -31,19 +31,20 @@ import { checkSuccession } from './successor.ts';
 // The life of a key, except its approval (`shared/approval/`). Each function checks the rules and changes the database in one
 // immediate transaction, which also stores the notices (`shared/upkeep/delivery/deliver.ts` sends the mails).
 
+type Optional = 'projectUrl' | 'expectedUsage';
+
 /**
  * A validated request, for the profile with this username or alias, or with this id if it was looked up before. `successorOf` is
  * the identifier of the key to replace. `formId` identifies the form, so that sending it twice makes one request.
  */
-type NewRequest = Pick<KeyRequest, 'name' | 'description' | 'permissions'> & {
-  projectUrl?: string | null;
-  expectedUsage?: string | null;
-  profile: string;
-  profileId?: number | null | undefined;
-  successorOf?: string | null;
-  formId?: string | null;
-  by: Actor;
-};
+type NewRequest = Omit<KeyRequest, Optional> &
+  Partial<Pick<KeyRequest, Optional>> & {
+    profile: string;
+    profileId?: number | null | undefined;
+    successorOf?: string | null;
+    formId?: string | null;
+    by: Actor;
+  };
 
 /**
  * Requests a key: creates it as pending and notifies each address of `ADMIN_EMAIL`, and the owner if the operator did not request

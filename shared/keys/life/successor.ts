@@ -1,8 +1,9 @@
 import type { Db, Tx } from '../../db/connect.ts';
-import type { KeyState, Permission } from '../../db/key-columns.ts';
+import type { KeyState } from '../../db/key-columns.ts';
 import type { Deps } from '../../deps.ts';
 import { AppError } from '../../errors.ts';
 import type { RateLimit } from '../../limits/rate-limit.ts';
+import type { KeyRequest } from '../fields/input-groups.ts';
 import { hasSecret, SLOT_HOLDERS, stateAt } from '../key.ts';
 import { type Act, type ApiKey, type Owner, readKey } from '../record.ts';
 import type { KeyView } from '../view.ts';
@@ -22,38 +23,22 @@ export type Predecessor = {
   isSuspended: boolean;
 };
 
-/** The fields that a request takes over from an earlier key; absent if that key lacks them. */
-export type Prefill = {
-  profile?: string;
-  name: string;
-  description: string;
-  permissions: Permission[];
-  projectUrl?: string;
-  expectedUsage?: string;
-};
-
 /** The defaults of a request for a key's successor. Throws `refused` unless the key is Active. */
-export function prefillFrom(key: KeyView): Prefill {
+export function prefillFrom(key: KeyView): KeyRequest {
   requireActive(key.identifier, key.state);
   return { ...textsOf(key), permissions: key.permissions };
 }
 
 /** The defaults of a request that repeats that of an ended key. Throws `refused` if the key has not ended. */
-export function prefillAgain(key: KeyView): Prefill {
+export function prefillAgain(key: KeyView): KeyRequest {
   if (SLOT_HOLDERS.some((state) => state === key.state)) {
     throw new AppError('refused', `Key ${key.identifier} is ${key.state}; only an ended one can be requested again.`);
   }
   return { ...textsOf(key), permissions: key.requestedPermissions };
 }
 
-function textsOf({ profile, name, description, projectUrl, expectedUsage }: KeyView): Omit<Prefill, 'permissions'> {
-  return {
-    ...(profile !== null && { profile }),
-    name,
-    description,
-    ...(projectUrl !== null && { projectUrl }),
-    ...(expectedUsage !== null && { expectedUsage }),
-  };
+function textsOf({ name, description, projectUrl, expectedUsage }: KeyView): Omit<KeyRequest, 'permissions'> {
+  return { name, description, projectUrl, expectedUsage };
 }
 
 /**

@@ -3,7 +3,6 @@ import fc from 'fast-check';
 import type { KeyChanges } from '../../../shared/db/schema/keys.ts';
 import type { Deps } from '../../../shared/deps.ts';
 import { changeKey } from '../../../shared/keys/life/change.ts';
-import { prefillFrom } from '../../../shared/keys/life/successor.ts';
 import { keyHistory, showKey } from '../../../shared/keys/view.ts';
 import { formatRateLimit, parseRateLimits, type RateLimit } from '../../../shared/limits/rate-limit.ts';
 import { checkDatabase } from '../../../shared/upkeep/check.ts';
@@ -144,7 +143,8 @@ describe('killed, and two at a time', () => {
     const kills = fc.sample(fc.integer({ min: 30, max: 250 }), rounds(20)).map((part) => (wholeMs * part) / 100);
     const runOne = async (afterMs: number | null) => {
       const { identifier: old } = await newKey();
-      const successor = await request(deps, { ...prefillFrom(showKey(deps, old)), successorOf: old });
+      const { profile } = showKey(deps, old) as { profile: string };
+      const successor = await request(deps, { profile, successorOf: old });
       const approve = ['keys', 'approve', successor, '--retire-old', '7d'];
       const change = ['keys', 'change', old, '--rate-limit', '7/1h'];
       // One that nobody kills has no change beside it, which could make it be refused.

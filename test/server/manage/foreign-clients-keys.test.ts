@@ -104,7 +104,7 @@ test('the same by a client generated from the OpenAPI document, with types', asy
     params: { path },
     body: { name: 'Other' },
   });
-  const { data: list } = await client.GET('/manage/v1/keys', { params: { query: { state: 'pending' } } });
+  const { data: list } = await client.GET('/manage/v1/keys', { params: { query: { state: ['pending'] } } });
   await client.POST('/manage/v1/keys/{identifier}/withdraw', { params: { path } });
   const { data: shown } = await client.GET('/manage/v1/keys/{identifier}', { params: { path } });
   expect([key, renamed, list, shown]).toMatchObject(LIFE);

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import type { Deps } from '../../../../shared/deps.ts';
 import { showKey } from '../../../../shared/keys/view.ts';
+import { DECISIONS } from '../../../../shared/operations.ts';
 import { profilectl } from '../../../support/cli.ts';
 import { otherCase, UNKNOWN_KEY, unknownButAlike } from '../../../support/identifiers.ts';
 import { importLines } from '../../../support/import.ts';
@@ -44,7 +45,7 @@ function plain({ code, stdout, stderr }: Awaited<ReturnType<typeof profilectl>>,
 
 /** How an admin asks a server for what these words do on the box: a reason is typed on the page, and nothing is asked here. */
 function elsewhere(words: string[]): string[] {
-  if (!/^(approve|reject|change|revoke)$/.test(words[1] as string)) return words;
+  if (!DECISIONS.some(({ doors }) => doors.command?.verb === words[1])) return words;
   return [...words.filter((word) => word !== '--reason' && word !== REASON && word !== '--yes'), '--wait'];
 }
 
@@ -105,6 +106,7 @@ test(
         () => ['keys', 'list', '--state', 'sleeping'],
         () => ['keys', 'list', '--unused', '90d'],
         () => ['keys', 'list', '--unused', '9000d'],
+        () => ['keys', 'list', '--unused', '90d', '--state', 'Active'],
         () => ['keys', 'list', '--profile', 'nobody'],
         (ids) => ['keys', 'show', ids[0] as string],
         (ids) => ['keys', 'show', ids[1] as string, '--json'],
@@ -140,7 +142,7 @@ test(
     );
     expect(there).toEqual(here);
     expect(there.map(({ code }) => code)).toEqual([
-      0, 0, 0, 2, 0, 2, 1, 0, 0, 1, 1, 0, 0, 0, 0, 2, 2, 0, 1, 2, 0, 1, 0, 1,
+      0, 0, 0, 2, 0, 2, 2, 1, 0, 0, 1, 1, 0, 0, 0, 0, 2, 2, 0, 1, 2, 0, 1, 0, 1,
     ]);
   },
   LIMIT_MS,
@@ -164,6 +166,9 @@ test(
         (ids) => ['keys', 'change', ids[1] as string, '--expires', 'never'],
         (ids) => ['keys', 'reject', ids[1] as string, '--reason', REASON],
         (ids) => ['keys', 'show', ids[1] as string, '--json'],
+        (ids) => ['keys', 'suspend', ids[0] as string, '--reason', REASON],
+        (ids) => ['keys', 'resume', ids[1] as string],
+        (ids) => ['keys', 'resume', ids[0] as string, '--json'],
         (ids) => ['keys', 'revoke', ids[0] as string, '--reason', REASON],
         (ids) => ['keys', 'show', ids[0] as string],
       ],
@@ -172,7 +177,7 @@ test(
       confirming(own.world, own.grace),
     );
     expect(there).toEqual(here);
-    expect(there.map(({ code }) => code)).toEqual([0, 0, 0, 1, 1, 2, 0, 0, 1, 0, 0, 0, 0]);
+    expect(there.map(({ code }) => code)).toEqual([0, 0, 0, 1, 1, 2, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0]);
   },
   LIMIT_MS,
 );
