@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import type { Access } from '../shared/sessions-file/access.ts';
-import { closeSessionsFile, openSessionsFile } from '../shared/sessions-file/sessions-file.ts';
+import { openSessionsFile } from '../shared/sessions-file/sessions-file.ts';
 import { type Context, withContext } from './database.ts';
 
 /** The context of commands about admins, tokens and sign-ins: that of every command, and the sessions file. */
@@ -10,10 +10,7 @@ export type AccessContext = Context & { access: Access };
 export async function withAccess<T>(command: Command, act: (context: AccessContext) => Promise<T> | T): Promise<T> {
   return withContext(command, 'use', async (context) => {
     const sessions = openSessionsFile(context.deps.config.databasePath);
-    try {
-      return await act({ ...context, access: { ...context.deps, sessions } });
-    } finally {
-      closeSessionsFile(sessions);
-    }
+    using _ = sessions.sqlite;
+    return await act({ ...context, access: { ...context.deps, sessions } });
   });
 }

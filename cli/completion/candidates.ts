@@ -151,11 +151,8 @@ function fromDatabase(line: CommandLine, read: (db: Db) => Candidate[]): Promise
 function readDatabase({ db, envFile }: CommandLine, read: (db: Db) => Candidate[]): Candidate[] {
   const { databasePath } = configOf({ json: false, yes: false, ...(db && { db }), ...(envFile && { envFile }) });
   const opened = openDatabase(databasePath, 'use');
-  try {
-    return read(withTables(opened));
-  } finally {
-    opened.$client.close();
-  }
+  using _ = opened.$client;
+  return read(withTables(opened));
 }
 
 async function unlessRefused(find: () => Candidate[] | Promise<Candidate[]>): Promise<Candidate[]> {

@@ -8,7 +8,7 @@ import type { FeedCounts, FeedEnd, FeedHead } from '../../shared/profiles/import
 import { importProfiles } from '../../shared/profiles/import/import.ts';
 import { checkBeginning } from '../../shared/profiles/import/import-source.ts';
 import { formatFault } from '../../shared/profiles/import/source-format.ts';
-import { closeSessionsFile, openSessionsFile } from '../../shared/sessions-file/sessions-file.ts';
+import { openSessionsFile } from '../../shared/sessions-file/sessions-file.ts';
 import { withContext } from '../database.ts';
 import { lowerPriority } from '../service/lower-priority.ts';
 import { refuseOtherProgram } from '../service/same-program.ts';
@@ -65,12 +65,9 @@ async function importLines(deps: Deps, head: FeedHead, lines: AsyncIterable<Uint
 function noteUse({ config, clock }: Deps, token: string): string | null {
   try {
     const sessions = openSessionsFile(config.databasePath);
-    try {
-      noteTokenUse(sessions, clock, token);
-      return null;
-    } finally {
-      closeSessionsFile(sessions);
-    }
+    using _ = sessions.sqlite;
+    noteTokenUse(sessions, clock, token);
+    return null;
   } catch (error) {
     if (error instanceof AppError) return error.message;
     throw error;

@@ -14,7 +14,7 @@ import { OPERATIONS, perform, performWhole } from '../../shared/operations.ts';
 import type { Invitation } from '../../shared/passkeys/enrolments.ts';
 import { importProfiles } from '../../shared/profiles/import/import.ts';
 import sample from '../../shared/sample/profiles.jsonl' with { type: 'text' };
-import { closeSessionsFile, openSessionsFile } from '../../shared/sessions-file/sessions-file.ts';
+import { openSessionsFile } from '../../shared/sessions-file/sessions-file.ts';
 import { shellWord } from '../../shared/text.ts';
 import { operatorOf } from '../database.ts';
 import { print } from '../terminal/output.ts';
@@ -54,19 +54,14 @@ async function runDemo(folder: string): Promise<void> {
     LOG_LEVEL: 'warn',
   });
   const db = openDatabase(config.databasePath, 'serve');
-  try {
-    const deps = createDeps(withTables(db), config);
-    const imported = await importSample(deps);
-    const identifier = await issueKey(deps);
-    const invitation = await inviteAdmin(deps);
-    // Servers reload their certificate at SIGHUP. The demo has none, and ends with its terminal, so that its folder is deleted.
-    process.once('SIGHUP', () => process.emit('SIGTERM', 'SIGTERM'));
-    await serve(deps, childCommands(config.databasePath), () =>
-      explain(deps, folder, imported, identifier, invitation),
-    );
-  } finally {
-    db.$client.close();
-  }
+  using _ = db.$client;
+  const deps = createDeps(withTables(db), config);
+  const imported = await importSample(deps);
+  const identifier = await issueKey(deps);
+  const invitation = await inviteAdmin(deps);
+  // Servers reload their certificate at SIGHUP. The demo has none, and ends with its terminal, so that its folder is deleted.
+  process.once('SIGHUP', () => process.emit('SIGTERM', 'SIGTERM'));
+  await serve(deps, childCommands(config.databasePath), () => explain(deps, folder, imported, identifier, invitation));
 }
 
 async function importSample(deps: Deps): Promise<number> {
@@ -96,11 +91,8 @@ async function issueKey(deps: Deps): Promise<string> {
 /** Adds an admin, and returns the address where they can register a passkey. */
 async function inviteAdmin(deps: Deps): Promise<Invitation> {
   const sessions = openSessionsFile(deps.config.databasePath);
-  try {
-    return addAdmin({ ...deps, sessions }, ADMIN, operatorOf(deps.config));
-  } finally {
-    closeSessionsFile(sessions);
-  }
+  using _ = sessions.sqlite;
+  return addAdmin({ ...deps, sessions }, ADMIN, operatorOf(deps.config));
 }
 
 function explain(
