@@ -161,5 +161,11 @@ describe.skipIf(!hasChromium)('everybody can use the pages', () => {
     expect(await page.locator(':focus').textContent()).toBe('Sign out');
     await keyboard.press('Enter');
     await page.getByText('You are signed out.').waitFor();
+    await page.goto(`${plain.server.url}/developers/found`);
+    await page.getByLabel('The secret, or a text that contains it').focus();
+    await keyboard.type('Nothing that looks like one.');
+    await keyboard.press('Tab');
+    await keyboard.press('Enter');
+    await page.getByText('Thank you.').waitFor();
   }, 30_000);
 });

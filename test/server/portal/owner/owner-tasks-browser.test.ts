@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'bun:test';
-import type { Page } from 'playwright-core';
 import { settleBackground } from '../../../../server/thread/background.ts';
 import { openLimits } from '../../../../shared/limits/one-thread.ts';
 import { issue, mails } from '../../../support/keys.ts';
 import { type OpenPage, startBrowser } from '../../../support/portal/browser.ts';
 import { hasChromium } from '../../../support/portal/chromium.ts';
 import { ADA, ownerWorld, useKey } from '../../../support/portal/owner-pages.ts';
+import { personAt } from '../../../support/portal/pace.ts';
 import { serverOfPages } from '../../../support/portal/pages.ts';
 
 // How long an owner with a phone takes for what they come for, estimated from what they read, type and tap.
@@ -13,44 +13,12 @@ import { serverOfPages } from '../../../support/portal/pages.ts';
 const openPage = (hasChromium ? await startBrowser() : null) as OpenPage;
 const PHONE = { width: 390, height: 844, colorScheme: 'light' } as const;
 
-/** Somebody who reads 250 words a minute, types 40, and needs 1.5 s to find and tap something. */
-const PACE = { readMs: 60_000 / 250, typeMs: 60_000 / 40, tapMs: 1_500 };
-
-/** Counts what the owner does in a window. Pages are read whole, or up to and including a text. */
-function ownerAt(page: Page) {
-  const did = { read: 0, typed: 0, taps: 0 };
-  const wordsIn = (text: string) => text.split(/\s+/).filter((word) => /[\p{L}\p{N}]/u.test(word)).length;
-  const readText = (text: string) => {
-    did.read += wordsIn(text);
-  };
-  return {
-    did,
-    readText,
-    read: async (heading: string, upTo?: string) => {
-      await page.getByRole('heading', { level: 1, name: heading }).waitFor();
-      const text = (await page.evaluate('main.innerText')) as string;
-      if (upTo !== undefined) expect(text).toContain(upTo);
-      readText(upTo === undefined ? text : text.slice(0, text.indexOf(upTo) + upTo.length));
-    },
-    tap: async (role: 'link' | 'button', name: string) => {
-      await page.locator('main').getByRole(role, { name }).first().click();
-      did.taps++;
-    },
-    type: async (label: string, text: string) => {
-      await page.getByLabel(label, { exact: true }).fill(text);
-      did.taps++;
-      did.typed += wordsIn(text);
-    },
-    seconds: () => Math.round((did.read * PACE.readMs + did.typed * PACE.typeMs + did.taps * PACE.tapMs) / 1_000),
-  };
-}
-
 describe.skipIf(!hasChromium)('an owner with a phone', () => {
   test('asks for a key in less than 3 minutes, from the start page to the page of the request', async () => {
     const world = await ownerWorld();
     const server = await serverOfPages(world);
     const { page, troubles } = await openPage(`${server.url}/developers`, PHONE);
-    const owner = ownerAt(page);
+    const owner = personAt(page);
     await owner.read('Developer Platform');
     await owner.tap('link', 'Sign in');
     await owner.read('Sign in');
@@ -98,7 +66,7 @@ describe.skipIf(!hasChromium)('an owner with a phone', () => {
     const [name = '', value = ''] = cookie.split('=');
     await page.context().addCookies([{ name, value, url: server.url }]);
     await page.goto(`${server.url}/developers/keys`);
-    const owner = ownerAt(page);
+    const owner = personAt(page);
     await owner.read('API keys', 'got 429 today, over 60 per minute');
     expect(owner.seconds()).toBeLessThanOrEqual(12);
     await owner.tap('link', 'Badge bot');

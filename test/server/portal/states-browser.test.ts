@@ -1,0 +1,91 @@
+import { expect, test } from 'bun:test';
+import type { Page } from 'playwright-core';
+import { inviteAdmin, unconfirmedPasskey } from '../../../shared/admins/admins.ts';
+import { USAGE_OUTCOMES } from '../../../shared/keys/usage-outcomes.ts';
+import { confirmPasskey } from '../../../shared/passkeys/passkeys.ts';
+import { onBox } from '../../support/actors.ts';
+import { eraseProfile } from '../../support/erase.ts';
+import { importLines } from '../../support/import.ts';
+import { issue, keyIn, request } from '../../support/keys.ts';
+import { adminWorld } from '../../support/portal/admin-pages.ts';
+import { enrol, registerAt, signIn } from '../../support/portal/admins.ts';
+import { type OpenPage, startBrowser } from '../../support/portal/browser.ts';
+import { hasChromium } from '../../support/portal/chromium.ts';
+import { expectUsable } from '../../support/portal/looking.ts';
+import { type PageWorld, serverOfPages, signInOwner } from '../../support/portal/pages.ts';
+
+// Confirmations, lists and keys in states that other tests do not come to, looked at in one window.
+
+const openPage = (hasChromium ? await startBrowser() : null) as OpenPage;
+
+const OWNERS = ['full', 'ended', 'gone', 'empty'].map((username, at) => {
+  return { id: 20 + at, username, email: `${username}@example.org` };
+});
+
+/** Owners with all kinds of keys: `full` has as many as it may, `ended` those that work no more, `gone` is erased. */
+async function allKeys({ access, clock }: PageWorld) {
+  await importLines(access, OWNERS);
+  const make = (state: Parameters<typeof keyIn>[0], profile: string) => keyIn(state, { ...access, clock }, profile);
+  const ended = [await make('withdrawn', 'ended'), await make('revoked', 'ended'), await make('expired', 'ended')];
+  const suspended = await make('suspended', 'ended');
+  await make('Active', 'gone');
+  eraseProfile(access, 'gone', onBox('root'));
+  const grant = { expiresAtMs: clock.nowMs() + 86_400_000 };
+  const { identifier: active } = await issue(access, { profile: 'full', name: 'Bot with every outcome' }, grant);
+  const counts = USAGE_OUTCOMES.map((_, at) => 12_345 * (at + 1));
+  access.db.$client.run(
+    `INSERT INTO key_usage (identifier, day, ok, not_found, forbidden, malformed, limited, failed, last_used_at)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    [active, Math.floor(clock.nowMs() / 86_400_000), ...counts, clock.nowMs()],
+  );
+  for (const name of ['One', 'Two']) await request(access, { profile: 'full', name });
+  return { ended, suspended, active };
+}
+
+/** Signs in an admin who has two passkeys, and returns the Cookie header. */
+async function adminWithTwoPasskeys({ access }: PageWorld): Promise<string> {
+  const authenticator = await enrol(access, 'Grace');
+  await registerAt(access, inviteAdmin(access, 'Grace', { keepPasskeys: true }, onBox('root')).address, 'Blue key');
+  confirmPasskey(access, unconfirmedPasskey(access, 'Grace').passkey.id, onBox('root'));
+  return `session=${(await signIn(access, authenticator)).token}`;
+}
+
+const press = (page: Page, name: string | RegExp) => page.locator('main').getByRole('button', { name }).first().click();
+
+test.skipIf(!hasChromium)(
+  'everybody can use each confirmation, and lists and pages of keys in every state',
+  async () => {
+    const world = await adminWorld();
+    const { ended, suspended, active } = await allKeys(world);
+    const admin = await adminWithTwoPasskeys(world);
+    const { url } = await serverOfPages(world);
+    const { page } = await openPage(`${url}/developers/found`, { width: 1280, colorScheme: 'light' });
+    const lookAs = async (cookie: string, path: string, heading: string, prepare?: () => Promise<void>) => {
+      const [name = '', value = ''] = cookie.split('=');
+      await page.context().addCookies([{ name, value, url }]);
+      await page.setViewportSize({ width: 1280, height: 844 });
+      await page.goto(`${url}/developers${path}`);
+      await prepare?.();
+      await page.getByRole('heading', { level: 1, name: heading }).waitFor();
+      await expectUsable(page);
+    };
+    const [full, other, , empty] = OWNERS.map(({ id }) => (id === 22 ? '' : signInOwner(world.access, id)));
+    await lookAs(full ?? '', '/keys', 'API keys');
+    await lookAs(full ?? '', `/keys/${active}`, 'Bot with every outcome');
+    expect(await page.locator('#replace').isVisible()).toBe(true);
+    await lookAs(empty ?? '', '/keys', 'API keys');
+    for (const key of [...ended, suspended]) await lookAs(other ?? '', `/keys/${key}`, 'Bot');
+    await lookAs(admin, '/admin/keys?state=revoked', 'Keys');
+    await lookAs(admin, '/admin?choose=first', 'Approve 2 requests?', () => press(page, 'Approve as asked…'));
+    await lookAs(admin, `/admin/keys/${active}`, 'Change “Bot with every outcome”?', async () => {
+      await page.getByRole('group', { name: 'Expires' }).getByLabel('never').check();
+      await page.getByLabel('read the leaderboard').check();
+      await press(page, 'Change…');
+    });
+    expect(await page.locator('del, ins').count()).toBe(3);
+    await lookAs(admin, `/admin/keys/${active}`, 'Suspend “Bot with every outcome”?', () => press(page, 'Suspend…'));
+    await lookAs(admin, `/admin/keys/${suspended}`, 'Resume “Bot”?', () => press(page, 'Resume…'));
+    await lookAs(admin, '/admin/people', 'Remove a passkey?', () => press(page, 'Remove Blue key'));
+  },
+  120_000,
+);
