@@ -5,6 +5,7 @@ import { memoryAgainst } from './against/memory.ts';
 import { p99Against, pagesAgainst, type Running } from './against/pages.ts';
 import { KEYS, type Pair, printFaults, printRatio, sideOf } from './against/servers.ts';
 import { startAgainst } from './against/start.ts';
+import { transferAgainst } from './against/transfer.ts';
 import { type Bench, closeBench, openBench } from './bench.ts';
 import { floodTraffic } from './cases/flood.ts';
 import { ask, type Traffic, traffic } from './load.ts';
@@ -28,7 +29,7 @@ import type { Target } from './servers.ts';
 // `bun test/bench/against.ts <folder>`: the processor time that a request takes of this checkout's server, divided by that
 // of another checkout of the project, for every kind of request and for pages; and likewise how long it starts, what it has
 // in memory, and its 99th percentile. Each has a database of its own with the same profiles, and the two are loaded in turn,
-// round by round. A ratio above 1 means that this checkout takes more.
+// round by round; so are the commands that go through all profiles. A ratio above 1 means that this checkout takes more.
 
 type Case = { name: string; asked: (bench: Bench, server: Target) => Traffic | Promise<Traffic> };
 
@@ -90,8 +91,8 @@ const CASES: readonly Case[] = [
   { name: 'flood', asked: (bench) => floodTraffic(bench) },
 ];
 
-/** All cases; the last four have files of their own. */
-const NAMES = [...CASES.map(({ name }) => name), 'start', 'memory', 'pages', 'p99'];
+/** All cases; the last five have files of their own. */
+const NAMES = [...CASES.map(({ name }) => name), 'transfer', 'start', 'memory', 'pages', 'p99'];
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -119,6 +120,7 @@ try {
     theirs: await sideOf(bench, realpathSync(other), 'other'),
   };
   const isAsked = (name: string) => values.case.includes(name);
+  if (isAsked('transfer')) await transferAgainst(bench, sides);
   if (isAsked('start')) await startAgainst(bench, sides);
   if (isAsked('memory')) await memoryAgainst(bench, sides, traffic(bench, hotLookups(bench)));
   const run = async ({ start, mails }: typeof sides.mine): Promise<Running> => ({ ...(await start()), mails });

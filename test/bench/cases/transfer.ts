@@ -31,7 +31,8 @@ async function bareOnce(bench: Bench, script: string, words: readonly string[]):
   return Number(readFileSync(output, 'utf8'));
 }
 
-function removeDatabase(path: string): void {
+/** Removes a database that a command has made. */
+export function removeDatabase(path: string): void {
   for (const suffix of ['', '-wal', '-shm']) rmSync(path + suffix, { force: true });
 }
 
