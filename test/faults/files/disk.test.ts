@@ -16,11 +16,11 @@ import { keyFor } from '../../support/requests.ts';
 import { expectSound } from '../../support/storage/sound.ts';
 import { tempFolder, testDeps } from '../../support/world.ts';
 
-// A disk that is full, and one that can't be written, under real processes. Needs the right to mount, as root has it.
+// A full disk and a read-only one, with real processes. Mounting needs root.
 
 const MIB = 1_048_576;
 
-/** A database with profiles, an Active key and a pending one, on a disk of its own. */
+/** A database with profiles, an Active and a pending key, on its own disk. */
 async function world() {
   const disk = mountSmallDisk(6 * MIB);
   const databasePath = join(disk.folder, 'profiles.db');
@@ -41,8 +41,8 @@ async function world() {
 }
 
 /**
- * The same on a disk of its own, as a stopped server leaves it. It is a copy: in this process SQLite keeps the files
- * beside a closed database until the statements are collected as garbage.
+ * Such a world after its server was stopped. A copy, because SQLite keeps the files beside a closed database in this
+ * process until the statements are garbage-collected.
  */
 async function stoppedWorld() {
   const { databasePath: original, secret, pending, variables: given, close } = await world();
@@ -58,7 +58,7 @@ async function stoppedWorld() {
   return { disk, databasePath, secret, pending, variables };
 }
 
-/** A mail server, with the variables that name it, that fills the disk while it accepts a message; a moment later there is room again. */
+/** A mail server that fills the disk while it accepts a message, and frees it 700 ms later; with its variables. */
 async function startFillingSmtp(disk: SmallDisk) {
   const smtp = await startSmtp({
     onMessage: () => {
@@ -69,9 +69,9 @@ async function startFillingSmtp(disk: SmallDisk) {
   return { smtp, mail: { MAIL_URL: `smtp://127.0.0.1:${smtp.port}`, MAIL_FROM: 'keys@example.net' } };
 }
 
-/** Every command that writes, about a pending and an Active key, with what it reads from stdin. */
+/** Every command that writes, for a pending and an Active key, with its stdin. */
 function writers(pending: string, active: string): [string[], string?][] {
-  // Far more than any room that is left: some of it may get in.
+  // Far more than fits into any remaining space, so part of it may be imported.
   const many = jsonLines(
     ...Array.from({ length: 2_000 }, (_, at) => ({
       id: at + 1,
@@ -98,15 +98,15 @@ function writers(pending: string, active: string): [string[], string?][] {
   ];
 }
 
-/** That this is a refusal in one sentence that says what is wrong; nothing of a library, no stack. */
+/** Expects one sentence that names the problem, without a library's words or a stack. */
 function expectSentence(done: { code: number; stdout: string; stderr: string }, sentence: RegExp, code = 1): void {
   expect(done).toEqual({ code, stdout: '', stderr: expect.stringMatching(sentence) });
   expect(done.stderr.trimEnd().split('\n').length).toBe(1);
   expect(done.stderr).not.toMatch(/Error:|\bat \/|this is a bug/);
 }
 
-describe.skipIf(NO_MOUNT !== null)(`on a disk of its own${NO_MOUNT === null ? '' : ` (${NO_MOUNT})`}`, () => {
-  test('full: reads are served, writes refused with a sentence, quotas go on counting; with room all is as before', async () => {
+describe.skipIf(NO_MOUNT !== null)(`with a separate disk${NO_MOUNT === null ? '' : ` (${NO_MOUNT})`}`, () => {
+  test('a full disk: reads and quotas continue, writes are refused with a sentence; with space everything works again', async () => {
     const { disk, databasePath, secret, active, pending, variables, close } = await world();
     const server = await startServerProcess(variables);
     const remaining = async () => {
@@ -139,7 +139,7 @@ describe.skipIf(NO_MOUNT !== null)(`on a disk of its own${NO_MOUNT === null ? ''
     disk.empty();
     expect(await profilectl(['keys', 'edit', pending, '--name', 'Another'], { variables })).toMatchObject({ code: 0 });
     await remaining();
-    // What was counted while nothing could be written is written now.
+    // Quotas counted while the disk was full are saved now.
     expect(await server.end()).toBe(0);
     close();
     const again = await startServerProcess(variables);
@@ -149,7 +149,7 @@ describe.skipIf(NO_MOUNT !== null)(`on a disk of its own${NO_MOUNT === null ? ''
     expectSound(databasePath);
   }, 60_000);
 
-  test('full half-way through an import: what was reported is in, whole batches only, and run again it ends well', async () => {
+  test('a disk that fills up during an import: reported batches are stored whole, and a second run imports the rest', async () => {
     const { disk, databasePath, variables, close } = await world();
     const count = 1_000;
     const lines = Array.from({ length: count }, (_, at) => ({
@@ -188,7 +188,7 @@ describe.skipIf(NO_MOUNT !== null)(`on a disk of its own${NO_MOUNT === null ? ''
     expectSound(databasePath);
   }, 60_000);
 
-  test('full when the mail was accepted: the key becomes Active once there is room', async () => {
+  test('a disk that is full when the mail is accepted: the key becomes Active once there is space', async () => {
     const { disk, deps, databasePath, pending, variables, close } = await world();
     const { smtp, mail } = await startFillingSmtp(disk);
     const done = await profilectl(['keys', 'approve', pending], { variables: { ...variables, ...mail } });
@@ -199,7 +199,7 @@ describe.skipIf(NO_MOUNT !== null)(`on a disk of its own${NO_MOUNT === null ? ''
     expectSound(databasePath);
   }, 60_000);
 
-  test('full when a mail about a change was accepted: that is noted once there is room, and it is not sent again', async () => {
+  test('a disk that is full when a change mail is accepted: that is stored once there is space, and not sent again', async () => {
     const { disk, deps, databasePath, active, variables, close } = await world();
     const { smtp, mail } = await startFillingSmtp(disk);
     const change = ['keys', 'change', active, '--rate-limit', '7/1m'];
@@ -214,7 +214,7 @@ describe.skipIf(NO_MOUNT !== null)(`on a disk of its own${NO_MOUNT === null ? ''
     expectSound(databasePath);
   }, 60_000);
 
-  test('full: a restore that erases again replaces nothing, leaves nothing behind, and is done once there is room', async () => {
+  test('a full disk: a restore with --erase-again replaces nothing, leaves no files, and works once there is space', async () => {
     const disk = mountSmallDisk(16 * MIB);
     const DATABASE_PATH = join(disk.folder, 'profiles.db');
     const variables = { DATABASE_PATH };
@@ -230,7 +230,7 @@ describe.skipIf(NO_MOUNT !== null)(`on a disk of its own${NO_MOUNT === null ? ''
     const before = files().sort();
     const restore = ['db', 'restore', backup, '--yes', '--erase-again'];
     const size = statSync(DATABASE_PATH).size;
-    // No room for the copy; room for it, and none to erase in it.
+    // First no space for the copy, then space for it, but not for erasing in it.
     for (const leave of [size / 2, size + 16_384]) {
       disk.fill(leave);
       const refused = await run(...restore);
@@ -247,7 +247,7 @@ describe.skipIf(NO_MOUNT !== null)(`on a disk of its own${NO_MOUNT === null ? ''
     expectSound(DATABASE_PATH);
   }, 60_000);
 
-  test('with less than a tenth of the disk left, or than three times the database: status, log and /metrics say so', async () => {
+  test('less than a tenth of the disk free, or than three times the database, is in status, log and /metrics', async () => {
     const disk = mountSmallDisk(64 * MIB);
     const DATABASE_PATH = join(disk.folder, 'profiles.db');
     const variables = { DATABASE_PATH, METRICS_TOKEN: 'scraper.7Rk2mQ9bTzA~' };
@@ -258,7 +258,7 @@ describe.skipIf(NO_MOUNT !== null)(`on a disk of its own${NO_MOUNT === null ? ''
         stdin: jsonLines(...lines.map((line) => ({ ...line, customize: { text: 'x'.repeat(2_000) } }))),
       });
     };
-    /** What status says with so many bytes left: the facts, and what it warns of. */
+    /** The warnings of `status` about the disk with this many bytes free. */
     const statusWith = async (leave: number) => {
       disk.fill(leave);
       const { stdout } = await profilectl(['status', '--json'], { variables });
@@ -289,7 +289,7 @@ describe.skipIf(NO_MOUNT !== null)(`on a disk of its own${NO_MOUNT === null ? ''
   }, 60_000);
 
   for (const WORKERS of ['1', '2']) {
-    test(`full before a server starts, WORKERS=${WORKERS}: it serves twice, says what can't be written; with room all is as before`, async () => {
+    test(`a disk full before a server starts, WORKERS=${WORKERS}: it starts twice and names what it can’t write; with space everything works again`, async () => {
       const { disk, databasePath, secret, pending, variables } = await stoppedWorld();
       disk.fill();
       for (let start = 1; start <= 2; start++) {
@@ -319,12 +319,12 @@ describe.skipIf(NO_MOUNT !== null)(`on a disk of its own${NO_MOUNT === null ? ''
     }, 60_000);
   }
 
-  test('full or read-only when a server was killed: it starts again, and what its log has is served', async () => {
+  test('a disk full or read-only when a server is killed: it restarts and serves what the write-ahead log contains', async () => {
     const { disk, databasePath, secret, pending, variables } = await stoppedWorld();
     const killed = await startServerProcess(variables);
     expect((await profilectl(['keys', 'edit', pending, '--name', 'In the log'], { variables })).code).toBe(0);
     await killed.end('SIGKILL');
-    // By a symbolic link: the log lies beside the file itself.
+    // Through a symbolic link: the log is beside the target of the link.
     const link = join(tempFolder(), 'link.db');
     symlinkSync(join(disk.showReadOnly(), 'profiles.db'), link);
     const readOnly = { ...variables, DATABASE_PATH: link };
@@ -340,7 +340,7 @@ describe.skipIf(NO_MOUNT !== null)(`on a disk of its own${NO_MOUNT === null ? ''
   }, 60_000);
 
   for (const WORKERS of ['1', '2']) {
-    test(`read-only before a server starts, WORKERS=${WORKERS}: it serves, with the quotas as they were, and says what can't be written`, async () => {
+    test(`a disk read-only before a server starts, WORKERS=${WORKERS}: it serves with the saved quotas and names what it can’t write`, async () => {
       const { disk, databasePath, secret, pending, variables } = await stoppedWorld();
       const before = await startServerProcess(variables);
       for (let spent = 0; spent < 3; spent++) await get(before, '/api/lookup/uid/7', secret);
@@ -369,7 +369,7 @@ describe.skipIf(NO_MOUNT !== null)(`on a disk of its own${NO_MOUNT === null ? ''
     }, 60_000);
   }
 
-  test('read-only: a running server serves on, commands read, writes are refused with a sentence', async () => {
+  test('a disk that becomes read-only: a running server continues, commands read, writes are refused with a sentence', async () => {
     const { disk, databasePath, secret, active, pending, variables, close } = await world();
     const server = await startServerProcess(variables);
     const readOnly = { ...variables, DATABASE_PATH: join(disk.showReadOnly(), 'profiles.db') };

@@ -19,11 +19,11 @@ import { startSmtp } from '../../support/mail/smtp.ts';
 import { keyFor } from '../../support/requests.ts';
 import { tempFolder, testDeps } from '../../support/world.ts';
 
-// Who can read what the program writes and is given, with real processes.
+// File modes of what real processes write and read.
 
 const LOOSE = /^Warning: (.*) can be read by other users of this machine \(mode (\d+)\); chmod (\d+) it\.$/;
 
-/** What the warnings on stderr name, with the mode that they ask for. */
+/** The files that warnings on stderr name, each with the mode that they ask for. */
 function warned(stderr: string): string[] {
   return stderr.split('\n').flatMap((line) => {
     const found = LOOSE.exec(line);
@@ -31,7 +31,7 @@ function warned(stderr: string): string[] {
   });
 }
 
-test('whatever the umask, all that an import, an approval and a server write is the owner’s alone', async () => {
+test('with any umask, files written by an import, an approval and a server can be read only by their owner', async () => {
   const folder = tempFolder();
   const variables = { DATABASE_PATH: join(folder, 'data/profiles.db'), MAIL_URL: `file:${join(folder, 'mails')}` };
   const umask = process.umask(0);
@@ -44,7 +44,7 @@ test('whatever the umask, all that an import, an approval and a server write is 
     expect(await profilectl(['keys', 'approve', identifier], { variables })).toMatchObject({ code: 0 });
     const server = await startServerProcess(variables);
     await get(server, '/api/lookup/uid/1', 'plk_guess');
-    // Its threads share one umask, so that none can create a file while another has put a looser one back.
+    // Its threads share one umask, so none can create a file while another has set a looser one.
     if (process.platform === 'linux') {
       expect(readFileSync(`/proc/${server.pid}/status`, 'utf8')).toContain('\nUmask:\t0077\n');
     }
@@ -71,8 +71,8 @@ test('whatever the umask, all that an import, an approval and a server write is 
   }
 }, 30_000);
 
-describe('a warning names what others can read, and the mode that it should have', () => {
-  test('a database, its folder and its WAL, by every command and by the server', async () => {
+describe('a warning names files that others can read, and the mode they should have', () => {
+  test('the database, its folder and its write-ahead log, from every command and from the server', async () => {
     const deps = testDeps();
     const { databasePath } = deps.config;
     const variables = { DATABASE_PATH: databasePath };
@@ -90,20 +90,20 @@ describe('a warning names what others can read, and the mode that it should have
   }, 30_000);
 });
 
-/** A user and a group of this number need not be there. */
+/** No user or group with this number has to exist. */
 const SERVICE = 65_534;
 const AS_SERVICE = ['setpriv', `--reuid=${SERVICE}`, `--regid=${SERVICE}`, '--clear-groups'];
 
 /**
- * Whether this is root, and that user may pass the folders that the program lies in. Where it may not, as under
- * /root, no program that needs to be installed is missing, so the test is left out instead of being counted as skipped.
+ * Whether this is root, and that user may enter the folders of the program. If not, as under /root, the test is left
+ * out rather than counted as skipped: no program to install is missing.
  */
 function canRunAsService(): boolean {
   if (process.getuid?.() !== 0 || Bun.which('setpriv') === null) return false;
   return Bun.spawnSync([...AS_SERVICE, ...profilectlWords(['--version'])], { cwd: '/' }).success;
 }
 
-/** A folder whose parents everybody may pass, as those of a test run's own folder may not be. */
+/** A folder whose parents everybody may enter, unlike those of a test run's own folder. */
 function openFolder(): string {
   const folder = mkdtempSync('/tmp/profile-lookup-test-');
   afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -113,7 +113,7 @@ function openFolder(): string {
 const testAsService = canRunAsService() ? test : () => undefined;
 
 testAsService(
-  'root in its own folder runs commands as the service’s user, whose settings that user may only read',
+  'root can run commands as the service’s user from root’s folder, with settings that this user can only read',
   () => {
     const [roots, data, open] = [openFolder(), openFolder(), openFolder()];
     const settings = join(open, 'settings');
@@ -137,7 +137,7 @@ testAsService(
 );
 
 describe('secrets from files', () => {
-  test('MAIL_URL_FILE holds the whole address with its password, which is nowhere else', async () => {
+  test('MAIL_URL_FILE holds the URL with its password, which appears nowhere else', async () => {
     const deps = testDeps();
     const smtp = await startSmtp({ login: { user: 'mailer', password: 'p@ss/w:rd' }, clearLogin: true });
     const { databasePath } = deps.config;
@@ -165,7 +165,7 @@ describe('secrets from files', () => {
     expect(smtp.received.map((mail) => mail.user)).toEqual(['mailer']);
   }, 30_000);
 
-  test('one that is missing, empty, a folder, or given twice stops the program with its name and 2, not with what is in it', async () => {
+  test('a missing, empty, doubly given or unusable secret file stops the program with 2 and the variable’s name, not its content', async () => {
     const folder = tempFolder();
     mkdirSync(join(folder, 'folder'));
     writeFileSync(join(folder, 'empty'), '\n');

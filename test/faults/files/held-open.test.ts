@@ -11,10 +11,10 @@ import { ADA } from '../../support/portal/owner-pages.ts';
 import { fetchPage, sentAgain, signInOwner } from '../../support/portal/pages.ts';
 import { tempFolder, testConfig } from '../../support/world.ts';
 
-// Somebody has typed into a page that was opened before its server went away, was upgraded, or could not write: once it is
-// back, the form does what it says, and nobody has to sign in or type anew.
+// A page was opened before its server stopped, was upgraded or could not write. Afterwards its form still works,
+// without another sign-in and without typing again.
 
-/** A service with a key of an owner who is signed in; nothing has it open. */
+/** A database with a key whose owner is signed in; no process has it open. */
 async function prepare() {
   const DATABASE_PATH = join(tempFolder(), 'profiles.db');
   openDatabase(DATABASE_PATH, 'serve').$client.close();
@@ -43,7 +43,7 @@ async function prepare() {
   return { DATABASE_PATH, start, look, send, nameIn };
 }
 
-test('a page that was held open through a stop, a kill and a lock: what was typed then does what it says', async () => {
+test('a form that was open during a stop, a kill and a lock still works afterwards, with the typed text', async () => {
   const { DATABASE_PATH, start, look, send, nameIn } = await prepare();
   let server = await start();
   await look(server);
@@ -70,7 +70,7 @@ test('a page that was held open through a stop, a kill and a lock: what was type
   expect(nameIn(DATABASE_PATH)).toEqual({ name: 'After <a> lock' });
 }, 60_000);
 
-test('a page that was held open through an upgrade with a migration: its form is taken, by the same session', async () => {
+test('a form that was open during an upgrade with a migration works afterwards, in the same session', async () => {
   const { DATABASE_PATH, start, look, send, nameIn } = await prepare();
   const server = await start([...nextVersion().words, 'serve']);
   expect(server.printed()).toMatch(/copied|migrated|upgraded/i);

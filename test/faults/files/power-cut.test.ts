@@ -9,12 +9,12 @@ import { HAS_STRACE } from '../../support/machine/strace.ts';
 import { keyFor } from '../../support/requests.ts';
 import { tempFolder, testDeps } from '../../support/world.ts';
 
-// A power cut loses what was written but not flushed to the disk (fdatasync), so the system calls of a real server tell what
-// would be lost at any instant. Skipped, and named, where strace is missing or may not trace.
+// A power cut loses data that was written but not flushed (fdatasync), so the system calls of a real server show what
+// would be lost at any moment. Skipped, and named, if strace is missing or may not trace.
 
 type Call = { thread: number; begunAt: number; endedAt: number; isSync: boolean };
 
-/** The writes and syncs of a file that have succeeded, in the order of their ends; times in seconds. */
+/** The successful writes and syncs of a file, by when they ended; times in seconds. */
 function callsOn(path: string, trace: string): Call[] {
   const calls: Call[] = [];
   const open = new Map<number, Omit<Call, 'endedAt'>>();
@@ -33,7 +33,7 @@ function callsOn(path: string, trace: string): Call[] {
   return calls;
 }
 
-/** Sends requests to a server for 3.5 seconds, kills it, and checks that what it wrote was flushed in time. */
+/** Sends requests to a server for 3.5 seconds, kills it, and checks that its writes were flushed in time. */
 async function expectSynced(workers: string): Promise<void> {
   const deps = testDeps();
   const { secret } = await keyFor(deps, ['100000/1d']);
@@ -50,7 +50,7 @@ async function expectSynced(workers: string): Promise<void> {
     expect((await get(server, '/api/lookup/uid/1', secret)).status).toBe(404);
     await Bun.sleep(20);
   }
-  // Like a power cut, this ends it without a last save.
+  // Like a power cut, SIGKILL prevents a last save.
   const killedAt = Date.now() / 1000;
   await server.end('SIGKILL');
   const calls = callsOn(`${quotaPath(deps.config.databasePath)}-wal`, readFileSync(trace, 'utf8'));
@@ -58,18 +58,18 @@ async function expectSynced(workers: string): Promise<void> {
   const syncs = calls.filter(({ isSync }) => isSync);
   const last = writes.at(-1)?.begunAt ?? 0;
   expect(last - (writes[0]?.begunAt ?? 0)).toBeGreaterThan(1.5);
-  // What is written before the first request is the empty file. A write of the last second may have been cut off before
-  // its sync.
+  // Before the first request the empty file is written. A write in the last second may have been cut off before its
+  // sync.
   for (const { endedAt } of writes.filter((write) => write.begunAt > readyAt && write.endedAt < killedAt - 1)) {
     expect(syncs.some((sync) => sync.begunAt >= endedAt && sync.begunAt < endedAt + 1)).toBe(true);
   }
-  // SQLite itself syncs the header of the file once, when it starts the file.
+  // SQLite itself syncs the header once, when it creates the file.
   const writers = new Set(writes.map(({ thread }) => thread));
   expect(syncs.filter(({ thread }) => writers.has(thread)).length).toBeLessThanOrEqual(1);
 }
 
 test.skipIf(!HAS_STRACE)(
-  'the use of limits is being flushed to the disk within a second, and no request waits for that, with one worker and with two',
+  'quota counts are flushed to the disk within a second, and no request waits for that, with one worker and with two',
   async () => {
     await Promise.all(['1', '2'].map(expectSynced));
   },

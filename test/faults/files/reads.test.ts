@@ -6,13 +6,13 @@ import { prepare } from '../../support/requests.ts';
 import { emptyLogSoon } from '../../support/storage/write-ahead-log.ts';
 import { testDeps } from '../../support/world.ts';
 
-// A disk that fails to read now and then, under a real server. Each commit makes the server read its pages again.
+// A disk on which reads sometimes fail, under a real server. Each commit makes the server read its pages again.
 
 const READ = 'posix/io/rw/pread';
 const PROFILES = 300;
 const CLIENTS = 8;
 
-/** A server on so many profiles, and what counts how it answers. */
+/** A server with PROFILES profiles, and counts of its responses. */
 async function world(WORKERS: string) {
   const deps = testDeps();
   const { $client: sqlite } = deps.db;
@@ -24,7 +24,7 @@ async function world(WORKERS: string) {
   })();
   const server = await startFaultyServer({ DATABASE_PATH: deps.config.databasePath, WORKERS });
   const statuses = new Map<number, number>();
-  /** The request ids of answers that say that the server failed. */
+  /** The request ids of responses with status 500 or above. */
   const failed = new Set<string>();
   const commit = () => sqlite.run('UPDATE profiles SET views_count = views_count + 1 WHERE id = 7');
 
@@ -35,7 +35,7 @@ async function world(WORKERS: string) {
     return answer;
   }
 
-  /** Each client asks for some of everything, while another process writes. */
+  /** Each client sends every kind of request while this process writes. */
   async function askForAll(): Promise<void> {
     const one = async (client: number) => {
       for (let turn = 0; turn < 25; turn++) {
@@ -54,12 +54,12 @@ async function world(WORKERS: string) {
 
 type World = Awaited<ReturnType<typeof world>>;
 
-/** That everything is answered, the latest commit too, and that nobody keeps the write-ahead log in use. */
+/** Expects that every request succeeds and sees the latest commit, and that no reader holds the write-ahead log. */
 async function expectAsBefore({ sqlite, statuses, commit, ask, askForAll }: World): Promise<void> {
   statuses.clear();
   await askForAll();
   commit();
-  // Then no view of before the commit is open any more.
+  // Now no view from before the commit is open.
   await emptyLogSoon(sqlite);
   const { views } = sqlite.query('SELECT views_count AS views FROM profiles WHERE id = 7').get() as { views: number };
   for (let turn = 0; turn < CLIENTS; turn++) {
@@ -68,7 +68,7 @@ async function expectAsBefore({ sqlite, statuses, commit, ask, askForAll }: Worl
   expect([...statuses.keys()]).toEqual([200]);
 }
 
-/** That every line is JSON and those of failed requests are there, with a cause, and that no worker has died. */
+/** Expects JSON lines, one for each failed request with its cause, and that no worker died. */
 function expectSaid(server: FaultyServer, failed: ReadonlySet<string>): void {
   const lines = server
     .printed()
@@ -80,9 +80,9 @@ function expectSaid(server: FaultyServer, failed: ReadonlySet<string>): void {
   expect(lines.filter(({ message }) => /died|could not be started/.test(String(message)))).toEqual([]);
 }
 
-describe.skipIf(!HAS_LIBFIU)('reads of the database that fail', () => {
+describe.skipIf(!HAS_LIBFIU)('failing reads of the database', () => {
   test.each(['1', '2'])(
-    'are 500 or 503 with a log line each, and once they work all is as before, with %s workers',
+    'are answered with 500 or 503 and one log line each, and everything works afterwards, with %s workers',
     async (workers) => {
       const all = await world(workers);
       const { sqlite, server, statuses, failed } = all;

@@ -11,10 +11,10 @@ import { HAS_STRACE } from '../../support/machine/strace.ts';
 import { enrol } from '../../support/portal/admins.ts';
 import { tempFolder, testConfig } from '../../support/world.ts';
 
-// A disk that fails once, at each of the system calls that `db restore` makes for the old database, one after the other.
-// Skipped by name where strace is missing, or may not trace.
+// A disk that fails once, at each system call that `db restore` makes for the old database. Skipped by name if strace
+// is missing or may not trace.
 
-/** The calls that fail. What locks and looks for files comes before and after what reads and writes them. */
+/** The calls that fail. Locking and looking for files happens before and after reading and writing them. */
 const CALLS = [
   'pread64',
   'pwrite64',
@@ -33,8 +33,8 @@ const CALLS = [
 ];
 
 /**
- * A folder with a backup, and a database with an admin and a platform's token whose second profile is in its write-ahead log
- * only, as after a crash.
+ * A folder with a backup and a database that has an admin and a platform token. Its second profile is only in the
+ * write-ahead log, as after a crash.
  */
 async function makeWorld(): Promise<string> {
   const folder = tempFolder();
@@ -54,7 +54,7 @@ async function makeWorld(): Promise<string> {
   return folder;
 }
 
-/** What a database holds: its profiles, admins and tokens. */
+/** The profiles, admins, passkeys and tokens of a database. */
 function contentOf(path: string): object {
   const { $client: sqlite } = openDatabase(path, 'use');
   const all = (sql: string) => sqlite.query(sql).values().flat();
@@ -68,7 +68,7 @@ function contentOf(path: string): object {
   return content;
 }
 
-/** Runs `db restore` under strace in a copy of a folder; `seen` are the calls for one of the files that strace noted. */
+/** Runs `db restore` under strace in a copy of a folder; `seen` are the calls on the chosen files. */
 async function restoreIn(made: string, instruction: string, of: 'database' | 'backup' = 'database') {
   const folder = tempFolder();
   cpSync(made, folder, { recursive: true });
@@ -86,14 +86,14 @@ async function restoreIn(made: string, instruction: string, of: 'database' | 'ba
   return { db, done, left, seen: readFileSync(trace, 'utf8') };
 }
 
-/** How often each call is seen. */
+/** How often each call appears. */
 function timesIn(seen: string): [string, number][] {
   const names = seen.split('\n').map((line) => /^\d+ +(\w+)\(/.exec(line)?.[1]);
   return CALLS.map((call) => [call, names.filter((name) => name === call).length]);
 }
 
 test.skipIf(!HAS_STRACE)(
-  'a disk that fails once makes no sound database a damaged one: everything is as before, or restored',
+  'a disk that fails once never damages a sound database: everything is as before, or restored',
   async () => {
     const made = await makeWorld();
     const people = { admins: ['Grace'], passkeys: ['Laptop'], tokens: ['backend'] };
@@ -119,7 +119,7 @@ test.skipIf(!HAS_STRACE)(
 );
 
 test.skipIf(!HAS_STRACE)(
-  'a disk that fails once makes no sound backup a damaged one',
+  'a disk that fails once never makes a sound backup look damaged',
   async () => {
     const made = await makeWorld();
     const { seen } = await restoreIn(made, 'trace=pread64', 'backup');

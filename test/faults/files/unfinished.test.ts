@@ -9,13 +9,13 @@ import { HAS_STRACE } from '../../support/machine/strace.ts';
 import { makeDatabase, nextVersion } from '../../support/machine/upgrade.ts';
 import { tempFolder } from '../../support/world.ts';
 
-// What a command leaves that ends while it copies the database. strace ends it, or holds it up, at the system call that gives
-// the copy, or in a restore the old database, its name. Skipped by name where strace is missing, or may not trace.
+// Files left by a command that ends while it copies the database. strace ends or stops it at the system call that
+// names the finished copy, or in a restore the old database. Skipped by name if strace is missing or may not trace.
 
-/** The made-up next version, whose `serve` upgrades a database of this one. */
+/** The made-up next version, whose `serve` upgrades a database of the current one. */
 const PROGRAM = nextVersion().words;
 
-/** A database of this version; a backup of it in another folder; and another TMPDIR. */
+/** A database of the current version, a backup of it in another folder, and another TMPDIR. */
 async function world() {
   const [folder, elsewhere, temporary] = [tempFolder(), tempFolder(), tempFolder()];
   const db = join(folder, 'profiles.db');
@@ -24,9 +24,9 @@ async function world() {
   makeDatabase(good);
   const variables = { DATABASE_PATH: db, TMPDIR: temporary, PORT: '0' };
   const run = (...words: string[]) => profilectl(words, { variables, program: PROGRAM });
-  /** Starts a command that gets a signal when its copy is whole. */
+  /** Starts a command that receives a signal when its copy is complete. */
   const startUntil = (signal: string, words: readonly string[]) => {
-    // -D: the command is the child of this process, and strace watches it from aside.
+    // -D: the command is the child of this process, and strace traces it from a separate one.
     const trace = join(tempFolder(), 'trace');
     const strace = ['strace', '-D', '-f', '-qq', '-o', trace];
     const child = Bun.spawn([...strace, '-e', `inject=link,linkat:signal=${signal}`, ...PROGRAM, ...words], {
@@ -41,14 +41,14 @@ async function world() {
     serve: async () =>
       expect(await (await startServerProcess(variables, { words: [...PROGRAM, 'serve'] })).end()).toBe(0),
   };
-  /** The files, and folders, of copies that are not finished. */
+  /** The files and folders of unfinished copies. */
   const left = () =>
     [folder, elsewhere, temporary].flatMap((place) =>
       readdirSync(place)
         .filter((name) => name.includes('unfinished'))
         .map((name) => join(place, name)),
     );
-  /** The status by the program whose schema the database has. */
+  /** The status from the version whose schema the database has. */
   const readStatus = async () => {
     const status = ['status', '--json'];
     const before = await profilectl(status, { variables });
@@ -66,7 +66,7 @@ for (const [what, signal, next] of [
   ['test of a backup', 'SIGKILL', 'backup'],
 ] as const) {
   test.skipIf(!HAS_STRACE)(
-    `the copy that a ${what} leaves at ${signal} is named by status, and removed by the next ${next}`,
+    `the copy that an interrupted ${what} leaves (${signal}) is named by status, and removed by the next ${next}`,
     async () => {
       const { elsewhere, good, run, startUntil, startNext, left, readStatus } = await world();
       const words = {
@@ -93,7 +93,7 @@ for (const [what, signal, next] of [
 }
 
 test.skipIf(!HAS_STRACE)(
-  'what a living process is at is neither named nor removed, however long it takes',
+  'copies of a live process are neither named nor removed, however long it takes',
   async () => {
     const { elsewhere, startUntil, startNext, left, readStatus } = await world();
     const file = join(elsewhere, 'slow.sqlite');
@@ -113,7 +113,7 @@ test.skipIf(!HAS_STRACE)(
   60_000,
 );
 
-test('a note that is torn or names another file is removed, and nothing with it; a copy without a note is a left one', async () => {
+test('a torn note, or one that names another file, is removed alone; a copy without a note counts as unfinished', async () => {
   const { db, elsewhere, good, startNext, left, readStatus } = await world();
   writeFileSync(`${db}.unfinished-${randomUUID()}`, '');
   writeFileSync(`${db}.unfinished-${randomUUID()}`, 'torn '.repeat(1_000));
@@ -134,11 +134,11 @@ test('a note that is torn or names another file is removed, and nothing with it;
     `${db}.other.${randomUUID()}.unfinished`,
   ];
   for (const other of others) writeFileSync(other, 'of somebody else');
-  // What is no plain file is no note of ours: a pipe would be waited for.
+  // Only a plain file can be a note of ours: opening a pipe would block.
   const strange = ['pipe', 'link'].map(() => `${db}.unfinished-${randomUUID()}`) as [string, string];
   expect(Bun.spawnSync(['mkfifo', strange[0]]).exitCode).toBe(0);
   symlinkSync(good, strange[1]);
-  // A copy that SQLite is writing.
+  // A copy to which SQLite is writing.
   const busy = `${db}.${randomUUID()}.unfinished`;
   const writer = openFile(busy, 0);
   writer.run('PRAGMA journal_mode = DELETE');

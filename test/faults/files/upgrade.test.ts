@@ -17,7 +17,7 @@ import { NEXT_MIGRATIONS, nextVersion } from '../../support/machine/upgrade.ts';
 import { rounds, seededRandom } from '../../support/rounds.ts';
 import { tempFolder, testClock, testDeps } from '../../support/world.ts';
 
-// Upgrades to a made-up next version, also those that are killed or meet a full disk, and the way back to this one.
+// Upgrades to a made-up next version, some of them killed or on a full disk, and the way back.
 
 const NEXT = nextVersion();
 const { openDatabase } = (await import(
@@ -27,7 +27,10 @@ const { checkDatabase } = (await import(
   join(NEXT.folder, 'shared/upkeep/check.ts')
 )) as typeof import('../../../shared/upkeep/check.ts');
 
-/** A database of this version, with the sample's profiles and keys in every state; and the secret of an Active key. */
+/**
+ * A database of the current version with the sample profiles and keys in every state, and the secret of an Active
+ * key.
+ */
 const { database: DATABASE, secret: SECRET } = await makeSample();
 
 async function makeSample() {
@@ -50,14 +53,14 @@ async function makeSample() {
 }
 
 function schemaOf(path: string): number {
-  // To write, since what a killed process left half done is undone first.
+  // Opened for writing, because a transaction of a killed process has to be rolled back first.
   const sqlite = openBare(path, 'write');
   const { n } = sqlite.query('SELECT count(*) AS n FROM migrations').get() as { n: number };
   sqlite.close();
   return n;
 }
 
-/** Opens a database as `serve` does, which upgrades it, and returns what a check of it finds. */
+/** Upgrades a database as `serve` does, and returns the result of its check. */
 function upgradeAndCheck(path: string) {
   const db = openDatabase(path, 'serve');
   const checked = checkDatabase(db);
@@ -65,7 +68,7 @@ function upgradeAndCheck(path: string) {
   return checked;
 }
 
-/** Every row of the tables that a database of this version has, in the columns of this version. */
+/** Every row of the current version's tables, in its columns. */
 function rowsOf(sqlite: Sqlite): unknown[] {
   const before = openBare(DATABASE, 'read');
   const tables = before
@@ -81,7 +84,7 @@ function rowsOf(sqlite: Sqlite): unknown[] {
   return rows;
 }
 
-test('an upgraded database has the schema of a new one, and every row as it was', () => {
+test('an upgraded database has the schema of a new one, and all rows unchanged', () => {
   const path = join(tempFolder(), 'profiles.db');
   copyFileSync(DATABASE, path);
   expect(upgradeAndCheck(path)).toMatchObject({ faults: [], profiles: 50, keys: KEY_STATES.length + 1 });
@@ -95,7 +98,7 @@ test('an upgraded database has the schema of a new one, and every row as it was'
   expect(after).toEqual(before as unknown[]);
 });
 
-test('killed at any moment, an upgrade leaves the old schema or the new one, whole, and the next start finishes it', async () => {
+test('an upgrade killed at any moment leaves the whole old or the whole new schema, and the next start completes it', async () => {
   const folder = tempFolder();
   const script = join(folder, 'open.ts');
   writeFileSync(
@@ -104,7 +107,7 @@ test('killed at any moment, an upgrade leaves the old schema or the new one, who
      console.log('ready');
      openDatabase(process.argv[2], 'serve').$client.close();`,
   );
-  /** Upgrades a copy of the database in a process that is killed so many milliseconds after it began to. */
+  /** Upgrades a copy of the database in a process that is killed after this many milliseconds. */
   const run = async (path: string, killAfterMs: number | null) => {
     copyFileSync(DATABASE, path);
     const child = Bun.spawn([process.execPath, script, path], { stdout: 'pipe', stderr: 'inherit' });
@@ -130,7 +133,7 @@ test('killed at any moment, an upgrade leaves the old schema or the new one, who
 }, 60_000);
 
 test.skipIf(NO_MOUNT !== null)(
-  'on a full disk an upgrade is refused with the database as it was, and done once there is room',
+  'an upgrade is refused on a full disk with the database unchanged, and works once there is space',
   async () => {
     const disk = mountSmallDisk(4_194_304);
     const path = join(disk.folder, 'profiles.db');
@@ -147,7 +150,7 @@ test.skipIf(NO_MOUNT !== null)(
   },
 );
 
-test('this version refuses a database that the next one upgraded, names the copy and the command, and serves it after that command', async () => {
+test('the current version refuses an upgraded database, names the command that restores the copy, and serves it afterwards', async () => {
   const folder = tempFolder();
   const path = join(folder, 'profiles.db');
   const variables = { DATABASE_PATH: path };

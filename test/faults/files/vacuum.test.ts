@@ -16,7 +16,7 @@ import { rounds, seededRandom } from '../../support/rounds.ts';
 import { markedProfile, marksBeside } from '../../support/storage/marks.ts';
 import { testDeps } from '../../support/world.ts';
 
-// A VACUUM after thousands of erasures, and one that is killed, meets another, or has no room.
+// A VACUUM after thousands of erasures, one that is killed, two at once, and one without space.
 
 const PROFILES = 3_000;
 
@@ -30,11 +30,11 @@ function start(db: string) {
   return Bun.spawn(words, { env: cleanEnvironment(), stdin: 'ignore', stdout: 'pipe', stderr: 'pipe' });
 }
 
-test('of thousands that are re-imported at random and erased in three ways, a vacuum leaves no trace of the erased ones', async () => {
+test('a vacuum leaves no trace of erased profiles among thousands, imported repeatedly and erased in three ways', async () => {
   const deps = testDeps();
   const draw = seededRandom('erased profiles');
   const ids = Array.from({ length: rounds(16_000) }, (_, index) => index + 1);
-  /** As many ids as this part of all has, some of them more than once. */
+  /** Random ids, `part` times as many as there are, some of them repeated. */
   const random = (part: number) => Array.from({ length: part * ids.length }, () => 1 + Math.floor(draw() * ids.length));
   const put = async (lines: readonly object[], options?: { merge: true }) =>
     expect((await importLines(deps, lines, options)).refused).toEqual([]);
@@ -62,7 +62,7 @@ test('of thousands that are re-imported at random and erased in three ways, a va
   expect(checkDatabase(deps.db)).toMatchObject({ faults: [], profiles: ids.length - erased.size });
 }, 120_000);
 
-test('killed at any moment it leaves the database as it was, nothing beside it, and the next one ends well', async () => {
+test('a vacuum killed at any moment leaves the database unchanged and no files, and the next one succeeds', async () => {
   const deps = testDeps();
   const { databasePath } = deps.config;
   await importLines(deps, lines());
@@ -92,7 +92,7 @@ test('killed at any moment it leaves the database as it was, nothing beside it, 
   expect([...marksBeside(databasePath)].filter(([id]) => id < 1_100)).toEqual([]);
 }, 60_000);
 
-test('of two at a time one does it, and the other does it too or says that it is being done', async () => {
+test('of two simultaneous vacuums at least one succeeds, and the other may report that one is running', async () => {
   const deps = testDeps();
   await importLines(deps, lines());
   await importLines(deps, deletions(1, 1_000));
@@ -108,8 +108,8 @@ test('of two at a time one does it, and the other does it too or says that it is
   expect(checkDatabase(deps.db).faults).toEqual([]);
 });
 
-describe.skipIf(NO_MOUNT !== null)(`on a disk of its own${NO_MOUNT === null ? '' : ` (${NO_MOUNT})`}`, () => {
-  test('without twice the room it is not tried, by the server neither; with room it is done', async () => {
+describe.skipIf(NO_MOUNT !== null)(`with a separate disk${NO_MOUNT === null ? '' : ` (${NO_MOUNT})`}`, () => {
+  test('a vacuum needs twice the space: without it neither command nor server tries; with it the server does', async () => {
     const MIB = 1_048_576;
     const disk = mountSmallDisk(28 * MIB);
     const databasePath = join(disk.folder, 'profiles.db');

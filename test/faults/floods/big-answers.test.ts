@@ -8,8 +8,8 @@ import { insertProfile } from '../../support/profiles.ts';
 import { keyFor } from '../../support/requests.ts';
 import { testDeps } from '../../support/world.ts';
 
-// A server process whose clients ask for much and read nothing of it. Linux itself takes up to 4 MB of an answer that nobody
-// reads; so the answer is a page of one profile that is larger than any import allows.
+// Clients that request large responses from a server process and never read them. Linux buffers up to 4 MB of an
+// unread response, so the response here is a page with one profile larger than any import allows.
 
 const PROFILE_BYTES = 5_000_000;
 const KEYS = 16;
@@ -19,7 +19,7 @@ const MAX_BYTES = 250 * 1024 * 1024;
 const BOARD = '/api/leaderboard?limit=100';
 
 for (const workers of ['1', '2']) {
-  test(`with ${workers} workers, big answers that nobody reads take little memory, and everybody else is served`, async () => {
+  test(`with ${workers} workers, large unread responses take little memory, and everybody else is served`, async () => {
     const deps = testDeps();
     const { db, config } = deps;
     insertProfile(db, {
@@ -37,7 +37,7 @@ for (const workers of ['1', '2']) {
       for (let client = 0; client < CLIENTS_PER_KEY; client++) sockets.push(askSilently(server, BOARD, secret));
     }
     while (pages(server) < sockets.length) expect((await get(server, '/healthz')).status).toBe(200);
-    // One answer for each key, until there is no room for another key's first.
+    // One response for each key, until the buffers are too full for another key's first.
     const admitted = Math.floor(SEND_BUFFER_BYTES.all / PROFILE_BYTES);
     expect([admitted < KEYS, pages(server, 200)]).toEqual([true, admitted]);
     for (const { secret } of [first, last]) {
@@ -54,7 +54,7 @@ for (const workers of ['1', '2']) {
   }, 120_000);
 }
 
-/** Asks for this, and leaves the answer where it is. */
+/** Sends a request and never reads the response. */
 function askSilently(server: ServerProcess, path: string, secret: string): Socket {
   const socket = connect(server.port, '127.0.0.1');
   socket.on('error', () => undefined);
@@ -63,13 +63,13 @@ function askSilently(server: ServerProcess, path: string, secret: string): Socke
   return socket;
 }
 
-/** How many pages of the board the server has answered or refused, with this status. */
+/** How many pages of the leaderboard the server has answered: with this status, or in all. */
 function pages(server: ServerProcess, status = 0): number {
   const lines = server.printed().matchAll(/"route":"\/api\/leaderboard","status":(\d+)/g);
   return [...lines].filter(([, answered]) => status === 0 || Number(answered) === status).length;
 }
 
-/** Waits until a big answer is served: the system tells the server in its own time that its clients are gone. */
+/** Waits until a large response is served: the system notifies the server of closed connections with a delay. */
 async function waitForRoom(server: ServerProcess, secret: string): Promise<void> {
   const deadline = performance.now() + 20_000;
   for (;;) {

@@ -5,13 +5,13 @@ import { cleanEnvironment, PROJECT, profilectl, profilectlWords } from '../../su
 import { peakBytesOf } from '../../support/machine/memory.ts';
 import { tempFolder } from '../../support/world.ts';
 
-// Files that were made to do harm, through the real command.
+// Malicious files, imported with the real command.
 
 const MIB = 1_048_576;
 const folder = tempFolder();
 let files = 0;
 
-/** Writes a file piece by piece, so that this process does not hold it. */
+/** Writes a file piece by piece, so that this process never holds all of it. */
 function fileOf(pieces: Iterable<string>): string {
   const path = join(folder, `${++files}.jsonl`);
   const file = openSync(path, 'w');
@@ -20,7 +20,7 @@ function fileOf(pieces: Iterable<string>): string {
   return path;
 }
 
-/** Imports a file into a new database; the result, what was printed, and the most memory that it took, bytes. */
+/** Imports a file into a new database. `peak` is the most memory that the command took, in bytes. */
 async function importFile(path: string, ...words: string[]) {
   const db = join(folder, `${++files}`, 'profiles.db');
   const child = Bun.spawn(profilectlWords(['profiles', 'import', path, '--json', ...words, '--db', db]), {
@@ -41,7 +41,7 @@ async function importFile(path: string, ...words: string[]) {
 
 const good = (id: number) => `{"id":${id},"username":"u${id}"}\n`;
 
-test('a line of 100 MB is never held in memory, and is refused by its number', async () => {
+test('a line of 100 MB is never held in memory, and is refused by its line number', async () => {
   const small = fileOf([good(1), 'x\n', good(2)]);
   const piece = 'x'.repeat(MIB);
   function* huge() {
@@ -57,12 +57,12 @@ test('a line of 100 MB is never held in memory, and is refused by its number', a
     const reason = 'the line has more than 1 MiB';
     expect(result.refused).toEqual([{ line: 2, id: null, field: null, reason }]);
     expect(result.imported).toBe(words.length === 0 ? 2 : 0);
-    // Less than the line itself has: it was never held.
+    // Less than the line's own size: it was never held.
     expect(peak - usual.peak).toBeLessThan(90 * MIB);
   }
 }, 30_000);
 
-test('nesting without end is refused in one sentence a line, wherever it stands, and the rest is in', async () => {
+test('endless nesting is refused with one sentence for each line, in any field, and the other lines are imported', async () => {
   const deep = (open: string, close: string) => open.repeat(400_000) + close.repeat(400_000);
   const lines = [
     deep('[', ']'),
@@ -78,14 +78,14 @@ test('nesting without end is refused in one sentence a line, wherever it stands,
   expect(code).toBe(3);
   expect(stderr).not.toMatch(/RangeError|this is a bug|stack/i);
   const refused = result.refused.map(({ line }: { line: number }) => line);
-  // A field that nobody knows is dropped, however deep it is.
+  // An unknown field is dropped, however deep it is.
   expect(refused).toEqual([2, 3, 4, 5, 6, 8]);
   for (const { reason } of result.refused) expect(reason.length).toBeLessThan(120);
   expect(result.imported).toBe(2);
   expect(peak).toBeLessThan(400 * MIB);
 }, 30_000);
 
-test('names with a meaning to JavaScript are data or unknown fields like any other', async () => {
+test('names that mean something to JavaScript are treated as data or as unknown fields', async () => {
   const lines = [
     '{"id":1,"username":"__proto__","aliases":["constructor","toString"],"displayName":"hasOwnProperty"}',
     '{"id":2,"username":"two","__proto__":{"banned":true,"email":"x@example.org"},"constructor":1,"toString":2}',
@@ -113,7 +113,7 @@ test('names with a meaning to JavaScript are data or unknown fields like any oth
   expect(four).not.toContain('title');
 }, 30_000);
 
-test('of a field given twice the last counts, as in every JSON parser of this kind, and nothing of the first is kept', async () => {
+test('the last value of a repeated field counts, as in other JSON parsers, and nothing of the first is stored', async () => {
   const lines = [
     '{"id":1,"id":2,"username":"first","username":"last","banned":true,"banned":false}',
     '{"id":2,"username":"x","customize":{"a":1,"a":{"b":2}},"customize":{"a":3,"a":4},"id":3}',
@@ -131,7 +131,7 @@ test('of a field given twice the last counts, as in every JSON parser of this ki
   ]);
 }, 30_000);
 
-test('very many bad lines and unknown fields without end: bounded memory, and the exit code says so', async () => {
+test('an import with 200 000 bad lines and endless unknown fields takes limited memory and exits with 3', async () => {
   function* bad() {
     for (let block = 0; block < 100; block++) yield `${'x\n'.repeat(2_000)}{"id":1,"username":"a","f${block}":1}\n`;
     for (let block = 0; block < 20; block++) {

@@ -11,12 +11,12 @@ import { rounds } from '../../support/rounds.ts';
 import { expectSound } from '../../support/storage/sound.ts';
 import { testDeps } from '../../support/world.ts';
 
-// A server process under load, while other processes do to its database whatever operators do.
+// A server process under load while other processes work on its database.
 
 const PROFILES = 3_000;
 const VERSIONS = 1 + rounds(3);
 
-/** A profile as the import of one version leaves it; every field tells the version. */
+/** A profile as imported by this version; every field shows the version. */
 function profile(id: number, version: number) {
   return {
     id,
@@ -29,7 +29,7 @@ function profile(id: number, version: number) {
   };
 }
 
-/** The version that an answer is of; it has to be exactly that version, or one without the profile's own number. */
+/** The version of a response, which must belong to that version as a whole. */
 function versionOf(id: number, path: string, body: string): number {
   const answer = JSON.parse(body);
   if (path.endsWith('/links')) {
@@ -43,7 +43,7 @@ function versionOf(id: number, path: string, body: string): number {
   return version;
 }
 
-test('while an import, an export and a VACUUM run beside it, the server answers with a whole version or 503', async () => {
+test('while an import, an export and a VACUUM run, the server answers with one whole version or with 503', async () => {
   const deps = testDeps();
   const { databasePath } = deps.config;
   const { secret } = await keyFor(deps, ['1000000/1s']);
@@ -76,7 +76,7 @@ test('while an import, an export and a VACUUM run beside it, the server answers 
       }
       expect(answer.status).toBe(200);
       const version = versionOf(id, path, body);
-      // What was read once never goes back.
+      // A client never sees an older version after a newer one.
       expect(version).toBeGreaterThanOrEqual(before);
       seen.set(id, Math.max(version, seen.get(id) ?? 1));
     }
@@ -104,7 +104,7 @@ test('while an import, an export and a VACUUM run beside it, the server answers 
     while (!isOver) {
       const { code, stdout } = await profilectl(['profiles', 'export', '--db', databasePath]);
       expect(code).toBe(0);
-      // One snapshot: the import goes by id, so the versions only ever fall, by one at most.
+      // An export is one snapshot. Imports proceed by id, so versions only decrease from line to line, by 1 at most.
       const versions = stdout
         .trimEnd()
         .split('\n')
@@ -134,7 +134,7 @@ test('while an import, an export and a VACUUM run beside it, the server answers 
   const { 200: served = 0, 503: busy = 0, ...others } = statuses;
   process.stderr.write(`load: ${served} answers, ${busy} busy, ${exports} exports, ${vacuums} VACUUMs\n`);
   expect(others).toEqual({});
-  // A busy machine answers fewer.
+  // A low bound: a busy machine answers less.
   expect(served).toBeGreaterThan(100);
   expect(Math.min(exports, vacuums)).toBeGreaterThan(0);
   for (const id of [1, PROFILES]) {
@@ -146,7 +146,7 @@ test('while an import, an export and a VACUUM run beside it, the server answers 
   expectSound(databasePath);
 }, 60_000);
 
-test('an import that is killed at any instant leaves every batch wholly in or wholly out, and run again ends well', async () => {
+test('an import killed at any moment stores each batch completely or not at all, and can be repeated', async () => {
   const deps = testDeps();
   const { databasePath } = deps.config;
   const count = 3_000;
@@ -171,7 +171,7 @@ test('an import that is killed at any instant leaves every batch wholly in or wh
   const outcomes = { 'before it wrote': 0, 'between batches': 0, 'after the last': 0 };
   const file = join(deps.folder, 'killed.jsonl');
   const isBegun = sqlite.prepare('SELECT 1 FROM profiles WHERE id = 1 AND display_name = ?');
-  // The first one says how long an import takes here; the last one ends what the others have left undone.
+  // The first import measures how long one takes here; the last one completes what the killed ones left.
   const parts = fc.sample(fc.integer({ min: 20, max: 110 }), rounds(16));
   const ends: (number | 'when a batch is in' | null)[] = [null, ...parts, 'when a batch is in', null];
   let wholeMs = 0;
@@ -190,7 +190,7 @@ test('an import that is killed at any instant leaves every batch wholly in or wh
     await child.exited;
     if (end === null) wholeMs = performance.now() - startedAt;
     expect(tornRows.all()).toEqual([]);
-    // Batches go by id: a version's rows are one block, and the blocks lie side by side.
+    // Batches proceed by id, so the rows of a version are one block, and blocks are adjacent.
     const blocks = perVersion.all();
     for (const { first, last, rows } of blocks) expect(rows).toBe(last - first + 1);
     const [newest] = blocks;

@@ -6,8 +6,8 @@ import { exportProfiles } from '../../../shared/profiles/export.ts';
 import { importProfiles } from '../../../shared/profiles/import/import.ts';
 import { onBox } from '../../support/actors.ts';
 
-// Run by memory.test.ts in a process of its own: imports 100 000 made-up profiles from a generator, exports them, and
-// prints how many there were, and by how many bytes the memory grew after the first tenth of each.
+// Run by memory.test.ts as its own process: imports 100 000 generated profiles, exports them, and prints their counts
+// and by how many bytes memory grew after the first tenth.
 
 const LINES = 100_000;
 const [path = '', mode = ''] = process.argv.slice(2);

@@ -4,8 +4,8 @@ import { tempFolder } from '../../support/world.ts';
 
 const MIB = 1_048_576;
 
-// Both at once: they have two processors' worth of waiting.
-test('memory does not grow with the file', async () => {
+// In parallel, because both mostly wait.
+test('the memory of imports and exports does not grow with the file', async () => {
   const [batches, strict] = await Promise.all(['batches', 'strict'].map(run));
   for (const result of [batches, strict]) {
     expect(result).toMatchObject({ imported: 100_000, exported: 100_000 });

@@ -1,8 +1,8 @@
 import { openLimits } from '../../../shared/limits/one-thread.ts';
 import { use } from '../../support/storage/limits.ts';
 
-// Run by quotas.test.ts in a process of its own: uses up the default limits of 10 000 keys, minute by minute, as a server
-// would see it, writes them down, takes them over as after a restart, and prints how far the memory has grown, in bytes.
+// Run by quotas.test.ts as its own process: uses up the default limits of 10 000 keys minute by minute, saves and
+// restores them as a restart does, and prints by how many bytes memory grew.
 
 const [path = ''] = process.argv.slice(2);
 const KEYS = 10_000;
@@ -25,7 +25,7 @@ let admitted = 0;
 for (let minute = 0; minute < 84; minute++) {
   for (const key of keys) {
     const account = limits.accountOf({ ...key });
-    // What is left of the day after 83 minutes is a third of a minute's quota.
+    // After 83 minutes, a third of a minute's quota is left for the day.
     for (const count of [60, 20]) while (limits.spend(account, count) === null) admitted += count;
   }
   now += 60_001;

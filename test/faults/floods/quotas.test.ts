@@ -17,11 +17,11 @@ import { rounds, seededRandom } from '../../support/rounds.ts';
 import { remainingInFile } from '../../support/storage/quota-file.ts';
 import { tempFolder, testClock, testDeps } from '../../support/world.ts';
 
-// Rate limits of real server processes that are stopped, killed and held up, and of servers whose clocks are moved.
+// Rate limits of real server processes that are stopped, killed and blocked, and of servers whose clocks are changed.
 
 const MIB = 1_048_576;
 
-/** The `r` of each limit, as a client reads it. */
+/** The `r` of each limit in a response. */
 function remaining(answer: Response): number[] {
   return parseItems(answer.headers.get('ratelimit') ?? '').map(({ parameters }) => parameters.get('r') as number);
 }
@@ -33,18 +33,18 @@ async function world(rateLimits = ['100000/1d', '50000/31d']) {
   return { deps, secret, identifier, variables };
 }
 
-/** How many workers a server has that is killed, and the one after it. */
-const CREWS = [
+/** The `WORKERS` of the server that is killed, and of the next one. */
+const WORKER_COUNTS = [
   ['1', '1'],
   ['2', '1'],
   ['1', '2'],
 ] as const;
 
-describe('over the end of a server process', () => {
+describe('when a server process ends', () => {
   const random = seededRandom('killed servers that count');
 
   test.skipIf(!HAS_STRACE)(
-    'one read of the file that fails forgets nothing',
+    'a failed read of the quota file loses nothing',
     async () => {
       const { deps, secret, identifier, variables } = await world(['100/1d']);
       const path = quotaPath(deps.config.databasePath);
@@ -67,7 +67,7 @@ describe('over the end of a server process', () => {
         ];
         const server = await startServerProcess(variables, { words: [...strace, ...profilectlWords(['serve'])] });
         expect(readFileSync(trace, 'utf8')).toContain('INJECTED');
-        // Where the file could not even be opened, the ledger tries again when it saves.
+        // If the file could not even be opened, the ledger tries again when it saves.
         await server.end();
         expect(readdirSync(deps.folder).filter((name) => name.includes('unreadable'))).toEqual([]);
         const limit = { quota: 100, windowSeconds: 86_400 };
@@ -77,14 +77,14 @@ describe('over the end of a server process', () => {
     60_000,
   );
 
-  test('SIGKILL at any instant forgets at most the last second, and never counts what was not asked, whatever the number of workers', async () => {
+  test('SIGKILL at any moment loses at most the last second and never counts unsent requests, for any number of workers', async () => {
     const losses: number[] = [];
-    // Each crew once after so long that what was used first has to be there, and some at any instant.
-    const crew = fc.constantFrom(...CREWS);
-    const late = CREWS.map((one) => [one, 1_200 + random() * 800] as const);
-    const waiting = [...late, ...fc.sample(fc.tuple(crew, fc.integer({ min: 50, max: 1_800 })), rounds(12))];
+    // Each pair once after long enough that the first requests must have been saved, and others at any moment.
+    const counts = fc.constantFrom(...WORKER_COUNTS);
+    const late = WORKER_COUNTS.map((one) => [one, 1_200 + random() * 800] as const);
+    const waiting = [...late, ...fc.sample(fc.tuple(counts, fc.integer({ min: 50, max: 1_800 })), rounds(12))];
     const runs = waiting.length;
-    const kill = async ([before, after]: (typeof CREWS)[number], afterMs: number): Promise<void> => {
+    const kill = async ([before, after]: (typeof WORKER_COUNTS)[number], afterMs: number): Promise<void> => {
       const { secret, variables } = await world();
       const server = await startServerProcess({ ...variables, WORKERS: before });
       const answeredAt: number[] = [];
@@ -125,12 +125,12 @@ describe('over the end of a server process', () => {
   }, 60_000);
 });
 
-test('while another process holds the main database, limits are counted, refused and written as ever', async () => {
+test('limits are counted, refused and saved as usual while another process locks the main database', async () => {
   const { deps, secret, identifier, variables } = await world(['10/1d']);
   const server = await startServerProcess(variables);
   const holder = openDatabase(deps.config.databasePath, 'use');
   holder.$client.run('BEGIN IMMEDIATE');
-  // As an import does, with something to write.
+  // Like an import with changes to write.
   holder.$client.run("UPDATE profiles SET display_name = 'held'");
   for (let turn = 1; turn <= 10; turn++) {
     const answer = await get(server, '/api/lookup/uid/1', secret);
@@ -150,7 +150,7 @@ test('while another process holds the main database, limits are counted, refused
   expect(await again.end()).toBe(0);
 }, 60_000);
 
-test('failed authentications never touch a key’s quota, though they name it', async () => {
+test('failed authentications never use a key’s quota, even if they name the key', async () => {
   const server = await startTestServer();
   const { secret, identifier } = await keyFor(server.deps, ['5/1d']);
   const wrong = [
@@ -171,7 +171,7 @@ test('failed authentications never touch a key’s quota, though they name it', 
   file.close();
 });
 
-test('10 000 keys whose default limits are used up fit in under 100 MB, and come back from the file', async () => {
+test('10 000 keys with used-up default limits take less than 100 MB, and are restored from the file', async () => {
   const words = [process.execPath, join(import.meta.dir, 'quotas-child.ts'), join(tempFolder(), 'profiles.db')];
   const child = Bun.spawn(words, { stdout: 'pipe', stderr: 'inherit' });
   const { admitted, used, refused } = JSON.parse(await child.stdout.text());
@@ -180,7 +180,7 @@ test('10 000 keys whose default limits are used up fit in under 100 MB, and come
   expect(used).toBeLessThan(100_000_000);
 }, 60_000);
 
-describe('what the headers say is true', () => {
+describe('the headers are true', () => {
   const windows = [1, 2, 10, 60, 3_600];
   const limit = fc.record({ quota: fc.integer({ min: 1, max: 6 }), windowSeconds: fc.constantFrom(...windows) });
   const limits = fc.uniqueArray(limit, { minLength: 1, maxLength: 4, selector: ({ windowSeconds }) => windowSeconds });
@@ -189,7 +189,7 @@ describe('what the headers say is true', () => {
     maxLength: 25,
   });
 
-  test('for any limits and any client: the policy, what remains, for how long, and how long to wait', async () => {
+  test('for any limits and any client: policy, what remains, its window and Retry-After', async () => {
     const server = await startTestServer();
     const { clock } = server.deps;
     await fc.assert(
@@ -222,7 +222,7 @@ describe('what the headers say is true', () => {
             const within = parameters.get('t') as number;
             expect([...parameters.keys()]).toEqual(['r', 't']);
             expect(left).toBe(quota - usedOf(windowSeconds, now));
-            // Within t seconds no more than r can be used; a second later more can, or t is the whole window.
+            // Within t seconds no more than r can be used; one second later more can be, or t is the whole window.
             expect(quota - usedOf(windowSeconds, now + within * 1_000)).toBe(left);
             if (left < quota) expect(quota - usedOf(windowSeconds, now + (within + 1) * 1_000)).toBeGreaterThan(left);
             else expect(within).toBe(windowSeconds);
@@ -239,18 +239,18 @@ describe('what the headers say is true', () => {
   }, 60_000);
 });
 
-describe('when the wall clock is moved', () => {
-  /** A clock whose two faces are moved apart. */
-  function twoFaced() {
+describe('when the wall clock is changed', () => {
+  /** A clock whose wall time can be moved apart from its monotonic time. */
+  function steppedClock() {
     let offset = 0;
     const clock = testClock();
     return { ...clock, nowMs: () => clock.nowMs() + offset, step: (ms: number) => (offset += ms) };
   }
 
-  test('back or forward, by an hour or a year: limits run with time that passes, over restarts too', async () => {
+  test('back or forward, by an hour or a year: limits follow the time that really passes, also across restarts', async () => {
     const year = 365 * 86_400_000;
     for (const step of [-year, -3_600_000, -1_000, 1_000, 3_600_000, year]) {
-      const clock = twoFaced();
+      const clock = steppedClock();
       const deps = { ...testDeps({ clock }), clock };
       const { secret } = await keyFor(deps, ['3/1m']);
       let server = await serverOn(deps);
@@ -265,7 +265,8 @@ describe('when the wall clock is moved', () => {
       clock.advance(1);
       for (let turn = 0; turn < 3; turn++) expect((await ask()).status).toBe(404);
       expect((await ask()).status).toBe(429);
-      // Stopped, moved the other way, started: never more than the quota, and never shut out for longer than the window.
+      // Stopped, changed in the other direction and restarted: never more than the quota, never refused for longer
+      // than the window.
       await server.stop();
       clock.step(-Math.abs(step));
       server = await serverOn(deps);
@@ -276,12 +277,12 @@ describe('when the wall clock is moved', () => {
     }
   });
 
-  test('back while the server is stopped: so much of that time does not count, and no more', async () => {
+  test('back while the server is stopped: exactly that time does not count', async () => {
     for (const [step, wait] of [
       [-20_000, '31'],
       [-3_600_000, '61'],
     ] as const) {
-      const clock = twoFaced();
+      const clock = steppedClock();
       const deps = { ...testDeps({ clock }), clock };
       const { secret } = await keyFor(deps, ['3/1m']);
       const before = await serverOn(deps);

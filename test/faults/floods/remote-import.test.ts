@@ -9,13 +9,13 @@ import { testAccess } from '../../support/portal/access.ts';
 import { tokenFor } from '../../support/portal/manage.ts';
 import { testDeps } from '../../support/world.ts';
 
-/** Three requests. */
+/** Sent in three requests. */
 const LINES = 25_000;
 
-test('an import continues if the server is killed in the middle, and imports what one on the box does', async () => {
+test('a remote import continues after the server is killed, with the same result as one on the server itself', async () => {
   const access = testAccess();
   const profiles = Array.from({ length: LINES }, (_, at) => ({ id: at + 1, username: `user${at}` }));
-  // The first and the last swap their names, so that one of them waits for the end.
+  // The first and the last line swap their names, so one of them is deferred until the end.
   const lines = [{ id: 1, username: `user${LINES - 1}` }, ...profiles.slice(1, -1), { id: LINES, username: 'user0' }];
   const both = [profiles[0], profiles.at(-1)] as { id: number; username: string }[];
   const local = testDeps();

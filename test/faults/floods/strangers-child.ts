@@ -2,8 +2,8 @@ import { countFailure, createThrottleMemory, joinThrottle } from '../../../serve
 import { blockOf } from '../../../server/http/transport.ts';
 import { systemRandom } from '../../../shared/random.ts';
 
-// Run by strangers.test.ts in a process of its own: every address of a flood fails as often as it is let, and then half of
-// them again. Prints how far the memory has grown, in bytes, and how often an address was told to wait.
+// Run by strangers.test.ts as its own process: every IP address of a flood fails as often as it may, then half of
+// them again. Prints by how many bytes memory grew, and how often an address was refused.
 
 const ADDRESSES = 200_000;
 let now = 0;

@@ -17,9 +17,9 @@ import { prepare } from '../../support/requests.ts';
 import { rounds } from '../../support/rounds.ts';
 import { testDeps } from '../../support/world.ts';
 
-// What many strangers can do at once, or for long, or at random. What single requests can look like: test/server/wire.test.ts.
+// What many strangers can do at once, for a long time, or at random. test/server/wire.test.ts has single requests.
 
-// Before the server is stopped, which would wait for them.
+// Runs before the server is stopped, which would wait for these connections.
 const sockets: Socket[] = [];
 afterAll(() => {
   for (const socket of sockets) socket.destroy();
@@ -28,7 +28,10 @@ const server = await startTestServer();
 const secret = await prepare(server.deps);
 const MIB = 1_048_576;
 
-/** When a connection that sent this and then so many bytes for ever is closed, milliseconds from its beginning. */
+/**
+ * Sends `first`, then `drop` again and again. `closed` is when the server closes the connection, in ms from its
+ * start.
+ */
 function dribble(
   first: string,
   drop: string,
@@ -53,7 +56,7 @@ function dribble(
 
 const HEAD = 'GET /healthz HTTP/1.1\r\nHost: a\r\n';
 
-// Begun first and looked at last, for the runtime takes its time.
+// Started first and checked last, because the runtime closes them after 10 s or more.
 const DRIBBLERS = {
   'nothing at all': ['', ''],
   'a request line': ['GET /health', 'a'],
@@ -67,7 +70,7 @@ const dribbling = Object.entries(DRIBBLERS).flatMap(([name, [first, drop]]) =>
   Array.from({ length: 30 }, () => ({ name, ...dribble(first, drop, 500) })),
 );
 
-/** That this is an answer as it may be: one of ours, whole, or a redirect or the runtime's own refusal without a body. */
+/** Expects one of our whole responses, a redirect, or the runtime's own refusal, which has no body. */
 function expectLegal({ status, head, body }: { status: number; head: string; body: string }): void {
   if (status === 200) {
     expect(head).toContain('\r\nContent-Type: application/json');
@@ -121,7 +124,7 @@ describe('noise', () => {
         'Authorization: x\r\n',
         ' HTTP/1.1\r\n',
         'A'.repeat(17_000),
-        // What a client of TLS says first.
+        // The beginning of a TLS handshake.
         '\x16\x03\x01\x00\xa5\x01\x00\x00\xa1\x03\x03',
       ),
       fc.uint8Array({ maxLength: 12 }).map((bytes) => Buffer.from(bytes).toString('latin1')),
@@ -136,16 +139,16 @@ describe('noise', () => {
       changes.reduce((text, { at, cut, put }) => text.slice(0, at) + put + text.slice(at + cut), parts.join('')),
     );
 
-  test('of any kind in, around and between requests gets legal answers or none, and the next one is served', async () => {
+  test('of any kind in, around or between requests gets legal responses or none, and the next request is served', async () => {
     const runs = rounds(3_000);
     const statuses: Record<number, number> = {};
     await fc.assert(
       fc.asyncProperty(mutant, async (text) => {
         server.deps.clock.advance(61_000);
         const connection = openConnection(server.port);
-        // The secret comes in only here: a counterexample is printed.
+        // The secret is inserted only here, because counterexamples are printed.
         connection.send(text.replaceAll('SECRET', secret));
-        // No more comes, so that what is not whole can't be waited for.
+        // Ends the connection, so that the server does not wait for the rest of a partial request.
         connection.socket.end();
         for (const answer of await connection.answers(Number.POSITIVE_INFINITY)) {
           statuses[answer.status] = (statuses[answer.status] ?? 0) + 1;
@@ -159,8 +162,8 @@ describe('noise', () => {
   }, 60_000);
 });
 
-describe('many at once', () => {
-  test('a thousand pipelined requests are answered one by one, in order, good and bad', async () => {
+describe('many requests', () => {
+  test('a thousand pipelined requests are answered in order, good and bad', async () => {
     const connection = openConnection(server.port);
     const count = 1_000;
     const one = (at: number) =>
@@ -174,7 +177,7 @@ describe('many at once', () => {
     connection.socket.destroy();
   });
 
-  test('a header bomb is cut short, whatever follows it, and a hundred of them hold no memory', async () => {
+  test('an oversized header is cut off, whatever follows it, and a hundred of them hold no memory', async () => {
     const bombed = await startServerProcess({ DATABASE_PATH: testDeps().config.databasePath });
     const bomb = async () => {
       const connection = openConnection(bombed.port);
@@ -190,7 +193,7 @@ describe('many at once', () => {
     expect(await bombed.end()).toBe(0);
   });
 
-  test('the throttle remembers a flood from 200 000 addresses in bounded memory, and each of them is stopped', async () => {
+  test('the throttle counts a flood from 200 000 addresses in limited memory, and refuses each of them', async () => {
     const child = Bun.spawn([process.execPath, join(import.meta.dir, 'strangers-child.ts')], { stdout: 'pipe' });
     const { failures, refused, used } = JSON.parse(await child.stdout.text());
     process.stderr.write(`flood: ${failures} failures of 200 000 addresses, ${Math.round(used / MIB)} MiB\n`);
@@ -199,8 +202,8 @@ describe('many at once', () => {
   }, 60_000);
 });
 
-describe('keys that do not work can’t be told apart', () => {
-  test('by what is done for them: one read and one hash for each, though a mistyped one, which anybody can tell, gets neither', async () => {
+describe('keys that do not work are indistinguishable', () => {
+  test('by the work for each: one read and one hash, but neither for a mistyped key, which anybody can recognise', async () => {
     const { deps } = server;
     const kinds = new Map<string, string>();
     for (const [index, state] of (['pending', 'rejected', 'withdrawn'] as const).entries()) {
@@ -242,7 +245,7 @@ describe('keys that do not work can’t be told apart', () => {
   });
 });
 
-test('a connection that dribbles is dropped within 15 s, whatever it dribbles, and the others are served meanwhile', async () => {
+test('a connection that sends slowly is dropped within 15 s, whatever it sends, and others are served', async () => {
   const served = async () => {
     const startedAt = performance.now();
     expect((await get(server, '/api/lookup/uid/7', secret)).status).toBe(200);

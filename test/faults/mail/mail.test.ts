@@ -11,8 +11,8 @@ import { insertProfile } from '../../support/profiles.ts';
 import { readingOf } from '../../support/reading.ts';
 import { testDeps } from '../../support/world.ts';
 
-// What can go wrong with a mail server, seen by the admin who types `profilectl keys approve`: the exit code, the sentence
-// on stderr, and what became of the key.
+// Everything that can go wrong with a mail server, seen by an admin who runs `profilectl keys approve`: the exit
+// code, the sentence on stderr, and the state of the key.
 
 const deps = testDeps();
 const { verify } = readingOf(deps);
@@ -24,10 +24,12 @@ async function newKey(): Promise<string> {
 }
 
 const LOGIN = { user: 'mailer', password: 'correct%horse' };
-/** Reaches this machine too, but is not a loopback address: as across a network, TLS and a good certificate are wanted. */
+/**
+ * Reaches this machine, but is not a loopback address: as across a network, TLS and a valid certificate are required.
+ */
 const ACROSS = '0.0.0.0';
 
-/** A server with this fault; its port, and all that came after DATA. */
+/** Starts a server with this fault. `content` is everything it received after DATA. */
 type Faulty = () => Promise<{ port: number; content?: () => string }>;
 type Case = {
   name: string;
@@ -56,7 +58,7 @@ function refusalAt(stage: SmtpStage, reply: SmtpFault, sentence: RegExp): Case {
 const later = /try again later/;
 const CASES: Case[] = [
   {
-    name: 'nobody listens',
+    name: 'a port without a server',
     server: async () => {
       const server = await startBrokenSmtp({});
       server.stop();
@@ -103,7 +105,7 @@ const CASES: Case[] = [
     }),
   ),
   {
-    name: 'an answer after the dot that is none',
+    name: 'a reply after the dot that is neither yes nor no',
     server: at('dot', '354 go on'),
     code: 75,
     result: 'not confirmed',
@@ -134,7 +136,7 @@ const CASES: Case[] = [
     sentence: /STARTTLS .*try again later/,
   },
   {
-    name: 'STARTTLS that breaks off',
+    name: 'STARTTLS that is cut off',
     server: at('STARTTLS', 'close'),
     url: across,
     code: 75,
@@ -152,7 +154,7 @@ const CASES: Case[] = [
     }),
   ),
   {
-    name: 'smtps:// at a port that begins in clear',
+    name: 'smtps:// on a port without implicit TLS',
     server: real({}),
     url: (port) => `smtps://127.0.0.1:${port}`,
     code: 1,
@@ -161,7 +163,7 @@ const CASES: Case[] = [
   },
 ];
 
-/** The key is pending, and approving again is possible at once; of all that was mailed only the last works. */
+/** The key is pending and can be approved again at once; of all mailed secrets only the last one works. */
 async function expectApprovable(identifier: string, content: string): Promise<void> {
   const lost = content.match(new RegExp(`plk_${identifier}_[0-9A-Za-z]{38}`, 'g')) ?? [];
   for (const secret of lost) expect(verify(secret)).toBeNull();
@@ -171,7 +173,7 @@ async function expectApprovable(identifier: string, content: string): Promise<vo
   expect(mailedSecrets(deps, identifier).map((secret) => verify(secret)?.identifier)).toEqual([identifier]);
 }
 
-describe('the admin is told what to do, and the key is still pending', () => {
+describe('the admin reads what to do, and the key is still pending', () => {
   for (const { name, server, url, code, result, sentence } of CASES) {
     test(`${name}: ${code}, ${result}`, async () => {
       const identifier = await newKey();
@@ -194,7 +196,7 @@ describe('the admin is told what to do, and the key is still pending', () => {
   }
 });
 
-test('silence at any stage ends after the time allowed, as refused before the content and as not confirmed after it', async () => {
+test('silence at any stage ends at the time limit: refused before the content, not confirmed after it', async () => {
   const stages: SmtpStage[] = ['greeting', 'EHLO', 'MAIL', 'RCPT', 'DATA', 'content', 'dot'];
   await Promise.all(
     stages.map(async (stage) => {

@@ -17,7 +17,7 @@ import { insertProfile } from '../../support/profiles.ts';
 import { rounds, seededRandom } from '../../support/rounds.ts';
 import { testConfig, testDeps } from '../../support/world.ts';
 
-// Mails without a secret against real processes and mail servers: whatever is killed, each that was promised arrives.
+// Mails without a secret, with real processes and mail servers: each promised mail arrives, whatever is killed.
 
 const LATER_MS = 3_600_000;
 
@@ -25,14 +25,14 @@ function variablesOf(databasePath: string, url: string): Record<string, string> 
   return { DATABASE_PATH: databasePath, MAIL_URL: url, MAIL_FROM: 'keys@example.org' };
 }
 
-/** Commands that reject, each killed at another moment: a part before the mail server hears of them, a part after. */
-test('whenever a command is killed, the owner is mailed what it has decided, and nothing else', async () => {
+/** Each command is killed at another moment: some before the mail server receives anything, some after. */
+test('whenever a reject command is killed, the owner is mailed exactly what it has decided', async () => {
   const commands = rounds(24);
   const random = seededRandom('killed commands that reject');
   const children = new Map<string, { kill: (signal: NodeJS.Signals) => void }>();
   const identifierIn = (raw: string) => /Subject: Your API key request (\w+) was rejected/.exec(raw)?.[1] ?? '';
   const smtp = await startSmtp({
-    // Every third one is killed after the mail server has all of the mail, and before it says so.
+    // Every third command is killed after the mail server has received the mail, before it confirms.
     onMessage: ({ raw }) => {
       const identifier = identifierIn(raw);
       if (identifiers.indexOf(identifier) % 3 === 0) children.get(identifier)?.kill('SIGKILL');
@@ -55,7 +55,7 @@ test('whenever a command is killed, the owner is mailed what it has decided, and
     await child.exited;
     if (timer !== null) clearTimeout(timer);
   };
-  // The first one shows how long a whole command takes here.
+  // The first command measures how long one takes here.
   await runOne(identifiers[0] as string, 0);
   lifetimeMs = performance.now() - startedAtMs;
   for (let at = 1; at < commands; at += 3) {
@@ -65,14 +65,14 @@ test('whenever a command is killed, the owner is mailed what it has decided, and
   const rejected = identifiers.filter((identifier) => showKey(deps, identifier).state === 'rejected');
   const clock = { ...systemClock, nowMs: () => systemClock.nowMs() + LATER_MS };
   await sendDueNotices({ ...deps, clock }, () => undefined, false);
-  const told = smtp.received.map(({ raw }) => identifierIn(raw));
-  expect([...new Set(told)].sort()).toEqual([...rejected].sort());
-  for (const identifier of rejected) expect(told.filter((one) => one === identifier).length).toBeLessThanOrEqual(2);
+  const mailed = smtp.received.map(({ raw }) => identifierIn(raw));
+  expect([...new Set(mailed)].sort()).toEqual([...rejected].sort());
+  for (const identifier of rejected) expect(mailed.filter((one) => one === identifier).length).toBeLessThanOrEqual(2);
   expect(rejected.length).toBeGreaterThan(0);
 }, 120_000);
 
 test.each(['1', '2'])(
-  'a server with WORKERS=%s delivers what a command could not, answers meanwhile, and once',
+  'a server with WORKERS=%s delivers what a command could not, exactly once, while it answers requests',
   async (workers) => {
     const held = Promise.withResolvers<void>();
     const arrived = Promise.withResolvers<void>();
@@ -104,7 +104,7 @@ test.each(['1', '2'])(
 );
 
 test.skipIf(NO_MOUNT !== null)(
-  'on a full disk a mail waits, and goes out once there is room',
+  'a mail waits while the disk is full, and is sent once there is space',
   async () => {
     const disk = mountSmallDisk(4 * 2 ** 20);
     const smtp = await startSmtp();
@@ -130,7 +130,7 @@ test.skipIf(NO_MOUNT !== null)(
   60_000,
 );
 
-test('a server whose mail server hangs stops within its time, and the next one sends the mail', async () => {
+test('a server stops in time although its mail server hangs, and the next one sends the mail', async () => {
   const begun = Promise.withResolvers<void>();
   const held = Promise.withResolvers<void>();
   const smtp = await startSmtp({
@@ -154,7 +154,7 @@ test('a server whose mail server hangs stops within its time, and the next one s
   const clock = { ...systemClock, nowMs: () => systemClock.nowMs() + LATER_MS };
   const sent: string[] = [];
   const send = () => sendDueNotices({ ...deps, clock }, (_level, text) => void sent.push(text), false);
-  // The thread that was ended closes its connection at some moment from now on, which locks the database for an instant.
+  // The ended thread closes its connection at some later moment, which briefly locks the database.
   while (sent.length === 0) {
     await send().catch(({ code }: AppError) => expect(code).toBe('busy'));
     await Bun.sleep(10);

@@ -9,7 +9,7 @@ import { startWebhook } from '../../support/mail/webhook.ts';
 import { insertProfile } from '../../support/profiles.ts';
 import { testDeps } from '../../support/world.ts';
 
-// The webhook of the admins and real processes: whatever is killed, each message arrives, and two at once send one.
+// The admins' webhook with real processes: each message arrives whatever is killed, and only once from two senders.
 
 const LEASE_MS = 120_000;
 
@@ -33,7 +33,7 @@ async function world() {
   return { webhook, held, deps, look, variables, hold, posted, results };
 }
 
-test('a server that is killed while the webhook hangs loses nothing: the next one sends it again after the lease', async () => {
+test('a message that hung when its server was killed is sent again by the next one, after the lease', async () => {
   const w = await world();
   w.hold();
   const identifier = await request(w.deps);
@@ -48,7 +48,7 @@ test('a server that is killed while the webhook hangs loses nothing: the next on
   expect(w.results()).toEqual([{ result: 'accepted', tries: 2 }]);
 }, 60_000);
 
-test('a server with WORKERS=2 sends one message, and answers lookups while it hangs', async () => {
+test('a server with WORKERS=2 sends one message, and answers lookups while the webhook hangs', async () => {
   const w = await world();
   w.hold();
   await request(w.deps);
@@ -68,7 +68,7 @@ test('a server with WORKERS=2 sends one message, and answers lookups while it ha
   expect(server.printed()).not.toContain('s3cret');
 }, 60_000);
 
-test('of two that look at once, one sends', async () => {
+test('one of two simultaneous senders sends a message', async () => {
   const w = await world();
   for (let round = 1; round <= 10; round++) {
     insertProfile(w.deps.db, { id: round + 1 });
