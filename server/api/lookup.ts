@@ -9,32 +9,30 @@ import type { Serving } from '../http/serving.ts';
 import { queryOf } from '../http/target.ts';
 import { withPermission } from '../http/with-key.ts';
 
-/** What lookups use of Elysia's context, whose own `params` are not decoded strictly. */
+/** The part of Elysia's context that lookups use; its own `params` are not decoded strictly. */
 type LookupContext = { request: Request; path: string; route: string };
 
 /** `/api/lookup/…`: one SimplifiedProfile, or its links, found by username, UID or auth ID. */
 export function lookup(serving: Serving) {
-  const by =
-    (what: 'profile' | 'links', suffix: string) =>
-    (way: Way) =>
-    ({ request, path, route }: LookupContext): Answer | Refusal => {
-      const found = serving.lookup[what](way, readName(request, path, route));
-      if (found === null) return NOT_FOUND;
-      return { body: found.text.body, etag: tagOf(found.text), headers: locationOf(serving, found, suffix) };
-    };
-  const profileBy = by('profile', '');
-  const linksBy = by('links', '/links');
   return new Elysia({ name: 'lookup' })
     .use(withPermission(serving, 'api.lookup'))
-    .all('/api/lookup/username/:username', profileBy('username'))
-    .all('/api/lookup/username/:username/links', linksBy('username'))
-    .all('/api/lookup/uid/:uid', profileBy('uid'))
-    .all('/api/lookup/uid/:uid/links', linksBy('uid'))
-    .all('/api/lookup/authid/:authId', profileBy('authId'))
-    .all('/api/lookup/authid/:authId/links', linksBy('authId'));
+    .all('/api/lookup/username/:username', handler(serving, 'profile', 'username'))
+    .all('/api/lookup/username/:username/links', handler(serving, 'links', 'username'))
+    .all('/api/lookup/uid/:uid', handler(serving, 'profile', 'uid'))
+    .all('/api/lookup/uid/:uid/links', handler(serving, 'links', 'uid'))
+    .all('/api/lookup/authid/:authId', handler(serving, 'profile', 'authId'))
+    .all('/api/lookup/authid/:authId/links', handler(serving, 'links', 'authId'));
 }
 
-/** The same sentence whatever the profile was looked up by. */
+function handler(serving: Serving, what: 'profile' | 'links', way: Way) {
+  const suffix = what === 'links' ? '/links' : '';
+  return ({ request, path, route }: LookupContext): Answer | Refusal => {
+    const found = serving.lookup[what](way, readName(request, path, route));
+    if (found === null) return NOT_FOUND;
+    return { body: found.text.body, etag: tagOf(found.text), headers: locationOf(serving, found, suffix) };
+  };
+}
+
 const NOT_FOUND: Refusal = { thrown: new AppError('not_found') };
 
 function readName(request: Request, path: string, route: string): string {

@@ -1,6 +1,6 @@
 import { Elysia } from 'elysia';
 import { routeFor } from '../thread/forwarded.ts';
-import type { ThreadParts } from '../thread/pages.ts';
+import type { ThreadParts } from '../thread/portal-services.ts';
 import { admitCaller, answerCall, answerJson, openCall } from './call-checks.ts';
 import { refuseCall } from './refusals.ts';
 import type { AdmittedCall } from './request-context.ts';

@@ -10,7 +10,7 @@ import { queryOf } from '../http/target.ts';
 import { credentialsOf } from '../http/with-key.ts';
 import { runInBackground } from '../thread/background.ts';
 import { ARRIVED_HEADERS, JSON_BODY, pathParameters, ROUTE_HEADER, readText, routeFor } from '../thread/forwarded.ts';
-import type { Pages } from '../thread/pages.ts';
+import type { PortalServices } from '../thread/portal-services.ts';
 import {
   type Admitted,
   type AdmittedCall,
@@ -44,16 +44,16 @@ export function openCall(
 }
 
 /** Authenticates the caller by the token, whose use is recorded after the answer. Throws `no_credentials` and `invalid_token`. */
-export function admitCaller(at: ArrivedCall, open: (request: Request) => Pages): AdmittedCall {
-  const pages = open(at.request);
-  const { access, background, report } = pages;
+export function admitCaller(at: ArrivedCall, open: (request: Request) => PortalServices): AdmittedCall {
+  const services = open(at.request);
+  const { access, background, report } = services;
   const sent = credentialsOf(at.request.headers.get('authorization'));
   if (sent === null) throw NO_TOKEN;
   const caller = readCaller(access, sent);
   if (caller === null) throw BAD_TOKEN;
   const onFault = (cause: unknown) => report('warn', 'The last use of a token could not be recorded.', cause);
   runInBackground(background, () => onceUnlocked(access.sessions.sqlite, () => noteCall(access, caller)), onFault);
-  return { ...at, pages, access, caller };
+  return { ...at, services, access, caller };
 }
 
 function readCaller(access: Access, sent: string): Caller | null {

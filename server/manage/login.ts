@@ -6,7 +6,7 @@ import { readPairs } from '../http/parameters.ts';
 import { countFailure } from '../http/throttle.ts';
 import { blockOf } from '../http/transport.ts';
 import { ARRIVED_HEADERS, FORM, readText } from '../thread/forwarded.ts';
-import type { Pages } from '../thread/pages.ts';
+import type { PortalServices } from '../thread/portal-services.ts';
 import type { JsonAnswer } from './request-context.ts';
 
 // The two paths that need a form instead of a token, and make and revoke personal tokens. Their refusals follow RFC 6749,
@@ -14,7 +14,7 @@ import type { JsonAnswer } from './request-context.ts';
 
 /** A request to such a path that has passed its checks. */
 export type LoginCall<Form extends z.ZodObject> = {
-  readonly pages: Pages;
+  readonly services: PortalServices;
   readonly client: { address: string };
   readonly form: z.output<Form>;
 };
@@ -23,7 +23,7 @@ export type LoginCall<Form extends z.ZodObject> = {
 export type LoginRoute = {
   method: 'POST';
   path: string;
-  answer: (pages: Pages, request: Request) => Promise<JsonAnswer>;
+  answer: (services: PortalServices, request: Request) => Promise<JsonAnswer>;
 };
 
 /**
@@ -35,17 +35,17 @@ export function loginRoute<Form extends z.ZodObject>(
   form: Form,
   act: (call: LoginCall<Form>) => JsonAnswer,
 ): LoginRoute {
-  return { method: 'POST', path, answer: async (pages, request) => act(await openLogin(pages, request, form)) };
+  return { method: 'POST', path, answer: async (services, request) => act(await openLogin(services, request, form)) };
 }
 
 async function openLogin<Form extends z.ZodObject>(
-  pages: Pages,
+  services: PortalServices,
   request: Request,
   schema: Form,
 ): Promise<LoginCall<Form>> {
   const { headers } = request;
   const address = headers.get(ARRIVED_HEADERS.address) ?? '';
-  countFailure(pages.loginTries, blockOf(address), 'requests to begin or end a login');
+  countFailure(services.tokenThrottle, blockOf(address), 'requests to begin or end a login');
   const parameters = readParameters(await readFormText(request));
   const read = schema.safeParse(parameters);
   const isByHeader = /^basic /i.test(headers.get('authorization') ?? '');
@@ -56,8 +56,8 @@ async function openLogin<Form extends z.ZodObject>(
     );
   }
   if (!read.success) throw read.error.issues.map((issue) => refusalOf(issue, parameters))[0];
-  await whenUnlocked(pages.access.sessions.sqlite);
-  return { pages, client: { address }, form: read.data };
+  await whenUnlocked(services.access.sessions.sqlite);
+  return { services, client: { address }, form: read.data };
 }
 
 function refusalOf({ path, message }: z.core.$ZodIssue, parameters: Readonly<Record<string, string>>): AppError {

@@ -1,7 +1,7 @@
 import { AppError, type ErrorCode, isForOperator, refusalOf } from '../../shared/errors.ts';
 import { publicRefusal } from '../http/errors.ts';
 import { ROUTE_HEADER } from '../thread/forwarded.ts';
-import type { Pages } from '../thread/pages.ts';
+import type { PortalServices } from '../thread/portal-services.ts';
 import { JSON_HEADERS } from './call-checks.ts';
 import { ANYTHING, type ArrivedCall } from './request-context.ts';
 
@@ -19,7 +19,7 @@ export const OAUTH_CODES = [
  * X-Error-Code, as under /api; `{"error":"<code>","error_description":"<sentence>"}` for {@link OAUTH_CODES}. Never throws.
  */
 export function refuseCall(
-  report: Pages['report'],
+  report: PortalServices['report'],
   error: unknown,
   at?: Pick<ArrivedCall, 'template' | 'requestId'>,
 ): Response {

@@ -3,7 +3,7 @@ import type { BackendRight } from '../../shared/db/people-columns.ts';
 import { AppError } from '../../shared/errors.ts';
 import type { Access } from '../../shared/sessions-file/access.ts';
 import type { CliLogin } from '../../shared/sign-ins/row.ts';
-import type { Pages } from '../thread/pages.ts';
+import type { PortalServices } from '../thread/portal-services.ts';
 
 /** The authenticated caller: a backend, or a person's `profilectl`. */
 export type Caller =
@@ -23,7 +23,11 @@ export type ArrivedCall = {
 };
 
 /** The same once the token is verified. */
-export type AdmittedCall = ArrivedCall & { readonly pages: Pages; readonly access: Access; readonly caller: Caller };
+export type AdmittedCall = ArrivedCall & {
+  readonly services: PortalServices;
+  readonly access: Access;
+  readonly caller: Caller;
+};
 
 /** The same once it has passed all checks: what its route gets. */
 export type Call = AdmittedCall & {

@@ -1,6 +1,6 @@
 import { Elysia } from 'elysia';
 import { manage } from '../manage/app.ts';
-import type { ThreadParts } from '../thread/pages.ts';
+import type { ThreadParts } from '../thread/portal-services.ts';
 import { answerOutcome } from './requests/answers.ts';
 import { refuseCrossSite } from './requests/cross-site.ts';
 import { refusePage } from './requests/refusals.ts';

@@ -1,6 +1,6 @@
 import type { Config } from '../../shared/config/config.ts';
 import { AppError } from '../../shared/errors.ts';
-import type { ThreadParts } from '../thread/pages.ts';
+import type { ThreadParts } from '../thread/portal-services.ts';
 import { createPortalApp } from './app.ts';
 import { refusePage } from './requests/refusals.ts';
 

@@ -6,9 +6,9 @@ import { sendNotices } from '../../shared/upkeep/delivery/deliver.ts';
 import { collectAfterStart } from '../observability/collector.ts';
 import { describeFault } from '../observability/log.ts';
 import { createPortalApp } from '../portal/app.ts';
-import { createPages, stopPages } from '../portal/pages.ts';
+import { createPortalServices, stopPortalServices } from '../portal/services.ts';
 import { startSweeping } from '../portal/sign-in/sweeping.ts';
-import type { Pages } from '../thread/pages.ts';
+import type { PortalServices } from '../thread/portal-services.ts';
 import { lowerPriority } from './lower-priority.ts';
 import type { FromPortal, ToPortal } from './portal-messages.ts';
 import { answerPort } from './portal-port.ts';
@@ -25,7 +25,7 @@ collectAfterStart();
 type Thread = {
   readonly config: Config;
   readonly app: ReturnType<typeof createPortalApp>;
-  pages: Pages | null;
+  services: PortalServices | null;
   sweeping: Timer | null;
   isStopping: boolean;
 };
@@ -40,8 +40,8 @@ self.onmessage = ({ data }) => {
 function start(config: Config): Thread {
   const started: Thread = {
     config,
-    app: createPortalApp({ config, open: () => openPages(started), report }),
-    pages: null,
+    app: createPortalApp({ config, open: () => openServices(started), report }),
+    services: null,
     sweeping: null,
     isStopping: false,
   };
@@ -62,16 +62,16 @@ function post(message: FromPortal): void {
 }
 
 /** Opens the files unless they are open. If that throws, the next request tries again. */
-function openPages(thread: Thread): Pages {
-  thread.pages ??= startPages(thread);
-  renewSessions(thread.pages.access);
-  return thread.pages;
+function openServices(thread: Thread): PortalServices {
+  thread.services ??= startServices(thread);
+  renewSessions(thread.services.access);
+  return thread.services;
 }
 
 /** Opens the files, which starts the sweep of old sessions. */
 function wake(thread: Thread): void {
   try {
-    thread.pages ??= startPages(thread);
+    thread.services ??= startServices(thread);
   } catch (cause) {
     report('warn', 'Expired sessions could not be deleted.', cause);
   }
@@ -93,24 +93,24 @@ function report(level: 'info' | 'warn' | 'error', message: string, cause?: unkno
   post({ kind: 'event', event: { level, message, cause: described, requestId } });
 }
 
-function startPages(thread: Thread): Pages {
-  const pages = createPages(openAccess(thread.config), report);
-  pages.isStopping = thread.isStopping;
-  thread.sweeping = startSweeping(pages);
-  return pages;
+function startServices(thread: Thread): PortalServices {
+  const services = createPortalServices(openAccess(thread.config), report);
+  services.isStopping = thread.isStopping;
+  thread.sweeping = startSweeping(services);
+  return services;
 }
 
 function beginStop(thread: Thread): void {
   thread.isStopping = true;
-  if (thread.pages !== null) thread.pages.isStopping = true;
+  if (thread.services !== null) thread.services.isStopping = true;
 }
 
 async function stop(thread: Thread): Promise<void> {
   beginStop(thread);
   if (thread.sweeping !== null) clearInterval(thread.sweeping);
-  if (thread.pages !== null) {
-    await stopPages(thread.pages);
-    closeAccess(thread.pages.access);
+  if (thread.services !== null) {
+    await stopPortalServices(thread.services);
+    closeAccess(thread.services.access);
   }
   post({ kind: 'stopped' });
 }

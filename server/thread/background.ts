@@ -1,21 +1,19 @@
 import { within } from '../../shared/clock.ts';
 
-// Work that continues after its page was answered: mails, and approvals, which wait for a mail server.
-
-/** The work in progress, and what aborts it. */
+/** Work that continues after its response was sent: mails, and approvals, which wait for a mail server. */
 export type Background = { readonly running: Set<Promise<void>>; readonly giveUp: AbortController };
 
 /** How long work may take to finish once the server stops, and then to store that it was aborted. */
 const STOP_MS = { finish: 15_000, store: 2_000 } as const;
 
-/** Makes an empty set of work. */
+/** Creates an empty set of work. */
 export function createBackground(): Background {
   return { running: new Set(), giveUp: new AbortController() };
 }
 
 /**
- * Starts work once the current answer is sent. Its signal is aborted if the server stops and the work has not ended 15
- * seconds later: then it has 2 more to store its state. What it throws goes to `onFault`.
+ * Starts work once the current response is sent. If the server stops and the work has not ended 15 seconds later, its signal
+ * is aborted, and it has 2 more seconds to store its state. `onFault` is called with the error that it throws.
  */
 export function runInBackground(
   { running, giveUp }: Background,
@@ -36,12 +34,12 @@ export function runInBackground(
   });
 }
 
-/** Waits until no work is in progress, including work that starts meanwhile. */
+/** Waits until no work is in progress, including work started while waiting. */
 export async function settleBackground({ running }: Background): Promise<void> {
   while (running.size > 0) await Promise.all(running);
 }
 
-/** Waits for the work, by default 15 seconds at most; then aborts its signal and waits for 2 more. */
+/** Waits for the work, 15 seconds at most by default; then aborts it and waits for 2 more. */
 export async function stopBackground(background: Background, finishMs: number = STOP_MS.finish): Promise<void> {
   if ((await within(settleBackground(background), finishMs)) !== 'too late') return;
   background.giveUp.abort();

@@ -2,16 +2,16 @@ import { AppError } from '../../shared/errors.ts';
 
 // Reads the requests that process/portal-bridge.ts forwards to the applications in the portal's thread.
 
-/** The headers with the client's address, behind trusted proxies, and the request's id; set by the bridge. */
+/** The headers in which the bridge sends the client's IP address (behind trusted proxies) and the request's id. */
 export const ARRIVED_HEADERS = { address: 'x-client-address', requestId: 'x-request-id' } as const;
 
-/** The header of an answer with the path of its route, for log and metrics; removed before the client gets it. */
+/** The response header with the path of the route, for log and metrics; removed before the client gets the response. */
 export const ROUTE_HEADER = 'x-route';
 
-/** The longest body; a longer one arrives cut after one more byte, or empty if its Content-Length was too long. */
+/** The longest body; a longer one arrives cut one byte after the limit, or empty if its Content-Length was too long. */
 export const MAX_FORM_BYTES = 65_536;
 
-/** A kind of body: its media type, and the refusals of other types, of too long bodies and of malformed ones. */
+/** A kind of body: its media type, and the refusals of other types, of bodies that are too long, and of malformed ones. */
 export type BodyKind = {
   type: RegExp;
   other: 'not_a_form' | 'not_json';
@@ -19,7 +19,7 @@ export type BodyKind = {
   malformed: AppError;
 };
 
-/** A form, as browsers send it. */
+/** Bodies of forms, as browsers send them. */
 export const FORM: BodyKind = {
   type: /^application\/x-www-form-urlencoded\s*(;\s*charset="?utf-8"?\s*)?$/i,
   other: 'not_a_form',
@@ -27,7 +27,7 @@ export const FORM: BodyKind = {
   malformed: new AppError('bad_form'),
 };
 
-/** JSON. */
+/** JSON bodies. */
 export const JSON_BODY: BodyKind = {
   type: /^application\/json\s*(;\s*charset="?utf-8"?\s*)?$/i,
   other: 'not_json',
@@ -35,7 +35,7 @@ export const JSON_BODY: BodyKind = {
   malformed: new AppError('bad_body', 'The body must be one JSON object in UTF-8.'),
 };
 
-/** Reads a body of this kind, at most {@link MAX_FORM_BYTES} of UTF-8. Throws the refusals of the kind. */
+/** Reads a body of this kind as UTF-8. Throws the kind's refusals. */
 export async function readText(request: Request, { type, other, tooLong, malformed }: BodyKind): Promise<string> {
   const { headers } = request;
   if (!type.test(headers.get('content-type') ?? '')) throw new AppError(other);
@@ -50,16 +50,13 @@ export async function readText(request: Request, { type, other, tooLong, malform
   }
 }
 
-/** The parameters of a path as decoded by Elysia; null if one is empty or malformed, for which Elysia returns null. */
+/** The parameters of a path as decoded by Elysia; null if any is empty or malformed (null in Elysia's result). */
 export function pathParameters(params: Readonly<Record<string, string | null>> = {}): Record<string, string> | null {
   const whole = Object.entries(params).flatMap(([name, value]) => (value ? [[name, value] as const] : []));
   return whole.length === Object.keys(params).length ? Object.fromEntries(whole) : null;
 }
 
-/**
- * Of the routes of one path, the one that answers this method; HEAD is answered as GET is. Throws `method_not_allowed` with
- * the methods that the path has.
- */
+/** Of the routes of one path, the one for this method; GET's for HEAD. Throws `method_not_allowed` with the path's methods. */
 export function routeFor<Route extends { method: string }>(routes: readonly Route[], method: string): Route {
   const route = routes.find((one) => one.method === (method === 'HEAD' ? 'GET' : method));
   if (route !== undefined) return route;

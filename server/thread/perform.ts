@@ -5,9 +5,9 @@ import { perform } from '../../shared/operations.ts';
 import type { Access } from '../../shared/sessions-file/access.ts';
 
 /**
- * Performs an operation for the signed-in person; see {@link perform}. The mails that it stores are sent by the server within
- * seconds, so that no page waits for a mail server; the caller has to `finish` an unfinished outcome. Before an operation
- * that writes, waits until `waitUntilMs` for the database's lock without blocking other requests.
+ * Performs an operation for the signed-in person; see {@link perform}. The server sends the stored mails within seconds, so
+ * that no response waits for a mail server; the caller has to `finish` an unfinished outcome. Before an operation that
+ * writes, waits until `waitUntilMs` for the database's lock without blocking other requests.
  */
 export async function performWhenUnlocked<Input extends object, Output>(
   { access, person, waitUntilMs }: { access: Access; person: Person | null; waitUntilMs: number },

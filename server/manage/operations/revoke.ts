@@ -17,7 +17,7 @@ export const REVOKE_FORM = z.object({
  * `POST /manage/v1/revoke`: revokes a personal token (RFC 7009). The answer is the same if it is unknown or has ended. Throws
  * `unsupported_token_type` for a backend's token, which stays valid.
  */
-export function revoke({ pages: { access }, form: { token: sent } }: LoginCall<typeof REVOKE_FORM>): JsonAnswer {
+export function revoke({ services: { access }, form: { token: sent } }: LoginCall<typeof REVOKE_FORM>): JsonAnswer {
   if (readTokenText(sent)?.prefix === 'plp') {
     const sentence = "A backend's token can only be removed on the server, with profilectl tokens remove.";
     throw new AppError('unsupported_token_type', sentence);

@@ -21,12 +21,12 @@ export const TOKEN_FORM = z.object({
  * `POST /manage/v1/token`: exchanges a code of the page /developers/cli for a personal token (RFC 6749, section 4.1.3, and
  * RFC 7636, section 4.5). Throws `invalid_grant`.
  */
-export function token({ pages, client, form }: LoginCall<typeof TOKEN_FORM>): JsonAnswer {
-  const { access, background, report } = pages;
+export function token({ services, client, form }: LoginCall<typeof TOKEN_FORM>): JsonAnswer {
+  const { access, background, report } = services;
   const { code, code_verifier: verifier, redirect_uri: redirectUri = null } = form;
   const made = exchangeCliCode(access, { code, redirectUri, verifier }, client);
   const onFault = (cause: unknown) => report('error', 'A mail about a login of profilectl could not be stored.', cause);
-  runInBackground(background, (signal) => notifyOfSignIns(pages, signal), onFault);
+  runInBackground(background, (signal) => notifyOfSignIns(services, signal), onFault);
   const seconds = Math.round((made.signIn.endsAtMs - access.clock.nowMs()) / 1000);
   return {
     headers: { Pragma: 'no-cache' },

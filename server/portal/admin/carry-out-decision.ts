@@ -7,8 +7,8 @@ import type { Decision } from '../../../shared/passkeys/decision.ts';
 import type { SignedAdmin } from '../../../shared/sessions-file/whose.ts';
 import { readAdminGeneration } from '../../../shared/sign-ins/admin-binding.ts';
 import { runInBackground } from '../../thread/background.ts';
-import type { Pages } from '../../thread/pages.ts';
 import { performWhenUnlocked } from '../../thread/perform.ts';
+import type { PortalServices } from '../../thread/portal-services.ts';
 import { operationOf } from '../passkeys/decision-form.ts';
 import { doneAt } from '../requests/flash.ts';
 import type { Outcome, PageContext } from '../requests/request-context.ts';
@@ -24,7 +24,7 @@ const AT_A_TIME = 4;
 type AuthorisedDecision = { person: Person; decision: Decision };
 
 /** Throws what would refuse a decision right now, before the admin is asked for a passkey. */
-export async function refuseImpossible({ access, isStopping }: Pages, decision: Decision): Promise<void> {
+export async function refuseImpossible({ access, isStopping }: PortalServices, decision: Decision): Promise<void> {
   const { check, continuation, texts } = operationOf(decision);
   await check(access, decision.input);
   if (continuation !== null && isStopping) {
@@ -41,20 +41,20 @@ export async function decideNow(
   decisions: readonly Decision[],
   credential: string,
 ): Promise<Outcome> {
-  const { access, pages, waitUntilMs } = context;
+  const { access, services, waitUntilMs } = context;
   const { id, people } = await consumeAssertion(access, signedAdmin(context), credential, decisions, waitUntilMs);
   const authorised = decisions.flatMap((decision, at) =>
     people.slice(at, at + 1).map((person) => ({ person, decision })),
   );
   const [only, ...others] = authorised;
   if (only === undefined || others.length > 0) {
-    carryOutAll(pages, signedAdmin(context), id, authorised);
+    carryOutAll(services, signedAdmin(context), id, authorised);
     return { seeOther: outcomesPath(id) };
   }
   const { identifier } = only.decision.input;
-  const finish = await carryOut(pages, only.person, only.decision, waitUntilMs);
-  runInBackground(pages.background, finish, (cause) =>
-    pages.report('error', 'A decision could not be finished.', cause),
+  const finish = await carryOut(services, only.person, only.decision, waitUntilMs);
+  runInBackground(services.background, finish, (cause) =>
+    services.report('error', 'A decision could not be finished.', cause),
   );
   const operation = operationOf(only.decision);
   return operation.from?.includes('pending') === true
@@ -67,7 +67,7 @@ export async function decideNow(
  * the mail of an approval, whose outcome is in the key's history and the log. Throws what `perform` throws.
  */
 async function carryOut(
-  { access, report }: Pages,
+  { access, report }: PortalServices,
   person: Person,
   decision: Decision,
   waitUntilMs: number,
@@ -95,20 +95,20 @@ async function carryOut(
  * assertion.
  */
 function carryOutAll(
-  pages: Pages,
+  services: PortalServices,
   { name, generation }: SignedAdmin,
   id: number,
   authorised: readonly AuthorisedDecision[],
 ): void {
-  const { access, background, report, inProgress } = pages;
+  const { access, background, report, inProgress } = services;
   const waiting = [...authorised];
-  const mayBegin = () => !pages.isStopping && readAdminGeneration(access.db, name) === generation;
+  const mayBegin = () => !services.isStopping && readAdminGeneration(access.db, name) === generation;
   const work = async (signal: AbortSignal) => {
     for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
       const { person, decision } = next;
       try {
         if (!mayBegin()) return;
-        await (await carryOut(pages, person, decision, lockDeadline()))(signal);
+        await (await carryOut(services, person, decision, lockDeadline()))(signal);
       } catch (cause) {
         const key = `Key ${decision.input.identifier}`;
         if (cause instanceof AppError) report('info', `${key} was not decided on with others: ${cause.code}.`);

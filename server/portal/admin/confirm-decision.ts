@@ -46,7 +46,7 @@ export type Renewed = { decisions: readonly Decision[]; leftOut: readonly string
 
 /** `POST /developers/admin/keys/:identifier/decide`: decides on one key. Throws `not_found`. */
 export async function decide(context: PageContext): Promise<Outcome> {
-  const { access, form, params, pages } = context;
+  const { access, form, params, services } = context;
   const { identifier } = readKey(access.db, params.identifier as string);
   const { decision, faults } = readDecision(form, identifier, access.clock.nowMs());
   const operation = operationOf(decision);
@@ -58,7 +58,7 @@ export async function decide(context: PageContext): Promise<Outcome> {
     renew: () =>
       renewed([identifier], async () => {
         const now = { ...decision, shown: keyVersion(access, identifier) };
-        await refuseImpossible(pages, now);
+        await refuseImpossible(services, now);
         return now;
       }),
     action: `${path}/decide`,
@@ -96,7 +96,7 @@ export async function renewed(
  */
 export async function confirmDecisions(context: PageContext, asked: Asked): Promise<Outcome> {
   const { operation, decisions, faults, back } = asked;
-  const { form, pages } = context;
+  const { form, services } = context;
   const credential = credentialIn(form);
   const longNames = longFields(operation).map(([input, schema]) => formNameOf(input, schema));
   const ofForm = new Map([...faults].filter(([name]) => !longNames.includes(name)));
@@ -105,7 +105,7 @@ export async function confirmDecisions(context: PageContext, asked: Asked): Prom
   if (decisions.length === 0 || isAskedLater) return ask(context, asked, NO_FAULTS);
   if (faults.size > 0) return { refusal: 'refused_form', ...(await ask(context, asked, faults)) };
   try {
-    await refuseWhereAll(decisions, (decision) => refuseImpossible(pages, decision));
+    await refuseWhereAll(decisions, (decision) => refuseImpossible(services, decision));
     return credential === null
       ? await askForPasskey(context, asked, decisions, null)
       : await decideNow(context, decisions, credential);

@@ -101,7 +101,7 @@ function readChoice(form: Form): Choice {
  * others.
  */
 async function asRequested(
-  { access, pages }: PageContext,
+  { access, services }: PageContext,
   operation: AnyOperation,
   identifier: string,
   isWithOthers: boolean,
@@ -113,7 +113,7 @@ async function asRequested(
   const usual = operation.usual(access, queued.key);
   const values = Object.fromEntries(decidedFields(operation).map(([input]) => [input, usual[input] ?? null]));
   const decision = { operation: operation.name, input: { ...values, identifier }, shown };
-  await refuseImpossible(pages, decision);
+  await refuseImpossible(services, decision);
   return decision;
 }
 

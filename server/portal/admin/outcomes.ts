@@ -24,7 +24,7 @@ type Line = { key: KeyView; kind: Fate['kind'] | 'not started' | 'waiting'; word
  * alone, so that the page can be reloaded at any time, even after a crash. Throws `not_found`.
  */
 export async function outcomes(context: PageContext): Promise<Page> {
-  const { access, params, pages } = context;
+  const { access, params, services } = context;
   const id = /^[1-9]\d{0,15}$/.test(params.id as string) ? Number(params.id) : 0;
   const authorised = readAuthorised(access, signedAdmin(context), id);
   if (authorised === null || authorised.decisions.length < 2) {
@@ -32,7 +32,7 @@ export async function outcomes(context: PageContext): Promise<Page> {
   }
   const lines: Line[] = [];
   for (const decision of authorised.decisions)
-    lines.push(await lineOf(context, authorised, decision, pages.inProgress.has(id)));
+    lines.push(await lineOf(context, authorised, decision, services.inProgress.has(id)));
   const isOpen = lines.some(({ kind }) => kind === 'mailing' || kind === 'waiting');
   const sum = sumOf(authorised.decisions[0] as Decision, lines);
   const data = html`data-result="${isOpen ? 'open' : 'over'}" data-kinds="${lines.map(({ kind }) => kind).join()}"`;

@@ -34,14 +34,14 @@ ${formTo(publicPath(config, '/developers/found'), { text: 'Revoke it', isDangero
  * whatever is in it. Throws `too_many_failures` if an address sends more than 30 texts within a minute.
  */
 export function reportLeaked(context: PageContext): Outcome {
-  const { access, pages, form, client } = context;
+  const { access, services, form, client } = context;
   const text = oneValue(form, 'secret');
   if (text.trim() === '') {
     const faults = new Map([['secret', 'Paste the secret that you found.']]);
     return { ...askForSecret(context, faults), refusal: 'refused_form' };
   }
   // Guesses of secrets are limited as failed logins are elsewhere.
-  countFailure(pages.foundTexts, blockOf(client.address), 'texts');
+  countFailure(services.leakReportThrottle, blockOf(client.address), 'texts');
   revokeLeakedKeys(access, text);
   return { seeOther: '/developers/found', flash: 'found' };
 }

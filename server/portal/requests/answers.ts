@@ -17,7 +17,7 @@ type HeaderList = [name: string, value: string][];
 /** Makes the response of a route's outcome, a page or a redirect. */
 export function answerOutcome(context: PageContext, outcome: Outcome): Response {
   const { cookies = [], after } = outcome;
-  const { background, report } = context.pages;
+  const { background, report } = context.services;
   if (after !== undefined) {
     runInBackground(background, after, (cause) => report('error', 'Work for a page failed.', cause));
   }

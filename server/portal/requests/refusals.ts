@@ -7,7 +7,7 @@ import { type Html, html } from '../../html.ts';
 import { publicRefusal } from '../../http/errors.ts';
 import { publicPath } from '../../http/public-path.ts';
 import { ROUTE_HEADER } from '../../thread/forwarded.ts';
-import type { Pages } from '../../thread/pages.ts';
+import type { PortalServices } from '../../thread/portal-services.ts';
 import { layPage, type Visitor } from '../html/layout.ts';
 import { pageSentence } from '../html/time.ts';
 import { SIGN_OUT_PATH } from '../routes.ts';
@@ -36,7 +36,7 @@ type Shown = {
  * Makes the page of an error, with the sentence and status that a program would get, and logs the error if the server is at
  * fault; `at` is absent for errors that precede the checks. Never throws.
  */
-export function refusePage(config: Config, report: Pages['report'], error: unknown, at?: PageState): Response {
+export function refusePage(config: Config, report: PortalServices['report'], error: unknown, at?: PageState): Response {
   const known = errorForVisitor(error);
   const { code, status, body, headers = {} } = publicRefusal(known);
   if (refusalOf(code).isLogged && !known.details.isForClient) {
@@ -68,7 +68,7 @@ function shownOfState(at: PageState): Shown {
   const isWhole = sent.every(([name]) => fields[name] !== 'secret');
   return {
     template,
-    visitor: at.pages === 'unopenable' ? null : visitorOf({ ...at, flash: null }),
+    visitor: at.services === 'unopenable' ? null : visitorOf({ ...at, flash: null }),
     signsOut: template === SIGN_OUT_PATH && at.form !== null,
     ...(sent.length > 0 && { again: isWhole ? { path, form, unseen } : 'by going back' }),
   };

@@ -6,7 +6,7 @@ import { isUseDue, noteUse, readSignIn } from '../../../shared/sign-ins/sign-ins
 import { queryOf } from '../../http/target.ts';
 import { runInBackground } from '../../thread/background.ts';
 import { ARRIVED_HEADERS, FORM, pathParameters, readText, routeFor } from '../../thread/forwarded.ts';
-import type { Pages } from '../../thread/pages.ts';
+import type { PortalServices } from '../../thread/portal-services.ts';
 import { PAGE_ROUTES } from '../routes.ts';
 import { answerOutcome } from './answers.ts';
 import { readCookie, signInFault } from './cookies.ts';
@@ -42,7 +42,7 @@ export function openPage(
     waitUntilMs: lockDeadline(),
     route: null,
     form: null,
-    pages: null,
+    services: null,
     session: null,
     name: '',
     flash: null,
@@ -68,14 +68,14 @@ export async function readSent(at: PageState): Promise<SentPage> {
 }
 
 /** Opens the files, and finds out who is signed in. Throws what `open` throws. */
-export function identifyVisitor(at: SentPage, open: (request: Request) => Pages): PageContext {
+export function identifyVisitor(at: SentPage, open: (request: Request) => PortalServices): PageContext {
   const { config, request, cookie, isBehindUnknownProxy } = at;
-  at.pages = 'unopenable';
-  const pages = open(request);
-  const session = signInFault(config, isBehindUnknownProxy) === null ? sessionOf(pages, cookie) : null;
+  at.services = 'unopenable';
+  const services = open(request);
+  const session = signInFault(config, isBehindUnknownProxy) === null ? sessionOf(services, cookie) : null;
   const person = session?.person ?? null;
   const flash = readCookie(config, cookie, 'flash');
-  return Object.assign(at, { pages, access: pages.access, session, flash, person, name: session?.name ?? '' });
+  return Object.assign(at, { services, access: services.access, session, flash, person, name: session?.name ?? '' });
 }
 
 /**
@@ -83,13 +83,13 @@ export function identifyVisitor(at: SentPage, open: (request: Request) => Pages)
  * `forbidden`.
  */
 export function authorise(context: PageContext): Response | undefined {
-  const { pages, request, path, query, person } = context;
+  const { services, request, path, query, person } = context;
   const { who } = context.route;
   if (who === 'anyone') return;
   if (person === null) {
     if (request.method === 'POST') throw new AppError('signed_out');
     const signIn = who === 'admin' ? '/developers/admin/sign-in' : '/developers/sign-in';
-    return answerOutcome(context, { seeOther: withNext(signIn, wantedPage(pages, path, query)) });
+    return answerOutcome(context, { seeOther: withNext(signIn, wantedPage(services, path, query)) });
   }
   if (who !== 'signed in' && person.kind !== who) throw new AppError('forbidden');
 }
@@ -105,14 +105,14 @@ export async function waitForLocks({ request, route, access, waitUntilMs }: Page
 }
 
 /** The requested page, to return to after signing in, with the parameters that it reads. */
-function wantedPage({ isPage }: Pages, path: string, query: PageContext['query']): string {
+function wantedPage({ isPage }: PortalServices, path: string, query: PageContext['query']): string {
   const pairs = [...query].flatMap(([name, value]) => (value === '' ? [] : [`${name}=${encodeURIComponent(value)}`]));
   const whole = `${path}?${pairs.join('&')}`;
   return isPage(whole) ? whole : path;
 }
 
 /** The session of the cookie, whose use is recorded after the answer. */
-function sessionOf({ access, background, report }: Pages, cookie: string | undefined): Session | null {
+function sessionOf({ access, background, report }: PortalServices, cookie: string | undefined): Session | null {
   const token = readCookie(access.config, cookie, 'session');
   const session = token === null ? null : readSignIn(access, 'browser', token);
   if (session !== null && isUseDue(access, session)) {

@@ -5,7 +5,7 @@ import type { ErrorDetails } from '../../../shared/refusal.ts';
 import type { Access } from '../../../shared/sessions-file/access.ts';
 import type { Session } from '../../../shared/sign-ins/row.ts';
 import type { Html } from '../../html.ts';
-import type { Pages } from '../../thread/pages.ts';
+import type { PortalServices } from '../../thread/portal-services.ts';
 import type { FlashCode } from './flash.ts';
 import type { FieldKinds, Form } from './form.ts';
 
@@ -31,8 +31,8 @@ export type PageState = {
   route: PageRoute | null;
   /** The fields of a POST, empty for GET; null until they are read. */
   form: Form | null;
-  /** What pages work with, once the files are open; `unopenable` if opening them failed. */
-  pages: Pages | 'unopenable' | null;
+  /** Null until the files are open; `unopenable` if opening them failed. */
+  services: PortalServices | 'unopenable' | null;
   session: Session | null;
   /** The name of the signed-in admin, or the owner's username; empty if nobody is signed in. */
   name: string;
@@ -45,7 +45,7 @@ export type PageContext = PageState & {
   readonly form: Form;
   /** The query's parameters that the route reads; others are ignored. */
   readonly query: ReadonlyMap<string, string>;
-  readonly pages: Pages;
+  readonly services: PortalServices;
   readonly access: Access;
   /** Who is signed in; null if nobody is, or nobody can with this configuration. */
   readonly person: Person | null;

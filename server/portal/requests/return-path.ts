@@ -10,7 +10,7 @@ export function withNext(path: string, next: string): string {
 }
 
 /** The page to return to, from the query or the form; empty if that is not a page. */
-export function nextOf({ pages, query, form }: Pick<PageContext, 'pages' | 'query' | 'form'>): string {
+export function nextOf({ services, query, form }: Pick<PageContext, 'services' | 'query' | 'form'>): string {
   const next = query.get('next') ?? oneValue(form, 'next');
-  return pages.isPage(next) && !/^\/developers\/(admin\/)?sign-in/.test(next) ? next : '';
+  return services.isPage(next) && !/^\/developers\/(admin\/)?sign-in/.test(next) ? next : '';
 }

@@ -19,7 +19,7 @@ export function signInPage(context: PageContext): Page {
  * same whether or not username and address match.
  */
 export function askForCode(context: PageContext): Outcome {
-  const { access, cookie, form, client, pages } = context;
+  const { access, cookie, form, client, services } = context;
   const { config } = access;
   const typed = { name: oneValue(form, 'name').trim(), address: oneValue(form, 'address').trim() };
   if (faultOf(context) !== null) return { ...show(context, typed, NO_FAULTS), refusal: 'no_sign_in' };
@@ -37,7 +37,7 @@ export function askForCode(context: PageContext): Outcome {
     cookies: [setCookie(config, 'sign-in', browserSecret, PURPOSES['sign-in code'].lifetimeMs / 1000)],
     after: async () => {
       const fault = await mail();
-      if (fault !== null) pages.report('warn', fault);
+      if (fault !== null) services.report('warn', fault);
     },
   };
 }

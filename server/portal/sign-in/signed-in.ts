@@ -28,7 +28,7 @@ export function finishSignIn(context: PageContext, { kind, token, knownBrowser }
       ...known,
       removeCookie(config, 'sign-in'),
     ],
-    after: (signal) => notifyOfSignIns(context.pages, signal),
+    after: (signal) => notifyOfSignIns(context.services, signal),
   };
 }
 
@@ -36,13 +36,13 @@ export function finishSignIn(context: PageContext, { kind, token, knownBrowser }
  * Ends the session of this browser, if it has one. If that can't be stored, logs why and returns false: the browser forgets
  * the session all the same, but the session stays valid until it expires.
  */
-export function endOwnSession({ access, session, pages }: PageContext): boolean {
+export function endOwnSession({ access, session, services }: PageContext): boolean {
   if (session === null) return true;
   try {
     endSignIn(access, session.signed, session.id);
     return true;
   } catch (error) {
-    pages.report('error', 'The end of a session could not be stored.', error);
+    services.report('error', 'The end of a session could not be stored.', error);
     return false;
   }
 }

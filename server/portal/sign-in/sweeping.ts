@@ -4,7 +4,7 @@ import type { Access } from '../../../shared/sessions-file/access.ts';
 import { renewSessions } from '../../../shared/sessions-file/open-access.ts';
 import { sweepSessions } from '../../../shared/sign-in/sweep.ts';
 import { runInBackground } from '../../thread/background.ts';
-import type { Pages } from '../../thread/pages.ts';
+import type { PortalServices } from '../../thread/portal-services.ts';
 import { notifyOfSignIns } from '../../thread/sign-in-notices.ts';
 
 /**
@@ -12,7 +12,7 @@ import { notifyOfSignIns } from '../../thread/sign-in-notices.ts';
  * ten to settle), so that client addresses are kept no longer than promised. A failure is logged, and retried ten minutes
  * later. Stopped by clearing the returned timer.
  */
-export function startSweeping({ access, background, report }: Pages, everyMs = SETTLE_MS): Timer {
+export function startSweeping({ access, background, report }: PortalServices, everyMs = SETTLE_MS): Timer {
   const onFault = (cause: unknown) => report('warn', 'Expired sessions could not be deleted.', cause);
   const onUnsent = (cause: unknown) => report('error', 'Owners could not be notified of sign-ins.', cause);
   const sweep = () => {

@@ -22,7 +22,7 @@ import { valuesOf, visit } from '../../support/portal/pages.ts';
 const FORM = { name: 'Bot', description: DESCRIPTION, permissions: 'api.lookup' };
 
 test('commands on the box and pages race for the places of a profile: never more than three are taken', async () => {
-  const { access, pages, cookie } = await ownerWorld();
+  const { access, services, cookie } = await ownerWorld();
   const variables = { DATABASE_PATH: access.config.databasePath, MAIL_URL: `file:${access.folder}/mail` };
   const words = ['keys', 'request', '--profile', ADA.username, '--name', 'Bot', '--description', DESCRIPTION];
   let isOver = false;
@@ -34,14 +34,14 @@ test('commands on the box and pages race for the places of a profile: never more
   // Pages give places back and take them again until the last command has ended.
   const codes = new Set<string | null>();
   while (!isOver) {
-    const answer = await visit({ pages }, '/developers/keys/new', { form: FORM, cookie });
+    const answer = await visit({ services }, '/developers/keys/new', { form: FORM, cookie });
     const { refusal } = answer;
     codes.add(refusal);
     const [location = ''] = valuesOf(answer, 'location');
     const held = await keysListed(access, { states: ['pending'] });
     expect(held.length).toBeLessThanOrEqual(KEYS_PER_PROFILE);
     if (refusal === null && held.length < KEYS_PER_PROFILE)
-      await visit({ pages }, `${location}/withdraw`, { form: {}, cookie });
+      await visit({ services }, `${location}/withdraw`, { form: {}, cookie });
     await Bun.sleep(5);
   }
   const done = await commands;
@@ -51,9 +51,9 @@ test('commands on the box and pages race for the places of a profile: never more
   // Whatever came first: five keys were asked for by pages at most, and those of the operator do not count.
   for (let turn = 0; turn < 8; turn++) {
     for (const { identifier } of await keysListed(access, { states: ['pending'] })) {
-      await visit({ pages }, `/developers/keys/${identifier}/withdraw`, { form: {}, cookie });
+      await visit({ services }, `/developers/keys/${identifier}/withdraw`, { form: {}, cookie });
     }
-    await visit({ pages }, '/developers/keys/new', { form: FORM, cookie });
+    await visit({ services }, '/developers/keys/new', { form: FORM, cookie });
   }
   const asked = access.db.$client.query(
     "SELECT by_kind AS kind, count(*) AS n FROM key_events WHERE event = 'requested' GROUP BY 1 ORDER BY 1",

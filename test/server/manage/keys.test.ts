@@ -107,7 +107,7 @@ describe('every operation, every kind of token, every key', () => {
       const [own, others] = [await keysOf(ada.profile), await keysOf(bea.profile)];
       const abouts = [own, others, NOBODYS];
       // What earlier ones have begun is written by then.
-      await settleBackground(world.pages.background);
+      await settleBackground(world.services.background);
       const before = traces();
       for (const about of abouts) {
         await expectRefused(await ask(operation, about, platform), 403, 'forbidden');

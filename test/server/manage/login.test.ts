@@ -131,7 +131,7 @@ describe('POST /manage/v1/token', () => {
     expect(body).toMatch(
       /profilectl on <bdi>laptop<\/bdi><\/strong>, allowed <time[^>]+>[^<]+<\/time> from 127\.0\.0\.1/,
     );
-    await settleBackground(world.pages.background);
+    await settleBackground(world.services.background);
     const told = access.db.$client.query("SELECT about FROM notices WHERE kind = 'new-sign-in'").values();
     expect(JSON.parse(told.at(-1)?.[0] as string)).toEqual({ address: '127.0.0.1', agent: 'profilectl on laptop' });
   });

@@ -64,7 +64,7 @@ test('/me says whose a token is and what it may do, and its last use is noted', 
     withoutAddress: false,
     eraseLimit: 1000,
   });
-  await settleBackground(world.pages.background);
+  await settleBackground(world.services.background);
   expect(listTokens(world.access)[0]?.lastUsedAt).toBe('2026-01-01T00:00:00.000Z');
 });
 

@@ -1,7 +1,7 @@
 import { afterAll, describe, expect, test } from 'bun:test';
 import type { Page } from 'playwright-core';
-import { createPages } from '../../../server/portal/pages.ts';
 import { PAGE_ROUTES } from '../../../server/portal/routes.ts';
+import { createPortalServices } from '../../../server/portal/services.ts';
 import { handOver } from '../../../shared/sign-in/hand-over.ts';
 import { importLines } from '../../support/import.ts';
 import { testCertificate } from '../../support/network/certificates.ts';
@@ -23,7 +23,7 @@ async function worldAt(variables: Record<string, string>, port = 0) {
   const codes = countingCodes();
   const access = testAccess({ clock, random: codes.random, variables });
   await importLines(access, [{ id: 7, username: 'ada', email: 'ada@example.org' }]);
-  const world: PageWorld = { access, clock, pages: createPages(access, () => {}), events: [] };
+  const world: PageWorld = { access, clock, services: createPortalServices(access, () => {}), events: [] };
   return { world, server: await serverOfPages(world, { port }), lastCode: codes.lastCode };
 }
 

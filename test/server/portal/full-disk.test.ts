@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
 import { join } from 'node:path';
-import { createPages } from '../../../server/portal/pages.ts';
+import { createPortalServices } from '../../../server/portal/services.ts';
 import { withTables } from '../../../shared/db/tables.ts';
 import { openDatabase } from '../../../shared/db-files/open.ts';
 import { beginPasskeySignIn } from '../../../shared/passkeys/assertions.ts';
@@ -29,8 +29,8 @@ async function worldOnDisk() {
   const access = testAccess({ db, clock, random: codes.random, variables: { DATABASE_PATH } });
   await importLines(access, [ADA]);
   const events: PageWorld['events'] = [];
-  const pages = createPages(access, (level, message) => void events.push([level, message]));
-  const world: PageWorld = { access, clock, pages, events };
+  const services = createPortalServices(access, (level, message) => void events.push([level, message]));
+  const world: PageWorld = { access, clock, services, events };
   const { identifier } = await issue(access, { profile: ADA.username });
   return { disk, world, identifier, lastCode: codes.lastCode };
 }
@@ -131,6 +131,6 @@ test('a form with a secret is not repeated, and one with a passkey’s answer co
 /** Pages at an address that can have passkeys. */
 async function withoutDisk() {
   const access = testAccess({ variables: { PUBLIC_URL: 'http://localhost:3000' } });
-  const world = { access, pages: createPages(access, () => {}) };
+  const world = { access, services: createPortalServices(access, () => {}) };
   return { world };
 }

@@ -53,7 +53,7 @@ export function withPasskey(page: PageAnswer, authenticator: Authenticator): [st
 
 /** Sends the form of a decision, with the state that the key's page shows now; returns the page that asks for the passkey. */
 export async function askToDecide(
-  world: Pick<PageWorld, 'pages'>,
+  world: Pick<PageWorld, 'services'>,
   { cookie }: SignedInAdmin,
   identifier: string,
   fields: [string, string][],
@@ -66,7 +66,7 @@ export async function askToDecide(
 
 /** Sends a page's form, with or without the passkey's answer, and waits only for the answer, not for work after it. */
 export function sendDecision(
-  world: Pick<PageWorld, 'pages'>,
+  world: Pick<PageWorld, 'services'>,
   { cookie }: SignedInAdmin,
   identifier: string,
   form: Sent['form'],
@@ -76,7 +76,7 @@ export function sendDecision(
 
 /** Decides on a key as its page shows it, with the passkey; returns the answer. */
 export async function decideAs(
-  world: Pick<PageWorld, 'pages'>,
+  world: Pick<PageWorld, 'services'>,
   admin: SignedInAdmin,
   identifier: string,
   fields: [string, string][],

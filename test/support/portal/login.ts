@@ -47,7 +47,7 @@ export function codeIn(body: string): string | null {
 
 /** Allows a login of `profilectl` as the page's form does; returns the code. */
 export async function consentTo(
-  world: Pick<PageWorld, 'pages'>,
+  world: Pick<PageWorld, 'services'>,
   cookie: string,
   changes: Record<string, string | null> = {},
 ): Promise<string> {

@@ -1,4 +1,4 @@
-import { createPages } from '../../../server/portal/pages.ts';
+import { createPortalServices } from '../../../server/portal/services.ts';
 import { DAY_MS } from '../../../shared/clock.ts';
 import type { Access } from '../../../shared/sessions-file/access.ts';
 import { importLines } from '../import.ts';
@@ -20,8 +20,8 @@ export async function ownerWorld(variables: Record<string, string> = {}): Promis
   const access = testAccess({ clock, random: codes.random, variables });
   await importLines(access, [ADA, BEA]);
   const events: PageWorld['events'] = [];
-  const pages = createPages(access, (level, message) => void events.push([level, message]));
-  return { access, clock, pages, events, cookie: signInOwner(access, ADA.id), lastCode: codes.lastCode };
+  const services = createPortalServices(access, (level, message) => void events.push([level, message]));
+  return { access, clock, services, events, cookie: signInOwner(access, ADA.id), lastCode: codes.lastCode };
 }
 
 /** Records uses of a key on each of the last days: this many requests were answered, and half as many exceeded a limit. */

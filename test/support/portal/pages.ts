@@ -1,10 +1,10 @@
 import { createPortalApp } from '../../../server/portal/app.ts';
-import { createPages, stopPages } from '../../../server/portal/pages.ts';
+import { createPortalServices, stopPortalServices } from '../../../server/portal/services.ts';
 import type { PortalHandle } from '../../../server/process/portal-handle.ts';
 import { answerPort } from '../../../server/process/portal-port.ts';
 import type { ServerOptions } from '../../../server/process/running-server.ts';
 import { settleBackground } from '../../../server/thread/background.ts';
-import type { Pages } from '../../../server/thread/pages.ts';
+import type { PortalServices } from '../../../server/thread/portal-services.ts';
 import type { Access } from '../../../shared/sessions-file/access.ts';
 import type { Signed } from '../../../shared/sessions-file/whose.ts';
 import { ownerToSign } from '../../../shared/sign-ins/binding.ts';
@@ -19,7 +19,7 @@ import { testAccess } from './access.ts';
 export type PageWorld = {
   access: Access & { folder: string };
   clock: ReturnType<typeof testClock>;
-  pages: Pages;
+  services: PortalServices;
   /** What was logged: level and message, then the cause and the id of the request. */
   events: string[][];
 };
@@ -50,20 +50,28 @@ export function pageWorld(variables: Record<string, string> = {}): PageWorld {
   const clock = testClock();
   const access = testAccess({ clock, variables });
   const events: PageWorld['events'] = [];
-  const report: Pages['report'] = (level, message, cause, requestId) =>
+  const report: PortalServices['report'] = (level, message, cause, requestId) =>
     void events.push(requestId === undefined ? [level, message] : [level, message, String(cause), requestId]);
-  return { access, clock, pages: createPages(access, report), events };
+  return { access, clock, services: createPortalServices(access, report), events };
 }
 
 /** Requests a page, and waits for the work that it has started. */
-export async function visit({ pages }: Pick<PageWorld, 'pages'>, path: string, sent: Sent = {}): Promise<PageAnswer> {
-  const answer = await ask({ pages }, path, sent);
-  await settleBackground(pages.background);
+export async function visit(
+  { services }: Pick<PageWorld, 'services'>,
+  path: string,
+  sent: Sent = {},
+): Promise<PageAnswer> {
+  const answer = await ask({ services }, path, sent);
+  await settleBackground(services.background);
   return answer;
 }
 
 /** Requests a page, and waits only for the answer. */
-export async function ask({ pages }: Pick<PageWorld, 'pages'>, path: string, sent: Sent = {}): Promise<PageAnswer> {
+export async function ask(
+  { services }: Pick<PageWorld, 'services'>,
+  path: string,
+  sent: Sent = {},
+): Promise<PageAnswer> {
   const { form, cookie, method = form === undefined ? 'GET' : 'POST', address = '192.0.2.7' } = sent;
   const headers = {
     ...(form && SAME_ORIGIN),
@@ -77,7 +85,7 @@ export async function ask({ pages }: Pick<PageWorld, 'pages'>, path: string, sen
     'x-request-id': 'test-1',
   };
   const body = form === undefined ? (sent.body ?? null) : new URLSearchParams(form).toString();
-  const answer = await answerIn({ pages }, new Request(`http://portal${path}`, { method, headers, body }));
+  const answer = await answerIn({ services }, new Request(`http://portal${path}`, { method, headers, body }));
   return {
     status: answer.status,
     headers: [...answer.headers],
@@ -125,14 +133,14 @@ export async function serverOfPages(world: PageWorld, options: ServerOptions = {
 }
 
 /** Answers a request as the portal's thread does for a {@link PageWorld}. */
-export async function answerIn({ pages }: Pick<PageWorld, 'pages'>, request: Request): Promise<Response> {
-  const { access, report } = pages;
-  const app = APPS.get(pages) ?? createPortalApp({ config: access.config, open: () => pages, report });
-  APPS.set(pages, app);
+export async function answerIn({ services }: Pick<PageWorld, 'services'>, request: Request): Promise<Response> {
+  const { access, report } = services;
+  const app = APPS.get(services) ?? createPortalApp({ config: access.config, open: () => services, report });
+  APPS.set(services, app);
   return app.fetch(request);
 }
 
-const APPS = new WeakMap<Pages, ReturnType<typeof createPortalApp>>();
+const APPS = new WeakMap<PortalServices, ReturnType<typeof createPortalApp>>();
 
 /** Answers a server's pages from a {@link PageWorld}; if `answer` rejects, it is as if the portal's thread had died. */
 export function portalOf(world: PageWorld, answer = (request: Request) => answerIn(world, request)): PortalHandle {
@@ -150,9 +158,9 @@ export function portalOf(world: PageWorld, answer = (request: Request) => answer
     wake: () => {},
     sendMails: () => sendNotices(world.access, () => undefined),
     beginStop: () => {
-      world.pages.isStopping = true;
+      world.services.isStopping = true;
     },
-    stop: () => stopPages(world.pages),
+    stop: () => stopPortalServices(world.services),
   };
 }
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { createPages } from '../../../../server/portal/pages.ts';
+import { createPortalServices } from '../../../../server/portal/services.ts';
 import { stopBackground } from '../../../../server/thread/background.ts';
 import { rejectKey } from '../../../../shared/keys/life/lifecycle.ts';
 import { keyHistory, showKey } from '../../../../shared/keys/view.ts';
@@ -200,7 +200,7 @@ describe('when the server stops', () => {
     const grace = await signInAdmin(world, 'Grace');
     const identifier = await request(world.access, { profile: 'ada' });
     const page = await askToDecide(world, grace, identifier, APPROVAL);
-    world.pages.isStopping = true;
+    world.services.isStopping = true;
     const answer = await sendDecision(world, grace, identifier, withPasskey(page, grace.authenticator));
     expect([answer.status, textOf(answer).includes('The server is being stopped; approve once it is back.')]).toEqual([
       503,
@@ -221,13 +221,13 @@ describe('when the server stops', () => {
     const { world, grace, identifier, approve } = await waitingKey(smtp);
     await approve();
     await smtp.arrived;
-    await stopBackground(world.pages.background, 10);
+    await stopBackground(world.services.background, 10);
     expect(showKey(world.access, identifier)).toMatchObject({ state: 'pending', attempt: { result: 'not confirmed' } });
     expect(textOf(await ask(world, `/developers/admin/keys/${identifier}`, grace))).toContain(
       'The server was stopped before the mail was confirmed, so it may or may not arrive.',
     );
     smtp.open();
-    const restarted = { pages: createPages(world.access, () => {}) };
+    const restarted = { services: createPortalServices(world.access, () => {}) };
     await decideAs(restarted, grace, identifier, APPROVAL);
     await visit(restarted, '/developers');
     expect(showKey(world.access, identifier)).toMatchObject({ state: 'Active', attempt: { number: 2 } });

@@ -210,7 +210,7 @@ describe.skipIf(!hasChromium)('an admin with a browser', () => {
     expect(showKey(access, identifier).attempt).toBeNull();
     await button(page, 'Approve with my passkey').click();
     await page.getByText('Approved: Bot').waitFor();
-    await settleBackground(world.pages.background);
+    await settleBackground(world.services.background);
     expect(showKey(access, identifier)).toMatchObject({ state: 'Active', expiresAt: '2026-12-31T00:00:00.000Z' });
     await page.goto(`${address}?operation=revoke&reason=Typed%20elsewhere`);
     await page.locator('#decide').getByRole('button', { name: 'Revoke…' }).click();

@@ -65,7 +65,7 @@ test('an approval is shown as it will be, then carried out, and the key works wi
   clock.advance(60_000);
   const answer = await sendDecision(world, grace, identifier, withPasskey(page, grace.authenticator));
   expect([answer.status, valuesOf(answer, 'location')]).toEqual([303, [`/developers/admin?decided=${identifier}`]]);
-  await settleBackground(world.pages.background);
+  await settleBackground(world.services.background);
   expect(showKey(access, identifier)).toMatchObject({
     state: 'Active',
     permissions: ['api.leaderboard'],
@@ -102,7 +102,7 @@ test('a successor’s approval ends the key before it when the page said so', as
   const identifier = await request(world.access, { ...ADA, successorOf: old });
   const fields = APPROVAL.map(([name, value]): [string, string] => [name, name === 'retireOld' ? '7d' : value]);
   await decideAs(world, grace, identifier, fields);
-  await settleBackground(world.pages.background);
+  await settleBackground(world.services.background);
   expect(showKey(world.access, old).expiresAt).toBe('2026-01-08T00:00:00.000Z');
   // Histories and the log have the times of pages, and none of terminals.
   const log = await visit(world, '/developers/admin/log', { cookie: grace.cookie });
@@ -351,7 +351,7 @@ describe('nobody decides without their own passkey, used just now and once', () 
     expect(traces(world)).toBe(before);
     const good = withPasskey(await ask(), grace.authenticator);
     expect((await sendDecision(world, grace, identifier, good)).status).toBe(303);
-    await settleBackground(world.pages.background);
+    await settleBackground(world.services.background);
     const next = await request(access, ADA);
     for (const again of [identifier, next]) {
       const answer = await sendDecision(world, grace, again, good);

@@ -157,7 +157,7 @@ describe.skipIf(!hasChromium)('deciding takes', () => {
     // None is left, which the head says too.
     expect(await page.locator('.nav a').first().textContent()).toBe('Requests');
     await expectUsable(page);
-    await settleBackground(world.pages.background);
+    await settleBackground(world.services.background);
     expect(troubles).toEqual([]);
   }, 120_000);
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { createPages } from '../../../../server/portal/pages.ts';
+import { createPortalServices } from '../../../../server/portal/services.ts';
 import { settleBackground, stopBackground } from '../../../../server/thread/background.ts';
 import { removeAdmin } from '../../../../shared/admins/admins.ts';
 import { rejectKey } from '../../../../shared/keys/life/lifecycle.ts';
@@ -40,7 +40,7 @@ async function queueOf(count: number, variables: Record<string, string> = {}) {
   return { world, grace, keys };
 }
 
-type World = Pick<PageWorld, 'pages'>;
+type World = Pick<PageWorld, 'services'>;
 
 /** Sends the form of the queue, or of the pages after it. */
 const send = (world: World, { cookie }: SignedInAdmin, form: [string, string][]) =>
@@ -95,7 +95,7 @@ test('several are approved as they were asked for, each shown whole, by one asse
   expect(keys.every((key) => showKey(access, key).state === 'pending')).toBe(true);
   expect(traces(world)).toBe(before);
   const answer = await send(world, grace, withPasskey(page, grace.authenticator));
-  await settleBackground(world.pages.background);
+  await settleBackground(world.services.background);
   const outcomes = await outcomesOf(world, grace, answer);
   expect(textOf(outcomes)).toContain('7 of 7 mailed');
   for (const key of all) {
@@ -182,7 +182,7 @@ test('several are rejected with one reason, which is asked for first; so is one,
     world,
     grace,
     await send(world, grace, withPasskey(page, grace.authenticator)).then(async (answer) => {
-      await settleBackground(world.pages.background);
+      await settleBackground(world.services.background);
       return answer;
     }),
   );
@@ -208,7 +208,7 @@ test('twenty at once are no form too long, whatever the reason', async () => {
   const reason = '語'.repeat(2_000);
   const page = await send(world, grace, [...hiddenIn(asked), ['reason', reason]]);
   const answer = await send(world, grace, withPasskey(page, grace.authenticator));
-  await settleBackground(world.pages.background);
+  await settleBackground(world.services.background);
   expect(textOf(await outcomesOf(world, grace, answer))).toContain('20 of 20 rejected');
   expect(keyHistory(world.access, keys[19] as string).at(-1)?.detail).toEqual({ reason });
 });
@@ -220,7 +220,7 @@ test('one is approved from its row, and leads to the next request as from its ow
   expect(textOf(page)).toContain('Approve “Bot 1”?');
   const done = await send(world, grace, withPasskey(page, grace.authenticator));
   expect(valuesOf(done, 'location')).toEqual([`${QUEUE}/keys/${first}?decided=${second}`]);
-  await settleBackground(world.pages.background);
+  await settleBackground(world.services.background);
   const next = await ask(world, `${QUEUE}/keys/${first}?decided=${second}`, grace);
   expect(textOf(next)).toContain('Approved: Bot 1 (user101). The key is Active.');
 });
@@ -258,7 +258,7 @@ describe('an assertion covers exactly the list that the page showed', () => {
       const answer = await send(world, grace, sent);
       expect([what, answer.status, answer.refusal]).toEqual([what, 403, 'forbidden']);
       expect(textOf(answer)).toContain('The passkey confirmed something other than this; nothing was done.');
-      await settleBackground(world.pages.background);
+      await settleBackground(world.services.background);
       expect(traces(world)).toBe(before);
     }
     // Rejecting what was to be approved, and with another reason than was shown.
@@ -290,7 +290,7 @@ describe('an assertion covers exactly the list that the page showed', () => {
     expect(traces(world)).toBe(before);
     const good = withPasskey(await choose(world, grace, keys), grace.authenticator);
     expect((await send(world, grace, good)).status).toBe(303);
-    await settleBackground(world.pages.background);
+    await settleBackground(world.services.background);
     const after = traces(world);
     expect((await send(world, grace, good)).status).not.toBe(303);
     expect(traces(world)).toBe(after);
@@ -381,7 +381,7 @@ test('one that was renamed, decided on, banned or erased since is refused by its
   changeByHand(access, 'user102', () => ({ banned: true }));
   eraseProfile(access, 'user103', onBox('root'));
   const answer = await send(world, grace, withPasskey(page, grace.authenticator));
-  await settleBackground(world.pages.background);
+  await settleBackground(world.services.background);
   const outcomes = await outcomesOf(world, grace, answer);
   const text = textOf(outcomes);
   expect(text).toContain('2 of 6 mailed, 4 refused');
@@ -422,7 +422,7 @@ test('two admins at once on the same list: each key is approved once, and each i
     send(world, grace, withPasskey(ofGrace, grace.authenticator)),
     send(world, hopper, withPasskey(ofHopper, hopper.authenticator)),
   ]);
-  await settleBackground(world.pages.background);
+  await settleBackground(world.services.background);
   const texts: string[] = [];
   for (const [at, admin] of [grace, hopper].entries()) {
     const answer = answers[at] as PageAnswer;
@@ -477,7 +477,7 @@ describe('while the mails are on their way', () => {
     await arrived(6);
     expect(textOf(await outcomesOf(world, grace, answer))).toContain('4 of 6 mailed');
     release();
-    await settleBackground(world.pages.background);
+    await settleBackground(world.services.background);
     const after = await outcomesOf(world, grace, answer);
     expect([textOf(after).includes('6 of 6 mailed'), after.body.includes('data-result="open"')]).toEqual([true, false]);
   });
@@ -485,10 +485,10 @@ describe('while the mails are on their way', () => {
   test('a stop begins no further one: those are named as not started, and stay as they are', async () => {
     const { world, grace, keys, answer, arrived, attempts } = await slow(7);
     await arrived(4);
-    world.pages.isStopping = true;
-    await stopBackground(world.pages.background, 10);
+    world.services.isStopping = true;
+    await stopBackground(world.services.background, 10);
     expect(attempts()).toBe(4);
-    const restarted = { pages: createPages(world.access, () => {}) };
+    const restarted = { services: createPortalServices(world.access, () => {}) };
     const text = textOf(await outcomesOf(restarted, grace, answer));
     expect(text).toContain('0 of 7 mailed, 4 refused, 3 not started');
     expect(text).toContain('Still pending: choose it again.');
@@ -501,7 +501,7 @@ describe('while the mails are on their way', () => {
     release();
     await arrived(6);
     // Whatever the thread knew is gone; the two that were under way are known to be so until their lease ends.
-    const restarted = { pages: createPages(world.access, () => {}) };
+    const restarted = { services: createPortalServices(world.access, () => {}) };
     const during = await outcomesOf(restarted, grace, answer);
     expect(textOf(during)).toContain('4 of 6 mailed');
     expect(during.body.match(/>mailing</g)?.length).toBe(2);
@@ -510,7 +510,7 @@ describe('while the mails are on their way', () => {
     expect(after).toContain('4 of 6 mailed, 2 refused');
     expect(after).toContain('it is not known whether the e-mail with the secret was delivered');
     release();
-    await settleBackground(world.pages.background);
+    await settleBackground(world.services.background);
   });
 
   test('an admin who is removed meanwhile begins no further one', async () => {
@@ -518,7 +518,7 @@ describe('while the mails are on their way', () => {
     await arrived(4);
     removeAdmin(world.access, 'Grace', onBox('root'));
     release();
-    await settleBackground(world.pages.background);
+    await settleBackground(world.services.background);
     expect(attempts()).toBe(4);
     const [path = ''] = valuesOf(answer, 'location');
     expect((await ask(world, path, grace)).status).toBe(303);
@@ -530,7 +530,7 @@ test('the outcomes are shown to whoever decided, for an hour, and to nobody else
   const hopper = await signInAdmin(world, 'Hopper');
   const page = await choose(world, grace, keys);
   const answer = await send(world, grace, withPasskey(page, grace.authenticator));
-  await settleBackground(world.pages.background);
+  await settleBackground(world.services.background);
   const [path = ''] = valuesOf(answer, 'location');
   expect((await visit(world, path, grace)).status).toBe(200);
   for (const other of [path.replace(/\d+$/, '0'), path.replace(/\d+$/, '999999'), path.replace(/\d+$/, '1x')]) {

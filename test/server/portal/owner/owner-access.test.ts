@@ -262,11 +262,11 @@ describe('a sign-in from a browser that the owner has not used before', () => {
     };
     const entered = await askPages(world, '/developers/sign-in/code', sent);
     expect(entered.status).toBe(303);
-    expect(world.pages.background.running.size).toBe(1);
+    expect(world.services.background.running.size).toBe(1);
     expect(told(world)).toEqual([]);
     other.run('ROLLBACK');
     other.close();
-    await settleBackground(world.pages.background);
+    await settleBackground(world.services.background);
     expect(told(world).map(({ about }) => JSON.parse(about))).toEqual([{ address: '192.0.2.7', agent: 'A browser' }]);
     expect(world.access.sessions.sqlite.query('SELECT count(*) AS n FROM untold_sign_ins').get()).toEqual({ n: 0 });
   });
@@ -283,8 +283,8 @@ describe('a sign-in from a browser that the owner has not used before', () => {
       );
     }
     await importLines(world.access, [{ ...BEA, email: 'another@example.org' }]);
-    clearInterval(startSweeping(world.pages));
-    await settleBackground(world.pages.background);
+    clearInterval(startSweeping(world.services));
+    await settleBackground(world.services.background);
     expect(told(world)).toHaveLength(1);
     expect(world.access.sessions.sqlite.query('SELECT count(*) AS n FROM untold_sign_ins').get()).toEqual({ n: 0 });
   });

@@ -116,7 +116,7 @@ describe.skipIf(!hasChromium)('an owner', () => {
     await type(page, 'address', ADA.email);
     await page.keyboard.press('Enter');
     await heading(page, 'Enter the code');
-    await settleBackground(world.pages.background);
+    await settleBackground(world.services.background);
     // On a line of its own: an id in the mail's head may look like a code.
     const code = /^ *([0-9A-Z]{4}-[0-9A-Z]{4})\r?$/m.exec(mails(world.access).at(-1) ?? '')?.[1] as string;
     // The only field of its page has the cursor.

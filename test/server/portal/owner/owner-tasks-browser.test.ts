@@ -26,7 +26,7 @@ describe.skipIf(!hasChromium)('an owner with a phone', () => {
     await owner.type('E-mail address', ADA.email);
     await owner.tap('button', 'Send me a code');
     await owner.read('Enter the code');
-    await settleBackground(world.pages.background);
+    await settleBackground(world.services.background);
     const mail = (mails(world.access).at(-1) ?? '').replaceAll('=\r\n', '');
     const code = /^ *([0-9A-Z]{4}-[0-9A-Z]{4})\r?$/m.exec(mail)?.[1] as string;
     owner.readText(mail.slice(mail.indexOf('Somebody asked'), mail.indexOf(code) + code.length));

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { createPages } from '../../../../server/portal/pages.ts';
+import { createPortalServices } from '../../../../server/portal/services.ts';
 import { listKeys } from '../../../../shared/keys/view.ts';
 import type { Signed } from '../../../../shared/sessions-file/whose.ts';
 import { ownerToSign } from '../../../../shared/sign-ins/binding.ts';
@@ -48,29 +48,29 @@ describe.each(Object.keys(DOINGS) as (keyof typeof DOINGS)[])('%s', (name) => {
         CHANGES[what](access);
         before = traces();
       });
-      const pages = createPages(late, () => undefined);
+      const services = createPortalServices(late, () => undefined);
       return {
         access,
         cookie,
         identifier,
-        pages,
+        services,
         expectNothing: () => expect([before === '', traces()]).toEqual([false, before]),
       };
     }
 
     test('the page says that nobody is signed in any more, and nothing is done', async () => {
-      const { cookie, identifier, pages, expectNothing } = await world();
-      const answer = await visit({ pages }, formPath(identifier), { form, cookie });
+      const { cookie, identifier, services, expectNothing } = await world();
+      const answer = await visit({ services }, formPath(identifier), { form, cookie });
       expect([answer.status, answer.refusal]).toEqual([403, 'signed_out']);
       expect(answer.body).toContain('You are not signed in any more, since the ');
       expectNothing();
-      expect((await ask({ pages }, '/developers/keys', { cookie })).status).toBe(303);
+      expect((await ask({ services }, '/developers/keys', { cookie })).status).toBe(303);
     });
 
     test('the token of profilectl is not valid any more, and nothing is done', async () => {
-      const { access, identifier, pages, expectNothing } = await world();
+      const { access, identifier, services, expectNothing } = await world();
       const token = personTokenFor(access, ownerToSign(access, ADA.id) as Signed);
-      const answer = await ask({ pages }, `/manage/v1${path(identifier)}`, {
+      const answer = await ask({ services }, `/manage/v1${path(identifier)}`, {
         method,
         body: JSON.stringify(body),
         headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },

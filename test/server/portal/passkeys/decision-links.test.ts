@@ -66,7 +66,7 @@ test('it fills in what it names, marks what differs, and nothing is decided but 
   expect(traces()).toBe(before);
   const done = await sendDecision(world, grace, identifier, withPasskey(asked, grace.authenticator));
   expect(done.status).toBe(303);
-  await settleBackground(world.pages.background);
+  await settleBackground(world.services.background);
   expect(showKey(access, identifier)).toMatchObject({
     state: 'Active',
     permissions: ['api.lookup', 'api.leaderboard'],

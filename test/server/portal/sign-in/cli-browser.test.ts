@@ -67,7 +67,7 @@ async function signIn(page: Page): Promise<void> {
   await page.locator('#address').fill(ADA.email);
   await page.getByRole('button', { name: 'Send me a code' }).click();
   await heading(page, 'Enter the code');
-  await settleBackground(world.pages.background);
+  await settleBackground(world.services.background);
   await page.locator('#code').fill(world.lastCode());
   await page.getByRole('button', { name: 'Sign in' }).click();
 }

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { createPages } from '../../../../server/portal/pages.ts';
+import { createPortalServices } from '../../../../server/portal/services.ts';
 import { importLines } from '../../../support/import.ts';
 import { countingCodes, testAccess } from '../../../support/portal/access.ts';
 import type { PageAnswer } from '../../../support/portal/pages.ts';
@@ -19,8 +19,8 @@ async function world(variables: Record<string, string> = {}): Promise<PageWorld 
   const access = testAccess({ clock, random: codes.random, variables });
   await importLines(access, [ADA, { id: 8, username: 'bea', email: 'bea@example.org' }]);
   const events: PageWorld['events'] = [];
-  const pages = createPages(access, (level, message) => void events.push([level, message]));
-  return { access, clock, pages, events, lastCode: codes.lastCode };
+  const services = createPortalServices(access, (level, message) => void events.push([level, message]));
+  return { access, clock, services, events, lastCode: codes.lastCode };
 }
 
 /** The cookies that an answer sets, as the browser sends them back. */
@@ -160,7 +160,7 @@ describe('signing in leads to pages of ours only', () => {
         cookie: cookiesOf(asked),
       });
       expect(valuesOf(entered, 'location')).toEqual([
-        at.pages.isPage('/developers/keys') ? '/developers/keys' : '/developers',
+        at.services.isPage('/developers/keys') ? '/developers/keys' : '/developers',
       ]);
     }
   });

@@ -38,10 +38,10 @@ test('a server with visitors deletes what belongs to nobody any more', async () 
 });
 
 test('what has ended is deleted again and again, client addresses 30 days after a session’s end, in the log behind the file too; a fault is told and tried again', async () => {
-  const { access, clock, pages, events } = pageWorld();
+  const { access, clock, services, events } = pageWorld();
   await importLines(access, [ADA]);
   const { sqlite } = access.sessions;
-  const timer = startSweeping(pages, 10);
+  const timer = startSweeping(services, 10);
   try {
     askCode(access, { name: 'ada', address: ADA.email, browserSecret: null, knownBrowser: null, client: CLIENT });
     signInOwner(access, ADA.id);
