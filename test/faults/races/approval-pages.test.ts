@@ -20,9 +20,9 @@ import { enrol, signIn } from '../../support/portal/admins.ts';
 import { fetchPage } from '../../support/portal/pages.ts';
 import { tempFolder, testConfig } from '../../support/world.ts';
 
-// Servers that end while an approval of a page waits for a mail server that does not answer.
+// Servers that end while an approval started on a page waits for a mail server that does not answer.
 
-/** A mail server that takes a message and then says nothing until it is told to. */
+/** A mail server that receives a message and replies only when `speak` is called. */
 async function startSilentSmtp() {
   const arrived = Promise.withResolvers<void>();
   const { promise: said, resolve: speak } = Promise.withResolvers<void>();
@@ -35,7 +35,7 @@ async function startSilentSmtp() {
   return { ...smtp, arrived: arrived.promise, speak };
 }
 
-/** A key that waits, an admin who is signed in, and what approves it at a server and looks at its page. */
+/** A pending key and a signed-in admin. `send` approves the key on its page, `page` reads how the attempt is shown. */
 async function prepare(variables: Record<string, string>) {
   const smtp = await startSilentSmtp();
   const settings = {
@@ -47,7 +47,7 @@ async function prepare(variables: Record<string, string>) {
   };
   openDatabase(settings.DATABASE_PATH, 'serve').$client.close();
   const access = openAccess(testConfig(settings));
-  // Pages give up after 50 ms, in which a busy disk may not have finished what the server writes.
+  // Pages give up after 50 ms, which may be too short on a busy disk.
   for (const sqlite of [access.db.$client, access.sessions.sqlite]) sqlite.run('PRAGMA busy_timeout = 30000');
   afterAll(() => closeAccess(access));
   await importLines(access, [{ id: 7, username: 'ada', email: 'ada@example.org' }]);
@@ -80,14 +80,14 @@ async function prepare(variables: Record<string, string>) {
   return { settings, access, identifier, smtp, send, page };
 }
 
-/** The same with a server process. */
+/** Such a world with a server process. */
 async function approving(variables: Record<string, string>) {
   const prepared = await prepare(variables);
   const server = await startServerProcess(prepared.settings);
   return { ...prepared, server, arrived: prepared.smtp.arrived };
 }
 
-test('SIGTERM: an approval that is under way is stored as not confirmed before the exit', async () => {
+test('SIGTERM: an approval in progress is stored as not confirmed before the server exits', async () => {
   const { access, identifier, server, send, page, arrived } = await approving({ WORKERS: '2' });
   expect((await send(server)).status).toBe(303);
   await arrived;
@@ -104,7 +104,7 @@ test('SIGTERM: an approval that is under way is stored as not confirmed before t
   expect(server.printed()).toContain(`Key ${identifier} was approved, but did not become Active; its page says why.`);
 }, 60_000);
 
-test('a kill during mailing: the next server tells that the attempt is open, and begins no second one before its lease is over', async () => {
+test('after a kill during mailing the next server shows the attempt as open, and starts no second one before its lease ends', async () => {
   const { settings, access, identifier, server, send, page, arrived } = await approving({});
   expect((await send(server)).status).toBe(303);
   await arrived;
@@ -117,7 +117,7 @@ test('a kill during mailing: the next server tells that the attempt is open, and
   expect(showKey(later, identifier).attempt?.result).toBe('not confirmed');
 }, 60_000);
 
-test("the portal's thread is killed during mailing: not confirmed once its lease is over, and of two mailed secrets the second works", async () => {
+test("if the portal's thread is killed during mailing, the attempt is not confirmed after its lease, and only the second secret works", async () => {
   const { access, identifier, smtp, send, page } = await prepare({});
   const threads: Worker[] = [];
   const log = createLog('silent', systemClock.nowMs, () => {});
@@ -138,7 +138,7 @@ test("the portal's thread is killed during mailing: not confirmed once its lease
   await smtp.arrived;
   threads[0]?.terminate();
   let result = await page(server);
-  // Having just died the thread is not started at once.
+  // A thread that has just died is restarted with a delay.
   while (result === undefined) {
     await Bun.sleep(10);
     result = await page(server);

@@ -10,15 +10,15 @@ import { insertProfile } from '../../support/profiles.ts';
 import { rounds, seededRandom } from '../../support/rounds.ts';
 import { testDeps } from '../../support/world.ts';
 
-// Processes that approve the same key at the same moment, while another one holds the write lock.
+// Processes that approve the same key at the same moment while another one holds the write lock.
 
 const PROCESSES = 8;
 
-/** Longer than commands take to begin. */
+/** Longer than commands take to start. */
 const HELD_FROM_COMMANDS_MS = 2_000;
 const HELD_MS = 100;
 
-test('eight approvals of one key that wait for a lock: one mail, one Active key, the others say who is approving it', async () => {
+test('eight approvals of one key that wait for a lock send one mail and make it Active; the others report who approves it', async () => {
   const deps = testDeps();
   const { databasePath } = deps.config;
   const random = seededRandom('approvals at once');
@@ -54,7 +54,7 @@ test('eight approvals of one key that wait for a lock: one mail, one Active key,
   other.close();
 }, 300_000);
 
-test('eight commands that wait for a lock of two seconds: one mail, and the seven others say why they did nothing', async () => {
+test('eight commands that wait for a lock for two seconds send one mail, and seven say why they did nothing', async () => {
   const deps = testDeps();
   insertProfile(deps.db, { id: 1 });
   const identifier = await request(deps);

@@ -15,9 +15,9 @@ import { insertProfile } from '../../support/profiles.ts';
 import { rounds, seededRandom } from '../../support/rounds.ts';
 import { testDeps } from '../../support/world.ts';
 
-// Bans while servers answer: by real commands, imports and feeds, and beside approvals in another process.
+// Bans while servers answer requests: by real commands, imports and feeds, and during approvals of another process.
 
-/** A request that is begun so long after the commit of a ban or an unban goes by it. */
+/** A request that begins this long after a ban or unban is committed follows it. */
 const TAKES_EFFECT_MS = 10;
 
 const ADA = { id: 7, username: 'ada', email: 'ada@example.org', createdAt: '2024-05-01T00:00:00.000Z' };
@@ -25,21 +25,21 @@ const EVE = { id: 8, username: 'eve', email: 'eve@example.org', createdAt: '2024
 
 let addresses = 0;
 
-/** One request on a connection of its own, from an address that nobody has guessed keys from. */
+/** Sends a request on a new connection, from an IP address without failed logins. */
 function ask(server: ServerProcess, path: string, secret: string): Promise<Response> {
   const address = `2001:db8:${(++addresses).toString(16)}::1`;
   const headers = { Connection: 'close', 'X-Forwarded-For': address, 'X-Forwarded-Proto': 'https' };
   return get(server, path, secret, { headers });
 }
 
-/** Asks until each worker has answered; returns the answers' statuses, and what they say where it is always the same. */
+/** Sends requests until each worker has answered. Returns their statuses and bodies. */
 async function askEachWorker(server: ServerProcess, path: string, secret: string, workers: number) {
   const seen = new Set<string>();
   const said: { status: number; body: { banned?: boolean; error?: string } }[] = [];
   while (seen.size < workers) {
     const answer = await ask(server, path, secret);
     said.push({ status: answer.status, body: (await answer.json()) as { banned?: boolean; error?: string } });
-    // Each has a prefix of its own for the ids of requests.
+    // Each worker has its own prefix of request ids.
     seen.add((answer.headers.get('x-request-id') ?? '').slice(0, 12));
   }
   return said;
@@ -49,7 +49,7 @@ describe.each([1, 2])('a server with %d workers', (workers) => {
   const start = (databasePath: string) =>
     startServerProcess({ DATABASE_PATH: databasePath, WORKERS: `${workers}`, TRUSTED_PROXIES: '127.0.0.1' });
 
-  test('refuses the keys of a banned profile from 10 ms after the commit on, and answers them again after that of the unban', async () => {
+  test('refuses the keys of a banned profile from 10 ms after the commit, and accepts them from 10 ms after the unban', async () => {
     const access = testAccess();
     await importLines(access, [ADA, EVE]);
     const quota = 500;
@@ -61,13 +61,13 @@ describe.each([1, 2])('a server with %d workers', (workers) => {
     const server = await start(databasePath);
     const https = { 'X-Forwarded-For': '192.0.2.1', 'X-Forwarded-Proto': 'https' };
     const line = (banned: boolean) => ({ ...ADA, banned });
-    const ways: Record<string, (banned: boolean) => Promise<unknown>> = {
+    const bans: Record<string, (banned: boolean) => Promise<unknown>> = {
       command: async (banned) => {
         const words = ['profiles', banned ? 'ban' : 'unban', 'ada'];
         expect(await profilectl(words, { variables: { DATABASE_PATH: databasePath } })).toMatchObject({ code: 0 });
       },
       import: (banned) => importLines(access, [line(banned)]),
-      'import of all or nothing': (banned) => importLines(access, [line(banned)], { strict: true }),
+      'strict import': (banned) => importLines(access, [line(banned)], { strict: true }),
       feed: async (banned) => {
         const answer = await sendLines(server, token, '', jsonLines(line(banned)), https);
         expect(await answer.json()).toMatchObject({ imported: 1 });
@@ -80,7 +80,7 @@ describe.each([1, 2])('a server with %d workers', (workers) => {
       admitted += said.length;
     };
     await expectAnswered();
-    for (const change of Object.values(ways)) {
+    for (const change of Object.values(bans)) {
       await change(true);
       await Bun.sleep(TAKES_EFFECT_MS);
       for (const path of ['/api/lookup/uid/7', '/api/key', '/api/nothing']) {
@@ -95,13 +95,13 @@ describe.each([1, 2])('a server with %d workers', (workers) => {
       await Bun.sleep(TAKES_EFFECT_MS);
       await expectAnswered();
     }
-    // What was spent before each ban counts after it, and what was refused meanwhile doesn't.
+    // Requests before each ban still count after it; refused ones do not.
     const key = (await (await ask(server, '/api/key', secret)).json()) as { rateLimits: { remaining: number }[] };
     expect(key.rateLimits[0]?.remaining).toBe(quota - admitted);
     expect(await server.end()).toBe(0);
   }, 60_000);
 
-  test('answers no key of a profile that is banned while one is approved, nor that one', async () => {
+  test('accepts no key of a profile that is banned during an approval, including the approved one', async () => {
     const deps = testDeps();
     const { databasePath } = deps.config;
     const random = seededRandom(`bans beside approvals, ${workers}`);
@@ -121,7 +121,7 @@ describe.each([1, 2])('a server with %d workers', (workers) => {
       const begunAt = performance.now();
       approver.send(identifier);
       const end = approver.next();
-      // The first approval is let through, and tells how long one takes at most; bans meet the others anywhere in them.
+      // The first approval is not disturbed and measures how long one takes; bans hit the others at any moment.
       if (id === 1) approvalMs = await end.then(() => performance.now() - begunAt);
       else await Bun.sleep(random() * 0.5 * approvalMs);
       if (id % 2 === 0) changeByHand(deps, profile, () => ({ banned: true }));
@@ -147,7 +147,7 @@ describe.each([1, 2])('a server with %d workers', (workers) => {
   }, 300_000);
 });
 
-/** The secrets in the mails of a folder that are about this key. */
+/** The secrets in a folder's mails about this key. */
 function secretsMailed(folder: string, identifier: string): string[] {
   const names = readdirSync(folder).filter((name) => name.endsWith('.eml') && name.includes(identifier));
   const texts = names.map((name) => readFileSync(join(folder, name), 'utf8'));

@@ -17,11 +17,11 @@ import {
 import { ADA, ownerWorld } from '../../support/portal/owner-pages.ts';
 import { valuesOf, visit } from '../../support/portal/pages.ts';
 
-// Pages in this process, and commands on the same database in processes of their own.
+// Pages in this process and commands in others, on the same database.
 
 const FORM = { name: 'Bot', description: DESCRIPTION, permissions: 'api.lookup' };
 
-test('commands on the box and pages race for the places of a profile: never more than three are taken', async () => {
+test('commands and pages that compete for the slots of a profile never use more than three', async () => {
   const { access, services, cookie } = await ownerWorld();
   const variables = { DATABASE_PATH: access.config.databasePath, MAIL_URL: `file:${access.folder}/mail` };
   const words = ['keys', 'request', '--profile', ADA.username, '--name', 'Bot', '--description', DESCRIPTION];
@@ -31,7 +31,7 @@ test('commands on the box and pages race for the places of a profile: never more
   ).finally(() => {
     isOver = true;
   });
-  // Pages give places back and take them again until the last command has ended.
+  // Pages free and use slots until the last command has ended.
   const codes = new Set<string | null>();
   while (!isOver) {
     const answer = await visit({ services }, '/developers/keys/new', { form: FORM, cookie });
@@ -48,7 +48,7 @@ test('commands on the box and pages race for the places of a profile: never more
   for (const { code, stderr } of done) expect([code === 0, stderr.includes('has 3 keys already')]).toContain(true);
   expect(done.some(({ code }) => code === 0)).toBe(true);
   expect((await keysListed(access, { states: ['pending'] })).length).toBeLessThanOrEqual(KEYS_PER_PROFILE);
-  // Whatever came first: five keys were asked for by pages at most, and those of the operator do not count.
+  // In any order, pages requested at most five keys; requests by the operator do not count.
   for (let turn = 0; turn < 8; turn++) {
     for (const { identifier } of await keysListed(access, { states: ['pending'] })) {
       await visit({ services }, `/developers/keys/${identifier}/withdraw`, { form: {}, cookie });
@@ -64,14 +64,14 @@ test('commands on the box and pages race for the places of a profile: never more
   ]);
 }, 60_000);
 
-test('an import that changes the owner’s address while an admin’s decision waits for it: nothing goes to the new address', async () => {
+test('no mail goes to a new address that an import sets while an admin’s decision waits for the import', async () => {
   const smtp = await startSmtp();
   const world = await adminWorld({ MAIL_URL: smtp.url, MAIL_FROM: 'keys@example.net' });
   const { access } = world;
   const grace = await signInAdmin(world, 'Grace');
   const variables = { DATABASE_PATH: access.config.databasePath };
   const others = Array.from({ length: 200 }, (_, at) => ({ id: 1_000 + at, username: `other${at}` }));
-  // On a slow machine the import may hold the lock for longer than pages wait for it, which is not what this test is about.
+  // On a slow machine the import may hold the lock for longer than pages wait, which is not tested here.
   access.db.$client.run('PRAGMA busy_timeout = 30000');
   const lock = openBare(access.config.databasePath, 'write');
   lock.run('PRAGMA busy_timeout = 0');
@@ -101,7 +101,7 @@ test('an import that changes the owner’s address while an admin’s decision w
     };
     let importing: Promise<void> | null = null;
     if (moment === 'after') await importNow();
-    // The import holds the lock from its first line until it commits, and the decision waits for it.
+    // The import holds the lock from its first line to its commit; the decision waits.
     if (moment === 'during') {
       importing = importNow();
       while (!isLocked()) await Bun.sleep(1);

@@ -17,24 +17,24 @@ import { rounds } from '../../support/rounds.ts';
 import { remainingInFile } from '../../support/storage/quota-file.ts';
 import { testDeps } from '../../support/world.ts';
 
-// Changes of Active keys by real processes: killed, two at a time, and under servers that count what is spent.
+// Changes of Active keys by real processes: killed, simultaneous, and on servers that count requests.
 
-/** How long after the commit a change may take to hold on a server. */
+/** A change applies on a server at most this long after its commit. */
 const TAKES_EFFECT_MS = 10;
 
-describe('killed, and two at a time', () => {
+describe('killed and simultaneous', () => {
   const deps = testDeps();
   const FIRST = '60/1m';
   let nextId = 1;
 
-  /** An Active key of a new profile. */
+  /** Makes an Active key of a new profile. */
   async function newKey(): Promise<{ profile: string; identifier: string }> {
     const profile = `user${insertProfile(deps.db, { id: nextId++ })}`;
     const { identifier } = await issue(deps, { profile }, { rateLimits: parseRateLimits([FIRST]) });
     return { profile, identifier };
   }
 
-  /** Runs commands at once, the first of which is killed after so many milliseconds; resolves to their exit codes. */
+  /** Runs commands at once and kills the first one after `killAfterMs`; returns their exit codes. */
   async function runAtOnce(commands: readonly string[][], killAfterMs: number | null): Promise<(number | null)[]> {
     const variables = { DATABASE_PATH: deps.config.databasePath, MAIL_URL: `file:${deps.folder}/mail` };
     const children = commands.map((words) =>
@@ -50,7 +50,10 @@ describe('killed, and two at a time', () => {
     return codes;
   }
 
-  /** Follows the history from what was granted first, each change going on from the one before, to what the key is now. */
+  /**
+   * Checks that each change in the history continues from the one before, up to the key as it is now. Returns the
+   * rate limits set.
+   */
   function expectWhole(identifier: string): string[] {
     const key = showKey(deps, identifier);
     const granted = { permissions: ['api.lookup'], rateLimits: parseRateLimits([FIRST]), expiresAt: null };
@@ -69,7 +72,7 @@ describe('killed, and two at a time', () => {
     return limits;
   }
 
-  /** How long a change takes here just now that nobody kills, in milliseconds. */
+  /** How long a complete change currently takes here, in milliseconds. */
   async function timeChange(): Promise<number> {
     const { identifier } = await newKey();
     const startedAt = performance.now();
@@ -79,7 +82,7 @@ describe('killed, and two at a time', () => {
 
   const expectSound = () => expect(checkDatabase(deps.db).faults).toEqual([]);
 
-  test('a change killed at any time is there as a whole, its history too, or not at all', async () => {
+  test('a change killed at any time is stored with its history as a whole, or not at all', async () => {
     const wholeMs = await timeChange();
     const kills = fc.sample(fc.integer({ min: 10, max: 150 }), rounds(24)).map((part) => (wholeMs * part) / 100);
     const outcomes = { changed: 0, asBefore: 0 };
@@ -98,7 +101,7 @@ describe('killed, and two at a time', () => {
     expectSound();
   }, 120_000);
 
-  test('of changes at once each builds on the one before, or is refused because it was confirmed for an older key', async () => {
+  test('simultaneous changes build on each other, or are refused because they were confirmed for an older version of the key', async () => {
     const wholeMs = await timeChange();
     const kills = fc.sample(fc.integer({ min: 30, max: 200 }), rounds(4)).map((part) => (wholeMs * part) / 100);
     for (const killAfterMs of [null, ...kills]) {
@@ -109,14 +112,14 @@ describe('killed, and two at a time', () => {
       for (const code of codes.slice(1)) expect([0, 1]).toContain(code as number);
       const done = limits.filter((_limit, at) => codes[at] === 0);
       const found = expectWhole(identifier);
-      // The killed one may be in, too.
+      // The killed one may have been stored, too.
       expect([done, limits.slice(0, 1).concat(done)].map((some) => some.toSorted())).toContainEqual(found.toSorted());
       expect(found.length).toBeGreaterThan(0);
     }
     expectSound();
   }, 120_000);
 
-  test('a change and a revocation at once: both are done, the revocation last, or one is refused', async () => {
+  test('a simultaneous change and revocation both succeed, the revocation last, or one is refused', async () => {
     for (let turn = 0; turn < rounds(5); turn++) {
       const { identifier } = await newKey();
       const [changed, revoked] = await runAtOnce(
@@ -137,7 +140,7 @@ describe('killed, and two at a time', () => {
     expectSound();
   }, 120_000);
 
-  test('a killed approval of a successor ends the old key exactly where the successor is Active', async () => {
+  test('a killed approval of a replacement key retires the old key if, and only if, the replacement is Active', async () => {
     const outcomes: Record<string, number> = {};
     const wholeMs = await timeChange();
     const kills = fc.sample(fc.integer({ min: 30, max: 250 }), rounds(20)).map((part) => (wholeMs * part) / 100);
@@ -147,7 +150,7 @@ describe('killed, and two at a time', () => {
       const successor = await request(deps, { profile, successorOf: old });
       const approve = ['keys', 'approve', successor, '--retire-old', '7d'];
       const change = ['keys', 'change', old, '--rate-limit', '7/1h'];
-      // One that nobody kills has no change beside it, which could make it be refused.
+      // The approval that is not killed has no simultaneous change, which could get it refused.
       const [, changed] = await runAtOnce(afterMs === null ? [approve] : [approve, change], afterMs);
       expectWhole(old);
       const { state } = showKey(deps, successor);
@@ -163,10 +166,12 @@ describe('killed, and two at a time', () => {
   }, 120_000);
 });
 
-/** A server process that counts what it admits for one key. */
+/** A server process, and the key whose admitted requests are counted. */
 type Counted = { server: ServerProcess; secret: string };
 
-/** Asks for `names` profiles at once; returns whether that was admitted. A connection each, so that all workers are asked. */
+/**
+ * Looks `names` profiles up on a new connection, so that every worker takes part. Returns whether that was admitted.
+ */
 async function isAdmitted({ server, secret }: Counted, names: number): Promise<boolean> {
   const query = Array.from({ length: names }, (_, at) => `uid=${at + 1}`).join('&');
   const { status } = await get(server, `/api/lookup?${query}`, secret, { headers: { Connection: 'close' } });
@@ -174,7 +179,7 @@ async function isAdmitted({ server, secret }: Counted, names: number): Promise<b
   return status === 200;
 }
 
-/** Spends all that is left, in steps that get smaller and are never more than a quota; returns how much was admitted. */
+/** Uses up what is left, in decreasing steps no larger than the quota. Returns how much was admitted. */
 async function spendAll(counted: Counted, quota: number): Promise<number> {
   let spent = 0;
   for (const step of [100, 10, 1].filter((size) => size <= quota)) {
@@ -189,12 +194,12 @@ function change(deps: Deps, identifier: string, ...limits: string[]) {
 }
 
 describe.each(['1', '2'])('a server with %s workers', (WORKERS) => {
-  test('takes a changed limit over exactly from 10 ms after the commit on, over a restart and a crash too', async () => {
+  test('applies a changed limit exactly from 10 ms after the commit, also after a restart and a crash', async () => {
     const deps = testDeps();
     const { secret, identifier } = await keyFor(deps, ['30/1h']);
     const variables = { DATABASE_PATH: deps.config.databasePath, WORKERS };
     const counted: Counted = { server: await startServerProcess(variables), secret };
-    /** What was spent in the window of an hour, which nothing leaves while this test runs, and in that of a day. */
+    /** Used within the window of an hour, in which nothing expires during this test, and within that of a day. */
     const spent = { hour: 0, day: 0 };
     const expectRoom = async (room: number, quota: number) => {
       await Bun.sleep(TAKES_EFFECT_MS);
@@ -214,7 +219,7 @@ describe.each(['1', '2'])('a server with %s workers', (WORKERS) => {
       await change(deps, identifier, `${quota}/1h`);
       await expectRoom(room, quota);
     }
-    // The day is a new window, and begins empty.
+    // The limit per day is a new window, which starts empty.
     await change(deps, identifier, '1100/1h', '40/1d');
     spent.day = 0;
     await expectRoom(40, 40);
@@ -237,7 +242,7 @@ describe.each(['1', '2'])('a server with %s workers', (WORKERS) => {
     expect(await counted.server.end()).toBe(0);
   }, 60_000);
 
-  test('never admits more than the new quota, nor a thousandth less, where quotas above 1 024 change under load', async () => {
+  test('admits at most the new quota and at least 99.9 % of it when quotas above 1 024 change under load', async () => {
     const deps = testDeps();
     const { secret, identifier } = await keyFor(deps, ['1500/1h']);
     const server = await startServerProcess({ DATABASE_PATH: deps.config.databasePath, WORKERS });
@@ -245,7 +250,7 @@ describe.each(['1', '2'])('a server with %s workers', (WORKERS) => {
     let spent = 0;
     for (const quota of [3_000, 900, 3_500, 5_000]) {
       let isOver = false;
-      // Four clients keep asking while the limit changes, so that all workers see it amid their requests.
+      // Four clients send requests throughout, so that all workers see the change between requests.
       const clients = Array.from({ length: 4 }, async () => {
         while (!isOver) if (await isAdmitted(counted, 50)) spent += 50;
       });
@@ -256,7 +261,7 @@ describe.each(['1', '2'])('a server with %s workers', (WORKERS) => {
       isOver = true;
       await Promise.all(clients);
       spent += await spendAll(counted, quota);
-      // What was admitted under a larger quota before the change is not taken back.
+      // Requests admitted under a larger quota before the change stay counted.
       expect(spent).toBeLessThanOrEqual(Math.max(quota, before));
       expect(spent).toBeGreaterThanOrEqual(Math.min(quota, 5_000) - Math.ceil(5_000 / 1_000));
     }

@@ -31,17 +31,20 @@ import { secretOf } from '../../support/portal/admins.ts';
 import { readingOf } from '../../support/reading.ts';
 import { testClock } from '../../support/world.ts';
 
-// A clock that is ahead for a moment loses nothing: what seems to be over is refused at once, but it is deleted, given up or
-// stored as over only once the clock has been believable for ten minutes.
+// A clock that is wrong for a short time loses nothing. What seems to have expired is refused at once, but it is
+// deleted, given up or stored as expired only after the clock has been plausible for ten minutes.
 
 const MINUTE_MS = 60_000;
 const ADA = { id: 1, username: 'ada', email: 'ada@example.org' };
 const BOB = { id: 2, username: 'bob', email: 'bob@example.org' };
 
-/** How far the clock is ahead: from seconds to years. */
+/** By how much the clock is ahead: seconds to years. */
 const JUMPS_MS = [5_000, MINUTE_MS, 3_600_000, DAY_MS, 200 * DAY_MS, 420 * DAY_MS, 20 * 365 * DAY_MS];
 
-/** A service with two owners and a key, and what it does all the time (`stir`), for others than Ada. */
+/**
+ * A service with two owners and a key. `stir` does everything that the service does in the background, for owners
+ * other than Ada.
+ */
 async function makeWorld() {
   const clock = testClock();
   const codes = countingCodes();
@@ -54,7 +57,7 @@ async function makeWorld() {
     const client = { ...CLIENT, address: `203.0.113.${stirred++ % 250}` };
     askCode(access, { name: 'bob', address: BOB.email, browserSecret: null, knownBrowser: null, client });
     handOver(access, { uid: BOB.id }, openerFor(access));
-    letIn(access, BOB.id);
+    makeCliCodeFor(access, BOB.id);
     invite(access, 'bob', 1);
     sweepSessions(access.db, clock, access.sessions);
     countUsage(usage.counter, { identifier }, null);
@@ -70,14 +73,14 @@ type World = Awaited<ReturnType<typeof makeWorld>>;
 
 const VERIFIER = 'v'.repeat(43);
 
-/** Makes the code that lets a `profilectl` of this owner in. */
-function letIn(access: World['access'], id: number): string {
+/** Makes the code that signs in a `profilectl` of this owner. */
+function makeCliCodeFor(access: World['access'], id: number): string {
   const codeChallenge = hashOf(VERIFIER).toString('base64url');
   const consent = { codeChallenge, redirectUri: null, machine: 'laptop' };
   return makeCliCode(access, ownerToSign(access, id) as Signed, consent);
 }
 
-/** Whether something works, where a refusal is an error with a code. */
+/** Whether something works; a refusal is an error with a code. */
 function works(act: () => unknown): boolean {
   try {
     act();
@@ -89,17 +92,17 @@ function works(act: () => unknown): boolean {
 }
 
 /**
- * Something that is over after a time. `make` makes it, and returns a function that says whether it is there: it still works,
- * or is still listed (with `isStored`: is still stored). That may use it up.
+ * Something that expires after a time. `make` makes it and returns a function that checks whether it still works or
+ * is still listed (with `isStored`: is still stored), which may use it up.
  */
-type Thing = {
+type Expiring = {
   name: string;
   lifeMs: number;
   isStored?: true;
   make: (world: World) => (() => boolean) | Promise<() => boolean>;
 };
 
-const THINGS: Thing[] = [
+const EXPIRING: Expiring[] = [
   {
     name: 'a key that expires',
     lifeMs: 90 * DAY_MS,
@@ -120,7 +123,7 @@ const THINGS: Thing[] = [
     },
   },
   {
-    name: 'a code that was mailed',
+    name: 'a mailed code',
     lifeMs: PURPOSES['sign-in code'].lifetimeMs,
     make: ({ access, codes }) => {
       const typed = { name: 'ada', address: ADA.email, client: CLIENT, knownBrowser: null };
@@ -130,7 +133,7 @@ const THINGS: Thing[] = [
     },
   },
   {
-    name: 'the ticket of a hand-over',
+    name: 'a hand-over ticket',
     lifeMs: PURPOSES['hand-over'].lifetimeMs,
     make: ({ access }) => {
       const { address } = handOver(access, { uid: ADA.id }, openerFor(access));
@@ -139,15 +142,15 @@ const THINGS: Thing[] = [
     },
   },
   {
-    name: 'the code of a profilectl elsewhere',
+    name: 'the code for a profilectl on another machine',
     lifeMs: PURPOSES['sign-in code'].lifetimeMs,
     make: ({ access }) => {
-      const code = letIn(access, ADA.id);
+      const code = makeCliCodeFor(access, ADA.id);
       return () => works(() => exchangeCliCode(access, { code, redirectUri: null, verifier: VERIFIER }, CLIENT));
     },
   },
   {
-    name: 'the address where an admin registers a passkey',
+    name: 'the link where an admin registers a passkey',
     lifeMs: 15 * MINUTE_MS,
     make: ({ access }) => {
       const secret = secretOf(addAdmin(access, 'grace', onBox('root')).address);
@@ -169,7 +172,7 @@ const THINGS: Thing[] = [
     },
   },
   {
-    name: 'what a key was used for',
+    name: 'the usage of a key',
     lifeMs: USAGE_DAYS * DAY_MS,
     make: ({ access, usage, identifier }) => {
       countUsage(usage.counter, { identifier }, 'not_found');
@@ -178,7 +181,7 @@ const THINGS: Thing[] = [
     },
   },
   {
-    name: 'the UID of a profile that was erased',
+    name: 'the UID of an erased profile',
     lifeMs: 40 * DAY_MS,
     isStored: true,
     make: ({ access }) => {
@@ -187,7 +190,7 @@ const THINGS: Thing[] = [
     },
   },
   {
-    name: 'a mail that its mail server does not take',
+    name: 'a mail that its mail server does not accept',
     lifeMs: 3 * DAY_MS,
     isStored: true,
     make: ({ access, clock, identifier }) => {
@@ -197,8 +200,8 @@ const THINGS: Thing[] = [
   },
 ];
 
-describe.each(THINGS)('$name', ({ lifeMs, make }) => {
-  test.each(JUMPS_MS)('is there again after the clock was %d ms ahead for less than ten minutes', async (jumpMs) => {
+describe.each(EXPIRING)('$name', ({ lifeMs, make }) => {
+  test.each(JUMPS_MS)('still exists after the clock was %d ms ahead for less than ten minutes', async (jumpMs) => {
     const world = await makeWorld();
     const { clock, stir } = world;
     const isThere = await make(world);
@@ -231,14 +234,17 @@ describe.each(THINGS)('$name', ({ lifeMs, make }) => {
   });
 });
 
-test.each(THINGS.filter(({ isStored }) => isStored !== true))('$name is refused at once', async ({ lifeMs, make }) => {
-  const world = await makeWorld();
-  const isThere = await make(world);
-  world.clock.jump(lifeMs);
-  expect(isThere()).toBe(false);
-});
+test.each(EXPIRING.filter(({ isStored }) => isStored !== true))(
+  '$name is refused at once',
+  async ({ lifeMs, make }) => {
+    const world = await makeWorld();
+    const isThere = await make(world);
+    world.clock.jump(lifeMs);
+    expect(isThere()).toBe(false);
+  },
+);
 
-test('a session that is used while the clock is ahead is alive afterwards', async () => {
+test('a session that is used while the clock is ahead is still valid afterwards', async () => {
   const { access, clock } = await makeWorld();
   const { token, signIn } = beginSignIn(access, ownerToSign(access, ADA.id) as Signed, { client: CLIENT });
   clock.jump(3_600_000);
@@ -251,7 +257,10 @@ test('a session that is used while the clock is ahead is alive afterwards', asyn
 describe('a reminder', () => {
   const EXPIRES_AFTER_MS = 60 * DAY_MS;
 
-  /** A key that expires in 60 days, and the kinds of the mails that a server's look sends. */
+  /**
+   * A key that expires in 60 days. `look` runs a server's search for mails and returns the subjects of those it
+   * sends.
+   */
   async function remindingWorld() {
     const { access, clock } = await makeWorld();
     await issue(access, { profile: 'bob' }, { expiresAtMs: clock.nowMs() + EXPIRES_AFTER_MS });
@@ -265,7 +274,7 @@ describe('a reminder', () => {
     return { clock, look };
   }
 
-  test('is not sent too early, and sent at its time, where the clock was ahead for a while', async () => {
+  test('is sent at its time, not earlier, after the clock was ahead for a while', async () => {
     const { clock, look } = await remindingWorld();
     clock.jump(40 * DAY_MS);
     expect(await look()).toEqual([]);
@@ -275,7 +284,7 @@ describe('a reminder', () => {
     expect(await look()).toEqual([expect.stringContaining('expires soon')]);
   });
 
-  test('that waits is not given up where the key only seems to have expired', async () => {
+  test('that is waiting is kept while its key only seems to have expired', async () => {
     const { clock, look } = await remindingWorld();
     clock.advance(EXPIRES_AFTER_MS - 7 * DAY_MS);
     expect(await look(async () => null)).toEqual([]);
@@ -285,7 +294,7 @@ describe('a reminder', () => {
     expect(await look()).toEqual([expect.stringContaining('expires soon')]);
   });
 
-  test('that waits is given up once the key is believed to have expired', async () => {
+  test('that is waiting is given up once the clock has confirmed that its key expired', async () => {
     const { clock, look } = await remindingWorld();
     clock.advance(EXPIRES_AFTER_MS - 7 * DAY_MS);
     expect(await look(async () => null)).toEqual([]);

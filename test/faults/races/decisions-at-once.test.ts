@@ -21,26 +21,29 @@ import {
 import { insertProfile } from '../../support/profiles.ts';
 import { rounds, seededRandom } from '../../support/rounds.ts';
 
-// What people and programs decide on the keys of a profile, two at a time and through different doors, while somebody looks
-// profiles up. Each is shown something, and says yes at a moment of its own.
+// Two simultaneous decisions on the keys of a profile, by people and programs through different doors, during
+// lookups. Each confirms what it was shown, at its own moment.
 
-/** A request that is begun so long after the commit of a decision goes by it. */
+/** A request that begins this long after a decision is committed follows it. */
 const TAKES_EFFECT_MS = 10;
 
-/** How long a lock is held by somebody else, at most. */
+/** The longest time for which another connection holds the lock. */
 const HELD_MS = 12;
 
 const PAIRS = OPERATIONS_RACED.flatMap((one, at) =>
   OPERATIONS_RACED.slice(at + 1).map((other): [Raced, Raced] => [one, other]),
 );
 
-/** Those where the first to come is in the way of the other, so that both orders can be told by how they end. */
+/** Pairs in which the first decision prevents the second, so that the outcome shows the order. */
 const CLASHING = [
   ...['approve withdraw', 'approve ban', 'approve address', 'approve suspend', 'approve erase'],
   ...['withdraw address', 'withdraw erase', 'suspend erase'],
 ];
 
-/** All of them in `test:long`; otherwise a fifth of the usual part, because fifteen pairs of rounds of 200 ms take long. */
+/**
+ * All of them in `test:long`; otherwise a fifth of the usual part, because each of the fifteen pairs takes 200 ms a
+ * round.
+ */
 const ROUNDS = rounds(200) >= 200 ? rounds(200) : rounds(40);
 
 const world = await doorWorld();
@@ -50,13 +53,13 @@ const folder = `${access.config.databasePath}.mail`;
 insertProfile(access.db, { id: 1 });
 let profiles = 1;
 
-/** How long each door takes, in milliseconds: whoever decides waits for about as long as the other one needs. */
+/** How long each door takes, in milliseconds: each side waits for about as long as the other needs. */
 const typicalMs = new Map<string, number>();
 
 type Side = { operation: Raced; door: string; act: Deciding; eventsBefore: number };
 type Lookup = { begunAt: number; status: number };
 
-/** The secrets in the mails about a key, and whom these went to. */
+/** The secrets in the mails about a key, with their recipients. */
 function secretMails(identifier: string): { secret: string; to: string }[] {
   return readdirSync(folder)
     .filter((name) => name.endsWith('.eml') && name.includes(identifier))
@@ -67,13 +70,13 @@ function secretMails(identifier: string): { secret: string; to: string }[] {
     });
 }
 
-/** What is stored of a key. */
+/** The stored state and hash of a key. */
 function keyRow(identifier: string): { state: KeyState; hash: Uint8Array | null } {
   const { state, secretHash: hash } = readKey(access.db, identifier);
   return { state, hash };
 }
 
-/** Chooses two doors: both may be commands, which are two processes, but only one at a time may be the feed. */
+/** Chooses two doors. Both may be commands, which are two processes; other doors are used once. */
 function chooseDoors(pair: readonly [Raced, Raced], random: () => number): [string, string] {
   const choose = (operation: Raced, without: string | null) => {
     const names = Object.keys(doors[operation]).filter((name) => name !== without);
@@ -83,7 +86,10 @@ function chooseDoors(pair: readonly [Raced, Raced], random: () => number): [stri
   return [first, choose(pair[1], first === 'command' ? null : first)];
 }
 
-/** Does both after their waits, a third one holding the lock meanwhile in half of the rounds. Returns how and when each ended. */
+/**
+ * Acts for both after their waits, while another connection holds the lock in half of the rounds. Returns how and
+ * when each ended.
+ */
 async function race(sides: readonly Side[], random: () => number) {
   const isHeld = random() < 0.5;
   if (isHeld) other.run('BEGIN IMMEDIATE');
@@ -101,7 +107,7 @@ async function race(sides: readonly Side[], random: () => number) {
   return ended;
 }
 
-/** Looks profiles up with a secret until it is told to end. */
+/** Looks profiles up with a secret until `end` is called. */
 function lookUp(secret: string) {
   const lookups: Lookup[] = [];
   let isOver = false;
@@ -122,19 +128,22 @@ function lookUp(secret: string) {
   };
 }
 
-/** Waits until no mail with a secret is under way. */
+/** Waits until no approval of the key is in progress. */
 async function settled(identifier: string): Promise<void> {
   while (showKey(access, identifier).attempt?.result === 'open') await Bun.sleep(2);
 }
 
-/** The event that tells of a decision, and those that may come between what was shown and it, as no part of what was shown. */
+/**
+ * The event of a decision, and the events that may come between what was shown and the decision because they do not
+ * change it.
+ */
 const EVENTS: Partial<Record<Raced, { event: string; mayPrecede: readonly string[] }>> = {
   approve: { event: 'approval started', mayPrecede: [] },
   withdraw: { event: 'withdrawn', mayPrecede: ['profile banned'] },
   suspend: { event: 'suspended', mayPrecede: ['profile banned', 'address changed'] },
 };
 
-/** One round, once it is over. `what` names it in failures. */
+/** A finished round. `what` names it in failures. */
 type Round = {
   what: string;
   about: About;
@@ -176,19 +185,19 @@ async function playRound(round: number, pair: readonly [Raced, Raced], random: (
 
 const oldAddressOf = (id: number) => `old${id}@example.org`;
 
-/** Nothing was decided on another state than was shown, and a secret went only where it was said to go. */
+/** No decision was made on another state than shown, and secrets were mailed only to the address shown. */
 function expectAsShown({ what, about, ...round }: Round): void {
   for (const { operation, eventsBefore } of round.sides) {
-    const told = EVENTS[operation];
-    // A command with --yes is shown nothing: what counts is the state that it finds.
+    const recorded = EVENTS[operation];
+    // A command with --yes shows nothing: the state that it reads counts.
     const isShown = !(operation === 'suspend' && about.suspended === about.pending);
-    if (told === undefined || !isShown || !isDone({ what, about, ...round }, operation)) continue;
+    if (recorded === undefined || !isShown || !isDone({ what, about, ...round }, operation)) continue;
     const since = eventsOf(operation === 'suspend' ? about.suspended : about.pending).slice(eventsBefore);
-    const at = since.indexOf(told.event);
-    const before = since.slice(0, at).filter((event) => !told.mayPrecede.includes(event));
+    const at = since.indexOf(recorded.event);
+    const before = since.slice(0, at).filter((event) => !recorded.mayPrecede.includes(event));
     expect([what, at === -1, before]).toEqual([what, false, []]);
   }
-  // What comes while the mail is on its way makes the attempt void.
+  // Anything that happens while the mail is in flight voids the attempt.
   const story = eventsOf(about.pending);
   const approvedAt = story.indexOf('approved');
   if (approvedAt !== -1) expect([what, story[approvedAt - 1]]).toEqual([what, 'approval started']);
@@ -196,7 +205,7 @@ function expectAsShown({ what, about, ...round }: Round): void {
   expect([what, elsewhere.length]).toEqual([what, 0]);
 }
 
-/** What each was answered is what is stored. Returns whether the profile may use its keys. */
+/** Each outcome agrees with the database. Returns whether the profile may use its keys. */
 function expectStored(round: Round): boolean {
   const { what, about, old } = round;
   const sql = 'SELECT email, banned FROM profiles WHERE id = ?';
@@ -214,7 +223,7 @@ function expectStored(round: Round): boolean {
   return profile?.banned === 0;
 }
 
-/** A key has a secret only where it was accepted, and no other secret works. */
+/** A key has a secret exactly if it was approved, and no other secret works. */
 async function expectSecrets({ what, about: { pending } }: Round, mayUseKeys: boolean): Promise<void> {
   const { state, hash } = keyRow(pending);
   const mailed = secretMails(pending);
@@ -227,7 +236,7 @@ async function expectSecrets({ what, about: { pending } }: Round, mayUseKeys: bo
   }
 }
 
-/** The key that was Active before is refused from 10 ms after what ends or pauses it, and answered where nothing does. */
+/** The old key is refused from 10 ms after a decision that ends or pauses it, and accepted otherwise. */
 function expectFresh({ what, about, old, ended, lookups }: Round): void {
   const ending: Raced[] = about.suspended === old.identifier ? ['ban', 'erase', 'suspend'] : ['ban', 'erase'];
   const times = ended.flatMap(({ operation, end, doneAt }) =>
@@ -241,7 +250,7 @@ function expectFresh({ what, about, old, ended, lookups }: Round): void {
 }
 
 test.each(PAIRS)(
-  '%s and %s: each is done to what it was shown or not at all, and holds within 10 ms',
+  '%s and %s at once: each decides on what it was shown or not at all, and takes effect within 10 ms',
   async (one, two) => {
     const random = seededRandom(`${one} and ${two}`);
     const counts: Record<string, number> = {};
@@ -254,7 +263,7 @@ test.each(PAIRS)(
       counts[outcome] = (counts[outcome] ?? 0) + 1;
     }
     process.stderr.write(`${one} and ${two}: ${JSON.stringify(counts)}\n`);
-    // Sees to it that these were races. A few rounds say nothing.
+    // Checks that both sides won at times, which few rounds do not show.
     if (ROUNDS >= 20 && CLASHING.includes(`${one} ${two}`)) expect(Object.keys(counts).length).toBeGreaterThan(1);
   },
   600_000,

@@ -16,11 +16,11 @@ import { insertProfile } from '../../support/profiles.ts';
 import { rounds } from '../../support/rounds.ts';
 import { testDeps } from '../../support/world.ts';
 
-// Real processes against real mail servers, killed or set against each other.
+// Real processes and mail servers: processes are killed, or compete.
 
 type World = ReturnType<typeof testDeps>;
 
-// One database for each line of killings: they lock theirs, and would stop each other in this one process.
+// One database for each series of kills: they lock theirs, and would block each other in this process.
 const worlds: World[] = Array.from({ length: 4 }, () => testDeps({ variables: { TRUSTED_PROXIES: '127.0.0.1' } }));
 const [deps] = worlds as [World, ...World[]];
 const received: string[] = [];
@@ -43,8 +43,8 @@ const servers = new Map(
 );
 let tried = 0;
 
-/** Whether a server accepts this secret. Each call uses another address, because failed logins are throttled. */
-async function isLetIn(world: World, secret: string): Promise<boolean> {
+/** Whether a server accepts this secret. Each call uses another IP address, because failed logins are throttled. */
+async function isAccepted(world: World, secret: string): Promise<boolean> {
   const server = servers.get(world) ?? { url: '' };
   const address = `10.1.${++tried >> 8}.${tried & 255}`;
   const headers = { 'X-Forwarded-For': address, 'X-Forwarded-Proto': 'https' };
@@ -61,8 +61,8 @@ function mailVariables(world: World, port: number): Record<string, string> {
   };
 }
 
-describe('side by side', () => {
-  test('20 processes request for one profile at once: exactly three get a place', async () => {
+describe('simultaneous', () => {
+  test('20 simultaneous requests for one profile get exactly three keys', async () => {
     const profile = newProfile(deps);
     const words = ['keys', 'request', '--profile', profile, '--name', 'Bot', '--permission', 'api.lookup'];
     const all = Array.from({ length: 20 }, () =>
@@ -77,7 +77,7 @@ describe('side by side', () => {
     expect(await keysListed(deps, { profile })).toHaveLength(3);
   });
 
-  test('5 admins approve one key at once: one mail, one success', async () => {
+  test('5 simultaneous approvals of one key send one mail, and one succeeds', async () => {
     const identifier = await request(deps, { profile: newProfile(deps) });
     const started = Promise.withResolvers<void>();
     const smtp = await startSmtp({ onMessage: () => started.promise });
@@ -95,7 +95,10 @@ describe('side by side', () => {
   });
 });
 
-/** How an approval is killed: when the mail server sees a stage, at a lock on either side of the mail, or at random. */
+/**
+ * When an approval is killed: at a stage of the SMTP dialogue, at a lock before or after the mail, or after some
+ * milliseconds.
+ */
 type Kill = SmtpStage | 'before it begins' | 'accepted, before activation' | 'activated' | number;
 
 const STAGES: Kill[] = [
@@ -110,7 +113,7 @@ const STAGES: Kill[] = [
   'activated',
 ];
 
-/** Runs one approval as a process and kills it; resolves when it is dead. */
+/** Runs one approval as a process and kills it; resolves when it has exited. */
 async function approveAndKill(world: World, identifier: string, kill: Kill): Promise<void> {
   const lock = openDatabase(world.config.databasePath, 'use');
   const at = Promise.withResolvers<void>();
@@ -132,11 +135,11 @@ async function approveAndKill(world: World, identifier: string, kill: Kill): Pro
   const reached = (): boolean => {
     if ('seen' in smtp) return smtp.seen.includes(kill as SmtpStage);
     if (kill === 'accepted, before activation') return smtp.received.length > 0;
-    // It waits for the lock as soon as it has the database open.
+    // It waits for the lock as soon as it has opened the database.
     if (kill === 'before it begins') return isOpenIn(child.pid, world.config.databasePath);
     return kill === 'activated' && showKey(world, identifier).state === 'Active';
   };
-  // The random instants are times; the others are seen.
+  // Random moments are times; the others are observed.
   if (typeof kill === 'number') setTimeout(at.resolve, kill);
   else {
     const watch = setInterval(() => {
@@ -154,7 +157,7 @@ async function approveAndKill(world: World, identifier: string, kill: Kill): Pro
   await smtp.stop();
 }
 
-/** How long one approval takes here just now that nobody kills, in milliseconds. */
+/** How long a complete approval currently takes here, in milliseconds. */
 async function timeApproval(world: World): Promise<number> {
   const identifier = await request(world, { profile: newProfile(world) });
   const smtp = await startSmtp({ onMessage: (mail) => void received.push(mail.raw) });
@@ -166,13 +169,13 @@ async function timeApproval(world: World): Promise<number> {
   return tookMs;
 }
 
-async function countLetIn(world: World, secrets: readonly string[]): Promise<number> {
-  const letIn = await Promise.all(secrets.map((secret) => isLetIn(world, secret)));
-  return letIn.filter((is) => is).length;
+async function countAccepted(world: World, secrets: readonly string[]): Promise<number> {
+  const accepted = await Promise.all(secrets.map((secret) => isAccepted(world, secret)));
+  return accepted.filter((is) => is).length;
 }
 
 describe('killed', () => {
-  test('an approval killed anywhere leaves a sound database, a pending or Active key, and at most one secret that works', async () => {
+  test('an approval killed at any moment leaves a sound database, a pending or Active key, and at most one valid secret', async () => {
     const outcomes: Record<string, number> = {};
     const runOne = async (world: World, kill: Kill): Promise<void> => {
       const later = { ...world, clock: { ...world.clock, nowMs: () => world.clock.nowMs() + 120_000 } };
@@ -186,7 +189,7 @@ describe('killed', () => {
       if (key.state === 'pending') await approveKey(later, { identifier, grant: {}, by: onBox('admin') });
       const secrets = received.join('\n').match(new RegExp(`plk_${identifier}_[0-9A-Za-z]{38}`, 'g')) ?? [];
       const all = [...new Set([...secrets, ...mailedSecrets(world, identifier)])];
-      expect(await countLetIn(world, all)).toBe(1);
+      expect(await countAccepted(world, all)).toBe(1);
     };
     const tookMs = Math.min(...(await Promise.all(worlds.map(timeApproval))));
     const parts = fc.sample(fc.integer({ min: 20, max: 180 }), rounds(84));
@@ -207,21 +210,21 @@ describe('killed', () => {
   }, 240_000);
 });
 
-test('of all the secrets that were ever mailed, the server accepts one for each Active key, and no other', async () => {
+test('the server accepts one mailed secret for each Active key, and no other', async () => {
   const secrets = [...received, ...worlds.flatMap(mails)].join('\n').match(/plk_[0-9A-Za-z]{8}_[0-9A-Za-z]{38}/g) ?? [];
   const all = [...new Set(secrets)];
   let active = 0;
-  let letIn = 0;
+  let accepted = 0;
   for (const world of worlds) {
     active += listKeys(world, {}).filter(({ state }) => state === 'Active').length;
-    letIn += await countLetIn(world, all);
+    accepted += await countAccepted(world, all);
   }
-  process.stderr.write(`mailed secrets: ${all.length}, let in: ${letIn}\n`);
-  expect(letIn).toBe(active);
-  expect(all.length).toBeGreaterThan(letIn);
+  process.stderr.write(`mailed secrets: ${all.length}, accepted: ${accepted}\n`);
+  expect(accepted).toBe(active);
+  expect(all.length).toBeGreaterThan(accepted);
 });
 
-test('no secret that was ever mailed, nor its random part, stands in the database or its WAL', () => {
+test('neither a mailed secret nor its random part is in the database or its write-ahead log', () => {
   const everyMail = [...received, ...worlds.flatMap(mails)];
   const mailed = everyMail.flatMap((mail) => mail.match(/plk_[0-9A-Za-z]{8}_[0-9A-Za-z]{38}/g) ?? []);
   expect(mailed.length).toBeGreaterThan(rounds(100));

@@ -21,8 +21,9 @@ import { readingOf } from '../../support/reading.ts';
 import { rounds } from '../../support/rounds.ts';
 import { testClock, testDeps } from '../../support/world.ts';
 
-// Random lives of keys, several actors at once, against a small model. An approval's mail hangs in the air until a later
-// step says what became of it, so that everything else can happen meanwhile; a crash forgets it, a restart all of them.
+// Random lives of keys with several simultaneous actors, compared with a small model. The mail of an approval stays
+// in flight until a later step decides its outcome, so that anything can happen in between; a crash forgets it, and a
+// restart forgets all.
 
 const clock = testClock();
 const base = testDeps({ clock, approvalLeaseMs: 120_000 });
@@ -30,7 +31,7 @@ let nextProfile = 1;
 
 type Outcome = 'accepted' | 'refused' | 'lost before' | 'lost after' | 'crash';
 
-/** What the model knows of a key. */
+/** The model of a key. */
 type ModelKey = {
   identifier: string;
   profile: string;
@@ -39,12 +40,12 @@ type ModelKey = {
   openUntilMs: number | null;
   expiresAtMs: number | null;
   successorOf: ModelKey | null;
-  /** The attempt whose secret works. */
+  /** The number of the attempt whose secret works. */
   working: number | null;
   history: HistoryView[];
 };
 
-/** An approval whose mail is in the air. */
+/** An approval whose mail is in flight. */
 type InFlight = {
   key: ModelKey;
   number: number;
@@ -58,9 +59,9 @@ type World = {
   deps: Deps;
   verify: Verifier;
   keys: ModelKey[];
-  flying: InFlight[];
+  inFlight: InFlight[];
   mailed: { key: ModelKey; number: number; secret: string }[];
-  /** The names of the profiles that are banned. */
+  /** Names of banned profiles. */
   banned: Set<string>;
 };
 
@@ -111,18 +112,18 @@ const steps = fc.array(
 
 type Step = typeof steps extends fc.Arbitrary<(infer S)[]> ? S : never;
 
-test('whatever happens in whatever order, the promises hold after every step', async () => {
+test('all promises hold after every step, in any order of steps', async () => {
   let count = 0;
   await fc.assert(
     fc.asyncProperty(steps, async (sequence) => {
       const { verify } = readingOf(base);
-      const world: World = { deps: base, verify, keys: [], flying: [], mailed: [], banned: new Set() };
+      const world: World = { deps: base, verify, keys: [], inFlight: [], mailed: [], banned: new Set() };
       const profiles = [0, 1].map(() => {
         insertProfile(base.db, { id: nextProfile });
         return `user${nextProfile++}`;
       });
       for (const step of sequence) {
-        await take(world, step as Step, profiles);
+        await playStep(world, step as Step, profiles);
         checkPromises(world, profiles);
         count++;
       }
@@ -132,7 +133,7 @@ test('whatever happens in whatever order, the promises hold after every step', a
   process.stderr.write(`lives of keys: ${count} steps, no promise broken\n`);
 }, 120_000);
 
-async function take(world: World, step: Step, profiles: string[]): Promise<void> {
+async function playStep(world: World, step: Step, profiles: string[]): Promise<void> {
   if (step.do === 'wait') {
     clock.advance(step.ms);
     for (const key of world.keys) expireInModel(key);
@@ -141,23 +142,23 @@ async function take(world: World, step: Step, profiles: string[]): Promise<void>
   if (step.do === 'restart') {
     if (world.deps !== base) world.deps.db.$client.close();
     world.deps = { ...base, db: withTables(openDatabase(base.config.databasePath, 'use')) };
-    world.flying = [];
+    world.inFlight = [];
     return;
   }
-  if (step.do === 'ban') return takeBan(world, profiles[step.which % 2] as string, step.isBanned);
-  if (step.do === 'request') return takeRequest(world, profiles[step.which % 2] as string);
-  if (step.do === 'land') return takeLanding(world, step.which, step.outcome);
+  if (step.do === 'ban') return playBan(world, profiles[step.which % 2] as string, step.isBanned);
+  if (step.do === 'request') return playRequest(world, profiles[step.which % 2] as string);
+  if (step.do === 'land') return playLanding(world, step.which, step.outcome);
   const key = world.keys[step.which % Math.max(1, world.keys.length)];
   if (key === undefined) return;
-  if (step.do === 'begin') return takeBeginning(world, key, step.expires, step.retires);
-  if (step.do === 'succeed') return takeRequest(world, key.profile, key);
-  if (step.do === 'change') return takeChange(world, key, step.ms);
-  return takeMove(world, key, step.do as Verb);
+  if (step.do === 'begin') return playApproval(world, key, step.expires, step.retires);
+  if (step.do === 'succeed') return playRequest(world, key.profile, key);
+  if (step.do === 'change') return playChange(world, key, step.ms);
+  return playMove(world, key, step.do as Verb);
 }
 
-/** Asks for a key of a profile, or for the successor of one of its keys. */
-async function takeRequest(world: World, profile: string, successorOf: ModelKey | null = null): Promise<void> {
-  const taken = world.keys.filter((key) => key.profile === profile && holdsPlace(key.state)).length;
+/** Requests a key of a profile, or a replacement for one of its keys. */
+async function playRequest(world: World, profile: string, successorOf: ModelKey | null = null): Promise<void> {
+  const taken = world.keys.filter((key) => key.profile === profile && holdsSlot(key.state)).length;
   const fields = { profile, ...(successorOf && { successorOf: successorOf.identifier }) };
   const identifier = await outcomeOf(request(world.deps, fields));
   if (world.banned.has(profile) || taken >= 3 || (successorOf !== null && successorOf.state !== 'Active'))
@@ -174,7 +175,7 @@ async function takeRequest(world: World, profile: string, successorOf: ModelKey 
   world.keys.push({ ...fresh, identifier: identifier as string, profile, successorOf, history: [] });
 }
 
-async function takeBeginning(world: World, key: ModelKey, expires: boolean, retires: boolean): Promise<void> {
+async function playApproval(world: World, key: ModelKey, expires: boolean, retires: boolean): Promise<void> {
   const landed = Promise.withResolvers<Delivery>();
   const sent = Promise.withResolvers<string>();
   const mailer = async () => ({
@@ -200,7 +201,7 @@ async function takeBeginning(world: World, key: ModelKey, expires: boolean, reti
   key.fence++;
   key.openUntilMs = clock.nowMs() + 120_000;
   key.expiresAtMs = expiresAtMs;
-  world.flying.push({
+  world.inFlight.push({
     key,
     number: key.fence,
     secret: first as string,
@@ -210,8 +211,8 @@ async function takeBeginning(world: World, key: ModelKey, expires: boolean, reti
   });
 }
 
-async function takeLanding(world: World, which: number, outcome: Outcome): Promise<void> {
-  const [flight] = world.flying.splice(which % Math.max(1, world.flying.length), 1);
+async function playLanding(world: World, which: number, outcome: Outcome): Promise<void> {
+  const [flight] = world.inFlight.splice(which % Math.max(1, world.inFlight.length), 1);
   if (flight === undefined || outcome === 'crash') return;
   const { key, number, secret, retireOldAtMs, land, done } = flight;
   if (outcome === 'accepted' || outcome === 'lost after') world.mailed.push({ key, number, secret });
@@ -233,8 +234,8 @@ async function takeLanding(world: World, which: number, outcome: Outcome): Promi
   expireInModel(key);
 }
 
-/** Bans a profile or lifts its ban; a ban voids the approvals of its keys that are under way or have crashed. */
-function takeBan(world: World, profile: string, isBanned: boolean): void {
+/** Bans a profile or lifts its ban. A ban voids approvals in progress, crashed ones too. */
+function playBan(world: World, profile: string, isBanned: boolean): void {
   changeByHand(world.deps, profile, () => ({ banned: isBanned }));
   if (isBanned === world.banned.has(profile)) return;
   if (isBanned) world.banned.add(profile);
@@ -246,7 +247,7 @@ function takeBan(world: World, profile: string, isBanned: boolean): void {
   }
 }
 
-async function takeMove(world: World, key: ModelKey, verb: Verb): Promise<void> {
+async function playMove(world: World, key: ModelKey, verb: Verb): Promise<void> {
   const { identifier } = key;
   const { deps } = world;
   const silent = { ...deps, mailer: async () => null };
@@ -280,8 +281,8 @@ async function takeMove(world: World, key: ModelKey, verb: Verb): Promise<void> 
   key.openUntilMs = null;
 }
 
-/** Changes when a key expires: so many milliseconds from now, or never. */
-async function takeChange(world: World, key: ModelKey, ms: number | null): Promise<void> {
+/** Sets a key to expire `ms` milliseconds from now, or never. */
+async function playChange(world: World, key: ModelKey, ms: number | null): Promise<void> {
   const { identifier } = key;
   const expiresAtMs = ms === null ? null : clock.nowMs() + ms;
   const input = { identifier, change: { expiresAtMs }, by: onBox('admin') };
@@ -313,8 +314,8 @@ async function outcomeOf<T>(act: Promise<T>): Promise<T | AppError> {
   }
 }
 
-/** Told by the model, not by the code under test. */
-const holdsPlace = (state: KeyState) => ['pending', 'Active', 'suspended'].includes(state);
+/** Written here again, so that the model does not rely on the code under test. */
+const holdsSlot = (state: KeyState) => ['pending', 'Active', 'suspended'].includes(state);
 
 function isLive({ state }: ModelKey): boolean {
   return state === 'Active' || state === 'suspended';
@@ -354,7 +355,7 @@ function checkPromises(world: World, profiles: string[]): void {
     );
   }
   for (const profile of profiles) {
-    const holders = world.keys.filter((key) => key.profile === profile && holdsPlace(key.state));
+    const holders = world.keys.filter((key) => key.profile === profile && holdsSlot(key.state));
     expect(holders.length).toBeLessThanOrEqual(3);
   }
 }

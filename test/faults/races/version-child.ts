@@ -11,8 +11,8 @@ import { changeByHand, importLines } from '../../support/import.ts';
 import { DESCRIPTION } from '../../support/keys.ts';
 import { testConfig } from '../../support/world.ts';
 
-// Run by shown-races.test.ts and decisions-at-once.test.ts: does what commands do on a terminal. It reads a command, prints what it shows, waits for the
-// line that is the yes, acts, and prints how that ended.
+// Run by version-races.test.ts and decisions-at-once.test.ts. Acts like a command on a terminal: reads a command,
+// prints what it shows, waits for a line as the confirmation, acts, and prints how that ended.
 
 const DATABASE_PATH = process.argv[2] ?? '';
 const config = testConfig({ DATABASE_PATH, MAIL_URL: `file:${DATABASE_PATH}.mail` });
@@ -20,7 +20,7 @@ const deps = createDeps(withTables(openDatabase(DATABASE_PATH, 'use')), config);
 const operator = { kind: 'operator', name: 'ada' } as const;
 const keys = localKeys(deps, operator);
 
-/** What is shown before the yes, and what is done after it. */
+/** What is shown before the confirmation, and the action after it. */
 type Asked = { shown: string; act: () => unknown };
 
 const COMMANDS: Record<string, (about: string) => Promise<Asked>> = {
@@ -31,7 +31,7 @@ const COMMANDS: Record<string, (about: string) => Promise<Asked>> = {
     const shown = alsoConfirmed.map(([, value]) => value).join();
     return { shown, act: () => perform(OPERATIONS.approve, { identifier }) };
   },
-  // Another expiry, and Enter for the rest.
+  // Changes the expiry, and keeps the rest with Enter.
   change: async (identifier) => {
     const perform = keys.performUnlessChanged({ identifier });
     const { key } = await perform(OPERATIONS.show, { identifier });
@@ -59,7 +59,7 @@ const COMMANDS: Record<string, (about: string) => Promise<Asked>> = {
     const perform = keys.performUnlessChanged({ identifier });
     return { shown: identifier, act: () => perform(OPERATIONS.suspend, { identifier, reason: 'Too fast.' }) };
   },
-  // With --yes, where the state is the one that is read at the start.
+  // With --yes, when the state is the one read at the start.
   'suspend-now': async (identifier) => ({
     shown: identifier,
     act: () => keys.performUnlessChanged({ identifier })(OPERATIONS.suspend, { identifier, reason: 'Too fast.' }),

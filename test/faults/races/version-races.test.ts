@@ -14,12 +14,12 @@ import { insertProfile } from '../../support/profiles.ts';
 import { rounds, seededRandom } from '../../support/rounds.ts';
 import { testDeps } from '../../support/world.ts';
 
-// One process shows something and does it after a yes. Another changes it at that moment, before or after, and sometimes both
-// wait for a lock first. Whoever wins: what is done is what was shown, or nothing.
+// One process shows something and acts after a confirmation; another changes it around that moment, sometimes with
+// both waiting for a lock. Whoever wins, the action fits what was shown, or does not happen.
 
-const MOST_MS = 12;
+const MAX_MS = 12;
 
-/** A database with such a process on it. */
+/** A database, with a process on it that runs version-child.ts. */
 async function world(name: string) {
   const deps = testDeps();
   const { databasePath } = deps.config;
@@ -28,23 +28,26 @@ async function world(name: string) {
   // Waits for locks, as commands do.
   const beside = { ...deps, db: withTables(openDatabase(databasePath, 'use')) };
   const other = beside.db.$client;
-  /** Has a command show what it is about, and then races its yes against a change. Returns what was shown, and the end. */
+  /**
+   * Lets a command show its subject, then races its confirmation against a change. Returns what was shown, and the
+   * end.
+   */
   async function race(command: string, change: () => unknown): Promise<{ shown: string; end: string }> {
     child.send(command);
     const shown = (await child.next()) ?? '';
     const isHeld = random() < 0.5;
     if (isHeld) other.run('BEGIN IMMEDIATE');
-    const wait = () => Bun.sleep(random() * MOST_MS);
-    const letGo = async () => {
+    const wait = () => Bun.sleep(random() * MAX_MS);
+    const release = async () => {
       if (!isHeld) return;
       await wait();
       other.run('COMMIT');
     };
     const changing = async () => {
-      await Promise.all([letting, wait()]);
+      await Promise.all([releasing, wait()]);
       await change();
     };
-    const letting = letGo();
+    const releasing = release();
     const yes = async () => {
       await wait();
       child.send('yes');
@@ -56,12 +59,12 @@ async function world(name: string) {
   return { deps, beside, race };
 }
 
-/** Sees to it that these were races: both sides have won some. A few rounds say nothing. */
+/** Checks that each side won at times, which few rounds do not show. */
 function expectBoth(ends: readonly string[]): void {
   if (ends.length >= 20) expect(new Set(ends)).toEqual(new Set(['done', 'changed_since']));
 }
 
-test('the secret goes to the address that was shown, or to none', async () => {
+test('the secret is mailed to the address that was shown, or not at all', async () => {
   const { deps, beside, race } = await world('approve');
   const folder = `${deps.config.databasePath}.mail`;
   const ends: string[] = [];
@@ -74,7 +77,7 @@ test('the secret goes to the address that was shown, or to none', async () => {
     expect(shown).toBe(`old${id}@example.org`);
     const mailed = readdirSync(folder).filter((name) => name.includes(identifier));
     for (const name of mailed) expect(readFileSync(join(folder, name), 'utf8')).toContain(`To: ${shown}`);
-    // Where the address changes while the mail is on its way, the attempt is void.
+    // If the address changes while the mail is in flight, the attempt is void.
     const { state } = showKey(deps, identifier);
     expect([end, mailed.length, state]).toEqual(
       { done: [end, 1, 'Active'], changed_since: [end, 0, 'pending'] }[end] ?? ['refused', 1, 'pending'],
@@ -84,7 +87,7 @@ test('the secret goes to the address that was shown, or to none', async () => {
   expectBoth(ends);
 }, 300_000);
 
-test('what Enter keeps is never written back', async () => {
+test('values kept with Enter are never written back', async () => {
   const { deps, beside, race } = await world('change');
   const ends: string[] = [];
   const mine = [{ quota: 1, windowSeconds: 60 }];
@@ -104,7 +107,7 @@ test('what Enter keeps is never written back', async () => {
 }, 300_000);
 
 test.each(['erase', 'request'])(
-  '%s is for the profile that was shown, whoever gets its name',
+  '%s acts on the profile that was shown, whoever has its name by then',
   async (verb) => {
     const { deps, beside, race } = await world(verb);
     const ends: string[] = [];
@@ -116,7 +119,7 @@ test.each(['erase', 'request'])(
         try {
           changeByHand(beside, name, () => ({ username: `countess${round}` }));
         } catch (error) {
-          // It was erased before, which makes its name free too.
+          // It was erased before, which frees its name too.
           if (!(error instanceof AppError) || error.code !== 'not_found') throw error;
         }
         changeByHand(beside, `eve${round}`, () => ({ username: name }));
