@@ -117,7 +117,7 @@ function sendAgain(config: Config, again: NonNullable<Shown['again']>): Html {
   if (again === 'by going back') return GO_BACK;
   const { path, form, unseen } = again;
   const pairs = [...form].flatMap(([name, values]) => values.map((value) => ({ name, value })));
-  const typed = pairs.filter(({ name }) => !unseen.includes(name));
+  const typed = pairs.filter(({ name, value }) => value !== '' && !unseen.includes(name));
   const list = typed.map(({ name, value }) => html`<div><dt>${titleOfField(name)}</dt><dd>${value}</dd></div>`);
   return html`<p>${list.length === 0 ? '' : 'What you typed is still here. '}Send it again once the problem is solved.</p>
 <form method="post" action="${publicPath(config, path)}">

@@ -71,6 +71,7 @@ describe('the page in a browser', () => {
   test.skipIf(!hasChromium)('has a bar that everybody can use', async () => {
     const { page } = await openPage(address, { width: 1280, colorScheme: 'light' });
     await page.getByRole('button', { name: 'Authorize' }).waitFor();
+    expect(await page.title()).toBe('Try it – API documentation – Profile Lookup');
     await expectUsable(page, '.top');
   });
 
