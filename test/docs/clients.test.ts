@@ -11,7 +11,7 @@ const server = await startTestServer();
 await prepare(server.deps);
 
 type Client = { file: string; program: string; driver: string; main: (calls: string) => string; call: Call };
-type Call = (path: string, mostSeconds?: number) => string;
+type Call = (path: string, maxSeconds?: number) => string;
 
 const CLIENTS: Client[] = [
   {
@@ -19,16 +19,16 @@ const CLIENTS: Client[] = [
     program: process.execPath,
     driver: 'main.ts',
     main: (calls) => `import { get, Refusal } from './profile-lookup.ts';
-async function tell(path: string, mostSeconds?: number) {
+async function tell(path: string, maxSeconds?: number) {
   try {
-    console.log(JSON.stringify(await get(path, mostSeconds)));
+    console.log(JSON.stringify(await get(path, maxSeconds)));
   } catch (error) {
     if (!(error instanceof Refusal)) console.log('"another error"');
     else console.log(JSON.stringify([error.status, error.code, error.message]));
   }
 }
 ${calls}`,
-    call: (path, mostSeconds) => `await tell(${JSON.stringify(path)}, ${mostSeconds});`,
+    call: (path, maxSeconds) => `await tell(${JSON.stringify(path)}, ${maxSeconds});`,
   },
   {
     file: 'profile_lookup.py',
@@ -44,12 +44,12 @@ def tell(*call):
     except Exception:
         print('"another error"')
 ${calls}`,
-    call: (path, mostSeconds) => `tell(${JSON.stringify(path)}${mostSeconds === undefined ? '' : `, ${mostSeconds}`})`,
+    call: (path, maxSeconds) => `tell(${JSON.stringify(path)}${maxSeconds === undefined ? '' : `, ${maxSeconds}`})`,
   },
 ];
 
 /** What the client says of each of these calls, one after the other: bodies, and of refusals status, code and sentence. */
-async function run(client: Client, base: string, secret: string, calls: [path: string, mostSeconds?: number][]) {
+async function run(client: Client, base: string, secret: string, calls: [path: string, maxSeconds?: number][]) {
   const folder = join(server.deps.folder, `${basename(client.file)}-${crypto.randomUUID()}`);
   mkdirSync(folder);
   const text = readFileSync(join(PROJECT, 'docs/clients', client.file), 'utf8');
