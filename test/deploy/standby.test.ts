@@ -34,7 +34,8 @@ test.skipIf(Bun.which('systemd-analyze') === null)('systemd finds no fault in th
       }),
   );
   expect(units).toHaveLength(6);
-  copyFileSync(join(PROJECT, 'deploy/profile-lookup.service'), join(folder, 'profile-lookup.service'));
+  const service = readFileSync(join(PROJECT, 'deploy/profile-lookup.service'), 'utf8');
+  writeFileSync(join(folder, 'profile-lookup.service'), service.replace('/usr/local/bin/profilectl', process.execPath));
   mkdirSync(join(folder, 'profile-lookup.service.d'));
   copyFileSync(join(STANDBY, 'volume.conf'), join(folder, 'profile-lookup.service.d/volume.conf'));
   const [device, place] = readFileSync(join(STANDBY, 'fstab'), 'utf8').trim().split('\n').at(-1)?.split(' ') ?? [];
