@@ -10,7 +10,7 @@ import { emptyLog } from '../db-files/empty-log.ts';
 import type { Deps } from '../deps.ts';
 import { noteAddressChange, noteBan } from '../keys/life/profile-change.ts';
 import type { EffectsOnKeys } from '../profiles/edit/pass.ts';
-import { type ProfileRef, readProfile } from '../profiles/find.ts';
+import { readProfile } from '../profiles/find.ts';
 import { refuseUnlikeProfile } from '../profiles/profile-version.ts';
 import { eraseKeysOfProfile } from './erase-keys.ts';
 import { addServiceEvent } from './service-log.ts';
@@ -24,17 +24,17 @@ export function eraseProfile(
   deps: Pick<Deps, 'db' | 'clock'>,
   id: number,
   by: Actor,
-): ProfileRef & { warning: string | null } {
+): { id: number; username: string; warning: string | null } {
   const erased = writeProfiles(deps.db, (tx) => {
     refuseUnlikeProfile(tx, id, by);
-    const profile = readProfile(tx, id);
+    const { username } = readProfile(tx, id);
     const nowMs = deps.clock.nowMs();
     eraseById(tx, id, by, nowMs);
     noteErasedProfile(deps.db.$client, id, { atMs: nowMs, nowMs });
     noteErasure(deps.db.$client, nowMs);
     addServiceEvent(tx, { atMs: nowMs, by, event: 'erased' });
     noteChanges(deps.db.$client, null);
-    return profile;
+    return { id, username };
   });
   return { ...erased, warning: emptyLog(deps.db) };
 }

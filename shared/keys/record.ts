@@ -4,10 +4,9 @@ import type { Db, Tx } from '../db/connect.ts';
 import type { KeyEventName, KeyState } from '../db/key-columns.ts';
 import { keepQuery } from '../db/prepared-query.ts';
 import { apiKeys, type KeyEventDetail, keyAttempts, keyEvents } from '../db/schema/keys.ts';
-import { profileNames, profiles } from '../db/schema/profiles.ts';
 import { AppError } from '../errors.ts';
 import { isMailAddress } from '../mail/address.ts';
-import { checkedFold } from '../profiles/name.ts';
+import { noSuchProfile, type ProfileRow, readProfileRow } from '../profiles/find.ts';
 import { hasSecret, MOVES, type Move, SLOT_HOLDERS, stateAt } from './key.ts';
 import type { Approvable } from './life/approval.ts';
 import { unknownKey } from './unknown-key.ts';
@@ -16,15 +15,10 @@ import { unknownKey } from './unknown-key.ts';
 export type ApiKey = typeof apiKeys.$inferSelect;
 
 /** The profile of a key, as far as the rules about keys depend on it. */
-export type Owner = { id: number; username: string; banned: boolean; email: string | null };
+export type Owner = Pick<ProfileRow, 'id' | 'username' | 'banned' | 'email'>;
 
 /** Who did what and when: the head of each event. */
 export type Act = { by: Actor; atMs: number };
-
-/** The refusal if no profile has a name, or the person may not see it. */
-export function noSuchProfile(): AppError {
-  return new AppError('not_found', 'There is no profile with this username or alias.');
-}
 
 const keyByIdentifier = keepQuery((db) =>
   db
@@ -59,43 +53,16 @@ export function approvable(tx: Db | Tx, key: ApiKey): Approvable & { openBy: Sto
   return { state: key.state, attemptNumber: key.attemptNumber, open: open ?? null, openBy: open ?? null };
 }
 
-const OWNER = { id: profiles.id, username: profiles.username, banned: profiles.banned, email: profiles.email };
-
-const ownerByName = keepQuery((db) =>
-  db
-    .select(OWNER)
-    .from(profileNames)
-    .innerJoin(profiles, eq(profiles.id, profileNames.profileId))
-    .where(eq(profileNames.folded, sql.placeholder('folded')))
-    .prepare(),
-);
-
-/** The profile with this username or alias. Throws `not_found`. */
-export function readOwnerByName(tx: Db | Tx, username: string): Owner {
-  const folded = checkedFold(username);
-  const owner = folded === null ? undefined : ownerByName(tx).get({ folded });
-  if (owner === undefined) throw noSuchProfile();
-  return owner;
-}
-
-const ownerById = keepQuery((db) =>
-  db
-    .select(OWNER)
-    .from(profiles)
-    .where(eq(profiles.id, sql.placeholder('id')))
-    .prepare(),
-);
-
 /** The profile with this id. Throws `not_found`. */
 export function readOwnerById(tx: Db | Tx, id: number): Owner {
-  const owner = ownerById(tx).get({ id });
+  const owner = readProfileRow(tx, id);
   if (owner === undefined) throw noSuchProfile();
   return owner;
 }
 
 /** The profile that a key or a person belongs to, or null once it is erased. */
 export function readOwner(db: Db | Tx, { profileId }: Pick<ApiKey, 'profileId'>): Owner | null {
-  return profileId === null ? null : (ownerById(db).get({ id: profileId }) ?? null);
+  return profileId === null ? null : (readProfileRow(db, profileId) ?? null);
 }
 
 /** Throws `refused` if the profile is banned. */

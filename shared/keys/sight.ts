@@ -1,6 +1,7 @@
 import type { Person } from '../actor.ts';
 import type { Db } from '../db/connect.ts';
-import { noSuchProfile, readKey, readOwnerByName } from './record.ts';
+import { findProfile, noSuchProfile } from '../profiles/find.ts';
+import { readKey } from './record.ts';
 
 /** Throws `not_found` if the key or the profile of the input does not exist, or does not belong to the owner who asks. */
 export function checkSight(
@@ -15,6 +16,5 @@ export function checkSight(
   }
   if (typeof about.profileId === 'number') {
     if (isOthers(about.profileId)) throw noSuchProfile();
-  } else if (typeof about.profile === 'string' && isOthers(readOwnerByName(db, about.profile).id))
-    throw noSuchProfile();
+  } else if (typeof about.profile === 'string' && isOthers(findProfile(db, about.profile).id)) throw noSuchProfile();
 }

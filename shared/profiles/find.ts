@@ -1,32 +1,64 @@
-import { eq } from 'drizzle-orm';
+import { eq, sql } from 'drizzle-orm';
 import type { Db, Tx } from '../db/connect.ts';
+import { keepQuery } from '../db/prepared-query.ts';
 import { profileNames, profiles } from '../db/schema/profiles.ts';
 import { AppError } from '../errors.ts';
 import { checkedFold } from './name.ts';
 
-/** The id and the username of a profile that was found by a name. */
-export type ProfileRef = { id: number; username: string };
+const COLUMNS = {
+  id: profiles.id,
+  generation: profiles.generation,
+  username: profiles.username,
+  banned: profiles.banned,
+  email: profiles.email,
+  addressChanges: profiles.addressChanges,
+};
+
+/** What keys, sign-ins and versions depend on of a profile's row. The address is private. */
+export type ProfileRow = Pick<typeof profiles.$inferSelect, keyof typeof COLUMNS>;
+
+const rowById = keepQuery((db) =>
+  db
+    .select(COLUMNS)
+    .from(profiles)
+    .where(eq(profiles.id, sql.placeholder('id')))
+    .prepare(),
+);
+
+const rowByName = keepQuery((db) =>
+  db
+    .select(COLUMNS)
+    .from(profileNames)
+    .innerJoin(profiles, eq(profiles.id, profileNames.profileId))
+    .where(eq(profileNames.folded, sql.placeholder('folded')))
+    .prepare(),
+);
+
+/** Reads a profile by its id; undefined if there is none. */
+export function readProfileRow(db: Db | Tx, id: number): ProfileRow | undefined {
+  return rowById(db).get({ id });
+}
+
+/** Reads the profile with this name, in folded form; the same statement is run for the empty name, which none has. */
+export function readRowByName(db: Db | Tx, folded: string): ProfileRow | undefined {
+  return rowByName(db).get({ folded });
+}
+
+/** The refusal if no profile has a name, or the person may not see it. */
+export function noSuchProfile(): AppError {
+  return new AppError('not_found', 'There is no profile with this username or alias.');
+}
 
 /** Finds the profile with this username or alias, compared in folded form. Throws `not_found`. */
-export function findProfile(db: Db | Tx, username: string): ProfileRef {
-  const folded = checkedFold(username);
-  const found =
-    folded === null
-      ? undefined
-      : db
-          .select({ id: profiles.id, username: profiles.username })
-          .from(profileNames)
-          .innerJoin(profiles, eq(profiles.id, profileNames.profileId))
-          .where(eq(profileNames.folded, folded))
-          .get();
-  if (found === undefined) throw new AppError('not_found', 'There is no profile with this username or alias.');
+export function findProfile(db: Db | Tx, username: string): ProfileRow {
+  const found = readRowByName(db, checkedFold(username) ?? '');
+  if (found === undefined) throw noSuchProfile();
   return found;
 }
 
 /** The profile with this id, which was found before. Throws `not_found`: it was erased since. */
-export function readProfile(db: Db | Tx, id: number): ProfileRef {
-  const { username } = profiles;
-  const found = db.select({ id: profiles.id, username }).from(profiles).where(eq(profiles.id, id)).get();
+export function readProfile(db: Db | Tx, id: number): ProfileRow {
+  const found = readProfileRow(db, id);
   if (found === undefined) throw new AppError('not_found', `The profile with the UID ${id} was erased.`);
   return found;
 }

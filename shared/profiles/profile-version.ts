@@ -1,42 +1,15 @@
-import { eq, sql } from 'drizzle-orm';
 import type { Actor } from '../actor.ts';
 import type { Db, Tx } from '../db/connect.ts';
-import { keepQuery } from '../db/prepared-query.ts';
-import { profiles } from '../db/schema/profiles.ts';
 import { AppError } from '../errors.ts';
 import { foldAddress } from '../mail/address.ts';
 import { changesSince, type Facts, refuseOtherVersion, type ShownVersion, versionOf } from '../shown-version.ts';
-
-/** The columns of a profile's row that versions are made of. */
-export const VERSIONED_COLUMNS = {
-  id: profiles.id,
-  generation: profiles.generation,
-  username: profiles.username,
-  email: profiles.email,
-  addressChanges: profiles.addressChanges,
-};
-
-/** The values of these columns. */
-export type VersionedRow = Pick<typeof profiles.$inferSelect, keyof typeof VERSIONED_COLUMNS>;
-
-const rowById = keepQuery((db) =>
-  db
-    .select(VERSIONED_COLUMNS)
-    .from(profiles)
-    .where(eq(profiles.id, sql.placeholder('id')))
-    .prepare(),
-);
-
-/** Reads that part of a profile's row, by its id. */
-export function readVersionedRow(db: Db | Tx, id: number): VersionedRow | undefined {
-  return rowById(db).get({ id });
-}
+import { type ProfileRow, readProfileRow } from './find.ts';
 
 /**
  * The facts of a profile, by its row (undefined for an erased one): its generation, because another profile may get the id
  * after an erasure, and what else was shown of it. Each change of the address counts, even if it is changed back.
  */
-function factsOfRow(row: VersionedRow | undefined, also: readonly ('username' | 'address')[]): Facts {
+function factsOfRow(row: ProfileRow | undefined, also: readonly ('username' | 'address')[]): Facts {
   if (row === undefined) return { profile: [null, 'the profile was erased'] };
   const { id, generation, username, email, addressChanges } = row;
   return {
@@ -50,7 +23,7 @@ function factsOfRow(row: VersionedRow | undefined, also: readonly ('username' | 
 
 /** The facts of a profile by its id, null for an erased one. */
 export function factsOfProfile(db: Db | Tx, id: number | null, also: readonly ('username' | 'address')[]): Facts {
-  return factsOfRow(id === null ? undefined : readVersionedRow(db, id), also);
+  return factsOfRow(id === null ? undefined : readProfileRow(db, id), also);
 }
 
 /** The version of a profile, by its id, that was shown with its username. */
@@ -59,7 +32,7 @@ export function shownProfile(db: Db | Tx, id: number): ShownVersion {
 }
 
 /** The version of a profile to which its owner's sign-in is bound. A new username doesn't end it. */
-export function ownerVersion(row: VersionedRow): ShownVersion {
+export function ownerVersion(row: ProfileRow): ShownVersion {
   return versionOf(factsOfRow(row, ['address']));
 }
 

@@ -1,6 +1,6 @@
 import { eq } from 'drizzle-orm';
 import type { Db } from '../db/connect.ts';
-import { findProfile, type ProfileRef } from '../profiles/find.ts';
+import { findProfile } from '../profiles/find.ts';
 import type { Access } from '../sessions-file/access.ts';
 import { signIns, tickets } from '../sessions-file/schema.ts';
 import { flushSessions, type SessionsFile, writeSessions } from '../sessions-file/sessions-file.ts';
@@ -33,12 +33,12 @@ export function endAllSignIns(
  * Does the same for the owner of the profile with this username or alias, and returns the profile. Throws `not_found`,
  * and as above.
  */
-export function signOwnerOut(access: Access, username: string): ProfileRef & { ended: EndedSignIns } {
-  const profile = findProfile(access.db, username);
-  const owner = ownerToSign(access, profile.id);
+export function signOwnerOut(access: Access, named: string): { id: number; username: string; ended: EndedSignIns } {
+  const { id, username } = findProfile(access.db, named);
+  const owner = ownerToSign(access, id);
   // Erased meanwhile, so nothing gives access to it.
-  if (owner === null) return { ...profile, ended: { sessions: 0, logins: 0 } };
-  return { ...profile, ended: endAllSignIns(access, owner) };
+  if (owner === null) return { id, username, ended: { sessions: 0, logins: 0 } };
+  return { id, username, ended: endAllSignIns(access, owner) };
 }
 
 /**

@@ -8,7 +8,7 @@ import type { Access, Client } from '../sessions-file/access.ts';
 import { readSessions, writeSessions } from '../sessions-file/sessions-file.ts';
 import { hashOf, newToken } from '../sessions-file/tokens.ts';
 import type { Owner } from '../sessions-file/whose.ts';
-import { readBinding } from '../sign-ins/binding.ts';
+import { readBinding, readBoundRow } from '../sign-ins/binding.ts';
 import { isStillSigned } from '../sign-ins/still-signed.ts';
 import { makeTicket, readTicket, type Ticket, type TicketKey, useTicket } from '../tickets/tickets.ts';
 import { signOwnerIn } from './owner-sign-in.ts';
@@ -55,7 +55,7 @@ export function readHandOver(access: Access, secret: string): OpenHandOver {
     access,
     readSessions(access.sessions, (tables) => readTicket(tables, keyOf(secret), nowMs)),
   );
-  return { profileId, username: usernameOf(access.db, profileId) };
+  return { profileId, username: readBoundRow(access.db, profileId)?.username ?? '' };
 }
 
 /**
@@ -88,11 +88,4 @@ function findId(db: Db, who: HandedOver): number | null {
     db.select({ id: profiles.id }).from(profiles).where(eq(profiles.authId, who.authId)).get(),
   );
   return row?.id ?? null;
-}
-
-function usernameOf(db: Db, id: number): string {
-  const row = guardDatabase(db.$client.filename, () =>
-    db.select({ username: profiles.username }).from(profiles).where(eq(profiles.id, id)).get(),
-  );
-  return row?.username ?? '';
 }

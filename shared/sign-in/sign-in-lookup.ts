@@ -1,12 +1,9 @@
-import { eq, sql } from 'drizzle-orm';
 import type { Opened } from '../db/connect.ts';
 import { guardDatabase } from '../db/faults.ts';
-import { keepQuery } from '../db/prepared-query.ts';
-import { profileNames, profiles } from '../db/schema/profiles.ts';
 import { withTables } from '../db/tables.ts';
 import { foldAddress, isMailAddress, isSameAddress } from '../mail/address.ts';
+import { type ProfileRow, readRowByName } from '../profiles/find.ts';
 import { checkedFold, foldName } from '../profiles/name.ts';
-import { VERSIONED_COLUMNS, type VersionedRow } from '../profiles/profile-version.ts';
 import type { Binding } from '../sessions-file/whose.ts';
 import { bindingOf } from '../sign-ins/binding.ts';
 
@@ -33,19 +30,10 @@ export type Claim = {
 /** The longest text that is read; no name or address is longer. */
 const MAX_TYPED = 400;
 
-const NO_ROW: VersionedRow = { id: 0, username: '', generation: 0, email: null, addressChanges: 0 };
+const NO_ROW: ProfileRow = { id: 0, username: '', banned: false, generation: 0, email: null, addressChanges: 0 };
 
 /** The binding of a code that nobody can use: no profile has the id 0. */
 export const NOBODY: Binding = bindingOf(NO_ROW);
-
-const byName = keepQuery((db) =>
-  db
-    .select(VERSIONED_COLUMNS)
-    .from(profileNames)
-    .innerJoin(profiles, eq(profiles.id, profileNames.profileId))
-    .where(eq(profileNames.folded, sql.placeholder('folded')))
-    .prepare(),
-);
 
 /**
  * Looks up what was typed. The same statement is run whether or not the profile exists and the address is its own;
@@ -56,7 +44,7 @@ export function readClaim(db: Opened, typed: Typed): Claim {
   const address = foldAddress(typed.address.slice(0, MAX_TYPED).trim());
   // No profile has an empty name.
   const folded = checkedFold(name) ?? '';
-  const row = guardDatabase(db.$client.filename, () => byName(withTables(db)).get({ folded }));
+  const row = guardDatabase(db.$client.filename, () => readRowByName(withTables(db), folded));
   const found = row ?? NO_ROW;
   const { username, email } = found;
   const isTheirs = email !== null && isMailAddress(email) && isSameAddress(email, address);

@@ -2,18 +2,18 @@ import type { Opened } from '../db/connect.ts';
 import { guardDatabase } from '../db/faults.ts';
 import { withTables } from '../db/tables.ts';
 import { foldAddress } from '../mail/address.ts';
-import { readVersionedRow, type VersionedRow } from '../profiles/profile-version.ts';
+import { type ProfileRow, readProfileRow } from '../profiles/find.ts';
 import { hashOf, isSameHash } from '../sessions-file/tokens.ts';
 import type { Binding, Signed } from '../sessions-file/whose.ts';
 
 /** What a sign-in to the profile with this row is bound to. */
-export function bindingOf({ id, generation, email, addressChanges }: Omit<VersionedRow, 'username'>): Binding {
+export function bindingOf({ id, generation, email, addressChanges }: Omit<ProfileRow, 'username' | 'banned'>): Binding {
   return { profileId: id, generation, addressHash: hashOf(foldAddress(email ?? ''), String(addressChanges)) };
 }
 
 /** Reads the profile that a sign-in is bound to, by its id. */
-export function readBoundRow(db: Opened, profileId: number): VersionedRow | undefined {
-  return guardDatabase(db.$client.filename, () => readVersionedRow(withTables(db), profileId));
+export function readBoundRow(db: Opened, profileId: number): ProfileRow | undefined {
+  return guardDatabase(db.$client.filename, () => readProfileRow(withTables(db), profileId));
 }
 
 /** What a sign-in to this profile would be bound to now; null if there is no such profile. */

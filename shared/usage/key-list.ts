@@ -4,8 +4,9 @@ import type { Deps } from '../deps.ts';
 import type { ListInput } from '../keys/fields/input-groups.ts';
 import { isFoundBy } from '../keys/find.ts';
 import { type Cursor, cursorOf, readCursor } from '../keys/list-cursor.ts';
-import { readKey, readOwnerByName } from '../keys/record.ts';
+import { readKey } from '../keys/record.ts';
 import { type KeyView, listKeys, showKey } from '../keys/view.ts';
+import { findProfile } from '../profiles/find.ts';
 import { lastUses, unusedKeys } from './usage-view.ts';
 
 /**
@@ -22,7 +23,7 @@ export function listForPerson(deps: Deps, actor: Person, input: ListInput, condi
   const { states, profile, unusedForMs } = input;
   const limit = input.limit ?? undefined;
   // An owner is looked up by id: another process may just have given their name to another profile.
-  const named = profile ? readOwnerByName(deps.db, profile).id : undefined;
+  const named = profile ? findProfile(deps.db, profile).id : undefined;
   const profileId = actor.kind === 'owner' ? actor.profileId : named;
   // One more than requested shows whether there is a next page.
   const after = input.after ? cursorAfter(deps, actor, input.after) : undefined;

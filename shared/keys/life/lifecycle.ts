@@ -6,6 +6,7 @@ import { writeNow } from '../../db/write.ts';
 import type { Deps } from '../../deps.ts';
 import { AppError } from '../../errors.ts';
 import { addNotices, type NewNotice } from '../../outbox/notice.ts';
+import { findProfile } from '../../profiles/find.ts';
 import { refuseUnlikeProfile } from '../../profiles/profile-version.ts';
 import { cleanForTerminal } from '../../text.ts';
 import type { KeyRequest } from '../fields/input-groups.ts';
@@ -19,7 +20,6 @@ import {
   reachableAddress,
   readKey,
   readOwnerById,
-  readOwnerByName,
   slotHolders,
 } from '../record.ts';
 import { newIdentifier } from '../secret.ts';
@@ -98,7 +98,7 @@ function notifyOwner(tx: Tx, deps: Deps, notice: NewNotice, by: Actor): number[]
 /** The id of the profile that the key is for: an owner's own, even if another profile has just got its name. */
 function askingProfile(db: Db, { by, profile, profileId }: Pick<NewRequest, 'by' | 'profile' | 'profileId'>): number {
   if (by.kind === 'owner') return by.profileId;
-  return profileId ?? readOwnerByName(db, profile).id;
+  return profileId ?? findProfile(db, profile).id;
 }
 
 function ownerWithFreeSlot(db: Db | Tx, owner: Owner, nowMs: number): Owner {

@@ -5,12 +5,8 @@ import type { Deps } from '../../../shared/deps.ts';
 import { keyVersion } from '../../../shared/keys/key-version.ts';
 import { keyHistory, showKey } from '../../../shared/keys/view.ts';
 import { OPERATIONS, perform } from '../../../shared/operations.ts';
-import {
-  ownerVersion,
-  readVersionedRow,
-  shownProfile,
-  type VersionedRow,
-} from '../../../shared/profiles/profile-version.ts';
+import { readProfile } from '../../../shared/profiles/find.ts';
+import { ownerVersion, shownProfile } from '../../../shared/profiles/profile-version.ts';
 import { onBox } from '../../support/actors.ts';
 import { eraseProfile } from '../../support/erase.ts';
 import { changeByHand, importLines } from '../../support/import.ts';
@@ -142,7 +138,7 @@ describe('an operation is refused, and writes nothing,', () => {
         [null, (deps) => changeByHand(deps, 'ada', () => ({ username: 'countess', email: 'ADA@example.org' }))],
       ] as [string | null, (deps: Deps) => unknown][]) {
         const { deps, identifiers, traces } = await world();
-        const shown = ownerVersion(readVersionedRow(deps.db, 7) as VersionedRow);
+        const shown = ownerVersion(readProfile(deps.db, 7));
         const owner = { kind: 'owner', name: 'owner', profileId: 7, shown } as const;
         let before = '';
         // What is checked before the transaction still finds what was there before.
