@@ -4,13 +4,13 @@ import { noteOutput } from './secret-search.ts';
 /** The project's folder. */
 export const PROJECT = join(import.meta.dir, '../..');
 
-/** The binary that test/run.ts has built for its run; undefined if commands start from source. */
+/** The binary that test/run.ts built for its run; undefined if commands start from source. */
 const BINARY = process.env.TEST_BINARY;
 
 /** The result of a process. */
 export type Finished = { code: number; stdout: string; stderr: string };
 
-/** An environment without personal settings: only what a shell needs to find programs, and these variables. */
+/** An environment without personal settings: what a shell needs to find programs, and these variables. */
 export function cleanEnvironment(variables: Record<string, string> = {}): Record<string, string> {
   const { PATH = '', HOME = '' } = process.env;
   // The person who runs the tests may be logged in to a server.
@@ -30,9 +30,7 @@ export function fromSource(...options: string[]): string[] {
   return [process.execPath, ...options, join(PROJECT, 'cli/main.ts')];
 }
 
-/**
- * Runs `profilectl` to its end, with no terminal; `stdin` is its input, and `program` starts another version (`nextVersion`).
- */
+/** Runs `profilectl` to its end without a terminal. `program` starts another version (`nextVersion`). */
 export async function profilectl(
   words: readonly string[],
   options: { variables?: Record<string, string>; stdin?: string | Uint8Array; cwd?: string; program?: string[] } = {},

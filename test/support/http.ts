@@ -13,11 +13,11 @@ export type LogLine = Record<string, unknown>;
 /** A real server on a port that the system assigned, with its dependencies. */
 export type TestServer = RunningServer & {
   deps: Deps & { folder: string; clock: ReturnType<typeof testClock> };
-  /** What it has logged so far. */
+  /** Everything logged so far. */
   log: LogLine[];
 };
 
-/** Starts a server on a new database under a clock that stands still; it is stopped when the test file is done. */
+/** Starts a server on a new database, with a clock that stands still. It is stopped when the test file is done. */
 export async function startTestServer(
   changes: Partial<Deps> & { variables?: Record<string, string> } = {},
 ): Promise<TestServer> {
@@ -25,7 +25,7 @@ export async function startTestServer(
   return serverOn({ ...testDeps({ clock, ...changes }), clock });
 }
 
-/** By default a server drains for a second before it stops; most tests need not wait for that. */
+/** Servers drain for a second before they stop, for which most tests need not wait. */
 const SHORT_DRAIN_MS = 50;
 
 /** Starts a server on these dependencies; it drains for `drainMs` before it stops. */
@@ -55,7 +55,7 @@ export async function serverOn(
   return { ...server, deps, log };
 }
 
-/** Requests a path from the server, with a secret if one is given. Throws if the answer is not as documented. */
+/** Requests a path from the server, with a secret if one is given. Throws if the response is not as documented. */
 export async function get(
   server: { url: string },
   path: string,
@@ -84,12 +84,12 @@ export function sendRaw(server: { port: number }, bytes: string | Uint8Array): P
   return promise;
 }
 
-/** A parsed raw answer. */
+/** A parsed raw response. */
 export type RawAnswer = { status: number; headers: Headers; body: string };
 
 /**
- * Sends one request with exactly this target and `Connection: close`, and parses the answer. Throws if it is
- * not as documented.
+ * Sends one request with exactly this target and `Connection: close`, and parses the response. Throws if it is not as
+ * documented.
  */
 export async function getRaw(
   server: { port: number },
@@ -106,8 +106,8 @@ export async function getRaw(
 }
 
 /**
- * Status, headers and body of one raw answer (Latin-1); status 0 if there was none. A chunked body is assembled, or
- * left as it is where its last chunk is missing.
+ * Status, headers and body of one raw response (Latin-1); status 0 if there was none. A chunked body is assembled, or
+ * left unchanged if its last chunk is missing.
  */
 export function takeApart(text: string): RawAnswer {
   const end = text.indexOf('\r\n\r\n');

@@ -3,7 +3,7 @@ import { typedText } from '../../shared/keys/fields/input-text.ts';
 import type { AnyOperation } from '../../shared/operations/entry.ts';
 import { inputFor } from '../../shared/operations/entry.ts';
 
-// Values for the inputs of operations, so that tests loop over the table: a new input is tried without a line in them.
+// Values for the inputs of operations, so that tests loop over the table and include new inputs.
 
 const HOUR_MS = 3_600_000;
 const LATER_MS = Date.parse('2126-01-31T00:00:00Z');
@@ -30,7 +30,7 @@ export const VALUES: Readonly<Record<InputKind, readonly [unknown, unknown, ...u
   hidden: ['one', 'two'],
 };
 
-/** The fields of a decision that admins make, without the identifier: each input with its name in forms, and its values. */
+/** The fields of an admin's decision, without the identifier: each input with its name in forms, and its values. */
 export function decidedValues(operation: AnyOperation) {
   const { identifier: _, ...shape } = inputFor(operation, 'admin').shape;
   return Object.entries(shape).map(([input, schema]) => {

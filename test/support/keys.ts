@@ -23,19 +23,22 @@ export async function request(deps: Deps, fields: Partial<Request> = {}): Promis
   return requestKey(deps, { profile: 'user1', by: onBox('owner'), ...fields, ...checked }).identifier;
 }
 
-/** The same dependencies without a lease, under which a key may expire as soon as a test needs it. */
+/** The same dependencies without a lease, so that a key can expire as soon as a test needs it. */
 export function withoutLease<World extends Deps>(deps: World): World {
   return { ...deps, approvalLeaseMs: 0 };
 }
 
-/** The same dependencies as seen after waiting this many milliseconds for the write lock: inside a transaction it is later. */
+/**
+ * The same dependencies after waiting this many milliseconds for the write lock: inside a transaction the time is
+ * later.
+ */
 export function waitingForLock<World extends Deps>(deps: World, ms: number): World {
   const nowMs = () => deps.clock.nowMs() + (deps.db.$client.inTransaction ? ms : 0);
   const settledMs = () => (deps.clock.settledMs() === null ? null : nowMs());
   return { ...deps, clock: { ...deps.clock, nowMs, settledMs } };
 }
 
-/** The same dependencies, but while the first transaction after `isTime()` waits for the write lock, `others` runs. */
+/** The same dependencies, but `others` runs while the first transaction after `isTime()` waits for the write lock. */
 export function waitingWhile<World extends Deps>(deps: World, others: () => void, isTime = () => true): World {
   const { $client } = deps.db;
   let isDone = false;
@@ -63,23 +66,23 @@ export async function issue(deps: Deps, fields: Partial<Request> = {}, grant: Gr
   return { identifier, secret };
 }
 
-/** The keys that `keys list` shows the operator with these filters. */
+/** The keys that `keys list` shows the operator. */
 export async function keysListed(deps: Deps, filter: ListInput): Promise<KeyView[]> {
   return (await perform(deps, onBox('operator'), OPERATIONS.list, filter)).keys;
 }
 
-/** The mails in the folder that `MAIL_URL` names, oldest first, as they were written. */
+/** The mails in the folder of `MAIL_URL`, oldest first. */
 export function mails(deps: Deps): string[] {
   const target = deps.config.mail;
   if (target?.kind !== 'folder' || !existsSync(target.folder)) return [];
-  // Another process may be writing one now, under a temporary name.
+  // Another process may be writing a mail, under a temporary name.
   return readdirSync(target.folder)
     .filter((name) => name.endsWith('.eml'))
     .sort()
     .map((name) => readFileSync(join(target.folder, name), 'utf8'));
 }
 
-/** Every secret that was ever mailed for a key, oldest first. */
+/** All secrets mailed for a key, oldest first. */
 export function mailedSecrets(deps: Deps, identifier: string): string[] {
   const found = mails(deps).flatMap((mail) => mail.match(new RegExp(`plk_${identifier}_[0-9A-Za-z]{38}`, 'g')) ?? []);
   return [...new Set(found)];
@@ -93,7 +96,7 @@ export function moveByAdmin(deps: Deps, identifier: string, move: 'suspend' | 'r
 /** A clock that tests move. */
 export type MovableClock = Deps['clock'] & { advance: (ms: number) => void };
 
-/** Makes a new key of a profile, and brings it into this state by the usual operations; returns its identifier. */
+/** Makes a new key of a profile and moves it to this state by the usual operations; returns its identifier. */
 export async function keyIn(state: KeyState, deps: Deps & { clock: MovableClock }, profile: string): Promise<string> {
   const identifier = await request(deps, { profile });
   if (state === 'rejected') await rejectKey(deps, { identifier, reason: 'No.', by: onBox('admin') });

@@ -4,8 +4,8 @@ import { afterAll } from 'bun:test';
 export type LineChild = { send: (line: string) => void; next: () => Promise<string | undefined> };
 
 /**
- * Runs a file with these arguments, a database's path first, until the test file is done. The process prints its first line
- * once it is ready.
+ * Runs a file with these arguments, a database's path first, until the test file is done. The process prints a line
+ * when it is ready.
  */
 export async function startLineChild(file: string, ...words: string[]): Promise<LineChild> {
   const child = Bun.spawn([process.execPath, file, ...words], { stdin: 'pipe', stdout: 'pipe', stderr: 'inherit' });

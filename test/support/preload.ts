@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { rounds, SEED } from './rounds.ts';
 
-// bunfig.toml loads this before the first test file of each process. Every property and sample of fast-check then starts
-// from the seed; properties that name no number of runs have a quarter of the usual hundred, or all of them in
-// `bun run test:long`.
+// bunfig.toml loads this before the first test file of each process. Every property and sample of fast-check then
+// starts from the seed. Properties without a number of runs have a quarter of the usual hundred, or all in `bun run
+// test:long`.
 
 fc.configureGlobal({ seed: SEED, numRuns: rounds(100) });
 if (process.env.TEST_SEED === undefined) process.stderr.write(`TEST_SEED=${SEED}\n`);

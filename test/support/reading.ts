@@ -37,20 +37,23 @@ export function countingReader(databasePath: string): { reader: Reader; reads: (
   return { reader: Object.assign(opened, { sqlite }), reads: () => reads };
 }
 
-/** What a server reads with, where each call is in a turn of its own: it sees what was committed before it. */
+/**
+ * Everything with which a server reads. Each call sees all commits before it, as if it had its own turn of the event
+ * loop.
+ */
 export function readingOf({ db, clock }: Pick<Deps, 'db' | 'clock'>) {
   const reader = openReader(db.$client.filename);
   afterAll(() => closeReader(reader));
   const sources = prepareProfiles(reader);
-  const anew = <Of extends unknown[], T>(act: (...of: Of) => T) => {
+  const withNewView = <Of extends unknown[], T>(act: (...of: Of) => T) => {
     return (...of: Of): T => {
       endView(reader);
       return act(...of);
     };
   };
   const { profile, links, many } = prepareLookup(reader, sources);
-  const verify: Verifier = anew(prepareVerifier(reader, clock));
-  const lookup: Lookup = { profile: anew(profile), links: anew(links), many: anew(many) };
-  const leaderboard: Leaderboard = anew(prepareLeaderboard(reader, sources));
+  const verify: Verifier = withNewView(prepareVerifier(reader, clock));
+  const lookup: Lookup = { profile: withNewView(profile), links: withNewView(links), many: withNewView(many) };
+  const leaderboard: Leaderboard = withNewView(prepareLeaderboard(reader, sources));
   return { reader, verify, lookup, leaderboard };
 }

@@ -1,6 +1,6 @@
 import type { AppError } from '../../shared/errors.ts';
 
-/** Returns the error with which something is refused; throws if it isn't refused. */
+/** Returns the error of a refused act; throws if it is not refused. */
 export async function refusal(act: Promise<unknown> | (() => unknown)): Promise<AppError> {
   try {
     await (typeof act === 'function' ? act() : act);

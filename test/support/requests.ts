@@ -7,10 +7,12 @@ import { parseRateLimit } from '../../shared/limits/rate-limit.ts';
 import { issue } from './keys.ts';
 import { insertProfile } from './profiles.ts';
 
-/** The profile that {@link pathOf} asks for. */
+/** The profile that {@link pathOf} requests. */
 export const SUBJECT = { id: 7, username: 'Ada', authId: 'auth0|a/b' } as const;
 
-/** A path of the application, and who may request it; `isFree` if that doesn't count towards the rate limits of a key. */
+/**
+ * A path of the application, and who may request it. `isFree` if it does not count towards the rate limits of a key.
+ */
 export type Route = { path: string; access: Access; isFree?: true };
 
 /** All routes except those for unknown paths and the portal. A test compares them with the application's own list. */
@@ -22,7 +24,7 @@ export const ROUTES: readonly Route[] = [
 /** The query that a route needs for a 200. */
 const QUERIES: Record<string, string> = { '/api/lookup': `?username=${SUBJECT.username}` };
 
-/** A path, with a query if needed, that a route answers with 200 once {@link SUBJECT} is imported. */
+/** A path (with a query if needed) that a route answers with 200 once {@link SUBJECT} is imported. */
 export function pathOf(route: Pick<Route, 'path'>): string {
   return (route.path + (QUERIES[route.path] ?? ''))
     .replace(':username', SUBJECT.username)
@@ -30,7 +32,7 @@ export function pathOf(route: Pick<Route, 'path'>): string {
     .replace(':authId', encodeURIComponent(SUBJECT.authId));
 }
 
-/** A path with something more in its query. */
+/** A path with another parameter in its query. */
 export function withQuery(path: string, more: string): string {
   return `${path}${path.includes('?') ? '&' : '?'}${more}`;
 }
@@ -50,7 +52,7 @@ export async function prepare(deps: Deps): Promise<string> {
   return (await keyFor(deps, ['1000000/1s'])).secret;
 }
 
-/** A key of a new profile with these rate limits and, by default, both permissions. */
+/** Issues a key of a new profile with these rate limits and, by default, both permissions. */
 export async function keyFor(
   deps: Deps,
   rateLimits: readonly string[],
@@ -65,7 +67,7 @@ export async function keyFor(
 }
 
 /**
- * Gives all keys to the profile with this id, and deletes the profiles that had them, so that these are in no lookup and
+ * Moves all keys to the profile with this id and deletes the profiles that had them, which then are in no lookup and
  * not on the leaderboard.
  */
 export function giveKeysTo({ db }: Pick<Deps, 'db'>, profileId: number): void {
@@ -80,7 +82,7 @@ export function giveKeysTo({ db }: Pick<Deps, 'db'>, profileId: number): void {
   })();
 }
 
-/** Expects that an answer is a well-formed refusal with this status and these headers; returns its sentence. */
+/** Expects a well-formed refusal with this status and these headers; returns its sentence. */
 export async function expectRefusal(
   response: Response,
   status: number,
@@ -101,7 +103,7 @@ export async function expectRefusal(
   }
   const body = JSON.parse(text);
   expect(Object.keys(body)).toEqual(['error']);
-  // One sentence for a person: a capital or a parameter's name first, a full stop last, nothing technical in it.
+  // One sentence for a person: it ends with a full stop and contains nothing technical.
   expect(body.error).toMatch(/^\S.*[.]$/);
   expect(body.error).not.toMatch(/SQL|\bat \/|Error:|plk_|undefined/);
   expect(text).toBe(JSON.stringify({ error: body.error }));

@@ -4,7 +4,10 @@ import { join } from 'node:path';
 const ROUNDS = join(import.meta.dir, 'rounds.ts');
 const PRELOAD = join(import.meta.dir, 'preload.ts');
 
-/** What a process with this environment finds: rounds of all 10, 1 and 100, the seed, two of its own numbers and two of fast-check's. */
+/**
+ * The results of a process with this environment: rounds of 10, 1 and 100, the seed, and two random numbers each of
+ * our own and of fast-check.
+ */
 async function chanceIn(variables: Record<string, string>) {
   const program = `
     await import(${JSON.stringify(PRELOAD)});
@@ -22,7 +25,7 @@ async function chanceIn(variables: Record<string, string>) {
   return { code, stderr, found: code === 0 ? JSON.parse(stdout) : null };
 }
 
-test('a quarter of all rounds by default, rounded up, or as many as TEST_ROUNDS says', async () => {
+test('by default a quarter of all rounds run, rounded up; TEST_ROUNDS sets another factor', async () => {
   const wanted = [
     [{}, [3, 1, 25]],
     [{ TEST_ROUNDS: '1' }, [10, 1, 100]],
@@ -31,7 +34,7 @@ test('a quarter of all rounds by default, rounded up, or as many as TEST_ROUNDS 
   for (const [variables, rounds] of wanted) expect((await chanceIn(variables)).found).toMatchObject({ rounds });
 });
 
-test('a seed is printed, and what it led to is repeated by it, other numbers for each name', async () => {
+test('a printed seed repeats its random numbers, which differ by name', async () => {
   const first = await chanceIn({});
   expect(first.stderr).toBe(`TEST_SEED=${first.found.seed}\n`);
   const again = await chanceIn({ TEST_SEED: `${first.found.seed}` });
@@ -40,7 +43,7 @@ test('a seed is printed, and what it led to is repeated by it, other numbers for
   expect((await chanceIn({})).found.sampled).not.toEqual(first.found.sampled);
 });
 
-test('what is no factor or no seed is refused', async () => {
+test('an invalid factor or seed is refused', async () => {
   for (const variables of [{ TEST_ROUNDS: '0' }, { TEST_ROUNDS: 'x' }, { TEST_SEED: '1.5' }, { TEST_SEED: 'x' }]) {
     expect((await chanceIn(variables)).code).toBe(1);
   }

@@ -8,16 +8,16 @@ export const SEED = Number(process.env.TEST_SEED ?? crypto.getRandomValues(new I
 if (SEED !== (SEED | 0)) throw new Error('TEST_SEED must be an integer of 32 bits.');
 
 /**
- * How many rounds of kills or samples of a property to run, where `full` is all of them: a quarter by default, all in
- * `bun run test:long`, and never less than one. The environment variable TEST_ROUNDS sets the factor.
+ * The number of rounds of kills, or of samples of a property, if all are `full`: a quarter by default, all in `bun
+ * run test:long`, and at least one. The environment variable TEST_ROUNDS sets the factor.
  */
 export function rounds(full: number): number {
   return Math.max(1, Math.ceil(full * factor));
 }
 
 /**
- * A generator of numbers from 0 up to but not including 1 that depend on {@link SEED} and `name` only, whatever ran before
- * in this process. Give each use a name of its own.
+ * A generator of numbers from 0 to below 1 that depend only on {@link SEED} and `name`, whatever ran before in this
+ * process. Use each name once.
  */
 export function seededRandom(name: string): () => number {
   // Mulberry32.

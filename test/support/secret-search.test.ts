@@ -11,10 +11,13 @@ import { searchForSecrets } from './secret-search.ts';
 const TOKEN = newToken(systemRandom);
 const CODE = 'Z7K3-9QXM';
 
-/** A folder with a secret and a code in mails, a person's token, another code and a cookie's token in the notes, and this in a file of a folder in it. */
+/**
+ * Makes a folder with a secret and a code in mails, with a person's token, another code and a cookie's token in the
+ * notes, and with this content in a file of a subfolder.
+ */
 function folderWith(content: (mailed: string, noted: string) => string | Uint8Array): string {
   const folder = mkdtempSync(join(tmpdir(), 'profile-lookup-search-'));
-  // What is hidden here must be gone by the time that the whole suite's leavings are searched.
+  // Removed before the whole suite's files are searched.
   afterAll(() => rmSync(folder, { recursive: true }));
   const [mailed, noted] = [newSecret('k7Qm2XaB', systemRandom), newTokenText('plt', systemRandom).token];
   mkdirSync(join(folder, 'mail'), { recursive: true });
@@ -25,14 +28,14 @@ function folderWith(content: (mailed: string, noted: string) => string | Uint8Ar
   return folder;
 }
 
-test('the mails themselves are no find, nor is one that was being written when its process was killed', () => {
+test('mails themselves are not found, nor a mail that was being written when its process was killed', () => {
   const folder = folderWith(() => 'nothing');
   writeFileSync(join(folder, 'mail', `.${crypto.randomUUID()}.unfinished`), readFileSync(join(folder, 'mail/one.eml')));
   const result = searchForSecrets(folder);
   expect(result).toEqual({ secrets: 2, codes: 2, tokens: 1, files: 1, bytes: 7, found: [] });
 });
 
-test('links are not followed: they may lead back to where they are, or out of the folder', () => {
+test('links are not followed, because they may lead out of the folder or back into it', () => {
   const folder = folderWith(() => 'nothing');
   const elsewhere = folderWith((mailed) => mailed);
   symlinkSync(folder, join(folder, 'mail/here'));
@@ -40,7 +43,7 @@ test('links are not followed: they may lead back to where they are, or out of th
   expect(searchForSecrets(folder)).toMatchObject({ files: 1, found: [] });
 });
 
-test('a secret that was left behind is found, whole or in part, mailed or noted, wherever it stands', () => {
+test('a secret that was left behind is found, whole or in part, mailed or noted, in any place', () => {
   const contents: ((mailed: string, noted: string) => string | Uint8Array)[] = [
     (mailed) => mailed,
     (_mailed, noted) => `{"line":"${noted}"}`,
@@ -57,7 +60,7 @@ test('a secret that was left behind is found, whole or in part, mailed or noted,
   }
 });
 
-test('a code or a token that was left behind is found, whole or in part, in text and among other bytes', () => {
+test('a code or token that was left behind is found, whole or in part, in text and between other bytes', () => {
   const contents: (string | Uint8Array)[] = [
     CODE,
     `code=${CODE.replace('-', '')}&next=`,
@@ -74,12 +77,12 @@ test('a code or a token that was left behind is found, whole or in part, in text
   }
 });
 
-test('codes that tests count up, others’ tokens and times are no find', () => {
+test('predictable codes, tokens of others and times are not found', () => {
   const folder = folderWith(() => `0000-0001 ${newToken(systemRandom)} 2026-01-01T00:00:00.000Z ${TOKEN.slice(0, 15)}`);
   expect(searchForSecrets(folder).found).toEqual([]);
 });
 
-test('a secret that was never mailed is nobody’s', () => {
+test('a secret that was never mailed is not found', () => {
   const folder = folderWith(
     (mailed) => `${newSecret('k7Qm2XaB', systemRandom)} ${mailed.slice(0, 13)} ${'x'.repeat(99)}`,
   );

@@ -2,55 +2,57 @@ import { appendFileSync, closeSync, openSync, readdirSync, readFileSync, readSyn
 import { basename, join } from 'node:path';
 import { systemRandom } from '../../shared/random.ts';
 
-// After the whole suite, run.ts searches for secrets in everything that the tests have left behind: databases,
-// WALs, the temporary folder, logs, and the output of processes. Secrets are those of keys, mailed codes, and the tokens of
-// sessions, browsers, challenges and enrolments. While the tests run, helpers record here what would otherwise be gone by
-// then.
+// After the whole suite, run.ts searches all files that the tests have left for secrets: databases, write-ahead logs,
+// the temporary folder, logs and the output of processes. Secrets are those of keys, mailed codes, and the tokens of
+// sessions, browsers, challenges and enrolments. While the tests run, helpers record here what would be gone by then.
 
-/** The folder in which a test run keeps what it leaves behind; undefined if a test file is run by hand. */
+/** The folder in which a test run keeps its files; undefined if a test file is run by hand. */
 export const KEEP_FOLDER = process.env.TEST_KEEP_FOLDER;
 
-/** Whole secrets, as they are mailed, and tokens of platforms and people. */
+/** Whole secrets, as they are mailed, and tokens of backends and people. */
 const SECRET = /pl[kpt]_[0-9A-Za-z]{8}_[0-9A-Za-z]{38}/g;
 
 /** The digits of codes. */
 const DIGIT = '[0-9A-HJKMNP-TV-Z]';
 
-/** A code alone on its line, as in mails. The codes of tests with predictable codes are no secrets. */
+/** A code alone on its line, as in mails. The codes of tests with predictable codes are not secret. */
 const CODE = new RegExp(`^(?!0000)${DIGIT}{4}-${DIGIT}{4}\\r?$`, 'gm');
 
 /** A recorded token: 32 random bytes as base64url. */
 const TOKEN = /^token ([\w-]{43})$/gm;
 
-/** An address where an admin registers a passkey, as commands print it. */
+/** A link with which an admin registers a passkey, as commands print it. */
 const ENROLMENT = /\/enrol#([\w-]{43})/g;
 
-/** This many consecutive characters of the random part of a secret count as a find. */
+/** A match is this many consecutive characters of the random part of a secret. */
 const PIECE = 16;
 
-/** There are very many tokens, so only pieces that begin at a multiple of this are searched for. */
+/** There are so many tokens that only pieces that start at multiples of this are searched for. */
 const TOKEN_STEP = 9;
 
-/** Where secrets, codes and tokens are recorded: the only file, besides mails and {@link LOGINS}, that may contain one. */
+/**
+ * The file in which secrets, codes and tokens are recorded; apart from it, only mails and {@link LOGINS} may contain
+ * one.
+ */
 const NOTES = 'secrets.txt';
 
 /** Where `profilectl` stores the tokens of logins. */
 const LOGINS = 'hosts.json';
 
-/** The names of mails in folders, including one that was being written when a test killed its process. */
+/** The names of mails in folders, including one being written when a test killed its process. */
 const MAIL = /\.eml$|\/\.[0-9a-f-]{36}\.unfinished$/;
 
-/** Notes the secrets and codes of a mail that a test server has received, or a token of a platform or a person that a test has made. */
+/** Records the secrets and codes of a mail that a test server received, or a token that a test made. */
 export function noteMail(raw: string): void {
   note([...(raw.match(SECRET) ?? []), ...(raw.match(CODE) ?? [])]);
 }
 
-/** Notes a token: 43 characters of base64url. */
+/** Records a token: 43 characters of base64url. */
 export function noteToken(token: string): void {
   note([`token ${token}`]);
 }
 
-/** Records the tokens among the cookies that an answer sets, given as Set-Cookie headers. */
+/** Records the tokens in a response's Set-Cookie headers. */
 export function noteCookies(values: readonly string[]): void {
   for (const value of values) {
     const [, token] = /=([\w-]{43});/.exec(value) ?? [];
@@ -58,7 +60,7 @@ export function noteCookies(values: readonly string[]): void {
   }
 }
 
-/** The machine's randomness, which records what may become a token. */
+/** The machine's randomness; records what may become a token. */
 export function notedRandom(bytes: number): Uint8Array {
   const drawn = systemRandom(bytes);
   if (bytes === 32) noteToken(Buffer.from(drawn).toString('base64url'));
@@ -74,7 +76,7 @@ function note(lines: readonly string[]): void {
 }
 
 /**
- * Keeps the output of a process, or a server's log, to be searched. Commands print the address of an enrolment for the
+ * Keeps the output of a process, or a server's log, for the search. Commands print the link of an enrolment for the
  * operator; its token is recorded, and must not occur anywhere else.
  */
 export function noteOutput(text: string): void {
@@ -83,7 +85,7 @@ export function noteOutput(text: string): void {
   appendFileSync(join(KEEP_FOLDER, 'printed.txt'), `${text.replace(ENROLMENT, '/enrol#')}\n`);
 }
 
-/** The result of a search; `found` names the files, and never repeats a secret. */
+/** The result of a search. `found` contains the names of files, never a secret. */
 export type SearchResult = {
   secrets: number;
   codes: number;
@@ -93,12 +95,13 @@ export type SearchResult = {
   found: string[];
 };
 
-/** What is searched for: pieces of secrets and tokens, and whole codes without their hyphen. */
+/** The texts to search for: pieces of secrets and tokens, and whole codes without their hyphen. */
 type Wanted = { pieces: ReadonlySet<string>; codes: ReadonlySet<string> };
 
 /**
- * Takes all secrets, codes and tokens out of the notes, the stored logins and the mails below a folder, and looks in every
- * other file below it for any 16 consecutive characters of a secret's random part, for codes, and for any 24 characters of a token.
+ * Collects all secrets, codes and tokens in the notes, the stored logins and the mails below a folder, and searches
+ * every other file below it for 16 consecutive characters of a secret's random part, for codes, and for 24 characters
+ * of a token.
  */
 export function searchForSecrets(folder: string): SearchResult {
   const paths = filesBelow(folder);
@@ -121,7 +124,7 @@ export function searchForSecrets(folder: string): SearchResult {
   return result;
 }
 
-/** Every file below a folder. Links are not followed: they may lead out of it, or back into it. */
+/** All files below a folder. Links are not followed: they may lead out of it, or back into it. */
 function filesBelow(folder: string): string[] {
   return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
     const path = join(folder, entry.name);
@@ -156,10 +159,10 @@ function searchFile(path: string, wanted: Wanted): { bytes: number; isFound: boo
   return { bytes, isFound };
 }
 
-/** Whether one of the wanted texts, all of this length, occurs in one of the runs of characters. */
+/** Whether one of the wanted texts, all of this length, occurs in one of these runs of characters. */
 function hasAny(text: string, runs: RegExp, length: number, wanted: ReadonlySet<string>): boolean {
   for (const [run] of text.matchAll(runs)) {
-    // Tests are full of long texts of one repeated letter, which are no piece of anything random.
+    // Tests are full of long texts of one repeated letter, which are not part of anything random.
     if (/^(.)\1*$/.test(run)) continue;
     for (let from = 0; from + length <= run.length; from++) if (wanted.has(run.slice(from, from + length))) return true;
   }
@@ -168,7 +171,7 @@ function hasAny(text: string, runs: RegExp, length: number, wanted: ReadonlySet<
 
 const CODE_RUN = new RegExp(`${DIGIT}{4}-${DIGIT}{4}|${DIGIT}{8,}`, 'g');
 
-/** Whether a code occurs there, with or without its hyphen. */
+/** Whether a code occurs in a text, with or without its hyphen. */
 function hasCode(text: string, codes: ReadonlySet<string>): boolean {
   for (const [run] of text.matchAll(CODE_RUN)) {
     const digits = run.replace('-', '');

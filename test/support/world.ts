@@ -9,7 +9,10 @@ import { openDatabase } from '../../shared/db-files/open.ts';
 import { createDeps, type Deps } from '../../shared/deps.ts';
 import { KEEP_FOLDER, notedRandom } from './secret-search.ts';
 
-/** Makes a temporary folder for this test file, mode 0700, removed when the file is done (in a run of run.ts: when all are). */
+/**
+ * Makes a temporary folder for this test file, mode 0700. It is removed when the file is done, or in a run of run.ts
+ * at its end.
+ */
 export function tempFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'profile-lookup-test-'));
   if (KEEP_FOLDER === undefined) afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -19,7 +22,7 @@ export function tempFolder(): string {
 /** A clock for tests: `advance` lets time pass, and `jump` changes only the wall clock. */
 export type TestClock = Clock & { advance: (ms: number) => void; jump: (ms: number) => void };
 
-/** A clock that stands still until it is moved. It has run for long enough to be settled, unless `isSettled` is false. */
+/** A clock that stands still until it is moved. It counts as settled, unless `isSettled` is false. */
 export function testClock(startMs = Date.parse('2026-01-01T00:00:00Z'), isSettled = true): TestClock {
   let monotonic = isSettled ? -SETTLE_MS : 0;
   let ahead = 0;
@@ -45,7 +48,7 @@ export function testConfig(variables: Record<string, string> = {}): Config {
 }
 
 /**
- * Real dependencies, on a new database in a folder of its own or at the DATABASE_PATH of `variables`; mail is written to
+ * Real dependencies, on a new database in its own folder or at the DATABASE_PATH of `variables`; mail is written to
  * `<folder>/mail`. `changes` replace parts of them.
  */
 export function testDeps(

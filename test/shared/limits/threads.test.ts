@@ -138,7 +138,7 @@ test('threads that spend from the same accounts at once: never one too many, and
   const threads = [1, 2, 3].map((number) => ({ number, thread: startThread() }));
   const untilMs = now() + 1_000 + rounds(1_500);
   const results = await Promise.all(
-    threads.map(({ number, thread }) => thread.run({ kind: 'spend', number, shared, keys, untilMs, most: 1_000_000 })),
+    threads.map(({ number, thread }) => thread.run({ kind: 'spend', number, shared, keys, untilMs, max: 1_000_000 })),
   );
   const admitted = (results as [key: number, before: number, after: number, count: number][][]).flat();
   const counts = keys.map((_, index) => admitted.filter(([of]) => of === index));
@@ -182,7 +182,7 @@ describe('a thread that ends', () => {
       await keeper.save();
       const waiting = startThread();
       const keys = [key('BBBBBBBB', [9, 3_600]), one];
-      const waited = waiting.run({ kind: 'spend', number: 5, shared, keys, untilMs: Infinity, most: 2 });
+      const waited = waiting.run({ kind: 'spend', number: 5, shared, keys, untilMs: Infinity, max: 2 });
       // Others' locks stay.
       keeper.freeLocksOf(3);
       expect(Atomics.load(memory.words, at)).toBe(4);
@@ -225,7 +225,7 @@ describe('a thread that ends', () => {
     for (let turn = 0; turn < rounds(12); turn++) {
       const thread = startThread();
       // Never answered: it is ended in the midst of it.
-      void thread.run({ kind: 'spend', number: 1, shared, keys: [...keys], untilMs: Infinity, most: Infinity });
+      void thread.run({ kind: 'spend', number: 1, shared, keys: [...keys], untilMs: Infinity, max: Infinity });
       const [first] = left(limits, keys[0]);
       while (left(limits, keys[0])[0] === first) await Bun.sleep(1);
       await thread.end();

@@ -3,8 +3,8 @@ import { basename, join } from 'node:path';
 import type { Finished } from '../cli.ts';
 import { NO_MOUNT } from './small-disk.ts';
 
-// A minimal Debian in a folder: the packages that every Debian has, with their files and entries in dpkg's database, copied
-// from this machine. No other installed package is included, so that a dependency that a package does not declare is missing.
+// A minimal Debian in a folder: the packages that every Debian has, with their files and dpkg entries, copied from
+// this machine. Other installed packages are left out, so that an undeclared dependency is missing.
 
 /** Why such a folder can't be made here, or null if it can. */
 export const NO_DEBIAN_ROOT = Bun.which('dpkg-query') === null ? 'this machine has no dpkg' : NO_MOUNT;
@@ -12,7 +12,7 @@ export const NO_DEBIAN_ROOT = Bun.which('dpkg-query') === null ? 'this machine h
 /** A Debian in a folder. */
 export type DebianRoot = {
   folder: string;
-  /** The command that runs this program inside, with /proc. */
+  /** The command that runs this program inside, with /proc mounted. */
   words: (...words: string[]) => string[];
   /** Runs a program inside to its end. */
   run: (...words: string[]) => Promise<Finished>;
@@ -20,7 +20,7 @@ export type DebianRoot = {
 
 type Installed = { name: string; needs: string[]; isBase: boolean };
 
-/** Folders of packages that nothing in this root needs. */
+/** Folders of packages that this root does not need. */
 const UNREAD = /^\/usr\/share\/(doc|man|locale|info|lintian|bug)(\/|$)/;
 
 /** The folders that are links into /usr. */
@@ -28,7 +28,7 @@ const MERGED = /^\/(bin|sbin|lib|lib32|lib64|libx32)(?=\/|$)/;
 
 /** Makes a Debian in a new folder, which the caller has to remove. */
 export function createDebianRoot(folder: string): DebianRoot {
-  // Other users inside read these files, and threads that open databases at once may have changed the umask.
+  // Other users inside read these files, and threads that open databases may have changed the umask.
   process.umask(0o022);
   mkdirSync(folder, { recursive: true });
   // It is the root folder of all users inside.
@@ -42,11 +42,11 @@ export function createDebianRoot(folder: string): DebianRoot {
   const names = basePackages();
   copyFiles(names, folder);
   copyDatabase(names, folder);
-  // What base-passwd's own script does.
+  // As the script of base-passwd does.
   for (const name of ['passwd', 'group']) {
     cpSync(join(folder, `usr/share/base-passwd/${name}.master`), join(folder, 'etc', name));
   }
-  // Those of this machine were made by libpam-runtime's own script.
+  // The script of libpam-runtime made these on this machine.
   for (const path of globSync('/etc/pam.d/common-*')) cpSync(path, join(folder, path));
   output('mknod', '-m', '666', join(folder, 'dev/null'), 'c', '1', '3');
   output('mknod', '-m', '666', join(folder, 'dev/urandom'), 'c', '1', '9');
@@ -70,7 +70,7 @@ function output(...words: string[]): string {
   return stdout.toString();
 }
 
-/** All packages of this machine, each by its name and by what else it provides. */
+/** All packages of this machine, by their names and by the names that they provide. */
 function installedPackages(): Map<string, Installed> {
   const fields = ['Package', 'Architecture', 'Essential', 'Priority', 'Pre-Depends', 'Depends', 'Provides'];
   const format = `${fields.map((field) => `\${${field}}`).join('\t')}\n`;
@@ -89,7 +89,7 @@ function installedPackages(): Map<string, Installed> {
   return installed;
 }
 
-/** The names of these packages, and of all that they depend on. */
+/** The names of these packages and of their dependencies. */
 function withDependencies(installed: Map<string, Installed>, packages: Iterable<Installed>): string[] {
   const wanted = new Set(packages);
   // The set grows during the loop.
@@ -97,7 +97,7 @@ function withDependencies(installed: Map<string, Installed>, packages: Iterable<
   return [...wanted].map(({ name }) => name);
 }
 
-/** The essential and required packages of this machine, and what they depend on. */
+/** The essential and required packages of this machine and their dependencies. */
 function basePackages(): string[] {
   const installed = installedPackages();
   return withDependencies(
@@ -106,7 +106,7 @@ function basePackages(): string[] {
   );
 }
 
-/** Copies the files of a package of this machine, and of all that it needs beyond the base, into a folder. */
+/** Copies the files of an installed package, and of its dependencies beyond the base, into a folder. */
 export function copyPackage(name: string, folder: string): void {
   const installed = installedPackages();
   const found = installed.get(name);
@@ -133,7 +133,7 @@ function copyFiles(names: readonly string[], folder: string): void {
   if (!success) throw new Error(`the files of packages can't be copied: ${stderr}`);
 }
 
-/** Copies what dpkg knows of these packages: the names of their files, their scripts and their entries. */
+/** Copies dpkg's data about these packages: the names of their files, their scripts and their entries. */
 function copyDatabase(names: readonly string[], folder: string): void {
   const database = join(folder, 'var/lib/dpkg');
   for (const name of ['info', 'updates', 'triggers', 'alternatives', 'parts']) {

@@ -4,8 +4,8 @@ import { PROJECT } from '../cli.ts';
 import { programPath } from '../network/proxy.ts';
 import { copyPackage, type DebianRoot, NO_DEBIAN_ROOT } from './debian-root.ts';
 
-// Follows docs/install.md on a Debian in a folder: its commands run exactly as written, in one shell, as root, in a network
-// of their own that reaches nothing else, so that the ports are those of the page. REPLACED lists the exceptions.
+// Follows docs/install.md on a Debian in a folder. Its commands run exactly as written, as root in one shell, in an
+// isolated network, so that the ports are those of the page. REPLACED lists the exceptions.
 
 /** The other programs that the page installs. */
 const OTHERS = ['caddy', 'curl', 'restic'];
@@ -32,7 +32,7 @@ done
 
 const SYSTEMCTL = `#!/bin/sh
 set -eu
-# The package's own scripts have nothing to do for services that end with the shell.
+# Services end with the shell, so the package's own scripts have nothing to do.
 case $1 in daemon-reload | --quiet) exit 0 ;; esac
 shift
 [ "$1" != --now ] || shift
@@ -65,7 +65,7 @@ for name; do
 done
 `;
 
-/** Hides the unit's folders, but for its files that exist, and runs the command as its user. */
+/** Hides the unit's folders, except for its files that exist, and runs the command as its user. */
 const IN_UNIT = `#!/bin/sh
 set -eu
 for folder in $FOLDERS; do
@@ -85,20 +85,19 @@ shift
 exec runuser -u "$user" -- env -i "$@"
 `;
 
-/** The parts of the page that are not run as written, and what is run instead. */
+/** The parts of the page that are not run as written, and their replacements. */
 export const REPLACED = {
-  'apt-get':
-    'a script: dpkg installs our package; files of other packages, and of what they need, come from this machine',
+  'apt-get': 'a script: dpkg installs our package; other packages and their dependencies are copied from this machine',
   systemctl:
     "a script: a service's own ExecStart, as its User, with its variables, folders and hidden files; no timer runs",
   'a domain that points here': '/etc/hosts inside',
   'a certificate from outside': "Caddy's own authority (local_certs), which curl is made to trust",
   'a mail server': `MAIL_URL is file:${MAILS}`,
   'storage elsewhere': 'a folder inside',
-  'an admin with a browser': 'nobody: the command that confirms the passkey has to say that there is none',
+  'an admin with a browser': 'none: the command that confirms the passkey has to say that there is none',
 };
 
-/** Changes of the page's lines, each of which must be there. */
+/** Changes of the page's lines, each of which must exist. */
 const CHANGED = {
   "REPOSITORY='s3:https://s3.elsewhere.example.org/profile-lookup'": "REPOSITORY='/var/lib/profile-lookup/storage'",
   'pl admins confirm "$NAME"': '! pl admins confirm "$NAME"',
@@ -114,7 +113,7 @@ export function pageBlocks(): { heading: string; text: string }[] {
   });
 }
 
-/** Puts in place what REPLACED lists. `release` are files of a release, which are put into the folder of root. */
+/** Sets up what REPLACED lists. The files of a release in `release` are linked into root's home. */
 export function prepareForPage(root: DebianRoot, release: readonly string[]): void {
   mkdirSync(join(root.folder, 'usr/local/bin'), { recursive: true });
   const scripts = { 'apt-get': APT_GET, systemctl: SYSTEMCTL, 'in-unit': IN_UNIT };
@@ -129,8 +128,9 @@ export function prepareForPage(root: DebianRoot, release: readonly string[]): vo
 }
 
 /**
- * Runs these blocks in one shell, which ends at the first failing command, together with the processes it started. `secretIn`
- * finds the secret in the folder of mails when the shell asks for it. Returns the output of each block; throws if one failed.
+ * Runs these blocks in one shell, which ends at the first failing command, together with the processes it started.
+ * `secretIn` finds the secret in the folder of mails when the shell asks for it. Returns the output of each block;
+ * throws if one failed.
  */
 export async function followPage(
   root: DebianRoot,
@@ -169,7 +169,7 @@ export async function followPage(
     child.stdin.flush();
   }
   child.stdin.end();
-  // The address where an admin registers a passkey is a secret.
+  // The link where an admin registers a passkey is a secret.
   const said = printed.replace(/enrol#\S+/g, 'enrol#');
   if ((await child.exited) !== 0) throw new Error(`a command of the page failed: ${said}${await errors}`);
   return said.split('## block\n').slice(1);

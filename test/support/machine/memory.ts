@@ -1,14 +1,14 @@
 import { readFileSync } from 'node:fs';
 
-/** The present memory of a process, in bytes; Linux only. */
+/** The memory that a process now uses, in bytes; Linux only. */
 export function residentBytes(pid: number): number {
   const kilobytes = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
   return Number(kilobytes ?? 0) * 1024;
 }
 
 /**
- * The most memory that a process takes until it ends, bytes, as the system sees it; Linux only. The usage that is
- * reported at its end would count what its parent had when it was forked.
+ * The most memory that a process uses until it ends, in bytes; Linux only. The usage reported at its end would
+ * include its parent's memory when it was forked.
  */
 export async function peakBytesOf(child: { pid: number; exited: Promise<unknown> }): Promise<number> {
   let peak = 0;
@@ -26,6 +26,6 @@ export function peakBytesSoFar(pid: number): number {
     const kilobytes = /^VmHWM:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
     return Number(kilobytes ?? 0) * 1024;
   } catch {
-    return 0; // It has ended meanwhile.
+    return 0; // It has ended.
   }
 }

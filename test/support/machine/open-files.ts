@@ -5,6 +5,6 @@ export function isOpenIn(pid: number, path: string): boolean {
   try {
     return readdirSync(`/proc/${pid}/fd`).some((name) => readlinkSync(`/proc/${pid}/fd/${name}`) === path);
   } catch {
-    return false; // It has closed a file or ended meanwhile.
+    return false; // It has closed a file, or ended.
   }
 }

@@ -6,18 +6,18 @@ import { cleanEnvironment, type Finished } from '../cli.ts';
 
 /** A PostgreSQL server for one test, which listens only on a Unix socket. */
 export type Postgres = {
-  /** What its clients need: a PATH that begins with its own programs, the folder of the socket, and the database. */
+  /** What clients need: a PATH that begins with its programs, the folder of the socket, and the database. */
   environment: { PATH: string; PGHOST: string; PGDATABASE: string };
   /** Runs statements as this role, each in its own transaction. Throws if one fails; returns the output. */
   sql: (statements: string, role?: string) => Promise<string>;
-  /** Begins a transaction with these statements, and returns what commits it. */
+  /** Begins a transaction with these statements, and returns a function that commits it. */
   begin: (statements: string) => Promise<() => Promise<void>>;
 };
 
-/** Who owns the tables. */
+/** The owner of the tables. */
 export const OWNER = 'platform';
 
-/** PostgreSQL refuses to run as root: then it runs as the user nobody. */
+/** PostgreSQL refuses to run as root, and then runs as the user nobody. */
 const NOBODY = 65_534;
 
 const PATIENCE_MS = 20_000;
@@ -31,12 +31,12 @@ export function postgresFolder(): string | null {
 
 const DEBIAN_FOLDER = '/usr/lib/postgresql';
 
-/** Makes a database in a temporary folder, and starts its server; both are removed when the test file is done. */
+/** Creates a database in a temporary folder and starts its server; both are removed when the test file is done. */
 export async function startPostgres(): Promise<Postgres> {
   const programs = postgresFolder();
   if (programs === null) throw new Error('PostgreSQL is not installed.');
   const isRoot = process.getuid?.() === 0;
-  // Nobody may not pass the folder that a test run keeps. The path of a socket has at most 107 bytes.
+  // The user nobody may not enter the folder of a test run. A socket's path has at most 107 bytes.
   const folder = mkdtempSync(join(isRoot ? '/tmp' : tmpdir(), 'profile-lookup-pg-'));
   if (isRoot) chownSync(folder, NOBODY, NOBODY);
   const asOwner = isRoot ? [`--reuid=${NOBODY}`, `--regid=${NOBODY}`, '--clear-groups'] : [];

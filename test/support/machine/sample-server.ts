@@ -7,12 +7,12 @@ import { PROJECT } from '../cli.ts';
 import { startTestServer } from '../http.ts';
 import { giveKeysTo, keyFor } from '../requests.ts';
 
-/** What is in `METRICS_TOKEN` of the server of {@link startSampleServer}. */
+/** The `METRICS_TOKEN` of the server of {@link startSampleServer}. */
 export const METRICS_TOKEN = 'metrics-token-of-the-tests';
 
 /**
- * A server with the sample profiles and everything configured, behind a trusted proxy on 127.0.0.1, its document, and
- * keys that all belong to the profile with the id 8.
+ * A fully configured server with the sample profiles, behind a trusted proxy on 127.0.0.1, with its document and
+ * several keys, all of which belong to profile 8.
  */
 export async function startSampleServer() {
   const variables = { TRUSTED_PROXIES: '127.0.0.1', SECURITY_CONTACT: 'security@example.org', METRICS_TOKEN };

@@ -7,16 +7,16 @@ export type ServerProcess = {
   url: string;
   port: number;
   pid: number;
-  /** Its output so far. */
+  /** The output so far. */
   printed: () => string;
-  /** Waits until it has printed this, and returns the match. Fails after a time limit, with the output. */
+  /** Waits until the output matches, and returns the match. Fails after a time limit, with the output. */
   see: (text: RegExp) => Promise<RegExpExecArray>;
   signal: (name: NodeJS.Signals) => void;
   /** Sends a signal and returns the exit code. */
   end: (signal?: NodeJS.Signals) => Promise<number>;
 };
 
-/** Options: another command, environment or folder, another line that contains the address, more time. */
+/** Options: another command, environment or folder, another line that contains the URL, a longer time limit. */
 export type ServerProcessOptions = {
   words?: readonly string[];
   environment?: Record<string, string>;
@@ -28,8 +28,8 @@ export type ServerProcessOptions = {
 const PATIENCE_MS = 20_000;
 
 /**
- * Starts `profilectl serve` on a port that the system assigns, and waits until it has printed its address. Killed when the
- * file is done.
+ * Starts `profilectl serve` on a port that the system assigns, and waits until it has printed its URL. Killed when
+ * the test file is done.
  */
 export async function startServerProcess(
   variables: Record<string, string>,

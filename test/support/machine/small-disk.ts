@@ -6,14 +6,14 @@ import { tempFolder } from '../world.ts';
 /** A file system for one test, which can be filled, emptied and mounted read-only. */
 export type SmallDisk = {
   folder: string;
-  /** Fills the disk, except for this many bytes. */
+  /** Fills the disk, but leaves this many bytes free. */
   fill: (leave?: number) => void;
   empty: () => void;
-  /** The same files, at another path, where nothing can be written. */
+  /** Mounts the same files read-only at another path, which it returns. */
   showReadOnly: () => string;
 };
 
-/** Why no file system can be mounted here, or null if it can: it needs root, as in CI. */
+/** Why no file system can be mounted here (that needs root, as in CI), or null if one can. */
 export const NO_MOUNT = mountFault();
 
 function run(...words: string[]): number {

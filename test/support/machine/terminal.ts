@@ -11,7 +11,7 @@ export type Terminal = {
   answer: (question: string | RegExp, keys: string) => Promise<void>;
   /** Everything printed so far, without escape sequences. */
   screen: () => string;
-  /** The same with them. */
+  /** The same with escape sequences. */
   raw: () => string;
   exited: Promise<number>;
 };
@@ -29,10 +29,10 @@ export const KEY = {
 
 const PATIENCE_MS = 10_000;
 
-/** Wide enough for the longest question with paths of a test run, which would be wrapped differently each time. */
+/** Wide enough for the longest question with a test run's paths, which would otherwise wrap differently each time. */
 const WIDE = 300;
 
-/** Starts `profilectl` in a terminal: from source, or as `command` says. */
+/** Starts `profilectl` in a terminal, with another command if given. */
 export function openTerminal(
   words: readonly string[],
   variables: Record<string, string> = {},

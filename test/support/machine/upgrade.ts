@@ -14,10 +14,7 @@ const NEXT: Migration = {
 /** The migrations of a made-up next version. */
 export const NEXT_MIGRATIONS: readonly Migration[] = [...MIGRATIONS, NEXT];
 
-/**
- * Makes a database as this version leaves it, which is older than the next version, or as the given migrations make it; `fill`
- * adds content.
- */
+/** Makes a database as the current version does, or with these migrations. `fill` are statements that add content. */
 export function makeDatabase(path: string, fill: readonly string[] = [], migrations = MIGRATIONS): void {
   const sqlite = openFile(path, 1000);
   migrate(sqlite, path, migrations);
@@ -25,10 +22,13 @@ export function makeDatabase(path: string, fill: readonly string[] = [], migrati
   sqlite.close();
 }
 
-/** A program: its folder, and the command that runs its `profilectl` from source. */
+/** A program's folder, and the command that runs its `profilectl` from source. */
 export type Program = { folder: string; words: string[] };
 
-/** Copies this program into a new folder as the made-up next version 99.0.0, which has one more migration for each file. */
+/**
+ * Copies the program into a new folder as the made-up next version 99.0.0, which has one more migration for each
+ * database.
+ */
 export function nextVersion(): Program {
   const folder = tempFolder();
   for (const part of ['cli', 'server', 'shared', 'drizzle', 'package.json', 'tsconfig.json']) {
@@ -38,7 +38,7 @@ export function nextVersion(): Program {
   const edit = (file: string, before: string | RegExp, after: string) => {
     const text = readFileSync(join(folder, file), 'utf8');
     const edited = text.replace(before, () => after);
-    if (edited === text) throw new Error(`${file} is not as this test knows it.`);
+    if (edited === text) throw new Error(`${file} has changed: adapt nextVersion().`);
     writeFileSync(join(folder, file), edited);
   };
   const add = (file: string, migration: Migration) => edit(file, /\n\];\n$/, `\n  ${JSON.stringify(migration)},\n];\n`);

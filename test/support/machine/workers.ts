@@ -5,8 +5,8 @@ import { get } from '../http.ts';
 const FRESH_MS = 10;
 
 /**
- * Expects that, from 10 ms after now on, each of this number of workers answers this path with a body that has these members.
- * Each request has its own connection, so that the system chooses the worker.
+ * Expects that, from 10 ms after now, each of this number of workers answers this path with a body with these
+ * members. Each request has a new connection, so that the system selects a worker.
  */
 export async function expectEachWorkerSays(
   server: { url: string },
@@ -20,7 +20,7 @@ export async function expectEachWorkerSays(
   while (seen.size < workers) {
     const answer = await get(server, path, secret, { headers: { Connection: 'close' } });
     expect(await answer.json()).toMatchObject(body);
-    // Each has a prefix of its own for the ids of requests.
+    // Each worker has its own prefix of request ids.
     seen.add((answer.headers.get('x-request-id') ?? '').slice(0, 12));
   }
 }

@@ -1,17 +1,17 @@
-/** What a request for a sign-in mail is counted under: equal texts share their counts. */
+/** The keys under which a request for a sign-in mail is counted. */
 export type CountedAsk = { pair: string; network: string; wideNetwork: string };
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 
 /**
- * A naive counter of requests for sign-in mails: it keeps every admitted request, and searches all of them. Times ahead of
- * the clock count like those behind it.
+ * A naive counter of requests for sign-in mails: it keeps all admitted requests and searches them. Times ahead of the
+ * clock count like those behind it.
  */
 export function createMailCounter() {
   const admitted: (CountedAsk & { at: number })[] = [];
-  const room = (ask: CountedAsk, under: keyof CountedAsk, most: number, windowMs: number, now: number) =>
-    admitted.filter((one) => one[under] === ask[under] && Math.abs(now - one.at) < windowMs).length < most;
+  const room = (ask: CountedAsk, under: keyof CountedAsk, max: number, windowMs: number, now: number) =>
+    admitted.filter((one) => one[under] === ask[under] && Math.abs(now - one.at) < windowMs).length < max;
   return {
     /** Whether the request is admitted; counts it if so. */
     ask: (ask: CountedAsk, now: number): boolean => {

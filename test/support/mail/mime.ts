@@ -1,4 +1,4 @@
-/** A message as a mail program parses it. Header names are in lower case, folded lines joined. */
+/** A message as a mail program parses it. Header names are in lower case, folded lines are joined. */
 export type ReadMail = { headers: Map<string, string>; text: string; html: string | null };
 
 /** Parses a message of the product: multipart/alternative of 7bit or quoted-printable UTF-8. */

@@ -14,7 +14,7 @@ const REPLIES: Record<SmtpStage, string> = {
   dot: '250 2.0.0 queued',
 };
 
-/** A client's dialogue with a faulty server: the faults to commit, and what has happened so far. */
+/** A client's dialogue with a faulty server: its faults, and what has happened so far. */
 export type Conversation = { faults: Partial<Record<SmtpStage, SmtpFault>>; seen: SmtpStage[]; content: string };
 
 /** Answers a client until a fault ends it. */
@@ -24,7 +24,7 @@ export function converse(socket: Socket, conversation: Conversation): void {
   let pending = '';
   socket.setEncoding('latin1');
   socket.on('data', (chunk: string) => {
-    // A TLS handshake is never answered. Its random bytes sometimes contain a line end, but no command before it.
+    // A TLS handshake is never answered. Its random bytes may contain a line end, but no command before it.
     if (inHandshake) return;
     if (inContent) {
       if (conversation.content === '') reach('content', socket, conversation);

@@ -8,7 +8,7 @@ import { type Conversation, converse } from './smtp-dialogue.ts';
 /** A message that a test server accepted; `raw` is the whole message with `\r\n` line ends. */
 export type ReceivedMail = { from: string; to: string[]; raw: string; overTls: boolean; user: string | null };
 
-/** A step at which a test server can be made to refuse, and its reply, for example `450 4.2.0 try later`. */
+/** A step that a test server refuses, with its reply, for example `450 4.2.0 try later`. */
 export type SmtpFailures = Partial<Record<'connect' | 'mail' | 'rcpt' | 'data', string>>;
 
 /** How a test server behaves. */
@@ -19,12 +19,12 @@ export type SmtpSetup = {
   starttls?: boolean;
   /** The only accepted login; without it the server requires none. */
   login?: { user: string; password: string };
-  /** Whether the login may come unencrypted; default false. */
+  /** Whether the login may be unencrypted; default false. */
   clearLogin?: boolean;
   certificate?: 'localhost' | 'elsewhere';
   /** May be changed while the server runs. */
   failures?: SmtpFailures;
-  /** Called with each recipient before it is accepted; one for which it never resolves hangs. */
+  /** Called with each recipient before it is accepted; if it never resolves, the dialogue hangs. */
   onRecipient?: (address: string) => Promise<void>;
   /** Called with each message before it is accepted. */
   onMessage?: (mail: ReceivedMail) => void | Promise<void>;
@@ -109,7 +109,7 @@ function receiver(setup: SmtpSetup, failures: SmtpFailures, received: ReceivedMa
       try {
         for await (const chunk of stream) chunks.push(chunk as Buffer);
       } catch {
-        return; // The client is gone half-way.
+        return; // The client has disconnected.
       }
       if (failures.data !== undefined) return done(replyError(failures.data));
       const { mailFrom, rcptTo } = session.envelope;
@@ -132,19 +132,19 @@ function replyError(reply: string): Error {
   return Object.assign(new Error(reply.slice(4)), { responseCode: Number(reply.slice(0, 3)) });
 }
 
-/** The stage at which a {@link startBrokenSmtp} server fails; `content` is the first byte after its 354, `dot` the end of data. */
+/**
+ * The stage at which a {@link startBrokenSmtp} server fails; `content` is the first byte after its 354, `dot` the end
+ * of data.
+ */
 export type SmtpStage = 'greeting' | 'EHLO' | 'STARTTLS' | 'AUTH' | 'MAIL' | 'RCPT' | 'DATA' | 'content' | 'dot';
 
-/**
- * What it does there: falls silent, sends endless continuation lines, closes the connection, or answers with this reply
- * (`\r\n` is added).
- */
+/** The fault: silence, endless continuation lines, a closed connection, or this reply (`\r\n` is added). */
 export type SmtpFault = 'silence' | 'drip' | 'close' | `${number}${' ' | '-'}${string}`;
 
 /** A faulty server. `port` is on 127.0.0.1. */
 export type BrokenSmtp = {
   port: number;
-  /** The stages in the order in which they were reached. */
+  /** The stages reached, in order. */
   seen: SmtpStage[];
   /** Everything received after DATA. */
   content: () => string;

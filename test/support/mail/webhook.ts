@@ -2,10 +2,14 @@ import { afterAll } from 'bun:test';
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** A request that the webhook got: method, path with query, content type, body, and whether the connection was closed since. */
+/**
+ * A request received by the webhook. `url` is path and query; `isClosed` says whether its connection has been closed.
+ */
 export type Posted = { method: string; url: string; type: string; body: string; isClosed: boolean };
 
-/** The four forms of an address, each with what that chat shows of a body; ntfy fills a template in, as in its documents. */
+/**
+ * The four kinds of webhook URLs, each with what that chat shows of a body; ntfy fills in a template, as documented.
+ */
 export const FORMS: Readonly<Record<string, { path: string; shown: (body: Record<string, unknown>) => unknown }>> = {
   Discord: { path: '/api/webhooks/1234/s3cret-token', shown: ({ content }) => content },
   Slack: { path: '/services/T0001/B0002/s3cret-token', shown: ({ text }) => text },
@@ -13,10 +17,10 @@ export const FORMS: Readonly<Record<string, { path: string; shown: (body: Record
   ntfy: { path: '/s3cret-token?tpl=1&m={{.text}}', shown: ({ text }) => text },
 };
 
-/** A webhook on loopback over real HTTP; `answer` answers each request, by default with 204. */
+/** A webhook on loopback over real HTTP. `answer` answers each request, by default with 204. */
 export type Webhook = { url: string; posted: Posted[]; answer: (response: ServerResponse) => unknown };
 
-/** Starts a webhook whose address ends with this path. It is stopped when the test file is done. */
+/** Starts a webhook whose URL ends with this path. It is stopped when the test file is done. */
 export async function startWebhook(path = '/hooks/s3cret-token'): Promise<Webhook> {
   const webhook: Webhook = { url: '', posted: [], answer: (response) => response.writeHead(204).end() };
   const server = createServer(async (request, response) => {
@@ -39,12 +43,12 @@ export async function startWebhook(path = '/hooks/s3cret-token'): Promise<Webhoo
   return webhook;
 }
 
-/** An answer with this status, and `Retry-After` if given. */
+/** A response with this status, and these headers. */
 export function status(code: number, headers: Record<string, string> = {}): Webhook['answer'] {
   return (response) => response.writeHead(code, headers).end('no');
 }
 
-/** An answer whose body never ends, sent as fast as it is read. */
+/** A response whose body never ends, sent as fast as it is read. */
 export function endless(response: ServerResponse): void {
   response.writeHead(200);
   const part = 'a'.repeat(65_536);

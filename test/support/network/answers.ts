@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import type { Key } from '../../../shared/api/key-bodies.ts';
 import type { Me } from '../../../shared/api/manage-bodies.ts';
 
-// A server's answers to profilectl, for tests with a fake server.
+// Responses to profilectl, for tests with a fake server.
 
 /** A pending key. */
 export const KEY_ANSWER: z.infer<typeof Key> = {
@@ -25,7 +25,7 @@ export const KEY_ANSWER: z.infer<typeof Key> = {
   attempt: null,
 };
 
-/** The answer to /me for an admin. */
+/** The response to /me for an admin. */
 export const ADMIN_ANSWER: z.infer<typeof Me> = {
   kind: 'admin',
   name: 'Grace',
@@ -33,7 +33,7 @@ export const ADMIN_ANSWER: z.infer<typeof Me> = {
   endsAt: '2099-01-01T00:00:00.000Z',
 };
 
-/** The answer to /me for a backend's token that may send profiles. */
+/** The response to /me for a backend's token that may send profiles. */
 export const BACKEND_ANSWER: z.infer<typeof Me> = {
   kind: 'platform',
   name: 'backend',

@@ -3,14 +3,14 @@ import { join } from 'node:path';
 
 const FOLDER = join(import.meta.dir, 'certificates');
 
-/** The file of the authority that signed the test certificates, for `NODE_EXTRA_CA_CERTS` of a child process. */
+/** The certificate of the authority that signed the test certificates, for `NODE_EXTRA_CA_CERTS` of a child process. */
 export const TEST_CA_FILE = join(FOLDER, 'ca.pem');
 
 /** The same as PEM text. */
 export const TEST_CA = readFileSync(TEST_CA_FILE, 'utf8');
 
 /**
- * A test certificate and its key, as PEM text and as files. `localhost` is good for localhost, 127.0.0.1 and ::1;
+ * A test certificate and its key, as PEM text and as files. `localhost` is valid for localhost, 127.0.0.1 and ::1;
  * `elsewhere` only for mail.example.org. Both are valid from 2020 to 2120.
  */
 export function testCertificate(name: 'localhost' | 'elsewhere' = 'localhost') {

@@ -4,26 +4,26 @@ import { readOperations, resolved } from '../../../server/docs/openapi/read.ts';
 import type { Header, OpenApi, Operation, ResponseObject } from '../../../server/docs/openapi/types.ts';
 import { servedDocument } from '../../../server/docs/served.ts';
 
-// Compares every answer that a test receives with the OpenAPI document: exactly its status, headers and body.
+// Compares every response that a test receives with the OpenAPI document: exactly its status, headers and body.
 
-/** A received answer, and its request. */
+/** A received response, and its request. */
 export type Received = { method: string; target: string; status: number; headers: Headers; body: string };
 
 /** The connection's own headers (RFC 9110, section 7.6.1), and the body's type, which is the content's key. */
 const NOT_DOCUMENTED = ['connection', 'keep-alive', 'transfer-encoding', 'content-type'];
 
-/** A document, with what was prepared from it. */
+/** A document, with the validators made from it. */
 export type Held = { document: OpenApi; ajv: Ajv2020; validators: Map<object, ValidateFunction> };
 
 const byPublicUrl = new Map<string, Held>();
 const publicUrls = new Map<string, string>();
 
-/** Records the public address of a server, because its document depends on that. */
+/** Records the public base URL of a server, on which its document depends. */
 export function knowServer(port: number, publicUrl: string): void {
   publicUrls.set(String(port), publicUrl);
 }
 
-/** Prepares the comparison of answers with a document. */
+/** Prepares the comparison of responses with a document. */
 export function hold(document: OpenApi): Held {
   const ajv = new Ajv2020({ strict: false, allErrors: true });
   addFormats.default(ajv);
@@ -31,7 +31,7 @@ export function hold(document: OpenApi): Held {
   return { document, ajv, validators: new Map() };
 }
 
-/** The differences between an answer and a response of the document. */
+/** The differences between a received response and a documented one. */
 export function responseFaults(held: Held, response: ResponseObject, received: Received): string[] {
   return [...headerFaults(held, response, received), ...bodyFaults(held, response, received)];
 }
@@ -45,7 +45,7 @@ function heldTo(origin: string): Held {
   return held;
 }
 
-/** Throws if an answer of the server at this origin doesn't match its document. */
+/** Throws if a response of the server at this origin doesn't match its document. */
 export function checkAnswer(origin: string, received: Received): void {
   const held = heldTo(origin);
   const faults = isRuntimeAnswer(received) ? [] : faultsOf(held, received);
@@ -54,7 +54,7 @@ export function checkAnswer(origin: string, received: Received): void {
   throw new Error(`${method} ${target.slice(0, 200)} → ${status} is not as documented:\n${faults.join('\n')}`);
 }
 
-/** The runtime's own answer to malformed HTTP, or none at all. */
+/** The runtime's own response to malformed HTTP, or none at all. */
 function isRuntimeAnswer({ status, headers, body }: Received): boolean {
   return [0, 400, 413, 431, 505].includes(status) && body === '' && !headers.has('content-type');
 }
@@ -65,7 +65,7 @@ function faultsOf(held: Held, received: Received): string[] {
   return responseFaults(held, response, received);
 }
 
-/** What the document says of this status for this request. */
+/** The documented response to this request with this status. */
 export function documentedAnswer(
   document: OpenApi,
   { method, target, status }: Pick<Received, 'method' | 'target' | 'status'>,
@@ -103,12 +103,13 @@ function headerFaults(held: Held, response: ResponseObject, { headers }: Receive
 
 function bodyFaults(held: Held, response: ResponseObject, { method, headers, body }: Received): string[] {
   const type = headers.get('content-type');
-  if (response.content === undefined) return body === '' && type === null ? [] : ['a body, or a type, where none is'];
+  if (response.content === undefined)
+    return body === '' && type === null ? [] : ['a body or a type, but none is documented'];
   const content = type === null ? undefined : response.content[type];
   if (content === undefined) return [`content-type ${type}: not documented`];
   if (method === 'HEAD') return body === '' ? [] : ['a body to HEAD'];
   const isChunked = headers.get('transfer-encoding') === 'chunked';
-  // The length is that of what was sent, which the client has decompressed.
+  // The length is that of the compressed body, but the client has decompressed it.
   const isSentAsIs = !isChunked && !headers.has('content-encoding');
   if (isSentAsIs && Number(headers.get('content-length')) !== Buffer.byteLength(body)) return ['content-length: wrong'];
   const value = type === 'application/json' ? JSON.parse(body) : body;

@@ -11,13 +11,13 @@ import { TEST_CA, testCertificate } from './certificates.ts';
 /** A reverse proxy that runs with the project's configuration for it. */
 export type ReverseProxy = { httpsPort: number; httpPort: number; printed: () => string };
 
-/** An address of this machine that differs from the proxy's, so that the log distinguishes them. */
+/** An IP address of this machine that differs from the proxy's, so that the log distinguishes them. */
 export const CLIENT_ADDRESS = '127.0.0.9';
 
-/** The lines that make requests wait briefly for a server that is down; only Caddy supports this. */
+/** Settings that make requests wait only briefly for a server that is down; only Caddy has such a setting. */
 export const SHORT_WAIT = { caddy: { 'lb_try_duration 15s': 'lb_try_duration 200ms' }, nginx: {} };
 
-/** PATH with the folders of system administration programs, which not every user has in theirs. */
+/** PATH with the folders of system administration programs, which not every user has. */
 const PATH = `${process.env.PATH ?? ''}:/usr/sbin:/sbin`;
 
 /** The path of a program, if it is installed. */
@@ -25,16 +25,16 @@ export function programPath(name: string): string | null {
   return Bun.which(name, { PATH });
 }
 
-/** Ports outside the default ephemeral ranges of Linux and macOS, which the system assigns to nobody. */
-const NEVER_GIVEN = { least: 10_000, most: 32_000 } as const;
+/** Ports outside the default ephemeral ranges of Linux and macOS, which the system does not assign. */
+const UNASSIGNED_PORTS = { min: 10_000, max: 32_000 } as const;
 
 /**
- * A port of 127.0.0.1 for a server that is to be started later, and whose address has to be known before. The system gives
- * it to no other test that asks for any port meanwhile, nor to a connection.
+ * A port of 127.0.0.1 for a server that starts later, but whose URL is needed before. The system assigns it neither
+ * to a test that asks for any port, nor to a connection.
  */
 export function freePort(): number {
   for (;;) {
-    const port = randomInt(NEVER_GIVEN.least, NEVER_GIVEN.most);
+    const port = randomInt(UNASSIGNED_PORTS.min, UNASSIGNED_PORTS.max);
     try {
       Bun.listen({ hostname: '127.0.0.1', port, socket: { data() {} } }).stop(true);
       return port;
@@ -44,7 +44,7 @@ export function freePort(): number {
   }
 }
 
-/** The text of a file of `deploy/` with parts replaced; each must be there. `more` is replaced too. */
+/** The text of a file of `deploy/` with parts replaced, each of which must exist. */
 function deployed(name: string, replacements: Record<string, string>): string {
   let text = readFileSync(join(PROJECT, 'deploy', name), 'utf8');
   for (const [part, other] of Object.entries(replacements)) {
@@ -71,7 +71,7 @@ export async function startCaddy(upstreamPort: number, more: Record<string, stri
   return await run(words, { HOME: folder, XDG_DATA_HOME: folder, XDG_CONFIG_HOME: folder }, httpsPort, httpPort);
 }
 
-/** Whether nginx is 1.25.1 or later, which has a line of its own for HTTP/2. */
+/** Whether nginx is 1.25.1 or later, which has its own directive for HTTP/2. */
 function isNewNginx(): boolean {
   const printed = Bun.spawnSync([programPath('nginx') ?? '', '-v']).stderr.toString();
   const [, version = ''] = /nginx\/([\d.]+)/.exec(printed) ?? [];
@@ -99,7 +99,7 @@ export async function startNginx(upstreamPort: number, more: Record<string, stri
   const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(
     (name) => `${name}_temp_path ${join(folder, name)};`,
   );
-  // Started by root, it would write long bodies to disk as another user, who may not open this folder.
+  // If root starts it, nginx would write long bodies to disk as another user, who may not enter this folder.
   const user = process.getuid?.() === 0 ? 'user root;\n' : '';
   const main = `${user}daemon off;\npid ${join(folder, 'pid')};\nerror_log stderr;\nevents {}\n`;
   writeFileSync(join(folder, 'nginx.conf'), `${main}http {\n${temporary.join('\n')}\n${site}}\n`);
@@ -136,7 +136,10 @@ async function run(
   }
 }
 
-/** Whether a program listens there. No request is sent, because the server behind the proxy may not be up yet. */
+/**
+ * Whether a program listens on a port. No request is sent, because the server behind the proxy may not be running
+ * yet.
+ */
 async function accepts(port: number): Promise<boolean> {
   try {
     (await Bun.connect({ hostname: '127.0.0.1', port, socket: { data() {} } })).end();
@@ -146,7 +149,7 @@ async function accepts(port: number): Promise<boolean> {
   }
 }
 
-/** An answer that came through a proxy. */
+/** A response that came through a proxy. */
 export type Forwarded = { status: number; headers: Record<string, unknown>; body: Buffer };
 
 /** Sends a request to a proxy from {@link CLIENT_ADDRESS}, over verified HTTPS or plain HTTP; a form is sent by POST. */

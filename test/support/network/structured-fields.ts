@@ -1,11 +1,11 @@
-/** A bare item of a structured field, as far as rate-limit headers have any: a token is `{ token }`. */
+/** A bare item of a structured field, of the kinds in rate-limit headers: a token is `{ token }`. */
 export type BareItem = number | string | boolean | { token: string };
 
 /** An item with its parameters, in order. */
 export type Item = { value: BareItem; parameters: Map<string, BareItem> };
 
 /**
- * Parses a field as a List of Items (RFC 9651, sections 4.2.1 to 4.2.7), strictly: an empty list, inner lists, byte
+ * Parses a field as a List of Items (RFC 9651, sections 4.2.1 to 4.2.7), strictly: empty lists, inner lists, byte
  * sequences, dates and display strings are refused too. Throws for any other field.
  */
 export function parseItems(field: string): Item[] {
@@ -44,7 +44,7 @@ function takeItem(input: Input): Item {
     take(input, / */y);
     const key = expectNext(input, /[a-z*][a-z0-9_\-.*]*/y, 'key');
     const named = take(input, /=/y) !== null;
-    // A repeated key is legal, and its last value counts; but clients should not have to know that.
+    // A repeated key is legal, and its last value counts; but clients should not need to know that.
     if (parameters.has(key)) throw new Error(`${key} twice in ${JSON.stringify(input.text)}`);
     parameters.set(key, named ? takeBareItem(input) : true);
   }

@@ -1,9 +1,12 @@
 import { connect, type Socket } from 'node:net';
 
-/** One answer of a raw connection. */
+/** One response on a raw connection. */
 export type WireAnswer = { status: number; head: string; body: string };
 
-/** A connection with pipelined requests; `answers` resolves when that many answers have arrived, or the connection is closed. */
+/**
+ * A connection with pipelined requests. `answers` resolves when that many responses have arrived, or the connection
+ * is closed.
+ */
 export function openConnection(port: number): {
   socket: Socket;
   send: (text: string) => void;
@@ -34,7 +37,7 @@ export function openConnection(port: number): {
   return { socket, send: (more) => void socket.write(Buffer.from(more, 'latin1')), answers };
 }
 
-/** The complete answers that a text begins with, each with a Content-Length or without a body. */
+/** The complete responses at the start of a text, each with a Content-Length or without a body. */
 export function readAnswers(text: string): WireAnswer[] {
   const answers: WireAnswer[] = [];
   for (let from = 0; ; ) {

@@ -10,24 +10,24 @@ import { onBox } from '../actors.ts';
 import { notedRandom } from '../secret-search.ts';
 import { testDeps } from '../world.ts';
 
-/** Hands the owner of a profile over, with a backend's token, and returns the secret of the address. */
+/** Hands over the owner of a profile with a backend's token, and returns the ticket in the URL. */
 export function ticketFor(access: Access, uid: number, openedBy = openerFor(access)): string {
   return new URL(handOver(access, { uid }, openedBy).address).searchParams.get('ticket') as string;
 }
 
-/** Adds a token of a backend that may hand its users over; returns the identifier. A name can have two at a time. */
+/** Adds a backend's token for handing over users, and returns its identifier. A name can have two tokens at a time. */
 export function openerFor(access: Access, name = `backend ${Bun.randomUUIDv7()}`): string {
   const wanted = { name, rights: ['sign-ins'], isWithoutAddress: false, eraseLimit: 0 };
   return addToken(access, wanted, onBox('root')).identifier;
 }
 
-/** The identity of an admin for a session that begins now; null if no admin of this name has a confirmed passkey. */
+/** The identity of an admin for a new session; null if no admin with this name has a confirmed passkey. */
 export function adminToSign(access: Access, name: string): Signed | null {
   const generation = readAdminGeneration(access.db, name);
   return generation === null ? null : { kind: 'admin', name, generation };
 }
 
-/** What a sign-in knows of the browser. */
+/** What a sign-in records about the browser. */
 export const CLIENT = { address: '192.0.2.7', agent: 'A browser' };
 
 /** Dependencies on a new database and its sessions file, which is closed when the test file is done. */
@@ -41,7 +41,7 @@ export function testAccess(
 }
 
 /**
- * Randomness that makes every code predictable: requests for five bytes, which only codes make, count up from `start`.
+ * Randomness that makes codes predictable: requests for five bytes, which only codes make, count up from `start`.
  * `lastCode` is the latest code.
  */
 export function countingCodes(start = 1) {

@@ -7,7 +7,7 @@ import { ask, type PageWorld, pageWorld, type Sent, unescaped, visit } from './p
 /** A signed-in admin: the Cookie header and the passkey. */
 export type SignedInAdmin = { cookie: string; authenticator: Authenticator };
 
-/** Pages at an address that can have passkeys, with a profile `ada`. */
+/** Pages at a base URL where passkeys work, with a profile `ada`. */
 export async function adminWorld(variables: Record<string, string> = {}): Promise<PageWorld> {
   const world = pageWorld({ PUBLIC_URL: 'http://localhost:3000', ...variables });
   await importLines(world.access, [{ id: 7, username: 'ada', email: 'ada@example.org' }]);
@@ -36,7 +36,7 @@ export function challengeOn(page: Pick<PageAnswer, 'body'>): string {
   return optionsOn(page).challenge;
 }
 
-/** The user handle that a page gives to a new passkey. */
+/** The user handle that a page assigns to a new passkey. */
 export function userHandleOn(page: Pick<PageAnswer, 'body'>): string {
   return optionsOn(page).user?.handle ?? '';
 }
@@ -45,13 +45,15 @@ function optionsOn({ body }: Pick<PageAnswer, 'body'>): { challenge: string; use
   return JSON.parse(unescaped(/data-options="([^"]*)"/.exec(body)?.[1] ?? '{}'));
 }
 
-/** What a page's form sends after this passkey has signed. */
+/** What a page's form sends after this passkey has signed the challenge. */
 export function withPasskey(page: PageAnswer, authenticator: Authenticator): [string, string][] {
   const others = hiddenIn(page).filter(([name]) => name !== 'credential');
   return [...others, ['credential', authenticator.assert(challengeOn(page))]];
 }
 
-/** Sends the form of a decision, with the state that the key's page shows now; returns the page that asks for the passkey. */
+/**
+ * Sends a decision's form, with the version now shown on the key's page. Returns the page that asks for the passkey.
+ */
 export async function askToDecide(
   world: Pick<PageWorld, 'services'>,
   { cookie }: SignedInAdmin,
@@ -64,7 +66,7 @@ export async function askToDecide(
   return ask(world, `${path}/decide`, { cookie, form: [...fields, ['shown', shown]] });
 }
 
-/** Sends a page's form, with or without the passkey's answer, and waits only for the answer, not for work after it. */
+/** Sends a page's form, with or without the passkey's signature, and does not wait for background work. */
 export function sendDecision(
   world: Pick<PageWorld, 'services'>,
   { cookie }: SignedInAdmin,
@@ -74,7 +76,7 @@ export function sendDecision(
   return ask(world, `/developers/admin/keys/${identifier}/decide`, { cookie, ...(form && { form }) });
 }
 
-/** Decides on a key as its page shows it, with the passkey; returns the answer. */
+/** Decides on a key as shown on its page, with the passkey. */
 export async function decideAs(
   world: Pick<PageWorld, 'services'>,
   admin: SignedInAdmin,
@@ -94,7 +96,7 @@ export const APPROVAL: [string, string][] = [
   ['retireOld', ''],
 ];
 
-/** The page of a key as an admin gets it. */
+/** The page of a key as an admin sees it. */
 export async function keyPageOf(world: PageWorld, { cookie }: SignedInAdmin, identifier: string): Promise<PageAnswer> {
   return visit(world, `/developers/admin/keys/${identifier}`, { cookie });
 }

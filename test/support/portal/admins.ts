@@ -8,12 +8,12 @@ import { onBox } from '../actors.ts';
 import { CLIENT } from './access.ts';
 import { type Authenticator, createAuthenticator } from './authenticator.ts';
 
-/** The secret of an address for registering a passkey. */
+/** The secret in a link for registering a passkey. */
 export function secretOf(address: string): string {
   return new URL(address).hash.slice(1);
 }
 
-/** Registers a passkey of this authenticator, or of a new one, at such an address; it is not confirmed yet. */
+/** Registers a passkey of this authenticator, or of a new one, with such a link. It is not confirmed yet. */
 export async function registerAt(
   access: Access,
   address: string,

@@ -12,9 +12,9 @@ export type Twist = {
   party?: Partial<RelyingParty>;
   /** Whether the new passkey signs a statement about itself, which an ES256 one can do here. */
   isSelfAttested?: boolean;
-  /** The key that is registered, as COSE. */
+  /** The public key to register, as COSE. */
   cose?: Uint8Array;
-  /** Follows the authenticator data. */
+  /** Appended to the authenticator data. */
   extensions?: Uint8Array;
 };
 
@@ -31,7 +31,7 @@ const base64url = (bytes: Uint8Array) => Buffer.from(bytes).toString('base64url'
 
 const sha256 = (bytes: Uint8Array | string) => createHash('sha256').update(bytes).digest();
 
-/** One passkey in software, as a browser shows it to a page of this site. */
+/** One passkey in software, as a browser offers it to a page of this site. */
 export function createAuthenticator(party: RelyingParty, kind: keyof typeof KINDS = 'ES256', credentialIdBytes = 20) {
   const { publicKey, privateKey } = KINDS[kind]() as { publicKey: KeyObject; privateKey: KeyObject };
   const credentialId = randomBytes(credentialIdBytes);
@@ -93,7 +93,7 @@ export function createAuthenticator(party: RelyingParty, kind: keyof typeof KIND
         response: {
           clientDataJSON: base64url(client),
           attestationObject: base64url(attestationObjectOf(data, ...statement)),
-          // Browsers send these too, and the server ignores them.
+          // Browsers send these too; the server ignores them.
           authenticatorData: base64url(data),
           publicKey: base64url(publicKey.export({ type: 'spki', format: 'der' })),
           transports: ['internal'],

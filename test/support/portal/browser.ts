@@ -4,8 +4,8 @@ import { noteCookies } from '../secret-search.ts';
 import { connectChromium } from './chromium.ts';
 
 /**
- * Opens pages in the browser of the test run, each in its own context; all are closed when the test file is done. Call it
- * outside any test. Names that end with `.example` resolve to this machine, and its certificate is not verified.
+ * Opens pages in the browser of the test run, each in its own context; all are closed when the test file is done.
+ * Call it outside tests. Names that end with `.example` resolve to this machine, and its certificate is not verified.
  */
 export async function startBrowser(): Promise<OpenPage> {
   const browser = await connectChromium();
@@ -13,10 +13,10 @@ export async function startBrowser(): Promise<OpenPage> {
   return (url, size) => openPage(browser, url, size);
 }
 
-/** The errors of a page, and everything that it has requested. */
+/** A page with its errors and all its requests. */
 export type Watched = { page: Page; requests: string[]; troubles: string[] };
 
-/** A window's size in CSS pixels (844 high by default), the preferences of its user, and their time zone. */
+/** A window's size in CSS pixels (844 high by default), with its user's preferences and time zone. */
 export type Size = {
   width: number;
   height?: number;
@@ -25,7 +25,7 @@ export type Size = {
   timezoneId?: string;
 };
 
-/** Opens an address in a new window of this size, and records its errors and requests. */
+/** Opens a URL in a new window of this size, and records its errors and requests. */
 export type OpenPage = (url: string, size: Size) => Promise<Watched>;
 
 async function openPage(
@@ -50,7 +50,7 @@ async function openPage(
     'response',
     (response) => response.status() >= 400 && troubles.push(`${response.status()}: ${response.url()}`),
   );
-  // A browser that is being closed sends no more events.
+  // A browser that is closing sends no more events.
   page.on('response', (response) => void response.headerValues('set-cookie').then(noteCookies, () => undefined));
   page.on('console', (message) => troubles.push(`console: ${message.text()}`));
   page.on('pageerror', (error) => troubles.push(`error: ${error.message}`));
@@ -65,7 +65,10 @@ export async function toolsOf(page: Page): Promise<CDPSession> {
   return tools;
 }
 
-/** Adds a virtual authenticator to a window; it stores passkeys and verifies its user by itself. Returns its id. */
+/**
+ * Adds a virtual authenticator to a window, which stores passkeys and verifies its user automatically. Returns its
+ * id.
+ */
 export async function addAuthenticator(tools: CDPSession): Promise<string> {
   const { authenticatorId } = await tools.send('WebAuthn.addVirtualAuthenticator', {
     options: {

@@ -12,7 +12,7 @@ const OPTIONS = {
   args: [
     '--no-sandbox',
     '--disable-gpu',
-    // No requests of the browser itself, so that all requests are the page's.
+    // The browser itself sends no requests, so that all requests are the page's.
     '--disable-background-networking',
     '--disable-component-update',
     '--disable-sync',
@@ -22,12 +22,15 @@ const OPTIONS = {
   ],
 };
 
-/** Starts the Chromium of a test run, at an address that the run's processes find in TEST_BROWSER. */
+/** Starts the Chromium of a test run; TEST_BROWSER passes its URL to the run's processes. */
 export function serveChromium(): Promise<BrowserServer> {
   return chromium.launchServer({ ...OPTIONS, host: '127.0.0.1' });
 }
 
-/** The Chromium of the test run, or a new one for a test file that is run alone. Closing it closes what was opened in it. */
+/**
+ * The Chromium of the test run, or a new one for a test file that is run alone. Closing it closes everything opened
+ * in it.
+ */
 export function connectChromium(): Promise<Browser> {
   const { TEST_BROWSER } = process.env;
   return TEST_BROWSER === undefined ? chromium.launch(OPTIONS) : chromium.connect(TEST_BROWSER);

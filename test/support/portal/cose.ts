@@ -1,15 +1,15 @@
 import type { KeyObject } from 'node:crypto';
 import { AppError } from '../../../shared/errors.ts';
 
-/** The accepted algorithms of passkeys, by their names in JOSE and COSE. */
+/** The algorithms that passkeys may use, by their names in JOSE and COSE. */
 export type Algorithm = 'ES256' | 'Ed25519' | 'RS256';
 
-/** Their numbers in COSE, in the order of preference that pages give to the browser. */
+/** Their numbers in COSE, in the order of preference for the browser. */
 export const COSE_ALGORITHMS = { ES256: -7, Ed25519: -8, RS256: -257 } as const satisfies Record<Algorithm, number>;
 
 /**
- * A public key as an authenticator writes it: COSE (RFC 9052, RFC 9053, RFC 8230) in the canonical CBOR of CTAP2, where each
- * of the three kinds has exactly one shape. Throws `forbidden` for every other kind of key.
+ * A public key as an authenticator encodes it: COSE (RFC 9052, RFC 9053, RFC 8230) in the canonical CBOR of CTAP2, in
+ * which each of the three kinds has exactly one form. Throws `forbidden` for other kinds of keys.
  */
 export function coseKeyOf(key: KeyObject): { algorithm: Algorithm; cose: Buffer } {
   const jwk = key.export({ format: 'jwk' });
@@ -24,7 +24,7 @@ export function coseKeyOf(key: KeyObject): { algorithm: Algorithm; cose: Buffer 
     return { algorithm: 'Ed25519', cose: Buffer.concat([hex('a4010103272006215820'), bytes(jwk.x)]) };
   }
   const modulus = bytes(jwk.n);
-  if (jwk.kty === 'RSA' && modulus.length >= LEAST_MODULUS_BYTES && modulus.length <= MOST_MODULUS_BYTES) {
+  if (jwk.kty === 'RSA' && modulus.length >= MIN_MODULUS_BYTES && modulus.length <= MAX_MODULUS_BYTES) {
     const length = Buffer.alloc(2);
     length.writeUInt16BE(modulus.length);
     const exponent = bytes(jwk.e);
@@ -38,8 +38,8 @@ export function coseKeyOf(key: KeyObject): { algorithm: Algorithm; cose: Buffer 
   throw new AppError('forbidden', 'This passkey was not accepted: its key is none of ES256, Ed25519 and RS256.');
 }
 
-const LEAST_MODULUS_BYTES = 256;
-const MOST_MODULUS_BYTES = 512;
+const MIN_MODULUS_BYTES = 256;
+const MAX_MODULUS_BYTES = 512;
 
 function hex(text: string): Buffer {
   return Buffer.from(text, 'hex');

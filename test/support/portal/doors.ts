@@ -13,24 +13,24 @@ import { hiddenIn, type SignedInAdmin, signInAdmin, withPasskey } from './admin-
 import { call, personTokenFor, sendLines, tokenFor } from './manage.ts';
 import { fetchPage, signInOwner } from './pages.ts';
 
-// The ways in which people and programs decide on the keys of a profile, each in its own process. The person is shown
-// something first; the returned function then confirms it.
+// The doors through which people and programs decide on the keys of a profile, each in its own process. It shows
+// something first; the returned function confirms it.
 
-/** What is decided on: a profile, its pending key, and the key that is suspended. */
+/** The subject of a decision: a profile, its pending key, and the key to suspend. */
 export type About = { id: number; name: string; pending: string; suspended: string; newAddress: string };
 
-/** Says yes to what was shown; returns `done`, or the code of the refusal. */
+/** Confirms what was shown; returns `done`, or the code of the refusal. */
 export type Deciding = () => Promise<string>;
 
-/** One door of one operation: how it performs the operation, and the process in which it runs if it is a command. */
+/** One door of one operation: how it performs the operation. Commands run in `child`. */
 export type Door = (about: About, child: LineChild) => Promise<Deciding>;
 
-/** All operations that can race each other, each with all of its doors. */
+/** All operations that can race each other. */
 export const OPERATIONS_RACED = ['approve', 'withdraw', 'ban', 'address', 'suspend', 'erase'] as const;
 
 export type Raced = (typeof OPERATIONS_RACED)[number];
 
-/** A real server and two more processes on one database, with one folder for all their mails. */
+/** A real server and two more processes on one database, with one folder for all mails. */
 export async function doorWorld() {
   const databasePath = join(tempFolder(), 'profiles.db');
   const variables = { DATABASE_PATH: databasePath, MAIL_URL: `file:${databasePath}.mail`, PUBLIC_URL: PUBLIC };
@@ -48,7 +48,7 @@ export async function doorWorld() {
 
 const PUBLIC = 'http://localhost:3000';
 
-/** Enough admins that none reaches the limit of passkey challenges. */
+/** Enough that no admin reaches the limit of passkey challenges. */
 const ADMINS = 12;
 
 type Parts = {
@@ -59,7 +59,7 @@ type Parts = {
 };
 
 function doorsOf(parts: Parts): Record<Raced, Record<string, Door>> {
-  /** By a line: of an import in a child, and of the feed. */
+  /** Through a line: imported by a child, or sent to the feed. */
   const lines = (lineOf: (about: About) => object): Record<string, Door> => ({
     import: (about, child) => asked(child, `import ${JSON.stringify(lineOf(about))}`),
     feed: async (about) => () => feed(parts, lineOf(about)),
@@ -91,10 +91,10 @@ function doorsOf(parts: Parts): Record<Raced, Record<string, Door>> {
       ...lines(({ id, newAddress }) => ({ id, email: newAddress })),
     },
     suspend: {
-      // A pending key is suspended as soon as it is Active: what counts is the state at the start of the command.
+      // A pending key is suspended as soon as it is Active: the state at the start of the command counts.
       command: ({ pending, suspended }, child) =>
         asked(child, `${suspended === pending ? 'suspend-now' : 'suspend'} ${suspended}`),
-      // The page of a pending key has no form for it.
+      // The page of a pending key has no form for suspending.
       page: ({ pending, suspended }, child) =>
         suspended === pending
           ? asked(child, `suspend-now ${suspended}`)
@@ -110,7 +110,7 @@ function doorsOf(parts: Parts): Record<Raced, Record<string, Door>> {
   };
 }
 
-/** Has a child show what a command is about. */
+/** Lets a child show the subject of a command. */
 async function asked(child: LineChild, command: string): Promise<Deciding> {
   child.send(command);
   await child.next();
@@ -122,14 +122,14 @@ async function asked(child: LineChild, command: string): Promise<Deciding> {
 
 let addresses = 0;
 
-/** The headers of a new visitor behind a proxy with TLS. */
+/** The headers of a new visitor behind a TLS proxy. */
 function client(cookie?: string): Record<string, string> {
   const [high, low] = [0xdb8 + (++addresses >>> 16), addresses & 0xffff].map((part) => part.toString(16));
   const address = `2001:${high}:${low}::1`;
   return { 'X-Forwarded-For': address, 'X-Forwarded-Proto': 'https', ...(cookie !== undefined && { cookie }) };
 }
 
-/** One lookup, or another request with a secret, on its own connection. */
+/** Sends a request with a secret on its own connection, from a new IP address. */
 export function askWith(server: ServerProcess, path: string, secret: string): Promise<Response> {
   return get(server, path, secret, { headers: { Connection: 'close', ...client() } });
 }
@@ -141,7 +141,7 @@ async function page(server: ServerProcess, path: string, cookie: string, form?: 
   return { status, headers: [...headers], body: await answer.text(), refusal: headers.get('x-error-code') };
 }
 
-/** Has an admin fill in a form on the page of a key; the passkey confirms it. */
+/** Fills in a form on the page of a key as an admin; the passkey confirms it. */
 async function decideOnPage(
   { server, nextAdmin }: Parts,
   identifier: string,
@@ -151,7 +151,7 @@ async function decideOnPage(
   const path = `/developers/admin/keys/${identifier}`;
   const shown = /name="shown" value="([^"]+)"/.exec((await page(server, path, cookie)).body)?.[1] ?? '';
   const confirmation = await page(server, `${path}/decide`, cookie, [...fields, ['shown', shown]]);
-  if (confirmation.status !== 200) throw new Error(`The page asks for no passkey: ${confirmation.body}`);
+  if (confirmation.status !== 200) throw new Error(`The page does not ask for a passkey: ${confirmation.body}`);
   return async () => {
     const { status, refusal } = await page(server, `${path}/decide`, cookie, withPasskey(confirmation, authenticator));
     return status === 303 ? 'done' : (refusal ?? `${status}`);
@@ -160,7 +160,7 @@ async function decideOnPage(
 
 let companions = 1_000_000;
 
-/** Has an admin select a request in the queue together with another one; the passkey confirms both. */
+/** Selects a request and another one in the queue as an admin; the passkey confirms both. */
 async function approveWithAnother({ access, server, nextAdmin }: Parts, identifier: string): Promise<Deciding> {
   const { cookie, authenticator } = nextAdmin();
   const name = `user${insertProfile(access.db, { id: ++companions, email: `companion${companions}@example.org` })}`;
@@ -172,7 +172,7 @@ async function approveWithAnother({ access, server, nextAdmin }: Parts, identifi
     ['approve', ''],
   ]);
   if (!confirmation.body.includes('Approve 2 requests?'))
-    throw new Error(`Not both are asked for: ${confirmation.body}`);
+    throw new Error(`Not both requests were selected: ${confirmation.body}`);
   return async () => {
     const { status, refusal, headers } = await page(server, path, cookie, withPasskey(confirmation, authenticator));
     if (status !== 303) return refusal ?? `${status}`;
@@ -180,10 +180,10 @@ async function approveWithAnother({ access, server, nextAdmin }: Parts, identifi
     for (;;) {
       const { body } = await page(server, outcomes, cookie);
       const [, result, kinds = ''] = /data-result="(open|over)" data-kinds="([^"]*)"/.exec(body) ?? [];
-      // What is decided together is carried out by itself.
+      // Decisions confirmed together are carried out separately.
       const [ofAnother, own] = kinds.split(',');
       if (result === 'over' && ofAnother === 'done') return own === 'done' ? 'done' : 'refused';
-      if (result === 'over') throw new Error(`The other one became ${ofAnother}: ${body}`);
+      if (result === 'over') throw new Error(`The other request became ${ofAnother}: ${body}`);
       await Bun.sleep(2);
     }
   };

@@ -5,13 +5,13 @@ import { hiddenIn } from './admin-pages.ts';
 import { checkCall } from './manage.ts';
 import { type PageWorld, visit } from './pages.ts';
 
-/** The PKCE secret of a `profilectl` that logs in, if a test needs no particular one. */
+/** The PKCE secret of a `profilectl` that logs in, unless a test needs another. */
 export const VERIFIER = 'v'.repeat(43);
 
-/** The redirect address of such a `profilectl`, at which nothing listens. */
+/** The redirect URI of such a `profilectl`; nothing listens there. */
 export const REDIRECT_URI = 'http://127.0.0.1:4711/callback';
 
-/** The parameters with which `profilectl login` opens the page; null leaves one out. */
+/** The parameters with which `profilectl login` opens the page; null omits one. */
 export function cliQuery(changes: Record<string, string | null> = {}): Record<string, string> {
   const all: Record<string, string | null> = {
     response_type: 'code',
@@ -31,21 +31,21 @@ export function cliPath(changes: Record<string, string | null> = {}): string {
   return `/developers/cli?${new URLSearchParams(cliQuery(changes))}`;
 }
 
-/** The address to which a page redirects the browser at once, or null. */
+/** The URL to which a page redirects the browser immediately, or null. */
 export function goOnIn(body: string): URL | null {
   const address = /<meta http-equiv="refresh" content="0; url=([^"]+)">/.exec(body)?.[1];
-  // All else in it is percent-encoded.
+  // Everything else in it is percent-encoded.
   return address === undefined ? null : new URL(address.replaceAll('&amp;', '&'));
 }
 
-/** The code on the page of an allowed login: in its redirect address, or shown to be typed. Null on other pages. */
+/** The code on the page of an allowed login: in its redirect URL, or shown for typing. Null on other pages. */
 export function codeIn(body: string): string | null {
   return (
     goOnIn(body)?.searchParams.get('code') ?? /<code data-copy="the code">(\w{4}-\w{4})<\/code>/.exec(body)?.[1] ?? null
   );
 }
 
-/** Allows a login of `profilectl` as the page's form does; returns the code. */
+/** Allows a login of `profilectl` through the page's form; returns the code. */
 export async function consentTo(
   world: Pick<PageWorld, 'services'>,
   cookie: string,
@@ -73,7 +73,7 @@ export function exchangeForm(code: string, changes: Record<string, string> = {})
   };
 }
 
-/** Sends a form to /manage/v1/token or /manage/v1/revoke; a text is sent as it is. */
+/** Sends a form to /manage/v1/token or /manage/v1/revoke; a text is sent unchanged. */
 export async function sendLogin(
   server: { url: string },
   path: 'token' | 'revoke',

@@ -13,13 +13,13 @@ import { fetchPage } from './pages.ts';
 /** A person's machine: the variables of `profilectl` there, and where it stores its logins. */
 export type Laptop = { variables: Record<string, string>; file: string };
 
-/** A machine with only a terminal, unless `variables` differ. */
+/** A machine that has only a terminal, unless `variables` say otherwise. */
 export function newLaptop(variables: Record<string, string> = {}): Laptop {
   const folder = tempFolder();
   return { variables: { XDG_CONFIG_HOME: folder, ...variables }, file: join(folder, 'profilectl/hosts.json') };
 }
 
-/** A machine whose "browser" only writes the address to a file; `opened` waits for that. */
+/** A machine whose "browser" only writes the URL to a file; `opened` waits for it. */
 export function newDesktop(): Laptop & { opened: () => Promise<string>; isOpened: () => boolean } {
   const file = join(tempFolder(), 'address');
   const opened = async () => {
@@ -32,13 +32,13 @@ export function newDesktop(): Laptop & { opened: () => Promise<string>; isOpened
 
 /** A running login in a process without a terminal. */
 export type RunningLogin = {
-  /** The address of the page that asks the person. */
+  /** The URL of the page that asks the person. */
   address: string;
   pid: number;
   finished: Promise<{ code: number; stdout: string; stderr: string }>;
 };
 
-/** Starts `profilectl login`, and waits until it has printed the address of the page. */
+/** Starts `profilectl login`, and waits until it has printed the URL of the page. */
 export async function startLogin(words: readonly string[], { variables }: Laptop): Promise<RunningLogin> {
   const child = Bun.spawn(profilectlWords(['login', ...words]), {
     env: cleanEnvironment(variables),
@@ -68,10 +68,10 @@ export async function startLogin(words: readonly string[], { variables }: Laptop
   return { address: await address.promise, pid: child.pid, finished };
 }
 
-/** The page's answer: the address to which it redirects the browser, and the code in it or on the page. */
+/** The page's response: the URL to which it redirects the browser, and the code in it or on the page. */
 export type Decided = { goOn: string | null; code: string | null };
 
-/** Answers the page of a login as the person with this session cookie. */
+/** Decides on the page of a login as the person with this session cookie. */
 export async function decideOn(address: string, cookie: string, decision: 'allow' | 'refuse'): Promise<Decided> {
   const { origin, pathname, search } = new URL(address);
   const page = await fetchPage({ url: origin }, pathname + search, { headers: { cookie } });
@@ -85,7 +85,7 @@ export async function decideOn(address: string, cookie: string, decision: 'allow
   return { goOn, code };
 }
 
-/** The command lines of this process and its descendants, as every user of this machine can read them. */
+/** The command lines of this process and its descendants, which every user of this machine can read. */
 export function commandLines(): string {
   const parents = new Map<number, number>();
   for (const name of readdirSync('/proc').filter((entry) => /^\d+$/.test(entry))) {
@@ -101,7 +101,7 @@ export function commandLines(): string {
     .join('\n');
 }
 
-/** Returns an empty text if the process has ended meanwhile. */
+/** Returns an empty text if the process has ended. */
 function readIfThere(path: string): string {
   try {
     return readFileSync(path, 'utf8');

@@ -2,28 +2,28 @@ import { expect } from 'bun:test';
 import axe, { type AxeResults } from 'axe-core';
 import type { Page } from 'playwright-core';
 
-/** The rule of axe whose outcome depends on colours, and those whose outcome depends on how narrow the window is. */
+/** The axe rules that depend on colours, and those that depend on a narrow window. */
 const OF_COLOURS = { runOnly: ['color-contrast'] };
 const OF_NARROWNESS = { runOnly: ['target-size', 'scrollable-region-focusable'] };
 
-/** What has to be 24 pixels high: all controls, except links inside a text. */
+/** Everything that has to be 24 pixels high: all controls, except links inside a text. */
 const TARGETS =
   'a:not(p a, li a, .summary a, .skip), nav a, button, input:not([type=hidden]), select, textarea:not([hidden]), summary';
 
 /**
- * Expects that the page is accessible in windows of six widths, light and dark: axe finds nothing, nothing is cut off or wider
- * than what it is in, and targets are 24 pixels high. The page is left narrow and dark, with all its details open except the menu of the bar.
- * `within` selects the part to check, if the rest is not ours.
+ * Expects that the page is accessible in windows of six widths, light and dark: axe finds no violations, nothing is
+ * cut off or wider than its container, and targets are 24 pixels high. The page is left narrow and dark, with all
+ * details open except the menu of the bar. `within` selects the part to check if the rest is not ours.
  */
 export async function expectUsable(page: Page, within = 'html'): Promise<void> {
   await page.evaluate(axe.source);
-  // A narrow window shows other parts of the document, so all rules are checked in it too.
+  // A narrow window shows other parts of the document, so all rules are checked there too.
   for (const [width, colorScheme, rules] of [
     [1280, 'light', {}],
     [1280, 'dark', OF_COLOURS],
     [390, 'light', {}],
     [390, 'dark', OF_COLOURS],
-    // Between the two, only what may be too wide is checked.
+    // The widths between these are only checked for overflow.
     [960, 'dark', null],
     [700, 'dark', null],
     [641, 'dark', null],
@@ -33,7 +33,7 @@ export async function expectUsable(page: Page, within = 'html'): Promise<void> {
   }
 }
 
-/** In the page: the tables and lists of facts that are wider than what they are in, with their widths. */
+/** In the page: tables, lists and figures that are wider than their container, with both widths. */
 const WIDE = `[...document.querySelectorAll('main :is(table, dl, figure, pre)')].flatMap((one) => {
   const [own, around] = [one, one.parentElement].map((each) => each.getBoundingClientRect());
   return own.right > around.right + 1 ? [[one.outerHTML.slice(0, 80), own.width, around.width]] : [];
@@ -48,7 +48,7 @@ async function look(
 ): Promise<void> {
   await page.setViewportSize({ width, height: 844 });
   await page.emulateMedia({ colorScheme });
-  // In a narrow window the open menu covers the page, so it is checked in the wide one.
+  // In a narrow window the open menu covers the page, so it is checked in wide ones.
   const isWide = width > 640;
   await page.evaluate(
     `for (const details of document.querySelectorAll('details')) details.open = ${isWide} || details.closest('main') !== null`,

@@ -15,7 +15,7 @@ import { hold, responseFaults } from '../network/document.ts';
 import { noteMail } from '../secret-search.ts';
 import { CLIENT } from './access.ts';
 
-/** Adds a token of a backend, with both rights by default; returns it as the backend gets it. */
+/** Adds a backend's token, with both rights by default; returns the token. */
 export function tokenFor(access: Access, changes: Partial<NewToken> = {}): string {
   const wanted = { name: 'backend', rights: ['profiles', 'sign-ins'], isWithoutAddress: false, eraseLimit: 1_000 };
   const { token } = addToken(access, { ...wanted, ...changes }, onBox('root'));
@@ -53,7 +53,7 @@ export async function sendLines(
   return checkCall('POST', '/manage/v1/profiles', answer);
 }
 
-/** Sends a request under /manage with a token, or without one if it is null; an object is sent as JSON. */
+/** Sends a request under /manage, with a token unless it is null; an object is sent as JSON. */
 export async function call(
   server: { url: string },
   path: string,
@@ -74,7 +74,7 @@ export async function call(
   return checkCall(method, path.split('?', 1)[0] as string, answer);
 }
 
-/** Expects that an answer is a well-formed refusal with this status and code; returns its sentence. */
+/** Expects a well-formed refusal with this status and code; returns its sentence. */
 export async function expectRefused(answer: Response, status: number, code: ErrorCode): Promise<string> {
   const body = (await answer.json()) as { error: string };
   expect([answer.status, answer.headers.get('x-error-code')]).toEqual([status, code]);
@@ -87,7 +87,7 @@ export async function expectRefused(answer: Response, status: number, code: Erro
   return body.error;
 }
 
-/** Makes a token of a person, as that person's `profilectl` gets it. */
+/** Makes a token of a person, as their `profilectl` receives it. */
 export function personTokenFor(access: Access, signed: Signed, machine = 'laptop'): string {
   const { token } = beginSignIn(access, signed, { machine, client: CLIENT });
   noteMail(token);
@@ -97,13 +97,13 @@ export function personTokenFor(access: Access, signed: Signed, machine = 'laptop
 const held = hold(manageDocument());
 const api = held.document;
 
-/** The template of the document that a path matches, otherwise the path itself. */
+/** The document's template that a path matches, otherwise the path itself. */
 function templateOf(path: string): string {
   const route = MANAGE_ROUTES.find((one) => new RegExp(`^${one.path.replaceAll(/:\w+/g, '[^/]+')}$`).test(path));
   return route === undefined ? path : toTemplate(route.path);
 }
 
-/** Throws if the status, headers or body of an answer under /manage are not as documented. */
+/** Throws if the status, headers or body of a response under /manage are not as documented. */
 export async function checkCall(method: string, path: string, answer: Response): Promise<Response> {
   const { status, headers } = answer;
   const verb = method === 'HEAD' ? 'get' : method.toLowerCase();

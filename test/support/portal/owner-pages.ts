@@ -6,11 +6,11 @@ import { testClock } from '../world.ts';
 import { countingCodes, testAccess } from './access.ts';
 import { type PageWorld, signInOwner } from './pages.ts';
 
-/** Two owners, of whom usually the first is signed in. */
+/** Two owners; usually the first is signed in. */
 export const ADA = { id: 7, username: 'ada', email: 'ada@example.org' };
 export const BEA = { id: 8, username: 'bea', email: 'bea@example.org' };
 
-/** Pages on a database with both owners; `cookie` signs Ada in. */
+/** Pages on a database with both owners; `cookie` is Ada's session. */
 export type OwnerWorld = PageWorld & { cookie: string; lastCode: () => string };
 
 /** Makes pages on a new database with both owners. */
@@ -24,8 +24,11 @@ export async function ownerWorld(variables: Record<string, string> = {}): Promis
   return { access, clock, services, events, cookie: signInOwner(access, ADA.id), lastCode: codes.lastCode };
 }
 
-/** Records uses of a key on each of the last days: this many requests were answered, and half as many exceeded a limit. */
-export function useKey({ db, clock }: Access, identifier: string, days: number, most = 900): void {
+/**
+ * Records uses of a key on each of the last days: `max / (ago + 1)` requests were answered, and half as many exceeded
+ * a limit.
+ */
+export function useKey({ db, clock }: Access, identifier: string, days: number, max = 900): void {
   const nowMs = clock.nowMs();
   const today = Math.floor(nowMs / DAY_MS);
   const insert = db.$client.query(
@@ -33,7 +36,7 @@ export function useKey({ db, clock }: Access, identifier: string, days: number, 
        VALUES (?, ?, ?, 3, 0, 0, ?, 0, ?)`,
   );
   for (let ago = 0; ago < days; ago++) {
-    const ok = Math.round(most / (ago + 1));
+    const ok = Math.round(max / (ago + 1));
     insert.run(identifier, today - ago, ok, Math.round(ok / 2), nowMs - ago * DAY_MS);
   }
 }

@@ -3,10 +3,10 @@ import type { Page } from 'playwright-core';
 
 // Estimates how long a person takes for a task, from what they read, type and press.
 
-/** Somebody who reads 250 words a minute, types 40, and needs 1.5 s to find and press something. */
+/** A person who reads 250 words a minute, types 40, and takes 1.5 s to find and press something. */
 const PACE = { readMs: 60_000 / 250, typeMs: 60_000 / 40, tapMs: 1_500 };
 
-/** In the page: its text, without what only screen readers get. */
+/** In the page: its text, without text for screen readers only. */
 const SHOWN = `(() => {
   const unseen = [...main.querySelectorAll('.unseen')];
   for (const one of unseen) one.hidden = true;
@@ -15,7 +15,7 @@ const SHOWN = `(() => {
   return text;
 })()`;
 
-/** Counts what a person does in a window. Pages are read whole, or up to and including a text. */
+/** Counts what a person reads and does in a window. Pages are read whole, or up to and including a text. */
 export function personAt(page: Page) {
   const did = { read: 0, typed: 0, taps: 0 };
   const wordsIn = (text: string) => text.split(/\s+/).filter((word) => /[\p{L}\p{N}]/u.test(word)).length;

@@ -15,33 +15,33 @@ import { noteCookies } from '../secret-search.ts';
 import { testClock } from '../world.ts';
 import { testAccess } from './access.ts';
 
-/** Pages in this thread, under a clock that stands still, without a socket. */
+/** Pages in this thread, with a clock that stands still and without a socket. */
 export type PageWorld = {
   access: Access & { folder: string };
   clock: ReturnType<typeof testClock>;
   services: PortalServices;
-  /** What was logged: level and message, then the cause and the id of the request. */
+  /** The log: level and message, then cause and request id. */
   events: string[][];
 };
 
-/** A request of a test: the fields of a form make it a same-origin POST. */
+/** A request of a test; the fields of a form make it a same-origin POST. */
 export type Sent = {
   method?: string;
   headers?: Record<string, string>;
   form?: Record<string, string> | [string, string][];
-  /** The body instead, as it is. */
+  /** The body, unchanged, instead of a form. */
   body?: string;
   cookie?: string;
   address?: string;
   isBehindUnknownProxy?: boolean;
 };
 
-/** An answer with its complete body. */
+/** A response with its complete body. */
 export type PageAnswer = {
   status: number;
   headers: [name: string, value: string][];
   body: string;
-  /** Why the request was refused, or null. */
+  /** The code of the refusal, or null. */
   refusal: string | null;
 };
 
@@ -55,7 +55,7 @@ export function pageWorld(variables: Record<string, string> = {}): PageWorld {
   return { access, clock, services: createPortalServices(access, report), events };
 }
 
-/** Requests a page, and waits for the work that it has started. */
+/** Requests a page, and waits for the background work that it starts. */
 export async function visit(
   { services }: Pick<PageWorld, 'services'>,
   path: string,
@@ -66,7 +66,7 @@ export async function visit(
   return answer;
 }
 
-/** Requests a page, and waits only for the answer. */
+/** Requests a page without waiting for its background work. */
 export async function ask(
   { services }: Pick<PageWorld, 'services'>,
   path: string,
@@ -94,7 +94,7 @@ export async function ask(
   };
 }
 
-/** The fields that the form of a refused page would send again, in order, as a browser reads them. */
+/** The fields that the form on a refused page would send again, in order, as a browser reads them. */
 export function sentAgain(page: string): [name: string, value: string][] {
   const fields = page.matchAll(/<textarea name="(\w+)" hidden>\n([^<]*)/g);
   return [...fields].map(([, name = '', value = '']) => [name, unescaped(value)]);
@@ -102,37 +102,37 @@ export function sentAgain(page: string): [name: string, value: string][] {
 
 const UNESCAPED = { amp: '&', lt: '<', gt: '>', quot: '"' } as const;
 
-/** A text of HTML as a browser reads it. */
+/** A text in HTML as a browser reads it. */
 export function unescaped(text: string): string {
   return text.replace(/&(amp|lt|gt|quot);/g, (_, name: keyof typeof UNESCAPED) => UNESCAPED[name]);
 }
 
-/** A sentence of a page without the narrow spaces between thousands, as other doors have it. */
+/** A sentence of a page without the narrow spaces between thousands, as other doors print it. */
 export function plainNumbers(sentence: string): string {
   return sentence.replace(/(?<=\d)\u202f(?=\d{3})/g, '');
 }
 
-/** The headers of a form that a page of this site has sent. */
+/** The headers of a form sent by a page of this site. */
 export const SAME_ORIGIN = { 'sec-fetch-site': 'same-origin', 'content-type': 'application/x-www-form-urlencoded' };
 
-/** The values of a header of an answer. */
+/** The values of a response's header. */
 export function valuesOf({ headers }: PageAnswer, name: string): string[] {
   return headers.filter(([found]) => found.toLowerCase() === name.toLowerCase()).map(([, value]) => value);
 }
 
-/** Signs the owner of a profile in, and returns the Cookie header. */
+/** Signs in the owner of a profile, and returns the Cookie header. */
 export function signInOwner(access: Access, profileId: number): string {
   const signed = ownerToSign(access, profileId) as Signed;
   const { token } = beginSignIn(access, signed, { client: { address: '192.0.2.7', agent: 'A test' } });
   return `${access.config.publicUrl.startsWith('https:') ? '__Host-' : ''}session=${token}`;
 }
 
-/** A server on a real socket whose pages are those of a {@link PageWorld}, under its clock. */
+/** A server on a real socket with the pages and the clock of a {@link PageWorld}. */
 export async function serverOfPages(world: PageWorld, options: ServerOptions = {}): Promise<TestServer> {
   return serverOn({ ...world.access, clock: world.clock }, undefined, { portal: portalOf(world), ...options });
 }
 
-/** Answers a request as the portal's thread does for a {@link PageWorld}. */
+/** Answers a request for a {@link PageWorld} as the portal's thread does. */
 export async function answerIn({ services }: Pick<PageWorld, 'services'>, request: Request): Promise<Response> {
   const { access, report } = services;
   const app = APPS.get(services) ?? createPortalApp({ config: access.config, open: () => services, report });
@@ -142,7 +142,7 @@ export async function answerIn({ services }: Pick<PageWorld, 'services'>, reques
 
 const APPS = new WeakMap<PortalServices, ReturnType<typeof createPortalApp>>();
 
-/** Answers a server's pages from a {@link PageWorld}; if `answer` rejects, it is as if the portal's thread had died. */
+/** Answers a server's pages from a {@link PageWorld}. If `answer` rejects, the portal's thread seems to have died. */
 export function portalOf(world: PageWorld, answer = (request: Request) => answerIn(world, request)): PortalHandle {
   return {
     connect: (onEnd) => {
@@ -164,7 +164,7 @@ export function portalOf(world: PageWorld, answer = (request: Request) => answer
   };
 }
 
-/** Sends a request to a page of a server; one with a body as a form of that server would send it. */
+/** Sends a request to a page of a server; a POST has the headers of that server's own forms. */
 export async function fetchPage(server: { url: string }, path: string, init: RequestInit = {}): Promise<Response> {
   const headers = new Headers(init.headers);
   if (init.method === 'POST') {

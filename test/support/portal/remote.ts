@@ -9,7 +9,7 @@ import { personTokenFor } from './manage.ts';
 import type { PageAnswer } from './pages.ts';
 import { ask, type PageWorld, serverOfPages, unescaped, visit } from './pages.ts';
 
-/** The address of the page of a key on which an admin decides, as `profilectl` prints it. */
+/** The URL of the key's page where an admin decides, as `profilectl` prints it. */
 export const DECISION_PAGE = /https?:\S+?(\/developers\/admin\/keys\/\w{8}\?\S+)\s/;
 
 /** A server, with the admin Grace and the owner of the profile `ada` (id 7), both logged in with `profilectl`. */
@@ -29,13 +29,16 @@ export async function remoteWorld(variables: Record<string, string> = {}) {
   };
 }
 
-/** What a person does with the page of a key, by its path and parameters. */
+/** Acts on the page of a key as a person, by its path and parameters. */
 export type Decider = (path: string) => Promise<unknown>;
 
 /** The reason that an admin types. */
 export const REASON = 'It is not needed.';
 
-/** Sends the form that the page has filled in, with a reason if it asks for one, and confirms with the admin's passkey. */
+/**
+ * Sends the form that the page has filled in, with a reason if it asks for one, and confirms with the admin's
+ * passkey.
+ */
 export function confirming(world: PageWorld, { cookie, authenticator }: SignedInAdmin): Decider {
   return async (path) => {
     const page = await ask(world, path, { cookie });
@@ -50,7 +53,7 @@ export function confirming(world: PageWorld, { cookie, authenticator }: SignedIn
   };
 }
 
-/** What the form of an operation on a key's page would send now. */
+/** The fields that the form of an operation on a key's page would send. */
 export function formOn({ body }: PageAnswer, operation: string): [string, string][] {
   const begin = body.indexOf(`<form id="${operation}" `);
   const form = begin === -1 ? '' : body.slice(begin, body.indexOf('</form>', begin));
@@ -61,7 +64,7 @@ export function formOn({ body }: PageAnswer, operation: string): [string, string
   });
 }
 
-/** Runs `profilectl` on a remote server to its end, with this token. */
+/** Runs `profilectl` against a remote server to its end, with this token. */
 export function profilectlAt(
   server: { url: string },
   token: string,
@@ -71,7 +74,7 @@ export function profilectlAt(
   return profilectlDeciding([...words, '--host', server.url], { PROFILECTL_TOKEN: token }, decide);
 }
 
-/** Runs `profilectl` to its end; calls `decide` with the address of a key's page once that is printed. */
+/** Runs `profilectl` to its end, and calls `decide` with the path of a key's page when its URL is printed. */
 export async function profilectlDeciding(
   words: readonly string[],
   variables: Record<string, string>,

@@ -17,7 +17,7 @@ export function countTickets(file: File, purpose: Purpose): number {
   return count(file, 'tickets WHERE purpose = ?', [purpose]);
 }
 
-/** The number of logins of `profilectl` that are under way or remembered. */
+/** The number of logins of `profilectl` that are in progress or remembered. */
 export function countLogins(file: File): number {
   return countTickets(file, 'login code') + countTickets(file, 'login redirect');
 }
@@ -27,17 +27,17 @@ export function countSignInRows(file: File, kind: SignInKind): number {
   return count(file, 'sign_ins WHERE kind = ?', [kind]);
 }
 
-/** The number of sign-ins of a kind that were not ended. */
+/** The number of sign-ins of a kind that have not ended. */
 export function countUnended(file: File, kind: SignInKind): number {
   return count(file, 'sign_ins WHERE kind = ? AND ended_at IS NULL', [kind]);
 }
 
-/** Everything that decisions have left, as text. */
+/** All rows that decisions have left, as text. */
 export function decisionRows(file: File): string {
   return JSON.stringify(connectionOf(file).query("SELECT * FROM tickets WHERE purpose = 'decision'").all());
 }
 
-/** Forgets all logins of `profilectl` that are under way, and all that became a token. */
+/** Deletes all logins of `profilectl` that are in progress, and those that became a token. */
 export function forgetLogins(file: File): void {
   connectionOf(file).run("DELETE FROM tickets WHERE purpose IN ('login code', 'login redirect')");
 }

@@ -12,8 +12,8 @@ import { testConfig } from '../world.ts';
 import { CLIENT } from './access.ts';
 import { type Act, keyIn } from './sign-in-acts.ts';
 
-// A process of its own, on the database that its argument names: it does what each line says (`sign-in-acts.ts`), as soon
-// as the line comes, and prints what came of it as JSON; false where that was refused.
+// A process on the database that its argument names. It performs the act of each line (`sign-in-acts.ts`) as soon as
+// it reads it, and prints the result as JSON; false if it was refused.
 
 const config = testConfig({ DATABASE_PATH: process.argv[2] ?? '' });
 const deps = createDeps(withTables(openDatabase(config.databasePath, 'use')), config);

@@ -4,10 +4,13 @@ import type { Credential } from '../../../shared/passkeys/passkey-answers.ts';
 import type { RelyingParty } from '../../../shared/passkeys/relying-party.ts';
 import { type Algorithm, coseKeyOf } from './cose.ts';
 
-// A second implementation of WebAuthn level 3, sections 7.1 and 7.2, by node:crypto and without CBOR, with which the one of the
-// product is compared. Every fault is thrown as `forbidden`.
+// A second implementation of WebAuthn level 3, sections 7.1 and 7.2, with node:crypto and without CBOR, which tests
+// compare with the product's. It throws `forbidden` for every problem.
 
-/** What `navigator.credentials.create` gave, each as base64url: the last two from `getAuthenticatorData()` and `getPublicKey()`. */
+/**
+ * The result of `navigator.credentials.create` as base64url; the last two are from `getAuthenticatorData()` and
+ * `getPublicKey()`.
+ */
 export type Registration = {
   credentialId: string;
   clientDataJson: string;
@@ -15,7 +18,9 @@ export type Registration = {
   publicKey: string;
 };
 
-/** What `navigator.credentials.get` gave, each as base64url; the user handle is null if the authenticator gave none. */
+/**
+ * The result of `navigator.credentials.get` as base64url; the user handle is null if the authenticator returned none.
+ */
 export type Assertion = {
   credentialId: string;
   clientDataJson: string;
@@ -24,7 +29,7 @@ export type Assertion = {
   userHandle: string | null;
 };
 
-/** The authenticator data without its extensions; `rest` is what follows the counter. */
+/** The authenticator data without its extensions; `rest` follows the counter. */
 type AuthenticatorData = { flags: number; signCount: number; rest: Buffer };
 
 /** The bits of the flags (section 6.1). */
@@ -37,7 +42,7 @@ const FLAG = {
   extensions: 0x80,
 } as const;
 
-/** The hash that each algorithm signs; Ed25519 has its own. */
+/** The hash that each algorithm signs; Ed25519 hashes on its own. */
 const HASHES: Record<Algorithm, 'sha256' | null> = { ES256: 'sha256', RS256: 'sha256', Ed25519: null };
 
 const COUNTER_AT = 33;
@@ -46,8 +51,8 @@ const ID_LENGTH_AT = 16;
 const MAX_CREDENTIAL_ID_BYTES = 1023;
 
 /**
- * Checks a registration without attestation. `challenge` is base64url, as it was given to the browser. The key that the
- * browser reports must be the one that the authenticator reports. Returns what is to be stored.
+ * Checks a registration without attestation. `challenge` is base64url, as sent to the browser. The key reported by
+ * the browser must be the authenticator's. Returns what has to be stored.
  */
 export function verifyRegistration(party: RelyingParty, challenge: string, sent: Registration): Credential {
   checkClientData(party, 'webauthn.create', challenge, bytesOf(sent.clientDataJson));
@@ -70,8 +75,8 @@ export function verifyRegistration(party: RelyingParty, challenge: string, sent:
 }
 
 /**
- * Checks an assertion by this passkey for this challenge (base64url). `userHandle` is the one that its owner was given,
- * base64url. Returns the new signature counter, which is to be stored.
+ * Checks an assertion by this passkey for this challenge (base64url). `userHandle` is its owner's, base64url. Returns
+ * the new signature counter to store.
  */
 export function verifyAssertion(
   party: RelyingParty,
@@ -95,7 +100,7 @@ export function verifyAssertion(
   if (!verify(HASHES[coseKeyOf(key).algorithm], signed, key, bytesOf(sent.signature))) {
     throw unacceptable('its signature is not valid');
   }
-  // Some authenticators do not count, and always say 0.
+  // Some authenticators do not count, and always return 0.
   const isCounting = signCount > 0 || passkey.signCount > 0;
   if (isCounting && signCount <= passkey.signCount) {
     throw unacceptable('its counter went back, so there may be a copy of it; ask the operator for a new invitation');
@@ -108,7 +113,7 @@ function checkClientData(party: RelyingParty, type: string, challenge: string, j
   if (client.type !== type) throw unacceptable('it was made for another purpose');
   if (client.challenge !== challenge) throw unacceptable('it is for another challenge');
   if (client.origin !== party.origin) throw unacceptable('it was made on another site');
-  // A page of another site that embeds ours.
+  // This is a page of another site that embeds ours.
   if ((client.crossOrigin ?? false) !== false || client.topOrigin !== undefined) {
     throw unacceptable('it was made inside a page of another site');
   }
@@ -138,7 +143,10 @@ function readAuthenticatorData(party: RelyingParty, data: Buffer): Authenticator
   return { flags, signCount: data.readUInt32BE(COUNTER_AT), rest: data.subarray(REST_AT) };
 }
 
-/** Extensions are never requested, and ignored if an authenticator adds some; without their flag there must be none. */
+/**
+ * Extensions are never requested, and are ignored if an authenticator adds some. Without their flag there must be
+ * none.
+ */
 function checkExtensions(flags: number, rest: Buffer): void {
   if (((flags & FLAG.extensions) !== 0) !== rest.length > 0) throw unacceptable('it is malformed');
 }

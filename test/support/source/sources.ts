@@ -6,7 +6,7 @@ import { PROJECT } from '../cli.ts';
 /** A file of the product: its path, its text, and its imports, including types and dynamic ones; our own files by path. */
 export type Source = { path: string; text: string; imports: string[] };
 
-/** Every file that git tracks or would track, by its path. */
+/** The paths of all files that git tracks or would track. */
 export const FILES = Bun.spawnSync(['git', 'ls-files', '-co', '--exclude-standard'], { cwd: PROJECT })
   .stdout.toString()
   .split('\n')
@@ -43,12 +43,12 @@ export function importsInCircles(sources: readonly Pick<Source, 'path' | 'import
 }
 
 /** The functions of a file, including nested ones, with more lines than this, as `path: name`. */
-export function longFunctions({ path, text }: Pick<Source, 'path' | 'text'>, mostLines: number): string[] {
+export function longFunctions({ path, text }: Pick<Source, 'path' | 'text'>, maxLines: number): string[] {
   const file = typescript.createSourceFile(path, text, typescript.ScriptTarget.Latest, true);
   const lineAt = (position: number) => file.getLineAndCharacterOfPosition(position).line;
   const found: string[] = [];
   const visit = (node: typescript.Node): void => {
-    if (typescript.isFunctionLike(node) && lineAt(node.end) - lineAt(node.getStart()) + 1 > mostLines) {
+    if (typescript.isFunctionLike(node) && lineAt(node.end) - lineAt(node.getStart()) + 1 > maxLines) {
       found.push(`${path}: ${nameOf(node)}`);
     }
     typescript.forEachChild(node, visit);
@@ -63,13 +63,13 @@ function nameOf(node: typescript.SignatureDeclaration): string {
   return name?.getText() ?? 'a function without a name';
 }
 
-/** Matches the beginning of an SQL statement; the last ones are also words of sentences, so they must begin the text. */
+/** Matches the start of an SQL statement. The last group are also words of sentences, so they must begin the text. */
 const SQL =
   /\bSELECT\b|\b(INSERT|REPLACE) (OR \w+ )?INTO\b|\bDELETE FROM\b|\bUPDATE [\w.]+ SET\b|\b(CREATE|DROP) (TEMP |UNIQUE )?(TABLE|INDEX|TRIGGER)\b|['"`](PRAGMA|VACUUM|BEGIN|COMMIT|ROLLBACK|SAVEPOINT|ATTACH|DETACH|ANALYZE|REINDEX)\b/;
 
 /**
- * Whether a file has SQL as text, in a string or a template, except templates with Drizzle's tag `sql` inside a statement of
- * its builder. A statement that is one such template (`db.all(…)`) counts.
+ * Whether a file contains SQL as text, in a string or a template. Templates with Drizzle's tag `sql` inside a
+ * statement of its builder are exempt, but not a statement that is one such template (`db.all(…)`).
  */
 export function hasSqlText({ path, text }: Pick<Source, 'path' | 'text'>): boolean {
   if (!SQL.test(text)) return false;

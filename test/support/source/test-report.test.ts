@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { tempFolder } from '../world.ts';
 import { readReport, reportLines, totalsOf } from './test-report.ts';
 
-test('a run is told by what passed, failed and was skipped, and by its files, the slowest first', async () => {
+test('the report lists skipped tests and the slowest files, and counts passed, failed and skipped tests', async () => {
   const folder = tempFolder();
   const head = "import { describe, expect, test } from 'bun:test';\n";
   const quick = "describe('a > b', () => { test('fails', () => expect(1).toBe(2)); });\n";

@@ -19,14 +19,14 @@ export function readReport(path: string): Counts {
   const [tests, failed, skippedCount] = total.slice(1).map(Number) as [number, number, number];
   const skipped = [...text.matchAll(/<testcase name="([^"]*)"[^>]*>\s*<skipped/g)].map((match) => match[1] as string);
   if (skipped.length !== skippedCount) throw new Error('The test report names other skipped tests than it counts.');
-  // The suite of a file is named by its path.
+  // The suite of a file is named after its path.
   const files = [...text.matchAll(/<testsuite name="([^"]*)" file="\1"[^>]* time="([\d.]+)"/g)].map(
     ([, path = '', seconds]) => ({ path, seconds: Number(seconds) }),
   );
   return { passed: tests - failed - skippedCount, failed, skipped, files };
 }
 
-/** The names of what was skipped, and the slowest files. */
+/** The names of skipped tests, and the slowest files. */
 export function reportLines({ skipped, files }: Counts): string[] {
   const slowest = files.toSorted((a, b) => b.seconds - a.seconds).slice(0, SLOWEST);
   return [

@@ -1,32 +1,35 @@
 import typescript from 'typescript-5';
 import type { Source } from './sources.ts';
 
-// Looks for transactions that work with a time that was read before they began. While a transaction waits for the write
-// lock, time passes: a key or code expires, another process begins an attempt. So each reads the time itself.
+// Finds transactions that use a time read before they began. While a transaction waits for the write lock, time passes:
+// a key or code expires, another process starts an attempt. So each reads the time itself.
 
-/** The functions that run their last argument as a write transaction; functions that pass theirs on to one are found. */
+/**
+ * The functions that run their last argument as a write transaction. Functions that pass an argument of theirs on to
+ * one are found automatically.
+ */
 const TRANSACTIONS = ['write', 'writeProfiles', 'writeSessions', 'prepareWrite'];
 
-/** Calls that read a clock, and names of times that a caller has read. */
+/** Calls that read a clock, and names of times read by a caller. */
 const TIME = /^(nowMs|settledMs)$/;
 
-/** Every use of a time in a transaction that was read outside it, as `path: function uses name`. */
+/** Every time used in a transaction but read outside it, as `path: function uses name`. */
 export function timesReadOutside(sources: readonly Pick<Source, 'path' | 'text'>[]): string[] {
   const files = sources.map(({ path, text }) => ({
     path,
     file: typescript.createSourceFile(path, text, typescript.ScriptTarget.Latest, true),
   }));
   const known = new Set(TRANSACTIONS);
-  // Repeat until no further function is found that passes its argument on.
+  // Repeats until no more functions are found that pass an argument on.
   for (let before = 0; before !== known.size; ) {
     before = known.size;
-    for (const { file } of files) for (const name of handingOn(file, known)) known.add(name);
+    for (const { file } of files) for (const name of findForwarders(file, known)) known.add(name);
   }
   return files.flatMap(({ path, file }) => [...new Set(usesIn(file, known))].map((use) => `${path}: ${use}`));
 }
 
 /** The functions of a file that run a function of their caller in a transaction. */
-function handingOn(file: typescript.SourceFile, known: ReadonlySet<string>): string[] {
+function findForwarders(file: typescript.SourceFile, known: ReadonlySet<string>): string[] {
   const found: string[] = [];
   visitAll(file, (outer) => {
     if (!typescript.isFunctionDeclaration(outer) || outer.name === undefined) return;
@@ -50,7 +53,7 @@ function usesIn(file: typescript.SourceFile, known: ReadonlySet<string>): string
   const uses: string[] = [];
   visitAll(file, (node) => {
     if (!typescript.isCallExpression(node)) return;
-    // prepareWrite(sqlite, act)(…): the arguments of the prepared transaction.
+    // The arguments of a prepared transaction: prepareWrite(sqlite, act)(…).
     const isPrepared = typescript.isCallExpression(node.expression) && known.has(nameOf(node.expression.expression));
     const act = known.has(nameOf(node.expression)) ? node.arguments.slice(-1).filter(isFunction) : [];
     for (const inside of isPrepared ? node.arguments : act) {
@@ -80,7 +83,7 @@ function outsideTimes(act: typescript.Node): string[] {
   return found;
 }
 
-/** Whether a name declared outside has a time that was read there, or a value computed from one. */
+/** Whether a name declared outside is a time read there, or a value computed from one. */
 function isTime(use: typescript.Identifier): boolean {
   const declaration = declarationOf(use);
   if (declaration === null) return false;

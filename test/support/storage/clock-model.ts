@@ -2,9 +2,9 @@ import { SETTLE_MS } from '../../../shared/clock.ts';
 import type { TestClock } from '../world.ts';
 
 /**
- * A model of `settledMs` of a test's clock, which keeps every reading. Call `see` whenever the clock is read; it returns the
- * settled time, or null. Jumps that are undone before the next reading don't count. The clock must have been made by
- * `testClock`, with the same `isSettled`.
+ * A model of a test clock's `settledMs` that keeps every reading. Call `see` whenever the clock is read; it returns
+ * the settled time, or null. Jumps undone before the next reading do not count. The clock must be a `testClock` with
+ * the same `isSettled`.
  */
 export function createClockModel(clock: TestClock, isSettled = true): { see: () => number | null } {
   const aheadMs = () => clock.nowMs() - Math.floor(clock.monotonicMs());

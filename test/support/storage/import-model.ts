@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import type { Deps } from '../../../shared/deps.ts';
 import { exportText } from '../import.ts';
 
-// A simple model of imports, and random files with which it is compared.
+// A simple model of imports, and random files for comparing the two.
 
 /** A line with the fields of {@link Profile}. */
 export type Line = {
@@ -19,10 +19,10 @@ export type Line = {
 /** A profile in the model. */
 export type Profile = Required<Omit<Line, 'deleted'>>;
 
-/** The result of importing a file in the model: lines are applied one after the other, and names compared at the end. */
+/** The result of importing a file in the model: lines are applied in order, and names compared at the end. */
 export type Model = { profiles: Map<number, Profile>; faulty: number[]; isPossible: boolean };
 
-/** Applies the lines one after the other; a faulty one changes nothing. */
+/** Applies the lines in order; a faulty one changes nothing. */
 export function modelOf(lines: readonly (Line & { number: number })[], merge: boolean): Model {
   const profiles = new Map<number, Profile>();
   const faulty: number[] = [];
@@ -89,8 +89,8 @@ const anyLine = (merge: boolean): fc.Arbitrary<Line> =>
 const isReadable = ({ username, aliases }: Line) => username === undefined || !aliases?.includes(username);
 
 /**
- * Files in which a few profiles claim a few names and auth IDs; each line is valid by itself. Half of the files end with lines
- * that give every profile its own name, so that any earlier line may be deferred until then.
+ * Files in which a few profiles claim a few names and auth IDs. Each line is valid by itself. Half of the files end
+ * with lines that give every profile its own name, so that any earlier line may be deferred until then.
  */
 export const linesOf = (merge: boolean): fc.Arbitrary<Line[]> => {
   const lines = fc.array(anyLine(merge).filter(isReadable), { minLength: 1, maxLength: 12, size: '+1' });

@@ -5,13 +5,13 @@ import { takeLock } from '../../../shared/limits/threads/lock.ts';
 import { joinLimits, type SharedLimits } from '../../../shared/limits/threads/worker.ts';
 import { limitsTime } from '../../../shared/limits/time.ts';
 
-// A worker of threads.test.ts: spends from accounts as fast as it can, and reports when each request was admitted.
+// A worker of threads.test.ts: spends from accounts as fast as possible, and reports when each request was admitted.
 
 declare const self: { onmessage: (event: { data: Task }) => void };
 
 /** The task of such a worker. */
 export type Task = { number: number; shared: SharedLimits } & (
-  | { kind: 'spend'; keys: { identifier: string; rateLimits: RateLimit[] }[]; untilMs: number; most: number }
+  | { kind: 'spend'; keys: { identifier: string; rateLimits: RateLimit[] }[]; untilMs: number; max: number }
   | { kind: 'hold'; at: number }
   | { kind: 'fail'; throttle: SharedArrayBuffer; blocks: string[]; times: number }
 );
@@ -41,7 +41,7 @@ async function work(task: Task): Promise<unknown> {
   const limits = joinLimits(task.shared, task.number, clock);
   const now = limitsTime(clock, task.shared.timeline);
   const admitted: [key: number, before: number, after: number, count: number][] = [];
-  for (let turn = 0; now() < task.untilMs && admitted.length < task.most; turn++) {
+  for (let turn = 0; now() < task.untilMs && admitted.length < task.max; turn++) {
     const key = turn % task.keys.length;
     const of = task.keys[key] as (typeof task.keys)[number];
     const count = 1 + (Math.floor(turn / task.keys.length) % 3);

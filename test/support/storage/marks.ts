@@ -2,10 +2,10 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 
 /**
- * A line of an import that contains the mark `xm<id>q` in each of its texts. The mark begins with two letters, because SQLite
- * writes the number of a page before the rest of a long text, and with one letter that number could complete half a mark.
- * Sizes differ so that rows are on shared and on overflow pages, and in the middle of either; a later `round` changes some
- * of the texts.
+ * A line of an import that contains the mark `xm<id>q` in each of its texts. The mark begins with two letters: SQLite
+ * writes a page number before the rest of a long text, which with one letter could complete half a mark. Sizes differ
+ * so that rows are on shared and on overflow pages, and in the middle of either. A later `round` changes some of the
+ * texts.
  */
 export function markedProfile(id: number, round = 0) {
   const mark = `xm${id}q`;
@@ -22,8 +22,8 @@ export function markedProfile(id: number, round = 0) {
 }
 
 /**
- * The marks found, in lower or upper case, in the database file or in files next to it whose names begin with its name; with
- * the first location of each: the file, the page and the bytes around it.
+ * The marks found, in lower or upper case, in the database file or in files beside it whose names begin with its
+ * name, each with its first location: the file, the page and the bytes around it.
  */
 export function marksBeside(databasePath: string): Map<number, string> {
   const folder = dirname(databasePath);

@@ -11,7 +11,7 @@ import { left } from './limits.ts';
 const folder = tempFolder();
 let crashes = 0;
 
-/** The path of a main database with a copy of the quota file next to it, as a crash of the program would leave it now. */
+/** The path of a main database with a copy of the quota file beside it, as a crash would leave it now. */
 export function afterCrash(databasePath: string): string {
   const path = join(folder, `${++crashes}.db`);
   for (const suffix of ['', '-wal']) {
@@ -32,7 +32,7 @@ export function logSize(databasePath: string): { rows: number; bytes: number } {
   return found;
 }
 
-/** What remains of a key's only rate limit according to the quota file, as a starting server reads it. */
+/** The remaining quota of a key's only rate limit, as a starting server reads it from the quota file. */
 export function remainingInFile(databasePath: string, identifier: string, limit: RateLimit): number | undefined {
   const limits = openLimits(afterCrash(databasePath), systemClock, () => undefined);
   const [remaining] = left(limits, { identifier, rateLimits: [limit] });

@@ -2,8 +2,8 @@ import { expect } from 'bun:test';
 import type { Sqlite } from '../../../shared/db/connect.ts';
 
 /**
- * Waits until this connection can empty the write-ahead log, because no other one has an open read transaction on it. Fails
- * after some seconds.
+ * Waits until this connection can empty the write-ahead log, because no other connection has an open read transaction
+ * on it. Fails after 5 seconds.
  */
 export async function emptyLogSoon(sqlite: Sqlite): Promise<void> {
   for (let turn = 0; sqlite.query('PRAGMA wal_checkpoint(TRUNCATE)').values()[0]?.[0] !== 0; turn++) {
