@@ -14,15 +14,14 @@ import type { Service } from './process/service.ts';
 
 /**
  * The serving application, with all routes. Each area applies the plugins of `http/` that its requests pass before their
- * route. Tests try every refusal on every entry of `routes`.
- *
- * Areas register their paths by `.all`, because Elysia would answer a wrong method with 404 before it has checked the key.
+ * route, and registers its paths by `.all`, because Elysia would answer a wrong method with 404 before checking the key. Tests
+ * try every refusal on every entry of `routes`.
  */
 export function createApp(service: Service) {
   const { tls, developerPlatform } = service.deps.config;
   const app = new Elysia({
     strictPath: true,
-    // Tells Elysia where a URL's path begins; `routable` rewrites URLs in which it begins elsewhere.
+    // Sets the index from which Elysia searches for a URL's path; `routable` rewrites URLs whose path begins before it.
     handler: { standardHostname: tls !== null },
   })
     .use(lookup(service))

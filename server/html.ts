@@ -16,7 +16,7 @@ function htmlOf(part: Part): string {
   return part.map(htmlOf).join('');
 }
 
-/** Escapes a text for use between tags and in double-quoted attributes. */
+/** Escapes a text for use between tags or in a double-quoted attribute. */
 export function escapeHtml(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;');
 }

@@ -16,8 +16,8 @@ import { closeService, createService } from './process/service.ts';
 const STDOUT = 1;
 
 /**
- * Starts the server on an open database. Throws `bad_config` for an unsafe configuration, `refused` if the port is in use or
- * another server runs on this database.
+ * Starts the server on an open database. Throws `bad_config` if the configuration is unsafe, `refused` if the port is in use
+ * or another server runs on this database.
  */
 export async function startServer(deps: ServerDeps, options: ServerOptions = {}): Promise<RunningServer> {
   const { config } = deps;
@@ -34,13 +34,12 @@ export async function startServer(deps: ServerDeps, options: ServerOptions = {})
     return await startWorkers(deps, options, output, release);
   } catch (error) {
     release();
-    // The lines that were logged before the error would be lost when the process ends.
+    // Lines logged before the error would be lost when the process exits.
     await output.drain();
     throw error;
   }
 }
 
-/** Starts a server whose requests are answered by this thread. */
 async function startOneThread(
   deps: ServerDeps,
   options: ServerOptions,
@@ -58,7 +57,7 @@ async function startOneThread(
     const listener = startListening(service, createApp(service), options.port ?? config.port, {
       drainMs: options.drainMs,
     });
-    // With PORT=0 the system chooses the port, so the public URL is known only now.
+    // With PORT=0 the system selects the port, so the public URL is known only now.
     if (config.publicUrl.endsWith(':0')) service.deps = { ...deps, config: { ...config, publicUrl: listener.url } };
     return runUntilStopped({
       url: listener.url,
@@ -87,26 +86,26 @@ async function metricsOf(deps: ServerDeps): Promise<Metrics | null> {
 }
 
 /**
- * Serves until SIGTERM or SIGINT, and reloads the certificate at SIGHUP. Calls `onListening` once the server accepts requests.
- * Resolves when all requests are finished and all log lines written; the caller then closes the database and exits. Throws
- * what {@link startServer} throws.
+ * Serves until SIGTERM or SIGINT, and reloads the certificate on SIGHUP. Calls `onListening` once the server accepts requests.
+ * Resolves when all requests have finished and all log lines are written; the caller then closes the database and exits.
+ * Throws what {@link startServer} throws.
  */
 export async function serve(
   deps: ServerDeps,
   options: ServerOptions = {},
   onListening?: (server: RunningServer) => void,
 ): Promise<void> {
-  // The umask is shared by all threads. Code that creates a file sets and restores it, which would race if it changed.
+  // All threads share the umask. Code that creates a file sets and restores it, which would race if the value changed.
   process.umask(0o077);
   const server = await startServer(deps, options);
   collectAfterStart();
-  const { promise: asked, resolve } = Promise.withResolvers<unknown>();
-  // reloadTls has logged the fault of an unusable certificate, and the server keeps the old one.
+  const { promise: signalled, resolve } = Promise.withResolvers<unknown>();
+  // reloadTls has logged the error, and the server keeps the old certificate.
   const onHangup = () => void server.reloadTls().catch(() => undefined);
   process.on('SIGTERM', resolve).on('SIGINT', resolve).on('SIGHUP', onHangup);
   try {
     onListening?.(server);
-    const fault = await Promise.race([asked.then(() => null), server.failed]);
+    const fault = await Promise.race([signalled.then(() => null), server.failed]);
     if (fault !== null) throw fault;
   } finally {
     // Also reached if `onListening` throws, for example because standard output is closed.

@@ -9,10 +9,7 @@ import type { Serving } from '../http/serving.ts';
 
 const OK: Answer = { body: JSON.stringify({ status: 'ok' } satisfies z.infer<typeof Health>) };
 
-/**
- * `/healthz` answers while the process runs; `/readyz` throws `not_ready` unless the database is open and has the current
- * schema.
- */
+/** `/healthz` and `/readyz`, which throws `not_ready` unless the database is open and has the current schema. */
 export function health(serving: Serving) {
   const ready = () => {
     if (!serving.isReady()) throw new AppError('not_ready');

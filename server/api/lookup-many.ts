@@ -7,16 +7,16 @@ import type { Serving } from '../http/serving.ts';
 import { queryOf } from '../http/target.ts';
 import { withPermission } from '../http/with-key.ts';
 
-/** `/api/lookup`: up to a hundred profiles in one answer. Each distinct query counts as one request. */
+/** `/api/lookup`: up to a hundred profiles in one response. Each distinct query counts as one request. */
 export function lookupMany(serving: Serving) {
   const profiles = ({ request, quota }: { request: Request; quota: Quota }) => {
-    const asked = queriesOf(request);
-    admit(serving.limits, quota, asked.length);
-    const body = serving.lookup.many(asked);
+    const queries = queriesOf(request);
+    admit(serving.limits, quota, queries.length);
+    const body = serving.lookup.many(queries);
     return { body };
   };
   return new Elysia({ name: 'lookup-many' })
-    .use(withPermission(serving, 'api.lookup', 'what it asks for'))
+    .use(withPermission(serving, 'api.lookup', 'by route'))
     .all('/api/lookup', profiles)
     .head('/api/lookup', profiles);
 }

@@ -7,18 +7,18 @@ import { blockOf } from '../http/transport.ts';
 import { credentialsOf } from '../http/with-key.ts';
 import type { Metrics } from '../observability/metrics.ts';
 
-/** The refusals of a request without a token, or with another one than METRICS_TOKEN; also in the OpenAPI document. */
+/** The refusals of requests without METRICS_TOKEN, also used for the OpenAPI document. */
 export const METRICS_REFUSALS = {
   no_credentials: new AppError(
     'no_credentials',
-    'The token that METRICS_TOKEN holds is required, sent as "Authorization: Bearer <token>".',
+    'The value of METRICS_TOKEN is required, sent as "Authorization: Bearer <token>".',
   ),
-  invalid_token: new AppError('invalid_token', 'This is not the token that METRICS_TOKEN holds.'),
+  invalid_token: new AppError('invalid_token', 'This token is not the value of METRICS_TOKEN.'),
 } as const;
 
 /**
- * `/metrics`: the metrics in Prometheus' text format; 404 if METRICS_TOKEN is unset. A request without that token is refused,
- * and counts as a failed login of its address.
+ * `/metrics`: the metrics in Prometheus' text format; 404 if METRICS_TOKEN is unset. A request without that token counts as a
+ * failed login.
  */
 export function metrics(serving: Serving) {
   return new Elysia({ name: 'metrics' })

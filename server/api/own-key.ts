@@ -10,7 +10,7 @@ import type { Serving } from '../http/serving.ts';
 import { queryOf } from '../http/target.ts';
 import { withKey } from '../http/with-key.ts';
 
-/** `/api/key`: the permissions of the request's key, and what is left of its rate limits, which it does not spend. */
+/** `/api/key`: the permissions of the request's key, and what is left of its rate limits. Spends nothing. */
 export function ownKey(serving: Serving) {
   const show = ({ request, key, quota }: { request: Request; key: VerifiedKey; quota: Quota }) => {
     refuseParameters(queryOf(request));

@@ -4,9 +4,9 @@ import { transport } from '../http/every-request.ts';
 import type { Serving } from '../http/serving.ts';
 import { withKey } from '../http/with-key.ts';
 
-// If no route matches, Elysia runs only the hook for errors, so every path has a route.
+// If no route matches, Elysia runs only the error hook, so every path has a route.
 
-/** All other paths under `/api`: only with a valid key is the answer `unknown_path`, and it costs a request. */
+/** All other paths under `/api`: `unknown_path` for a valid key, which spends a request; otherwise a 401. */
 export function unknownApiPaths(serving: Serving) {
   return new Elysia({ name: 'unknown-api-paths' })
     .use(withKey(serving))

@@ -8,8 +8,8 @@ import type { RequestState } from './request-state.ts';
 import { bufferedBody, type SendBuffers } from './send-buffer-limit.ts';
 
 /**
- * What a route returns: the body of a 200, or an empty body and a Location; and the headers that only this answer has. `etag`
- * is the body's entity tag, if already known.
+ * What a route returns: the body of a 200, or an empty body and a Location, plus the headers that only this response has.
+ * `etag` is the body's entity tag, if already known.
  */
 export type Answer = {
   readonly body: string | Body;
@@ -19,34 +19,33 @@ export type Answer = {
 };
 
 /**
- * A document or page that is made once and sent to everybody. The bodies are Blobs, whose bytes all responses share, so that
- * slow clients don't hold copies.
+ * A document or page that is created once and sent to everybody. All responses share the bytes of the Blobs, so slow clients
+ * hold no copies.
  */
 export type KeptAnswer = {
   readonly body: Blob;
   readonly etag: string;
   readonly headers: Record<string, string>;
   readonly status?: undefined;
-  /** The body for clients that accept gzip, with a tag of its own (RFC 9110, section 8.8.3.3). */
+  /** The body for clients that accept gzip, with its own tag (RFC 9110, section 8.8.3.3). */
   readonly gzip: { body: Blob; etag: string };
 };
 
-/** What a route returns instead of throwing for frequent refusals: a throw costs half as much as a whole lookup. */
+/** What a route returns for frequent refusals instead of throwing: a throw costs half as much as a whole lookup. */
 export type Refusal = { readonly thrown: AppError };
 
-/** The shared options of all responses of a kind. */
 type Init = { readonly status: number; readonly headers: Headers };
 
-/** What making responses depends on. */
+/** What creating responses depends on. */
 export type Sending = { readonly answers: Answers; readonly sendBuffers: SendBuffers; readonly collector: Collector };
 
-/** The options of responses to requests with a key, and the headers of every answer. */
+/** The shared options of responses to requests with a key, and the headers of every response. */
 export type Answers = { readonly always: Record<string, string>; readonly found: Init; readonly unchanged: Init };
 
 /** Strict-Transport-Security (RFC 6797) for two years, as browsers' preload lists recommend. */
 export const HSTS = 'max-age=63072000';
 
-/** The headers of every answer, including refusals; `isSecure` if the server itself speaks TLS. */
+/** The headers of every response, including refusals; `isSecure` if the server itself speaks TLS. */
 export function serverHeaders(isSecure: boolean): Record<string, string> {
   return { 'X-Content-Type-Options': 'nosniff', ...(isSecure && { 'Strict-Transport-Security': HSTS }) };
 }
@@ -55,20 +54,20 @@ export function serverHeaders(isSecure: boolean): Record<string, string> {
 export function stamp(headers: Headers, { requestId, quota }: RequestState): void {
   headers.set('X-Request-Id', requestId);
   if (quota === null) return;
-  // Answers share their headers, and consecutive ones are mostly for the same key: comparing is cheaper than setting.
+  // Responses share their headers, and consecutive ones are mostly for the same key: comparing is cheaper than setting.
   const policy = rateLimitPolicy(quota);
   if (headers.get('RateLimit-Policy') !== policy) headers.set('RateLimit-Policy', policy);
   headers.set('RateLimit', rateLimit(quota));
 }
 
-/** The garbage of larger bodies is worth collecting. */
+/** Garbage is collected after larger bodies only. */
 const LARGE_BYTES = 256 * 1024;
 
 const FOR_KEY = { 'Cache-Control': 'private, no-cache', Vary: 'Authorization' };
 
 /**
- * Prepares the responses; `isSecure` if the server itself speaks TLS. A Response copies the headers that it is made with, so
- * all answers of a kind share one Headers object: a new one for each would take three times as long.
+ * Prepares the options of responses; `isSecure` if the server itself speaks TLS. A Response copies its headers, so all
+ * responses of a kind share one Headers object: a new one for each would take three times as long.
  */
 export function prepareAnswers(isSecure: boolean): Answers {
   const always = serverHeaders(isSecure);
@@ -79,7 +78,7 @@ export function prepareAnswers(isSecure: boolean): Answers {
   };
 }
 
-/** Makes the response of a route's answer, for a request with or without a key. */
+/** Creates the response to a request with or without a key. Throws `busy` if {@link bufferedBody} does. */
 export function answerTo(
   sending: Sending,
   request: Request,
@@ -90,7 +89,6 @@ export function answerTo(
   return answerKey(sending, request, state, answer);
 }
 
-/** Answers with an ETag, or a 304 if the client has this body already. Throws `busy` if {@link bufferedBody} does. */
 function answerKey(sending: Sending, { headers }: Request, state: RequestState, answer: Answer): Response {
   const { found, unchanged } = sending.answers;
   const { body, etag = etagOf(body), headers: more } = answer;
@@ -111,7 +109,7 @@ function sentBody(buffers: SendBuffers, { key }: RequestState, body: string | Bo
   return typeof body === 'string' ? body : bufferedBody(buffers, key?.identifier ?? '', body);
 }
 
-/** By default uncacheable JSON; a 304 if the answer has a tag and the client has its body already. */
+/** Uncacheable JSON by default; a 304 if the answer has a tag that the client sent. */
 function answerAnyone(
   { always }: Answers,
   request: Request,
@@ -134,7 +132,6 @@ function answerAnyone(
   return new Response(isUnchanged ? null : body, { status: isUnchanged ? 304 : status, headers });
 }
 
-/** The variant of an answer that the client prefers. */
 function encodedFor({ headers }: Request, answer: Answer | KeptAnswer): Answer | KeptAnswer {
   if (!('gzip' in answer) || !acceptsGzip(headers.get('accept-encoding'))) return answer;
   return { ...answer, ...answer.gzip, headers: { ...answer.headers, 'Content-Encoding': 'gzip' } };

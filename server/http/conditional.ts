@@ -3,8 +3,8 @@ const TAG_LIST =
   /^[\t ]*(?:(?:W\/)?"[\x21\x23-\x7e\x80-\xff]*"[\t ]*)?(?:,[\t ]*(?:(?:W\/)?"[\x21\x23-\x7e\x80-\xff]*"[\t ]*)?)*$/;
 
 /**
- * Whether `If-None-Match` names this tag: it is `*`, or a list with this tag, weak or strong (RFC 9110, section 13.1.2). A
- * malformed value matches nothing.
+ * Whether `If-None-Match` is `*` or a list with this tag, weak or strong (RFC 9110, section 13.1.2). A malformed value matches
+ * nothing.
  */
 export function matches(ifNoneMatch: string, etag: string): boolean {
   if (ifNoneMatch === etag) return true;

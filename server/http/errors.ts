@@ -9,33 +9,32 @@ export const ERROR_STATUSES: readonly number[] = [
   ...new Set(DOCUMENTED_CODES.map((code) => refusalOf(code).status as number)),
 ].sort((a, b) => a - b);
 
-/** A refused request: the answer, the code to count, and the error to log, which is null unless the server is at fault. */
+/** A refused request: the response, the code to count, and the error to log (null unless the server is at fault). */
 export type Refused = { response: Response; code: ErrorCode; fault: unknown };
 
-/** What all answers with one code share. The body is cached for the last sentence. */
+/** What all responses with one code share. The body is cached for the last sentence. */
 type Kind = { sentence: string; body: string; init: { status: number; headers: Headers } };
 
 /**
- * The prepared parts of error answers. All answers with one code share one Headers object: a new one for each refusal would
- * make a flood of refused requests more expensive.
+ * The prepared parts of error responses. All responses with one code share one Headers object: a new one for each would make
+ * a flood of refused requests more expensive.
  */
 export type Refusals = {
-  /** The headers of every answer. */
+  /** The headers of every response. */
   readonly always: Record<string, string>;
-  /** For requests without a valid key, whose answers have no RateLimit headers. */
+  /** For requests without a valid key: these responses have no RateLimit headers. */
   readonly ofStrangers: Map<ErrorCode, Kind>;
   readonly ofKeys: Map<ErrorCode, Kind>;
 };
 
-/** Prepares error answers; `isSecure` if the server itself speaks TLS. */
+/** Prepares error responses; `isSecure` if the server itself speaks TLS. */
 export function prepareRefusals(isSecure: boolean): Refusals {
   return { always: serverHeaders(isSecure), ofStrangers: new Map(), ofKeys: new Map() };
 }
 
 /**
- * Makes the answer to an error: `{"error":"<sentence>"}`, never cached, with the code in `X-Error-Code`. An error other than
- * an AppError, or an AppError not meant for clients, becomes a 500 that does not reveal its cause. `state` is null if the
- * error precedes it.
+ * Creates the response to an error: `{"error":"<sentence>"}`, never cached, with the code in `X-Error-Code`. Any error that is
+ * not an AppError meant for clients becomes a 500 that does not reveal its cause. `state` is null if the error precedes it.
  */
 export function refuse(refusals: Refusals, error: unknown, state: RequestState | null): Refused {
   const known = error instanceof AppError ? error : new AppError('internal', null, { cause: error });
@@ -66,16 +65,16 @@ function kindOf(refusals: Refusals, { code, status }: PublicRefusal, state: Requ
 
 const NOT_STORED = { 'Content-Type': 'application/json', 'Cache-Control': 'no-store' };
 
-/** A refusal as clients get it. */
+/** A refusal as clients receive it. */
 export type PublicRefusal = {
   code: ErrorCode;
   status: number;
   body: z.infer<typeof ErrorBody>;
-  /** The headers that not every refusal has. */
+  /** The headers that only some refusals have. */
   headers: Record<string, string> | undefined;
 };
 
-/** The part of an error that clients get. The OpenAPI document uses the same function. */
+/** The part of an error that clients may see, also used for the OpenAPI document. */
 export function publicRefusal({ code, message, details }: AppError): PublicRefusal {
   const { status, sentence = '', isSentenceFixed, headers } = refusalOf(code);
   if (status === undefined) return publicRefusal(INTERNAL);

@@ -11,16 +11,15 @@ import type { Serving } from './serving.ts';
 import { hasUrl, originalOf } from './target.ts';
 import { checkTransport, clientAddress } from './transport.ts';
 
-// Elysia analyses the source of hooks and handlers, as printed by Bun: the context only gets the properties that they
+// Elysia analyses the source of hooks and handlers, as printed by Bun: the context only has the properties that they
 // destructure, and a function that ends in `return f(…)` is awaited (Bun prints `const answer = f(…); return answer;` that way
 // too). So they destructure, and the handlers of lookups return an object.
 
-/** The routes of unknown paths. */
 const UNKNOWN_PATHS = ['/api', '/api/*', '/*'];
 
 /**
- * The plugin of all requests: makes their state and, after the route, the response with the common headers or the refusal of
- * what was thrown, and logs and counts it. A route returns an {@link Answer}, a refusal, or a complete Response.
+ * The plugin of all requests: creates their state and, after the route, the response or refusal with the common headers, which
+ * it logs and counts. A route returns an {@link Answer}, a refusal, or a complete Response.
  */
 export function everyRequest(serving: Serving) {
   return new Elysia({ name: 'every-request' })
@@ -34,7 +33,7 @@ export function everyRequest(serving: Serving) {
       return response;
     })
     .onError(({ error, state, set }) => {
-      // Otherwise Elysia copies the Response that `mapResponse` makes, whose body becomes a stream.
+      // Otherwise Elysia copies the Response of `mapResponse`, which turns its body into a stream.
       set.status = 200;
       const thrown = state === undefined ? error : chargeUndecided(serving, state, error);
       return { thrown };
@@ -42,7 +41,7 @@ export function everyRequest(serving: Serving) {
     .as('scoped');
 }
 
-/** Refuses requests that no route may answer; throws what {@link checkTransport} throws. */
+/** Applies {@link checkTransport}, and throws what it throws. */
 export function transport(serving: Serving) {
   return new Elysia({ name: 'transport' })
     .use(everyRequest(serving))
@@ -62,7 +61,7 @@ export function reading(serving: Serving) {
     .as('scoped');
 }
 
-/** Makes a function that returns new request ids: a random prefix, then a counter. Ids that clients send are not used. */
+/** Creates a generator of request ids: a random prefix, then a counter. Ids sent by clients are ignored. */
 export function requestIds(random: Random): () => string {
   const prefix = randomBase62(12, random);
   let count = 0;
@@ -94,8 +93,8 @@ function openState(serving: Serving, given: Request, route: string): RequestStat
 }
 
 /**
- * A lookup of many profiles may be refused before its cost is known. Then it costs one request, like every other refused
- * request; if the limits have no room for one, it is refused for that instead.
+ * A lookup of many profiles may be refused before its cost is known. It then costs one request, like every other refused
+ * request; if the limits have no room even for that, it is rate-limited instead.
  */
 function chargeUndecided({ limits }: Serving, { quota }: RequestState, error: unknown): unknown {
   if (quota === null || quota.isDecided) return error;
@@ -107,7 +106,7 @@ function chargeUndecided({ limits }: Serving, { quota }: RequestState, error: un
   }
 }
 
-/** Makes the response of what a route returned, or of what was thrown. */
+/** Creates the response for the value that a route returned or threw. */
 function responseOf(serving: Serving, request: Request, state: RequestState, value: unknown): Response {
   if (value instanceof Response) return value;
   if (isAnswer(value)) return answerTo(serving, request, state, value);
@@ -118,11 +117,10 @@ function responseOf(serving: Serving, request: Request, state: RequestState, val
   return response;
 }
 
-/** Logs and counts an answer, just before it is sent. */
 function logAnswer(serving: Serving, state: RequestState, response: Response): void {
   const { clock } = serving.deps;
   const { key, refusal, template, method } = state;
-  // Bun adds a Date header (RFC 9110, section 6.6.1) to every answer but those to HEAD.
+  // Bun adds a Date header (RFC 9110, section 6.6.1) to every response except those to HEAD.
   if (method === 'HEAD') response.headers.set('Date', new Date(clock.nowMs()).toUTCString());
   const milliseconds = clock.monotonicMs() - state.startedAtMs;
   serving.log.request(state, response.status, milliseconds);

@@ -2,12 +2,12 @@ import type { WholeNumber } from '../../shared/api/parameters.ts';
 import { AppError } from '../../shared/errors.ts';
 import { listed } from '../../shared/text.ts';
 
-/** Parameter names that an error sentence may repeat: too short for a secret, and of plain characters. */
+/** Parameter names that an error sentence may repeat: plain characters, and too short to be a secret. */
 const NAMEABLE = /^[A-Za-z0-9_.[\]-]{1,32}$/;
 
 /**
- * The value in `path` of the parameter of the route's path `template`, percent-decoded once (RFC 3986, section 2.1). The path
- * must match the template. Throws `bad_parameter` for a broken sequence or invalid UTF-8.
+ * The value that `path` has for the one parameter of its route's `template`, percent-decoded once (RFC 3986, section 2.1).
+ * Throws `bad_parameter` for a broken sequence or invalid UTF-8.
  */
 export function pathParameter(template: string, path: string): string {
   const start = template.indexOf(':');
@@ -16,13 +16,13 @@ export function pathParameter(template: string, path: string): string {
   if (!raw.includes('%')) return raw;
   const name = template.slice(start + 1).split('/', 1)[0] as string;
   const value = decode(raw);
-  // Bun's URL parser replaces raw bytes that are not UTF-8 by U+FFFD, so a value with that character may be invalid UTF-8.
+  // Bun's URL parser replaces bytes that are not UTF-8 with U+FFFD, so a value with that character may be invalid UTF-8.
   return value?.includes('\ufffd') === false ? value : malformed(name);
 }
 
 /**
- * The parameters of a query, by name; `+` is a space. Throws `bad_parameter` for a parameter that is not in `allowed`, is
- * given twice or can't be decoded.
+ * The parameters of a query, by name; `+` is a space. Throws `bad_parameter` if one is not in `allowed`, repeated, or can't be
+ * decoded.
  */
 export function queryParameters(query: string, allowed: readonly string[]): Map<string, string> {
   const found = new Map<string, string>();
@@ -33,24 +33,23 @@ export function queryParameters(query: string, allowed: readonly string[]): Map<
   return found;
 }
 
-/** Throws `bad_parameter` for a query that has any parameter. */
+/** Throws `bad_parameter` if a query has any parameter. */
 export function refuseParameters(query: string): void {
   if (query !== '') queryPairs(query, []);
 }
 
 /**
- * The parameters of a query, each of which may be repeated, in order. Of those with the same name and decoded value, only the
- * first is returned. Throws `bad_parameter` for one that is not in `allowed` or can't be decoded, and if there are none or,
- * including repeated ones, more than `most`.
+ * The parameters of a query in order, without duplicates; names may be repeated. Throws `bad_parameter` if one is not in
+ * `allowed` or can't be decoded, and if there are none or, including duplicates, more than `max`.
  */
 export function queryValues<Name extends string>(
   query: string,
   allowed: readonly Name[],
-  most: number,
+  max: number,
 ): { name: Name; value: string }[] {
   const pairs = queryPairs(query, allowed);
-  if (pairs.length < 1 || pairs.length > most) {
-    throw new AppError('bad_parameter', `Give ${listed(allowed, 'or')} 1 to ${most} times in all.`);
+  if (pairs.length < 1 || pairs.length > max) {
+    throw new AppError('bad_parameter', `Send ${listed(allowed, 'or')} 1 to ${max} times in all.`);
   }
   const seen = new Map(allowed.map((name) => [name, new Set<string>()]));
   return pairs.filter((pair): pair is { name: Name; value: string } => {
@@ -60,7 +59,6 @@ export function queryValues<Name extends string>(
   });
 }
 
-/** Names and decoded values; a value that can't be decoded is undefined. Throws `bad_parameter` for a name not in `allowed`. */
 function queryPairs<Name extends string>(query: string, allowed: readonly Name[]): Pair<Name>[] {
   return readPairs(query, (name) => {
     const known = allowed[allowed.indexOf(name as Name)];
@@ -73,8 +71,8 @@ function queryPairs<Name extends string>(query: string, allowed: readonly Name[]
 export type Pair<Name> = { name: Name; value: string | undefined };
 
 /**
- * Splits `name=value&…`, a query or a form (WHATWG URL, section 5.1), in which `+` is a space. `nameOf` gets each decoded name,
- * undefined if it can't be decoded.
+ * Splits a query or form `name=value&…` (WHATWG URL, section 5.1), in which `+` is a space. `nameOf` is called with each
+ * decoded name, undefined if it can't be decoded.
  */
 export function readPairs<Name>(text: string, nameOf: (name: string | undefined) => Name): Pair<Name>[] {
   if (text === '') return [];
@@ -98,9 +96,9 @@ function decodeField(text: string): string | undefined {
 }
 
 /**
- * The value of a parameter that is a decimal whole number without sign or leading zeros; the schema's default if it is absent.
- * Throws `bad_parameter` for anything else and for a number out of bounds. For a page of the leaderboard this takes 0.04 µs,
- * where zod/mini would take 0.24 µs: 1.6 % more work for the page.
+ * The value of a parameter that is a decimal whole number without sign or leading zeros, or the schema's default if absent.
+ * Throws `bad_parameter` for anything else, and for a number out of bounds. This takes 0.04 µs per page of the leaderboard;
+ * zod/mini would take 0.24 µs, 1.6 % more work for the page.
  */
 export function wholeNumber(parameters: ReadonlyMap<string, string>, name: string, schema: WholeNumber): number {
   const text = parameters.get(name);
@@ -112,7 +110,7 @@ export function wholeNumber(parameters: ReadonlyMap<string, string>, name: strin
 
 const DECIMAL = /^(0|[1-9][0-9]{0,8})$/;
 
-/** Percent-decodes a text; undefined for broken sequences and for invalid UTF-8, with overlong forms and surrogates. */
+/** Undefined for broken sequences and invalid UTF-8, including overlong forms and surrogates. */
 function decode(text: string): string | undefined {
   try {
     return decodeURIComponent(text);
@@ -127,6 +125,6 @@ function malformed(name: string): never {
 
 function unknown(name: string | undefined, allowed: readonly string[]): AppError {
   const subject = name !== undefined && NAMEABLE.test(name) ? `The query parameter ${name}` : 'A query parameter';
-  const rule = allowed.length === 0 ? 'takes none' : `takes ${listed(allowed, 'and')} only`;
+  const rule = allowed.length === 0 ? 'accepts none' : `accepts only ${listed(allowed, 'and')}`;
   return new AppError('bad_parameter', `${subject} is unknown: this path ${rule}.`);
 }

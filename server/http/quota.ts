@@ -5,30 +5,29 @@ import type { Limits } from '../../shared/limits/limits.ts';
 import { formatRateLimit, type RateLimit, rateLimitWords } from '../../shared/limits/rate-limit.ts';
 import { type Ring, retryAfterSeconds } from '../../shared/limits/ring.ts';
 
-/** The state of a request with regard to the rate limits of its key. */
+/** The rate-limit state of a request. */
 export type Quota = {
   account: Account;
-  /** Whether the request was admitted or refused by the limits, or does not count. */
+  /** Whether the limits have admitted or refused the request, or it does not count. */
   isDecided: boolean;
-  /** The cost for which the limits had no room, if the request was refused for that; otherwise 0. */
+  /** The cost for which the limits had no room; 0 unless the request was rate-limited. */
   refused: number;
 };
 
-/** Finds the account of a key. Its levels are up to date only after {@link admit} or {@link showLevels}. */
+/** The quota of a key, whose levels are up to date only after {@link admit} or {@link showLevels}. */
 export function openQuota(limits: Limits, key: VerifiedKey): Quota {
   return { account: limits.accountOf(key), isDecided: false, refused: 0 };
 }
 
-/** Brings the levels up to date without spending anything. */
+/** Updates the levels without spending anything. */
 export function showLevels(limits: Limits, quota: Quota): void {
   quota.isDecided = true;
   limits.look(quota.account);
 }
 
 /**
- * Spends `cost` requests of each of the key's limits. If there is no room for them now, spends nothing and throws
- * `rate_limited`. If the cost exceeds a whole quota, so that waiting would never help, throws `bad_parameter` and leaves the
- * request undecided.
+ * Spends `cost` requests of each of the key's limits, or throws `rate_limited` and spends nothing if there is no room now. If
+ * the cost exceeds a whole quota, so that waiting would never help, throws `bad_parameter` and leaves the request undecided.
  */
 export function admit(limits: Limits, quota: Quota, cost: number): void {
   const { account } = quota;
@@ -41,7 +40,7 @@ export function admit(limits: Limits, quota: Quota, cost: number): void {
   throw rateLimited(full, cost, retryAfterSeconds(wait));
 }
 
-/** The refusal of a request that costs `cost`, by the limits that have no room for it for `seconds`. */
+/** The refusal of a request that costs `cost`, for which the limits `full` have no room for `seconds`. */
 export function rateLimited(full: readonly RateLimit[], cost: number, seconds: number): AppError {
   const limits = full.map((limit) => rateLimitWords(limit)).join(' and ');
   const isOne = full.length === 1 && full[0]?.quota === 1;
@@ -55,14 +54,14 @@ function refuseTooMany({ limits }: Account, cost: number): void {
   const limit = formatRateLimit(narrow);
   throw new AppError(
     'bad_parameter',
-    `This asks for ${cost} profiles, each of which costs a request, and the rate limit ${limit} of this API key never admits more than ${narrow.quota} at once.`,
+    `This asks for ${cost} profiles, each of which costs a request, but the rate limit ${limit} of this API key never admits more than ${narrow.quota} at once.`,
   );
 }
 
-/** The level of a rate limit: `remaining` requests are admitted, and no more than these within `resetSeconds`. */
+/** The level of a rate limit: no more than `remaining` requests will be admitted within `resetSeconds`. */
 export type Level = { quota: number; windowSeconds: number; remaining: number; resetSeconds: number };
 
-/** The level of each limit, in the order in which the limits were granted. */
+/** The level of each limit, in the order of the grant. */
 export function levelsOf({ account }: Quota): Level[] {
   return account.rings.map(({ quota, windowMs, remaining, resetSeconds }) => ({
     quota,
@@ -77,7 +76,7 @@ export function rateLimitPolicy({ account }: Quota): string {
   return account.texts.policy;
 }
 
-/** The value of `RateLimit`: `"1m";r=59;t=60`. For a refused request it has only the limits that had no room. */
+/** The value of `RateLimit`: `"1m";r=59;t=60`. For a rate-limited request, only the limits that had no room. */
 export function rateLimit({ account, refused }: Quota): string {
   const { names } = account.texts;
   let list = '';

@@ -1,51 +1,43 @@
 import { AppError } from '../../shared/errors.ts';
 import type { Body } from '../../shared/profiles/lookup/body.ts';
 
-/** How many bytes of big answers that clients have not read yet may be held: for one key, and for all keys together. */
+/** How many unread bytes of big responses may be held: for one key, and for all keys together. */
 export const SEND_BUFFER_BYTES = { key: 8 * 1024 * 1024, all: 64 * 1024 * 1024 } as const;
 
-/** The listener's idle timeout (process/listener.ts): a connection is closed then, and what it held is released. */
+/** The listener's idle timeout (process/listener.ts), after which a connection is closed and its bytes are released. */
 const RETRY_AFTER_SECONDS = 10;
 
-// Bun keeps the unread part of an answer in memory for as long as the connection lasts. So that slow clients can't fill the
-// memory, a big answer is sent as a ReadableStream of its bytes, which are counted until Bun has pulled the last of them. Bun
-// pulls the next piece of such a stream only when the socket has accepted the previous one: observed with Bun 1.4.5 for a
-// default stream with a highWaterMark of 0, but not for a `direct` one. It sends a stream chunked, without a Content-Length,
-// and cancels it if the client disconnects, reads nothing for the idle timeout, or has sent HEAD.
+// Bun keeps the unread part of a response in memory for as long as the connection lasts. So that slow clients can't fill the
+// memory, a big body is sent as a ReadableStream of its bytes, which are counted until Bun has pulled the last of them. Bun
+// 1.4.5 pulls the next piece of a default stream with a highWaterMark of 0 (but not of a `direct` stream) only when the socket
+// has accepted the previous one. It sends a stream chunked, without a Content-Length, and cancels it if the client
+// disconnects, reads nothing for the idle timeout, or has sent HEAD.
 
-/**
- * Larger bodies are counted. A lookup of a hundred typical profiles stays below: as a stream it would take an eighth more
- * processor time.
- */
+/** Larger bodies are counted. Most lookups of a hundred profiles are smaller: streaming takes an eighth more processor time. */
 const MAX_SMALL_BYTES = 128 * 1024;
 
-/** How much of a big body Bun gets at a time. */
 const PIECE_BYTES = 64 * 1024;
 
-// The counts are a table in shared memory. Each worker has a row of its own, so that what a dead worker held can be
-// subtracted. The first column is the sum of the row; each other one is for the keys whose identifiers hash to it. Two keys
-// share a column, and so a bound, with a probability of 1 in 4 095.
+// The counts are a table in shared memory with a row per worker, so that the bytes of a dead worker can be subtracted. The
+// first column is the sum of the row; each other column is for the keys whose identifiers hash to it. Two keys share a column,
+// and therefore a limit, with a probability of 1 in 4 095.
 
 const COLUMNS = 4_096;
 
-/** A worker's view of the counts. */
+/** A worker's view of the counts; `row` is the index at which its row begins. */
 export type SendBuffers = {
   readonly counts: Int32Array;
-  /** Where the worker's row begins. */
   readonly row: number;
 };
 
-/** The bytes that are counted for one answer. */
+/** The bytes that are counted for one response. */
 export type Hold = {
   readonly sendBuffers: SendBuffers;
   readonly column: number;
   bytes: number;
 };
 
-/**
- * What to send for this body: itself, or a stream of a copy of a big one.
- * Throws `busy` if big answers that clients have not read yet leave no room for it.
- */
+/** The body itself if it is small, otherwise a stream of a copy. Throws `busy` if unread responses leave no room for it. */
 export function bufferedBody(buffers: SendBuffers, identifier: string, body: Body): Body | ReadableStream {
   if (body.length <= MAX_SMALL_BYTES) return body;
   const hold = holdBytes(buffers, identifier, body.length);
@@ -71,21 +63,21 @@ function streamOf(bytes: Body, hold: Hold): ReadableStream {
   );
 }
 
-/** Makes memory for the counts of this many workers. */
+/** Allocates the counts of this many workers. */
 export function createSendBufferMemory(workers: number): SharedArrayBuffer {
   return new SharedArrayBuffer(workers * COLUMNS * 4);
 }
 
-/** Opens the view of the worker with this row, counted from 0. */
+/** The view of the worker with this row, counted from 0. */
 export function joinSendBuffers(memory: SharedArrayBuffer, row: number): SendBuffers {
   return { counts: new Int32Array(memory), row: row * COLUMNS };
 }
 
-/** Counts bytes for a key until they are released. Throws `busy`, and counts nothing, if a bound would be exceeded. */
+/** Counts bytes for a key until they are released. Throws `busy`, and counts nothing, if a limit would be exceeded. */
 export function holdBytes(sendBuffers: SendBuffers, identifier: string, bytes: number): Hold {
   const column = 1 + (Bun.hash.xxHash32(identifier) % (COLUMNS - 1));
   const hold = { sendBuffers, column, bytes };
-  // Counted before the sums are compared, so that two workers can't both get the last room.
+  // Added before the sums are compared, so that two workers can't both use the last room.
   add(hold, bytes);
   if (
     sumOf(sendBuffers.counts, column) <= SEND_BUFFER_BYTES.key &&
@@ -93,11 +85,10 @@ export function holdBytes(sendBuffers: SendBuffers, identifier: string, bytes: n
   )
     return hold;
   releaseHold(hold);
-  throw new AppError(
-    'busy',
-    'Answers that were asked for before and not read yet leave no room for this one; read them first.',
-    { retryAfterSeconds: RETRY_AFTER_SECONDS, isForClient: true },
-  );
+  throw new AppError('busy', 'Unread responses to earlier requests leave no room for this one; read them first.', {
+    retryAfterSeconds: RETRY_AFTER_SECONDS,
+    isForClient: true,
+  });
 }
 
 /** Stops counting the bytes; may be called more than once. */
@@ -106,7 +97,7 @@ export function releaseHold(hold: Hold): void {
   hold.bytes = 0;
 }
 
-/** Subtracts what a worker held when it ended; `row` is the index of the worker's row. */
+/** Subtracts the bytes that a worker held when it died; `row` is counted from 0. */
 export function freeSendBuffersOf(memory: SharedArrayBuffer, row: number): void {
   new Int32Array(memory, row * COLUMNS * 4, COLUMNS).fill(0);
 }
@@ -116,7 +107,6 @@ function add({ sendBuffers: { counts, row }, column }: Hold, bytes: number): voi
   Atomics.add(counts, row, bytes);
 }
 
-/** The sum of a column over all workers. */
 function sumOf(counts: Int32Array, column: number): number {
   let sum = 0;
   for (let at = column; at < counts.length; at += COLUMNS) sum += Atomics.load(counts, at);

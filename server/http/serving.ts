@@ -14,13 +14,13 @@ import type { SendBuffers } from './send-buffer-limit.ts';
 import type { Throttle } from './throttle.ts';
 import type { Transport } from './transport.ts';
 
-/** The part of Bun's server that knows a request's connection: its remote address, and its idle timeout in seconds. */
+/** The part of Bun's server that knows connections: their remote address, and their idle timeout in seconds. */
 export type Connections = {
   requestIP: (request: Request) => { address: string } | null;
   timeout: (request: Request, seconds: number) => void;
 };
 
-/** What the plugins and routes of the serving application work with, made once for all requests. */
+/** The services of the plugins and routes of the serving application. */
 export type Serving = {
   deps: ServerDeps;
   transport: Transport;
@@ -30,10 +30,9 @@ export type Serving = {
   verify: Verifier;
   throttle: Throttle;
   limits: Limits;
-  /** Counts the usage of keys. */
   counter: UsageCounter;
   sendBuffers: SendBuffers;
-  /** Null if METRICS_TOKEN is unset, because nobody could read them. */
+  /** Null if METRICS_TOKEN is unset. */
   metrics: Metrics | null;
   lookup: Lookup;
   leaderboard: Leaderboard;
@@ -41,6 +40,6 @@ export type Serving = {
   refusals: Refusals;
   collector: Collector;
   isReady: () => boolean;
-  /** The server that the requests arrive at; set by the listener. */
+  /** Set by the listener. */
   connections: { server: Connections | null };
 };

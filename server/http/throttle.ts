@@ -4,13 +4,12 @@ import { createRing, quantise, record, retryAfterSeconds, waitForAllMs } from '.
 import { freeLock, MAX_SLEEPS, releaseLock, takeLock } from '../../shared/limits/threads/lock.ts';
 import type { Random } from '../../shared/random.ts';
 
-/** How many failed logins an address may have in any window of this length. */
+/** How many failed logins an IP address may have in any window of this length. */
 export const FAILURES = { quota: 30, windowSeconds: 60 } as const;
 
-// Failed logins are counted by address block in memory that all workers share (a server with one thread uses the same kind of
-// memory). It is a set-associative cache: a block hashes to one set, which has a lock, and gets one of its slots; in a full
-// set it replaces the block that failed longest ago. So a flood from any number of addresses needs no more memory, and makes
-// no garbage.
+// Failed logins are counted by address block in memory that all workers share. It is a set-associative cache: a block hashes to
+// one set, which has a lock, and uses one of its slots; in a full set it replaces the block that failed longest ago. So a flood
+// from any number of addresses needs no more memory, and creates no garbage.
 
 /** A set begins with its lock. A slot has two words that name the block, then four Float64, then the ring's time stamps. */
 const LOCK_WORDS = 2;
@@ -20,48 +19,46 @@ const STAMPS_AT = 2 + 4 * 2;
 const SLOT_WORDS = STAMPS_AT + FAILURES.quota;
 const SET_WORDS = LOCK_WORDS + SLOTS * SLOT_WORDS;
 
-/** A thread's view of the counts. */
+/** A thread's view of the counts; `words` and `fields` are the same memory. */
 export type Throttle = {
   readonly words: Int32Array;
-  /** The same memory as `words`. */
   readonly fields: Float64Array;
   /** Seeds the hash of addresses. */
   readonly seed: number;
-  /** The number, not 0, that this thread writes into the locks it holds. */
+  /** The number (not 0) that this thread writes into the locks it holds. */
   readonly holder: number;
   readonly clock: Clocks;
 };
 
 /**
- * Makes memory for `sets` sets. 512 sets hold 16 384 blocks in 3 MB. The operating system provides only the pages that are
- * used, but JavaScriptCore counts all of the memory as in use, and lets three times as much garbage accumulate.
+ * Allocates `sets` sets: 512 hold 16 384 blocks in 3 MB. The operating system provides only the pages that are used, but
+ * JavaScriptCore counts all of the memory as in use, and lets three times as much garbage accumulate.
  */
 export function createThrottleMemory(random: Random, sets = 512): SharedArrayBuffer {
   const memory = new SharedArrayBuffer(sets * SET_WORDS * 4);
-  // The word after the first lock is the seed of the hash: without it, an attacker could compute addresses of one set.
+  // The word after the first lock seeds the hash: without it, an attacker could compute addresses of one set.
   new Uint8Array(memory).set(random(4), 4);
   return memory;
 }
 
-/** Opens a thread's view of the memory; `holder` is the thread's number, not 0. */
+/** The view of the thread with this number, which must not be 0. */
 export function joinThrottle(memory: SharedArrayBuffer, holder: number, clock: Clocks): Throttle {
   const words = new Int32Array(memory);
   return { words, fields: new Float64Array(memory), seed: (words[1] as number) >>> 0, holder, clock };
 }
 
-/** What is counted by default, in the words of the refusal. */
 const FAILED_LOGINS = 'requests without a valid API key or token';
 
 /**
- * Counts a failed login, or whatever `what` says. Throws `too_many_failures`, and counts nothing, if the block has no
- * failures left.
+ * Counts a failed login, or another event, which the refusal calls `what`. Throws `too_many_failures`, and counts nothing, if
+ * the block has no failures left.
  */
 export function countFailure(
   { words, fields, seed, holder, clock }: Throttle,
   block: string,
   what = FAILED_LOGINS,
 ): void {
-  // A block is identified by 64 bits of hashes. The first word is never 0, which marks a free slot.
+  // A block is identified by 64 bits of hashes. The first word is never 0, because 0 marks a free slot.
   const first = Bun.hash.xxHash32(block, seed) | 1;
   const second = Bun.hash.xxHash32(block, seed + 1) | 0;
   const set = ((second >>> 0) % (words.length / SET_WORDS)) * SET_WORDS;
@@ -76,19 +73,19 @@ export function countFailure(
   if (wait !== null) throw tooManyFailures(retryAfterSeconds(wait), what);
 }
 
-/** The refusal of an address that has no failures left for `seconds`. */
+/** The refusal of an IP address that has no failures left for `seconds`. */
 export function tooManyFailures(seconds: number, what = FAILED_LOGINS): AppError {
   const sentence = `More than ${FAILURES.quota} ${what} came from this address within ${FAILURES.windowSeconds} seconds; try again in ${seconds} s.`;
   return new AppError('too_many_failures', sentence, { retryAfterSeconds: seconds });
 }
 
-/** Frees the locks that a thread held when it ended. */
+/** Frees the locks that a thread held when it died. */
 export function freeThrottleLocksOf(memory: SharedArrayBuffer, holder: number): void {
   const words = new Int32Array(memory);
   for (let set = 0; set < words.length; set += SET_WORDS) freeLock(words, set, holder);
 }
 
-/** The index in `fields` of a slot's first field; `slot` is an even index in `words`. */
+/** The index in `fields` of the first field of a slot, which begins at an even index in `words`. */
 const fieldsOf = (slot: number) => slot / 2 + 1;
 
 /** The slot of a block; if it has none, that of the block that failed longest ago. */
@@ -102,7 +99,7 @@ function slotOf(words: Int32Array, fields: Float64Array, set: number, first: num
   return oldest;
 }
 
-/** Records a failure and returns null; if the quota is used up, returns the milliseconds until there is room again. */
+/** Records a failure and returns null; if the quota is used up, returns the milliseconds until there is room. */
 function failAt(
   words: Int32Array,
   fields: Float64Array,

@@ -5,16 +5,16 @@ import { AppError } from '../../shared/errors.ts';
 import { isLoopback, networkOf } from '../../shared/net.ts';
 import type { RequestState } from './request-state.ts';
 
-/** Longer paths are refused before anything reads them. The sentence of `uri_too_long` names this number. */
+/** The sentence of `uri_too_long` names this number. */
 const MAX_PATH_LENGTH = 8_192;
 
-/** The rules for how requests may reach this server. */
+/** How requests may reach this server. */
 export type Transport = {
   /** Null if there are no trusted proxies. */
   isProxy: IsProxy | null;
   /**
-   * Whether the server speaks plain HTTP on an address that other machines reach. Then it accepts requests only from trusted
-   * proxies, to which clients must have sent them over HTTPS.
+   * Whether the server speaks plain HTTP on an address that other machines reach. It then accepts requests only from trusted
+   * proxies that received them over HTTPS.
    */
   isExposed: boolean;
 };
@@ -30,16 +30,14 @@ export function readTransport(config: Config): Transport {
   };
 }
 
-/**
- * Refuses a request that no route may answer. Throws `plain_http`, `bad_request` if it has no valid Host, and `uri_too_long`.
- */
+/** Throws `plain_http`, `bad_request` if a request has no valid Host, and `uri_too_long`. */
 export function checkTransport(transport: Transport, { headers }: Request, path: string, state: RequestState): void {
   refusePlainHttp(transport, state.peer, headers);
   if (!state.hasUrl) throw new AppError('bad_request');
   if (path.length > MAX_PATH_LENGTH) throw new AppError('uri_too_long');
 }
 
-/** Throws `plain_http` for a request that its client, or a proxy on the way, sent over plain HTTP where that is forbidden. */
+/** Throws `plain_http` if the client, or a proxy on the way, sent a request over plain HTTP although that is forbidden. */
 export function refusePlainHttp(transport: Transport, peer: string, headers: Headers): void {
   if (transport.isProxy === null) return;
   if (!transport.isProxy(normaliseAddress(peer))) {
@@ -48,8 +46,8 @@ export function refusePlainHttp(transport: Transport, peer: string, headers: Hea
   }
   const proto = headers.get('x-forwarded-proto');
   if (proto === null) {
-    // A proxy that sends the client's address but not the protocol may have got the request over plain HTTP. A proxy that
-    // sends neither header made the request itself, for example as a health check.
+    // A proxy that sends the client's address but not the protocol may have received the request over plain HTTP. A proxy
+    // that sends neither header is itself the client, for example of a health check.
     if (transport.isExposed && headers.has('x-forwarded-for')) throw plainHttp();
     return;
   }
@@ -62,7 +60,7 @@ function plainHttp(): AppError {
 }
 
 /**
- * Normalises an address for comparison and logs: without a zone, in lower case, and IPv4-mapped IPv6 addresses
+ * Normalises an IP address for comparison and logs: without a zone, in lower case, and IPv4-mapped IPv6 addresses
  * (`::ffff:192.0.2.1`, `::ffff:c000:201`) as IPv4.
  */
 export function normaliseAddress(address: string): string {
@@ -75,10 +73,10 @@ export function normaliseAddress(address: string): string {
   return [high, low].flatMap((group) => [Number.parseInt(group, 16) >> 8, Number.parseInt(group, 16) & 255]).join('.');
 }
 
-/** Returns whether an address is one of the trusted proxies. The address must be normalised. */
+/** Whether a normalised IP address is a trusted proxy. */
 export type IsProxy = (address: string) => boolean;
 
-/** Makes the check for a list. It remembers its last result, because nearly all requests come through the same proxy. */
+/** Creates the check for a list. It caches its last result, because nearly all requests come through the same proxy. */
 export function proxyCheck(proxies: BlockList): IsProxy {
   let last = '';
   let isProxy = false;
@@ -92,8 +90,8 @@ export function proxyCheck(proxies: BlockList): IsProxy {
 }
 
 /**
- * The client's address: the peer's or, if that is a trusted proxy, the last entry of `X-Forwarded-For` that is not one. An
- * entry that is not an address ends the search from right to left; the address to the right of it is used.
+ * The client's IP address: the peer's or, if that is a trusted proxy, the last entry of `X-Forwarded-For` that is not one. The
+ * search from right to left ends at an entry that is not an IP address; the address to the right of it is used.
  */
 export function clientAddress(isProxy: IsProxy | null, peer: string, forwardedFor: string | null): string {
   let address = normaliseAddress(peer);
@@ -107,7 +105,7 @@ export function clientAddress(isProxy: IsProxy | null, peer: string, forwardedFo
   return address;
 }
 
-/** The block of addresses whose requests are counted together: one IPv4 address, or the IPv6 /64 that a subscriber gets. */
+/** The block of IP addresses whose requests are counted together: one IPv4 address, or the IPv6 /64 of a subscriber. */
 export function blockOf(address: string): string {
   return networkOf(address, 64);
 }

@@ -9,14 +9,11 @@ import type { Serving } from './serving.ts';
 import { countFailure, type Throttle } from './throttle.ts';
 import { blockOf } from './transport.ts';
 
-/**
- * What a request costs of each rate limit of its key: one request, nothing, or as many as its route spends with `admit` once
- * it has read the parameters.
- */
-export type Spends = 'one' | 'nothing' | 'what it asks for';
+/** What a request costs of each rate limit: one, nothing, or what its route passes to `admit` after reading the parameters. */
+export type Spends = 'one' | 'nothing' | 'by route';
 
 /**
- * Admits requests with an Active key, and provides routes with `key` and `quota`. Throws what {@link authenticate} and
+ * Admits requests with an Active key, and gives routes its `key` and `quota`. Throws what {@link authenticate} and
  * {@link admit} throw.
  */
 export function withKey(serving: Serving, spends: Spends = 'one') {
@@ -37,8 +34,8 @@ export function withKey(serving: Serving, spends: Spends = 'one') {
 }
 
 /**
- * Admits GET and HEAD requests with an Active key that has this permission. Throws what {@link withKey} throws,
- * `method_not_allowed`, and `insufficient_scope`.
+ * Admits GET and HEAD requests whose key has this permission. Throws what {@link withKey} throws, `method_not_allowed`, and
+ * `insufficient_scope`.
  */
 export function withPermission(serving: Serving, permission: Permission, spends: Spends = 'one') {
   return new Elysia({ name: 'with-permission', seed: permission + spends })
@@ -50,18 +47,18 @@ export function withPermission(serving: Serving, permission: Permission, spends:
     .as('scoped');
 }
 
-/** The refusal of a request whose key lacks a permission. */
+/** The refusal if a key lacks a permission. */
 export function lackOf(permission: Permission): AppError {
   return new AppError('insufficient_scope', `This API key lacks the permission ${permission}.`, { scope: permission });
 }
 
-// Scheme, spaces, token68 (RFC 9110, section 11.4). Two Authorization headers arrive joined by a comma, which a token can't have.
+// Scheme, spaces, token68 (RFC 9110, section 11.4). Two Authorization headers arrive joined by a comma, which no token contains.
 const CREDENTIALS = /^bearer +[A-Za-z0-9\-._~+/]+=*$/i;
 
 /**
  * Returns the key whose secret is in the Authorization header (RFC 6750, section 2.1). Throws `no_credentials` if there is no
- * secret, `invalid_token` with the same sentence for every secret that does not work, and `too_many_failures` instead of
- * these if the address has failed too often.
+ * secret, `invalid_token` with the same sentence for every secret that does not work, and `too_many_failures` instead if the
+ * IP address has failed too often.
  */
 export function authenticate(
   verify: Verifier,
@@ -76,11 +73,11 @@ export function authenticate(
   throw secret === null ? NO_CREDENTIALS : INVALID_TOKEN;
 }
 
-// Made once: in a flood of bad keys, making errors with their stack traces would be most of the work.
+// Created once: in a flood of bad keys, creating errors with their stack traces would be most of the work.
 const NO_CREDENTIALS = new AppError('no_credentials');
 const INVALID_TOKEN = new AppError('invalid_token');
 
-/** The bearer token of an Authorization header; null if the header is absent, malformed or has another scheme. */
+/** The bearer token of an Authorization header; null if it is absent, malformed or has another scheme. */
 export function credentialsOf(authorization: string | null): string | null {
   if (authorization === null || !CREDENTIALS.test(authorization)) return null;
   return authorization.slice(authorization.lastIndexOf(' ') + 1);

@@ -1,26 +1,26 @@
 import type { ErrorCode } from '../../shared/errors.ts';
 
-/** Counts of answers. Plain maps are ten times as fast as a metrics library, and can be sent between threads. */
+/** Counts of responses. Plain maps are ten times as fast as a metrics library, and can be sent between threads. */
 export type Counts = { routes: Map<string, RouteCounts>; refusals: Map<ErrorCode, number> };
 
-/** The answers of one route. `buckets` counts them by duration; its last element counts those above all of {@link BUCKETS}. */
+/** The responses of a route. `buckets` counts them by duration; its last element counts those above all of {@link BUCKETS}. */
 export type RouteCounts = { byStatus: Map<number, number>; buckets: number[]; seconds: number };
 
 /**
- * The upper bounds of the histogram's buckets, in seconds. Most answers take far less than a millisecond, a late page of the
- * leaderboard a few, and one that waits for a locked database 300 ms.
+ * The upper bounds of the histogram's buckets, in seconds. Most responses take far less than a millisecond, a late page of the
+ * leaderboard a few, and a response that waits for a locked database 300 ms.
  */
 export const BUCKETS = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1];
 
 /** The media type of Prometheus' text format. */
 export const METRICS_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
 
-/** Makes empty counts. */
+/** Creates empty counts. */
 export function createCounts(): Counts {
   return { routes: new Map(), refusals: new Map() };
 }
 
-/** Counts one answer; `route` is the route's path, or null if no route matches. */
+/** Counts one response; `route` is null if no route matches. */
 export function countAnswer(
   counts: Counts,
   route: string | null,

@@ -2,7 +2,7 @@ import { readDiskRoom } from '../../shared/db-files/disk.ts';
 import { databaseSize } from '../../shared/db-files/size.ts';
 import type { Family } from './prometheus.ts';
 
-/** The size of a database's files and the space on their disk, which has no samples if the file system reports none. */
+/** The size of a database's files, and the space on their disk if the file system reports it. */
 export function diskFamilies(path: string): Family[] {
   const { main, wal } = databaseSize(path);
   const room = readDiskRoom(path);

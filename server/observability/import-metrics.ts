@@ -4,10 +4,7 @@ import { guardDatabase } from '../../shared/db/faults.ts';
 import { type ImportKind, readLastImport } from '../../shared/profiles/last-import.ts';
 import type { Family, Sample } from './prometheus.ts';
 
-/**
- * Metrics of the last import that changed something, and of the last one that a backend sent; without samples if there was
- * none.
- */
+/** Metrics of the last import that changed something, and of the last one from a backend; no samples if there was none. */
 export function importFamilies(db: Opened, nowMs: number): Family[] {
   return [
     ...familiesOf(db, 'import', 'import', nowMs),

@@ -2,34 +2,33 @@ import { write } from 'node:fs';
 
 /** Writes log lines in the background, so that no request waits for it. */
 export type LogOutput = {
-  /** Queues one line or several, each with its line break. */
+  /** Queues lines, each with its line break. */
   write: (lines: string) => void;
-  /** Resolves when everything is written, when the log has no reader any more, or after a second. */
+  /** Resolves when everything is written, when the log no longer has a reader, or after a second. */
   drain: () => Promise<void>;
 };
 
-/** How much may wait while the reader doesn't read or the disk is full. Further lines are dropped; a line says how many. */
+/** How much may be queued while the reader doesn't read or the disk is full. Further lines are dropped; a line says how many. */
 const MAX_WAITING_BYTES = 4 * 1024 * 1024;
 
-/** How long lines are gathered before they are sent; a crash loses them. A write for each would take as long as its request. */
+/** How long lines are gathered before they are sent. A write for each would take as long as its request; a crash loses them. */
 const GATHER_MS = 20;
 
 const DRAIN_MS = 1_000;
 
-/** How long to wait before a retry, if the reader was slow, and if writing failed otherwise (a full disk). */
+/** The pause before a retry if the reader is slow, and if writing failed otherwise (a full disk). */
 const SLOW_READER_MS = 20;
 const RETRY_MS = 1_000;
 
-/** Sends lines; calls `done` when more may follow (`sent`), or when the log has no reader any more (`closed`). */
+/** Sends lines; calls `done` with `sent` when more may follow, or with `closed` when the log no longer has a reader. */
 export type Send = (lines: string, done: (outcome: 'sent' | 'closed') => void) => void;
 
-/** An output and the lines that wait for it. */
 type Gathering = {
   readonly send: Send;
   waiting: string;
   /** How many lines were dropped since lines were last sent. */
   dropped: number;
-  /** Whether the log has no reader any more. */
+  /** Whether the log no longer has a reader. */
   isClosed: boolean;
   /** Whether lines are being gathered or sent. */
   isBusy: boolean;
@@ -38,9 +37,9 @@ type Gathering = {
 };
 
 /**
- * Writes to a file descriptor (1 is standard output). The package sonic-boom 5.0.2 was tried instead: it passed the tests of
- * the log, but needed the same gathering, dropping and notices around it. It would save a dozen lines here, and took 1.12
- * times the processor time for a line (median of 20 interleaved rounds of 300 000 lines) and 2 ms at the start (compiled).
+ * Writes to a file descriptor (1 is standard output). The package sonic-boom 5.0.2 passed the tests of the log too, but needed
+ * the same code around it to gather and drop lines: it would save a dozen lines here, but took 1.12 times the processor time
+ * per line (median of 20 interleaved rounds of 300 000 lines) and 2 ms at the start (compiled).
  */
 export function openLogOutput(descriptor: number): LogOutput {
   return gatherLines((lines, done) => {
@@ -59,8 +58,8 @@ export function openLogOutput(descriptor: number): LogOutput {
 }
 
 /**
- * Makes an output that sends lines in batches, one at a time; lines that arrive meanwhile make the next batch. Once the log
- * has no reader any more, lines are ignored.
+ * Creates an output that sends lines in batches, one at a time; lines written during a batch form the next one. Lines are
+ * ignored once the log no longer has a reader.
  */
 export function gatherLines(send: Send): LogOutput {
   const gathering: Gathering = { send, waiting: '', dropped: 0, isClosed: false, isBusy: false, whenIdle: [] };

@@ -1,7 +1,7 @@
 import { cleanForTerminal } from '../../shared/text.ts';
 import type { LogOutput } from './log-output.ts';
 
-/** A line of the log; a request's has a status, an event's a message. */
+/** A line of the log: requests have a status, events a message. */
 type LogLine = {
   time?: string;
   level?: string;

@@ -1,44 +1,44 @@
 import { isoTime } from '../../shared/clock.ts';
 import { LOG_LEVELS, type LogLevel } from '../../shared/config/log-levels.ts';
 
-/** What the log says about a request. */
+/** The facts of a request that are logged. */
 export type LoggedRequest = {
   readonly requestId: string;
   readonly key: { readonly identifier: string } | null;
   readonly method: string;
   /** The path of the request's route; null if no route matches. */
   readonly template: string | null;
-  /** The client's address. */
+  /** The client's IP address. */
   readonly address: string;
 };
 
-/** The server's log: one JSON object per line. What clients send (paths, queries, headers) is never in it. */
+/** The server's log: one JSON object per line, never with text that clients sent (paths, queries, headers). */
 export type Log = {
-  /** Logs an answer and how long it took. */
+  /** Logs a response and how long it took. */
   request: (request: LoggedRequest, status: number, milliseconds: number) => void;
   /** Logs an event of the server, or the error behind a failed request. */
   event: (level: 'info' | 'warn' | 'error', message: string, more?: { requestId?: string; cause?: unknown }) => void;
 };
 
-// The standard methods (RFC 9110, section 9; RFC 5789). Others are the client's own text, which is never logged.
+// The standard methods (RFC 9110, section 9; RFC 5789). Other methods are the client's own text, which is never logged.
 const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE', 'CONNECT']);
 
 type LogState = {
   readonly level: LogLevel;
   readonly nowMs: () => number;
   readonly write: (line: string) => void;
-  /** The time of the last line, and its text, which is reused: many lines have the same millisecond. */
+  /** The time of the last line and its text, which is reused because many lines have the same millisecond. */
   lastMs: number;
   lastTime: string;
 };
 
-/** Makes a shorthand for logging events, with their cause and the id of the request that they are about. */
+/** A shorthand for logging events with their cause and the id of their request. */
 export function reportTo({ event }: Log) {
   return (level: 'info' | 'warn' | 'error', message: string, cause?: unknown, requestId?: string): void =>
     event(level, message, { cause, ...(requestId !== undefined && { requestId }) });
 }
 
-/** Makes a log that passes its lines of `level` and more important levels to `write`. */
+/** Creates a log that passes lines of at least this level to `write`. */
 export function createLog(level: LogLevel, nowMs: () => number, write: (line: string) => void): Log {
   const state: LogState = { level, nowMs, write, lastMs: Number.NaN, lastTime: '' };
   const logsRequests = isLogged(state, 'info');
@@ -58,7 +58,7 @@ function isLogged({ level }: LogState, of: LogLevel): boolean {
   return level !== 'silent' && LOG_LEVELS.indexOf(of) >= LOG_LEVELS.indexOf(level);
 }
 
-/** The line of one request. Concatenation is faster than JSON.stringify, and no value in it needs escaping. */
+/** Concatenation is faster than JSON.stringify, and no value needs escaping. */
 function requestLine(
   state: LogState,
   { requestId, key, method, template, address }: LoggedRequest,
@@ -77,7 +77,7 @@ function timeOf(state: LogState): string {
   return state.lastTime;
 }
 
-/** The text of an error and its causes, without anything that looks like a secret or an e-mail address. */
+/** The text of an error and its causes; removes anything that looks like a secret or an e-mail address. */
 export function describeFault(cause: unknown): string {
   const parts: string[] = [];
   for (

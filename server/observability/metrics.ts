@@ -10,20 +10,20 @@ import { diskFamilies } from './disk-metrics.ts';
 import { importFamilies } from './import-metrics.ts';
 import { type Family, printFamilies, type Sample } from './prometheus.ts';
 
-/** Counts the responses of a server, and prints all metrics for Prometheus. */
+/** Counts responses, and prints all metrics for Prometheus. */
 export type Metrics = {
-  /** Counts one response; `route` is the route's template, or null if no route matches. Takes 0.25 µs. */
+  /** Counts one response in 0.25 µs; `route` is null if no route matches. */
   count: (route: string | null, status: number, code: ErrorCode | null, milliseconds: number) => void;
-  /** Returns all metrics in Prometheus' text format. Some are read from the database on each call. */
+  /** All metrics in Prometheus' text format; some are read from the database on each call. */
   read: () => Promise<string>;
-  /** The media type of what `read` returns. */
+  /** The media type of that text. */
   contentType: string;
 };
 
 /** The metrics of the main thread. `add` adds a worker's counts. */
 export type TotalMetrics = Metrics & { add: (more: Counts) => void };
 
-/** Makes metrics that count from zero. `restarts` returns how many workers have died and been replaced. */
+/** Creates metrics that count from zero. `restarts` returns how many workers have died and been replaced. */
 export function createMetrics(
   { db, clock }: { db: Opened; clock: Clock },
   restarts: () => number = () => 0,
@@ -52,13 +52,13 @@ function requestFamilies({ routes, refusals }: Counts): Family[] {
   return [
     {
       name: 'profile_lookup_http_request_duration_seconds',
-      help: 'Time from receiving a request to its answer, by route.',
+      help: 'Time from receiving a request to its response, by route.',
       type: 'histogram',
       samples: durationSamples(routes),
     },
     {
       name: 'profile_lookup_http_requests_total',
-      help: 'Answers by route and status; the route is "none" if no route matches.',
+      help: 'Responses by route and status; the route is "none" if no route matches.',
       type: 'counter',
       samples: [...routes].flatMap(([route, { byStatus }]) =>
         [...byStatus].map(([status, count]): Sample => [{ route, status }, count]),
@@ -73,7 +73,7 @@ function requestFamilies({ routes, refusals }: Counts): Family[] {
   ];
 }
 
-/** The samples of a Prometheus histogram. Each bucket includes the counts of the smaller buckets. */
+/** Each bucket includes the counts of the smaller buckets. */
 function durationSamples(routes: Counts['routes']): Sample[] {
   return [...routes].flatMap(([route, { buckets, seconds }]) => {
     let sum = 0;
@@ -132,10 +132,7 @@ function keyFamilies(db: Opened, nowMs: number): Family[] {
   ];
 }
 
-/**
- * The seconds since the last backup and the last restore test. `profilectl` stores both times in files beside the database;
- * a metric has no sample if its time was never stored.
- */
+/** `profilectl` stores the times of the last backup and restore test in files beside the database. */
 function backupFamilies(db: Opened, nowMs: number): Family[] {
   const samplesOf = (chore: Chore): Sample[] => {
     const seconds = secondsSince(db.$client.filename, chore, nowMs);
@@ -180,7 +177,7 @@ function processFamilies(startedAtMs: number, restarts: number): Family[] {
     },
     {
       name: 'process_resident_memory_bytes',
-      help: 'Memory that the process holds.',
+      help: 'Resident memory of the process.',
       type: 'gauge',
       samples: [[{}, process.memoryUsage.rss()]],
     },

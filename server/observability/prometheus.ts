@@ -1,4 +1,4 @@
-/** One value with its labels and the suffix of the family's name (`_bucket`, `_sum`, `_count`). */
+/** A value with its labels and the suffix of its family's name (`_bucket`, `_sum`, `_count`). */
 export type Sample = [labels: Record<string, string | number>, value: number, suffix?: string];
 
 /** One metric with all its samples. */

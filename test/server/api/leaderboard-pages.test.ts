@@ -6,7 +6,7 @@ import { changeByHand, importLines } from '../../support/import.ts';
 import { insertProfile } from '../../support/profiles.ts';
 import { giveKeysTo, keyFor } from '../../support/requests.ts';
 
-// Pages as a client sees them: ties over their borders, and a board that moves while it is read.
+// Pages as a client sees them: ties across page boundaries, and a board that changes while it is read.
 
 const server = await startTestServer();
 const { db } = server.deps;
@@ -20,7 +20,7 @@ giveKeysTo(server.deps, 1);
 
 function setViews(id: number, viewsCount: number): void {
   db.$client.run('UPDATE profiles SET views_count = ? WHERE id = ?', [viewsCount, id]);
-  // What is sent may be so old.
+  // Servers apply a change within 10 ms.
   server.deps.clock.advance(10);
 }
 
@@ -34,7 +34,7 @@ describe('ranks', () => {
   const wanted = [1, 2, 2, 2, 5, 5, 7, 7, 7, 7, 11, 12].map((rank, index) => [index + 1, rank]);
 
   for (let limit = 1; limit <= VIEWS.length; limit++) {
-    test(`are the board’s on pages of ${limit}, wherever a page begins`, async () => {
+    test(`are those of the whole board on pages of ${limit}, wherever a page begins`, async () => {
       for (let offset = 0; offset < VIEWS.length; offset++) {
         expect((await page(limit, offset)).ranks).toEqual(wanted.slice(offset, offset + limit));
       }
@@ -43,10 +43,10 @@ describe('ranks', () => {
 });
 
 describe('a board that changes between two pages', () => {
-  test('shows each page as the board is at that moment, ranks and total together', async () => {
+  test('returns each page from one state of the board, including ranks and total', async () => {
     const first = await page(4, 0);
     expect(first.ranks.map(([id]) => id)).toEqual([1, 2, 3, 4]);
-    // The last overtakes everybody: who was at the end of the first page is at the head of the second.
+    // The last profile overtakes all others: the last entry of the first page becomes the first of the second.
     setViews(12, 500);
     const second = await page(4, 4);
     expect(second.ranks).toEqual([
@@ -65,7 +65,7 @@ describe('a board that changes between two pages', () => {
     expect((await page(4, 0)).etag).toBe(first.etag);
   });
 
-  test('has a new tag where the page or its total has changed, and the old one where neither has', async () => {
+  test('has a new tag exactly if the page or its total has changed', async () => {
     const [head, tail] = [await page(4, 0), await page(4, 8)];
     setViews(12, 1);
     expect((await page(4, 0)).etag).toBe(head.etag);
@@ -79,7 +79,7 @@ describe('a board that changes between two pages', () => {
     setViews(12, 0);
   });
 
-  test('loses who is banned, and ranks the others anew', async () => {
+  test('omits banned profiles, and ranks the others without them', async () => {
     db.$client.run('UPDATE profiles SET banned = 1 WHERE id = 2');
     const { ranks, total } = await page(5, 0);
     expect([ranks, total]).toEqual([
@@ -102,13 +102,13 @@ describe('a profile that does not want to be listed', () => {
   const WAYS: Record<string, (showOnLeaderboard: boolean) => unknown> = {
     'profiles set': (showOnLeaderboard) => changeByHand(deps, 'user2', () => ({ showOnLeaderboard })),
     'an import that merges': (showOnLeaderboard) => importLines(deps, [{ id: 2, showOnLeaderboard }], { merge: true }),
-    'one that replaces, in which false is written and true is absent': async (showOnLeaderboard) => {
+    'an import that replaces, in which only false is written': async (showOnLeaderboard) => {
       const { showOnLeaderboard: _, ...line } = JSON.parse(exportProfile(db, { uid: 2 }));
       await importLines(deps, [showOnLeaderboard ? line : { ...line, showOnLeaderboard }]);
     },
   };
 
-  /** What lookups of profile 2 answer: status, body, and headers but those that differ between any two answers. */
+  /** The responses of lookups of profile 2: status, body, and the headers that don't differ between any two responses. */
   async function lookups(): Promise<string> {
     const answers = await Promise.all(
       PATHS.map(async (path) => {
@@ -121,7 +121,7 @@ describe('a profile that does not want to be listed', () => {
   }
 
   test.each(Object.entries(WAYS))(
-    'leaves the board before ranking and comes back, by %s; lookups stay the same to the byte',
+    'is left out before ranking, and listed again, by %s; the bytes of lookups stay the same',
     async (_, set) => {
       const [board, said] = [await page(5, 0), await lookups()];
       expect(said).toContain('"username\\":\\"user2');
@@ -147,7 +147,7 @@ describe('a profile that does not want to be listed', () => {
   );
 });
 
-test('HEAD has the links to the neighbours too, and 304 as well', async () => {
+test('HEAD and 304 responses have the links to the next and previous page too', async () => {
   const link =
     '<http://127.0.0.1:3000/api/leaderboard?limit=5&offset=9>; rel="next", <http://127.0.0.1:3000/api/leaderboard?limit=5&offset=0>; rel="prev"';
   for (const init of [{}, { method: 'HEAD' }, { headers: { 'If-None-Match': '*' } }]) {

@@ -14,7 +14,7 @@ type Body = { leaderboard: { rank: number; id: number }[]; limit: number; offset
 
 const ask = (query: string) => get(server, `/api/leaderboard${query}`, secret);
 
-test('a page by default: fifty entries, the rank first and then the profile', async () => {
+test('the default page has fifty entries: the rank, then the profile', async () => {
   const answer = await ask('');
   const body = (await answer.json()) as Body;
   expect(Object.keys(body)).toEqual(['leaderboard', 'limit', 'offset', 'total']);
@@ -27,7 +27,7 @@ test('a page by default: fifty entries, the rank first and then the profile', as
   expect(Object.keys(body.leaderboard[0] ?? {}).slice(0, 3)).toEqual(['rank', 'id', 'username']);
 });
 
-describe('links to the neighbours', () => {
+describe('links to the next and previous page', () => {
   const next = (limit: number, offset: number) => `<${BASE}?limit=${limit}&offset=${offset}>; rel="next"`;
   const prev = (limit: number, offset: number) => `<${BASE}?limit=${limit}&offset=${offset}>; rel="prev"`;
   const wanted: [string, string | null][] = [
@@ -48,7 +48,7 @@ describe('links to the neighbours', () => {
     });
   }
 
-  test('followed from the first page, they show everybody once, and end', async () => {
+  test('followed from the first page, list every profile once, and end', async () => {
     const seen: number[] = [];
     let query: string | undefined = '?limit=7';
     while (query !== undefined) {
@@ -60,16 +60,16 @@ describe('links to the neighbours', () => {
   });
 });
 
-test('beyond its end the board is empty', async () => {
+test('pages beyond the end are empty', async () => {
   for (const query of ['?offset=119', '?offset=9999', '?limit=100&offset=5000']) {
     expect(await (await ask(query)).json()).toMatchObject({ leaderboard: [], total: 119 });
   }
 });
 
-describe('values', () => {
+describe('parameters', () => {
   const good = ['?limit=1', '?limit=100', '?offset=0', '?limit=%35', '?limi%74=5', '?', '?offset=9999&limit=100'];
   for (const query of good) {
-    test(`${query} is taken`, async () => expect((await ask(query)).status).toBe(200));
+    test(`${query} is accepted`, async () => expect((await ask(query)).status).toBe(200));
   }
 
   const bad = [
@@ -97,7 +97,7 @@ describe('values', () => {
     'null',
   ];
   for (const value of bad) {
-    test(`limit=${value.slice(0, 20)} is 400, saying what is allowed`, async () => {
+    test(`limit=${value.slice(0, 20)} is a 400 that says what is allowed`, async () => {
       const sentence = await expectRefusal(await ask(`?limit=${value}`), 400);
       if (value !== '%zz') expect(sentence).toBe('limit must be a whole number from 1 to 100.');
       else expect(sentence).toBe('limit must be percent-encoded UTF-8.');
@@ -105,12 +105,12 @@ describe('values', () => {
   }
 
   for (const query of ['?offset=10000', '?offset=-0', '?offset=', '?offset', '?offset=99999999999']) {
-    test(`${query} is 400`, async () => {
+    test(`${query} is a 400`, async () => {
       expect(await expectRefusal(await ask(query), 400)).toBe('offset must be a whole number from 0 to 9999.');
     });
   }
 
-  test('a parameter given twice, or empty between two ampersands, is 400', async () => {
+  test('a repeated parameter, or an empty one between two ampersands, is a 400', async () => {
     expect(await expectRefusal(await ask('?limit=5&limit=6'), 400)).toBe('limit may be given only once.');
     await expectRefusal(await ask('?limit=5&&offset=1'), 400);
     await expectRefusal(await ask('?limit=5&'), 400);

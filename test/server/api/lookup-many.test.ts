@@ -21,11 +21,11 @@ async function answered(query: string) {
   return { found: body.profiles.map(({ query, profile }) => [query, profile.id]), missing: body.missing };
 }
 
-/** A query for `count` different names that no profile has. */
+/** A query for `count` distinct names that no profile has. */
 const nobody = (count: number) => Array.from({ length: count }, (_, index) => `username=nobody${index}`).join('&');
 
-describe('what is asked for', () => {
-  test('is found by every way and answered in the order asked', async () => {
+describe('a lookup of many', () => {
+  test('finds profiles by every kind of name, in the order of the request', async () => {
     expect(await answered('uid=8&username=ADA&authid=x%7Ca%2Bb&username=nobody&uid=404&username=lovelace')).toEqual({
       found: [
         [{ uid: 8 }, 8],
@@ -37,12 +37,12 @@ describe('what is asked for', () => {
     });
   });
 
-  test('is the very profile that a lookup of one gives', async () => {
+  test('returns the same profile as a single lookup', async () => {
     const one = await (await get(server, '/api/lookup/uid/9', secret)).text();
     expect(await (await ask('uid=9')).text()).toBe(`{"profiles":[{"query":{"uid":9},"profile":${one}}],"missing":[]}`);
   });
 
-  test('is echoed as it was decoded; a plus is a space', async () => {
+  test('returns each query as it was decoded; a plus is a space', async () => {
     expect(await answered('username=a+b&username=a%2Bb&usern%61me=A%20B&username=%22%E2%98%85')).toEqual({
       found: [
         [{ username: 'a b' }, 8],
@@ -52,7 +52,7 @@ describe('what is asked for', () => {
     });
   });
 
-  test('is answered once, at its first place, where the same parameter has the same decoded value', async () => {
+  test('answers a parameter with the same decoded value once, at its first position', async () => {
     expect(await answered('username=x&username=Ada&uid=7&username=%41da&uid=%37&username=x&username=ada')).toEqual({
       found: [
         [{ username: 'Ada' }, 7],
@@ -63,7 +63,7 @@ describe('what is asked for', () => {
     });
   });
 
-  test('is missing where it could not exist', async () => {
+  test('lists impossible names as missing', async () => {
     const long = 'a'.repeat(300);
     expect(
       (await answered(`username=&username=%00&username=a%2Fb&username=..&authid=&authid=${long}`)).missing,
@@ -78,18 +78,18 @@ describe('what is asked for', () => {
     expect((await answered('username&authid')).missing).toEqual([{ username: '' }, { authid: '' }]);
   });
 
-  test('may be a hundred, no more and not none, repeated ones counted', async () => {
+  test('accepts one to a hundred names, counting repeated ones', async () => {
     expect((await answered(nobody(MANY_MAX))).missing.length).toBe(100);
     expect((await answered(Array(MANY_MAX).fill('uid=7').join('&'))).found).toEqual([[{ uid: 7 }, 7]]);
     for (const query of ['', nobody(101), Array(101).fill('uid=7').join('&')]) {
       const sentence = await expectRefusal(await ask(query), 400);
-      expect(sentence).toBe('Give username, uid or authid 1 to 100 times in all.');
+      expect(sentence).toBe('Send username, uid or authid 1 to 100 times in all.');
     }
     await expectRefusal(await get(server, '/api/lookup', secret), 400);
   });
 });
 
-test('the tag is the same for the same body, however it was asked for, and another for any other', async () => {
+test('the tag is the same exactly if the body is the same, however the query is written', async () => {
   const tagOf = async (query: string) => (await ask(query)).headers.get('etag') as string;
   const tag = await tagOf('username=ada&uid=8&username=x');
   expect(await tagOf('usern%61me=%61da&uid=8&username=ada&username=x')).toBe(tag);
@@ -108,7 +108,7 @@ test('the tag is the same for the same body, however it was asked for, and anoth
   expect(new Set(tags).size).toBe(9);
 });
 
-describe('a malformed value refuses the whole, and names the parameter', () => {
+describe('a malformed value refuses the whole request, and the sentence names the parameter', () => {
   const refused: [string, string][] = [
     ...['0', '-1', '07', '1.0', '', 'x', '9007199254740992', '+7'].map((uid): [string, string] => [
       `username=Ada&uid=${uid}`,
@@ -117,20 +117,20 @@ describe('a malformed value refuses the whole, and names the parameter', () => {
     ['uid=7&username=%zz', 'username must be percent-encoded UTF-8.'],
     ['authid=%C3&uid=7', 'authid must be percent-encoded UTF-8.'],
     ['uid=%', 'uid must be percent-encoded UTF-8.'],
-    ['uid=7&limit=1', 'The query parameter limit is unknown: this path takes username, uid and authid only.'],
-    ['uid=7&authId=x', 'The query parameter authId is unknown: this path takes username, uid and authid only.'],
-    ['uid=7&', 'A query parameter is unknown: this path takes username, uid and authid only.'],
+    ['uid=7&limit=1', 'The query parameter limit is unknown: this path accepts only username, uid and authid.'],
+    ['uid=7&authId=x', 'The query parameter authId is unknown: this path accepts only username, uid and authid.'],
+    ['uid=7&', 'A query parameter is unknown: this path accepts only username, uid and authid.'],
   ];
   for (const [query, sentence] of refused) {
     test(query, async () => expect(await expectRefusal(await ask(query), 400)).toBe(sentence));
   }
 });
 
-describe('what it costs', () => {
+describe('the cost of a lookup of many', () => {
   const { clock } = server.deps;
   const left = (answer: Response) => answer.headers.get('ratelimit');
 
-  test('a request for each distinct name, found or not', async () => {
+  test('is a request for each distinct name, found or not', async () => {
     const { secret: counted } = await keyFor(server.deps, ['20/1m', '100/1h']);
     expect(left(await ask('uid=7', counted))).toBe('"1m";r=19;t=60, "1h";r=99;t=3600');
     expect(left(await ask('uid=7&uid=8&username=x&uid=%37&username=x', counted))).toBe(
@@ -142,22 +142,22 @@ describe('what it costs', () => {
     expect([head.status, left(head)]).toEqual([200, '"1m";r=12;t=60, "1h";r=92;t=3600']);
   });
 
-  test('one where the parameters are refused', async () => {
+  test('is one request if the parameters are refused', async () => {
     const { secret: counted } = await keyFor(server.deps, ['20/1m']);
     expect(left(await ask('uid=7&uid=8&uid=0', counted))).toBe('"1m";r=19;t=60');
     expect(left(await ask(nobody(101), counted))).toBe('"1m";r=18;t=60');
   });
 
-  test('more than a quota is 400 and names it: waiting would never help', async () => {
+  test('that exceeds a quota is a 400 that names the limit, because waiting would never help', async () => {
     const { secret: counted } = await keyFor(server.deps, ['100/1d', '3/1m', '2/1s']);
     const refused = await ask('uid=1&uid=2&uid=3', counted);
     expect(left(refused)).toBe('"1d";r=99;t=86400, "1m";r=2;t=60, "1s";r=1;t=1');
     expect(await expectRefusal(refused, 400, { 'Retry-After': null })).toBe(
-      'This asks for 3 profiles, each of which costs a request, and the rate limit 2/1s of this API key never admits more than 2 at once.',
+      'This asks for 3 profiles, each of which costs a request, but the rate limit 2/1s of this API key never admits more than 2 at once.',
     );
   });
 
-  test('too many just now is 429 with the limits that lack room, spends nothing, and waiting is enough', async () => {
+  test('that exceeds what is left is a 429 with the limits that lack room; it spends nothing, and waiting is enough', async () => {
     const { secret: counted } = await keyFor(server.deps, ['5/10s', '50/1h']);
     expect((await ask(nobody(3), counted)).status).toBe(200);
     clock.advance(4_250);
@@ -171,7 +171,7 @@ describe('what it costs', () => {
     expect(left(await ask(nobody(4), counted))).toBe('"10s";r=1;t=10, "1h";r=43;t=3589');
   });
 
-  test('refused for anything else it costs one, and 429 where there is no room even for that', async () => {
+  test('is one request if it is refused for another reason, and a 429 if there is no room even for that', async () => {
     const { secret: counted } = await keyFor(server.deps, ['3/1m'], ['api.leaderboard']);
     expect([(await ask('uid=1&uid=2', counted)).status, (await ask('uid=1&uid=2', counted)).status]).toEqual([
       403, 403,
@@ -188,7 +188,7 @@ describe('what it costs', () => {
     }
   });
 
-  test('for any limits and any mixture of lookups: after Retry-After the very same request is admitted, and a 429 spends nothing', async () => {
+  test('for any limits and lookups: the same request is admitted after Retry-After, and a 429 spends nothing', async () => {
     const limit = fc.record({ quota: fc.integer({ min: 1, max: 12 }), windowSeconds: fc.constantFrom(1, 3, 10, 60) });
     const limits = fc.uniqueArray(limit, {
       minLength: 1,

@@ -7,7 +7,7 @@ import { get, startTestServer } from '../../support/http.ts';
 import { insertProfile } from '../../support/profiles.ts';
 import { keyFor, pathOf, ROUTES, SUBJECT, withQuery } from '../../support/requests.ts';
 
-// Every column that is not public is filled with something recognisable; none of it may come back, from any route.
+// Every private column is filled with a marker; no route may return any of them.
 
 const METRICS_TOKEN = 'a-token-for-metrics';
 const server = await startTestServer({
@@ -27,14 +27,14 @@ function fill(table: string, columns: readonly string[], where: string, isJson =
   }
 }
 
-test('no route tells a private column, in body or headers', async () => {
+test('no route reveals a private column, in body or headers', async () => {
   const hidden = COLUMN_LIST.filter(({ isPublic }) => !isPublic);
   expect(hidden.map(({ name }) => name)).toEqual(
     expect.arrayContaining(['authId', 'email', 'showFollowersCount', 'showOnLeaderboard']),
   );
   insertProfile(db, { ...SUBJECT, followersCount: 424_242, showFollowersCount: false, viewsCount: 9 });
   db.insert(links).values({ profileId: SUBJECT.id, position: 31_337, id: 'l1', name: 'n', link: 'https://x' }).run();
-  // The lookups need the auth ID as it is; it is one of the markers below.
+  // Lookups need the auth ID unchanged; it is one of the markers below.
   const texts = hidden.filter(({ form, kind }) => (form === 'text' || form === 'json') && kind !== 'authId');
   expect(texts.length).toBeGreaterThan(0);
   for (const { column, form } of texts) fill('profiles', [column], `id = ${SUBJECT.id}`, form === 'json');
@@ -54,8 +54,8 @@ test('no route tells a private column, in body or headers', async () => {
         const answer = await get(server, path, token, { method });
         if (method === 'GET' && path === pathOf(route))
           expect([route.path, answer.status < 400]).toEqual([route.path, true]);
-        const told = `${await answer.text()} ${JSON.stringify([...answer.headers])}`;
-        for (const text of MARKERS) expect(told).not.toContain(text);
+        const sent = `${await answer.text()} ${JSON.stringify([...answer.headers])}`;
+        for (const text of MARKERS) expect(sent).not.toContain(text);
       }
     }
   }

@@ -8,7 +8,7 @@ import { KEY_ROUTES, pathOf, prepare, withQuery } from '../../support/requests.t
 const server = await startTestServer({ variables: { PUBLIC_URL: 'https://example.org/profiles' } });
 const secret = await prepare(server.deps);
 
-// What differs from one answer to the next, whatever was asked for.
+// The headers that differ between any two responses.
 const CHANGING = ['x-request-id', 'date', 'ratelimit'];
 
 function lasting(headers: Headers, ...without: string[]): [string, string][] {
@@ -48,7 +48,7 @@ for (const route of KEY_ROUTES) {
       expect(missing).toMatchObject({ status: 400, body: '' });
     });
 
-    test('a client that has the body gets 304, with the same headers but type and length', async () => {
+    test('a client that has the body gets a 304 with the same headers, except type and length', async () => {
       const whole = await get(server, path, secret);
       const etag = whole.headers.get('etag') as string;
       for (const method of ['GET', 'HEAD']) {
@@ -70,7 +70,7 @@ for (const route of KEY_ROUTES) {
   });
 }
 
-test('an ETag is a function of the body alone', async () => {
+test('an ETag depends on the body alone', async () => {
   insertProfile(server.deps.db, { id: 71, username: 'twin' });
   const byId = await get(server, '/api/lookup/uid/71', secret);
   const byName = await get(server, '/api/lookup/username/TWIN', secret);
@@ -82,7 +82,7 @@ test('an ETag is a function of the body alone', async () => {
   expect(matches(quoted, quoted)).toBe(true);
 });
 
-test('a refusal is never 304', async () => {
+test('a refusal is never a 304', async () => {
   for (const path of ['/api/lookup/uid/404', '/api/nothing', '/api/key?x=1']) {
     const answer = await get(server, path, secret, { headers: { 'If-None-Match': '*' } });
     expect(answer.status).toBeGreaterThan(304);
@@ -92,7 +92,7 @@ test('a refusal is never 304', async () => {
 describe('an alias', () => {
   insertProfile(server.deps.db, { id: 72, username: 'Zoë & Co?', aliases: ['zed', 'ZOO'] });
 
-  test('answers with the profile and the place of its own name, behind the public prefix', async () => {
+  test('returns the profile and the path of its username, with the public prefix', async () => {
     const home = '/profiles/api/lookup/username/Zo%C3%AB%20%26%20Co%3F';
     for (const [path, location] of [
       ['/api/lookup/username/zed', home],
@@ -111,8 +111,8 @@ describe('an alias', () => {
   });
 });
 
-describe('the key itself', () => {
-  test('reads what it may do', async () => {
+describe('/api/key', () => {
+  test('returns the key’s permissions and rate limits', async () => {
     const { clock } = server.deps;
     clock.advance(5_000);
     await get(server, '/api/lookup/uid/7', secret);
@@ -128,7 +128,7 @@ describe('the key itself', () => {
 });
 
 describe('outside the API', () => {
-  test('health and readiness', async () => {
+  test('health and readiness are served without a key, and never cached', async () => {
     for (const path of ['/healthz', '/readyz']) {
       const answer = await get(server, path);
       expect([answer.status, await answer.text()]).toEqual([200, '{"status":"ok"}']);
@@ -137,7 +137,7 @@ describe('outside the API', () => {
     }
   });
 
-  test('the security contact is there once it is configured (RFC 9116)', async () => {
+  test('the security contact is served if it is configured (RFC 9116)', async () => {
     expect((await get(server, '/.well-known/security.txt')).status).toBe(404);
     const { config } = server.deps;
     config.securityContact = 'mailto:security@example.org';

@@ -6,10 +6,10 @@ import { get, startTestServer, takeApart } from '../../support/http.ts';
 import { insertProfile } from '../../support/profiles.ts';
 import { expectRefusal, keyFor } from '../../support/requests.ts';
 
-// Profiles 1 to 100 take 3 KB each, 101 to 200 90 KB, 201 to 210 900 KB, 211 5 MB, which no import allows. Linux itself takes
-// up to 4 MB of an answer that nobody reads.
+// Profiles 1 to 100 take 3 KB each, 101 to 200 90 KB, 201 to 210 900 KB, 211 5 MB, which no import allows. Linux itself buffers
+// up to 4 MB of an unread response.
 
-const MOST_BYTES = 1024 * 1024;
+const MAX_BYTES = 1024 * 1024;
 
 const server = await startTestServer();
 const { db } = server.deps;
@@ -36,7 +36,7 @@ const KINDS = {
   'a lookup of many': batch(101, 11),
 };
 
-/** What lookups of one give, put together as the answer to this should be. */
+/** The expected body, put together from lookups of single profiles. */
 async function whole(path: string): Promise<string> {
   const url = new URL(path, server.url);
   const one = async (id: number | string) => (await ask(`/api/lookup/uid/${id}`)).text();
@@ -51,13 +51,13 @@ async function whole(path: string): Promise<string> {
   for (let place = offset; place < offset + 100; place++) {
     const entry = `{"rank":${place + 1},${(await one(place + 1)).slice(1)}`;
     const isFirst = place === offset;
-    if (!isFirst && Buffer.byteLength(`${text},${entry}${tail}`) > MOST_BYTES) break;
+    if (!isFirst && Buffer.byteLength(`${text},${entry}${tail}`) > MAX_BYTES) break;
     text += isFirst ? entry : `,${entry}`;
   }
   return text + tail;
 }
 
-/** A connection on which this was asked for; nothing is read before `rest` is called, which returns all that came. */
+/** Sends a request and reads nothing before `rest` is called, which returns the whole response. */
 async function askSlowly(path: string, by = secret) {
   const answered = server.log.length;
   const socket = connect(server.port, '127.0.0.1');
@@ -77,13 +77,13 @@ async function askSlowly(path: string, by = secret) {
 }
 
 describe.each(Object.entries(KINDS))('%s', (_kind, path) => {
-  test('is what lookups of one give, for clients that read at once, late, and twice, also where a profile changes meanwhile', async () => {
+  test('equals single lookups, for clients that read at once, late and twice, even if a profile changes in between', async () => {
     const wanted = await whole(path);
     const answer = await ask(path);
     const late = await askSlowly(path);
     const id = Number(/offset=(\d+)/.exec(path)?.[1] ?? 100) + 1;
     db.$client.run("UPDATE profiles SET display_name = 'Changed' WHERE id = ?", [id]);
-    // What is sent may be so old.
+    // Servers apply a change within 10 ms.
     server.deps.clock.advance(10);
     expect((await answer.text()) === wanted).toBe(true);
     const { status, headers, body } = await late.rest();
@@ -93,7 +93,7 @@ describe.each(Object.entries(KINDS))('%s', (_kind, path) => {
     expect((await (await ask(path)).text()) === (await whole(path))).toBe(true);
   });
 
-  test('has a tag that a conditional request, a HEAD and another key get too', async () => {
+  test('has the same tag for conditional requests, HEAD and other keys', async () => {
     const etag = (await ask(path)).headers.get('etag') as string;
     expect((await ask(path, {}, other.secret)).headers.get('etag')).toBe(etag);
     expect((await ask(path, { 'If-None-Match': etag }, other.secret)).status).toBe(304);
@@ -101,22 +101,22 @@ describe.each(Object.entries(KINDS))('%s', (_kind, path) => {
   });
 });
 
-test('requests of every kind that arrive at once are answered as those that come alone', async () => {
+test('concurrent requests of every kind get the same responses as single ones', async () => {
   const paths = [...Object.values(KINDS), '/api/leaderboard?limit=2', batch(1, 2), '/api/leaderboard?offset=-1'];
   const alone: string[] = [];
   for (const path of paths) alone.push(await (await ask(path)).text());
   expect(await Promise.all(paths.map(async (path) => (await ask(path)).text()))).toEqual(alone);
 });
 
-describe('an answer has at most 1 MiB', () => {
-  test('by `next` of each page a reader gets the whole board, each profile once', async () => {
+describe('a response has at most 1 MiB', () => {
+  test('following `next` from page to page returns the whole board, each profile once', async () => {
     const shown: number[] = [];
     let pages = 0;
     for (let path: string | undefined = '/api/leaderboard?limit=100&offset=0'; path !== undefined; pages++) {
       const answer: Response = await ask(path);
       const text = await answer.text();
       const { leaderboard } = JSON.parse(text);
-      expect(Buffer.byteLength(text) <= MOST_BYTES || leaderboard.length === 1).toBe(true);
+      expect(Buffer.byteLength(text) <= MAX_BYTES || leaderboard.length === 1).toBe(true);
       shown.push(...leaderboard.map(({ id }: { id: number }) => id));
       path = /\/api\/leaderboard\?limit=100&offset=\d+(?=>; rel="next")/.exec(answer.headers.get('link') ?? '')?.[0];
     }
@@ -124,13 +124,13 @@ describe('an answer has at most 1 MiB', () => {
     expect([shown.length, pages > 12]).toEqual([213, true]);
   });
 
-  test('a lookup of many that would have more is refused, with what to do, and its price is spent', async () => {
+  test('a lookup of many that would exceed it is refused, says what to do, and still costs its price', async () => {
     const { secret: counted } = await keyFor(server.deps, ['100/1m']);
     const answer = await ask(batch(101, 12), {}, counted);
     const left = { RateLimit: '"1m";r=87;t=60' };
     expect(await expectRefusal(answer, 400, left)).toContain('ask for fewer');
     expect((await ask(batch(101, 11), {}, counted)).status).toBe(200);
-    // What counts is bytes.
+    // The limit counts bytes, not characters.
     insertProfile(db, { id: 300, viewsCount: 0, customize: JSON.stringify({ text: '★'.repeat(400_000) }) });
     expect(await expectRefusal(await ask(batch(300, 1)), 400)).toContain('ask for fewer');
     db.$client.run('DELETE FROM profile_names WHERE profile_id = 300');
@@ -138,7 +138,7 @@ describe('an answer has at most 1 MiB', () => {
   });
 });
 
-test('answers that nobody reads are refused beyond what a key may hold; what is small never is', async () => {
+test('big responses are refused while a key has too many unread bytes; small ones never are', async () => {
   const path = '/api/leaderboard?limit=1&offset=210';
   const bytes = Buffer.byteLength(await (await ask(path)).text());
   const slow = await askSlowly(path);
@@ -151,6 +151,6 @@ test('answers that nobody reads are refused beyond what a key may hold; what is 
   expect((await ask(path, {}, other.secret)).status).toBe(200);
   expect((await ask(path, { 'If-None-Match': '*' })).status).toBe(304);
   slow.socket.destroy();
-  // The system tells the server in its own time that the client is gone.
+  // The system decides when it reports to the server that the client has disconnected.
   while ((await ask(path)).status !== 200) await new Promise((resolve) => setImmediate(resolve));
 });

@@ -3,8 +3,8 @@ import { get, getRaw, sendRaw, startTestServer, takeApart } from '../../support/
 import { insertProfile } from '../../support/profiles.ts';
 import { KEY_ROUTES, keyFor, pathOf, prepare } from '../../support/requests.ts';
 
-// Conditional requests (RFC 9110, section 13) where several clients, several fields or other conditions come into play;
-// what each route answers to one condition is in answers.test.ts.
+// Conditional requests (RFC 9110, section 13) with several clients, several fields or other conditions. answers.test.ts tests
+// each route with one condition.
 
 const server = await startTestServer();
 const secret = await prepare(server.deps);
@@ -16,26 +16,26 @@ const credentials = `Authorization: Bearer ${secret}`;
 
 describe('a tag from one key', () => {
   for (const path of PATHS) {
-    test(`is good with another: ${path}`, async () => {
+    test(`works with another: ${path}`, async () => {
       const etag = (await get(server, path, secret)).headers.get('etag') as string;
       const again = await get(server, path, other.secret, { headers: { 'If-None-Match': etag } });
       expect([again.status, again.headers.get('etag')]).toEqual([304, etag]);
-      // A cache that several use has to keep them apart all the same.
+      // A shared cache still has to keep the keys apart.
       expect(again.headers.get('vary')).toBe('Authorization');
       expect(again.headers.get('cache-control')).toBe('private, no-cache');
     });
   }
 
-  test('is no use without a key', async () => {
+  test('does not work without a key', async () => {
     const etag = (await get(server, '/api/lookup/uid/7', secret)).headers.get('etag') as string;
     expect((await get(server, '/api/lookup/uid/7', null, { headers: { 'If-None-Match': etag } })).status).toBe(401);
     expect((await get(server, '/api/lookup/uid/7', null, { headers: { 'If-None-Match': '*' } })).status).toBe(401);
   });
 });
 
-describe('a body of characters longer than a byte', () => {
+describe('a body with multi-byte characters', () => {
   for (const path of ['/api/lookup/uid/71', '/api/lookup?uid=71&username=%C5%81ukasz%20%F0%9F%8C%B8']) {
-    test(`has its length in bytes, for HEAD too: ${path}`, async () => {
+    test(`has a Content-Length in bytes, also for HEAD: ${path}`, async () => {
       const whole = await get(server, path, secret);
       const body = await whole.text();
       for (const method of ['GET', 'HEAD']) {
@@ -59,7 +59,7 @@ describe('If-None-Match', () => {
     expect((await getRaw(server, path, without)).status).toBe(200);
   });
 
-  test('with empty elements, tabs and a tag that has a comma in it is a list all the same', async () => {
+  test('may have empty elements, tabs, and tags with a comma', async () => {
     const etag = (await get(server, path, secret)).headers.get('etag') as string;
     for (const list of [`,, ${etag}`, `"a,${etag.slice(1, -1)}b",\t${etag} ,`, `"", W/"",${etag}`]) {
       expect((await getRaw(server, path, [credentials, `If-None-Match: ${list}`])).status).toBe(304);
@@ -69,19 +69,19 @@ describe('If-None-Match', () => {
     }
   });
 
-  test('of ten thousand characters is read, and does not hold up the server', async () => {
+  test('of ten thousand characters is read without delaying the server', async () => {
     const list = `"${'a'.repeat(5_000)}", ${'"b",'.repeat(1_250)}`;
     expect((await getRaw(server, path, [credentials, `If-None-Match: ${list}`])).status).toBe(200);
     expect((await getRaw(server, path, [credentials, `If-None-Match: ${list} *`])).status).toBe(200);
   });
 
-  test('stands above If-Modified-Since, which alone means nothing here: there is no Last-Modified', async () => {
+  test('overrides If-Modified-Since, which has no effect here, because there is no Last-Modified', async () => {
     const since = 'If-Modified-Since: Thu, 01 Jan 2099 00:00:00 GMT';
     expect((await getRaw(server, path, [credentials, since])).status).toBe(200);
     expect((await getRaw(server, path, [credentials, since, 'If-None-Match: "x"'])).status).toBe(200);
   });
 
-  test('keeps the connection in step: nothing of the next answer is taken for a body', async () => {
+  test('leaves the connection usable: the next response is not read as the body of the 304', async () => {
     const etag = (await get(server, path, secret)).headers.get('etag') as string;
     const one = (more: string) => `GET ${path} HTTP/1.1\r\nHost: a\r\n${credentials}\r\n${more}\r\n`;
     const text = await sendRaw(server, one(`If-None-Match: ${etag}\r\n`) + one('Connection: close\r\n'));
@@ -91,7 +91,7 @@ describe('If-None-Match', () => {
   });
 });
 
-test('a change of what is shown is a new tag, a change of what is private is not', async () => {
+test('changing a public field changes the tag, changing a private field does not', async () => {
   const tag = async () => (await get(server, '/api/lookup/uid/7', secret)).headers.get('etag');
   const before = await tag();
   server.deps.db.$client.run("UPDATE profiles SET email = 'new@example.org', auth_id = 'x' WHERE id = 7");

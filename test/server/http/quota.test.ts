@@ -13,8 +13,8 @@ const { clock } = server.deps;
 
 const ask = (secret: string, path = '/api/lookup/uid/7', init?: RequestInit) => get(server, path, secret, init);
 
-describe('what the headers say', () => {
-  test('the levels after each request', async () => {
+describe('the RateLimit headers', () => {
+  test('have the levels after each request', async () => {
     const { secret } = await keyFor(server.deps, ['3/90s', '5000/1d']);
     const first = await ask(secret);
     expect(first.headers.get('ratelimit-policy')).toBe('"90s";q=3;w=90, "1d";q=5000;w=86400');
@@ -22,11 +22,11 @@ describe('what the headers say', () => {
     clock.advance(10_500);
     expect((await ask(secret)).headers.get('ratelimit')).toBe('"90s";r=1;t=79, "1d";r=4998;t=86400');
     clock.advance(80_000);
-    // The first has left its window; the group that it was in has not.
+    // The first request has left its window, but its group has not.
     expect((await ask(secret)).headers.get('ratelimit')).toBe('"90s";r=1;t=10, "1d";r=4997;t=86400');
   });
 
-  test('asking for the key spends nothing, and shows an unused window at its length', async () => {
+  test('are not changed by /api/key, and show the full length of an unused window', async () => {
     const { secret } = await keyFor(server.deps, ['2/1m']);
     for (let turn = 0; turn < 5; turn++) {
       const answer = await ask(secret, '/api/key');
@@ -42,7 +42,7 @@ describe('what the headers say', () => {
     expect(await used.json()).toMatchObject({ rateLimits: [{ remaining: 0, resetSeconds: 60 }] });
   });
 
-  test('every admitted request spends, whatever became of it', async () => {
+  test('count every admitted request, whatever its outcome', async () => {
     const { secret } = await keyFor(server.deps, ['9/1m'], ['api.lookup']);
     const paths = [
       '/api/lookup/uid/7',
@@ -65,7 +65,7 @@ describe('what the headers say', () => {
 });
 
 describe('over a limit', () => {
-  test('only what is used up is shown, and the longest wait is true', async () => {
+  test('only the exhausted limits are listed, and the longest wait is enough', async () => {
     const { secret } = await keyFor(server.deps, ['2/10s', '2/1m', '100/1h']);
     await ask(secret);
     clock.advance(2_250);
@@ -83,7 +83,7 @@ describe('over a limit', () => {
     expect((await ask(secret)).status).toBe(200);
   });
 
-  test('a refusal spends nothing of any limit', async () => {
+  test('a refused request spends nothing of any limit', async () => {
     const { secret } = await keyFor(server.deps, ['1/10s', '3/1h']);
     for (let turn = 0; turn < 3; turn++) {
       expect((await ask(secret)).status).toBe(200);
@@ -93,7 +93,7 @@ describe('over a limit', () => {
     expect((await ask(secret)).headers.get('ratelimit')).toBe('"1h";r=0;t=3569');
   });
 
-  test('one key’s use is nobody else’s', async () => {
+  test('other keys are not affected', async () => {
     const one = await keyFor(server.deps, ['1/1m']);
     const other = await keyFor(server.deps, ['1/1m']);
     await ask(one.secret);
@@ -102,7 +102,7 @@ describe('over a limit', () => {
   });
 });
 
-test('a key that was unused for its windows, and so dropped, counts and is saved from then on as any other', async () => {
+test('an account that was dropped after its windows passed unused counts and is saved again once its key is used', async () => {
   const clock = testClock();
   const folder = tempFolder();
   const open = () => openLimits(join(folder, 'profiles.db'), clock, () => undefined);

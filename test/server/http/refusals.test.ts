@@ -19,7 +19,7 @@ import {
   withQuery,
 } from '../../support/requests.ts';
 
-// Every refusal against every route, from the application's own list: a route that is added without its guards fails.
+// Every refusal on every route of the application: a new route without its guards fails.
 
 const REALM = 'Bearer realm="profile-lookup"';
 const INVALID = `${REALM}, error="invalid_token"`;
@@ -27,7 +27,7 @@ const INVALID = `${REALM}, error="invalid_token"`;
 const server = await startTestServer();
 const secret = await prepare(server.deps);
 
-/** A refused credential counts against the address, a minute long. */
+/** Failed logins count against the IP address for a minute. */
 const nextMinute = () => server.deps.clock.advance(60_001);
 
 const ask = (path: string, authorization?: string, init: RequestInit = {}) =>
@@ -66,7 +66,7 @@ describe('malformed credentials, or of another scheme', () => {
   }
 });
 
-describe('a key that does not work: one answer for all of them', () => {
+describe('keys that don’t work: one sentence for all of them', () => {
   const bad = new Map<string, string>();
 
   beforeAll(async () => {
@@ -114,7 +114,7 @@ describe('a key that does not work: one answer for all of them', () => {
 });
 
 describe('a valid key', () => {
-  test('the scheme is case-insensitive, and several spaces are one', async () => {
+  test('is accepted with a scheme in any letter case, and with several spaces', async () => {
     for (const scheme of ['bearer', 'BEARER', 'bEaReR', 'Bearer  ']) {
       expect((await ask('/api/key', `${scheme} ${secret}`)).status).toBe(200);
     }
@@ -127,7 +127,7 @@ describe('a valid key', () => {
       const scope = `${REALM}, error="insufficient_scope", scope="${route.access}"`;
       const counted = (left: number) => ({ 'WWW-Authenticate': scope, RateLimit: `"1m";r=${left};t=60` });
       expect(await expectRefusal(await get(server, pathOf(route), lesser), 403, counted(2))).toContain(route.access);
-      // The permission comes before the parameters, and after the method.
+      // The permission is checked before the parameters, and after the method.
       await expectRefusal(await get(server, withQuery(pathOf(route), 'nope=1'), lesser), 403, counted(1));
       await expectRefusal(await get(server, pathOf(route), lesser, { method: 'POST' }), 405);
     });
@@ -185,7 +185,7 @@ describe('a valid key', () => {
 });
 
 describe('outside the API', () => {
-  // Those that the configuration leaves out are not there for any method.
+  // Not found for any method unless they are configured.
   const OPTIONAL = ['/metrics', '/.well-known/security.txt'];
   for (const route of ROUTES.filter(({ path, access }) => access === 'anyone' && !OPTIONAL.includes(path))) {
     test(`another method: ${route.path}`, async () => {
@@ -209,7 +209,7 @@ describe('outside the API', () => {
   }
 });
 
-test('a fault is a 500 that says nothing, counted, and logged with its cause under the request id', async () => {
+test('a server error is a 500 that reveals nothing, counts, and is logged with its cause under the request id', async () => {
   const { deps, log } = server;
   const { secret: counted } = await keyFor(deps, ['9/1m']);
   insertProfile(deps.db, { id: 66, createdAt: 8_640_000_000_000_001 });
@@ -223,6 +223,6 @@ test('a fault is a 500 that says nothing, counted, and logged with its cause und
   expect(log.find((entry) => entry.status === 500)).toMatchObject({ requestId, level: 'info' });
 });
 
-test('the statuses are these', () => {
+test('no other error statuses exist', () => {
   expect(ERROR_STATUSES).toEqual([400, 401, 403, 404, 405, 414, 429, 500, 503]);
 });

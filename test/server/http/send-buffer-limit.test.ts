@@ -23,10 +23,10 @@ const KEYS = [
   'x',
 ];
 
-/** What so many workers hold, counted in the plainest way. */
+/** A model of the holds of all workers. */
 type Held = { worker: number; key: string; bytes: number; hold: Hold };
 
-test('no key holds more than its bound, nor all together more than theirs, whatever workers end or die', () => {
+test('neither a key nor all keys together exceed their limit, even when workers die', () => {
   const step = fc.record({
     act: fc.constantFrom('take', 'take', 'take', 'release', 'die'),
     worker: fc.nat(2),

@@ -11,7 +11,7 @@ const refusedPlainHttp = async (answer: Response) => {
 
 describe('starting', () => {
   for (const HOST of ['0.0.0.0', '::', '192.0.2.1']) {
-    test(`HOST ${HOST} without TLS or a proxy is refused, with the ways out`, async () => {
+    test(`HOST ${HOST} without TLS or a proxy is refused, and the error lists the solutions`, async () => {
       const deps = testDeps({ variables: { HOST, PUBLIC_URL } });
       const error = await startServer(deps, { port: 0 }).catch((error) => error);
       expect(error.code).toBe('bad_config');
@@ -29,7 +29,7 @@ const alone = await startTestServer();
 const behind = await startTestServer({ variables: { TRUSTED_PROXIES: '127.0.0.1' } });
 const secret = await prepare(proxied.deps);
 
-describe('open to other machines, behind a proxy that is this one', () => {
+describe('open to other machines, behind a trusted proxy', () => {
   const url = proxied.url.replace('0.0.0.0', '127.0.0.1');
   const ask = (path: string, headers: Record<string, string>) => get({ url }, path, secret, { headers });
 
@@ -54,7 +54,7 @@ describe('open to other machines, behind a proxy that is this one', () => {
     'with an unknown scheme': { 'X-Forwarded-Proto': 'spdy' },
     'with an empty scheme': { 'X-Forwarded-Proto': '' },
   })) {
-    test(`${name}: 403 before anybody is asked for a key, on every path`, async () => {
+    test(`${name}: 403 before the key is checked, on every path`, async () => {
       for (const path of ['/healthz', '/api/key', '/nothing']) {
         await refusedPlainHttp(await ask(path, headers));
         await refusedPlainHttp(await get({ url }, path, null, { headers }));
@@ -63,7 +63,7 @@ describe('open to other machines, behind a proxy that is this one', () => {
   }
 });
 
-describe('open to other machines, and reached without a proxy', () => {
+describe('open to other machines, without a trusted proxy', () => {
   const url = direct.url.replace('0.0.0.0', '127.0.0.1');
 
   test('403, whatever the headers say', async () => {

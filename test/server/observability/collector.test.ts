@@ -5,16 +5,16 @@ import {
   createCollector,
 } from '../../../server/observability/collector.ts';
 
-/** Garbage, of which nothing is on this function's stack once it has returned. */
+/** Creates garbage; the stack holds no reference to it once this function has returned. */
 function litter(): WeakRef<object>[] {
   return Array.from({ length: 1_000 }, () => new WeakRef({}));
 }
 
-test('what requests leave behind is collected after some thousand, however little it is', async () => {
+test('garbage left by requests is collected after some thousand of them, however little it is', async () => {
   const left = litter();
   const collector = createCollector();
   const kept = () => left.filter((one) => one.deref() !== undefined).length;
-  // What was just made or looked at is kept until the turn is over.
+  // Objects behind a WeakRef survive the turn of the event loop in which they were created or dereferenced.
   await new Promise((resolve) => setImmediate(resolve));
   for (let request = 0; request < 10_000; request++) collectAfterRequest(collector);
   expect(kept()).toBeLessThan(100);

@@ -10,7 +10,7 @@ function logOf() {
   return { log, written };
 }
 
-test('events are their sentences, warnings and errors called so, without what a terminal would obey', () => {
+test('events are their sentences, with a prefix for warnings and errors, and without control characters', () => {
   const { log, written } = logOf();
   log.event('info', 'Stopping: finishing requests in flight.');
   log.event('warn', 'The disk\u001b[2J is full.');
@@ -20,7 +20,7 @@ test('events are their sentences, warnings and errors called so, without what a 
   );
 });
 
-test('several lines at once, as workers and a full disk give them, become as many', () => {
+test('several lines in one write, as from workers or after a full disk, stay separate', () => {
   const written: string[] = [];
   const output: LogOutput = { write: (lines) => void written.push(lines), drain: async () => {} };
   const request = '"method":"GET","route":null,"status":404,"milliseconds":0.25,"key":null,"address":"::1"';

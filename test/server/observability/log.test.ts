@@ -15,7 +15,7 @@ const MIB = 1_048_576;
 const FIELDS = ['time', 'level', 'requestId', 'key', 'method', 'route', 'status', 'milliseconds', 'address'];
 
 describe('the line of a request', () => {
-  test('has these fields, the route as it is written in the list, and the id that the client got', async () => {
+  test('has these fields, the path of the route, and the id that the client received', async () => {
     const answer = await get(server, '/api/lookup/username/Ada?x=1', secret);
     const line = server.log.at(-1);
     expect(Object.keys(line ?? {})).toEqual(FIELDS);
@@ -32,7 +32,7 @@ describe('the line of a request', () => {
     });
   });
 
-  test('says nothing that a stranger wrote', async () => {
+  test('contains no text that the client sent', async () => {
     const canary = 'Canary"\\';
     const encoded = encodeURIComponent(canary);
     const lines = [
@@ -51,7 +51,7 @@ describe('the line of a request', () => {
     for (const sign of ['anary', 'PROPFIND', secret.slice(13)]) expect(text).not.toContain(sign);
   });
 
-  test('of an unknown path has no route, and of a bad key no key', async () => {
+  test('has no route for an unknown path, and no key for a bad one', async () => {
     await get(server, '/nothing', secret);
     expect(server.log.at(-1)).toMatchObject({ route: null, key: null, status: 404 });
     await get(server, '/api/nothing', 'plk_guess');
@@ -78,7 +78,7 @@ describe('levels', () => {
   }
 });
 
-test('the cause of a fault is logged without secrets and addresses', () => {
+test('the cause of an error is logged without secrets and e-mail addresses', () => {
   const lines: string[] = [];
   const log = createLog(
     'info',
@@ -108,7 +108,7 @@ describe('writing', () => {
     await output.drain();
   });
 
-  /** A process that logs to a reader of ours, and reports on stderr how far it got. */
+  /** A process that logs to its stdout, and prints `done` on stderr. */
   function logger(body: string) {
     const script = `
       const { openLogOutput } = await import('${join(import.meta.dir, '../../../server/observability/log-output.ts')}');
@@ -119,7 +119,7 @@ describe('writing', () => {
     return Bun.spawn([process.execPath, '-e', script], { stdio: ['ignore', 'pipe', 'pipe'] });
   }
 
-  test('a reader that goes away ends the log, not the server', async () => {
+  test('a reader that closes the pipe ends the log, not the server', async () => {
     const child = logger(`
       for (let turn = 0; turn < 200; turn++) { output.write('x'.repeat(10_000) + '\\n'); await Bun.sleep(1); }
       await output.drain();`);
@@ -128,7 +128,7 @@ describe('writing', () => {
     expect(await child.exited).toBe(0);
   });
 
-  test('a reader that stops reading costs lines, not memory or time, and stopping waits a second for it', async () => {
+  test('a reader that stops reading loses lines, but costs no memory or time; stopping waits a second for it', async () => {
     const child = logger(`
       const before = process.memoryUsage.rss();
       for (let turn = 0; turn < 200_000; turn++) output.write('x'.repeat(1_000) + '\\n');
@@ -139,7 +139,7 @@ describe('writing', () => {
   });
 
   test.skipIf(NO_MOUNT !== null)(
-    'a full disk costs no line while 4 MiB wait for room, no half lines ever, and what was dropped is said',
+    'a full disk loses no line until 4 MiB are queued, and never half a line; dropped lines are counted in the log',
     async () => {
       const disk = mountSmallDisk(8 * MIB);
       const path = join(disk.folder, 'log');
@@ -148,7 +148,7 @@ describe('writing', () => {
       disk.fill(4_096);
       const line = (index: number) => `{"line":${index},"text":"${'x'.repeat(1_000)}"}\n`;
       for (let index = 0; index < 10; index++) output.write(line(index));
-      // Until the beginning of these is written and the rest has found no room.
+      // Until the first of them are written and the disk has no room for the rest.
       while (statSync(path).size === 0) await output.drain();
       for (let index = 10; index < 5_000; index++) output.write(line(index));
       disk.empty();
@@ -166,7 +166,7 @@ describe('writing', () => {
     },
   );
 
-  test('what was dropped is said once somebody reads again', async () => {
+  test('dropped lines are reported once somebody reads again', async () => {
     const child = logger(`
       for (let turn = 0; turn < 6_000; turn++) output.write('x'.repeat(1_000) + '\\n');
       await output.drain(); await output.drain();`);

@@ -14,7 +14,7 @@ import { testClock, testDeps } from '../../support/world.ts';
 const METRICS_TOKEN = 'scraper.7Rk2mQ9bTzA~';
 const REALM = 'Bearer realm="profile-lookup"';
 
-/** The samples of a scrape, by name and labels as they are written. */
+/** The samples of a scrape by their names and labels. */
 function samplesOf(text: string): Record<string, number> {
   const lines = text.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
   return Object.fromEntries(
@@ -28,14 +28,14 @@ async function scrape(server: { url: string }): Promise<Record<string, number>> 
   return samplesOf(await answer.text());
 }
 
-test('while no token is set there is nothing, whatever is sent', async () => {
+test('/metrics is a 404 if METRICS_TOKEN is unset, whatever token is sent', async () => {
   const server = await startTestServer();
   for (const token of [null, '', METRICS_TOKEN]) {
     await expectRefusal(await get(server, '/metrics', token), 404, { 'WWW-Authenticate': null });
   }
 });
 
-test('only the token gives access, not an API key, and whoever guesses has to wait', async () => {
+test('only METRICS_TOKEN gives access, not an API key, and guessing is throttled', async () => {
   const server = await startTestServer({ variables: { METRICS_TOKEN } });
   const secret = await prepare(server.deps);
   const sentence = await expectRefusal(await get(server, '/metrics'), 401, { 'WWW-Authenticate': REALM });
@@ -45,13 +45,13 @@ test('only the token gives access, not an API key, and whoever guesses has to wa
     const headers = { 'WWW-Authenticate': `${REALM}, error="invalid_token"` };
     await expectRefusal(await get(server, '/metrics', token), 401, headers);
   }
-  // The address has one allowance for keys and for this.
+  // An IP address has one allowance for keys and METRICS_TOKEN together.
   for (let turn = 0; turn < 25; turn++) expect((await get(server, '/api/key', 'guess')).status).toBe(401);
   await expectRefusal(await get(server, '/metrics', 'guess'), 429, { 'Retry-After': '61', 'WWW-Authenticate': null });
   expect((await get(server, '/metrics', METRICS_TOKEN)).status).toBe(200);
 });
 
-test('the form is Prometheus’ text, stored by nobody, for HEAD without a body', async () => {
+test('the body is Prometheus’ text format, never cached, and empty for HEAD', async () => {
   const server = await startTestServer({ variables: { METRICS_TOKEN } });
   const bearer = [`Authorization: bearer ${METRICS_TOKEN}`];
   const full = await getRaw(server, '/metrics', bearer);
@@ -67,7 +67,7 @@ test('the form is Prometheus’ text, stored by nobody, for HEAD without a body'
   expect([head.status, head.body]).toEqual([200, '']);
 });
 
-test('every answer is counted by route and status, with its time; what strangers write makes no new label', async () => {
+test('every response is counted by route and status, with its duration; clients can’t create labels', async () => {
   const server = await startTestServer({ variables: { METRICS_TOKEN } });
   const secret = await prepare(server.deps);
   const { secret: narrow } = await keyFor(server.deps, ['1/1m']);
@@ -90,11 +90,11 @@ test('every answer is counted by route and status, with its time; what strangers
   expect(['not_found', 'bad_parameter', 'unknown_path', 'invalid_token', 'rate_limited'].map(refused)).toEqual([
     1, 1, 5, 1, 1,
   ]);
-  // Counted when it has been answered, itself included.
+  // A scrape does not count itself, but the next one does.
   expect((await scrape(server))['profile_lookup_http_requests_total{route="/metrics",status="200"}']).toBe(1);
 });
 
-test('keys, the queue and mails are what the database says at that moment', async () => {
+test('keys, the queue and mails are read from the database on each scrape', async () => {
   const server = await startTestServer({ variables: { METRICS_TOKEN } });
   const { deps } = server;
   const before = await scrape(server);
@@ -125,7 +125,7 @@ test('keys, the queue and mails are what the database says at that moment', asyn
   expect(samples.process_start_time_seconds).toBe(Date.parse('2026-01-01T00:00:00Z') / 1000);
 });
 
-test('the number of profiles is counted at most once a minute, however often it is asked for', async () => {
+test('profiles are counted at most once a minute, however often the metrics are read', async () => {
   const clock = testClock();
   const deps = testDeps({ clock });
   insertProfile(deps.db, { id: 1, aliases: ['another'] });
@@ -139,7 +139,7 @@ test('the number of profiles is counted at most once a minute, however often it 
   expect(await number()).toBe(2);
 });
 
-test('the ages of the last backup and restore test stand there once there was one, never below zero', async () => {
+test('the ages of the last backup and restore test are absent until there is one, and never negative', async () => {
   const clock = testClock();
   const deps = testDeps({ clock });
   const metrics = createMetrics(deps);
@@ -156,7 +156,7 @@ test('the ages of the last backup and restore test stand there once there was on
   expect(await ages()).toEqual([3600, 0]);
 });
 
-test('the last import stands there with who made it, once there was one that changed something', async () => {
+test('the last import that changed something is there, with who ran it', async () => {
   const clock = testClock();
   const deps = testDeps({ clock });
   const metrics = createMetrics(deps);
@@ -187,7 +187,7 @@ test('the last import stands there with who made it, once there was one that cha
   });
 });
 
-test('an attempt that crashed is open while its lease runs, then not confirmed', async () => {
+test('a crashed attempt is open until its lease ends, then not confirmed', async () => {
   const clock = testClock();
   const deps = testDeps({ clock });
   insertProfile(deps.db);

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import { printFamilies } from '../../../server/observability/prometheus.ts';
 
-test('metrics are printed in Prometheus’ text format, whatever characters a label holds', () => {
+test('metrics are printed in Prometheus’ text format, whatever characters a label has', () => {
   const text = printFamilies([
     { name: 'a_total', help: 'Help.', type: 'counter', samples: [[{}, 0.5]] },
     { name: 'b', help: 'More.', type: 'gauge', samples: [] },
