@@ -3,10 +3,10 @@ import type { Access } from '../shared/sessions-file/access.ts';
 import { openSessionsFile } from '../shared/sessions-file/sessions-file.ts';
 import { type Context, withContext } from './database.ts';
 
-/** The context of commands about admins, tokens and sign-ins: that of every command, and the sessions file. */
+/** The context of commands about admins, tokens and sign-ins, which also use the sessions file. */
 export type AccessContext = Context & { access: Access };
 
-/** Runs a command with the database and the sessions file next to it. Throws what opening them and the command throw. */
+/** Like {@link withContext}, with the sessions file next to the database. */
 export async function withAccess<T>(command: Command, act: (context: AccessContext) => Promise<T> | T): Promise<T> {
   return withContext(command, 'use', async (context) => {
     const sessions = openSessionsFile(context.deps.config.databasePath);

@@ -13,7 +13,7 @@ export function warnOfEnvironment(environment: Environment): void {
   for (const warning of environmentWarnings(environment)) notice(`Warning: ${cleanForTerminal(warning)}`);
 }
 
-/** Returns the variables, with those of `--env-file`, unchecked, and prints {@link warnOfEnvironment}. Throws `bad_config`. */
+/** Returns the unchecked variables, including those of `--env-file`, after {@link warnOfEnvironment}. Throws `bad_config`. */
 export function variablesOf({ envFile }: Globals): Source {
   const environment = readEnvironment(envFile);
   warnOfEnvironment(environment);
@@ -21,8 +21,8 @@ export function variablesOf({ envFile }: Globals): Source {
 }
 
 /**
- * Reads and checks the environment, with `--env-file` and `--db`. Warns on stderr before it checks, because a misspelt
- * variable may be why another one is missing. Throws `bad_config`.
+ * Reads and checks the variables, `--env-file` and `--db`. Warns on stderr before it checks, because a misspelt variable may
+ * explain why another one is missing. Throws `bad_config`.
  */
 export function configOf(globals: Globals): Config {
   const config = readConfig(variablesOf(globals));

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { shellWord } from '../shared/text.ts';
 
-/** The options that every command takes. */
+/** The options of every command. */
 export type Globals = { json: boolean; yes: boolean; db?: string; host?: string; envFile?: string };
 
 /** The global options, which may come before or after the command's name. */
@@ -17,7 +17,7 @@ export function globalsOf(command: Command): Globals {
   };
 }
 
-/** The command line of a command with these flags, on the database or server of the command that is running. */
+/** The command line for a command with these flags, with the `--db` and `--host` of the running command. */
 export function commandLine(path: string, flags: readonly string[], { db, host }: Globals): string {
   const target = [...(db === undefined ? [] : ['--db', db]), ...(host === undefined ? [] : ['--host', host])];
   return ['profilectl', path, ...[...flags, ...target].map(shellWord)].join(' ');

@@ -12,19 +12,19 @@ import { type Globals, globalsOf } from './context.ts';
 import { withOpenDatabase } from './open-database.ts';
 import { checkIsOnBox } from './remote/box-only.ts';
 
-/** What a command needs to run. */
+/** The context of commands that use the database. */
 export type Context = Globals & {
   deps: Deps;
-  /** The actor. Its name is read from the operating system when it is needed, because that starts a process. */
+  /** Its name is read from the operating system only when it is needed, because that starts a process. */
   actor: Operator;
 };
 
-/** The actor of commands on the box: anyone who can open the database. */
+/** The actor of commands on the server itself: anyone who can open the database. */
 export type Operator = Extract<Person, { kind: 'operator' }>;
 
 /**
- * Opens the database for a command, runs it and closes the database again, as {@link withOpenDatabase} does. Throws what
- * `openDatabase` and the command throw, and `refused` if the command is for the box only and this is not the box.
+ * Runs a command with an open database, as {@link withOpenDatabase} does. Throws what `openDatabase` and the command throw,
+ * and `refused` if the command works only on the server itself and this is another machine.
  */
 export async function withDatabase<T>(
   command: Command,
@@ -36,7 +36,7 @@ export async function withDatabase<T>(
   return withOpenDatabase(config, mode, (db) => act(db, config));
 }
 
-/** Does the same as {@link withDatabase} for commands that need more than the database: {@link Deps} and an actor. */
+/** Like {@link withDatabase}, for commands that also need {@link Deps} and an actor. */
 export async function withContext<T>(
   command: Command,
   mode: OpenMode,
@@ -47,7 +47,7 @@ export async function withContext<T>(
   });
 }
 
-/** The actor of a command: the operator, named after the user who called sudo, otherwise after the process's user. */
+/** The actor of a command: the operator, named after the user who called sudo, or else the user of the process. */
 export function operatorOf(config: Config): Operator {
   let name: string | undefined;
   return {
@@ -59,7 +59,7 @@ export function operatorOf(config: Config): Operator {
   };
 }
 
-/** The same operator, with the version of what they are shown and asked to confirm. The name is still read when needed. */
+/** The same operator, with the version of the state that they are asked to confirm. The name stays lazy. */
 export function withShownVersion(operator: Operator, shown: ShownVersion): Operator {
   return {
     kind: 'operator',

@@ -16,11 +16,11 @@ async function run(words: readonly string[]): Promise<number> {
     await flushOutput();
     return 0;
   } catch (error) {
-    // It is not an error if the reader of the output stops reading (`| head`); a full disk is.
+    // It is not an error if the reader of the output stops reading (`| head`), unlike a full disk.
     if (isClosedOutput(error)) return 0;
     await flushOutput().catch(() => undefined);
     const { code, sentence, trace } = describeFault(error, program, words, isDebugging());
-    // Commander has read the program's own options before it finds anything else wrong.
+    // Commander reads the program's own options before it reports any other error.
     const json = program.opts<{ json?: boolean }>().json === true;
     const more = trace.length > 0 ? { trace } : {};
     const text = json

@@ -5,7 +5,7 @@ import { closeDatabase, type OpenMode, openDatabase } from '../shared/db-files/o
 import { notice } from './terminal/output.ts';
 
 /**
- * Opens the configured database, runs `act` with it and closes it again. Prints to stderr where it was copied before an
+ * Opens the configured database, runs `act` with it and closes it again. Prints to stderr where it was copied to before an
  * upgrade, and warns of files that other users can read. Throws what `openDatabase` and `act` throw.
  */
 export async function withOpenDatabase<T>(
@@ -14,7 +14,7 @@ export async function withOpenDatabase<T>(
   act: (db: Opened) => Promise<T> | T,
 ): Promise<T> {
   const onCopied = (copy: string) => {
-    notice(`Before its schema is upgraded, the database was copied to ${copy}.`);
+    notice(`The database was copied to ${copy} before its schema is upgraded.`);
   };
   const mustExist = mode === 'serve' && config.databaseMustExist;
   const db = openDatabase(config.databasePath, mode, onCopied, mustExist);

@@ -2,15 +2,15 @@ import { Command, CommanderError, Option } from 'commander';
 import { checkScope } from './remote/command-scope.ts';
 import { outputColumns, writeOutput } from './terminal/stdout.ts';
 
-/** A command's file. `addTo` adds options, help and action to a command, or adds one more command to a group. */
+/** A command's file. `addTo` adds options, help and action to a top-level command, or adds a command to a group. */
 type CommandFile = { addTo: (command: Command) => void };
 
-/** A function that loads a file, and the commands that the file adds to its group, separated by spaces ('' outside groups). */
+/** Loads a file. `names` are the commands that the file adds to its group, separated by spaces ('' outside groups). */
 type Entry = [names: string, load: () => Promise<CommandFile>];
 
 /**
- * The first words of all commands, with their descriptions and files. A file is loaded when one of its commands is named,
- * with all of its own imports: this is the only place in `cli/` with dynamic imports.
+ * The first words of all commands, with their descriptions and files. A file and its imports are loaded only when one of its
+ * commands is named. No other file in `cli/` has dynamic imports.
  */
 const TREE: Record<string, [about: string, files: Entry[]]> = {
   keys: [
@@ -21,7 +21,7 @@ const TREE: Record<string, [about: string, files: Entry[]]> = {
       ['show', () => import('./keys/show.ts')],
       ['usage', () => import('./keys/usage.ts')],
       ['approve', () => import('./keys/approve.ts')],
-      // All other operations of the table.
+      // The other operations of shared/operations.ts.
       ['*', () => import('./keys/operations.ts')],
       ['check', () => import('./keys/check.ts')],
     ],
@@ -37,7 +37,7 @@ const TREE: Record<string, [about: string, files: Entry[]]> = {
     ],
   ],
   tokens: [
-    'Add and remove tokens of backends, which send profiles and sign their users in.',
+    'Add and remove tokens of backends that send profiles or sign their users in.',
     [
       ['add', () => import('./tokens/add.ts')],
       ['list', () => import('./tokens/list.ts')],
@@ -84,7 +84,7 @@ const TREE: Record<string, [about: string, files: Entry[]]> = {
     [['', () => import('./service/healthcheck.ts')]],
   ],
   demo: [
-    'Try it out: sample profiles, an approved key, a running server and a curl line for it.',
+    'Try it out: start a server with sample profiles and an approved key, and print a curl command for it.',
     [['', () => import('./service/demo.ts')]],
   ],
   login: [
@@ -101,16 +101,16 @@ const TREE: Record<string, [about: string, files: Entry[]]> = {
     [['', () => import('./completion/completion.ts')]],
   ],
   version: ['Print the version and the commit it was built from.', [['', () => import('./help/version.ts')]]],
-  help: ['Show how to use a command, or with "environment" the variables.', [['', () => import('./help/help.ts')]]],
+  help: ['Show the help of a command, or with "environment" all variables.', [['', () => import('./help/help.ts')]]],
 };
 
 /** The global flags that take a value. */
 const VALUED_FLAGS = ['--db', '--host', '--env-file'];
 
 /**
- * Makes the program. `words` are the arguments: only the command that they name is loaded, or its whole group if they name
- * no command of it, or everything without `words`. Nothing here ends the process: usage errors, help and version are thrown
- * as `CommanderError`, everything else as `AppError`. `main.ts` turns both into an exit code.
+ * Makes the program. `words` are the arguments: only the command that they name is loaded, or a whole group if they name
+ * only the group; without `words`, everything. Nothing here ends the process: usage errors, help and version are thrown as
+ * `CommanderError`, everything else as `AppError`. `main.ts` turns both into an exit code.
  */
 export async function createProgram(words?: readonly string[]): Promise<Command> {
   const program = new Command('profilectl')
@@ -123,7 +123,7 @@ export async function createProgram(words?: readonly string[]): Promise<Command>
     .option('--yes', 'accept defaults without prompting')
     .option('--db <path>', 'the database file, instead of DATABASE_PATH')
     .option('--host <url>', 'the server to use, instead of a local database')
-    .option('--env-file <path>', 'read variables from a file; the environment wins')
+    .option('--env-file <path>', 'read variables from a file; the environment takes precedence')
     .configureHelp({ showGlobalOptions: true })
     .configureOutput({
       writeOut: writeOutput,
@@ -154,7 +154,7 @@ Examples:
   return program;
 }
 
-/** The word after the name of a group, whatever flags are between them; empty if there is none. */
+/** The word after the name of a group, skipping flags; empty if there is none. */
 function verbAfter(group: string, words: readonly string[]): string {
   const names = words.filter((word, at) => !word.startsWith('-') && !VALUED_FLAGS.includes(words[at - 1] ?? ''));
   return names[names.indexOf(group) + 1] ?? '';

@@ -24,7 +24,7 @@ const BINARY = join(tempFolder(), 'profilectl');
 beforeAll(async () => {
   const build = Bun.spawn([process.execPath, 'cli/build.ts', BINARY, 'abc1234'], { cwd: PROJECT, stdout: 'pipe' });
   expect([await new Response(build.stdout).text(), await build.exited]).toEqual([
-    `${BINARY} is profilectl ${VERSION} (abc1234).\n`,
+    `Built ${BINARY} ${VERSION} (abc1234).\n`,
     0,
   ]);
 }, 60_000);

@@ -7,16 +7,16 @@ import { cleanForTerminal } from '../../shared/text.ts';
 import { globalsOf } from '../context.ts';
 import { counted, print, printJson, table } from '../terminal/output.ts';
 
-/** Adds `config check`, which shows every variable, where its value comes from, and what is wrong with it. */
+/** Adds `config check`, which shows every variable, where its value comes from, and any problems. */
 export function addTo(parent: Command): void {
   parent
     .command('check')
-    .description('Show every variable, where its value comes from, and what is wrong.')
+    .description('Show every variable, where its value comes from, and any problems.')
     .addHelpText(
       'after',
       `
-Passwords and tokens are not shown. Faults prevent the program, or only "profilectl serve", from starting; the exit code
-is then 2. Warnings, for example about files that other users can read, prevent nothing.
+Passwords and tokens are hidden. A problem keeps the program, or only "profilectl serve", from starting; the exit code is
+then 2. A warning, such as about a file that other users can read, does not.
 
 Examples:
   profilectl config check
@@ -28,14 +28,15 @@ Examples:
       const report = reportConfig({ envFile, databasePath }, systemClock);
       if (json) printJson({ ok: report.faults.length === 0, ...report });
       else print(reportText(report));
-      if (report.faults.length > 0) throw new AppError('bad_config', `${counted(report.faults.length, 'fault')}.`);
+      if (report.faults.length > 0)
+        throw new AppError('bad_config', `${counted(report.faults.length, 'problem')} found.`);
     });
 }
 
 function reportText({ variables, faults, warnings }: ConfigReport): string {
   const rows = variables.map(({ name, value, from }) => [name, value ?? '–', from]);
-  const remarks = [...faults.map((text) => `Fault: ${text}`), ...warnings.map((text) => `Warning: ${text}`)];
-  const below = remarks.length === 0 ? 'No faults.' : remarks.map((text) => cleanForTerminal(text)).join('\n');
-  // The table is never truncated, because people compare or copy the values.
+  const remarks = [...faults.map((text) => `Problem: ${text}`), ...warnings.map((text) => `Warning: ${text}`)];
+  const below = remarks.length === 0 ? 'No problems found.' : remarks.map((text) => cleanForTerminal(text)).join('\n');
+  // Values are never truncated, because people compare or copy them.
   return `${table(['Variable', 'Value', 'From'], rows)}\n\n${below}`;
 }

@@ -4,13 +4,13 @@ import { cleanForTerminal } from '../../shared/text.ts';
 import { writeOutput } from '../terminal/stdout.ts';
 import { variablesHelp } from './variables-help.ts';
 
-/** Adds `help`, which prints the same as `--help` of any command, or the table of variables. */
+/** Adds `help`, which prints the `--help` of a command, or the table of variables. */
 export function addTo(command: Command): void {
   command
     .argument('[words...]', 'a command, such as "keys approve", or "environment"')
     .addHelpText(
       'after',
-      '\nExamples:\n  profilectl help keys approve\n  profilectl help environment   # every variable, with its meaning and default',
+      '\nExamples:\n  profilectl help keys approve\n  profilectl help environment   # all variables, with their meanings and defaults',
     )
     .action((words: string[]) => {
       if (words.join() === 'environment') return writeOutput(`${variablesHelp()}\n`);
@@ -18,7 +18,7 @@ export function addTo(command: Command): void {
     });
 }
 
-/** The command that the words name. Throws `usage` if there is none. */
+/** Throws `usage` if the words name no command. */
 function findCommand(program: Command, words: readonly string[]): Command {
   let found = program;
   for (const word of words) {

@@ -23,7 +23,7 @@ Example:
       withAccess(command, async ({ access, json }) => {
         const { id, username, ended } = signOwnerOut(access, name);
         if (json) printJson({ id, username, signedOut: true, ...endedNumbers(ended) });
-        else print(`${username} (id ${id}) is signed out: ${endedText(ended)} ended.`);
+        else print(`Signed out ${username} (id ${id}): ${endedText(ended)} ended.`);
       }),
     );
 }

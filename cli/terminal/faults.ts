@@ -3,12 +3,12 @@ import { AppError, exitCodeOf } from '../../shared/errors.ts';
 import { cleanForTerminal } from '../../shared/text.ts';
 import { OutputFault } from './stdout.ts';
 
-/** The error that ends a command: exit code, one sentence, and a stack trace without messages (empty if not shown). */
+/** The error that ends a command: exit code, one sentence, and a stack trace without messages (empty unless debugging). */
 export type Fault = { code: number; sentence: string; trace: string[] };
 
 /**
- * Returns a sentence and an exit code for anything that was thrown. Messages of libraries are never shown. `words` are the
- * arguments as typed. With `isDebugging`, an unexpected error has its stack trace too.
+ * Describes anything that was thrown. Messages of libraries are never shown. `words` are the arguments as typed. With
+ * `isDebugging`, an unexpected error includes its stack trace.
  */
 export function describeFault(error: unknown, program: Command, words: readonly string[], isDebugging: boolean): Fault {
   if (error instanceof AppError) return { code: exitCodeOf(error.code), sentence: error.message, trace: [] };
@@ -24,7 +24,7 @@ export function describeFault(error: unknown, program: Command, words: readonly 
   return { code, sentence: `${sentence} LOG_LEVEL=debug shows where it happened.`, trace: [] };
 }
 
-/** Turns a usage error of Commander into a sentence with advice. `path` is the command, such as `profilectl keys`. */
+/** A sentence with advice for a usage error of Commander. `path` is the command, such as `profilectl keys`. */
 function usageSentence(error: CommanderError, path: string): string {
   const [, text = '', suggestion = ''] = /^(?:error: )?(.*?)(?:\n\(Did you mean (.*)\?\))?$/s.exec(error.message) ?? [];
   const named = cleanForTerminal(/'(.*)'/s.exec(text)?.[1] ?? '');
@@ -40,16 +40,16 @@ function usageSentence(error: CommanderError, path: string): string {
     case 'commander.missingArgument':
       return `The argument <${named}> is missing; see ${see}`;
     case 'commander.optionMissingArgument':
-      return `The option ${named} has no value; see ${see}`;
+      return `The option ${named} needs a value; see ${see}`;
     case 'commander.excessArguments':
-      // The sentence does not repeat the words, because one may be a secret.
-      return `There are too many arguments (${/Expected (\d+)/.exec(text)?.[1]} expected); see ${see}`;
+      // The sentence does not repeat the arguments, because one may be a secret.
+      return `Too many arguments (${/Expected (\d+)/.exec(text)?.[1]} expected); see ${see}`;
     default:
       return `${cleanForTerminal(text.charAt(0).toUpperCase() + text.slice(1)).replace(/\.?$/, '')}; see ${see}`;
   }
 }
 
-/** The command that the words name, with its group, such as `profilectl keys list`. Options may be anywhere between. */
+/** The command that the words name, such as `profilectl keys list`. Options may be anywhere between them. */
 function commandPath(program: Command, words: readonly string[]): string {
   const path = [program.name()];
   let command = program;
@@ -66,7 +66,7 @@ function commandPath(program: Command, words: readonly string[]): string {
   return path.join(' ');
 }
 
-/** The functions and lines of an error and its causes. Messages are left out: they may contain a secret or an address. */
+/** The stack frames of an error and its causes. Messages are left out: they may contain a secret or an e-mail address. */
 function traceOf(error: unknown): string[] {
   const lines: string[] = [];
   for (let cause = error, depth = 0; cause instanceof Error && depth < 4; cause = cause.cause, depth++) {

@@ -1,22 +1,22 @@
 import { cleanForTerminal, escapeJsonForTerminal } from '../../shared/text.ts';
 import { outputColumns, writeOutput } from './stdout.ts';
 
-/** Writes a result of one or more lines to stdout. Control and bidirectional characters are left out. */
+/** Writes a result of one or more lines to stdout, without control and bidirectional characters. */
 export function print(text: string): void {
   writeOutput(`${cleanForTerminal(text, true)}\n`);
 }
 
-/** Writes the result of a command with `--json` to stdout as one JSON value, with such characters escaped. */
+/** Writes the result of a command with `--json` to stdout, with such characters escaped. */
 export function printJson(value: unknown): void {
   printJsonText(JSON.stringify(value));
 }
 
-/** Does the same as {@link printJson} for JSON text. */
+/** Like {@link printJson}, for JSON text. */
 export function printJsonText(json: string): void {
   writeOutput(`${escapeJsonForTerminal(json)}\n`);
 }
 
-/** Writes what is not a result, such as a warning, to stderr. Control and bidirectional characters are left out. */
+/** Writes anything but a result, such as a warning, to stderr, without control and bidirectional characters. */
 export function notice(text: string): void {
   process.stderr.write(`${cleanForTerminal(text, true)}\n`);
 }
@@ -39,12 +39,12 @@ const UNITS = [
   ['m', 60],
 ] as const;
 
-/** The columns of a stream's terminal, 100 if unknown. Infinity if the stream is no terminal. */
+/** The columns of a stream's terminal, 100 if unknown. Infinity if the stream is not a terminal. */
 export function columnsOf({ isTTY, columns }: NodeJS.WriteStream): number {
   return isTTY === true ? columns || 100 : Number.POSITIVE_INFINITY;
 }
 
-/** Breaks a line at its spaces so that each part fits into `columns`. A word that is longer is not broken. */
+/** Breaks a line at its spaces so that each part fits into `columns`. Longer words are not broken. */
 export function wrapLine(line: string, columns: number): string[] {
   if (Bun.stringWidth(line) <= columns) return [line];
   const lines: string[] = [];
@@ -59,20 +59,20 @@ export function wrapLine(line: string, columns: number): string[] {
   return [...lines, current ?? ''];
 }
 
-/** True if a person can be asked. Prompts read stdin and write stderr, so both must be terminals. */
+/** Whether prompts work: they read stdin and write to stderr, so both must be terminals. */
 export function canAsk(): boolean {
   return process.stdin.isTTY === true && process.stderr.isTTY === true;
 }
 
-/** How a table is made to fit a narrow terminal: the heads of columns that it omits, in this order, and of those it truncates. */
+/** How a table is fitted to a narrow terminal: the heads of the columns to omit, in this order, and of those to truncate. */
 export type Fit = { omitted: readonly string[]; truncated: readonly string[] };
 
 /** Columns are not truncated below this width. */
-const LEAST_WIDTH = 12;
+const MIN_WIDTH = 12;
 
 /**
- * Lays out rows below their heads, with columns padded by display width. Control characters in cells are left out. With
- * `fit`, rows fit into one line of a terminal with so many columns (0 if the width doesn't matter), as far as `fit` allows.
+ * Lays out rows below their heads, padded by display width, without control characters. With `fit`, each row is fitted into a
+ * line of `columns` (0: unlimited), as far as `fit` allows.
  */
 export function table(
   heads: readonly string[],
@@ -83,15 +83,15 @@ export function table(
   const lines = [heads, ...rows].map((row) => row.map((cell) => cleanForTerminal(cell)));
   let shown = heads.map((head, at) => {
     const width = Math.max(...lines.map((cells) => Bun.stringWidth(cells[at] ?? '')));
-    return { head, at, width, least: fit?.truncated.includes(head) ? Math.min(width, LEAST_WIDTH) : width };
+    return { head, at, width, minWidth: fit?.truncated.includes(head) ? Math.min(width, MIN_WIDTH) : width };
   });
   const excess = (widths: readonly number[]) => widths.reduce((sum, width) => sum + width + GAP, -GAP) - columns;
   if (fit !== null && columns > 0) {
     for (const omitted of fit.omitted) {
-      if (excess(shown.map(({ least }) => least)) > 0) shown = shown.filter(({ head }) => head !== omitted);
+      if (excess(shown.map(({ minWidth }) => minWidth)) > 0) shown = shown.filter(({ head }) => head !== omitted);
     }
     for (let over = excess(shown.map(({ width }) => width)); over > 0; over--) {
-      const [widest] = shown.filter(({ width, least }) => width > least).toSorted((a, b) => b.width - a.width);
+      const [widest] = shown.filter(({ width, minWidth }) => width > minWidth).toSorted((a, b) => b.width - a.width);
       if (widest !== undefined) widest.width--;
     }
   }

@@ -1,13 +1,12 @@
 import type { Clock } from '../../shared/clock.ts';
 import { notice } from './output.ts';
 
-/** A line on stderr that shows the progress of a long command. Nothing is shown if stderr is no terminal or has no width. */
+/** A line on stderr that shows the progress of a long command, if stderr is a terminal of known width. */
 export type ProgressLine = {
-  /** Shows that `done` of `total` bytes or lines are finished. `total` is null if it is unknown; `done` is in bytes then. */
+  /** Shows that `done` of `total` bytes or lines are finished. If `total` is null (unknown), `done` is in bytes. */
   show: (lines: number, done: number, total: number | null) => void;
-  /** Writes a line above the progress line, if there is one. */
+  /** Writes a line above the progress line. */
   notice: (text: string) => void;
-  /** Removes the progress line. */
   clear: () => void;
 };
 
@@ -15,7 +14,7 @@ const EVERY_MS = 100;
 const BAR_CELLS = 20;
 const CLEAR = '\r\u001b[K';
 
-/** Makes a progress line that takes the time from this clock. */
+/** Makes a progress line. */
 export function createProgress(clock: Clock, terminal: NodeJS.WriteStream = process.stderr): ProgressLine {
   const columns = terminal.isTTY === true ? (terminal.columns ?? 0) : 0;
   const startedMs = clock.monotonicMs();

@@ -5,9 +5,8 @@ import * as plain from './prompts/plain.ts';
 import type { Choice, TextQuestion } from './prompts/question.ts';
 import * as rich from './prompts/rich.ts';
 
-// Prompts read stdin and write to stderr, because stdout is for results. Call them only if `canAsk()` returns true.
+// Prompts read stdin and write to stderr, because stdout is for results. Call them only if `canAsk()` is true.
 
-/** The prompts that this terminal can show. */
 function prompts(): typeof rich {
   return isDumbTerminal() ? plain : rich;
 }
@@ -17,11 +16,11 @@ export function askText(question: TextQuestion): Promise<string> {
   return prompts().askText(question);
 }
 
-/** Asks for a text of one or more lines, in the editor that EDITOR names if it is set. Throws `cancelled`. */
+/** Asks for a text of one or more lines, in the editor of VISUAL or EDITOR if one is set. Throws `cancelled`. */
 export async function askLongText(question: TextQuestion): Promise<string> {
   const editor = isDumbTerminal() ? null : editorCommand();
   if (editor === null) return askText({ ...question, isLong: true });
-  // For an optional text the editor opens only after a yes, because most people leave such texts empty.
+  // Most people leave optional texts empty, so the editor opens only after a yes.
   const isOptional = question.fault('') === null && (question.initial ?? '') === '';
   if (isOptional && !(await confirm(`${question.message} is optional. Write it?`))) return '';
   return editText(editor, question, confirm);

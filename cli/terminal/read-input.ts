@@ -3,7 +3,7 @@ import { AppError } from '../../shared/errors.ts';
 import { canAsk, notice } from './output.ts';
 import { askSecret } from './prompts.ts';
 
-/** The default limit of a text: more than any text of a key may have. */
+/** More than any text of a key may have. */
 const MAX_KIB = 64;
 
 /**
@@ -13,7 +13,7 @@ const MAX_KIB = 64;
 export async function readTextFile(flag: string, path: string, maxKib = MAX_KIB): Promise<string> {
   const file: SmallFile = { name: flag, path: path === '-' ? 'stdin' : path, maxKib, code: 'usage' };
   if (path !== '-') return readSmallText(file);
-  if (process.stdin.isTTY) notice('Reading from the terminal; Ctrl-D on an empty line ends it.');
+  if (process.stdin.isTTY) notice('Reading from the terminal; press Ctrl-D on an empty line to finish.');
   return decodeUtf8(file, await readInput(file));
 }
 
@@ -32,19 +32,19 @@ async function readInput(file: SmallFile): Promise<Uint8Array> {
   return Buffer.concat(chunks);
 }
 
-/** Longer than any secret, even with typing mistakes. The rest of the input is not read. */
+/** Longer than any secret, even a mistyped one. The rest of the input is not read. */
 const MAX_CHARACTERS = 1_000;
 
 /**
- * Reads a secret from a hidden prompt, or from stdin if that is no terminal, and trims it. `label` is what the prompt asks
- * for. Throws `cancelled`, and `usage` if the terminal would show what is typed, or stdin can't be read.
+ * Reads a secret from a hidden prompt, or from stdin if that is not a terminal, and trims it. Throws `cancelled`, and `usage`
+ * if the terminal would show what is typed, or stdin can't be read.
  */
 export async function readSecret(label: string): Promise<string> {
   if (canAsk()) {
     return (await askSecret(label)).trim();
   }
   // Without a prompt the terminal would show the secret while it is typed or pasted.
-  if (process.stdin.isTTY) throw new AppError('usage', 'The hidden prompt needs stderr to be the terminal too.');
+  if (process.stdin.isTTY) throw new AppError('usage', 'Cannot prompt for the secret (stderr is not a terminal).');
   let text = '';
   const decoder = new TextDecoder();
   try {
@@ -58,7 +58,7 @@ export async function readSecret(label: string): Promise<string> {
   return text.trim();
 }
 
-/** Returns `usage` for a system error while stdin is read, for example if it is a folder; any other error as it is. */
+/** Turns a system error while reading stdin, such as when it is a folder, into `usage`; returns other errors unchanged. */
 function inputFault(error: unknown): unknown {
   if (!(error instanceof Error) || !('syscall' in error)) return error;
   const { code } = error as NodeJS.ErrnoException;

@@ -2,8 +2,8 @@ import { AppError } from '../../shared/errors.ts';
 import { notice } from './output.ts';
 
 /**
- * Runs `act`, which shows something, asks for a confirmation and does it. If what was shown has changed meanwhile
- * (`changed_since`), prints what changed and runs `act` again, so that the person confirms the new state. If nobody is asked,
+ * Runs `act`, which shows a state, asks for confirmation and acts on it. If the state has changed since it was shown
+ * (`changed_since`), prints what changed and runs `act` again, so that the person confirms the new state. Without `isAsking`,
  * throws that refusal.
  */
 export async function retryIfChanged<T>(isAsking: boolean, act: () => Promise<T>): Promise<T> {

@@ -2,22 +2,22 @@ import { AppError } from '../../shared/errors.ts';
 import { canAsk } from './output.ts';
 import { confirm } from './prompts.ts';
 
-/** Returns the value of a flag that is required here. Throws `usage`, naming the flag, if it is missing. */
+/** Returns the value of a required flag. Throws `usage`, naming the flag, if it is missing. */
 export function needed<T>(value: T | undefined, flag: string): T {
   if (value === undefined) throw new AppError('usage', `${flag} is missing.`);
   return value;
 }
 
-/** Reads a whole number. Throws `usage`, naming the flag, if the text is none within these bounds. */
-export function wholeNumber(flag: string, text: string, least: number, most = Number.MAX_SAFE_INTEGER): number {
+/** Parses a whole number. Throws `usage`, naming the flag, if it is malformed or out of bounds. */
+export function wholeNumber(flag: string, text: string, min: number, max = Number.MAX_SAFE_INTEGER): number {
   const number = /^(?:0|[1-9]\d*)$/.test(text) ? Number(text) : Number.NaN;
-  if (number >= least && number <= most) return number;
-  throw new AppError('usage', `${flag} must be a whole number from ${least} to ${most}.`);
+  if (number >= min && number <= max) return number;
+  throw new AppError('usage', `${flag} must be a whole number from ${min} to ${max}.`);
 }
 
 /**
- * True if a command asks for what is missing and for a confirmation: on a terminal, without `--yes`. Throws `usage` if stdin
- * is a terminal but stderr is not: the person could not see a question, and to continue would count as a yes.
+ * Whether a command asks for missing values and a confirmation: on a terminal, without `--yes`. Throws `usage` if stdin is a
+ * terminal but stderr is not: the person could not see the question, and continuing would count as a yes.
  */
 export function isAsking(yes: boolean): boolean {
   if (!yes && process.stdin.isTTY && !canAsk()) {
@@ -27,8 +27,8 @@ export function isAsking(yes: boolean): boolean {
 }
 
 /**
- * Asks for a confirmation before something that can't be undone, unless `--yes` was given. Throws `cancelled` after a no,
- * and `usage` if nobody can be asked.
+ * Asks for confirmation before something that can't be undone, unless `--yes` was given. Throws `cancelled` after a no, and
+ * `usage` without a terminal.
  */
 export async function confirmOrYes(yes: boolean, question: string): Promise<void> {
   if (yes) return;

@@ -3,7 +3,7 @@ import { isDumbTerminal } from '../../shared/config/environment.ts';
 import { AppError } from '../../shared/errors.ts';
 import { notice } from './output.ts';
 
-/** The interval at which the display of a wait is updated, in milliseconds. A shorter wait is not shown at all. */
+/** How often the display of a wait is updated. Shorter waits are not shown. */
 const EVERY_MS = 1_000;
 
 const MAIL_SERVER = 'mail server';
@@ -11,9 +11,8 @@ const MAIL_SERVER = 'mail server';
 const CLEAR = '\r\u001b[K';
 
 /**
- * Runs `act`, which waits for `what`, the mail server by default, perhaps for minutes. On a terminal it shows how long it
- * has waited; on one without columns or with TERM=dumb it says once that it waits. Ctrl-C ends the wait. Throws what
- * {@link untilInterrupted} throws.
+ * Runs `act`, which may wait for `what` for minutes, by default for the mail server. A terminal shows how long it has waited;
+ * one that can't rewrite a line shows once that it waits. Ctrl-C ends the wait. Throws what {@link untilInterrupted} throws.
  */
 export async function waitWhile<T>(
   clock: Clock,
@@ -23,14 +22,14 @@ export async function waitWhile<T>(
 ): Promise<T> {
   const stop = showWait(clock, what);
   try {
-    // `act` starts a tick later, so that the handler of Ctrl-C is already installed.
+    // `act` starts a tick later, when the Ctrl-C handler is installed.
     return await untilInterrupted(Promise.resolve().then(act), stateText);
   } finally {
     stop();
   }
 }
 
-/** Waits as {@link waitWhile} does for a check that sends and changes nothing. */
+/** Like {@link waitWhile}, for a check that sends and changes nothing. */
 export function whileMailIsChecked<T>(clock: Clock, check: Promise<T>): Promise<T> {
   return waitWhile(
     clock,
@@ -39,7 +38,7 @@ export function whileMailIsChecked<T>(clock: Clock, check: Promise<T>): Promise<
   );
 }
 
-/** Shows on stderr that the program waits. Returns the function that ends the display. */
+/** Shows the wait on stderr. Returns the function that ends the display. */
 function showWait(clock: Clock, what: string, terminal: NodeJS.WriteStream = process.stderr): () => void {
   if (terminal.isTTY !== true) return () => {};
   const startedMs = clock.monotonicMs();
@@ -59,8 +58,8 @@ function showWait(clock: Clock, what: string, terminal: NodeJS.WriteStream = pro
 }
 
 /**
- * Waits until `act` ends, or for Ctrl-C. Throws what `act` throws; after Ctrl-C `cancelled`, with the sentence that
- * `stateText` returns about what has been done. Ctrl-C is noticed only while `act` waits for something.
+ * Waits for `act`, or for Ctrl-C. Throws what `act` throws; after Ctrl-C `cancelled`, with the sentence of `stateText` about
+ * what has been done. Ctrl-C is noticed only while `act` is waiting.
  */
 export async function untilInterrupted<T>(act: Promise<T>, stateText: () => string | Promise<string>): Promise<T> {
   const interrupted = Promise.withResolvers<never>();

@@ -2,20 +2,20 @@ import { isUtf8 } from 'node:buffer';
 import { readFileSync } from 'node:fs';
 import { AppError } from '../../shared/errors.ts';
 
-/** Whether `--json` is among the arguments, for what happens before Commander has read them. */
+/** Whether `--json` is among the arguments, for errors before Commander has read them. */
 export function isJsonAsked(words: readonly string[]): boolean {
   const end = words.indexOf('--');
   return words.slice(0, end === -1 ? words.length : end).includes('--json');
 }
 
-/** Whether an argument contains U+FFFD, with which the runtime replaces bytes that are not UTF-8. */
+/** Whether an argument contains U+FFFD, which replaces invalid UTF-8. */
 export function isSuspicious(word: string): boolean {
   return word.includes('\uFFFD');
 }
 
 /**
- * The error, `usage`, if an argument is not UTF-8: the runtime replaces its invalid bytes with U+FFFD, and the command would
- * use another file or name than the one that was typed. Otherwise null. `words` are the arguments as the runtime gives them.
+ * Returns `usage` if an argument is not UTF-8, otherwise null. The runtime replaces invalid bytes with U+FFFD, so the command
+ * would use another file or name than the one that was typed. `words` are the arguments as the runtime provides them.
  */
 export function mangledFault(words: readonly string[]): AppError | null {
   const typed = readTyped(words.length);

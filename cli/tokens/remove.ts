@@ -27,7 +27,7 @@ export function addTo(parent: Command): void {
         if (json) printJson({ identifier, name, removed: true, ...endedNumbers(ended) });
         else {
           print(`${identifier} of ${name} removed`);
-          if (ended !== null) notice(`Also ended: ${endedText(ended)} that it opened.`);
+          if (ended !== null) notice(`Also ended: ${endedText(ended)} opened with it.`);
         }
       }),
     );

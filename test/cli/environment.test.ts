@@ -7,9 +7,9 @@ import { cleanEnvironment, fromSource, PROJECT, profilectl, profilectlWords } fr
 import { openTerminal } from '../support/machine/terminal.ts';
 import { tempFolder, testDeps } from '../support/world.ts';
 
-// What commands say of the variables, and of files that are not the operator's own.
+// What commands report about variables, and about files of other users.
 
-/** A folder whose `.env` sets these lines. */
+/** A folder with these lines in `.env`. */
 function folderWith(lines: string): string {
   const folder = tempFolder();
   writeFileSync(join(folder, '.env'), lines, { mode: 0o600 });
@@ -17,7 +17,7 @@ function folderWith(lines: string): string {
 }
 
 describe('a .env in the current folder', () => {
-  test('that is not read is named by every command that reads variables, and read where --env-file names it', async () => {
+  test('is not read without --env-file, and every command that reads variables warns of that', async () => {
     const folder = folderWith('DATABASE_PATH=from-file.db\n');
     const unread = await profilectl(['keys', 'list'], { cwd: folder });
     expect(unread.stderr).toMatch(
@@ -31,7 +31,7 @@ describe('a .env in the current folder', () => {
     expect(read.stderr).toMatch(/^There is no database at from-file\.db/);
   });
 
-  test('is read by Bun where the source is run, as the README says', () => {
+  test('is read by Bun when run from source, as the README says', () => {
     const folder = folderWith('DATABASE_PATH=from-dot-env.db\nMIAL_URL=file:x\n');
     const { stderr } = Bun.spawnSync([...fromSource(), 'keys', 'list'], { cwd: folder, env: cleanEnvironment() });
     expect(stderr.toString()).toMatch(
@@ -40,7 +40,7 @@ describe('a .env in the current folder', () => {
     expect(stderr.toString()).toContain('from-dot-env.db');
   });
 
-  test('that Bun has read is distinguished from the environment, --env-file and --db by config check', () => {
+  test('that Bun has read is an origin in config check, like the environment, --env-file and --db', () => {
     const folder = folderWith('PORT=4000\nLOG_LEVEL=warn\n');
     const file = join(folder, 'settings');
     writeFileSync(file, 'HOST=::1\nPORT=5000\n', { mode: 0o600 });
@@ -61,7 +61,7 @@ describe('a .env in the current folder', () => {
     });
   });
 
-  test('that others can read is warned of where Bun reads it, as the file of --env-file is', () => {
+  test('that other users can read causes a warning if Bun reads it, as does the file of --env-file', () => {
     const { databasePath } = testDeps().config;
     const folder = folderWith(`DATABASE_PATH=${databasePath}\n`);
     const other = join(folder, 'settings');
@@ -84,21 +84,21 @@ describe('a .env in the current folder', () => {
   });
 });
 
-test('a misspelt name is reported before the fault that follows from it', async () => {
+test('a misspelt name is reported before the problem that it causes', async () => {
   const variables = { HOST: '0.0.0.0', PUBLIC_ULR: 'https://lookup.example.org' };
   const { code, stderr } = await profilectl(['keys', 'list', '--db', '/nowhere.db'], { variables });
   expect(code).toBe(2);
   expect(stderr).toMatch(/^Warning: The environment sets PUBLIC_ULR, .* mean PUBLIC_URL\?\nPUBLIC_URL must be set/);
 });
 
-test('config check shows values whole, however narrow the terminal', async () => {
+test('config check never truncates values, however narrow the terminal', async () => {
   const path = `/${'a-long-folder/'.repeat(20)}profiles.db`;
   const terminal = openTerminal(['config', 'check'], { DATABASE_PATH: path });
   expect(await terminal.exited).toBe(0);
   expect(terminal.screen()).toContain(path);
 });
 
-test('help environment and serve --help tell every variable with its default', async () => {
+test('help environment and serve --help list every variable with its default', async () => {
   for (const words of [
     ['help', 'environment'],
     ['serve', '--help'],
@@ -113,10 +113,10 @@ test('help environment and serve --help tell every variable with its default', a
   }
 });
 
-// Root may use any file, so the test takes that right away from the command. 65534 is nobody.
+// Root may use any file, so the test takes that right away from the command. 65534 is the user nobody.
 const canTry = process.getuid?.() === 0 && Bun.which('setpriv') !== null;
 
-test.skipIf(!canTry)('setpriv, as root: what belongs to another user is named with both users', () => {
+test.skipIf(!canTry)('setpriv, as root: a file of another user is refused, naming both users', () => {
   const folder = tempFolder();
   const database = join(folder, 'p.db');
   openDatabase(database, 'serve').$client.close();

@@ -7,9 +7,9 @@ import { cleanEnvironment, type Finished, profilectl, profilectlWords } from '..
 import { noteOutput } from '../support/secret-search.ts';
 import { tempFolder } from '../support/world.ts';
 
-// Arguments, variables and files that no person means, and what the shell or another program may hand over all the same.
+// Arguments, variables and files that nobody types on purpose, but that the shell or another program may pass.
 
-/** Runs a line of the shell, in which "$@" is `profilectl` with these words: it passes on bytes that are no UTF-8. */
+/** Runs a shell line in which "$@" is `profilectl` with these words: a shell can pass bytes that are not UTF-8. */
 async function shell(line: string, words: readonly string[], cwd: string): Promise<Finished> {
   const child = Bun.spawn(['sh', '-c', line, 'sh', ...profilectlWords(words)], {
     env: cleanEnvironment(),
@@ -21,13 +21,13 @@ async function shell(line: string, words: readonly string[], cwd: string): Promi
   return { code: await child.exited, stdout, stderr };
 }
 
-/** The words of every command that does something. */
+/** The words of every command that is not a group. */
 function leaves(command: Command, before: readonly string[] = []): string[][] {
   if (command.commands.length === 0) return [[...before]];
   return command.commands.flatMap((child) => leaves(child, [...before, child.name()]));
 }
 
-/** A folder with a database that has Ada. */
+/** A folder with a database with Ada, and files of odd kinds. */
 async function world() {
   const folder = tempFolder();
   const db = join(folder, 'profiles.db');
@@ -44,7 +44,7 @@ async function world() {
 }
 
 describe('arguments that are not UTF-8', () => {
-  test('are refused by every command, which then does nothing', async () => {
+  test('are refused by every command, which does nothing', async () => {
     const folder = tempFolder();
     const commands = leaves(await createProgram());
     expect(commands.length).toBeGreaterThan(40);
@@ -56,7 +56,7 @@ describe('arguments that are not UTF-8', () => {
     expect(readdirSync(folder)).toEqual([]);
   }, 60_000);
 
-  test('are refused anywhere, also as a value and with --json', async () => {
+  test('are refused in any position, also as a value and with --json', async () => {
     const { folder, run } = await world();
     const before = readdirSync(folder);
     const backup = await shell(`exec "$@" --db profiles.db db backup "$(printf 'copy\\377')"`, [], folder);
@@ -73,7 +73,7 @@ describe('arguments that are not UTF-8', () => {
     expect(JSON.parse((await run('profiles', 'show', 'ada', '--json')).stdout).aliases).toEqual([]);
   });
 
-  test('are told apart from U+FFFD that was typed, and from letters of any script', async () => {
+  test('are distinguished from a typed U+FFFD, and from letters of any script', async () => {
     const { run } = await world();
     for (const name of ['a\uFFFD', 'ада', '愛']) {
       expect(await run('profiles', 'show', name)).toMatchObject({
@@ -85,7 +85,7 @@ describe('arguments that are not UTF-8', () => {
 });
 
 describe('variables that are not UTF-8', () => {
-  test('are refused by name, and no other file is used', async () => {
+  test('are refused, naming the variable, and no file is created', async () => {
     const folder = tempFolder();
     for (const line of [
       `DATABASE_PATH="$(printf 'x\\377.db')" exec "$@"`,
@@ -102,7 +102,7 @@ describe('variables that are not UTF-8', () => {
     expect(readdirSync(folder)).toEqual([]);
   });
 
-  test('PROFILECTL_TOKEN and PROFILECTL_HOST take no bytes and control characters that a request can’t hold', async () => {
+  test('PROFILECTL_TOKEN and PROFILECTL_HOST refuse bytes and control characters that a request can’t contain', async () => {
     const folder = tempFolder();
     for (const bytes of ['\\377', 'a\\nb', '\\303\\274']) {
       const line = `PROFILECTL_HOST=http://127.0.0.1:9 PROFILECTL_TOKEN="$(printf '${bytes}')" exec "$@"`;
@@ -119,7 +119,7 @@ describe('variables that are not UTF-8', () => {
 });
 
 describe('a folder, an endless file and a pipe that nobody writes to', () => {
-  test('as --env-file or a variable’s file: exit code 2, one sentence, and no waiting for ever', async () => {
+  test('as --env-file or a variable’s file: one sentence, without waiting forever: 2', async () => {
     const { place, pipe, latin, run, db } = await world();
     const cases: [string, RegExp][] = [
       [place, /can't be read/],
@@ -139,7 +139,7 @@ describe('a folder, an endless file and a pipe that nobody writes to', () => {
     }
   }, 60_000);
 
-  test('as stdin or a file of a text: one sentence, not a fault of the program', async () => {
+  test('as stdin or a file with a text: one sentence, not a bug report', async () => {
     const { folder, place, pipe, latin, run } = await world();
     const imported = await shell('exec "$@" < place', ['profiles', 'import', '-', '--db', 'profiles.db'], folder);
     const isFolder = 'The input is a folder, not a file of JSON Lines.\n';
@@ -167,7 +167,7 @@ describe('a folder, an endless file and a pipe that nobody writes to', () => {
     }
   }, 60_000);
 
-  test('as --rejects: refused before anything is in', async () => {
+  test('as --rejects: refused before anything is imported', async () => {
     const { folder, place, pipe, run } = await world();
     const file = join(folder, 'lines');
     writeFileSync(file, '{"id":2,"username":"bob"}\n');
@@ -186,7 +186,7 @@ describe('a folder, an endless file and a pipe that nobody writes to', () => {
   });
 });
 
-test('variables come through a pipe, in pieces and late; a description too; and refused lines go into one', async () => {
+test('variables are read from a slow pipe, and refused lines are written to a pipe', async () => {
   const { folder } = await world();
   const late = `mkfifo late; (printf 'PO'; sleep 0.3; printf 'RT=4444\\n') > late & exec "$@" --env-file late`;
   const checked = await shell(late, ['config', 'check', '--json'], folder);
@@ -200,7 +200,7 @@ test('variables come through a pipe, in pieces and late; a description too; and 
   expect(refused.stdout).toContain('{"id":"x"}\n');
 });
 
-test('--version is JSON with --json, whichever comes first', async () => {
+test('--version with --json prints JSON, in either order', async () => {
   const { stdout: plain } = await profilectl(['--version']);
   for (const words of [
     ['--version', '--json'],

@@ -37,7 +37,7 @@ describe('bad input gets one sentence and the exit code that the README promises
       2,
       /^There is no command "nonsense"; see profilectl --help\.$/m,
     ],
-    ['help for no command', ['help', 'keys', 'aprove'], 2, /^There is no command "keys aprove"; see /],
+    ['help for an unknown command', ['help', 'keys', 'aprove'], 2, /^There is no command "keys aprove"; see /],
     ['no verb', ['keys'], 2, /^A command is missing; see profilectl keys --help\.$/m],
     [
       'a misspelled flag',
@@ -46,7 +46,7 @@ describe('bad input gets one sentence and the exit code that the README promises
       /^There is no option --sate; did you mean --state\? See profilectl keys list --help\.$/m,
     ],
     ['an unknown flag', ['status', '--bogus'], 2, /^There is no option --bogus; see profilectl status --help\.$/m],
-    ['a flag without its value', ['keys', 'edit', 'a', '--name'], 2, /^The option --name <name> has no value; see /],
+    ['a flag without its value', ['keys', 'edit', 'a', '--name'], 2, /^The option --name <name> needs a value; see /],
     [
       'a missing argument',
       ['keys', 'show'],
@@ -54,29 +54,34 @@ describe('bad input gets one sentence and the exit code that the README promises
       /^The argument <identifier> is missing; see profilectl keys show --help\.$/m,
     ],
     [
-      'an argument too many',
+      'one argument too many',
       ['keys', 'show', 'a', 'b'],
       2,
-      /^There are too many arguments \(1 expected\); see profilectl keys show/,
+      /^Too many arguments \(1 expected\); see profilectl keys show/,
     ],
     ['an unknown state', ['keys', 'list', '--state', 'activ'], 2, /Active/],
     ['an unknown identifier', ['keys', 'show', '00000000'], 1, /no key/],
-    ['a missing identifier off a terminal', ['keys', 'approve'], 2, /identifier is missing/],
+    ['a missing identifier without a terminal', ['keys', 'approve'], 2, /identifier is missing/],
     [
-      'a missing flag off a terminal',
+      'a missing flag without a terminal',
       ['keys', 'request', '--profile', 'x'],
       2,
       /^--name, --description and --permission are missing\./,
     ],
     ['a missing reason', ['keys', 'reject', '00000000'], 2, /^--reason is missing/],
     ['a bad rate limit', ['keys', 'approve', '00000000', '--rate-limit', '60/min'], 2, /quota.*window/],
-    ['a bad one of two rate limits', ['keys', 'approve', '0', '--rate-limit', '60/1m,5/1y'], 2, /quota.*window/],
-    ['two rate limits of one window', ['keys', 'approve', '0', '--rate-limit', '1/60s', '2/1m'], 2, /same window/],
+    ['one bad rate limit of two', ['keys', 'approve', '0', '--rate-limit', '60/1m,5/1y'], 2, /quota.*window/],
+    [
+      'two rate limits with the same window',
+      ['keys', 'approve', '0', '--rate-limit', '1/60s', '2/1m'],
+      2,
+      /same window/,
+    ],
     ['a bad expiry', ['keys', 'approve', '00000000', '--expires', 'tomorrow'], 2, /expiry/],
     ['an expiry in the past', ['keys', 'approve', '00000000', '--expires', '2020-01-01'], 2, /future/],
     ['an unknown profile', ['keys', 'list', '--profile', 'nobody'], 1, /no profile/],
     ['a missing database', ['--db', join(folder, 'none.db'), 'keys', 'list'], 1, /none\.db/],
-    ['a database that is none', ['--db', broken, 'keys', 'list'], 1, /not a Profile Lookup database/],
+    ['a file that is not a database', ['--db', broken, 'keys', 'list'], 1, /not a Profile Lookup database/],
     ['a folder as database', ['--db', folder, 'keys', 'list'], 2, /^--db must name a file, and .* is a folder\.$/m],
     ['an empty database path', ['--db', '', 'keys', 'list'], 2, /^--db must name a file/],
     ['a database in memory', ['--db', ':memory:', 'keys', 'list'], 2, /^--db must name a file/],
@@ -100,7 +105,7 @@ describe('bad input gets one sentence and the exit code that the README promises
     expect(run).toEqual({ code: 2, stdout: '', stderr: 'PORT must be a whole number from 0 to 65535.\n' });
   });
 
-  test('no mail server configured: approval refuses and says what to set', async () => {
+  test('an approval without a mail server names the variable to set: 1', async () => {
     const run = await profilectl(['keys', 'approve', pending], { variables });
     expect(run.code).toBe(1);
     expect(run.stderr).toContain('MAIL_URL');
@@ -121,7 +126,7 @@ describe('bad input gets one sentence and the exit code that the README promises
   }, 20_000);
 });
 
-test('--json counts where it is an option, and nowhere else', async () => {
+test('--json counts only as an option, not as an argument or a value', async () => {
   const stderrOf = async (...words: string[]) => (await profilectl(words, { variables })).stderr;
   expect(await stderrOf('keys', 'show', '--', '--json')).toBe('There is no key with this identifier.\n');
   expect(await stderrOf('keys', 'list', '--db', '--json')).toStartWith('There is no database at --json.');
@@ -129,7 +134,7 @@ test('--json counts where it is an option, and nowhere else', async () => {
   expect(await stderrOf('--json', 'keys', 'list', '--db')).toStartWith('{"error":');
 });
 
-test('a fault of our own is one sentence; with LOG_LEVEL=debug it says where, without what was in it', async () => {
+test('a bug is reported in one sentence, with LOG_LEVEL=debug also its stack, and never with its message', async () => {
   const preload = join(folder, 'preload.ts');
   const fault = 'throw new TypeError("hunter2\\n    at ada@example.org", { cause: new Error("hunter2") })';
   writeFileSync(preload, `process.stdout.write = function planted() { ${fault}; };`);
@@ -151,7 +156,7 @@ test('a fault of our own is one sentence; with LOG_LEVEL=debug it says where, wi
 
 const program = await createProgram();
 
-test('each command is there when its words are typed, and brings no other file of its group along', async () => {
+test('each command is loaded when its words are typed, without the other files of its group', async () => {
   const pathsOf = ({ commands }: Command): string[][] =>
     commands.flatMap((command) => [[command.name()], ...pathsOf(command).map((path) => [command.name(), ...path])]);
   for (const path of pathsOf(program)) {
@@ -175,7 +180,7 @@ describe('help and version', () => {
       const help = printed.join('');
       expect(help).toStartWith(`Usage: ${pathOf(command)} `);
       expect(help).toContain('--json');
-      // Groups need none.
+      // Groups don't need examples.
       const isGroup = command !== program && command.commands.length > 0;
       if (!isGroup) expect(help).toMatch(/Examples?:\n {2}/);
     }
@@ -189,23 +194,23 @@ describe('help and version', () => {
   }
 
   for (const word of ['--version', '-v', '-V', 'version']) {
-    test(`${word} prints the version and, where git knows it, the commit`, async () => {
+    test(`${word} prints the version and, if git knows it, the commit`, async () => {
       const run = await profilectl([word]);
       expect(run.stdout).toMatch(/^\d+\.\d+\.\d+( \([0-9a-f]{7,}(-dirty)?\))?\n$/);
       expect(run).toMatchObject({ code: 0, stderr: '' });
     });
   }
 
-  test('version --json prints it as the value of "version"', async () => {
+  test('version --json prints {"version":…}', async () => {
     const { stdout } = await profilectl(['version', '--json']);
     expect(JSON.parse(stdout)).toEqual({ version: (await profilectl(['version'])).stdout.trim() });
   });
 
-  test('profilectl alone prints the help', async () => {
+  test('profilectl without arguments prints the help', async () => {
     expect(await profilectl([])).toEqual(await profilectl(['--help']));
   });
 
-  test('help explains a command of any depth as --help does', async () => {
+  test('help prints the --help of a command at any depth', async () => {
     for (const words of [['keys'], ['keys', 'approve'], ['profiles', 'alias', 'add']]) {
       expect(await profilectl(['help', ...words])).toEqual(await profilectl([...words, '--help']));
     }
@@ -215,7 +220,7 @@ describe('help and version', () => {
 describe('keys check', () => {
   const secret = newSecret('k7Qm2XaB', systemRandom);
 
-  test('one of ours gives its identifier, and nothing else of it', async () => {
+  test('prints only the identifier of one of our secrets', async () => {
     expect(await profilectl(['keys', 'check'], { stdin: `${secret}\n` })).toEqual({
       code: 0,
       stdout: 'k7Qm2XaB\n',
@@ -225,7 +230,7 @@ describe('keys check', () => {
     expect(JSON.parse(json.stdout)).toEqual({ valid: true, identifier: 'k7Qm2XaB' });
   });
 
-  test('a mistyped one and a foreign one are told apart, without being repeated: 1', async () => {
+  test('distinguishes a mistyped secret from a foreign one, without repeating either: 1', async () => {
     const typo = await profilectl(['keys', 'check'], { stdin: secret.slice(0, -1) });
     expect(typo).toMatchObject({ code: 1, stdout: '' });
     expect(typo.stderr).toContain('mistyped');
@@ -235,7 +240,7 @@ describe('keys check', () => {
     expect(JSON.parse(foreign.stdout)).toEqual({ valid: false, identifier: null });
   });
 
-  test('it needs no database and takes no secret as an argument', async () => {
+  test('needs no database, and refuses a secret as an argument', async () => {
     mkdirSync(join(folder, 'empty'));
     const run = await profilectl(['keys', 'check'], { stdin: secret, cwd: join(folder, 'empty') });
     expect(run.code).toBe(0);
@@ -243,7 +248,7 @@ describe('keys check', () => {
   });
 });
 
-describe('who acted', () => {
+describe('the actor in the history of a command', () => {
   const recorded = async (variables: Record<string, string>) => {
     const path = join(tempFolder(), 'profiles.db');
     const line = '{"id":1,"username":"ada","email":"ada@example.org"}';
@@ -265,7 +270,7 @@ describe('who acted', () => {
   });
 });
 
-test('a full disk under stdout is reported, and a reader that stops reading ends a command quietly', () => {
+test('a full disk under stdout is reported, but not a reader that stops reading', () => {
   const run = (shell: string) => {
     const words = profilectlWords(['keys', 'list']).map((word) => `'${word}'`);
     const env = cleanEnvironment(variables);

@@ -10,8 +10,8 @@ const CUT_LINE = '# ------------------------ >8 ------------------------';
 const STDERR = 2;
 
 /**
- * Lets the person write a text in an editor. `command` is a shell command. If the text is not valid, prints why, and
- * `askAgain` asks whether to open the editor again. Throws `cancelled`, and `refused` if the editor fails.
+ * Has the person write a text in an editor, a shell command. If the text is invalid, prints why and asks by `askAgain`
+ * whether to continue. Throws `cancelled`, and `refused` if the editor fails.
  */
 export async function editText(
   command: string,
@@ -29,13 +29,13 @@ export async function editText(
 }
 
 function instructions({ message, hint }: TextQuestion): string {
-  return `${CUT_LINE}\n# ${message}: ${hint}\n# Write above that line, then save and close. Everything below it is ignored.\n`;
+  return `${CUT_LINE}\n# ${message}: ${hint}\n# Write above the cut line, then save and close. Everything below it is ignored.\n`;
 }
 
 /** Opens the editor on a file with this content. Returns the text above the cut line. */
 async function runEditor(command: string, content: string, message: string): Promise<string> {
   const folder = mkdtempSync(join(tmpdir(), 'profilectl-'));
-  // Ctrl-C while the editor is open is for the editor, so this process ignores it.
+  // Ctrl-C is for the editor while it is open, so this process ignores it.
   const ignore = () => {};
   process.on('SIGINT', ignore);
   try {
@@ -47,7 +47,10 @@ async function runEditor(command: string, content: string, message: string): Pro
     const { promise, resolve } = Promise.withResolvers<boolean>();
     editor.once('error', () => resolve(false)).once('exit', (code) => resolve(code === 0));
     if (!(await promise)) {
-      throw new AppError('refused', `The editor "${command}" failed; set EDITOR to another one, or to nothing.`);
+      throw new AppError(
+        'refused',
+        `The editor "${command}" failed; set VISUAL or EDITOR to another one, or unset both.`,
+      );
     }
     const [above = ''] = readFileSync(file, 'utf8').split(CUT_LINE);
     return above.trim();

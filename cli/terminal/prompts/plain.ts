@@ -3,22 +3,22 @@ import { AppError } from '../../../shared/errors.ts';
 import { isPermission } from '../../../shared/keys/permissions.ts';
 import type { Choice, TextQuestion } from './question.ts';
 
-// Prompts for a terminal that can't move its cursor (TERM=dumb): each question is a line, and its answer the next line.
+// Prompts for a terminal that can't move its cursor (TERM=dumb): each question is a line, and the answer is the next line.
 
 /** The line that ends a text of several lines. */
 const LAST_LINE = '.';
 
-/** The characters that a raw terminal sends for Ctrl-C and Ctrl-D, and for the two erase keys. */
+/** The characters that a raw terminal sends for Ctrl-C and Ctrl-D, and for Backspace. */
 const CANCEL_KEYS = ['\u0003', '\u0004'];
 const ERASE_KEYS = ['\u0008', '\u007f'];
 
-/** Input that was read past the end of the last answer, and belongs to the next one. */
+/** Input that was read after the end of the last answer, and belongs to the next one. */
 let ahead = '';
 
 /** Asks for a text, again until it is valid. Throws `cancelled`. */
 export async function askText({ message, hint, initial = '', isLong = false, fault }: TextQuestion): Promise<string> {
   const kept = initial === '' ? '' : `\n[${initial}] Enter keeps it.`;
-  const ending = isLong ? `\nA line with only a dot ends it.` : '';
+  const ending = isLong ? `\nEnd it with a line that has only a dot.` : '';
   for (;;) {
     const typed = await (isLong ? readLines : readLine)(`${message} (${hint})${kept}${ending}\n> `);
     const text = typed === '' ? initial : typed;
@@ -35,7 +35,7 @@ export async function askPermissions(message: string, checked: readonly Permissi
     const names = line.split(/[\s,]+/).filter((name) => name !== '');
     const chosen = names.length === 0 ? [...checked] : names;
     if (chosen.length > 0 && chosen.every(isPermission)) return chosen;
-    say('Name one or both of them, separated by a comma.\n');
+    say('Type one or both names, separated by a comma.\n');
   }
 }
 
@@ -46,7 +46,7 @@ export async function askChoice<T extends string>(message: string, choices: read
     const line = await readLine(`${list}${message} (1 to ${choices.length})\n> `);
     const chosen = choices[Number(line.trim()) - 1];
     if (chosen !== undefined) return chosen.value;
-    say('Type the number of one of them.\n');
+    say(`Type a number from 1 to ${choices.length}.\n`);
   }
 }
 
@@ -59,7 +59,7 @@ export async function confirm(message: string): Promise<boolean> {
 export async function askSecret(message: string): Promise<string> {
   process.stdin.setRawMode(true);
   try {
-    return await readLine(`${message} (what you type is not shown)\n> `);
+    return await readLine(`${message} (input is hidden)\n> `);
   } finally {
     process.stdin.setRawMode(false);
     say('\n');
@@ -74,13 +74,13 @@ async function readLines(question: string): Promise<string> {
   const lines: string[] = [];
   for (;;) {
     const line = await readLine(lines.length === 0 ? question : '');
-    // Enter on the first line leaves the text as it was, or empty.
+    // Enter on the first line keeps the initial text.
     if (line === LAST_LINE || (line === '' && lines.length === 0)) return lines.join('\n');
     lines.push(line);
   }
 }
 
-/** Asks, and reads one line without its end. Throws `cancelled` at Ctrl-C, Ctrl-D and the end of the input. */
+/** Asks, and reads one line without its line end. Throws `cancelled` at Ctrl-C, Ctrl-D and the end of the input. */
 async function readLine(question: string): Promise<string> {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   const cancel = () => reject(new AppError('cancelled'));
@@ -104,7 +104,6 @@ async function readLine(question: string): Promise<string> {
   return withoutErased(line);
 }
 
-/** Applies the erase keys in a line, which a raw terminal sends as characters. */
 function withoutErased(line: string): string {
   let text = '';
   for (const character of line) text = ERASE_KEYS.includes(character) ? text.slice(0, -1) : text + character;

@@ -1,15 +1,15 @@
 /** A question that is answered with a text. */
 export type TextQuestion = {
   message: string;
-  /** A hint that is shown while nothing is typed. */
+  /** Shown while nothing is typed. */
   hint: string;
-  /** The text to begin with. */
+  /** The text to start with. */
   initial?: string;
-  /** True if the text may have several lines: line ends in pasted text are kept. */
+  /** Whether the text may have several lines: line ends in pasted text are kept. */
   isLong?: boolean;
-  /** Checks the text: returns a sentence about what is wrong with it, or null. */
+  /** Returns a sentence about what is wrong with the text, or null. */
   fault: (text: string) => string | null;
 };
 
-/** One of several choices, with the text that is shown for it. */
+/** One of several choices, and its text. */
 export type Choice<T extends string> = { value: T; name: string };

@@ -9,7 +9,7 @@ import { MARK_NO_PASTES, MARK_PASTES, type PastedLineEnds, textPrompt } from './
 /** The name of the one question that is asked at a time. */
 const ANSWER = 'answer';
 
-/** Asks for a text and checks it while it is typed. Throws `cancelled`. */
+/** Asks for a text, and checks it while it is typed. Throws `cancelled`. */
 export function askText(question: TextQuestion): Promise<string> {
   return ask(({ lineEnds, ...streams }) => textPrompt({ ...question, lineEnds }, streams));
 }
@@ -50,12 +50,12 @@ function askOne<T>(question: DistinctQuestion): Promise<T> {
   });
 }
 
-/** Runs a prompt and cancels it at Ctrl-D and at the end of the input, where on Bun it would otherwise wait forever. */
+/** Runs a prompt, and cancels it at Ctrl-D and at the end of the input, because on Bun it would wait forever. */
 async function ask<T>(run: (streams: Streams & { lineEnds: PastedLineEnds }) => Promise<T>): Promise<T> {
   const controller = new AbortController();
   const cancel = () => controller.abort();
   const lineEnds = { left: 0 };
-  // This listener must get each piece of input before the prompt's own, which stays from one question to the next.
+  // This listener must run before the prompt's own listener, which inquirer keeps from one question to the next.
   const watch = (chunk: Buffer | string) => {
     const text = chunk.toString();
     if (text.includes('\u0004')) cancel();

@@ -11,22 +11,22 @@ import {
 import type { TextQuestion } from './question.ts';
 
 /**
- * The text typed so far: the finished lines, and the line with the cursor. `refusal` says why Enter was refused, until the
- * next key.
+ * The text typed so far: the finished lines, and the line with the cursor. `refusal` says why Enter was refused; the next key
+ * clears it.
  */
 type Typed = { finished: string[]; line: string; isPasting: boolean; refusal: string | null };
 
-/** Line ends inside one piece of input. Terminals that don't mark pasted text send them when text is pasted. */
+/** The number of line ends inside a piece of input. Terminals without bracketed paste send pasted text as one piece. */
 export type PastedLineEnds = { left: number };
 
-/** Turns bracketed paste on, so that a line end in pasted text can be distinguished from Enter, and off again. */
+/** Turn bracketed paste on and off. It distinguishes a line end in pasted text from Enter. */
 export const MARK_PASTES = '\u001b[?2004h';
 export const MARK_NO_PASTES = '\u001b[?2004l';
 
 /**
- * Asks for a text and shows below it what is wrong with it while it is typed. At Enter a text that is not valid is refused: a
- * long one, or any if the prompt began with a text, stays to be corrected; otherwise the prompt is emptied, so that what is
- * typed next is not appended to the refused text. Pasted line ends are kept in a long text and become spaces in a short one.
+ * Asks for a text, and shows below it what is wrong with it while it is typed. Enter refuses an invalid text: a long text, or
+ * one that started from an initial text, stays to be corrected; otherwise the prompt is emptied, so that the next input is not
+ * appended to the refused text. Pasted line ends are kept in a long text, and become spaces in a short one.
  */
 export const textPrompt = createPrompt<string, TextQuestion & { lineEnds: PastedLineEnds }>((question, done) => {
   const [status, setStatus] = useState<Status>('idle');
@@ -52,7 +52,7 @@ export const textPrompt = createPrompt<string, TextQuestion & { lineEnds: Pasted
       typed.line = typed.finished.pop() ?? '';
       rl.write(typed.line);
     } else typed.line = rl.line;
-    // Each redraw writes the whole text, so a pasted text is drawn only once, at its end.
+    // Each redraw writes the whole text, so pasted text is drawn only once, at its end.
     if (!typed.isPasting) redraw({});
   });
   const text = textOf(typed);
@@ -67,7 +67,7 @@ function typedFrom(text: string): Typed {
   return { finished: lines.slice(0, -1), line: lines.at(-1) ?? '', isPasting: false, refusal: null };
 }
 
-/** Says what is wrong with the text and how to correct it. Readline has emptied its line at Enter. */
+/** Explains what is wrong and how to correct it. Readline has emptied its line at Enter. */
 function refuse(
   typed: Typed,
   { isLong = false, initial = '', fault }: TextQuestion,

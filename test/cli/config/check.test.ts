@@ -25,7 +25,7 @@ async function check(variables: Record<string, string>, ...words: string[]) {
 }
 
 describe('config check', () => {
-  test('lists every variable with its value and its origin, and finds no fault where nothing is set', async () => {
+  test('lists every variable with its value and origin, and finds no problems if nothing is set', async () => {
     const { code, ok, variables, faults, at } = await check({});
     expect({ code, ok, faults }).toEqual({ code: 0, ok: true, faults: [] });
     expect(variables.map(({ name }) => name)).toEqual(Object.keys(VARIABLES));
@@ -34,7 +34,7 @@ describe('config check', () => {
     expect(at('MAIL_URL')).toEqual({ name: 'MAIL_URL', value: null, from: 'not set' });
   });
 
-  test('names all faults at once: exit code 2', async () => {
+  test('reports all problems at once: 2', async () => {
     const run = await check({
       PORT: 'x',
       HOST: '0.0.0.0',
@@ -46,10 +46,10 @@ describe('config check', () => {
     expect({ code: run.code, ok: run.ok }).toEqual({ code: 2, ok: false });
     const named = ['PORT', 'PUBLIC_URL', 'MAIL_FROM', 'WORKERS', 'LOG_LEVEL', 'METRICS_TOKEN_FILE', 'HOST'];
     expect(run.faults.map((fault) => fault.split(' ')[0])).toEqual(named);
-    expect(JSON.parse(run.stderr)).toEqual({ error: '7 faults.' });
+    expect(JSON.parse(run.stderr)).toEqual({ error: '7 problems found.' });
   });
 
-  test('hides a token, and the address of a server that may hold a password; both are checked', async () => {
+  test('checks PROFILECTL_HOST and PROFILECTL_TOKEN, and hides the token and a URL with a password', async () => {
     const good = await check({ PROFILECTL_HOST: 'https://api.example.org', PROFILECTL_TOKEN: 'hunter2' });
     expect([good.code, good.at('PROFILECTL_HOST')?.value]).toEqual([0, 'https://api.example.org']);
     const bad = await check({ PROFILECTL_HOST: 'https://me:hunter2@api.example.org', PROFILECTL_TOKEN: 'hunter2\n' });
@@ -60,7 +60,7 @@ describe('config check', () => {
     }
   });
 
-  test('says what only the server would refuse, in the server’s own words', async () => {
+  test('reports what only the server would refuse, in the same words', async () => {
     const variables = { HOST: '0.0.0.0', PUBLIC_URL: 'http://lookup.example.org' };
     const { code, faults } = await check(variables);
     expect(code).toBe(2);
@@ -70,7 +70,7 @@ describe('config check', () => {
     expect((await check({ ...variables, TRUSTED_PROXIES: '10.0.0.0/8' })).code).toBe(0);
   });
 
-  test('shows no secret, whatever is wrong with it', async () => {
+  test('never shows a secret, valid or not', async () => {
     const mail = (url: string) => check({ MAIL_URL: url, MAIL_FROM: 'a@example.org', METRICS_TOKEN: 'hunter2' });
     const good = await mail('smtps://bob%40x:hunter2@mail.example.org');
     expect(good.at('MAIL_URL')?.value).toBe('smtps://bob%40x:***@mail.example.org:465');
@@ -80,7 +80,7 @@ describe('config check', () => {
     }
   });
 
-  test('names a path that leads through a file as one that is not there', async () => {
+  test('reports a path through a file as a file that does not exist', async () => {
     const { faults, code } = await check({ TLS_CERT_FILE: '/dev/null/x', TLS_KEY_FILE: '/dev/null/y' });
     expect([code, faults]).toEqual([
       2,
@@ -93,7 +93,7 @@ describe('config check', () => {
     expect(byFile.faults).toEqual(["MAIL_URL_FILE names a file that can't be read: /dev/null/x."]);
   });
 
-  test('warns of files that others can read, and lets them pass', async () => {
+  test('only warns of files that other users can read', async () => {
     const folder = tempFolder();
     const file = (name: string, text: string) => {
       writeFileSync(join(folder, name), text);
@@ -114,7 +114,7 @@ describe('config check', () => {
     expect(warnings.at(-1)).toContain('written to the folder mails');
   });
 
-  test('looks into the certificate and its key', async () => {
+  test('reads the certificate and its key', async () => {
     const pair = (cert: string, key: string) =>
       check({ TLS_CERT_FILE: join(CERTIFICATES, cert), TLS_KEY_FILE: join(CERTIFICATES, key) });
     expect((await pair('localhost.pem', 'localhost.key')).faults).toEqual([]);
@@ -129,11 +129,11 @@ describe('config check', () => {
     }
   });
 
-  test('is a table for people, what is wrong below it', async () => {
+  test('without --json prints a table, and the problems below it', async () => {
     const run = await profilectl(['config', 'check'], { variables: { PORT: 'x\u001b[2J' }, cwd: tempFolder() });
     expect(run.stdout).toMatch(/^Variable +Value +From\nDATABASE_PATH +data\/profiles\.db +default\n/);
-    expect(run.stdout).toContain('\nFault: PORT must be a whole number');
+    expect(run.stdout).toContain('\nProblem: PORT must be a whole number');
     expect(run.stdout).not.toContain('\u001b');
-    expect({ code: run.code, stderr: run.stderr }).toEqual({ code: 2, stderr: '1 fault.\n' });
+    expect({ code: run.code, stderr: run.stderr }).toEqual({ code: 2, stderr: '1 problem found.\n' });
   });
 });

@@ -26,7 +26,7 @@ test('all sessions and logins of one owner end at once, and nobody else’s', as
   const { ada, bob, run } = world();
   expect(await run('lovelace')).toEqual({
     code: 0,
-    stdout: 'Ada (id 7) is signed out: 1 session and 1 login of profilectl ended.\n',
+    stdout: 'Signed out Ada (id 7): 1 session and 1 profilectl login ended.\n',
     stderr: '',
   });
   expect([ada(), bob()]).toEqual([

@@ -130,6 +130,6 @@ test('logged in to no server, to several, or not to this one: each is reported i
     [2, 'Name the server: profilectl login https://api.example.org'],
     [2, '"profilectl login" is about servers; it does not support --db.'],
     // A token is never an argument, and is not repeated.
-    [2, 'There are too many arguments (1 expected); see profilectl login --help.'],
+    [2, 'Too many arguments (1 expected); see profilectl login --help.'],
   ]);
 });

@@ -4,7 +4,7 @@ import { table } from '../../../cli/terminal/output.ts';
 
 const HEADS = ['Identifier', 'Name', 'Permissions'];
 
-test('on a terminal every row fits its line, and identifiers stay whole', () => {
+test('on a terminal every row fits into its line, and identifiers are never truncated', () => {
   const cell = fc.string({ unit: 'grapheme', maxLength: 60 });
   const fit = { omitted: ['Permissions'], truncated: ['Name'] };
   fc.assert(
@@ -25,7 +25,7 @@ test('on a terminal every row fits its line, and identifiers stay whole', () => 
   );
 });
 
-test('a narrow terminal gets fewer columns, and only texts are truncated: no date, no state, no reason', () => {
+test('a narrow terminal shows fewer columns, and truncates texts but never times', () => {
   const at = '2026-11-03T04:05:06.789Z';
   const rows = [['k7Qm2XaB', 'x'.repeat(300), at]];
   const fit = { omitted: ['Since'], truncated: ['Name'] };
@@ -33,6 +33,6 @@ test('a narrow terminal gets fewer columns, and only texts are truncated: no dat
   expect(table(['Identifier', 'Name', 'Since'], rows, fit, 40)).toEndWith(`k7Qm2XaB    ${'x'.repeat(27)}…`);
 });
 
-test('off a terminal nothing is cut', () => {
+test('without a terminal nothing is truncated', () => {
   expect(table(HEADS, [['k7Qm2XaB', 'x'.repeat(300), 'api.lookup']])).toContain('x'.repeat(300));
 });

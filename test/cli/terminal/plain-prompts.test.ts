@@ -6,7 +6,7 @@ import { KEY, openTerminal } from '../../support/machine/terminal.ts';
 import { insertProfile } from '../../support/profiles.ts';
 import { testDeps } from '../../support/world.ts';
 
-// A terminal with TERM=dumb moves no cursor: whatever is asked there is plain lines.
+// A terminal with TERM=dumb can't move its cursor, so prompts are plain lines.
 
 const deps = testDeps();
 const mail = `file:${join(deps.folder, 'mail')}`;
@@ -21,18 +21,18 @@ beforeEach(() => {
 const open = (...words: string[]) =>
   openTerminal(words, { DATABASE_PATH: deps.config.databasePath, MAIL_URL: mail, TERM: 'dumb', EDITOR: 'false' });
 
-test('a request is asked for in plain lines, refused answers again, several lines kept up to a dot', async () => {
+test('keys request prompts in plain lines, repeats a question after a refused answer, and reads lines up to a dot', async () => {
   const terminal = open('keys', 'request', '--profile', profile);
   await terminal.see('you can change it later. Up to 255 characters.)');
   terminal.type('Bot\n');
-  await terminal.see('A line with only a dot ends it.');
+  await terminal.see('End it with a line that has only a dot.');
   terminal.type('Too short.\n.\n');
   await terminal.see('in 70 more characters');
   await terminal.see('Description (');
   terminal.type(`${DESCRIPTION}\n\nSecond line.\n.\n`);
   await terminal.see('Permissions: api.lookup, api.leaderboard');
   terminal.type('api.lokup\n');
-  await terminal.see('Name one or both');
+  await terminal.see('Type one or both names');
   terminal.type('api.leaderboard\n');
   await terminal.see('Project URL (');
   terminal.type('\n');
@@ -40,7 +40,7 @@ test('a request is asked for in plain lines, refused answers again, several line
   terminal.type('\n');
   await terminal.see('1) Send it');
   terminal.type('nine\n');
-  await terminal.see('Type the number');
+  await terminal.see('Type a number from 1 to');
   terminal.type('1\n');
   expect(await terminal.exited).toBe(0);
   expect(terminal.raw()).not.toContain('\u001b');
@@ -49,7 +49,7 @@ test('a request is asked for in plain lines, refused answers again, several line
   ]);
 });
 
-test('an approval takes what is suggested at Enter, and needs a yes', async () => {
+test('in keys approve, Enter accepts each suggested value, and the final question needs a yes', async () => {
   const identifier = await request(deps, { profile });
   for (const [answer, code, state] of [
     ['\n', 130, 'pending'],
@@ -70,9 +70,9 @@ test('an approval takes what is suggested at Enter, and needs a yes', async () =
   }
 });
 
-test('a secret is not shown', async () => {
+test('keys check does not show the secret', async () => {
   const terminal = open('keys', 'check');
-  await terminal.see('is not shown');
+  await terminal.see('input is hidden');
   terminal.type(`plk_k7Qm2XaB_hunter5${KEY.enter}`);
   expect(await terminal.exited).toBe(1);
   expect(terminal.screen()).toContain('mistyped');
@@ -83,7 +83,7 @@ for (const [name, key] of [
   ['Ctrl-C', KEY.ctrlC],
   ['Ctrl-D', KEY.ctrlD],
 ] as const) {
-  test(`${name} leaves nothing behind: 130`, async () => {
+  test(`${name} changes nothing: 130`, async () => {
     for (const words of [
       ['keys', 'request', '--profile', profile],
       ['keys', 'check'],

@@ -17,7 +17,7 @@ beforeEach(() => {
 });
 
 describe('an owner at a terminal', () => {
-  test('is asked for what is missing, told while typing what is wrong, and gets a pending key', async () => {
+  test('is asked for missing values, sees problems while typing, and gets a pending key', async () => {
     const terminal = openTerminal(['keys', 'request', '--profile', profile], variables);
     await terminal.answer('Name of the key:', `Bot${KEY.enter}`);
     await terminal.answer('Description:', `Too short.${KEY.enter}`);
@@ -46,7 +46,7 @@ describe('an owner at a terminal', () => {
     ]);
   });
 
-  test('types a refused answer again without the old one in it, or gets it back with ↑; a long text stays', async () => {
+  test('retypes a refused answer in an emptied prompt, or recalls it with ↑; a long text stays', async () => {
     const terminal = openTerminal(['keys', 'request'], variables);
     await terminal.answer('Profile:', `nobody${KEY.enter}`);
     await terminal.see('nobody: There is no profile with this username or alias. Type it again, or press ↑');
@@ -75,7 +75,7 @@ describe('an owner at a terminal', () => {
     ['Ctrl-C', KEY.ctrlC],
     ['Ctrl-D', KEY.ctrlD],
   ] as const) {
-    test(`who presses ${name} leaves nothing behind: 130`, async () => {
+    test(`who presses ${name} changes nothing: 130`, async () => {
       const terminal = openTerminal(['keys', 'request', '--profile', profile], variables);
       await terminal.answer('Name of the key:', `Bot${key}`);
       expect(await terminal.exited).toBe(130);
@@ -86,7 +86,7 @@ describe('an owner at a terminal', () => {
 });
 
 describe('an admin at a terminal', () => {
-  test('sees the request, changes the grant, and nothing happens before the yes', async () => {
+  test('sees the request and changes the grant, and nothing is approved before the yes', async () => {
     const identifier = await request(deps, { profile, name: 'Evil \u202e name', permissions: ['api.lookup'] });
     const terminal = openTerminal(['keys', 'approve', identifier], variables);
     await terminal.see('Evil  name');
@@ -127,7 +127,7 @@ describe('an admin at a terminal', () => {
     expect(showKey(deps, identifier)).toMatchObject({ state: 'pending', attempt: null });
   });
 
-  test('who gives --yes is asked nothing', async () => {
+  test('is not asked anything with --yes', async () => {
     const identifier = await request(deps, { profile });
     const terminal = openTerminal(['keys', 'approve', identifier, '--yes'], variables);
     expect(await terminal.exited).toBe(0);
@@ -142,7 +142,7 @@ test('keys check hides what is typed', async () => {
   expect(terminal.screen()).not.toContain('hunter2');
 });
 
-test('keys check never shows what is typed, not even on request, and refuses where it could not hide it', async () => {
+test('keys check does not show what is typed, even after Ctrl-T', async () => {
   const terminal = openTerminal(['keys', 'check'], variables);
   await terminal.answer('Secret', 'plk_k7Qm2XaB_hunter3\u0014');
   terminal.type(KEY.enter);
@@ -150,7 +150,7 @@ test('keys check never shows what is typed, not even on request, and refuses whe
   expect(terminal.screen()).not.toContain('hunter3');
 });
 
-test('an owner whose profile cannot request gets the error before the first question', async () => {
+test('keys request for a banned profile fails before the first question', async () => {
   const banned = insertProfile(deps.db, { id: 4000 + nextId, banned: true });
   const terminal = openTerminal(['keys', 'request', '--profile', `user${banned}`], variables);
   expect(await terminal.exited).toBe(1);
@@ -158,7 +158,7 @@ test('an owner whose profile cannot request gets the error before the first ques
   expect(terminal.screen()).not.toContain('Name of the key');
 });
 
-test('an admin whose mail server can’t be reached gets the error before the first question', async () => {
+test('keys approve with an unreachable mail server fails before the first question', async () => {
   const identifier = await request(deps, { profile });
   const unreachable = { ...variables, MAIL_URL: 'smtp://127.0.0.1:1', MAIL_FROM: 'keys@example.net' };
   const terminal = openTerminal(['keys', 'approve', identifier], unreachable);
@@ -167,7 +167,7 @@ test('an admin whose mail server can’t be reached gets the error before the fi
   expect(terminal.screen()).not.toContain('Permissions:');
 });
 
-test('an admin without MAIL_URL gets the error before the first question', async () => {
+test('keys approve without MAIL_URL fails before the first question', async () => {
   const identifier = await request(deps, { profile });
   const terminal = openTerminal(['keys', 'approve', identifier], { DATABASE_PATH: deps.config.databasePath });
   expect(await terminal.exited).toBe(1);

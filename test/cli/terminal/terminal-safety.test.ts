@@ -6,12 +6,12 @@ import { issue } from '../../support/keys.ts';
 import { openTerminal } from '../../support/machine/terminal.ts';
 import { tempFolder, testDeps } from '../../support/world.ts';
 
-// What others wrote, and names of files, come to a terminal without anything that it would obey or be misled by.
+// Texts of other people and names of files reach a terminal without control or bidirectional characters.
 
 const HOSTILE = 'a\u009b31m\u007f\u202eb\u2066\u200f\u061c\u0085';
 const OBEYED = /(?!\n)\p{Cc}|\p{Bidi_Control}/u;
 
-/** A profile and an Active key whose texts hold such characters; bidirectional ones only where control ones are refused. */
+/** A profile and an Active key whose texts have such characters, except where control characters are refused. */
 async function world() {
   const deps = testDeps();
   const profile = {
@@ -28,7 +28,7 @@ async function world() {
 }
 
 describe('JSON', () => {
-  test('of profiles and keys has the same values, with such characters escaped', async () => {
+  test('of profiles and keys has the original values, with such characters escaped', async () => {
     const { profile, identifier, variables } = await world();
     for (const [words, value] of [
       [['profiles', 'export'], profile],
@@ -47,7 +47,7 @@ describe('JSON', () => {
     expect((await profilectl(['profiles', 'export'], { variables: again })).stdout).toBe(exported);
   });
 
-  test('on a real terminal is the same', async () => {
+  test('is the same on a terminal', async () => {
     const { profile, variables } = await world();
     const terminal = openTerminal(['profiles', 'export'], variables);
     expect(await terminal.exited).toBe(0);
@@ -57,7 +57,7 @@ describe('JSON', () => {
   });
 });
 
-test('a sentence that names a file or an argument leaves them out, and is one line', async () => {
+test('an error that quotes a file name or an argument omits such characters, and is one line', async () => {
   const { variables } = await world();
   const hostile = `\u001b]0;title\u0007\u202e\u009b1m\nWarning: no`;
   const path = join(tempFolder(), hostile);
@@ -82,7 +82,7 @@ test('a sentence that names a file or an argument leaves them out, and is one li
   expect(backup.stdout).not.toMatch(OBEYED);
 });
 
-test('a command whose output nobody reads has its own exit code', async () => {
+test('a command keeps its exit code if nobody reads its output', async () => {
   const { variables } = await world();
   const bad = jsonLines({ id: 9, username: 'grace' }, 'no json');
   for (const [words, stdin, code] of [
@@ -94,7 +94,7 @@ test('a command whose output nobody reads has its own exit code', async () => {
     [['profiles', 'export'], '', 0],
     [['keys', 'list'], '', 0],
   ] as const) {
-    // `true` has ended long before anything is written.
+    // `true` ends long before anything is written.
     const child = Bun.spawn(['bash', '-c', '"$@" | true; echo $PIPESTATUS', 'bash', ...profilectlWords(words)], {
       env: cleanEnvironment({ ...variables, ...(words[0] === 'config' && { PORT: 'x' }) }),
       stdin: new Blob([stdin]),

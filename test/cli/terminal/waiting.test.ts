@@ -9,7 +9,7 @@ import { type ReceivedMail, startSmtp } from '../../support/mail/smtp.ts';
 import { insertProfile } from '../../support/profiles.ts';
 import { testDeps } from '../../support/world.ts';
 
-// What a person sees of a mail that is on its way, and of one that the command does not wait for.
+// What a terminal shows while a command waits for a mail server, and after Ctrl-C.
 
 const deps = testDeps();
 let profile = '';
@@ -20,7 +20,7 @@ beforeEach(() => {
   insertProfile(deps.db, { id: nextId++ });
 });
 
-/** A mail server that has a message but does not accept it before it is let go. */
+/** A mail server that receives a message, but accepts it only after `letGo`. */
 async function slowServer(isHeld: (mail: ReceivedMail) => boolean = () => true) {
   const { promise, resolve: letGo } = Promise.withResolvers<void>();
   const { promise: arrived, resolve: onArrival } = Promise.withResolvers<void>();
@@ -40,8 +40,8 @@ async function slowServer(isHeld: (mail: ReceivedMail) => boolean = () => true) 
   return { smtp, letGo, arrived, variables };
 }
 
-describe('a mail that takes its time', () => {
-  test('is waited for with the seconds shown, which are gone in the end', async () => {
+describe('a slow mail server', () => {
+  test('is waited for with the seconds shown, which disappear at the end', async () => {
     const { letGo, variables } = await slowServer();
     const identifier = await request(deps, { profile });
     const terminal = openTerminal(['keys', 'approve', identifier, '--yes'], variables);
@@ -53,7 +53,7 @@ describe('a mail that takes its time', () => {
     expect(terminal.raw()).toContain(`\r\u001b[K${identifier} Active`);
   });
 
-  test('is waited for as visibly while an approval asks the mail server before the first question', async () => {
+  test('is also waited for visibly when keys approve checks it before the first question', async () => {
     const silent = createServer(() => {}).listen(0, '127.0.0.1');
     afterAll(() => silent.close());
     await once(silent, 'listening');
@@ -74,7 +74,7 @@ describe('a mail that takes its time', () => {
     expect(showKey(deps, identifier).state).toBe('pending');
   });
 
-  test('is said once where the terminal can not rewrite a line', async () => {
+  test('is mentioned once on a terminal that can’t rewrite a line', async () => {
     const { letGo, variables } = await slowServer();
     const terminal = openTerminal(['mail', 'test', 'ada@example.org'], { ...variables, TERM: 'dumb' });
     await terminal.see('Waiting for the mail server, at most a minute…');
@@ -84,7 +84,7 @@ describe('a mail that takes its time', () => {
   });
 });
 
-describe('Ctrl-C while a mail is on its way says what state the key is in: 130', () => {
+describe('Ctrl-C while a mail is being sent reports the state of the key: 130', () => {
   const interrupt = async (variables: Record<string, string>, arrived: Promise<void>, words: string[]) => {
     const terminal = openTerminal(words, variables);
     await arrived;
@@ -93,7 +93,7 @@ describe('Ctrl-C while a mail is on its way says what state the key is in: 130',
     return terminal.screen().replace(/\s+/g, ' ');
   };
 
-  test('of an approval: the key is still pending, and the secret never works', async () => {
+  test('approve: the key is still pending, and the mailed secret never works', async () => {
     const { smtp, letGo, arrived, variables } = await slowServer();
     const identifier = await request(deps, { profile });
     const said = await interrupt(variables, arrived, ['keys', 'approve', identifier, '--yes']);
@@ -105,7 +105,7 @@ describe('Ctrl-C while a mail is on its way says what state the key is in: 130',
     expect(showKey(deps, identifier).state).toBe('pending');
   });
 
-  test('of a revocation: revoked', async () => {
+  test('revoke: the key is revoked', async () => {
     const { letGo, arrived, variables } = await slowServer();
     const { identifier } = await issue(deps, { profile });
     const said = await interrupt(variables, arrived, ['keys', 'revoke', identifier, '--yes', '--reason', 'Leaked.']);
@@ -114,7 +114,7 @@ describe('Ctrl-C while a mail is on its way says what state the key is in: 130',
     letGo();
   });
 
-  test('of a request: pending, and where it is to be seen', async () => {
+  test('request: it is pending, and keys list shows it', async () => {
     const { letGo, arrived, variables } = await slowServer();
     const words = [
       '--profile',
@@ -132,7 +132,7 @@ describe('Ctrl-C while a mail is on its way says what state the key is in: 130',
     letGo();
   });
 
-  test('off a terminal too, with nothing shown of the wait', async () => {
+  test('also without a terminal, where the wait is not shown', async () => {
     const { letGo, arrived, variables } = await slowServer();
     const identifier = await request(deps, { profile });
     const child = Bun.spawn(profilectlWords(['keys', 'approve', identifier, '--json']), {
@@ -150,7 +150,7 @@ describe('Ctrl-C while a mail is on its way says what state the key is in: 130',
   });
 });
 
-test('Ctrl-C in the walk through the queue says that too, and that earlier decisions stay', async () => {
+test('Ctrl-C while going through the queue also says that earlier decisions stay', async () => {
   const deps = testDeps();
   insertProfile(deps.db, { id: 1, username: 'ada' });
   insertProfile(deps.db, { id: 2, username: 'bob' });

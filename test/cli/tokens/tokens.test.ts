@@ -124,7 +124,7 @@ describe('profilectl tokens', () => {
     expect(await run('tokens', 'remove', older as string, '--yes')).toEqual({
       code: 0,
       stdout: `${older} of Backend removed\n`,
-      stderr: 'Also ended: 1 session and 0 logins of profilectl that it opened.\n',
+      stderr: 'Also ended: 1 session and 0 profilectl logins opened with it.\n',
     });
     expect(readBackendToken(access.db, first)).toBeNull();
     expect(readBackendToken(access.db, second)).not.toBeNull();
