@@ -26,10 +26,10 @@ import {
 } from './questions.ts';
 import type { Target } from './servers.ts';
 
-// `bun test/bench/against.ts <folder>`: the processor time that a request takes of this checkout's server, divided by that
-// of another checkout of the project, for every kind of request and for pages; and likewise how long it starts, what it has
-// in memory, and its 99th percentile. Each has a database of its own with the same profiles, and the two are loaded in turn,
-// round by round; so are the commands that go through all profiles. A ratio above 1 means that this checkout takes more.
+// `bun test/bench/against.ts <folder>`: processor time per request of this checkout's server divided by that of
+// another checkout, for every kind of request and for pages; likewise the time to start, memory, the 99th percentile,
+// and commands that process all profiles. Each has its own database with the same profiles, and both are loaded in
+// turn, round by round. A ratio above 1 means that this checkout takes more.
 
 type Case = { name: string; asked: (bench: Bench, server: Target) => Traffic | Promise<Traffic> };
 
@@ -65,7 +65,7 @@ const CASES: readonly Case[] = [
     name: 'not-modified',
     asked: async (bench, server) => {
       const questions = [];
-      // The servers may make different tags of the same body.
+      // The servers may make different tags for the same body.
       for (const id of hot(bench)) {
         questions.push(unchanged(id, (await ask(server, lookup(id))).headers.get('etag') ?? ''));
       }
@@ -91,7 +91,7 @@ const CASES: readonly Case[] = [
   { name: 'flood', asked: (bench) => floodTraffic(bench) },
 ];
 
-/** All cases; the last five have files of their own. */
+/** All cases; the last five have their own files. */
 const NAMES = [...CASES.map(({ name }) => name), 'transfer', 'start', 'memory', 'pages', 'p99'];
 
 const { values, positionals } = parseArgs({
@@ -104,7 +104,7 @@ const { values, positionals } = parseArgs({
   },
 });
 const [other] = positionals;
-if (other === undefined) throw new Error('Say where the other checkout is: bun test/bench/against.ts <folder>');
+if (other === undefined) throw new Error('Pass the folder of the other checkout: bun test/bench/against.ts <folder>');
 const unknown = values.case.find((name) => !NAMES.includes(name));
 if (unknown !== undefined)
   throw new Error(`There is no case ${unknown}; give --case once for each of: ${NAMES.join(', ')}.`);

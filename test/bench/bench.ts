@@ -4,35 +4,35 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { cleanEnvironment, PROJECT } from '../support/cli.ts';
 
-/** What the command line asks for. */
+/** The options of the command line. */
 export type Options = {
   rounds: number;
   profiles: number;
-  /** The length of a round under load, seconds. */
+  /** The length of a round under load, in seconds. */
   seconds: number;
-  /** Where generated databases are kept for the next time, or null. */
+  /** The folder that keeps generated databases for the next run, or null. */
   keep: string | null;
 };
 
-/** A run of the benchmark: what was asked for, and what has to be cleared away at its end. */
+/** A run of the benchmark: its options, and what has to be removed at its end. */
 export type Bench = Options & {
-  /** For whatever lasts no longer than the run. */
+  /** For files that last only for the run. */
   folder: string;
-  /** For generated profiles; `folder` unless they are to be kept. */
+  /** For generated profiles; `folder` unless they are kept. */
   dataFolder: string;
   children: Set<Bun.Subprocess>;
 };
 
-/** A case that can't be measured here and now, for a reason that is no fault. */
+/** A case that can't be measured here, which is not an error. */
 export class Skipped extends Error {}
 
-/** The server under load has one core to itself; whoever loads and checks it has another. */
+/** The server under load has its own core; the load generator and the checks have another. */
 export const CORE = { server: '0', client: '1', any: '0,1' } as const;
 
 /** The core that a process is bound to. */
 export type Core = (typeof CORE)[keyof typeof CORE];
 
-/** Why the benchmark can't run on this machine, as a sentence that says what to do; null where it can. */
+/** The sentence that says what this machine lacks for the benchmark and what to do, or null. */
 export function whatIsMissing(): string | null {
   if (navigator.hardwareConcurrency < 2) return 'The bench needs two cores: one for the server, one for the client.';
   if (Bun.which('taskset') === null) return 'The bench needs taskset: apt-get install util-linux';
@@ -40,12 +40,12 @@ export function whatIsMissing(): string | null {
   return null;
 }
 
-/** Binds this process, and those that it starts from now on, to a core. */
+/** Binds this process, and those that it starts afterwards, to a core. */
 export function moveTo(core: Core): void {
   spawnSync('taskset', ['-a', '-cp', core, String(process.pid)]);
 }
 
-/** Begins a run: this process moves to the client's core. */
+/** Starts a run: this process moves to the client's core. */
 export function openBench(options: Options): Bench {
   moveTo(CORE.client);
   const folder = mkdtempSync(join(tmpdir(), 'profile-lookup-bench-'));
@@ -53,22 +53,25 @@ export function openBench(options: Options): Bench {
   return { ...options, folder, dataFolder: options.keep ?? folder, children: new Set() };
 }
 
-/** Ends what a case that failed has left running. */
+/** Ends processes that a failed case has left running. */
 export async function endChildren({ children }: Bench): Promise<void> {
   for (const child of children) child.kill('SIGKILL');
   await Promise.all([...children].map((child) => child.exited));
 }
 
-/** Ends what still runs and removes what was not to be kept. */
+/** Ends running processes and deletes everything that is not kept. */
 export function closeBench(bench: Bench): void {
   void endChildren(bench);
   rmSync(bench.folder, { recursive: true, force: true });
 }
 
-/** How a process of the bench is started; `output` and `input` name files. */
+/** How a process of the benchmark is started; `output` and `input` are files. */
 export type SpawnOptions = { core: Core; variables?: Record<string, string>; output?: string; input?: string };
 
-/** Starts a process on a core; it is killed at the end of the run at the latest. Without `output` what it prints is dropped. */
+/**
+ * Starts a process on a core; it is killed at the end of the run at the latest. Without `output` its output is
+ * dropped.
+ */
 export function spawn(bench: Bench, words: readonly string[], options: SpawnOptions): Bun.Subprocess {
   const output = openSync(options.output ?? '/dev/null', 'a');
   const child = Bun.spawn(['taskset', '-c', options.core, ...words], {
@@ -82,7 +85,7 @@ export function spawn(bench: Bench, words: readonly string[], options: SpawnOpti
   return child;
 }
 
-/** Runs a process to its end. Throws, with what it printed, where it fails. */
+/** Runs a process to its end. Throws its output if it fails. */
 export async function run(bench: Bench, words: readonly string[], options: SpawnOptions): Promise<void> {
   const output = options.output ?? join(bench.folder, 'output.txt');
   if (options.output === undefined) rmSync(output, { force: true });

@@ -24,7 +24,7 @@ import { exporting, importing } from './cases/transfer.ts';
 import { workers } from './cases/workers.ts';
 import type { Result } from './results.ts';
 
-/** Everything that is measured, in the order of the table. */
+/** All cases, in the order of the table. */
 export const CASES: readonly { name: string; isLong?: true; run: (bench: Bench) => Promise<Result[]> }[] = [
   { name: 'hot', run: hot },
   { name: 'ceiling', run: ceiling },

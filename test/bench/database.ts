@@ -12,13 +12,13 @@ import { DESCRIPTION } from '../support/keys.ts';
 import { type Bench, CORE, run } from './bench.ts';
 import { isBanned, lineOf } from './profiles.ts';
 
-/** A database of generated profiles, and the file that it was imported from. */
+/** A database of generated profiles, and the file from which it was imported. */
 export type Generated = { path: string; lines: string; profiles: number };
 
 const SECRETS = 10_000;
 const KEYS_PER_PROFILE = 3;
 
-/** The database of so many profiles with so many API keys (see {@link secretOf}), made where it is not there yet. */
+/** The database of this many profiles with this many API keys (see {@link secretOf}), made if it does not exist. */
 export async function generate(bench: Bench, profiles = bench.profiles, keys = keyCount(profiles)): Promise<Generated> {
   const lines = await generateLines(bench, profiles);
   const path = lines.replace(/\.jsonl$/, `-${keys}.db`);
@@ -37,15 +37,15 @@ export async function generate(bench: Bench, profiles = bench.profiles, keys = k
   return { path, lines, profiles };
 }
 
-/** Brings a file into the system's memory: what is measured is the server, not the disk under a database that lay idle. */
+/** Reads a file into the system's cache, so that the server is measured, not the disk. */
 async function readThrough(path: string): Promise<void> {
   for await (const _chunk of Bun.file(path).stream());
 }
 
-/** A copy of a generated database that may be changed; it lasts as long as the run. */
+/** A copy of a generated database, which may be changed; it lasts as long as the run. */
 export function copyOf(bench: Bench, { path }: Generated): string {
   const copy = join(bench.folder, `copy-${Bun.randomUUIDv7()}.db`);
-  // A server that was killed may have left something in the write-ahead log.
+  // A killed server may have left data in the write-ahead log.
   const db = openDatabase(path, 'use');
   db.$client.run('PRAGMA wal_checkpoint(TRUNCATE)');
   db.$client.close();
@@ -53,9 +53,9 @@ export function copyOf(bench: Bench, { path }: Generated): string {
   return copy;
 }
 
-/** A file of JSON Lines with so many profiles, made where it is not there yet. */
+/** A file of JSON Lines with this many profiles, made if it does not exist. */
 export async function generateLines(bench: Bench, profiles: number): Promise<string> {
-  // Named by what it is made of, so that another generator or schema never gets an old one.
+  // Named after its generator and schema, so that others never use an old one.
   const recipe = readFileSync(join(import.meta.dir, 'profiles.ts'), 'utf8') + JSON.stringify(MIGRATIONS);
   const path = join(bench.dataFolder, `${profiles}-${Bun.hash.crc32(recipe).toString(16)}.jsonl`);
   if (!existsSync(path)) {
@@ -77,12 +77,12 @@ export async function writeLines(path: string, ids: Iterable<number>, version: n
   await writer.end();
 }
 
-/** How many keys a database of so many profiles has: 10 000, or as many as its profiles may hold. */
+/** The number of keys in a database of this many profiles: 10 000, or as many as its profiles may have. */
 export function keyCount(profiles: number): number {
   return Math.min(SECRETS, profiles * KEYS_PER_PROFILE);
 }
 
-/** The keys that answer, each by its number: those of banned profiles are refused. */
+/** The numbers of the keys that work; keys of banned profiles are refused. */
 export function workingKeys(profiles: number): number[] {
   const all = Array.from({ length: keyCount(profiles) }, (_, number) => number);
   return all.filter((number) => !isBanned(ownerOf(number)));
@@ -104,7 +104,7 @@ function identifierOf(number: number): string {
   return `bench${number.toString(36).padStart(3, '0')}`;
 }
 
-/** Puts Active keys in as rows: the ten thousand mails of ten thousand approvals would be the longest part of the bench. */
+/** Inserts Active keys as rows: the ten thousand mails of ten thousand approvals would take most of the benchmark. */
 export function addKeys(db: Db, count: number): void {
   const permissions: ('api.lookup' | 'api.leaderboard')[] = ['api.lookup', 'api.leaderboard'];
   db.transaction(

@@ -5,8 +5,8 @@ import type { LimitedKey } from '../../shared/limits/account.ts';
 import { quotaPath } from '../../shared/limits/file/store.ts';
 import { openLimits } from '../../shared/limits/one-thread.ts';
 
-// `bun test/bench/limits.ts`: how long it takes to save 10 000 busy keys, and to start with 200 000 idle ones, and what that
-// takes of memory. Each figure is worth only as much as the same one of another version, measured in turns with this.
+// `bun test/bench/limits.ts`: how long it takes to save 10 000 busy keys, and to start with 200 000 idle ones, and
+// how much memory that needs. Compare a figure only with that of another version, measured in turn with this one.
 
 const RATE_LIMITS = [
   { quota: 60, windowSeconds: 60 },

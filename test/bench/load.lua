@@ -1,13 +1,12 @@
--- Requests for wrk, the same way for every server. The arguments: "spin" or "sleep"; a file of whole requests, separated
--- by NUL, one of which is drawn for each request; the seed of the draw; and, where the file holds a single request in
--- which "{name}" stands for a profile's name, how many profiles there are and how a name is made of an id (prefix,
--- factor, range).
+-- Requests for wrk, made the same way for every server. The arguments: "spin" or "sleep"; a file of whole requests, separated
+-- by NUL, one of which is chosen at random for each request; the seed; and, if the file contains a single request in which
+-- "{name}" stands for a profile's name, the number of profiles and how a name is made from an id (prefix, factor, range).
 
 local random = math.random
 
--- A wrk that waits for answers sleeps, and the server has to wake it for each: on a virtual machine, 10 µs and more of the
--- server's time, which no client elsewhere costs it, and which a server that is fast enough never pays. So it looks for
--- answers without end. wrk 4 exports its event loop to this, and a timer that is always due (it is told 0 ms) keeps it awake.
+-- A wrk that waits for responses sleeps, and the server has to wake it for each: on a virtual machine, 10 µs or more of the
+-- server's time, which a remote client would not cost, and which a fast enough server never pays. So wrk polls for responses
+-- endlessly: wrk 4 exports its event loop, and a timer that is always due (0 ms) keeps it awake.
 local function spin()
   local ffi = require("ffi")
   ffi.cdef [[
@@ -39,7 +38,7 @@ function init(args)
   end
 end
 
--- wrk looks for it before init has run.
+-- wrk needs it before init has run.
 function request() end
 
 function done(summary, latency)

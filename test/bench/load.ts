@@ -1,43 +1,43 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Bench, CORE, type Core, spawn } from './bench.ts';
-import { MOST_PROFILES, NAMES } from './profiles.ts';
+import { MAX_PROFILES, NAMES } from './profiles.ts';
 import type { Target, TypicalAnswer } from './servers.ts';
 
-/** An answer as a client sees it. */
+/** A response as a client sees it. */
 export type Answer = { status: number; headers: Headers; body: string };
 
-/** One request, and what a right answer to it is. */
+/** One request, and whether a response to it is right. */
 export type Question = { path: string; headers: Record<string, string>; isRight: (answer: Answer) => boolean };
 
-/** What clients ask, and in which form wrk gets it. */
+/** The requests of clients, and their form for wrk. */
 export type Traffic = {
-  /** Those that are sampled, and unless `names` is set also those that are sent, in random order. */
+  /** The requests that are sampled, and unless `names` is set also those that are sent, in random order. */
   questions: readonly Question[];
   /** The file of formatted requests. */
   file: string;
-  /** If set, `{name}` is replaced by the name of a random profile, one of this many. */
+  /** If set, `{name}` is replaced by the name of a random one of this many profiles. */
   names: number | null;
-  /** Whether every answer has to be a refusal; otherwise none may be. */
+  /** Whether every response has to be a refusal; otherwise none may be. */
   isRefused: boolean;
 };
 
-/** What one round of load gave. */
+/** The results of one round of load. */
 export type Load = {
   requests: number;
   perSecond: number;
   p50Ms: number;
   p99Ms: number;
-  /** The server's processor time: each request's microseconds, and the share of its core. */
+  /** The server's processor time: microseconds per request, and the share of its core. */
   cpuMicros: number;
   cpuShare: number;
   bytesEach: number;
   samples: number;
-  /** Samples that were not what they had to be. */
+  /** Samples with a wrong response. */
   faults: string[];
 };
 
-/** How a round is driven; wrk `spins` where it has the client's core to itself, and else sleeps when it has to wait. */
+/** How a round is driven. wrk `spins` if it has the client's core to itself, and otherwise sleeps while it waits. */
 export type LoadOptions = {
   seconds: number;
   seed: number;
@@ -51,7 +51,7 @@ const CONNECTIONS = 64;
 const SAMPLE_PAUSE_MS = 25;
 const TICKS_PER_SECOND = 100;
 
-/** Formats questions for wrk, each once. With `names`, a single one whose path has `{name}` in it. */
+/** Formats requests for wrk, each once; with `names`, only that one, whose path contains `{name}`. */
 export function traffic(
   bench: Bench,
   questions: readonly Question[],
@@ -59,16 +59,16 @@ export function traffic(
 ): Traffic {
   const file = join(bench.folder, `requests-${Bun.randomUUIDv7()}.txt`);
   writeFileSync(file, (names === null ? questions : [names]).map(formatRequest).join('\0'));
-  return { questions, file, names: names === null ? null : Math.min(bench.profiles, MOST_PROFILES), isRefused };
+  return { questions, file, names: names === null ? null : Math.min(bench.profiles, MAX_PROFILES), isRefused };
 }
 
-/** A request as it stands on the wire. */
+/** A request as sent on the wire. */
 export function formatRequest({ path, headers }: Question): string {
   const fields = Object.entries({ Host: 'bench', 'User-Agent': 'bench', Accept: 'application/json', ...headers });
   return `GET ${path} HTTP/1.1\r\n${fields.map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n`;
 }
 
-/** Loads a server with wrk for a round, and samples answers meanwhile. Throws where a status was not the expected one. */
+/** Loads a server with wrk for a round, and samples responses. Throws if a status was not as expected. */
 export async function load(bench: Bench, target: Target, what: Traffic, options: LoadOptions): Promise<Load> {
   const output = join(bench.folder, `wrk-${Bun.randomUUIDv7()}.txt`);
   const words = ['-t1', `-c${options.connections ?? CONNECTIONS}`, `-d${options.seconds}s`, '--timeout', '10s'];
@@ -107,7 +107,10 @@ export async function load(bench: Bench, target: Target, what: Traffic, options:
   };
 }
 
-/** Asks one after the other, some thirty a second, until `end`; the bare server too, so that both have as much to do. */
+/**
+ * Sends one request after the other, about thirty a second, until `end`; to the bare server too, so that both have
+ * the same work.
+ */
 async function sampleUntil(
   end: Promise<unknown>,
   target: Target,
@@ -132,7 +135,7 @@ async function sampleUntil(
   return { samples, faults };
 }
 
-/** One answer, read to its end. */
+/** Sends one request, and reads the response to its end. */
 export async function ask({ port }: Pick<Target, 'port'>, { path, headers }: Question): Promise<Answer> {
   const response = await fetch(`http://127.0.0.1:${port}${path}`, { headers, redirect: 'manual' });
   return { status: response.status, headers: response.headers, body: await response.text() };
@@ -143,8 +146,8 @@ function describe({ path }: Question, { status, body }: Answer): string {
 }
 
 /**
- * What a bare server has to send to be comparable: one of our answers, its body as long as they are on average. It is
- * made ASCII, which is the cheapest to send.
+ * A response for a comparable bare server: one of ours with a body of their average length. It is made ASCII, which
+ * is the cheapest to send.
  */
 export async function typicalAnswer(target: Target, questions: readonly Question[]): Promise<TypicalAnswer> {
   const answers: Answer[] = [];
@@ -165,7 +168,7 @@ export async function typicalAnswer(target: Target, questions: readonly Question
   return { status, headers: Object.fromEntries(own), body: ascii };
 }
 
-/** Processor time that a process has taken so far, all its threads, seconds; Linux only. */
+/** The processor time of all threads of a process so far, in seconds; Linux only. */
 export function cpuSeconds(pid: number): number {
   const fields = readFileSync(`/proc/${pid}/stat`, 'utf8')
     .replace(/^.*\) /, '')

@@ -3,10 +3,13 @@ import { type Load, type LoadOptions, load, type Traffic, typicalAnswer } from '
 import { brief, median, type Result } from './results.ts';
 import { startBare, startOurs, type Target } from './servers.ts';
 
-/** One turn of one of those that are compared; `seed` differs from round to round. */
+/** One turn of one side of a comparison; `seed` differs from round to round. */
 export type Turn<T> = (turn: { seconds: number; seed: number }) => Promise<T>;
 
-/** Lets each warm up, then has them measured in turn, round by round: what the machine does besides meets all alike. */
+/**
+ * Lets each side warm up, then measures them in turn, round by round, so that other work of the machine affects all
+ * alike.
+ */
 export async function alternate<T, Name extends string>(
   bench: Bench,
   turns: Record<Name, Turn<T>>,
@@ -22,7 +25,7 @@ export async function alternate<T, Name extends string>(
   return taken;
 }
 
-/** Round by round, one divided by the other. */
+/** One divided by the other, round by round. */
 export function ratiosOf(over: readonly number[], under: readonly number[]): number[] {
   return over.map((value, round) => brief(value / (under[round] as number)));
 }
@@ -30,7 +33,7 @@ export function ratiosOf(over: readonly number[], under: readonly number[]): num
 const OF_CLIENT = ['perSecond', 'bytesEach', 'p50Ms', 'p99Ms'] as const;
 const OF_SERVER = ['cpuMicros', 'cpuShare'] as const;
 
-/** The medians of some loads' figures, each named after whose it is; the server's only where it had no other load. */
+/** The medians of the loads' figures, each named after its side; the server's only if it had no other load. */
 export function figuresOf(loads: Record<string, readonly Load[]>, isAlone = true): Record<string, number> {
   const figures: Record<string, number> = {};
   for (const [name, taken] of Object.entries(loads)) {
@@ -41,7 +44,7 @@ export function figuresOf(loads: Record<string, readonly Load[]>, isAlone = true
   return figures;
 }
 
-/** Samples and faults of all these loads together. */
+/** The samples and faults of all these loads together. */
 export function checksOf(...loads: readonly (readonly Load[])[]): Pick<Result, 'samples' | 'faults'> {
   const all = loads.flat();
   return { samples: all.reduce((sum, { samples }) => sum + samples, 0), faults: all.flatMap(({ faults }) => faults) };
@@ -57,7 +60,7 @@ export function loading(
   return ({ seconds, seed }) => load(bench, target, what, { ...options, seconds, seed });
 }
 
-/** Our server's throughput divided by that of a bare one that sends answers of the same size, status and headers. */
+/** Our server's throughput divided by that of a bare one that sends responses of the same size, status and headers. */
 export async function againstBare(
   bench: Bench,
   databasePath: string,
@@ -88,7 +91,7 @@ export async function againstBare(
 
 const MAY_DIFFER = 0.1;
 
-/** The comparison says nothing where the answers weigh differently. */
+/** Responses of different sizes can't be compared. */
 function requireSameSize(ours: readonly Load[], bare: readonly Load[]): void {
   const [mine, theirs] = [ours, bare].map((loads) => median(loads.map(({ bytesEach }) => bytesEach))) as [
     number,

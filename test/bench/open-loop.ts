@@ -1,29 +1,31 @@
 import { readFileSync } from 'node:fs';
 import type { Socket } from 'bun';
 
-// A client that sends requests at the times that were set beforehand, whether the last ones are answered or not, so that
-// a server that stalls can't hold back the requests that would have shown it. Latency counts from the time that was set. It
-// spins, on a core of its own. Prints a JSON line.
+// A client that sends requests at times set beforehand, whether or not earlier ones are answered, so that a server
+// that stalls can't hold back the requests that would show it. Latency counts from the set time. It spins on its own
+// core. Prints a JSON line.
 
-/** What it is told, in a file of JSON. */
+/** The JSON file that it reads. */
 export type OpenLoopJob = {
   port: number;
-  /** Requests as they stand on the wire, and the bodies of their right answers. */
+  /** Requests as sent on the wire, with the bodies of their right responses. */
   questions: { request: string; body: string }[];
   perSecond: number;
   seconds: number;
 };
 
-/** What it tells. */
+/** Its report. */
 export type OpenLoopReport = {
   perSecond: number;
   p50Ms: number;
   p99Ms: number;
-  /** The client's own part: 99 of 100 requests were sent at most so long after they could have been. */
+  /** The client's own delay: 99 of 100 requests were sent at most this long after they could have been. */
   p99LateMs: number;
-  /** The share of requests that were due, or answered, while the client itself stood still; 0 to 1. They are left out. */
+  /**
+   * The share of requests that were due, or answered, while the client itself was stalled; 0 to 1. They are left out.
+   */
   leftOutShare: number;
-  /** The 99th percentile with these. */
+  /** The 99th percentile including these. */
   p99WithThemMs: number;
   samples: number;
   wrong: string[];
@@ -45,28 +47,28 @@ type Connection = {
   dueAt: number;
   isDueInStall: boolean;
   freeSince: number;
-  /** Bytes of the answer that are still to come; 0 before its first. */
+  /** Missing bytes of the response; 0 before its first. */
   missing: number;
-  /** The answer, where it is a sample. */
+  /** The response, if it is a sample. */
   pieces: Buffer[] | null;
 };
 
-const most = Math.ceil(job.perSecond * job.seconds * 1.5) + 1000;
-const latencies = new Float64Array(most);
-const clean = new Float64Array(most);
-const lateness = new Float64Array(most);
+const maxRequests = Math.ceil(job.perSecond * job.seconds * 1.5) + 1000;
+const latencies = new Float64Array(maxRequests);
+const clean = new Float64Array(maxRequests);
+const lateness = new Float64Array(maxRequests);
 const idle: Connection[] = [];
 const samples: { question: number; body: string }[] = [];
 let sent = 0;
 let answered = 0;
 let measured = 0;
 let awakeAt = 0;
-// When the client last stood still, because its processor was taken or it cleared memory, and its turns since then.
+// When the client last stalled, because its processor was taken or it collected garbage, and its turns since then.
 let stalledFrom = 0;
 let stalledUntil = 0;
 let turnsSinceStall = 0;
 
-/** Notes that the client is awake, and whether it stood still since the last time. */
+/** Records that the client is awake, and whether it has stalled since the last time. */
 function wake(now: number): void {
   if (now - awakeAt > STALL_MS) {
     stalledFrom = awakeAt;
@@ -77,8 +79,8 @@ function wake(now: number): void {
 }
 
 /**
- * Whether a latency is partly the client's own: the request was due while it stood still, or the answer came then. How long the
- * server took makes neither more likely, so that leaving these out does not make the server look better.
+ * Whether a latency is partly the client's own: the request was due, or answered, while it stalled. The server's time
+ * makes neither more likely, so leaving these out does not flatter the server.
  */
 function isSpoilt({ isDueInStall }: Connection): boolean {
   return isDueInStall || turnsSinceStall <= 1;
@@ -93,7 +95,7 @@ function send(connection: Connection, dueAt: number, now: number): void {
   connection.socket.write(requests[connection.question] as Buffer);
 }
 
-/** Takes a piece of an answer; frees the connection at the answer's end. */
+/** Receives a piece of a response; frees the connection at its end. */
 function receive(connection: Connection, piece: Buffer): void {
   const { pieces, question } = connection;
   if (connection.missing === 0) connection.missing = lengthOf(piece);
@@ -109,11 +111,11 @@ function receive(connection: Connection, piece: Buffer): void {
   idle.push(connection);
 }
 
-/** Bytes of an answer, head and body, read from its first piece. */
+/** The bytes of a response, head and body, read from its first piece. */
 function lengthOf(piece: Buffer): number {
   const end = piece.indexOf(HEAD_END);
   const length = LENGTH_FIELD.exec(piece.toString('latin1', 0, end))?.[1];
-  if (end === -1 || length === undefined) throw new Error('an answer whose head is in pieces, or without a length');
+  if (end === -1 || length === undefined) throw new Error('a response whose head is in pieces, or without a length');
   return end + HEAD_END.length + Number(length);
 }
 
@@ -127,7 +129,10 @@ async function open(): Promise<void> {
   idle.push(socket.data);
 }
 
-/** Sends until the time is over, at random distances (a Poisson process), then waits for the last answers. */
+/**
+ * Sends requests at random intervals (a Poisson process) until the time has passed, then waits for the last
+ * responses.
+ */
 function drive(): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   const gapMs = 1000 / job.perSecond;
@@ -139,7 +144,7 @@ function drive(): Promise<void> {
     wake(now);
     turnsSinceStall++;
     while (dueAt <= Math.min(now, endAt)) {
-      // In turn, since the server closes a connection that lies idle for ten seconds.
+      // In turn, because the server closes a connection that is idle for ten seconds.
       const connection = idle.shift();
       if (connection === undefined) break;
       send(connection, dueAt, now);

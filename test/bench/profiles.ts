@@ -1,13 +1,13 @@
-// Profiles for the benchmark: each is made from its id alone, so that any answer can be checked without keeping the rest.
+// Profiles for the benchmark: each is made from its id alone, so that any response can be checked without storing it.
 
-/** The profiles' names: a bijection of 32 bits, so that neighbours in the table are none in the index. */
+/** Names are a bijection of 32 bits, so that neighbours in the table are not neighbours in the index. */
 const NAME_FACTOR = 268_435_399;
 const NAME_RANGE = 2 ** 32;
 
-/** Up to here {@link usernameOf} is exact in doubles, in Lua too. */
-export const MOST_PROFILES = 10_000_000;
+/** Up to this id {@link usernameOf} is exact in doubles, in Lua too. */
+export const MAX_PROFILES = 10_000_000;
 
-/** What wrk's script needs to make a name of an id: prefix, factor, range. */
+/** The parameters with which wrk's script makes names: prefix, factor, range. */
 export const NAMES = { prefix: 'user', factor: NAME_FACTOR, range: NAME_RANGE } as const;
 
 /** The username of a profile. */
@@ -15,7 +15,7 @@ export function usernameOf(id: number): string {
   return `${NAMES.prefix}${(id * NAME_FACTOR) % NAME_RANGE}`;
 }
 
-/** A whole number from 0 to `below` − 1 that depends on the profile and the field only. */
+/** A whole number from 0 to `below` − 1 that depends only on the profile and the field. */
 function draw(id: number, field: number, below: number): number {
   let hash = Math.imul(id, 0x85ebca6b) ^ Math.imul(field + 1, 0x9e3779b1);
   hash = Math.imul(hash ^ (hash >>> 15), 0x2c1b3c6d);
@@ -49,12 +49,15 @@ export function isBanned(id: number): boolean {
   return draw(id, 1, 100) === 0;
 }
 
-/** Views, few profiles with many and many with few, and some ties; `version` counts the imports that changed it. */
+/**
+ * Views: few profiles have many, many have few, and some are equal. `version` counts the imports that changed the
+ * profile.
+ */
 export function viewsOf(id: number, version = 0): number {
   return Math.floor(40_000_000 / (draw(id, 2, 1_000_000) + 1)) + version;
 }
 
-/** What a profile's answers hold beside its links, in the order of the answer. */
+/** The fields of a profile's responses, except its links, in order. */
 function publicFields(id: number, version: number) {
   const name = usernameOf(id);
   const badges = BADGES.slice(draw(id, 3, BADGES.length)).map((badge, at) => ({
@@ -100,7 +103,7 @@ function showsFollowers(id: number): boolean {
   return draw(id, 23, 10) > 0;
 }
 
-/** The line that imports a profile, without its line end; the export gives it back to the byte. */
+/** The line that imports a profile, without its line end; the export returns exactly the same. */
 export function lineOf(id: number, version = 0): string {
   const { username, createdAt, ...fields } = publicFields(id, version);
   return JSON.stringify({
@@ -126,13 +129,13 @@ export function linksBody(id: number): string {
   return JSON.stringify({ links: linksOf(id) });
 }
 
-/** The body of a page of the leaderboard of so many profiles, as a function of limit and offset. */
+/** The body of a page of the leaderboard of this many profiles, as a function of limit and offset. */
 export function boardOf(profiles: number): (limit: number, offset: number) => string {
   const ids = Array.from({ length: profiles }, (_, at) => at + 1).filter((id) => !isBanned(id));
   const views = new Map(ids.map((id) => [id, viewsOf(id)]));
   const viewsAt = (id: number) => views.get(id) as number;
   const board = ids.sort((a, b) => viewsAt(b) - viewsAt(a) || a - b).slice(0, 10_000);
-  // Competition ranks: those with as many views share the first one's.
+  // Competition ranks: profiles with equal views share the rank of the first.
   const ranks: number[] = [];
   for (const [at, id] of board.entries()) {
     ranks.push(at > 0 && viewsAt(board[at - 1] as number) === viewsAt(id) ? (ranks[at - 1] as number) : at + 1);

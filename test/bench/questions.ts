@@ -2,17 +2,17 @@ import { secretOf, workingKeys } from './database.ts';
 import type { Question } from './load.ts';
 import { boardOf, linksBody, profileBody, usernameOf, viewsOf } from './profiles.ts';
 
-// What the cases ask. The right answer to each question follows from the generated data alone.
+// The requests of the cases. The right response to each follows from the generated data alone.
 
-/** How many different requests are formatted before a round. */
+/** The number of different requests formatted before a round. */
 export const DISTINCT = 100_000;
 
-/** How many profiles are asked for again and again. */
+/** The number of profiles that are looked up repeatedly. */
 export const HOT = 1_000;
 
 const LIMIT = 50;
 
-/** The header that carries the n-th key. */
+/** The header with the n-th key. */
 export function bearer(key = 0): Record<string, string> {
   return { Authorization: `Bearer ${secretOf(key)}` };
 }
@@ -24,9 +24,9 @@ export function many(count: number, make: (at: number) => Question): Question[] 
   return Array.from({ length: count }, (_, at) => make(at));
 }
 
-/** A whole number from 1 to `most`. */
-export function anyId(most: number): number {
-  return 1 + Math.floor(Math.random() * most);
+/** A whole number from 1 to `max`. */
+export function anyId(max: number): number {
+  return 1 + Math.floor(Math.random() * max);
 }
 
 /** {@link HOT} profiles, spread over all. */
@@ -49,7 +49,7 @@ export function changingLookup(id: number, versions: number): Question {
   return { ...lookup(id), isRight };
 }
 
-/** The lookup whose name the load generator fills in. */
+/** The lookup in which the load generator inserts the name. */
 export const LOOKUP_OF_NAME: Question = { path: '/api/lookup/username/{name}', headers: KEY, isRight: () => false };
 
 /** The links of a profile. */
@@ -58,7 +58,7 @@ export function links(id: number): Question {
   return { path, headers: KEY, isRight: ({ status, body }) => status === 200 && body === linksBody(id) };
 }
 
-/** A lookup by a client that has the body already. */
+/** A lookup by a client that already has the body. */
 export function unchanged(id: number, etag: string): Question {
   const headers = { ...KEY, 'If-None-Match': etag };
   return {
@@ -67,14 +67,14 @@ export function unchanged(id: number, etag: string): Question {
   };
 }
 
-/** A lookup of a name that nobody has. */
+/** A lookup of an unknown name. */
 export function missing(at: number): Question {
   const path = `/api/lookup/username/nobody${(at * 7919) % 1_000_003}`;
   const sentence = '{"error":"There is no such profile."}';
   return { path, headers: KEY, isRight: ({ status, body }) => status === 404 && body === sentence };
 }
 
-/** A lookup of several at once. */
+/** A lookup of several profiles. */
 export function batch(ids: readonly number[], headers = KEY): Question {
   const path = `/api/lookup?${ids.map((id) => `username=${usernameOf(id)}`).join('&')}`;
   const entries = () => ids.map((id) => `{"query":{"username":"${usernameOf(id)}"},"profile":${profileBody(id)}}`);
@@ -82,7 +82,7 @@ export function batch(ids: readonly number[], headers = KEY): Question {
   return { path, headers, isRight: ({ status, body }) => status === 200 && body === right() };
 }
 
-/** Pages of the leaderboard that begin anywhere. */
+/** Pages of the leaderboard at every offset. */
 export function boardPages(profiles: number): Question[] {
   const page = boardOf(profiles);
   return many(Math.min(10_000, profiles) - LIMIT, (offset) => ({
@@ -92,7 +92,7 @@ export function boardPages(profiles: number): Question[] {
   }));
 }
 
-/** Lookups of hot profiles, each by another of these keys. */
+/** Lookups of hot profiles, each with another of these keys. */
 export function byManyKeys(profiles: number, keys = workingKeys(profiles)): Question[] {
   const headers = keys.map(bearer);
   const hot = hotIds(profiles);

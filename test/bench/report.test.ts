@@ -7,19 +7,19 @@ import { markdownTable, tableRow } from './results.ts';
 
 const KEPT: Results = JSON.parse(readFileSync(join(import.meta.dir, 'results.json'), 'utf8'));
 
-test('no wrong answer is among the kept results, and each was measured in at least one round', () => {
+test('the kept results contain no wrong responses, and each was measured in at least one round', () => {
   expect(KEPT.results.filter(({ faults, ratios }) => faults.length > 0 || ratios.length === 0)).toEqual([]);
   expect(markdownTable(KEPT.results).split('\n').length).toBe(KEPT.results.length + 3);
 });
 
-test('a goal is reached from its side, by the median', () => {
+test('the median decides whether a goal is reached', () => {
   const result = { name: 'x', what: 'x', figures: {}, samples: 0, faults: [], ratios: [0.5, 2, 1.5] };
-  expect(tableRow({ ...result, goal: { least: 1.5 } })).toEqual(['x', '1.50', '0.50–2.00', '≥ 1.5', 'yes', '']);
-  expect(tableRow({ ...result, goal: { most: 1.4 } })).toEqual(['x', '1.50', '0.50–2.00', '≤ 1.4', 'no', '']);
+  expect(tableRow({ ...result, goal: { min: 1.5 } })).toEqual(['x', '1.50', '0.50–2.00', '≥ 1.5', 'yes', '']);
+  expect(tableRow({ ...result, goal: { max: 1.4 } })).toEqual(['x', '1.50', '0.50–2.00', '≤ 1.4', 'no', '']);
   expect(tableRow({ ...result, goal: null })).toEqual(['x', '1.50', '0.50–2.00', 'none', '', '']);
 });
 
-test('a generated profile is always the same, and its line and its bodies are of one profile', () => {
+test('a generated profile is always the same, and its line and its bodies agree', () => {
   for (let id = 1; id < 300; id++) {
     const { aliases: _a, authId: _i, email: _e, ...open } = JSON.parse(lineOf(id, 2));
     const { showFollowersCount, showOnLeaderboard: _s, links, ...shown } = open;

@@ -6,8 +6,8 @@ import type { Bench } from './bench.ts';
 import { type KeptResult, markdownTable, type Result, type Results } from './results.ts';
 
 /**
- * Adds results to `results.json` in a folder, in the place of those with the same names and in the order of the cases;
- * where the folder is this one, writes the table of docs/speed.md anew too.
+ * Adds results to `results.json` in a folder, replacing those with the same names, in the order of the cases. If the
+ * folder is this one, also renews the table in docs/speed.md.
  */
 export function keepResults(folder: string, bench: Bench, cases: readonly string[], fresh: readonly Result[]): void {
   mkdirSync(folder, { recursive: true });
@@ -18,9 +18,9 @@ export function keepResults(folder: string, bench: Bench, cases: readonly string
   const made = { profiles, rounds, commit: commit(), date: new Date().toISOString().slice(0, 10), machine };
   const kept = fresh.map((result) => ({ ...result, ...made }));
   const byName = new Map([...before, ...kept].map((result) => [result.name, result]));
-  // A result is named after its case, with a word more where a case has two.
-  const cursorOf = ({ name }: Result) => cases.indexOf(cases.includes(name) ? name : name.replace(/-\w+$/, ''));
-  const results: Results = { results: [...byName.values()].sort((a, b) => cursorOf(a) - cursorOf(b)) };
+  // A result is named after its case, with another word if a case has two.
+  const positionOf = ({ name }: Result) => cases.indexOf(cases.includes(name) ? name : name.replace(/-\w+$/, ''));
+  const results: Results = { results: [...byName.values()].sort((a, b) => positionOf(a) - positionOf(b)) };
   writeFileSync(path, `${JSON.stringify(results, null, 2)}\n`);
   if (resolve(folder) === import.meta.dir) showInDocument(results);
 }
@@ -36,7 +36,7 @@ function showInDocument({ results }: Results): void {
   );
 }
 
-/** The commit that was measured; with a mark where more than the results themselves was changed since. */
+/** The measured commit, marked if anything except the results has changed since. */
 function commit(): string {
   const git = (...words: string[]) => Bun.spawnSync(['git', ...words], { cwd: PROJECT });
   const others = ['.', `:(exclude)${DOCUMENT}`, ':(exclude)test/bench/results.json'];

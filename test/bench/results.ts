@@ -1,7 +1,7 @@
-/** At least, or at most, this; null where something is measured without a goal. */
-export type Goal = { least: number } | { most: number } | null;
+/** The bound that a ratio has to reach; null if it is measured without a goal. */
+export type Goal = { min: number } | { max: number } | null;
 
-/** What a case gave: ratios, one for each round, and the figures behind them (medians). */
+/** The result of a case: ratios, one for each round, and the figures behind them (medians). */
 export type Result = {
   name: string;
   /** What was measured, and what it is divided by. */
@@ -9,12 +9,12 @@ export type Result = {
   goal: Goal;
   ratios: number[];
   figures: Record<string, number>;
-  /** Answers that were compared with the generated profiles while loading. */
+  /** Responses that were compared with the generated profiles during the load. */
   samples: number;
   faults: string[];
 };
 
-/** A result as it is kept: with what it was measured on. */
+/** A stored result, with the conditions of its measurement. */
 export type KeptResult = Result & {
   profiles: number;
   rounds: number;
@@ -23,10 +23,10 @@ export type KeptResult = Result & {
   machine: { cores: number; cpu: string; bun: string; kernel: string };
 };
 
-/** All that `results.json` holds. */
+/** The content of `results.json`. */
 export type Results = { results: KeptResult[] };
 
-/** The middle one; of an even number the mean of the two. */
+/** The middle value, or the mean of the two in the middle. */
 export function median(values: readonly number[]): number {
   const sorted = values.toSorted((a, b) => a - b);
   const middle = sorted.length / 2;
@@ -35,7 +35,7 @@ export function median(values: readonly number[]): number {
     : (sorted[Math.floor(middle)] as number);
 }
 
-/** The 95 % interval of a median, by the order of the values alone (the sign test's), least and most. */
+/** The 95 % interval of a median, from the order of the values alone (the sign test's): its minimum and maximum. */
 export function intervalOf(values: readonly number[]): [number, number] {
   const sorted = values.toSorted((a, b) => a - b);
   const below = Math.max(0, Math.floor((sorted.length - 1.96 * Math.sqrt(sorted.length)) / 2));
@@ -44,18 +44,18 @@ export function intervalOf(values: readonly number[]): [number, number] {
 
 /** That interval as figures of a result. */
 export function intervalFigures(ratios: readonly number[]): Record<string, number> {
-  const [least, most] = intervalOf(ratios);
-  return { 'median 95 % least': brief(least), 'median 95 % most': brief(most) };
+  const [min, max] = intervalOf(ratios);
+  return { 'median 95 % min': brief(min), 'median 95 % max': brief(max) };
 }
 
-/** How far a result is beyond its goal: 1 is exactly there, more is better. */
+/** How far a result is beyond its goal: 1 is exactly the goal, more is better. */
 export function timesGoal(goal: NonNullable<Goal>, ratio: number): number {
-  return 'least' in goal ? ratio / goal.least : goal.most / ratio;
+  return 'min' in goal ? ratio / goal.min : goal.max / ratio;
 }
 
 /** `≥ 0.85` */
 export function goalText(goal: NonNullable<Goal>): string {
-  return 'least' in goal ? `≥ ${goal.least}` : `≤ ${goal.most}`;
+  return 'min' in goal ? `≥ ${goal.min}` : `≤ ${goal.max}`;
 }
 
 /** A ratio for people: two decimals, one above 10. */
@@ -68,15 +68,15 @@ export function countText(count: number): string {
   return Math.round(count).toLocaleString('en-US').replaceAll(',', ' ');
 }
 
-/** A number as precise as it deserves: four digits. */
+/** A number with four significant digits. */
 export function brief(value: number): number {
   return Number(value.toPrecision(4));
 }
 
-/** The heads of the table. */
+/** The column heads of the table. */
 export const TABLE_HEAD = ['Case', 'Ratio', 'Rounds', 'Goal', 'Reached', 'By CPU time'];
 
-/** The cells of a result's line: its median, its least and most, and the ratio that processor time alone would give. */
+/** The cells of a result's row: its median, its range, and the ratio of processor time alone. */
 export function tableRow({ what, goal, ratios, figures }: Result): string[] {
   const middle = median(ratios);
   const spread = `${ratioText(Math.min(...ratios))}–${ratioText(Math.max(...ratios))}`;

@@ -1,11 +1,11 @@
 import { parseArgs } from 'node:util';
 import { type Bench, closeBench, endChildren, openBench, Skipped, whatIsMissing } from './bench.ts';
 import { CASES } from './cases.ts';
-import { MOST_PROFILES } from './profiles.ts';
+import { MAX_PROFILES } from './profiles.ts';
 import { keepResults } from './report.ts';
 import { type Result, textTable } from './results.ts';
 
-// `bun run bench`: how fast this is, as ratios, each pair measured in turn on this machine.
+// `bun run bench`: speed as ratios, each pair measured in turn on this machine.
 
 const NAMES = CASES.map(({ name }) => name);
 
@@ -49,18 +49,18 @@ function readOptions() {
     out: values.out,
     rounds: wholeNumber('--rounds', values.rounds, 1, 1000),
     seconds: wholeNumber('--seconds', values.seconds, 1, 600),
-    profiles: wholeNumber('--profiles', values.profiles, 2_000, MOST_PROFILES),
+    profiles: wholeNumber('--profiles', values.profiles, 2_000, MAX_PROFILES),
     keep: values.keep ?? null,
   };
 }
 
-function wholeNumber(name: string, text: string, least: number, most: number): number {
+function wholeNumber(name: string, text: string, min: number, max: number): number {
   const value = Number(text);
-  if (/^\d+$/.test(text) && value >= least && value <= most) return value;
-  throw new Error(`${name} takes a whole number from ${least} to ${most}.`);
+  if (/^\d+$/.test(text) && value >= min && value <= max) return value;
+  throw new Error(`${name} takes a whole number from ${min} to ${max}.`);
 }
 
-/** Runs the cases one after the other; returns whether all went well. A goal that is missed is a result, not a fault. */
+/** Runs the cases one after the other; returns whether all went well. A missed goal is a result, not an error. */
 async function runCases(bench: Bench, { chosen, out }: ReturnType<typeof readOptions>): Promise<boolean> {
   const all: Result[] = [];
   const troubles: string[] = [];
@@ -85,10 +85,10 @@ async function runCases(bench: Bench, { chosen, out }: ReturnType<typeof readOpt
 
 const isRight = ({ faults }: Result): boolean => faults.length === 0;
 
-/** Prints the figures behind a result to stderr, while the other cases are still to run. */
+/** Prints the figures behind a result to stderr, before the next case runs. */
 function describe({ what, ratios, figures, samples, faults }: Result): void {
   const lines = Object.entries(figures).map(([name, value]) => `    ${name} ${value}`);
-  const checked = `    ${samples} answers checked, ${faults.length} wrong`;
+  const checked = `    ${samples} responses checked, ${faults.length} wrong`;
   process.stderr.write(`${[`  ${what}: ${ratios.join(' ')}`, ...lines, checked].join('\n')}\n`);
 }
 

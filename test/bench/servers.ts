@@ -3,16 +3,19 @@ import { join } from 'node:path';
 import { profilectlWords } from '../support/cli.ts';
 import { type Bench, CORE, type Core, Skipped, spawn } from './bench.ts';
 
-/** A server that is up. */
+/** A running server. */
 export type Target = { port: number; pid: number; log: string; stop: () => Promise<void> };
 
-/** What the bare server sends, always: an answer of ours at its typical size. */
+/** The bare server's only response: one of ours of typical size. */
 export type TypicalAnswer = { status: number; headers: Record<string, string>; body: string };
 
 const BARE = join(import.meta.dir, 'bare/bare.ts');
 const PATIENCE_MS = 30_000;
 
-/** Starts `profilectl serve` as an operator would, its log in a file. Throws {@link Skipped} where it refuses `WORKERS`. */
+/**
+ * Starts `profilectl serve` as an operator would, with its log in a file. Throws {@link Skipped} if it refuses
+ * `WORKERS`.
+ */
 export function startOurs(
   bench: Bench,
   databasePath: string,
@@ -23,13 +26,13 @@ export function startOurs(
   return startServe(bench, profilectlWords(['serve']), environment, core);
 }
 
-/** Starts a server that sends one constant answer; with `reads`, after reading what ours has to read of a request. */
+/** Starts a server that sends one constant response; with `reads`, after reading what ours has to read of a request. */
 export function startBare(bench: Bench, answer: TypicalAnswer, reads = false): Promise<Target> {
   const variables = { ANSWER: JSON.stringify(answer), READS: reads ? '1' : '0' };
   return startServe(bench, [process.execPath, BARE], variables, CORE.server);
 }
 
-/** Starts a server by any command that prints where it listens as ours does. Throws where it does not in time. */
+/** Starts a server with any command that prints where it listens as ours does. Throws if it does not in time. */
 export async function startServe(
   bench: Bench,
   words: readonly string[],

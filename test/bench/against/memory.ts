@@ -11,8 +11,8 @@ const SETTLED_MS = 1_000;
 type Sizes = Record<'memory-start' | 'memory-first-page' | 'memory-load', number>;
 
 /**
- * What a server has in memory (resident, MiB) after its first lookup, after its first page, and, where no page was asked for,
- * after a round of load. Starts its own servers.
+ * Resident memory of a server in MiB after its first lookup, after its first page, and without a page after a round
+ * of load. Starts its own servers.
  */
 export async function memoryAgainst(bench: Bench, sides: Pair<Side>, asked: Traffic): Promise<void> {
   const measure =

@@ -11,19 +11,19 @@ import { hotIds, lookup } from '../questions.ts';
 import type { Target } from '../servers.ts';
 import { type Pair, printFaults, printRatio } from './servers.ts';
 
-/** A server that runs, and where it writes its mails. */
+/** A running server, and the folder of its mails. */
 export type Running = Target & { mails: string };
 
-/** Half of the requests for pages that one block of addresses may have open at a time. */
+/** Half of the requests for pages that one block of IP addresses may have open at a time. */
 const PAGE_CONNECTIONS = 16;
 const FLOOD_CONNECTIONS = 200;
 const ACTION_EACH_MS = 200;
-/** Of the throughput that wrk gets from the other checkout. */
+/** The share of the throughput that wrk reaches with the other checkout. */
 const SHARE_OF_MAXIMUM = 0.25;
 const PATIENCE_MS = 10_000;
 const LOOK_EACH_MS = 20;
 
-/** Processor time, of all threads, of the first page, the page of signing in, and an owner's page of keys. */
+/** Processor time of all threads for the first page, the sign-in page, and an owner's page of keys. */
 export async function pagesAgainst(bench: Bench, servers: Pair<Running>): Promise<void> {
   const owner = visitor(1);
   const cookies = { mine: await signIn(servers.mine, owner), theirs: await signIn(servers.theirs, owner) };
@@ -43,8 +43,8 @@ export async function pagesAgainst(bench: Bench, servers: Pair<Running>): Promis
 }
 
 /**
- * The 99th percentile of lookups that come at set times: beside five sign-ins and requests for keys a second, against the
- * same server alone; and beside a flood of connections for a page, against the other checkout's.
+ * The 99th percentile of lookups sent at set times: during five sign-ins and requests for keys a second, compared
+ * with the same server alone; and during a flood of connections for a page, compared with the other checkout.
  */
 export async function p99Against(bench: Bench, servers: Pair<Running>, asked: Traffic): Promise<void> {
   const ids = hotIds(bench.profiles);
@@ -62,7 +62,7 @@ export async function p99Against(bench: Bench, servers: Pair<Running>, asked: Tr
     return report;
   };
   const flooded = (server: Running) => async (turn: { seconds: number }) => {
-    // Some longer than the lookups, whose client takes a moment to start.
+    // A second longer than the lookups, whose client takes a moment to start.
     const words = ['wrk', '-t1', `-c${FLOOD_CONNECTIONS}`, `-d${turn.seconds + 1}s`];
     const flood = spawn(bench, ['nice', '-n', '5', ...words, `http://127.0.0.1:${server.port}/developers`], {
       core: CORE.client,
@@ -87,21 +87,21 @@ export async function p99Against(bench: Bench, servers: Pair<Running>, asked: Tr
   printFaults([...faults, ...Object.values(taken).flatMap((reports) => reports.flatMap(({ wrong }) => wrong))]);
 }
 
-/** An owner who visits, from an address of their own. */
+/** An owner who visits, with their own IP address. */
 type Visitor = { name: string; email: string; from: string };
 
 function visitor(id: number): Visitor {
   return { name: usernameOf(id), email: `owner${id}@example.org`, from: `198.18.${id >> 8}.${id & 255}` };
 }
 
-/** Owners, one after the other, from this profile on. */
+/** Owners in sequence, starting with this profile. */
 function* ownersFrom(first: number): Generator<Visitor, never> {
   for (let id = first; ; id++) if (!isBanned(id)) yield visitor(id);
 }
 
 /**
- * For `seconds`, begins an action every fifth of a second: owners ask for a code, sign in with it, and request a key. Returns
- * the faults.
+ * Starts an action every fifth of a second for `seconds`: owners request a code, sign in with it, and request a key.
+ * Returns the errors.
  */
 async function act(server: Running, owners: Generator<Visitor, never>, seconds: number): Promise<string[]> {
   const faults: string[] = [];
@@ -124,7 +124,7 @@ async function requestKey(server: Running, owner: Visitor): Promise<void> {
   });
 }
 
-/** Signs an owner in by the mailed code; returns the cookie. */
+/** Signs in an owner with the mailed code; returns the cookie. */
 async function signIn(server: Running, owner: Visitor): Promise<string> {
   const asked = { name: owner.name, address: owner.email, next: '' };
   const waiting = await send(server, owner, '/developers/sign-in', '', asked);
@@ -132,7 +132,7 @@ async function signIn(server: Running, owner: Visitor): Promise<string> {
   return send(server, owner, '/developers/sign-in/code', waiting, { code, next: '' });
 }
 
-/** Sends a form as a browser; returns the cookies of the answer. Throws where it is refused. */
+/** Sends a form as a browser does; returns the cookies of the response. Throws if it is refused. */
 async function send(
   { port }: Target,
   { from }: Visitor,
@@ -151,7 +151,7 @@ async function send(
     .join('; ');
 }
 
-/** Waits for the mail with an owner's code, and removes it. */
+/** Waits for the mail with an owner's code, and deletes it. */
 async function codeFor(mails: string, address: string): Promise<string> {
   const deadline = performance.now() + PATIENCE_MS;
   while (performance.now() < deadline) {
@@ -165,5 +165,5 @@ async function codeFor(mails: string, address: string): Promise<string> {
     }
     await Bun.sleep(LOOK_EACH_MS);
   }
-  throw new Error('a sign-in mail did not come');
+  throw new Error('a sign-in mail did not arrive');
 }

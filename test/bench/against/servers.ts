@@ -7,11 +7,11 @@ import { generateLines, secretOf } from '../database.ts';
 import { intervalOf, median } from '../results.ts';
 import { startServe, type Target } from '../servers.ts';
 
-// What the cases of against.ts have in common: two checkouts, each with a database of its own, and the line about a ratio.
+// Shared by the cases of against.ts: two checkouts, each with its own database, and the line with a ratio.
 
 /**
- * A checkout that is compared, with its program compiled as users install it: `start` starts its server, of which there is one
- * at a time; `mails` is where that writes mails.
+ * One of the two checkouts, with its program compiled as users install it. `start` starts its server, one at a time;
+ * `mails` is the folder of its mails.
  */
 export type Side = {
   name: string;
@@ -24,10 +24,16 @@ export type Side = {
 /** This checkout, and the other one. */
 export type Pair<T> = { mine: T; theirs: T };
 
-/** The number of keys. One is not enough, because lookups of many cost more than the largest quota; a profile can't have more. */
+/**
+ * The number of keys. One is not enough, because batch lookups cost more than the largest quota; a profile can't have
+ * more.
+ */
 export const KEYS = 3;
 
-/** Compiles a checkout and makes its database. Its server takes addresses of strangers from the client, as behind a proxy. */
+/**
+ * Compiles a checkout and makes its database. Its server reads the IP addresses of strangers from the client, as
+ * behind a proxy.
+ */
 export async function sideOf(bench: Bench, folder: string, name: string): Promise<Side> {
   const mails = join(bench.folder, `${name}-mails`);
   const binary = join(bench.folder, `${name}-profilectl`);
@@ -41,7 +47,7 @@ export async function sideOf(bench: Bench, folder: string, name: string): Promis
   return { name, binary, mails, variables, start: () => startServe(bench, [binary, 'serve'], variables) };
 }
 
-/** A database of this checkout's own schema with the generated profiles, and {@link KEYS} of the first one. */
+/** A database with the checkout's own schema, the generated profiles, and {@link KEYS} keys of the first profile. */
 async function databaseOf(bench: Bench, binary: string, name: string): Promise<string> {
   const path = join(bench.folder, `${name}.db`);
   await run(bench, [binary, 'profiles', 'import', await generateLines(bench, bench.profiles), '--db', path], {
@@ -65,16 +71,16 @@ async function databaseOf(bench: Bench, binary: string, name: string): Promise<s
   return path;
 }
 
-/** Prints the median of the ratios of rounds, its 95 % interval, and the medians that they are made of. */
+/** Prints the median of the rounds' ratios, its 95 % interval, and the medians of both sides. */
 export function printRatio(name: string, over: readonly number[], under: readonly number[], unit: string): void {
   const ratios = over.map((value, round) => value / (under[round] as number));
-  const [least, most] = intervalOf(ratios).map((ratio) => ratio.toFixed(3));
+  const [min, max] = intervalOf(ratios).map((ratio) => ratio.toFixed(3));
   const [first, second] = [over, under].map((values) => median(values).toFixed(1));
   const figures = `${first} ${unit}, other ${second} ${unit}`;
-  process.stdout.write(`${name.padEnd(20)} ${median(ratios).toFixed(3)} (${least}–${most}); ${figures}\n`);
+  process.stdout.write(`${name.padEnd(20)} ${median(ratios).toFixed(3)} (${min}–${max}); ${figures}\n`);
 }
 
-/** Prints what went wrong. */
+/** Prints the errors. */
 export function printFaults(faults: readonly string[]): void {
   for (const fault of faults) process.stdout.write(`  wrong: ${fault}\n`);
 }

@@ -5,10 +5,10 @@ import { lookup } from '../questions.ts';
 import { median } from '../results.ts';
 import { type Pair, printRatio, type Side } from './servers.ts';
 
-/** A start takes milliseconds, so each round is the median of so many; a stop takes a second. */
+/** A start takes milliseconds, so each round is the median of several; a stop takes a second. */
 const STARTS = 3;
 
-/** From the start of the server to its first answer, in milliseconds. */
+/** Milliseconds from the start of the server to its first response. */
 export async function startAgainst(bench: Bench, sides: Pair<Side>): Promise<void> {
   const measure = ({ binary, variables }: Side) => {
     const { PORT: _, ...environment } = variables;

@@ -6,11 +6,11 @@ import { generateLines } from '../database.ts';
 import { alternate } from '../measure.ts';
 import { type Pair, printRatio, type Side } from './servers.ts';
 
-/** Milliseconds by what was done. */
+/** Milliseconds by command. */
 type Times = Record<'import' | 'export' | 'erase' | 'vacuum', number>;
 
 /**
- * How long commands take that go through all profiles: the import of all into a new database, their export, an import that
+ * Time of commands that process all profiles: importing them into a new database, exporting them, an import that
  * erases every other one, and the VACUUM after it. In milliseconds, on all cores.
  */
 export async function transferAgainst(bench: Bench, sides: Pair<Side>): Promise<void> {

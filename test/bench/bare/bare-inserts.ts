@@ -2,8 +2,8 @@ import { openDatabase } from '../../../shared/db-files/open.ts';
 import { foldName } from '../../../shared/profiles/name.ts';
 import { linesOf } from './lines.ts';
 
-// What the import is compared with: prepared inserts of the same rows into the same tables, a thousand profiles a
-// transaction. Reading and parsing the file is not counted. Prints milliseconds.
+// For comparing the import: prepared inserts of the same rows into the same tables, a thousand profiles per
+// transaction, without reading and parsing the file. Prints milliseconds.
 
 const [database = '', file = ''] = process.argv.slice(2);
 const db = openDatabase(database, 'fill').$client;

@@ -1,13 +1,13 @@
 import type { TypicalAnswer } from '../servers.ts';
 
-// What everything is compared with: the runtime alone, which sends one constant answer whatever is asked.
+// For comparing everything: the runtime alone, which answers every request with one constant response.
 
 const { status, headers: fields, body }: TypicalAnswer = JSON.parse(process.env.ANSWER ?? '');
 const headers = new Headers(fields);
 const content = body === '' ? null : body;
 
-// With READS: what no server of ours can leave out, and nothing else. It reads the address for the log, the URL and two
-// headers, and says another request id and another rest of the rate limit each time.
+// With READS: only the work that no server of ours can avoid. It reads the IP address for the log, the URL and two
+// headers, and sends another request id and rate limit each time.
 const init = { status, headers };
 let count = 0;
 let read: unknown;

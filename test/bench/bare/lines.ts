@@ -2,7 +2,7 @@ import { createReadStream } from 'node:fs';
 
 const LINE_FEED = 10;
 
-/** The lines of a file of text, as cheaply as they are to be had. */
+/** The lines of a text file, as cheaply as possible. */
 export async function* linesOf(path: string): AsyncGenerator<string> {
   let rest = Buffer.alloc(0);
   for await (const chunk of createReadStream(path, { highWaterMark: 2 ** 20 }) as AsyncIterable<Buffer>) {

@@ -11,12 +11,12 @@ import { startBare, startOurs } from '../servers.ts';
 
 const VERSIONS = [1, 2];
 const CHANGED = 100_000;
-// The import is to have its share of the client's core.
+// The import is to get its share of the client's core.
 const spins = false;
 
 /**
- * Lookups while an import changes a hundred thousand profiles again and again, those that are asked for among them. The
- * import takes what it gets of both cores, so it slows a bare server down too: that is in the figures.
+ * Lookups while an import repeatedly changes a hundred thousand profiles, including those looked up. The import may
+ * use both cores, so it slows down a bare server too, which the figures show.
  */
 export async function besideImport(bench: Bench): Promise<Result[]> {
   const database = copyOf(bench, await generate(bench));
@@ -41,14 +41,14 @@ export async function besideImport(bench: Bench): Promise<Result[]> {
     {
       name: 'import-beside',
       what: 'lookups while an import writes ÷ without it',
-      goal: { least: 0.7 },
+      goal: { min: 0.7 },
       ratios: ratiosOf(perSecond(loads.oursBeside), perSecond(loads.ours)),
       ...about,
     },
   ];
 }
 
-/** For each version a file that brings as many profiles to it, the hot ones among them. */
+/** One file for each version, which changes the same number of profiles to it, including the hot ones. */
 async function changes(bench: Bench): Promise<string[]> {
   const count = Math.min(bench.profiles, CHANGED);
   const ids = Array.from({ length: count }, (_, at) => 1 + Math.floor((at * bench.profiles) / count));
@@ -57,7 +57,7 @@ async function changes(bench: Bench): Promise<string[]> {
   return files;
 }
 
-/** A turn that goes on while one import after the other runs, until it is over. */
+/** A turn during which one import runs after the other. */
 function importing(bench: Bench, database: string, files: readonly string[], beside: Turn<Load>): Turn<Load> {
   return async (turn) => {
     let isOver = false;

@@ -8,9 +8,9 @@ import { alternate, ratiosOf } from '../measure.ts';
 import { lookup } from '../questions.ts';
 import { brief, countText, median, type Result } from '../results.ts';
 
-// How long processes take, to answer first or to end; on all cores, as where people run them.
+// How long processes take to their first response or to their end; on all cores, as people run them.
 
-/** These take milliseconds, so each round is the median of so many runs. */
+/** These take milliseconds, so each round is the median of several runs. */
 const RUNS = 9;
 
 const PATIENCE_MS = 10_000;
@@ -24,7 +24,7 @@ async function compare(
   about: Timed,
   turns: { bare: () => Promise<number>; ours: () => Promise<number> },
 ): Promise<Result> {
-  // One run of each in turn, so that the medians of both come from the same stretch of time.
+  // One run of each in turn, so that both medians come from the same period.
   const ratios: number[] = [];
   const all: Record<keyof typeof turns, number[]> = { bare: [], ours: [] };
   moveTo(CORE.any);
@@ -39,7 +39,7 @@ async function compare(
   return { ...about, ratios, figures, ...UNCHECKED };
 }
 
-/** Until a command has ended, milliseconds. */
+/** Milliseconds until a command has ended. */
 async function endOf(words: readonly string[]): Promise<number> {
   const started = performance.now();
   const child = Bun.spawn([...words], { cwd: PROJECT, env: cleanEnvironment(), stdio: ['ignore', 'pipe', 'inherit'] });
@@ -54,14 +54,14 @@ const requiring = (...packages: string[]) => [
   packages.map((name) => `require('${name}')`).join(';'),
 ];
 
-/** `profilectl --help`, against loading what reads the command line. */
+/** `profilectl --help`, compared with loading the parser of the command line. */
 export async function help(bench: Bench): Promise<Result[]> {
-  const about = { name: 'help', what: 'profilectl --help, time ÷ loading commander', goal: { most: 2 } };
+  const about = { name: 'help', what: 'profilectl --help, time ÷ loading commander', goal: { max: 2 } };
   const turns = { bare: () => endOf(requiring('commander')), ours: () => endOf(profilectlWords(['--help'])) };
   return [await compare(bench, about, turns)];
 }
 
-/** `profilectl keys list` of a thousand keys, against loading the libraries that it takes. */
+/** `profilectl keys list` of a thousand keys, compared with loading the libraries it needs. */
 export async function keysList(bench: Bench): Promise<Result[]> {
   const keys = 1_000;
   const { path } = await generate(bench, Math.ceil(keys / 3), keys);
@@ -70,10 +70,10 @@ export async function keysList(bench: Bench): Promise<Result[]> {
     bare: () => endOf(requiring('commander', 'zod', 'drizzle-orm/bun-sqlite')),
     ours: () => endOf(profilectlWords(['keys', 'list', '--db', path])),
   };
-  return [await compare(bench, { name: 'keys-list', what, goal: { most: 2 } }, turns)];
+  return [await compare(bench, { name: 'keys-list', what, goal: { max: 2 } }, turns)];
 }
 
-/** From start to the first 200, against an application of the framework with nothing in it. */
+/** From start to the first 200, compared with an empty application of the framework. */
 export async function starting(bench: Bench): Promise<Result[]> {
   const { path } = await generate(bench);
   const what = `start to first 200 with ${countText(bench.profiles)} profiles, time ÷ an empty Elysia's`;
@@ -83,10 +83,13 @@ export async function starting(bench: Bench): Promise<Result[]> {
     bare: () => firstAnswer(bench, [process.execPath, join(import.meta.dir, '../bare/bare-elysia.ts')], empty),
     ours: () => firstAnswer(bench, profilectlWords(['serve']), lookup(1), { DATABASE_PATH: path }),
   };
-  return [await compare(bench, { name: 'start', what, goal: { most: 3 } }, turns)];
+  return [await compare(bench, { name: 'start', what, goal: { max: 3 } }, turns)];
 }
 
-/** From a server's start to its first answer, milliseconds; `look` gets its process id then, before it is stopped. */
+/**
+ * Milliseconds from a server's start to its first response; `look` is then called with its process id, before it is
+ * stopped.
+ */
 export async function firstAnswer(
   bench: Bench,
   words: readonly string[],
@@ -111,7 +114,7 @@ export async function firstAnswer(
   return ms;
 }
 
-/** A port that nobody listens on now. */
+/** A port on which no process currently listens. */
 export function freePort(): number {
   const server = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch: () => new Response() });
   const { port } = server;

@@ -6,7 +6,7 @@ import { testConfig } from '../../support/world.ts';
 import { CORE } from '../bench.ts';
 import type { Target } from '../servers.ts';
 
-/** Makes a token with which a platform may send profiles to a server on this database. */
+/** Makes a token with which a backend may send profiles to a server on this database. */
 export function senderToken(databasePath: string): string {
   const access = openAccess(testConfig({ DATABASE_PATH: databasePath }));
   try {
@@ -21,8 +21,9 @@ const PATH = '/manage/v1/profiles';
 const RETRY_MS = 20;
 
 /**
- * Sends a file of lines as a platform does, all or nothing or with `partial=1`, and waits for the answer; tries again while an
- * earlier request is still worked on. Returns how many lines are in; null where `signal` has ended it. Throws where it fails.
+ * Sends a file of lines as a backend does, all or nothing or with `partial=1`, and waits for the response; retries
+ * while an earlier request is in progress. Returns the number of imported lines, or null if `signal` has ended it.
+ * Throws if it fails.
  */
 export async function sendFile(
   server: Target,
@@ -37,7 +38,7 @@ export async function sendFile(
       headers: { Authorization: `Bearer ${token}`, 'Content-Type': 'application/jsonl' },
       ...(signal && { signal }),
     }).then(async (response) => ({ status: response.status, body: await response.text() }));
-    const { status, body } = await lettingWriterGo(server, answer).catch((error: unknown) => {
+    const { status, body } = await freeWriter(server, answer).catch((error: unknown) => {
       if (signal?.aborted) return { status: 0, body: '' };
       throw error;
     });
@@ -49,10 +50,10 @@ export async function sendFile(
 }
 
 /**
- * The server is bound to its core, and so is the process that it starts to put the lines in; elsewhere that process runs
- * where there is room, as an import does. Until the answer is there, that process is looked for, and let go.
+ * The server is bound to its core, and so is the process that it starts to import lines. Elsewhere that process runs
+ * on any core, as an import does. So until the response arrives, this looks for the process and unbinds it.
  */
-async function lettingWriterGo<T>(server: Target, answer: Promise<T>): Promise<T> {
+async function freeWriter<T>(server: Target, answer: Promise<T>): Promise<T> {
   let isOver = false;
   const over = answer.finally(() => {
     isOver = true;
@@ -67,7 +68,7 @@ async function lettingWriterGo<T>(server: Target, answer: Promise<T>): Promise<T
       if (!freed.has(pid)) spawnSync('taskset', ['-a', '-cp', CORE.any, pid]);
       freed.add(pid);
     }
-    // One of these processes belongs to one request.
+    // Each request has one such process.
     if (freed.size > 0) break;
     await Promise.race([over.catch(() => undefined), Bun.sleep(RETRY_MS)]);
   }

@@ -11,30 +11,30 @@ import { brief, countText, intervalFigures, median, type Result } from '../resul
 import { startOurs, type Target } from '../servers.ts';
 import { senderToken, sendFile } from './feed-sender.ts';
 
-// Profiles that a platform sends, against an import of the same lines.
+// Profiles sent by a backend, compared with an import of the same lines.
 
-/** Lines of a request; as many as one may have with `partial=1`, or as there are profiles. */
+/** Lines of a request: as many as one may have with `partial=1`, or as there are profiles. */
 const LINES = 50_000;
 
-/** A lookup that begins so long after the answer sees what was sent. */
+/** A lookup that begins this long after the response sees what was sent. */
 const SEEN_AFTER_MS = 20;
 const CLIENTS = 32;
 
-/** A server with a copy of the generated profiles, what it takes to change them, and the changes, in files. */
+/** A server with a copy of the generated profiles, a token for changing them, and the changes in files. */
 type World = {
   bench: Bench;
   ours: Target;
   database: string;
   token: string;
-  /** Each brings the same profiles to another version. */
+  /** Each changes the same profiles to another version. */
   files: readonly [string, string];
-  /** Says which of them is next, so that no turn brings what the turn before has brought. */
+  /** The next of these files, so that no turn sends the file of the turn before. */
   nextFile: () => string;
 };
 
 const VERSIONS = [1, 2] as const;
 
-/** How soon what is sent is seen, how long it takes, and what lookups have beside it. */
+/** How soon sent profiles are visible, how long sending takes, and lookups during it. */
 export async function feed(bench: Bench): Promise<Result[]> {
   const database = copyOf(bench, await generate(bench));
   const files = VERSIONS.map((version) => join(bench.folder, `sent-${version}.jsonl`)) as [string, string];
@@ -51,7 +51,7 @@ export async function feed(bench: Bench): Promise<Result[]> {
   return results;
 }
 
-/** Of lookups that begin 20 ms after the answer, the share that says what was sent. All profiles were asked for before. */
+/** The share of lookups, begun 20 ms after the response, that see what was sent. All profiles were looked up before. */
 async function seenAtOnce({ bench, ours, token }: World): Promise<Result> {
   const ids = hotIds(bench.profiles);
   const ratios: number[] = [];
@@ -74,7 +74,7 @@ async function seenAtOnce({ bench, ours, token }: World): Promise<Result> {
   return {
     name: 'feed-fresh',
     what: `of lookups that begin ${SEEN_AFTER_MS} ms after ${countText(HOT)} of ${countText(bench.profiles)} profiles were sent, those that say so ÷ all`,
-    goal: { least: 1 },
+    goal: { min: 1 },
     ratios,
     figures: { late: counts.late, 'old before that': counts.old, 'asked before that': counts.asked },
     samples: bench.rounds * ids.length,
@@ -83,8 +83,8 @@ async function seenAtOnce({ bench, ours, token }: World): Promise<Result> {
 }
 
 /**
- * Asks for profile after profile from now on, until each was asked for {@link SEEN_AFTER_MS} after the answer. Returns how
- * many of those last lookups said what was before (`late`), and how many of the earlier ones did (`old`, of `asked`).
+ * Looks up profile after profile until each was looked up {@link SEEN_AFTER_MS} after the response. Returns how many
+ * of those last lookups saw the old state (`late`), and how many of the earlier ones did (`old`, of `asked`).
  */
 async function askEach(
   ours: Target,
@@ -141,14 +141,14 @@ async function againstImport({ bench, ours, database, token, nextFile }: World, 
   };
 }
 
-/** Hot lookups while one request of lines after the other is worked on, against the same beside imports. */
+/** Hot lookups during one request of lines after the other, compared with lookups during imports. */
 async function beside(world: World): Promise<Result> {
   const { bench, ours, database, token, nextFile } = world;
   const asked = traffic(
     bench,
     hotIds(bench.profiles).map((id) => changingLookup(id, 2 + bench.rounds)),
   );
-  // Who writes is to have its share of the client's core.
+  // The writer is to get its share of the client's core.
   const measure = loading(bench, ours, asked, { isOurs: true, spins: false });
   const loads = await alternate(bench, {
     sent: whileWriting(measure, (signal) => sendFile(ours, token, nextFile(), { partial: true, signal })),
@@ -166,14 +166,14 @@ async function beside(world: World): Promise<Result> {
   return {
     name: 'feed-beside',
     what: 'hot lookups while a platform sends profiles ÷ while an import of them runs',
-    goal: { least: 0.9 },
+    goal: { min: 0.9 },
     ratios,
     figures: { ...figuresOf(loads, false), ...intervalFigures(ratios) },
     ...checksOf(loads.sent, loads.imported),
   };
 }
 
-/** A turn beside which `write` is done again and again; the last one is ended with the turn. */
+/** A turn during which `write` is repeated; the last one is ended with the turn. */
 function whileWriting(measure: Turn<Load>, write: (signal: AbortSignal) => Promise<unknown>): Turn<Load> {
   return async (turn) => {
     const end = new AbortController();

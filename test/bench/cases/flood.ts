@@ -8,13 +8,13 @@ import { hotIds, lookup, many } from '../questions.ts';
 import { brief, countText, type Result } from '../results.ts';
 import { startOurs } from '../servers.ts';
 
-// A flood of requests whose keys do not work, from addresses that are all different to the server.
+// A flood of requests with invalid keys, each from another IP address.
 
 const BEHIND_PROXY = { TRUSTED_PROXIES: '127.0.0.1' };
 
 const anyBytes: Random = (length) => crypto.getRandomValues(new Uint8Array(length));
 
-/** The dearest kind of wrong key: well-formed, with a right checksum, and unknown. */
+/** The most expensive kind of invalid key: well-formed, with a correct checksum, and unknown. */
 function stranger(at: number): Question {
   const address = `10.${(at >> 16) & 255}.${(at >> 8) & 255}.${at & 255}`;
   return {
@@ -31,21 +31,21 @@ function stranger(at: number): Question {
   };
 }
 
-/** So many addresses that none of them reaches its 31st failure within a minute, which would be a 429. */
+/** Enough addresses that none reaches its 31st failure within a minute, which would be a 429. */
 const ADDRESSES = 250_000;
 
-/** Requests of strangers, each from another address, whose keys are well-formed and unknown. */
+/** Requests of strangers, each from another IP address, with well-formed but unknown keys. */
 export function floodTraffic(bench: Bench) {
   return traffic(bench, many(ADDRESSES, stranger), { isRefused: true });
 }
 
-/** The flood alone, against bare. */
+/** The flood alone, compared with bare. */
 export async function flood(bench: Bench): Promise<Result[]> {
   const { path } = await generate(bench);
   const about = {
     name: 'flood',
     what: `invalid keys from ${countText(ADDRESSES)} addresses ÷ bare`,
-    goal: { least: 0.8 },
+    goal: { min: 0.8 },
   };
   return [await againstBare(bench, path, about, () => floodTraffic(bench), BEHIND_PROXY)];
 }
@@ -53,7 +53,7 @@ export async function flood(bench: Bench): Promise<Result[]> {
 // Two loads share the client's core.
 const spins = false;
 
-/** What valid clients keep of their throughput while the flood takes a share, against the rest that it leaves. */
+/** The throughput that valid clients keep during the flood, compared with the share that the flood leaves. */
 export async function floodBeside(bench: Bench): Promise<Result[]> {
   const { path } = await generate(bench);
   const forwarded = { 'X-Forwarded-For': '192.0.2.7', 'X-Forwarded-Proto': 'https' };
@@ -80,8 +80,8 @@ export async function floodBeside(bench: Bench): Promise<Result[]> {
   return [
     {
       name: 'flood-beside',
-      what: 'what valid clients keep beside that flood ÷ what its share leaves',
-      goal: { least: 0.9 },
+      what: 'throughput that valid clients keep during that flood ÷ the share it leaves',
+      goal: { min: 0.9 },
       ratios,
       figures: { share: brief(Math.max(...shares)), ...figuresOf({ alone, beside, strangers }, false) },
       ...checksOf(alone, beside, strangers),

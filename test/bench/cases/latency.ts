@@ -10,10 +10,10 @@ import { hotIds, lookup } from '../questions.ts';
 import { brief, median, type Result } from '../results.ts';
 import { startBare, startOurs, type Target } from '../servers.ts';
 
-/** How many times as many rounds: one pause of the machine spoils the percentile of a whole round. */
+/** The factor of additional rounds: one pause of the machine spoils the percentile of a whole round. */
 export const OPEN_LOOP_ROUNDS = 3;
 
-/** The 99th percentile of latency at half of each server's own maximum, against bare's. */
+/** The 99th percentile of latency at half of each server's own maximum, compared with bare's. */
 export async function latency(bench: Bench): Promise<Result[]> {
   const { path } = await generate(bench);
   const ids = hotIds(bench.profiles);
@@ -31,9 +31,9 @@ export async function latency(bench: Bench): Promise<Result[]> {
     const isOurs = whose === 'ours';
     const maximum = (seed: number) => load(bench, target, asked, { seconds: bench.seconds + 1, seed, isOurs });
     await maximum(1); // Warms up.
-    const most = await maximum(2);
+    const fastest = await maximum(2);
     const questions = requests.map((request, number) => ({ request, body: bodies[whose][number] as string }));
-    const job = { port: target.port, questions, perSecond: most.perSecond / 2 };
+    const job = { port: target.port, questions, perSecond: fastest.perSecond / 2 };
     return ({ seconds }) => openLoop(bench, { ...job, seconds });
   };
   const more = { ...bench, rounds: OPEN_LOOP_ROUNDS * bench.rounds };
@@ -46,7 +46,7 @@ export async function latency(bench: Bench): Promise<Result[]> {
     {
       name: 'latency',
       what: 'p99 latency at half of the maximum load, hot ÷ bare',
-      goal: { most: 2 },
+      goal: { max: 2 },
       ratios: ratiosOf(p99(reports.ours), p99(reports.bare)),
       figures: openLoopFigures(reports),
       samples: all.reduce((sum, { samples }) => sum + samples, 0),
@@ -55,7 +55,7 @@ export async function latency(bench: Bench): Promise<Result[]> {
   ];
 }
 
-/** The medians of what the client tells of each server's rounds, each named after the server. */
+/** The medians of the client's reports on each server's rounds, named after the server. */
 export function openLoopFigures(reports: Record<string, readonly OpenLoopReport[]>): Record<string, number> {
   const figures = Object.entries(reports).flatMap(([name, taken]) =>
     (['perSecond', 'p50Ms', 'p99Ms', 'p99LateMs', 'leftOutShare', 'p99WithThemMs'] as const).map((figure) => {
@@ -65,7 +65,7 @@ export function openLoopFigures(reports: Record<string, readonly OpenLoopReport[
   return Object.fromEntries(figures);
 }
 
-/** One round of requests at set times. Throws where the client fails. */
+/** One round of requests at set times. Throws if the client fails. */
 export async function openLoop(bench: Bench, job: OpenLoopJob): Promise<OpenLoopReport> {
   const file = join(bench.folder, `open-loop-${Bun.randomUUIDv7()}.json`);
   const output = `${file}.txt`;

@@ -7,12 +7,12 @@ import { anyId, batch, boardPages, byManyKeys, hotIds, links, lookup, many, miss
 import { brief, countText, type Result } from '../results.ts';
 import { startOurs } from '../servers.ts';
 
-const MOST_MIB = 200;
-/** After so many requests for each profile: 1, 5 and 10 million with a million profiles. */
+const MAX_MIB = 200;
+/** Memory is measured after this many requests per profile: 1, 5 and 10 million with a million profiles. */
 const STEPS = [1, 5, 10];
 const SHARE = 20_000;
 
-/** The most that the server has in memory on the way to ever more requests of all kinds. */
+/** The server's peak memory during more and more requests of all kinds. */
 export async function memory(bench: Bench): Promise<Result[]> {
   const { path } = await generate(bench);
   const { profiles } = bench;
@@ -32,7 +32,7 @@ export async function memory(bench: Bench): Promise<Result[]> {
   const resident: number[] = [];
   let requests = 0;
   for (const step of STEPS) {
-    let most = { VmRSS: 0, RssAnon: 0 };
+    let peak = { VmRSS: 0, RssAnon: 0 };
     while (requests < step * profiles) {
       for (const what of [succeeding, failing]) {
         const seconds = what === failing ? Math.ceil(bench.seconds / 4) : 5 * bench.seconds;
@@ -40,13 +40,13 @@ export async function memory(bench: Bench): Promise<Result[]> {
         requests += round.requests;
         loads.push(round);
         const now = memoryOf(ours.pid);
-        if (now.VmRSS > most.VmRSS) most = now;
+        if (now.VmRSS > peak.VmRSS) peak = now;
       }
       truncateSync(ours.log);
     }
-    resident.push(most.VmRSS);
-    figures[`resident MiB until ${countText(requests)}`] = brief(most.VmRSS);
-    figures[`of it anonymous MiB until ${countText(requests)}`] = brief(most.RssAnon);
+    resident.push(peak.VmRSS);
+    figures[`resident MiB until ${countText(requests)}`] = brief(peak.VmRSS);
+    figures[`of it anonymous MiB until ${countText(requests)}`] = brief(peak.RssAnon);
   }
   await ours.stop();
   const [first, last] = [resident[0] as number, resident.at(-1) as number];
@@ -54,16 +54,16 @@ export async function memory(bench: Bench): Promise<Result[]> {
   return [
     {
       name: 'memory',
-      what: `memory after ${asked} ÷ ${MOST_MIB} MiB`,
-      goal: { most: 1 },
-      ratios: [brief(last / MOST_MIB)],
+      what: `memory after ${asked} ÷ ${MAX_MIB} MiB`,
+      goal: { max: 1 },
+      ratios: [brief(last / MAX_MIB)],
       figures,
       ...checksOf(loads),
     },
     {
       name: 'memory-growth',
       what: `memory after ${asked} ÷ after a tenth`,
-      goal: { most: 1.1 },
+      goal: { max: 1.1 },
       ratios: [brief(last / first)],
       figures: {},
       samples: 0,
@@ -72,7 +72,7 @@ export async function memory(bench: Bench): Promise<Result[]> {
   ];
 }
 
-/** What a process has in memory, and how much of it is its own (not mapped from files), MiB; Linux only. */
+/** The memory of a process, and how much of it is anonymous (not mapped from files), in MiB; Linux only. */
 export function memoryOf(pid: number): { VmRSS: number; RssAnon: number } {
   const status = readFileSync(`/proc/${pid}/status`, 'utf8');
   const read = (name: string) => Number(new RegExp(`^${name}:\\s+(\\d+) kB$`, 'm').exec(status)?.[1]) / 1024;

@@ -10,24 +10,24 @@ import { openLoop, openLoopFigures } from './latency.ts';
 import type { VisitorsReport } from './visitors.ts';
 import { ACTIONS_PER_SECOND, ownersWithoutKeys, startForVisitors, VISITS_PER_SECOND, visit } from './visits.ts';
 
-/** How many lookups are measured in a round at least. Half as many again are sent, because the first 30% only warm up. */
-const LEAST_LOOKUPS = 200_000;
+/** The fewest lookups measured in a round. Half as many again are sent, because the first 30 % only warm up. */
+const MIN_LOOKUPS = 200_000;
 const WARM_UP = 1.5;
 
 /**
- * Of the throughput that wrk gets. A lookup that comes alone costs about twice what it costs in wrk's batches, so a quarter
- * keeps the thread that answers lookups busy half of the time.
+ * The share of wrk's throughput. A single lookup costs about twice as much as one in wrk's batches, so a quarter
+ * keeps the answering thread half busy.
  */
 const SHARE_OF_MAXIMUM = 0.25;
 
-/** How many visits warm the pages up, so that hardly any of their functions still has to be compiled. */
+/** Visits that warm the pages up, so that hardly any of their functions still needs compiling. */
 const WARMING_VISITS = 200;
 
 /**
- * The 99th percentile of latency of hot lookups, on a server that they keep half busy, while owners sign in and request keys
- * and an admin decides on them, against the same without. Each visit is the work of a real one: pages, forms, mails written to
- * files, and a passkey's signature. Visitors share the client's core with the load generator, at a lower
- * priority.
+ * The 99th percentile of latency of hot lookups that keep a server half busy, while owners sign in and request keys
+ * and an admin decides on them, compared with the lookups alone. Each visit does the work of a real one: pages,
+ * forms, mails written to files, and a passkey's signature. Visitors share the client's core with the load generator,
+ * at a lower priority.
  */
 export async function platformBeside(bench: Bench): Promise<Result[]> {
   const database = copyOf(bench, await generate(bench));
@@ -40,7 +40,7 @@ export async function platformBeside(bench: Bench): Promise<Result[]> {
   const maximum = (seed: number) => load(bench, ours, asked, { seconds: bench.seconds + 1, seed, isOurs: true });
   await maximum(1); // Warms up.
   const perSecond = (await maximum(2)).perSecond * SHARE_OF_MAXIMUM;
-  const seconds = Math.max(bench.seconds, Math.ceil((LEAST_LOOKUPS * WARM_UP) / perSecond));
+  const seconds = Math.max(bench.seconds, Math.ceil((MIN_LOOKUPS * WARM_UP) / perSecond));
   const questions = asked.questions.map((question, at) => ({
     request: formatRequest(question),
     body: profileBody(ids[at] as number),
@@ -73,7 +73,7 @@ function resultOf(reports: Record<'alone' | 'beside', OpenLoopReport[]>, visits:
   return {
     name: 'platform-beside',
     what: `p99 latency of lookups beside ${ACTIONS_PER_SECOND} sign-ins, requests and decisions a second ÷ alone`,
-    goal: { most: 1.5 },
+    goal: { max: 1.5 },
     ratios,
     figures: {
       ...openLoopFigures(reports),

@@ -14,24 +14,24 @@ import { firstAnswer } from './commands.ts';
 import { memoryOf } from './memory.ts';
 import { ownersWithoutKeys, startForVisitors, VISITS_PER_SECOND, visit } from './visits.ts';
 
-// What the Developer Platform costs those who don't use it, and what a page of it costs.
+// What the Developer Platform costs those who don't use it, and what one of its pages costs.
 
-/** Half of the requests for pages that one block of addresses may have open at a time. */
+/** Half of the requests for pages that one block of IP addresses may have open at a time. */
 const CONNECTIONS = 16;
 
-/** Profiles with three keys each, whose owners look at them. */
+/** Profiles with three keys each, whose owners look at their keys. */
 const OWNERS = 100;
 
 const OFF = { DEVELOPER_PLATFORM: 'off' };
 
-/** Lookups with the Developer Platform on and off, start and memory with it and without, and a page of keys. */
+/** Lookups, start and memory with the Developer Platform on and off, and a page of keys. */
 export async function platform(bench: Bench): Promise<Result[]> {
   const database = copyOf(bench, await generate(bench));
   const lookups = await hotLookups(bench, database);
   return [lookups, ...(await starts(bench, database)), await keysPage(bench, database), await visits(bench, database)];
 }
 
-/** Processor time of a hot lookup, after the first page was asked for, so that its thread is there. */
+/** Processor time of a hot lookup, after a first page has started the portal's thread. */
 async function hotLookups(bench: Bench, database: string): Promise<Result> {
   const asked = traffic(
     bench,
@@ -47,14 +47,14 @@ async function hotLookups(bench: Bench, database: string): Promise<Result> {
   return {
     name: 'platform-hot',
     what: 'hot lookups with the Developer Platform on, processor time ÷ with it off',
-    goal: { most: 1.03 },
+    goal: { max: 1.03 },
     ratios,
     figures: { ...figuresOf(loads), ...intervalFigures(ratios) },
     ...checksOf(loads.on, loads.off),
   };
 }
 
-/** Time from start to the first lookup, and memory then; no page is asked for. */
+/** Time from start to the first lookup, and memory then, without any page. */
 async function starts(bench: Bench, database: string): Promise<Result[]> {
   const start = (variables: Record<string, string>) => async () => {
     let mebibytes = 0;
@@ -78,7 +78,7 @@ async function starts(bench: Bench, database: string): Promise<Result[]> {
     const figures = { [`on ${figure}`]: brief(median(on)), [`off ${figure}`]: brief(median(off)) };
     return {
       ...{ name, what: `${what} with the Developer Platform on, before its first page ÷ with it off` },
-      ...{ goal: { most: 1.05 }, ratios, figures: { ...figures, ...intervalFigures(ratios) }, samples: 0, faults: [] },
+      ...{ goal: { max: 1.05 }, ratios, figures: { ...figures, ...intervalFigures(ratios) }, samples: 0, faults: [] },
     };
   };
   return [
@@ -87,7 +87,7 @@ async function starts(bench: Bench, database: string): Promise<Result[]> {
   ];
 }
 
-/** Processor time of an owner's page with three keys, against that of a leaderboard page of fifty. */
+/** Processor time of an owner's page with three keys, compared with a leaderboard page of fifty. */
 async function keysPage(bench: Bench, database: string): Promise<Result> {
   const pages = traffic(bench, keysPages(database));
   const board = traffic(bench, boardPages(bench.profiles));
@@ -107,12 +107,12 @@ async function keysPage(bench: Bench, database: string): Promise<Result> {
   };
 }
 
-/** How many visits warm the pages up, so that hardly any of their functions still has to be compiled. */
+/** Visits that warm the pages up, so that hardly any of their functions still needs compiling. */
 const WARMING_VISITS = 200;
 
 /**
- * Processor time of a visit, against that of a leaderboard page of fifty: 6 requests, the mail with the code and the one
- * with the secret. The mails that tell of the visit are sent some seconds later, in whatever round that is.
+ * Processor time of a visit, compared with a leaderboard page of fifty: 6 requests, the mail with the code and the
+ * one with the secret. Notices about the visit are sent some seconds later, in whatever round that is.
  */
 async function visits(bench: Bench, database: string): Promise<Result> {
   const board = traffic(bench, boardPages(bench.profiles));

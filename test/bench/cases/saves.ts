@@ -11,15 +11,15 @@ import { countText, type Result } from '../results.ts';
 import { startOurs, type Target } from '../servers.ts';
 import { OPEN_LOOP_ROUNDS, openLoop, openLoopFigures } from './latency.ts';
 
-/** The share of its own maximum that a server is loaded with. */
+/** The load, as a share of the server's own maximum. */
 const SHARE = 0.5;
 
-/** How many keys are in use at once, and so how many a save writes. */
+/** The number of keys in use at once, which each save writes. */
 const KEYS = [1, 500];
 
 /**
- * The 99th percentile of latency while quotas are saved every 0.8 s, against the same server beside a quota file that it
- * can't open, so that it saves nothing.
+ * The 99th percentile of latency while quotas are saved every 0.8 s, compared with a server that saves nothing
+ * because it can't open its quota file.
  */
 export async function besideSaves(bench: Bench): Promise<Result[]> {
   const generated = await generate(bench);
@@ -31,7 +31,7 @@ export async function besideSaves(bench: Bench): Promise<Result[]> {
   return results;
 }
 
-/** A copy of the database that has a folder where the quota file would be. */
+/** A copy of the database with a folder in place of the quota file. */
 function withoutQuotaFile(bench: Bench, generated: Generated): string {
   const path = copyOf(bench, generated);
   mkdirSync(quotaPath(path));
@@ -42,12 +42,16 @@ async function compare(bench: Bench, saving: Target, still: Target, keys: number
   const ids = hotIds(bench.profiles);
   const used = workingKeys(bench.profiles).slice(0, keys);
   const asked: Question[] = ids.map((id, at) => lookup(id, bearer(used[at % keys])));
-  const most = await load(bench, saving, traffic(bench, asked), { seconds: bench.seconds + 1, seed: 1, isOurs: true });
+  const fastest = await load(bench, saving, traffic(bench, asked), {
+    seconds: bench.seconds + 1,
+    seed: 1,
+    isOurs: true,
+  });
   const questions = asked.map((question, at) => ({
     request: formatRequest(question),
     body: profileBody(ids[at] as number),
   }));
-  const job: Omit<OpenLoopJob, 'port' | 'seconds'> = { questions, perSecond: most.perSecond * SHARE };
+  const job: Omit<OpenLoopJob, 'port' | 'seconds'> = { questions, perSecond: fastest.perSecond * SHARE };
   const more = { ...bench, rounds: OPEN_LOOP_ROUNDS * bench.rounds };
   const reports = await alternate(more, {
     still: ({ seconds }) => openLoop(bench, { ...job, port: still.port, seconds }),
@@ -58,7 +62,7 @@ async function compare(bench: Bench, saving: Target, still: Target, keys: number
   return {
     name: `saves-${keys}`,
     what: `p99 latency at half of the maximum load by ${countText(keys)} ${keys === 1 ? 'key' : 'keys'}, quotas saved ÷ not saved`,
-    goal: { most: 1.2 },
+    goal: { max: 1.2 },
     ratios: ratiosOf(p99(reports.saving), p99(reports.still)),
     figures: openLoopFigures(reports),
     samples: all.reduce((sum, { samples }) => sum + samples, 0),

@@ -7,11 +7,11 @@ import { generate, generateLines } from '../database.ts';
 import { alternate, ratiosOf } from '../measure.ts';
 import { brief, countText, median, type Result } from '../results.ts';
 
-// Whole files in and out. Each turn is a process of its own, on all cores.
+// Whole files, imported and exported. Each turn is its own process, on all cores.
 
 const UNCHECKED = { samples: 0, faults: [] };
 
-/** Imports into a new database: how long it takes, milliseconds, and how much memory, bytes. */
+/** Imports into a new database: how long it takes in milliseconds, and its peak memory in bytes. */
 async function importOnce(bench: Bench, lines: string): Promise<{ ms: number; peakBytes: number }> {
   const path = join(bench.folder, 'imported.db');
   const started = performance.now();
@@ -23,7 +23,7 @@ async function importOnce(bench: Bench, lines: string): Promise<{ ms: number; pe
   return { ms, peakBytes };
 }
 
-/** Runs one of the bare scripts, which prints how many milliseconds it took. */
+/** Runs one of the bare scripts, which prints its time in milliseconds. */
 async function bareOnce(bench: Bench, script: string, words: readonly string[]): Promise<number> {
   const output = join(bench.folder, 'milliseconds.txt');
   rmSync(output, { force: true });
@@ -31,12 +31,12 @@ async function bareOnce(bench: Bench, script: string, words: readonly string[]):
   return Number(readFileSync(output, 'utf8'));
 }
 
-/** Removes a database that a command has made. */
+/** Deletes a database that a command has made. */
 export function removeDatabase(path: string): void {
   for (const suffix of ['', '-wal', '-shm']) rmSync(path + suffix, { force: true });
 }
 
-/** The import of all profiles, against bare inserts; and how its memory grows with the file. */
+/** The import of all profiles, compared with bare inserts, and how its memory grows with the file. */
 export async function importing(bench: Bench): Promise<Result[]> {
   const lines = await generateLines(bench, bench.profiles);
   const fewer = await generateLines(bench, Math.ceil(bench.profiles / 10));
@@ -65,7 +65,7 @@ export async function importing(bench: Bench): Promise<Result[]> {
     {
       name: 'import',
       what: `import of ${countText(bench.profiles)} profiles, speed ÷ bare inserts`,
-      goal: { least: 0.6 },
+      goal: { min: 0.6 },
       ratios: ratiosOf(times.bare, times.ours),
       figures: { 'bare ms': brief(median(times.bare)), 'ours ms': brief(median(times.ours)) },
       ...UNCHECKED,
@@ -73,7 +73,7 @@ export async function importing(bench: Bench): Promise<Result[]> {
     {
       name: 'import-memory',
       what: `peak memory of that import ÷ of a tenth of it`,
-      goal: { most: 1.2 },
+      goal: { max: 1.2 },
       ratios: ratiosOf(peaks, small),
       figures: { 'all MiB': megabytes(peaks), 'tenth MiB': megabytes(small) },
       ...UNCHECKED,
@@ -81,7 +81,7 @@ export async function importing(bench: Bench): Promise<Result[]> {
   ];
 }
 
-/** The export of all profiles, against parsing what it wrote. */
+/** The export of all profiles, compared with parsing its output. */
 export async function exporting(bench: Bench): Promise<Result[]> {
   const { path, lines } = await generate(bench);
   const file = join(bench.folder, 'exported.jsonl');
@@ -106,7 +106,7 @@ export async function exporting(bench: Bench): Promise<Result[]> {
     {
       name: 'export',
       what: `export of ${countText(bench.profiles)} profiles, speed ÷ JSON.parse of each line`,
-      goal: { least: 0.5 },
+      goal: { min: 0.5 },
       ratios: ratiosOf(times.bare, times.ours),
       figures: { 'bare ms': brief(median(times.bare)), 'ours ms': brief(median(times.ours)) },
       samples: bench.rounds * bench.profiles,

@@ -6,10 +6,10 @@ import { enrol, signIn } from '../../support/portal/admins.ts';
 import type { Authenticator } from '../../support/portal/authenticator.ts';
 import { testConfig } from '../../support/world.ts';
 
-// Owners who sign in, each from an address of its own, and request a key, and admins who approve it. Visits
-// begin at a constant rate, whether or not the earlier ones have ended. Prints a JSON line.
+// Owners who sign in, each from their own IP address, and request a key, and admins who approve it. Visits start at a
+// constant rate, whether or not earlier ones have ended. Prints a JSON line.
 
-/** The contents of the JSON file that it reads: the server's variables, and who visits. */
+/** The JSON file that it reads: the server's variables, and the visitors. */
 export type VisitorsJob = {
   DATABASE_PATH: string;
   PUBLIC_URL: string;
@@ -19,7 +19,7 @@ export type VisitorsJob = {
   perSecond: number;
 };
 
-/** What it tells: visits that came to their end a second, how long they took, and what went wrong with others. */
+/** Its report: completed visits per second, their median time, and the errors of the others. */
 export type VisitorsReport = { perSecond: number; p50Ms: number; faults: string[] };
 
 type Owner = VisitorsJob['owners'][number];
@@ -34,24 +34,24 @@ const ADMINS = 70;
 
 const job: VisitorsJob = JSON.parse(readFileSync(process.argv[2] ?? '', 'utf8'));
 const mails = job.MAIL_URL.slice('file:'.length);
-/** The codes that have arrived, by the address that they were sent to. */
+/** The codes received, by e-mail address. */
 const codes = new Map<string, string>();
 
 const { DATABASE_PATH, PUBLIC_URL, MAIL_URL } = job;
 const access = openAccess(testConfig({ DATABASE_PATH, PUBLIC_URL, MAIL_URL }));
 
-/** Adds an admin with a passkey, who is signed in. */
+/** Adds a signed-in admin with a passkey. */
 async function addSignedAdmin(): Promise<Admin> {
   const authenticator = await enrol(access, `Admin ${Bun.randomUUIDv7()}`);
   return { cookie: `session=${(await signIn(access, authenticator)).token}`, authenticator };
 }
 
-/** Forgets how many mails were sent: in a real hour it would be 1 000 at most. */
+/** Resets the counts of sent mails, of which a real hour allows 1 000. */
 function forgetMails(): void {
   access.sessions.sqlite.run('DELETE FROM mail_counts');
 }
 
-/** Asks as a browser behind a proxy; with fields, sends a form. Throws where the answer is a refusal. */
+/** Sends a request as a browser behind a proxy; with fields, sends a form. Throws if it is refused. */
 async function browse(path: string, address: string, cookie: string, fields?: Fields) {
   const headers = { Cookie: cookie, 'X-Forwarded-For': address, 'X-Forwarded-Proto': 'https' };
   const form = fields && {
@@ -118,14 +118,14 @@ function fieldsOn(page: string): Fields {
   return [...fields].map(([, name = '', value = '']) => [name, read(value)]);
 }
 
-/** Waits for the mail with the code, which comes after the answer. Reads and removes all mails on the way. */
+/** Waits for the mail with the code, which arrives after the response. Reads and deletes all mails on the way. */
 async function codeFor(address: string): Promise<string> {
   const deadline = performance.now() + PATIENCE_MS;
   for (;;) {
     readMails();
     const code = codes.get(address);
     if (code !== undefined) return code;
-    if (performance.now() > deadline) throw new Error('a sign-in mail did not come');
+    if (performance.now() > deadline) throw new Error('a sign-in mail did not arrive');
     await Bun.sleep(LOOK_EACH_MS);
   }
 }

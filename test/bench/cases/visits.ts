@@ -7,12 +7,12 @@ import { startOurs, type Target } from '../servers.ts';
 import { freePort } from './commands.ts';
 import type { VisitorsJob, VisitorsReport } from './visitors.ts';
 
-// Visits to the Developer Platform, which visitors.ts makes, on a server that is measured.
+// Visits to the Developer Platform, made by visitors.ts, on a server that is measured.
 
-/** How many visits begin each second; each is a sign-in, a request and a decision. */
+/** Visits that start each second; each is a sign-in, a request and a decision. */
 export const VISITS_PER_SECOND = 7;
 
-/** How many sign-ins, requests and decisions, taken together, begin each second. */
+/** Sign-ins, requests and decisions that start each second, taken together. */
 export const ACTIONS_PER_SECOND = 3 * VISITS_PER_SECOND;
 
 /** The variables of a server that has visitors. */
@@ -26,23 +26,23 @@ export async function startForVisitors(
   const port = String(freePort());
   const settings = {
     PORT: port,
-    // A passkey needs a name.
+    // Passkeys need a host name.
     PUBLIC_URL: `http://localhost:${port}`,
-    // Visitors come from many addresses, as from behind a proxy.
+    // Visitors come from many IP addresses, as behind a proxy.
     TRUSTED_PROXIES: '127.0.0.1',
     MAIL_URL: `file:${join(bench.folder, 'mails')}`,
   };
   return { ours: await startOurs(bench, database, settings), settings: { ...settings, DATABASE_PATH: database } };
 }
 
-/** Owners who have no key yet; each visits once. */
+/** Owners without a key; each visits once. */
 export function ownersWithoutKeys({ profiles }: Bench): VisitorsJob['owners'] {
   const ids = Array.from({ length: profiles }, (_, at) => at + 1).filter((id) => id > keyCount(profiles) / 3);
   const able = ids.filter((id) => !isBanned(id));
   return able.map((id) => ({ name: usernameOf(id), address: `owner${id}@example.org` }));
 }
 
-/** Has these owners visit, {@link VISITS_PER_SECOND} each second, and waits for the last one. */
+/** Lets these owners visit, {@link VISITS_PER_SECOND} each second, and waits for the last one. */
 export async function visit(
   bench: Bench,
   settings: VisitedSettings,

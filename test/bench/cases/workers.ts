@@ -6,7 +6,7 @@ import { anyId, LOOKUP_OF_NAME, lookup, many } from '../questions.ts';
 import type { Result } from '../results.ts';
 import { startOurs } from '../servers.ts';
 
-/** Two server processes against one, both cores shared with the client: what the second gains. */
+/** Two workers compared with one, on both cores shared with the client: the gain of the second. */
 export async function workers(bench: Bench): Promise<Result[]> {
   const { path } = await generate(bench);
   const asked = traffic(
@@ -31,7 +31,7 @@ export async function workers(bench: Bench): Promise<Result[]> {
     {
       name: 'workers',
       what: 'uniform lookups with WORKERS=2 ÷ with one, client on the same two cores',
-      goal: { least: 1.2 },
+      goal: { min: 1.2 },
       ratios: ratiosOf(two as number[], one as number[]),
       figures: figuresOf(loads),
       ...checksOf(loads.two, loads.one),
