@@ -58,6 +58,9 @@ function table(head: string): string[][] {
   );
 }
 
+/** A number as the documents write it: 1,000. */
+const written = (count: number) => count.toLocaleString('en-US');
+
 const plain = (cell: string | undefined) => (cell ?? '').replaceAll('`', '');
 
 test('the variables, their defaults and what they are for', () => {
@@ -129,16 +132,16 @@ test('the limits', () => {
     'Keys of a profile that are pending, Active or suspended': String(KEYS_PER_PROFILE),
     'Keys requested, and renamings, of a profile on one day (UTC)': `${MOST_PER_DAY} each`,
     'Name of a key': `${name.least}–${name.most} characters`,
-    Description: `${description.least}–${description.most} characters`,
-    'Project URL': `${boundsOf('projectUrl').most} characters`,
-    'Expected usage': `${boundsOf('expectedUsage').most} characters`,
-    'Rate limits of a key': `1–${maxPerKey}, quota 1–${maxQuota}, window 1 s–${maxWindowSeconds / 86_400} d`,
+    Description: `${description.least}–${written(description.most)} characters`,
+    'Project URL': `${written(boundsOf('projectUrl').most)} characters`,
+    'Expected usage': `${written(boundsOf('expectedUsage').most)} characters`,
+    'Rate limits of a key': `1–${maxPerKey}, quota 1–${written(maxQuota)}, window 1 s–${maxWindowSeconds / 86_400} d`,
     'Username or alias': `1–${NAME_MAX_CODE_POINTS} characters`,
     'Auth ID': `1–${AUTH_ID_MAX_BYTES} bytes`,
     'Line of an import': `${MAX_LINE_BYTES / 2 ** 20} MiB`,
-    Leaderboard: `${BOARD_SIZE} profiles`,
+    Leaderboard: `${written(BOARD_SIZE)} profiles`,
   });
-  expect(read('docs/architecture.md')).toContain(`at most ${MAX_GROUPS} time stamps`);
+  expect(read('docs/architecture.md')).toContain(`at most ${written(MAX_GROUPS)} timestamps`);
   expect(read('docs/keys.md')).toContain(`at most ${KEYS_PER_PROFILE} keys`);
 });
 

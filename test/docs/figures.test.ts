@@ -21,8 +21,8 @@ const MINUTE_MS = 60_000;
 const HOUR_MS = 3_600_000;
 const MIB = 1024 * 1024;
 
-/** A number as the documents write it: 1 000. */
-const written = (count: number) => String(count).replace(/(?<=\d)(?=(\d{3})+$)/g, ' ');
+/** A number as the documents write it: 1,000. */
+const written = (count: number) => count.toLocaleString('en-US');
 const minutes = (ms: number) => ms / MINUTE_MS;
 const hours = (ms: number) => ms / HOUR_MS;
 const days = (ms: number) => ms / DAY_MS;
