@@ -28,7 +28,7 @@ export function localKeys(deps: Deps, operator: Operator): Omit<LocalKeys, keyof
     },
     usual: (operation, key) => operation.usual(deps, key),
     prepare: async (operation, key, given) => {
-      await operation.check(deps, { ...given, identifier: key.identifier });
+      operation.check(deps, { ...given, identifier: key.identifier });
       operation.refuse(key, given, { approvalLeaseMs, nowMs: clock.nowMs() });
       if (operation.continuation) await whileMailIsChecked(clock, checkMailer(deps));
       return operation.alsoConfirmed(deps, key);

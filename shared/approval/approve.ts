@@ -1,4 +1,5 @@
 import type { Actor } from '../actor.ts';
+import type { Config } from '../config/config.ts';
 import { ownerPages } from '../config/pages.ts';
 import type { Deps } from '../deps.ts';
 import { AppError } from '../errors.ts';
@@ -72,8 +73,17 @@ export async function checkMailer(deps: Deps): Promise<void> {
 /** Returns the mailer. Throws `refused` if `MAIL_URL` is not set. */
 export async function requireMailer(deps: Deps): Promise<Mailer> {
   const mailer = await deps.mailer();
-  if (mailer !== null) return mailer;
-  throw new AppError(
+  if (mailer === null) throw noMail();
+  return mailer;
+}
+
+/** Throws `refused` if `MAIL_URL` is not set. */
+export function refuseWithoutMail({ mail }: Config): void {
+  if (mail === null) throw noMail();
+}
+
+function noMail(): AppError {
+  return new AppError(
     'refused',
     'MAIL_URL is not set, so the secret could not be sent. Set it to smtp://user:password@host:587, or to file:<folder> for trying out.',
   );

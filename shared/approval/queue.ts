@@ -5,6 +5,7 @@ import { countKeysBeside, countPending, passes } from '../keys/queue.ts';
 import type { QueueFilter } from '../keys/queue-filters.ts';
 import { type KeyView, showKey } from '../keys/view.ts';
 import { listForPerson } from '../usage/key-list.ts';
+import { refuseWithoutMail } from './approve.ts';
 import { checkOpenable } from './attempt.ts';
 
 /** A request of the queue. */
@@ -16,8 +17,17 @@ export type Queued = {
   cantApprove: string | null;
 };
 
-/** One page of the queue, the totals of waiting requests and of those that pass the filter, and the next page's cursor, or null. */
-export type Queue = { requests: Queued[]; waiting: number; passing: number; next: string | null };
+/**
+ * One page of the queue, the totals of waiting requests and of those that pass the filter, the next page's cursor, or null, and
+ * a sentence on why no request can be approved at all, or null.
+ */
+export type Queue = {
+  requests: Queued[];
+  waiting: number;
+  passing: number;
+  next: string | null;
+  cantMail: string | null;
+};
 
 /** One page: at most `limit` requests after the cursor; with a filter only those that pass it. */
 type Part = { limit: number; after?: string | null | undefined; only?: QueueFilter | null | undefined };
@@ -28,7 +38,8 @@ export function listQueue(deps: Deps, person: Person, { limit, after, only }: Pa
   const { keys, next } = listForPerson(deps, person, { states: ['pending'], limit, after }, also);
   const waiting = countPending(deps);
   const passing = also === undefined ? waiting : countPending(deps, also);
-  return { requests: keys.map((key) => queuedOf(deps, key)), waiting, passing, next };
+  const cantMail = faultOf(() => refuseWithoutMail(deps.config));
+  return { requests: keys.map((key) => queuedOf(deps, key)), waiting, passing, next, cantMail };
 }
 
 /** One request of the queue. Throws `not_found` for an unknown key. */

@@ -115,7 +115,7 @@ export type Operation<Input extends object, Output> = Facts & {
   /** What is to be confirmed besides the input: names and values. Throws what {@link check} does. */
   alsoConfirmed(deps: Deps, key: KeyView): readonly (readonly [name: string, value: string])[];
   /** Throws the refusal that the operation would meet now, before anybody confirms it. */
-  check(deps: Deps, input: { identifier: string; expiresAtMs?: number | null | undefined }): void | Promise<void>;
+  check(deps: Deps, input: { identifier: string; expiresAtMs?: number | null | undefined }): void;
   /**
    * Checks and trims the input, and performs the operation. Only `perform` calls this, after its checks; throws
    * `usage`, and what the function for it in `keys/` throws.

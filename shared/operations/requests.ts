@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { beginApproval, requireMailer } from '../approval/approve.ts';
+import { beginApproval, refuseWithoutMail } from '../approval/approve.ts';
 import { checkOpenable } from '../approval/attempt.ts';
 import { refuseTimeWithin } from '../keys/expiry.ts';
 import { GRANT } from '../keys/fields/input-groups.ts';
@@ -66,10 +66,10 @@ DEFAULT_RATE_LIMITS, or the old key's for a successor; no expiry; the old key en
     ...(isRetired(shown, FIELDS.retireOldAtMs.nullish().parse(retireOldAtMs)) ? [] : ['retireOldAtMs']),
   ],
   alsoConfirmed: (deps, key) => [['The secret is mailed to', checkOpenable(deps, key.identifier)]],
-  check: async (deps, { identifier: key, expiresAtMs = null }) => {
+  check: (deps, { identifier: key, expiresAtMs = null }) => {
     checkOpenable(deps, key);
     refuseTimeWithin(expiresAtMs, deps.approvalLeaseMs, deps.clock.nowMs());
-    await requireMailer(deps);
+    refuseWithoutMail(deps.config);
   },
   act: async (deps, by, { identifier: key, ...grant }): Promise<Outcome & Unfinished> => {
     const { mailedTo, finish } = await beginApproval(deps, { identifier: key, grant, by });

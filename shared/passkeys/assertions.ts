@@ -93,7 +93,7 @@ export async function consumeAssertion(
   if (by.name !== admin.name || by.generation !== admin.generation) {
     throw new AppError('forbidden', 'This passkey is not yours; nothing was done.');
   }
-  await refuseWhereAll(decisions, (decision) => refuseChanged(access, decision));
+  refuseWhereAll(decisions, (decision) => refuseChanged(access, decision));
   const people = decisions.map(
     ({ operation, shown }): Person => ({
       kind: 'admin',

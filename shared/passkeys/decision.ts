@@ -34,14 +34,11 @@ export function readDecisions(text: string): Decision[] {
  * Throws the first refusal if every one of these decisions is refused. If only some are, it throws nothing: the code
  * that carries them out refuses these individually.
  */
-export async function refuseWhereAll<One extends Decision>(
-  decisions: readonly One[],
-  refuse: (decision: One) => void | Promise<void>,
-): Promise<void> {
+export function refuseWhereAll(decisions: readonly Decision[], refuse: (decision: Decision) => void): void {
   let first: AppError | null = null;
   for (const decision of decisions) {
     try {
-      await refuse(decision);
+      refuse(decision);
       return;
     } catch (error) {
       if (!(error instanceof AppError)) throw error;

@@ -24,9 +24,9 @@ const AT_A_TIME = 4;
 type AuthorisedDecision = { person: Person; decision: Decision };
 
 /** Throws what would refuse a decision right now, before the admin is asked for a passkey. */
-export async function refuseImpossible({ access, isStopping }: PortalServices, decision: Decision): Promise<void> {
+export function refuseImpossible({ access, isStopping }: PortalServices, decision: Decision): void {
   const { check, continuation, texts } = operationOf(decision);
-  await check(access, decision.input);
+  check(access, decision.input);
   if (continuation !== null && isStopping) {
     throw new AppError('try_later', `The server is being stopped; ${texts?.button.toLowerCase()} once it is back.`);
   }

@@ -29,7 +29,7 @@ export type Asked = {
   decisions: readonly Decision[];
   faults: Faults;
   /** The same decisions on the keys as they are now. */
-  renew: () => Promise<Renewed>;
+  renew: () => Renewed;
   /** Where the form is sent, and its hidden fields for these decisions, without {@link longFields}. */
   action: string;
   hidden: (decisions: readonly Decision[]) => readonly (readonly [name: string, value: string])[];
@@ -56,9 +56,9 @@ export async function decide(context: PageContext): Promise<Outcome> {
     decisions: [decision],
     faults,
     renew: () =>
-      renewed([identifier], async () => {
+      renewed([identifier], () => {
         const now = { ...decision, shown: keyVersion(access, identifier) };
-        await refuseImpossible(services, now);
+        refuseImpossible(services, now);
         return now;
       }),
     action: `${path}/decide`,
@@ -74,15 +74,12 @@ export async function decide(context: PageContext): Promise<Outcome> {
 }
 
 /** Makes a decision on each of these keys; the sentence of a refusal takes the place of the decision. */
-export async function renewed(
-  identifiers: readonly string[],
-  decisionOn: (identifier: string) => Promise<Decision>,
-): Promise<Renewed> {
+export function renewed(identifiers: readonly string[], decisionOn: (identifier: string) => Decision): Renewed {
   const decisions: Decision[] = [];
   const leftOut: string[] = [];
   for (const identifier of identifiers) {
     try {
-      decisions.push(await decisionOn(identifier));
+      decisions.push(decisionOn(identifier));
     } catch (error) {
       leftOut.push(sentenceOf(error));
     }
@@ -105,7 +102,7 @@ export async function confirmDecisions(context: PageContext, asked: Asked): Prom
   if (decisions.length === 0 || isAskedLater) return ask(context, asked, NO_FAULTS);
   if (faults.size > 0) return { refusal: 'refused_form', ...(await ask(context, asked, faults)) };
   try {
-    await refuseWhereAll(decisions, (decision) => refuseImpossible(services, decision));
+    refuseWhereAll(decisions, (decision) => refuseImpossible(services, decision));
     return credential === null
       ? await askForPasskey(context, asked, decisions, null)
       : await decideNow(context, decisions, credential);
@@ -135,7 +132,7 @@ function refusalFor(error: unknown): { code: ErrorCode; sentence: string } | nul
  */
 async function ask(context: PageContext, asked: Asked, faults: Faults): Promise<Page> {
   const { operation, renew, action, cancel, back } = asked;
-  const { decisions, leftOut } = await renew();
+  const { decisions, leftOut } = renew();
   if (decisions.length === 0) {
     // A sentence may come twice: from what was refused, and from trying again.
     const sentences = new Set([...faults.values(), ...leftOut]);

@@ -100,12 +100,12 @@ function readChoice(form: Form): Choice {
  * The decision on a request as it is now, with the usual input. Throws what keeps it from being decided on, also together with
  * others.
  */
-async function asRequested(
+function asRequested(
   { access, services }: PageContext,
   operation: AnyOperation,
   identifier: string,
   isWithOthers: boolean,
-): Promise<Decision> {
+): Decision {
   const shown = keyVersion(access, identifier);
   const queued = readQueued(access, identifier);
   const fault = isWithOthers ? choiceFault(queued) : null;
@@ -113,7 +113,7 @@ async function asRequested(
   const usual = operation.usual(access, queued.key);
   const values = Object.fromEntries(decidedFields(operation).map(([input]) => [input, usual[input] ?? null]));
   const decision = { operation: operation.name, input: { ...values, identifier }, shown };
-  await refuseImpossible(services, decision);
+  refuseImpossible(services, decision);
   return decision;
 }
 

@@ -80,7 +80,7 @@ ${banNote(context, identifier)}
 <div class="beside"><div>
 <p class="text">${userText(key.description)}</p>
 ${factList([...requestFacts(key, linkTo).slice(2), ...others.facts, ...mailFact(context, key), ...grantFacts(key)])}
-${decisionLinks(key)}</div>
+${decisionLinks(access, key)}</div>
 ${forms}</div>
 ${usage === null ? '' : html`<h2>Usage</h2>${usageChart(usage)}`}
 ${others.below}

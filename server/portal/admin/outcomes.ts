@@ -1,4 +1,4 @@
-import { AppError, faultOf, sentenceOf } from '../../../shared/errors.ts';
+import { AppError, faultOf } from '../../../shared/errors.ts';
 import { refuseChangedKey } from '../../../shared/keys/key-version.ts';
 import type { KeyView } from '../../../shared/keys/view.ts';
 import { OPERATIONS } from '../../../shared/operations.ts';
@@ -71,7 +71,7 @@ async function lineOf(
   const changed = faultOf(() => refuseChangedKey(context.access, identifier, shown, operation.version));
   if (changed !== null) return { key, kind: 'refused', words: pageSentence(changed) };
   if (isUnderWay) return { key, kind: 'waiting', words: html`Waiting its turn.` };
-  const fault = await faultNow(context, decision);
+  const fault = faultOf(() => operation.check(context.access, decision.input));
   return {
     key,
     kind: fault === null ? 'not started' : 'refused',
@@ -81,16 +81,6 @@ async function lineOf(
 
 function isOwn(context: PageContext, by: string): boolean {
   return by === `admin ${signedAdmin(context).name}`;
-}
-
-/** Why a decision would be refused right now; null if it would not. */
-async function faultNow({ access }: PageContext, decision: Decision): Promise<string | null> {
-  try {
-    await operationOf(decision).check(access, decision.input);
-    return null;
-  } catch (error) {
-    return sentenceOf(error);
-  }
 }
 
 /** The summary, with the number of done, refused and not started decisions: "8 of 12 mailed, 1 refused". */

@@ -1,7 +1,6 @@
 import { choiceFault, type Queued } from '../../../shared/approval/queue.ts';
 import type { KeyView } from '../../../shared/keys/view.ts';
 import type { AnyOperation } from '../../../shared/operations/entry.ts';
-import { REQUEST_DECISIONS } from '../../../shared/operations.ts';
 import { countText } from '../../../shared/text.ts';
 import { type Html, html, raw } from '../../html.ts';
 import { buttonLook } from '../html/fields.ts';
@@ -9,15 +8,20 @@ import { factList, requestFacts } from '../html/key-facts.ts';
 import { pageSentence, relativeTime } from '../html/time.ts';
 import { userText } from '../html/user-text.ts';
 
-/** What the rows of the queue need: which are chosen, how to get the address of a key's page, and the current time. */
-export type Rows = { chosen: ReadonlySet<string>; linkTo: (identifier: string) => string; nowMs: number };
+/** What the rows of the queue need: the decisions that are offered, which requests are chosen, how to get the address of a key's page, and the current time. */
+export type Rows = {
+  offered: readonly AnyOperation[];
+  chosen: ReadonlySet<string>;
+  linkTo: (identifier: string) => string;
+  nowMs: number;
+};
 
 /** The requests of the queue as rows of one form, each with the facts for its decision and with its own buttons. */
 export function queueRows(requests: readonly Queued[], rows: Rows): Html {
   return html`<ol class="rows plain">${requests.map((queued) => rowOf(queued, rows))}</ol>`;
 }
 
-function rowOf(queued: Queued, { chosen, linkTo, nowMs }: Rows): Html {
+function rowOf(queued: Queued, { offered, chosen, linkTo, nowMs }: Rows): Html {
   const { key } = queued;
   const { identifier, name } = key;
   const fault = choiceFault(queued);
@@ -29,7 +33,7 @@ function rowOf(queued: Queued, { chosen, linkTo, nowMs }: Rows): Html {
   return html`<li class="row" tabindex="-1" data-row>
 <div class="choose">${box}</div>
 <h2><a href="${linkTo(identifier)}">${userText(name)}</a></h2>
-<p class="buttons">${REQUEST_DECISIONS.map((operation) => buttonOf(operation, queued, linkTo))}</p>
+<p class="buttons">${offered.map((operation) => buttonOf(operation, queued, linkTo))}</p>
 <details><summary><span class="facts">${factsInWords(queued, nowMs)}</span><span class="begin"><bdi>${beginningOf(key.description)}</bdi></span></summary>${factList(requestFacts(key, linkTo).slice(1))}</details>
 ${fault === null ? '' : html`<p class="fault">${pageSentence(fault)}</p>`}
 </li>`;

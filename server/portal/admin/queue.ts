@@ -62,21 +62,24 @@ export async function showQueue(context: PageContext, { chosen, faults }: Refuse
   const { access, query } = context;
   const { only, after } = partIn(context);
   const asked = { limit: USUAL_PAGE_LENGTH, after: after || null, only: only || null };
-  const { requests, waiting, passing, next } = await performWhenUnlocked(context, OPERATIONS.queue, asked);
+  const { requests, waiting, passing, next, cantMail } = await performWhenUnlocked(context, OPERATIONS.queue, asked);
   const nowMs = access.clock.nowMs();
   const first = query.get('choose') === 'first' ? firstOf(requests) : chosen;
   const decided = await decidedNote(context);
   const path = publicPath(access.config, QUEUE_PATH);
-  const rows = queueRows(requests, { chosen: new Set(first), linkTo: adminKeyPath(context), nowMs });
+  // Approvals send a mail; if that is impossible, none is offered.
+  const offered = REQUEST_DECISIONS.filter(({ continuation }) => continuation === null || cantMail === null);
+  const rows = queueRows(requests, { offered, chosen: new Set(first), linkTo: adminKeyPath(context), nowMs });
   const hidden = partFields(context).map(([name, value]) => hiddenField(name, value));
   const form = html`<form class="queue" method="post" action="${path}/decide" novalidate>${hidden}${rows}
-<div class="bar"><p class="count"></p><p>${REQUEST_DECISIONS.map(barButton)} <a href="${partAddress(context)}">Choose none</a></p></div></form>`;
+<div class="bar"><p class="count"></p><p>${offered.map(barButton)} <a href="${partAddress(context)}">Choose none</a></p></div></form>`;
   const oldest = only === '' && after === '' ? requests[0] : undefined;
   return {
     title: waiting === 0 ? 'Requests' : `(${numberText(waiting)}) Requests`,
     scripts: [...decided.scripts, rowScript],
     body: html`${errorSummary(faults)}<div class="headline"><h1>Requests</h1>${searchForm(context, '')}</div>
 ${decided.body}<p>${waiting === 0 ? noneInWords(context) : html`${waitingInWords(waiting, oldest, nowMs)}${usualWait(context)}${firstLink(context, requests)}`}</p>
+${waiting > 0 && cantMail !== null ? html`<p class="note">${cantMail}</p>` : ''}
 ${waiting > 1 ? filterLinks(path, only, passing) : ''}
 ${requests.length > 0 ? form : only === '' ? '' : html`<p>No request passes this filter.</p>`}
 ${pageLinks(path, only === '' ? {} : { only }, after, next)}`,

@@ -1,3 +1,4 @@
+import { faultOf } from '../../../shared/errors.ts';
 import { factsOf, formNameOf, type InputFacts } from '../../../shared/keys/fields/input-facts.ts';
 import { typedText } from '../../../shared/keys/fields/input-text.ts';
 import type { KeyView } from '../../../shared/keys/view.ts';
@@ -30,26 +31,35 @@ export type DecisionParts = {
   faults: Faults;
 };
 
-/** The decisions that are possible in the key's current state. */
-function possibleFor({ state }: KeyView): AnyOperation[] {
-  return DECISIONS.filter(({ from }) => from === null || from.includes(state));
+/** The decisions for the key's current state: those that are possible now, and why each other one would be refused. */
+function decisionsFor(access: Access, { identifier, state }: KeyView) {
+  const ofState = DECISIONS.filter(({ from }) => from === null || from.includes(state));
+  const all = ofState.map((operation) => ({
+    operation,
+    fault: faultOf(() => operation.check(access, { identifier })),
+  }));
+  return {
+    possible: all.filter(({ fault }) => fault === null).map(({ operation }) => operation),
+    refused: all.flatMap(({ operation, fault }) => (fault === null ? [] : [{ operation, fault }])),
+  };
 }
 
 /**
- * The forms of the decisions that are possible in the key's current state, and their buttons side by side; empty if there is
- * none. The next page asks for a reason.
+ * The forms of the decisions on the key that are possible now, and their buttons side by side; empty if there is none in the
+ * key's current state. The next page asks for a reason.
  */
 export function decisionForms(parts: DecisionParts): Html {
-  const possible = possibleFor(parts.key);
-  if (possible.length === 0) return html``;
+  const { possible, refused } = decisionsFor(parts.access, parts.key);
+  if (possible.length + refused.length === 0) return html``;
   return html`<aside id="decide" tabindex="-1" aria-labelledby="yours"><h2 id="yours">Your decision</h2>
+${refused.map(({ operation: { name, texts }, fault }) => html`<p class="fault">${texts?.button ?? name} is not possible now. ${pageSentence(fault)}</p>`)}
 ${possible.map((operation) => formOf(parts, operation))}
 <p class="buttons">${possible.map((operation) => buttonOf(operation, operation.continuation === null))}</p></aside>`;
 }
 
 /** The same buttons for the bottom of narrow windows, where the forms are below the request: links to forms with fields. */
-export function decisionLinks(key: KeyView): Html {
-  const links = possibleFor(key).map((operation) =>
+export function decisionLinks(access: Access, key: KeyView): Html {
+  const links = decisionsFor(access, key).possible.map((operation) =>
     shortFields(operation).length === 0
       ? buttonOf(operation, true)
       : html`<a class="button second" href="#${operation.name}">${operation.texts?.button ?? operation.name}…</a> `,

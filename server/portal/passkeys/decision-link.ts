@@ -1,6 +1,5 @@
 import { faultOf } from '../../../shared/errors.ts';
 import { factsOf, formNameOf, isLongText } from '../../../shared/keys/fields/input-facts.ts';
-import { refuseState } from '../../../shared/keys/record.ts';
 import type { KeyView } from '../../../shared/keys/view.ts';
 import type { AnyOperation } from '../../../shared/operations/entry.ts';
 import type { Access } from '../../../shared/sessions-file/access.ts';
@@ -37,16 +36,12 @@ export type DecisionLink = {
  * Reads what the address of a key's page fills in; null if it names no operation. Durations such as `90d` count from `nowMs`.
  * A faulty link never keeps the page from being shown.
  */
-export function linkIn(
-  query: ReadonlyMap<string, string>,
-  key: KeyView,
-  { clock, approvalLeaseMs }: Pick<Access, 'clock' | 'approvalLeaseMs'>,
-): DecisionLink | null {
+export function linkIn(query: ReadonlyMap<string, string>, key: KeyView, access: Access): DecisionLink | null {
   const name = query.get('operation') ?? '';
   if (name === '') return null;
   const operation = decisionNamed(name);
   if (operation === undefined) return refusedLink('The link to this page names an unknown decision.');
-  const fault = stateFault(key, operation);
+  const fault = faultOf(() => operation.check(access, { identifier: key.identifier }));
   if (fault !== null) return refusedLink(fault);
   const fields = new Map<string, readonly string[]>();
   for (const [input, schema] of shortFields(operation)) {
@@ -54,6 +49,7 @@ export function linkIn(
     const texts = factsOf(schema).kind === 'permissions' ? value.split(',') : [value];
     if (value !== '') fields.set(formNameOf(input, schema), texts);
   }
+  const { clock, approvalLeaseMs } = access;
   const nowMs = clock.nowMs();
   const set = shortFields(operation).filter(([input, schema]) => fields.has(formNameOf(input, schema)));
   const { values, faults } = readFields(set, fields, nowMs);
@@ -64,11 +60,6 @@ export function linkIn(
 
 function refusedLink(sentence: string): DecisionLink {
   return { operation: null, fields: new Map(), values: {}, faults: new Map([['', sentence]]) };
-}
-
-/** Why a decision is not possible in the key's state; null if it is. */
-function stateFault(key: KeyView, { from, event }: AnyOperation): string | null {
-  return faultOf(() => refuseState(key, from, event));
 }
 
 /** The note at the top of a page whose form a link may have filled in. */

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { settleBackground } from '../../../../server/thread/background.ts';
 import { removeAdmin } from '../../../../shared/admins/admins.ts';
+import { beginApproval } from '../../../../shared/approval/approve.ts';
 import { rejectKey } from '../../../../shared/keys/life/lifecycle.ts';
 import { keyHistory, showKey } from '../../../../shared/keys/view.ts';
 import type { AnyOperation } from '../../../../shared/operations/entry.ts';
@@ -437,6 +438,45 @@ test('what can’t be is refused before the passkey is asked for, with what was 
   const root = await signInAdmin(noMail, 'Grace');
   const there = await askToDecide(noMail, root, await request(noMail.access, ADA), APPROVAL);
   expect([there.status, textOf(there).includes('MAIL_URL is not set')]).toEqual([422, true]);
+});
+
+test('what would be refused now is not offered: the reason is in its place, on the page of a key, in the queue and for a link', async () => {
+  const world = await adminWorld();
+  const noMail = await adminWorld({ MAIL_URL: '' });
+  const [grace, root] = [await signInAdmin(world, 'Grace'), await signInAdmin(noMail, 'Grace')];
+  const pending = await request(world.access, ADA);
+  /** The buttons and forms of an approval and a rejection that a page has. */
+  const offered = async (at: PageWorld, admin: typeof grace, path: string) => {
+    const { body } = await visit(at, path, { cookie: admin.cookie });
+    return ['approve', 'reject'].filter((name) =>
+      new RegExp(`(form|id)="${name}"|#${name}"|name="${name}" value="\\w`).test(body),
+    );
+  };
+  const keyPath = (identifier: string) => `/developers/admin/keys/${identifier}`;
+  expect(await offered(world, grace, keyPath(pending))).toEqual(['approve', 'reject']);
+  expect(await offered(world, grace, '/developers/admin')).toEqual(['approve', 'reject']);
+  changeByHand(world.access, 'ada', () => ({ banned: true }));
+  const other = await request(noMail.access, ADA);
+  for (const [at, admin, identifier, why] of [
+    [world, grace, pending, 'The profile ada is banned'],
+    [noMail, root, other, 'MAIL_URL is not set, so the secret could not be sent.'],
+  ] as const) {
+    for (const path of [keyPath(identifier), '/developers/admin', `${keyPath(identifier)}?operation=approve`]) {
+      expect([path, await offered(at, admin, path)]).toEqual([path, ['reject']]);
+      expect(textOf(await visit(at, path, { cookie: admin.cookie }))).toContain(why);
+    }
+    expect(textOf(await keyPageOf(at, admin, identifier))).toContain(`Approve is not possible now. ${why}`);
+  }
+  // Not for several requests either.
+  expect((await visit(noMail, '/developers/admin', { cookie: root.cookie })).body).not.toMatch(
+    /<button[^>]* name="approve"/,
+  );
+  changeByHand(world.access, 'ada', () => ({ banned: false }));
+  await beginApproval(world.access, { identifier: pending, grant: {}, by: onBox('root') });
+  expect(await offered(world, grace, keyPath(pending))).toEqual(['reject']);
+  expect(textOf(await keyPageOf(world, grace, pending))).toContain(
+    'Approve is not possible now. root (on the box) has been',
+  );
 });
 
 test('the page of a key says that its profile is banned, in whatever state the key is', async () => {
