@@ -59,21 +59,26 @@ export const Variables = z.object({
   databaseMustExist: variable(
     'DATABASE_MUST_EXIST',
     'off',
-    'on: serve refuses to start without a database, such as when a volume is not mounted',
+    'on: serve refuses to start if there is no database, for example because a volume is not mounted',
     onOrOff(),
   ),
-  host: variable('HOST', '127.0.0.1', 'the address to listen on', text('must be an IP address or localhost', isHost)),
+  host: variable(
+    'HOST',
+    '127.0.0.1',
+    'the IP address to listen on, or localhost',
+    text('must be an IP address or localhost', isHost),
+  ),
   port: variable('PORT', '3000', 'the port to listen on', wholeNumber(0, 65_535)),
   publicUrl: optional(
     'PUBLIC_URL',
-    'what clients see: origin and optional prefix; a final /api is taken off; needed if HOST is not loopback',
+    'the base URL that clients use: origin and optional prefix; a trailing /api is removed; required if HOST is not loopback',
     parsed('must be an http or https address without a user, query or fragment', parsePublicUrl),
   ),
-  tlsCertFile: optional('TLS_CERT_FILE', 'the certificate, PEM; re-read on SIGHUP', PATH),
-  tlsKeyFile: optional('TLS_KEY_FILE', 'its key', PATH),
+  tlsCertFile: optional('TLS_CERT_FILE', 'the certificate in PEM format; reloaded on SIGHUP', PATH),
+  tlsKeyFile: optional('TLS_KEY_FILE', 'the private key of the certificate', PATH),
   trustedProxies: optional(
     'TRUSTED_PROXIES',
-    'addresses and CIDR blocks whose X-Forwarded-For and X-Forwarded-Proto count',
+    'IP addresses and CIDR blocks whose X-Forwarded-For and X-Forwarded-Proto are trusted',
     parsed(
       'must be a comma-separated list of addresses or CIDR blocks, for example 127.0.0.1,10.0.0.0/8',
       parseProxies,
@@ -87,49 +92,49 @@ export const Variables = z.object({
   ),
   mailFrom: optional(
     'MAIL_FROM',
-    'the sender; needed with a mail server',
+    "the sender's e-mail address; required with a mail server",
     text('must be one plain e-mail address', isMailAddress),
   ),
   adminEmails: variable(
     'ADMIN_EMAIL',
     '',
-    'who is notified of new requests: one address, or several separated by commas',
+    'who is notified of new requests: one or more e-mail addresses, separated by commas',
     parsed('must be one plain e-mail address, or several separated by commas', parseAddresses),
   ),
   adminWebhook: optional(
     'ADMIN_WEBHOOK_URL',
-    'a webhook of Discord, Slack, Mattermost or ntfy that is notified of requests, leaked secrets and undeliverable mails',
+    'a webhook of Discord, Slack, Mattermost or ntfy that is notified of requests, leaked secrets and undeliverable mail',
     parsed(`must be ${WEBHOOK_SYNTAX}`, parseWebhook),
     { fileRule: `must name a file that holds ${WEBHOOK_SYNTAX}`, mask },
   ),
   publicName: variable(
     'PUBLIC_NAME',
     'Profile Lookup',
-    'whose service this is, 1–40 characters: named on all pages, in the documents, mails and the dialogs of passkeys',
+    'the name of the service, 1–40 characters: shown on all pages and in the documentation, mails and passkey dialogs',
     text('must be one line of 1 to 40 characters that are not all invisible', isPublicName),
   ),
   publicLogo: optional(
     'PUBLIC_LOGO',
-    'a square SVG or PNG file of at most 32 KiB, shown beside the name and as the icon of pages; read at the start',
+    'a square SVG or PNG file of at most 32 KiB, shown beside the name and as the icon of pages; read at startup',
     PATH,
   ),
   publicColor: optional(
     'PUBLIC_COLOR',
-    'the colour of links and buttons, #rrggbb; made lighter or darker until it can be read',
+    'the colour of links and buttons, #rrggbb; lightened or darkened until it is readable',
     parsed('must be #rrggbb, for example #4338ca', (text) =>
       /^#[0-9a-f]{6}$/i.test(text) ? text.toLowerCase() : null,
     ),
   ),
   contact: optional(
     'CONTACT',
-    'the support contact, an e-mail or web address: shown in /docs, on every page and in every mail',
+    'the support contact, an e-mail address or URL: shown in /docs, on every page and in every mail',
     parsed('must be an e-mail address or a http or https address', (text) =>
       isMailAddress(text) ? text : parseUrl(text, /^https?:$/),
     ),
   ),
   securityContact: optional(
     'SECURITY_CONTACT',
-    'an address for /.well-known/security.txt',
+    'the contact in /.well-known/security.txt, an e-mail address or URL',
     parsed('must be an e-mail address or a https, mailto or tel address', (text) =>
       isMailAddress(text) ? `mailto:${text}` : parseUrl(text, /^(https|mailto|tel):$/),
     ),
@@ -143,13 +148,13 @@ export const Variables = z.object({
   maxProfileBytes: variable(
     'MAX_PROFILE_KIB',
     '64',
-    'the largest public profile as JSON, links included, 1–256; imports and profiles set refuse larger ones, status counts those stored before',
+    'the maximum size of a public profile as JSON, links included, 1–256; imports and profiles set refuse larger ones, status counts those stored before',
     mapped(wholeNumber(1, 256), (kib) => kib * 1_024),
   ),
   defaultRateLimits: variable(
     'DEFAULT_RATE_LIMITS',
     '60/1m,5000/1d',
-    'what an approval grants by default; a successor gets the limits of the old key',
+    'what an approval grants by default; a successor gets the limits of the key it replaces',
     parsed(`must be one to four of ${RATE_LIMIT_SYNTAX}; separated by commas, windows distinct`, parseLimits),
   ),
   workers: variable('WORKERS', '1', 'threads that answer requests, 1–64', wholeNumber(1, 64)),
