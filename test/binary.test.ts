@@ -17,7 +17,7 @@ import { ROUTES } from './support/requests.ts';
 import { noteMail } from './support/secret-search.ts';
 import { tempFolder } from './support/world.ts';
 
-// The one binary of `bun run build`, alone: run in folders that hold nothing of ours, with an empty PATH.
+// The binary of `bun run build` alone, run in folders without any file of ours and with an empty PATH.
 
 const BINARY = join(tempFolder(), 'profilectl');
 
@@ -49,13 +49,13 @@ const serve = (folder: string, words: string[], variables: Record<string, string
   );
 
 describe('in an empty folder, with an empty PATH', () => {
-  test('it is one file, and knows nothing of the machine that built it', () => {
+  test('the binary is one file, and contains no path of the machine that built it', () => {
     expect(readdirSync(join(BINARY, '..'))).toEqual(['profilectl']);
     expect(statSync(BINARY).mode & 0o111).toBe(0o111);
     expect(readFileSync(BINARY).includes(PROJECT)).toBe(false);
   });
 
-  test('--version says version and commit, --help the commands', async () => {
+  test('--version prints version and commit, --help the commands', async () => {
     const folder = tempFolder();
     expect(await run(folder, ['--version'])).toEqual({ code: 0, stdout: `${VERSION} (abc1234)\n`, stderr: '' });
     const help = await run(folder, ['--help']);
@@ -63,7 +63,7 @@ describe('in an empty folder, with an empty PATH', () => {
     expect(readdirSync(folder)).toEqual([]);
   });
 
-  test('demo serves its sample profiles to the key whose secret is in its mail, and leaves nothing', async () => {
+  test('demo serves its sample profiles to the key in its mail, and leaves no files', async () => {
     const folder = tempFolder();
     const demo = await serve(folder, ['demo'], { TMPDIR: folder }, /running on (http:\S+) with 50 sample profiles/);
     const [, mails = '', identifier = ''] = await demo.see(/^ {2}(\S+)\/\*-approval-(\w{8})\.eml$/m);
@@ -96,7 +96,7 @@ describe('in an empty folder, with an empty PATH', () => {
     expect(await server.end()).toBe(0);
   });
 
-  test('serve answers everything that needs no key out of the binary', async () => {
+  test('serve answers everything that needs no key from the binary', async () => {
     const server = await serve(tempFolder(), ['serve'], { PORT: '0', SECURITY_CONTACT: 'https://example.org/report' });
     const open = ROUTES.filter(({ access, path }) => access === 'anyone' && path !== '/metrics');
     expect(open.length).toBeGreaterThan(2);
@@ -104,12 +104,12 @@ describe('in an empty folder, with an empty PATH', () => {
       const { status } = await get(server, path);
       expect([path, status >= 200 && status < 400]).toEqual([path, true]);
     }
-    // The pages are answered by a thread whose file is in the binary too.
+    // The pages are answered by a thread, whose file is in the binary too.
     expect((await fetch(`${server.url}/developers`)).status).toBe(200);
     expect(await server.end()).toBe(0);
   });
 
-  test('admins register passkeys of each kind and sign in with them, checked by what is in the binary', async () => {
+  test('admins register passkeys of each kind and sign in with them, checked by code in the binary', async () => {
     const folder = tempFolder();
     const site = { PUBLIC_URL: 'http://localhost:3000' };
     const server = await serve(folder, ['serve'], { PORT: '0', ...site });
@@ -132,7 +132,7 @@ describe('in an empty folder, with an empty PATH', () => {
     expect(await server.end()).toBe(0);
   });
 
-  test('several workers serve out of it and stop as one; it runs again to put in what a platform sends, which each of them says then', async () => {
+  test('several workers serve from the binary and stop together, and it starts itself to import profiles that every worker then shows', async () => {
     const folder = tempFolder();
     writeFileSync(join(folder, 'in.jsonl'), '{"id":7,"username":"Ada","email":"ada@example.org"}\n');
     const profilectl = async (...words: string[]) => {
@@ -159,7 +159,7 @@ describe('in an empty folder, with an empty PATH', () => {
     expect(server.printed()).toContain('Stopped.');
   });
 
-  test('its prompts work in a terminal', async () => {
+  test('prompts of the binary work in a terminal', async () => {
     const terminal = openTerminal(['keys', 'check'], { PATH: '' }, (words) => [BINARY, ...words]);
     await terminal.see('ecret');
     terminal.type(KEY.ctrlC);
@@ -199,13 +199,13 @@ test('a hostile folder changes nothing: no bunfig.toml, .env, tsconfig.json, pac
   expect(await server.end()).toBe(0);
   expect(readdirSync(folder).sort()).toEqual([...before, 'data'].sort());
 
-  // The trap is a real one: Bun itself falls into it.
+  // The trap is real: Bun itself falls into it.
   const bun = Bun.spawn([process.execPath, '-p', 'process.env.PORT'], { cwd: folder, env: {}, stdout: 'pipe' });
   expect(await new Response(bun.stdout).text()).toBe('http\n');
   expect(readdirSync(folder)).toContain('marker');
 });
 
-/** The secret of a key, out of the mail in this folder. */
+/** The secret of a key in the mails of this folder. */
 function secretIn(folder: string, identifier: string): string {
   const name = readdirSync(folder).find((file) => file.endsWith(`-approval-${identifier}.eml`)) ?? '';
   const [secret = ''] = /plk_\w{8}_\w{38}/.exec(readFileSync(join(folder, name), 'utf8')) ?? [];

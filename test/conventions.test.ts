@@ -6,11 +6,11 @@ import { PROJECT } from './support/cli.ts';
 import { FILES, hasSqlText, importsInCircles, longFunctions, SOURCES, type Source } from './support/source/sources.ts';
 import { timesReadOutside } from './support/source/times.ts';
 
-// The rules of CONTRIBUTING.md that a machine can check, over every file that git tracks or would.
+// The rules of CONTRIBUTING.md that can be checked automatically, over every file that git tracks or would track.
 
 const inFolder = (folder: string) => SOURCES.filter((source) => source.path.startsWith(`${folder}/`));
 
-/** The files whose text matches, their own line of shame. */
+/** The files whose code matches. */
 function filesWith(pattern: RegExp): string[] {
   return SOURCES.filter(({ text }) => pattern.test(withoutComments(text))).map(({ path }) => path);
 }
@@ -32,7 +32,7 @@ function expectNone(sources: readonly Source[], forbidden: (name: string, path: 
   expect(offences).toEqual([]);
 }
 
-test('commands and servers start from the binary of a test run, but for what is promised of the source', () => {
+test('tests start commands and servers from the binary of the test run, except for promises about the source', () => {
   const testFiles = FILES.filter((path) => /^test\/.*\.test\.ts$/.test(path) && path !== 'test/conventions.test.ts');
   const starting = testFiles.filter((path) =>
     /fromSource\(|cli\/main\.ts/.test(readFileSync(join(PROJECT, path), 'utf8')),
@@ -44,19 +44,19 @@ test('commands and servers start from the binary of a test run, but for what is 
   ]);
 });
 
-test('there is something to check', () => {
+test('there are files to check', () => {
   expect(SOURCES.length).toBeGreaterThan(40);
   expect(importersOf('commander').length).toBeGreaterThan(5);
 });
 
-describe('who may import whom', () => {
-  test('the server does not know the terminal, SQL or mail', () => {
+describe('imports', () => {
+  test('the server imports no terminal, SQL or mail', () => {
     expectNone(inFolder('server'), (name) =>
       /^(cli\/|drizzle-orm|bun:sqlite|nodemailer|commander|inquirer|@inquirer)/.test(name),
     );
   });
 
-  test('the terminal does not know HTTP, SQL or mail; only serve and demo start the server', () => {
+  test('the command line imports no HTTP, SQL or mail, and only serve and demo start the server', () => {
     expectNone(
       inFolder('cli'),
       (name, path) =>
@@ -65,13 +65,13 @@ describe('who may import whom', () => {
     );
   });
 
-  test('the product knows neither door, nor any framework of theirs', () => {
+  test('the product imports neither door, nor their frameworks', () => {
     expectNone(inFolder('shared'), (name) =>
       /^(server\/|cli\/|elysia|@elysiajs|commander|inquirer|@inquirer)/.test(name),
     );
   });
 
-  test('the pure files know no database, mail or configuration', () => {
+  test('the pure files import no database, mail or configuration', () => {
     const pure = [
       ...['key', 'secret', 'permissions', 'expiry', 'list-cursor'].map((name) => `shared/keys/${name}.ts`),
       ...['inputs', 'input-rules', 'input-text'].map((name) => `shared/keys/fields/${name}.ts`),
@@ -88,14 +88,14 @@ describe('who may import whom', () => {
   });
 });
 
-test('limits are given what they need: they know errors, the clock and how to open a file', () => {
+test('limits import only errors, the clock and what opens a file', () => {
   expectNone(
     inFolder('shared/limits'),
     (name) => !/^(shared\/(limits\/|errors\.|clock\.|db\/(catalog|connect|real-path|faults)\.)|node:)/.test(name),
   );
 });
 
-test('nobody outside knows in which of its two ways limits are kept, but who opens them', () => {
+test('only the files that open limits import one of their two implementations', () => {
   const openers = [
     'server/process/service.ts',
     'server/process/workers/shared-state.ts',
@@ -103,11 +103,11 @@ test('nobody outside knows in which of its two ways limits are kept, but who ope
     'server/process/workers/worker.ts',
   ];
   const others = SOURCES.filter(({ path }) => !path.startsWith('shared/limits/') && !openers.includes(path));
-  // The throttle has locks of the same kind.
+  // The throttle uses the same kind of lock.
   expectNone(others, (name) => /^shared\/limits\/(one-thread|threads\/(?!lock\.)|file\/(?!store\.))/.test(name));
 });
 
-/** The rooms of `shared/`, from the lowest to the highest; those in one line stand side by side and know nothing of each other. */
+/** The rooms of `shared/`, from the lowest to the highest; those in one line do not import each other. */
 const ROOM_ORDER = [
   ['refusal', 'portal-refusals', 'refusals'],
   [
@@ -147,22 +147,25 @@ const ROOM_ORDER = [
   ['api', 'sample'],
 ];
 
-/** The room of a file of `shared/` or `cli/`: its folder, or its own name where it stands beside the folders. */
+/** The room of a file of `shared/` or `cli/`: its folder, or its own name if it is beside the folders. */
 function roomOf(path: string): string {
   return (path.split('/')[1] as string).replace(/\.(ts|jsonl)$/, '');
 }
 
-test('each room imports only itself and rooms below it, types too', () => {
+test('each room imports only itself and rooms below it, types included', () => {
   const levelOf = (room: string) => ROOM_ORDER.findIndex((rooms) => rooms.includes(room));
   expect(inFolder('shared').filter(({ path }) => levelOf(roomOf(path)) === -1)).toEqual([]);
   expectNone(inFolder('shared'), (name, path) => {
     const [from, to] = [roomOf(path), name.startsWith('shared/') ? roomOf(name) : null];
-    // The files of the lowest line may use each other.
+    // The files of the lowest line may import each other.
     return to !== null && from !== to && levelOf(to) >= Math.max(levelOf(from), 1);
   });
 });
 
-/** The rooms of `cli/`, from the lowest to the highest: files of one line, which are the commands, may use each other. */
+/**
+ * The rooms of `cli/`, from the lowest to the highest; files of one line, which are the commands, may import each
+ * other.
+ */
 const CLI_ORDER = [
   ['terminal'],
   ['context'],
@@ -182,8 +185,8 @@ test('each room of the command line imports only itself and rooms below it; comm
 });
 
 /**
- * What the rooms of `server/` may import of each other; `app.ts` and `main.ts` stand above them all. `thread` is what the
- * applications of the portal's thread have in common.
+ * The rooms that each room of `server/` may import. `app.ts` and `main.ts` are above them all; `thread` has what the
+ * applications of the portal's thread share.
  */
 const SERVER_ROOMS: Record<string, string[]> = {
   'html.ts': [],
@@ -198,16 +201,17 @@ const SERVER_ROOMS: Record<string, string[]> = {
   process: ['manage', 'thread', 'http', 'observability'],
 };
 
-/** The files of `server/` that import more than their room may, and why. */
+/** The files of `server/` that import more than their room may, with the reason. */
 const ABOVE_THEIR_ROOM: Record<string, string> = {
-  'server/docs/openapi/samples.ts': 'at build, the document is made of what the whole application answers',
-  'server/process/portal-forward.ts': 'refuses a page as the portal would, which it loads at the first such refusal',
+  'server/docs/openapi/samples.ts': 'at build time, the document is made from the responses of the whole application',
+  'server/process/portal-forward.ts':
+    'refuses a page as the portal does, and loads the portal at the first such refusal',
   'server/process/portal-thread.ts': 'the main file of the portal’s thread',
-  'server/process/service.ts': 'answers in the place of the portal’s thread, whose application it loads then',
+  'server/process/service.ts': 'answers in place of the portal’s thread, and then loads its application',
   'server/process/workers/worker.ts': 'the main file of a worker’s thread',
 };
 
-test('each room of the server imports only itself and rooms below it, types too', () => {
+test('each room of the server imports only itself and rooms below it, types included', () => {
   const roomOfServer = (path: string) => path.split('/')[1] as string;
   const isAllowed = (from: string, to: string) => from === to || SERVER_ROOMS[from]?.includes(to) === true;
   const below = inFolder('server').filter(({ path }) => !/^server\/(app|main)\.ts$/.test(path));
@@ -217,19 +221,19 @@ test('each room of the server imports only itself and rooms below it, types too'
   expect(offending.map(({ path }) => path)).toEqual(Object.keys(ABOVE_THEIR_ROOM));
 });
 
-test('a folder has at most 20 files, those in its subfolders not counted', () => {
+test('a folder has at most 20 files, without its subfolders', () => {
   const own = FILES.filter((path) => /^(server|cli|shared|test)\//.test(path));
   const files = Map.groupBy(own, (path) => path.slice(0, path.lastIndexOf('/')));
   expect([...files].filter(([, inIt]) => inIt.length > 20).map(([folder]) => folder)).toEqual([]);
 });
 
-test('test/ mirrors the rooms: what it has for one lies in a folder of the same name', () => {
+test('test/ mirrors the rooms: its folders have the same names', () => {
   const folders = FILES.filter((path) => /^test\/(server|cli|shared)\//.test(path)).map((path) => dirname(path));
   const missing = [...new Set(folders)].filter((path) => !existsSync(join(PROJECT, path.slice('test/'.length))));
   expect(missing).toEqual([]);
 });
 
-test('nothing poses as something else: no `any`, no cast past the type checker', () => {
+test('there is no `any` and no cast past the type checker', () => {
   const files = ['server', 'cli', 'shared'].flatMap(inFolder).filter(({ text }) => {
     const isUnchecked = /\bas unknown as\b|\bas never\b|(?:[:<|]\s*|\bas )any\b(?! [a-z])/.test(withoutComments(text));
     return isUnchecked || /@ts-(ignore|expect-error|nocheck)/.test(text);
@@ -237,7 +241,7 @@ test('nothing poses as something else: no `any`, no cast past the type checker',
   expect(files.map(({ path }) => path)).toEqual([]);
 });
 
-test('files import at their top, except for the mailer, the check of passkeys and the table of commands; the server may import later', () => {
+test('files import at their top, except those that load the mailer, passkeys or commands; the server may import later', () => {
   const late = filesWith(/\bimport\(|\brequire\(/).filter((path) => !path.startsWith('server/'));
   expect(late.sort()).toEqual([
     'cli/program.ts',
@@ -247,8 +251,8 @@ test('files import at their top, except for the mailer, the check of passkeys an
   ]);
 });
 
-describe('circles and length', () => {
-  test('no file leads back to itself by what it imports, types too', () => {
+describe('cycles and length', () => {
+  test('imports have no cycles, types included', () => {
     expect(importsInCircles(SOURCES)).toEqual([]);
     const [one, two, three] = ['a.ts', 'b.ts', 'c.ts'];
     const sources = [
@@ -259,7 +263,7 @@ describe('circles and length', () => {
     expect(importsInCircles(sources)).toEqual(['a.ts → b.ts', 'b.ts → a.ts']);
   });
 
-  test('a function has at most 60 lines, those inside it included', () => {
+  test('a function has at most 60 lines, including the functions inside it', () => {
     expect(SOURCES.flatMap((source) => longFunctions(source, 60))).toEqual([]);
     const text =
       '/** Told. */\nexport function a() {\n  return () => {\n    1;\n  };\n}\nconst b = {\n  c: () => [\n\n\n],\n};';
@@ -272,17 +276,17 @@ describe('circles and length', () => {
   });
 });
 
-describe('one owner each', () => {
+describe('only these files use', () => {
   const owners: [string, RegExp | string, string[]][] = [
     ['SQLite', 'bun:sqlite', ['shared/db/connect.ts', 'shared/db/faults.ts']],
     ['nodemailer', 'nodemailer', ['shared/mail/mailer.ts']],
     [
-      'checking passkeys; passkey-json.ts has the types',
+      'the check of passkeys; passkey-json.ts has the types',
       '@simplewebauthn/server',
       ['shared/passkeys/passkey-answers.ts', 'shared/passkeys/passkey-json.ts', 'shared/passkeys/passkey-keys.ts'],
     ],
     [
-      'the environment; examples.ts shows clients how to read theirs',
+      'the environment; examples.ts shows clients how to read it',
       /process\.env|Bun\.env|import\.meta\.env/,
       ['server/docs/page/examples.ts', 'shared/config/environment.ts'],
     ],
@@ -293,23 +297,23 @@ describe('one owner each', () => {
       ['shared/clock.ts'],
     ],
     [
-      'comparing e-mail addresses, whose case does not count',
+      'the comparison of e-mail addresses, which ignores case',
       /\[A-Z\]\/g, [^\n]*toLowerCase|\b\w*([eE]mail|[aA]ddress)\b(\.to\w+Case\(\)| (===|!==) (?!null\b|undefined\b|true\b|last\b|'string'))|(lower|upper)\(email|email (COLLATE|=[ ?$])/,
       ['shared/mail/address.ts'],
     ],
     ['randomness', /getRandomValues|Math\.random|randomBytes/, ['shared/random.ts']],
     [
-      'writing what servers show of profiles',
+      'writing of data that servers show of profiles',
       /(INTO|UPDATE|DELETE FROM) (profiles|profile_names|links)\b|\.(insert|update|delete)\((profiles|profileNames|links)\)/,
       ['shared/erasure/erase-profile.ts', 'shared/profiles/edit/pending-names.ts', 'shared/profiles/edit/write-row.ts'],
     ],
     [
-      'noting it for their caches; pending-names.ts and write-row.ts write for apply.ts only',
+      'notes of it for caches; pending-names.ts and write-row.ts write for apply.ts only',
       /\bnoteChanges\(/,
       ['shared/db/changes.ts', 'shared/erasure/erase-profile.ts', 'shared/profiles/edit/apply.ts'],
     ],
     [
-      'transactions whose function notes which profiles it changes',
+      'transactions whose function notes the profiles it changes',
       /\bwriteProfiles\(/,
       [
         'shared/db/write.ts',
@@ -320,7 +324,7 @@ describe('one owner each', () => {
       ],
     ],
     [
-      'write transactions, each of which says what it changes; migrations, the sessions and the quota file have their own',
+      'write transactions, which declare what they change; migrations, sessions and the quota file have their own',
       /\.immediate\(|behavior: 'immediate'/,
       [
         'shared/db/migrate.ts',
@@ -330,7 +334,7 @@ describe('one owner each', () => {
       ],
     ],
     [
-      'changing keys for people: doors call perform()',
+      'changes of keys for people; doors call perform()',
       /\b(request|edit|withdraw|approve|change|reject|revoke)Key\(|\bmoveAndNotify\(|\.act\(/,
       [
         ...[
@@ -343,13 +347,13 @@ describe('one owner each', () => {
         'shared/operations.ts',
       ],
     ],
-    ['letting a decision of an admin through', /hasAsserted: true/, ['shared/passkeys/assertions.ts']],
+    ['the authorisation of an admin’s decision', /hasAsserted: true/, ['shared/passkeys/assertions.ts']],
     [
-      'noting an erasure for the next VACUUM',
+      'notes of an erasure for the next VACUUM',
       /\bnoteErasure\(/,
       ['shared/db/erasures.ts', 'shared/erasure/erase-profile.ts', 'shared/profiles/edit/apply.ts'],
     ],
-    // A number beside the word: `status: 404`, `status >= 500`, `statuses.includes(429)`.
+    // A number near the word: `status: 404`, `status >= 500`, `statuses.includes(429)`.
     [
       'error statuses',
       /\bstatus(es|Code)?\b[^\n;{}]{0,30}?\b[45]\d\d\b/i,
@@ -365,17 +369,17 @@ describe('one owner each', () => {
   }
 });
 
-/** The files of doors that name an operation which changes a key, and why no loop over the table does. */
+/** The files of doors that name an operation which changes a key, and why they are not a loop over the table. */
 const NAMING_OPERATIONS: Readonly<Record<string, string>> = {
   'cli/service/demo.ts': 'requests and approves the key that it shows',
-  'cli/keys/approve.ts': 'walks through the queue where no key is named',
-  'cli/keys/queue.ts': 'a walk of its own, in which each request is approved, rejected or skipped',
-  'cli/keys/request.ts': 'a form that is asked for field by field, and shown whole before it is sent',
-  'cli/program.ts': 'its table of commands has the files of those with a layout of their own',
+  'cli/keys/approve.ts': 'walks through the queue if no key is named',
+  'cli/keys/queue.ts': 'its own walk, in which each request is approved, rejected or skipped',
+  'cli/keys/request.ts': 'a form that asks for each field, and shows the whole request before sending it',
+  'cli/program.ts': 'its table of commands names the files of commands with their own layout',
   'server/portal/owner/new-key.ts': 'the same form on a page',
 };
 
-test('doors are loops over the table of operations: what names one that changes a key is in the list, with its reason', () => {
+test('doors are loops over the table of operations; only listed files name an operation that changes a key', () => {
   const names = ALL_OPERATIONS.filter(({ event }) => event !== null).map(({ name }) => name);
   // Requests are counted in words too.
   const quoted = names.filter((name) => name !== 'request').join('|');
@@ -389,7 +393,7 @@ test('doors are loops over the table of operations: what names one that changes 
 describe('SQL as text', () => {
   const NO_DRIZZLE = 'no Drizzle, which takes 11 MB of memory';
   const WORKERS = `each worker runs it, and loads ${NO_DRIZZLE}`;
-  const FIELDS_TABLE = 'made of the table of fields';
+  const FIELDS_TABLE = 'made from the table of fields';
   const TEMPORARY = 'a temporary table of an import, which no schema has';
   const reasons: Record<string, string> = {
     'shared/keys/list-page.ts': 'INDEXED BY, which the builder lacks, and a cursor over several reads of an index',
@@ -407,16 +411,16 @@ describe('SQL as text', () => {
     'shared/profiles/edit/write-row.ts': `${FIELDS_TABLE}; every line of an import runs it: prepared by Drizzle, an insert took 1.2 times as long`,
     'shared/usage/usage-store.ts': `each worker loads it with the rest of the service, and ${NO_DRIZZLE}`,
   };
-  // The room that makes SQLite work, and the quota file.
+  // The folders that make SQLite work, and the quota file.
   const isAllowed = (path: string) => /^shared\/(db|db-files|limits\/file)\//.test(path);
 
-  test('stands where it is written down why, in 22 files at most; all else is Drizzle’s builder', () => {
+  test('is only in the files listed with a reason, at most 22; all else uses Drizzle’s builder', () => {
     const found = SOURCES.filter((source) => !isAllowed(source.path) && hasSqlText(source));
     expect(found.map(({ path }) => path).sort()).toEqual(Object.keys(reasons).sort());
     expect(found.length).toBeLessThanOrEqual(22);
   }, 30_000);
 
-  test('is what workers have instead of Drizzle: they load none of it', () => {
+  test('is used by workers instead of Drizzle, which they do not load', () => {
     const worker = join(PROJECT, 'server/process/workers/worker.ts');
     const isDrizzle = '(path) => path.includes("node_modules/drizzle-orm/")';
     const script = `await import(${JSON.stringify(worker)});
@@ -426,7 +430,7 @@ describe('SQL as text', () => {
     expect(JSON.parse(stdout.toString())).toEqual([]);
   }, 30_000);
 
-  test('is found in every kind of string, but not in what the builder takes', () => {
+  test('is found in every kind of string, but not inside the builder’s templates', () => {
     const isFound = (text: string) => hasSqlText({ path: 'x.ts', text });
     for (const text of [
       "db.query('SELECT 1 FROM keys');",
@@ -448,11 +452,11 @@ describe('SQL as text', () => {
 });
 
 describe('time', () => {
-  test('no transaction compares or stores a time that was read before it got the write lock', () => {
+  test('no transaction compares or stores a time read before it got the write lock', () => {
     expect(timesReadOutside(inFolder('shared'))).toEqual([]);
   });
 
-  test('finds such a time however it gets into the transaction, and no other', () => {
+  test('such a time is found however it gets into the transaction, and no other', () => {
     const found = (body: string) =>
       timesReadOutside([
         { path: 'a.ts', text: 'export function through(db, act) {\n  write(db, (tx) => act(tx));\n}' },
@@ -481,12 +485,12 @@ describe('time', () => {
   });
 });
 
-describe('habits', () => {
-  test('sentences about files are marked when they are made: shared/db and shared/db-files know no rule of the product', () => {
+describe('conventions', () => {
+  test('shared/db and shared/db-files mark sentences about files when they make them, and have no rule of the product', () => {
     expect(filesWith(/AppError\(\s*'refused'/).filter((file) => /^shared\/db(-files)?\//.test(file))).toEqual([]);
   });
 
-  test('no default exports, no barrels, no utils, no classes but errors', () => {
+  test('there are no default exports, barrels or utils, and no classes except errors', () => {
     expect(filesWith(/export default/)).toEqual([]);
     expect(filesWith(/export \* from|export \{[^}]*\} from/)).toEqual([]);
     expect(FILES.filter((path) => /(^|\/)(utils?|helpers?|index)\.ts$/.test(path))).toEqual([]);
@@ -499,7 +503,7 @@ describe('habits', () => {
         .filter((match) => !/(\*\/|^\/\/.*)$/.test(match[2] as string))
         .map((match) => `${path}: ${match[3]}`),
     );
-    // The type of a list's members, right below the list that is explained.
+    // The type of a list's members, directly below the documented list.
     const members = [
       'ActorKind',
       'LogLevel',
@@ -513,7 +517,7 @@ describe('habits', () => {
     expect(bare.filter((name) => !members.includes(name.split(': ')[1] as string))).toEqual([]);
   });
 
-  test('test files are found by their place: each has .test.ts below test/', () => {
+  test('test files are below test/ and end with .test.ts', () => {
     expect(FILES.filter((path) => path.endsWith('.test.ts') && !path.startsWith('test/'))).toEqual([]);
   });
 });

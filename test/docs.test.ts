@@ -29,11 +29,12 @@ import { ROUTES } from './support/requests.ts';
 import { SOURCES } from './support/source/sources.ts';
 import { testDeps } from './support/world.ts';
 
-// The documents are compared with the code: their tables both ways, and every link, path, command and variable that they name.
+// Compares the documents with the code: their tables in both directions, and every link, path, command and variable
+// in them.
 
 const read = (path: string) => readFileSync(join(PROJECT, path), 'utf8');
 
-/** Every document, by its path. */
+/** Every document by its path. */
 const DOCUMENTS = new Map(
   ['README.md', 'CONTRIBUTING.md', 'SECURITY.md', 'CHANGELOG.md']
     .concat([...new Bun.Glob('docs/*.md').scanSync(PROJECT)].sort())
@@ -42,7 +43,7 @@ const DOCUMENTS = new Map(
 
 const README = read('README.md');
 
-/** The cells of the table whose first head is this; one document has it. */
+/** The cells of the table whose first column head is this, which exactly one document has. */
 function table(head: string): string[][] {
   const holders = [...DOCUMENTS.values()].filter((text) => text.includes(`\n| ${head} |`));
   expect([head, holders.length]).toEqual([head, 1]);
@@ -63,7 +64,7 @@ const written = (count: number) => count.toLocaleString('en-US');
 
 const plain = (cell: string | undefined) => (cell ?? '').replaceAll('`', '');
 
-test('the variables, their defaults and what they are for', () => {
+test('the variables, their defaults and meanings', () => {
   const rows = table('Variable').map((cells) => cells.map(plain));
   const wanted = Object.entries(VARIABLES).map(([name, variable]) => [name, variable.default, variable.meaning]);
   const shown = rows.map(([name, value, meaning = '']) => {
@@ -81,7 +82,7 @@ test('the commands', async () => {
   expect(table('Command').map(([name]) => plain(name))).toEqual(leaves(await createProgram(), 'profilectl'));
 });
 
-test('the documents that list what admins decide have all of it', () => {
+test('the documents that list admins’ decisions list all of them', () => {
   const listed = (path: string, list: RegExp) =>
     [...(list.exec(read(path))?.[0] ?? '').matchAll(/[a-z]+/g)].map(([word]) => word);
   for (const { name } of DECISIONS) {
@@ -91,7 +92,7 @@ test('the documents that list what admins decide have all of it', () => {
   }
 });
 
-test('the routes and the permission that each needs', () => {
+test('the routes and the permissions they need', () => {
   const shown = table('Request').map(([request, permission]) => [
     plain(request).replace('GET ', ''),
     plain(permission),
@@ -160,7 +161,7 @@ test('the forms of MAIL_URL', () => {
   expect(shown).toMatchObject([{ secure: false, port: 587 }, { secure: true, port: 465 }, { kind: 'folder' }]);
 });
 
-test('the words of our own are at most fifteen', () => {
+test('at most fifteen words are our own', () => {
   expect(table('Word').length).toBeLessThanOrEqual(15);
 });
 
@@ -168,7 +169,7 @@ test('the README has at most 900 words', () => {
   expect(README.split(/\s+/).filter((word) => /\w/.test(word)).length).toBeLessThanOrEqual(900);
 });
 
-/** The headings of a document as its anchors, as GitHub makes them. */
+/** The anchors that GitHub makes from the headings of a document. */
 function anchorsOf(text: string): string[] {
   const headings = [...text.replace(/^```[\s\S]*?^```/gm, '').matchAll(/^#+ (.*)$/gm)].map(
     ([, heading]) => heading ?? '',
@@ -182,7 +183,7 @@ function anchorsOf(text: string): string[] {
 }
 
 describe.each([...DOCUMENTS])('%s', (path, text) => {
-  test('links to documents and headings that are there', () => {
+  test('links to existing documents and headings', () => {
     const links = [...text.matchAll(/\]\((?!https?:)([^)#]*)(?:#([^)]*))?\)/g)];
     const broken = links.filter(([, file = '', anchor]) => {
       const target = file === '' ? path : relative(PROJECT, join(PROJECT, dirname(path), file));
@@ -192,8 +193,8 @@ describe.each([...DOCUMENTS])('%s', (path, text) => {
     expect(broken.map(([link]) => link)).toEqual([]);
   });
 
-  test('names files that are there', () => {
-    // After a slash that begins a word it is a path of the server: /docs/try.
+  test('names existing files', () => {
+    // A path after a leading slash is one of the server: /docs/try.
     const paths = [
       ...text.matchAll(/(?<!(?:^|[^\w.])\/)\b((?:server|cli|shared|drizzle|test|deploy|docs)\/[\w./-]*\w)/g),
     ].map(([, named]) => named);
@@ -203,13 +204,13 @@ describe.each([...DOCUMENTS])('%s', (path, text) => {
     ).toEqual([]);
   });
 
-  test('names commands and options that there are', async () => {
+  test('names existing commands and options', async () => {
     const program = await createProgram();
     const lines = [...codeOf(text).matchAll(/\bprofilectl((?: [\w<-][^\s|]*)+)/g)].map(([, words]) => words as string);
     expect(lines.filter((words) => !isCommand(program, words.trim().split(' ')))).toEqual([]);
   });
 
-  test('names variables that there are', () => {
+  test('names existing variables', () => {
     const names = [...codeOf(text).matchAll(/(?<![\w-])([A-Z]+_[A-Z_]+)(?![\w-])/g)].map(([, name]) => name as string);
     const others =
       /^((BUN|RESTIC|AWS|PROFILECTL)_|(PROFILES_FILE|IMPORT_FLAGS|ON_ERROR_STOP|STATE_DIRECTORY|CREDENTIALS_DIRECTORY)$)/;
@@ -217,14 +218,14 @@ describe.each([...DOCUMENTS])('%s', (path, text) => {
   });
 });
 
-/** All code of a document: blocks for a shell, and spans in sentences. */
+/** All code of a document: shell blocks, and spans in sentences. */
 function codeOf(text: string): string {
   const blocks = [...text.matchAll(/^```sh\n([\s\S]*?)^```/gm)].map(([, code]) => code?.replace(/ #.*$/gm, ''));
   const spans = [...text.replace(/^```[\s\S]*?^```/gm, '').matchAll(/`([^`]+)`/g)].map(([, code]) => code);
   return [...blocks, ...spans].join('\n');
 }
 
-/** Whether these words are a command of `profilectl`, or a group of commands, with options that it has. */
+/** Whether these words are a command of `profilectl`, or a group of commands, with existing options. */
 function isCommand(program: Command, words: readonly string[]): boolean {
   let command = program;
   for (const word of words) {
@@ -238,11 +239,11 @@ function isCommand(program: Command, words: readonly string[]): boolean {
   return true;
 }
 
-test('the README leads to every document', () => {
+test('the README links to every document', () => {
   expect([...DOCUMENTS.keys()].filter((path) => path !== 'README.md' && !README.includes(`](${path})`))).toEqual([]);
 });
 
-test('CONTRIBUTING has every room on its map', () => {
+test('the map of CONTRIBUTING has every room', () => {
   const folders = new Set(
     SOURCES.map(({ path }) => dirname(path)).filter((path) => /^(server|cli|shared)\//.test(path)),
   );
@@ -250,7 +251,7 @@ test('CONTRIBUTING has every room on its map', () => {
   expect(missing).toEqual([]);
 });
 
-test('the answers that the README and docs/api.md show are those that the sample profiles give', async () => {
+test('the responses in the README and docs/api.md are those of the sample profiles', async () => {
   const deps = testDeps();
   await importProfiles(deps, join(PROJECT, 'shared/sample/profiles.jsonl'), {
     merge: false,
@@ -264,7 +265,7 @@ test('the answers that the README and docs/api.md show are those that the sample
   expect(read('docs/api.md')).toContain(`\n${readingOf(deps).lookup.profile('username', 'alan')?.text.body}\n`);
 });
 
-test('the line that docs/profiles.md shows for an import is one', async () => {
+test('the line in docs/profiles.md can be imported', async () => {
   const deps = testDeps();
   const line =
     read('docs/profiles.md')

@@ -24,18 +24,18 @@ import { call, personTokenFor, tokenFor } from './support/portal/manage.ts';
 import { fetchPage, type PageAnswer, plainNumbers, signInOwner, unescaped } from './support/portal/pages.ts';
 import { remoteWorld } from './support/portal/remote.ts';
 
-// Every operation of the table, by every role, on an own key, another's and none, through every door: who may do what is said
-// in the table, and each door goes by it. A new entry is tried without a line here.
+// Every operation of the table, performed by every role on an own key, another's and an unknown one, through every
+// door. The table says who may do what, and each door must agree. A new entry needs no line here.
 
 const { access, world, server, grace, adminToken } = await remoteWorld();
 const deps = { ...access, clock: world.clock };
 const backendToken = tokenFor(access);
 
 const UNKNOWN = '00000000';
-const PLACES = ['own', 'another’s', 'none'] as const;
-type Place = (typeof PLACES)[number];
+const WHOSE_KEYS = ['own', 'another’s', 'none'] as const;
+type Whose = (typeof WHOSE_KEYS)[number];
 
-/** What is sent of each input, where the operation has it. */
+/** The value of each input, if the operation has it. */
 const SAMPLES: Readonly<Record<string, unknown>> = {
   name: 'Renamed',
   description: DESCRIPTION,
@@ -49,12 +49,12 @@ const SAMPLES: Readonly<Record<string, unknown>> = {
 
 const operator = { kind: 'operator', name: 'root' } as const;
 
-/** The operation that has a page of its own. */
+/** The operation that has its own page. */
 const REQUEST: AnyOperation | undefined = ALL_OPERATIONS.find(({ name }) => name === 'request');
 
 let lastId = 100;
 
-/** A new profile with a key in a state from which the operation is possible. */
+/** Makes a new profile with a key in a state that allows the operation. */
 async function keyFor({ from }: AnyOperation): Promise<{ id: number; profile: string; identifier: string }> {
   const id = ++lastId;
   const profile = `user${id}`;
@@ -62,7 +62,7 @@ async function keyFor({ from }: AnyOperation): Promise<{ id: number; profile: st
   return { id, profile, identifier: await keyIn(from?.[0] ?? 'Active', deps, profile) };
 }
 
-/** An owner with a key in a state from which the operation is possible, and another one with such a key. */
+/** An owner with a key in a state that allows the operation, and another owner with such a key. */
 async function peopleFor(operation: AnyOperation, samples = SAMPLES) {
   const [own, other] = [await keyFor(operation), await keyFor(operation)];
   return {
@@ -78,7 +78,7 @@ async function peopleFor(operation: AnyOperation, samples = SAMPLES) {
 
 type About = { identifier: string; profile: string; samples: typeof SAMPLES };
 
-/** The input of an operation on a key, or of a request for a key that is to replace it. */
+/** The input of an operation on a key, or of a request for its replacement. */
 function inputOf({ input }: AnyOperation, about: About): Record<string, unknown> {
   const { identifier, profile, samples } = about;
   const values = {
@@ -89,7 +89,7 @@ function inputOf({ input }: AnyOperation, about: About): Record<string, unknown>
   return Object.fromEntries(Object.entries(values).filter(([name]) => name in input.shape));
 }
 
-/** By a command on the box, with flags. */
+/** Performs an operation by a command on the server itself, with flags. */
 function byCommand(operation: AnyOperation, about: About): Promise<End> {
   const input = inputOf(operation, about);
   const flags = flaggedInputs(operation, 'operator').flatMap(([name, schema]) => {
@@ -105,19 +105,19 @@ function byCommand(operation: AnyOperation, about: About): Promise<End> {
   });
 }
 
-/** Everything that an operation could have changed. */
+/** Everything that an operation could change. */
 const traces = () =>
   JSON.stringify(
     ['api_keys', 'key_events', 'key_attempts'].map((table) => deps.db.$client.query(`SELECT * FROM ${table}`).all()),
   );
 
-/** How it went: `done`, or the code of the refusal with all that it says. */
+/** The outcome: `done`, or the code of the refusal with its full text. */
 type End = { code: string; said: string };
 
-/** What the table says of somebody who asks for it here, with an assertion or without. */
-function wanted(reach: Reach, place: Place, hasAsserted: boolean): string {
+/** The outcome that the table promises, with a passkey's assertion or without. */
+function wanted(reach: Reach, whose: Whose, hasAsserted: boolean): string {
   if (reach === 'none') return 'forbidden';
-  if (place === 'none' || (place !== 'own' && reach.startsWith('own'))) return 'not_found';
+  if (whose === 'none' || (whose !== 'own' && reach.startsWith('own'))) return 'not_found';
   return reach === 'all, asserted' && !hasAsserted ? 'decision_needed' : 'done';
 }
 
@@ -144,7 +144,7 @@ async function byJson(operation: AnyOperation, door: JsonDoor, token: string | n
   return { code: answer.headers.get('x-error-code') ?? 'done', said: answer.ok ? '' : await answer.text() };
 }
 
-/** A page as a browser gets it, over the socket. */
+/** Requests a page as a browser does, over the socket. */
 async function page(path: string, cookie: string | null, form?: [string, string][]): Promise<PageAnswer> {
   const answer = await fetchPage(server, path, {
     headers: cookie === null ? {} : { cookie },
@@ -158,7 +158,7 @@ const endOfPage = ({ status, body, refusal }: PageAnswer): End => {
   return { code: refusal ?? (status === 303 ? 'done' : String(status)), said: refusal === null ? '' : body };
 };
 
-/** What a browser sends for the fields of a form: in texts, every line end as CRLF. */
+/** The fields of a form as a browser sends them: in texts, every line end is CRLF. */
 function fieldsOf(operation: AnyOperation, kind: 'owner' | 'admin', about: About): [string, string][] {
   const input = inputOf(operation, about);
   return formFields(operation, kind).flatMap(([name, schema]) =>
@@ -171,7 +171,7 @@ function fieldsOf(operation: AnyOperation, kind: 'owner' | 'admin', about: About
 
 const shownIn = ({ body }: PageAnswer) => /name="shown" value="([^"]+)"/.exec(body)?.[1] ?? '';
 
-/** Decides on the page of a key: shows it, sends the form, and confirms by the passkey where one is asked for. */
+/** Decides on the page of a key: reads it, sends the form, and confirms with the passkey if asked to. */
 async function byDecision(operation: AnyOperation, cookie: string | null, about: About): Promise<End> {
   const { identifier } = about;
   const path = `/developers/admin/keys/${identifier}`;
@@ -200,7 +200,7 @@ async function byRequestForm(operation: AnyOperation, cookie: string | null, abo
 
 const QUEUE = '/developers/admin';
 
-/** Decides on a request that is chosen in the queue together with another one. */
+/** Decides on a request that is selected in the queue together with another one. */
 async function byQueue(operation: AnyOperation, cookie: string | null, about: About, other: string): Promise<End> {
   const decide = (form: [string, string][]) => page(`${QUEUE}/decide`, cookie, form);
   const chosen = [other, about.identifier].map((identifier): [string, string] => ['chosen', identifier]);
@@ -223,7 +223,7 @@ async function byQueue(operation: AnyOperation, cookie: string | null, about: Ab
   throw new Error('The page of the outcomes is not finished.');
 }
 
-/** Waits until the history of a key has the event of an operation, which approvals store once the mail is out. */
+/** Waits until the history of a key has the event of an operation, which approvals store after the mail was sent. */
 async function expectStored({ event }: AnyOperation, { identifier }: About): Promise<void> {
   if (event === null || identifier === UNKNOWN) return;
   const deadline = performance.now() + 10_000;
@@ -232,31 +232,34 @@ async function expectStored({ event }: AnyOperation, { identifier }: About): Pro
   expect(events()).toContain(event);
 }
 
-/** Tries a door with an own key, another's and none; what may not be seen is refused in the words of what does not exist. */
-async function tryPlaces(
+/**
+ * Tries a door with an own key, another's and an unknown one. Whatever may not be seen is refused with the words for
+ * what does not exist.
+ */
+async function tryKeys(
   operation: AnyOperation,
   { about }: Awaited<ReturnType<typeof peopleFor>>,
-  wantedAt: (place: Place) => string,
+  wantedFor: (whose: Whose) => string,
   act: (about: About) => Promise<End>,
 ): Promise<void> {
   const nothing = await act(about.none);
-  for (const place of PLACES) {
+  for (const whose of WHOSE_KEYS) {
     const before = traces();
-    const { code, said } = await act(about[place]);
-    expect([place, code]).toEqual([place, wantedAt(place)]);
-    if (code === 'done') await expectStored(operation, about[place]);
-    else expect([place, traces()]).toEqual([place, before]);
-    const plain = (text: string) => text.replaceAll(about[place].identifier, UNKNOWN);
-    if (code === 'not_found' || code === 'forbidden') expect([place, plain(said)]).toEqual([place, nothing.said]);
+    const { code, said } = await act(about[whose]);
+    expect([whose, code]).toEqual([whose, wantedFor(whose)]);
+    if (code === 'done') await expectStored(operation, about[whose]);
+    else expect([whose, traces()]).toEqual([whose, before]);
+    const plain = (text: string) => text.replaceAll(about[whose].identifier, UNKNOWN);
+    if (code === 'not_found' || code === 'forbidden') expect([whose, plain(said)]).toEqual([whose, nothing.said]);
   }
 }
 
 const LIMIT_MS = 60_000;
 
-/** How whoever a page is not for is refused there. */
+/** How people for whom a page is not meant are refused there. */
 const REFUSED_ON_PAGE = { owner: 'forbidden', admin: 'forbidden', platform: 'signed_out', nobody: 'signed_out' };
 
-/** Declares a test of a door, where the operation has that door: a test of one that it has not would count as skipped. */
+/** Declares a test of a door if the operation has that door; otherwise the test would count as skipped. */
 function testAt(hasDoor: boolean, name: string, act: () => Promise<void>): void {
   if (hasDoor) test(name, act, LIMIT_MS);
 }
@@ -265,23 +268,23 @@ describe.each(ALL_OPERATIONS.map((operation) => [operation.name, operation] as c
   const { who, doors } = operation;
   const { json, page: kindOfPage, ownerPage, command } = doors;
 
-  testAt(command !== null, 'on the box, by the operator', async () => {
+  testAt(command !== null, 'on the server itself, by the operator', async () => {
     const people = await peopleFor(operation);
-    const end = (place: Place) => wanted(who.operator, place, true);
-    await tryPlaces(operation, people, end, (about) => byCommand(operation, about));
+    const end = (whose: Whose) => wanted(who.operator, whose, true);
+    await tryKeys(operation, people, end, (about) => byCommand(operation, about));
   });
 
   for (const role of ['owner', 'admin', 'platform', 'nobody'] as const) {
-    testAt(json !== null, `by JSON and by profilectl elsewhere, by ${role}`, async () => {
-      // Requests without a token are failed log-ins, which are counted.
+    testAt(json !== null, `by JSON and by profilectl on another machine, by ${role}`, async () => {
+      // Requests without a token are failed logins, which are counted.
       world.clock.advance(60_000);
       for (const door of ['JSON', 'profilectl'] as const) {
         const people = await peopleFor(operation);
         const token = { owner: people.token, admin: adminToken, platform: backendToken, nobody: null }[role];
         if (door === 'profilectl' && token === null) continue;
-        const end = (place: Place) => (role === 'nobody' ? 'no_credentials' : wanted(who[role], place, false));
+        const end = (whose: Whose) => (role === 'nobody' ? 'no_credentials' : wanted(who[role], whose, false));
         const { perform } = remoteKeys({ url: server.url, token });
-        await tryPlaces(operation, people, end, (about) =>
+        await tryKeys(operation, people, end, (about) =>
           door === 'JSON'
             ? byJson(operation, json as JsonDoor, token, about)
             : endOfCall(() => perform(operation, inputOf(operation, about))),
@@ -292,15 +295,15 @@ describe.each(ALL_OPERATIONS.map((operation) => [operation.name, operation] as c
     testAt(role !== 'platform' && kindOfPage === 'decision', `on the page of the key, by ${role}`, async () => {
       const people = await peopleFor(operation);
       const cookie = { owner: people.cookie, admin: grace.cookie, nobody: null, platform: null }[role];
-      const end = (place: Place) => (role === 'admin' ? wanted(who.admin, place, true) : REFUSED_ON_PAGE[role]);
-      await tryPlaces(operation, people, end, (about) => byDecision(operation, cookie, about));
+      const end = (whose: Whose) => (role === 'admin' ? wanted(who.admin, whose, true) : REFUSED_ON_PAGE[role]);
+      await tryKeys(operation, people, end, (about) => byDecision(operation, cookie, about));
     });
 
     testAt(role !== 'platform' && ownerPage !== undefined, `on the owner’s page of it, by ${role}`, async () => {
       const people = await peopleFor(operation);
       const cookie = { owner: people.cookie, admin: grace.cookie, nobody: null, platform: null }[role];
-      const end = (place: Place) => (role === 'owner' ? wanted(who.owner, place, true) : REFUSED_ON_PAGE[role]);
-      await tryPlaces(operation, people, end, (about) =>
+      const end = (whose: Whose) => (role === 'owner' ? wanted(who.owner, whose, true) : REFUSED_ON_PAGE[role]);
+      await tryKeys(operation, people, end, (about) =>
         byOwnerPage(operation, ownerPage?.path as string, cookie, about),
       );
     });
@@ -308,8 +311,8 @@ describe.each(ALL_OPERATIONS.map((operation) => [operation.name, operation] as c
     testAt(role !== 'platform' && operation === REQUEST, `by the form for requests, by ${role}`, async () => {
       const people = await peopleFor(operation);
       const cookie = { owner: people.cookie, admin: grace.cookie, nobody: null, platform: null }[role];
-      const end = (place: Place) => (role === 'owner' ? wanted(who.owner, place, true) : REFUSED_ON_PAGE[role]);
-      await tryPlaces(operation, people, end, (about) => byRequestForm(operation, cookie, about));
+      const end = (whose: Whose) => (role === 'owner' ? wanted(who.owner, whose, true) : REFUSED_ON_PAGE[role]);
+      await tryKeys(operation, people, end, (about) => byRequestForm(operation, cookie, about));
     });
 
     testAt(role !== 'platform' && REQUEST_DECISIONS.includes(operation), `in the queue, by ${role}`, async () => {
@@ -318,23 +321,21 @@ describe.each(ALL_OPERATIONS.map((operation) => [operation.name, operation] as c
       const others = new Map<About, string>();
       if (role === 'admin')
         for (const about of Object.values(people.about)) others.set(about, (await keyFor(operation)).identifier);
-      const end = (place: Place) =>
-        role !== 'admin' ? REFUSED_ON_PAGE[role] : place === 'none' ? 'left out' : wanted(who.admin, place, true);
-      await tryPlaces(operation, people, end, (about) =>
-        byQueue(operation, cookie, about, others.get(about) ?? UNKNOWN),
-      );
+      const end = (whose: Whose) =>
+        role !== 'admin' ? REFUSED_ON_PAGE[role] : whose === 'none' ? 'left out' : wanted(who.admin, whose, true);
+      await tryKeys(operation, people, end, (about) => byQueue(operation, cookie, about, others.get(about) ?? UNKNOWN));
     });
   }
 });
 
-/** The sentence of a refusal, as JSON or a page has it. */
+/** The sentence of a refusal in JSON or on a page. */
 function sentenceOf(said: string): string {
   if (said.startsWith('{')) return (JSON.parse(said) as { error: string }).error;
   const [, fault] = /<div class="summary"[\s\S]*?<a [^>]*>([^<]*)</.exec(said) ?? [];
   return fault === undefined ? said : plainNumbers(unescaped(fault));
 }
 
-/** Values of a field that are trimmed, put in order, refused, or stored in another form than they were sent in. */
+/** Values of a field that are trimmed, sorted, refused, or stored in another form than sent. */
 function oddValues(input: string, schema: z.core.$ZodType): unknown[] {
   const { kind, bounds } = factsOf(schema);
   if (kind === 'permissions') return [['api.leaderboard', 'api.lookup', 'api.lookup'], ['api.write'], []];
@@ -364,7 +365,7 @@ const WITH_VALUES = ALL_OPERATIONS.filter(({ event }) => event !== null).flatMap
     ),
 );
 
-/** What is stored of an operation that was done: what the key shows of its request, and what its history says. */
+/** What was stored by a finished operation: the request as the key shows it, and the detail in its history. */
 function storedOf(operation: AnyOperation, { identifier, profile }: About): unknown {
   const made =
     operation === REQUEST
@@ -380,12 +381,12 @@ function storedOf(operation: AnyOperation, { identifier, profile }: About): unkn
 }
 
 test.each(WITH_VALUES)(
-  '%s: %s has the same verdict at every door and is stored alike: %s, %i long',
+  '%s: every door accepts or refuses the same %s and stores it alike: %s, %i long',
   async (_, input, _shown, _length, { operation, value }) => {
     const { who, doors } = operation;
     const isAskedInQueue =
       REQUEST_DECISIONS.includes(operation) && longFields(operation).some(([name]) => name === input);
-    /** The doors of the operator and of admins, and those of owners: what may be left out differs. */
+    /** The doors of the operator and of admins, and those of owners; they differ in what may be omitted. */
     const groups: Record<string, (people: Awaited<ReturnType<typeof peopleFor>>) => Promise<End>>[] = [
       {
         box: ({ about: { own } }) => byCommand(operation, own),
@@ -410,14 +411,14 @@ test.each(WITH_VALUES)(
     for (const group of groups) {
       const verdicts: Record<string, unknown> = {};
       for (const [door, act] of Object.entries(group)) {
-        // An admin may begin 30 decisions a minute.
+        // An admin may start 30 decisions a minute.
         world.clock.advance(3_000);
         const people = await peopleFor(operation, { ...SAMPLES, [input]: value });
         const { own } = people.about;
         const { code, said } = await act(people);
         if (code === 'done') await expectStored(operation, own);
         verdicts[door] = code === 'done' ? storedOf(operation, own) : sentenceOf(said);
-        // As it is stored, it is no longer changed by what stores it.
+        // A stored text is already in its final form.
         if (code === 'done' && typeof value === 'string')
           expect(JSON.stringify(verdicts[door])).toContain(JSON.stringify(normaliseText(value)).slice(1, -1));
       }

@@ -8,7 +8,7 @@ import { KEY, openTerminal } from './support/machine/terminal.ts';
 import { startSmtp } from './support/mail/smtp.ts';
 import { tempFolder } from './support/world.ts';
 
-// One whole life, with the real command line as processes, the real server on a socket and a real mail server.
+// One whole life, with the real command line in processes, a real server on a socket and a real mail server.
 
 const PROFILES = [
   {
@@ -38,7 +38,7 @@ test('import → request → approve → lookups → 403 → 429 → rename → 
     return JSON.parse(stdout);
   };
 
-  // Profiles in.
+  // Profiles are imported.
   const file = join(folder, 'profiles.jsonl');
   writeFileSync(file, PROFILES.map((profile) => JSON.stringify(profile)).join('\n'));
   expect(await run('profiles', 'import', file)).toEqual({
@@ -50,7 +50,7 @@ test('import → request → approve → lookups → 403 → 429 → rename → 
     dropped: {},
   });
 
-  // The owner asks, at a terminal.
+  // The owner requests a key at a terminal.
   const terminal = openTerminal(['keys', 'request'], variables);
   await terminal.answer('Profile:', `ada${KEY.enter}`);
   await terminal.answer('Name of the key:', `Badge bot${KEY.enter}`);
@@ -81,7 +81,7 @@ test('import → request → approve → lookups → 403 → 429 → rename → 
   const [secret = ''] = secrets;
   expect(JSON.stringify(approved)).not.toContain(secret.slice(13));
 
-  // The client looks up.
+  // The client looks profiles up.
   const server = await startServerProcess(variables);
   const get = async (path: string) => {
     const response = await ask(server, path, secret);
@@ -110,7 +110,7 @@ test('import → request → approve → lookups → 403 → 429 → rename → 
   expect(limited.status).toBe(429);
   expect(Number(limited.headers.get('retry-after'))).toBeGreaterThan(3500);
 
-  // The quota outlives a restart.
+  // The quota survives a restart.
   expect(await server.end()).toBe(0);
   const again = await startServerProcess(variables);
   server.url = again.url;

@@ -4,15 +4,15 @@ import type { BrowserContext, Page } from 'playwright-core';
 import { addAuthenticator, toolsOf } from './support/portal/browser.ts';
 import { connectChromium } from './support/portal/chromium.ts';
 
-// `bun run pictures` makes the README's pictures: it starts the demo, does in Chromium what an owner and an admin do there, and
-// takes two pages, each for light and for dark. Whoever changes these pages runs it again.
+// `bun run pictures` makes the README's pictures: it starts the demo, acts in Chromium as an owner and an admin, and
+// takes two pages, each in light and dark. Run it again after changing these pages.
 
 const PROJECT = join(import.meta.dir, '..');
 const PICTURES = join(PROJECT, 'docs/pictures');
 const SIZE = { width: 1280, height: 800 };
-const MOST_BYTES = 150 * 1024;
+const MAX_BYTES = 150 * 1024;
 
-/** Lookups that the owner's key makes, so that its page has something to show: as many as the demo's key may in a minute. */
+/** Lookups with the owner's key, so that its page shows some: as many as the demo's key allows in a minute. */
 const LOOKUPS = 60;
 
 /** A request that an admin has to decide on. */
@@ -27,7 +27,7 @@ const REQUEST = {
 
 type Demo = { url: string; invitation: string; profilectl: string[]; mails: string; end: () => Promise<number> };
 
-/** Starts the demo and reads from its output what a newcomer would. */
+/** Starts the demo and reads from its output what a newcomer would read. */
 async function startDemo(): Promise<Demo> {
   const child = Bun.spawn([process.execPath, 'cli/main.ts', 'demo'], { cwd: PROJECT, stdout: 'pipe' });
   let text = '';
@@ -60,7 +60,7 @@ async function run(words: readonly string[]): Promise<string> {
   return text;
 }
 
-/** What the latest mail of a kind has that matches. */
+/** The first match in the latest mail of a kind. */
 function inMail({ mails }: Demo, kind: string, pattern: RegExp): string {
   const file = readdirSync(mails)
     .filter((name) => name.includes(kind))
@@ -77,7 +77,7 @@ const button = (page: Page, name: string | RegExp) => page.getByRole('button', {
 async function openOwnersKey(demo: Demo, page: Page): Promise<void> {
   const secret = inMail(demo, '-approval-', /plk_\w{8}_\w{38}/);
   for (let count = 0; count < LOOKUPS; count++) {
-    // One of twelve asks for a profile that does not exist.
+    // One lookup in twelve is for a profile that does not exist.
     const name = count % 12 === 0 ? 'nobody-here' : 'Ada';
     const answer = await fetch(`${demo.url}/api/lookup/username/${name}`, {
       headers: { Authorization: `Bearer ${secret}` },
@@ -125,7 +125,7 @@ async function openDecision(demo: Demo, page: Page): Promise<void> {
   await page.goto(`${demo.url}/developers/admin/keys/${identifier}`);
 }
 
-/** Reads something again and again until it is there. */
+/** Polls until reading succeeds. */
 async function eventually(read: () => string): Promise<string> {
   for (let tries = 0; ; tries++) {
     try {
@@ -146,8 +146,8 @@ async function take(context: BrowserContext, name: string, open: (page: Page) =>
     const path = join(PICTURES, `${name}-${colorScheme}.png`);
     await page.screenshot({ path });
     const { size } = statSync(path);
-    if (size > MOST_BYTES)
-      throw new Error(`${name}-${colorScheme}.png has ${size} bytes; at most ${MOST_BYTES} are allowed.`);
+    if (size > MAX_BYTES)
+      throw new Error(`${name}-${colorScheme}.png has ${size} bytes; at most ${MAX_BYTES} are allowed.`);
     process.stdout.write(`docs/pictures/${name}-${colorScheme}.png: ${size} bytes\n`);
   }
 }
@@ -156,7 +156,7 @@ mkdirSync(PICTURES, { recursive: true });
 const demo = await startDemo();
 const browser = await connectChromium();
 try {
-  // A context each, since one browser is signed in as one person.
+  // Separate contexts, because a browser is signed in as one person.
   await take(await browser.newContext(), 'decision', (page) => openDecision(demo, page));
   await take(await browser.newContext(), 'key', (page) => openOwnersKey(demo, page));
 } finally {

@@ -5,22 +5,22 @@ import { SEED } from './support/rounds.ts';
 import { searchForSecrets } from './support/secret-search.ts';
 import { type Counts, readReport, reportLines, totalsOf } from './support/source/test-report.ts';
 
-// What `bun run test` does: installs, makes the types of a client, then type check, lint and format check, then every test.
-// `bun run test:fast` (--fast) leaves out the slow ones; `bun run test:long` (--long) repeats what depends on chance four
-// times as often (support/rounds.ts); `bun run test --timings` notes how long each file takes. The last line is "N passed,
-// N failed" (and ", N skipped"): each check counts as one. What the tests leave behind, files and output, is kept until
-// they are all done and then searched for secrets, codes and tokens (support/secret-search.ts).
+// `bun run test`: installs, makes the types of a client, type-checks, lints, checks the format, and runs every test.
+// `bun run test:fast` (--fast) leaves out the slow ones; `bun run test:long` (--long) repeats tests that depend on
+// chance four times as often (support/rounds.ts); `bun run test --timings` stores how long each file takes. The last
+// line is "N passed, N failed" (and ", N skipped"), in which each check counts as one. Files and output of the tests
+// are kept until the end, and then searched for secrets, codes and tokens (support/secret-search.ts).
 
 const PROJECT = join(import.meta.dir, '..');
 
 const MODE = process.argv[2];
 
-/** Test files that run when all others are done: another process that writes much would delay what they measure. */
+/** Test files that run after all others, because another process that writes much would delay what they measure. */
 const ALONE = ['test/faults/files/power-cut.test.ts'];
 
 /**
- * What `test:fast` leaves out: what starts a browser, commands, servers or threads, waits for mails or slow clients, tries
- * many orders of events, or takes more than a second of a processor.
+ * Left out by `test:fast`: tests that start a browser, commands, servers or threads, wait for mails or slow clients,
+ * try many orders of events, or take more than a second of a processor.
  */
 const SLOW = [
   'test/{binary,doors,journey,starting}.test.ts',
@@ -38,19 +38,19 @@ const SLOW = [
   '**/*browser.test.ts',
 ];
 
-/** Tests wait for most of their time, for processes, mail servers and deadlines, so five of them share two cores. */
+/** Tests mostly wait for processes, mail servers and deadlines, so five of them share two cores. */
 const PROCESSES = Math.ceil(2.5 * navigator.hardwareConcurrency);
 
-/** How long each file once took (`test --timings`): the slowest start first, so that no core waits for them at the end. */
+/** How long each file took (`test --timings`): the slowest start first, so that no core waits for them at the end. */
 const TIMINGS = 'test/timings.json';
 
-/** What the type check has found of each file, so that the next one looks at changed files and what depends on them. */
+/** The type checker's results for each file, so that the next check reads only changed files and their dependents. */
 const TYPES = 'node_modules/.cache/types.tsbuildinfo';
 
-/** What the caller has not said of chance is said here, so that all test processes share it. */
+/** Defaults for chance, shared by all test processes. */
 const CHANCE = { TEST_SEED: `${SEED}`, TEST_ROUNDS: process.env.TEST_ROUNDS ?? (MODE === '--long' ? '1' : '0.25') };
 
-/** The options of `bun test` for one run of it, or two in turn. Each of its processes takes file after file. */
+/** The options of one or two consecutive runs of `bun test`. Each of its processes runs file after file. */
 function chooseRuns(): string[][] {
   const leaveOut = (patterns: readonly string[]) => patterns.map((pattern) => `--path-ignore-patterns=${pattern}`);
   const together = [`--parallel=${PROCESSES}`, '--no-isolate', `--timings=${TIMINGS}`];
@@ -58,7 +58,7 @@ function chooseRuns(): string[][] {
   return MODE === '--fast' ? [[...together, ...leaveOut(SLOW)]] : [[...together, ...leaveOut(ALONE)], ALONE];
 }
 
-/** The caller's environment without anything that configures the product, so that a test sees only what it sets. */
+/** The caller's environment without variables that configure the product, so that a test sees only those it sets. */
 function testEnvironment(): Record<string, string> {
   const kept = ['PATH', 'HOME', 'TMPDIR', 'CI', 'LANG', 'LC_ALL', 'TERM', 'NO_COLOR', 'USER', 'LOGNAME'];
   const entries = kept.flatMap((name) => (process.env[name] === undefined ? [] : [[name, process.env[name]] as const]));
@@ -69,7 +69,7 @@ function say(line: string): void {
   process.stdout.write(`${line}\n`);
 }
 
-/** Runs Bun with these words; whether it ended well. */
+/** Runs Bun with these words; returns whether it succeeded. */
 async function run(words: readonly string[], env: NodeJS.ProcessEnv = testEnvironment()): Promise<boolean> {
   const child = Bun.spawn([process.execPath, ...words], {
     cwd: PROJECT,
@@ -79,7 +79,7 @@ async function run(words: readonly string[], env: NodeJS.ProcessEnv = testEnviro
   return (await child.exited) === 0;
 }
 
-/** Runs tests and counts them; whatever they leave behind and print is in `kept` afterwards. */
+/** Runs tests and counts them; their files and output are in `kept` afterwards. */
 async function runTests(kept: string, shared: Record<string, string>, options: readonly string[]): Promise<Counts> {
   const temporary = join(kept, 'tmp');
   mkdirSync(temporary, { recursive: true });
@@ -100,24 +100,24 @@ async function runTests(kept: string, shared: Record<string, string>, options: r
   await Promise.all([copy(child.stdout, process.stdout), copy(child.stderr, process.stderr)]);
   const hasPassed = (await child.exited) === 0;
   const counts = existsSync(reportPath) ? readReport(reportPath) : { passed: 0, failed: 0, skipped: [], files: [] };
-  // A test process that fails with no failed test (a fault outside any test) is a failure all the same.
+  // A test process that fails without a failed test (an error outside any test) counts as a failure too.
   if (!hasPassed && counts.failed === 0) counts.failed++;
   return counts;
 }
 
-/** Whether nothing that lets somebody in is in what was kept; says what was searched, and where something was found. */
+/** Whether the kept files contain no secret, code or token. Prints what was searched, and where something was found. */
 function nothingLeaked(kept: string): boolean {
   const { secrets, codes, tokens, files, bytes, found } = searchForSecrets(kept);
-  for (const path of found) say(`a secret, code or token stands in ${path.slice(kept.length + 1)}`);
+  for (const path of found) say(`a secret, code or token is in ${path.slice(kept.length + 1)}`);
   say(`searched for ${secrets} secrets, ${codes} codes and ${tokens} tokens in ${files} files, ${bytes} bytes`);
   return found.length === 0 && secrets > 0 && codes > 0 && tokens > 0;
 }
 
-/** Starts one Chromium for all tests, where there is one, and ends it with them. */
+/** Starts one Chromium for all tests, if it is installed, and ends it with them. */
 async function withChromium(act: (variables: Record<string, string>) => Promise<void>): Promise<void> {
-  // Loaded now, since it needs the packages.
+  // Loaded only now, because it needs the packages.
   const { hasChromium, serveChromium } = await import('./support/portal/chromium.ts');
-  // One that does not start makes the tests fail that need it, which start it themselves then.
+  // If it does not start, the tests that need it start it themselves and fail.
   const browser = hasChromium ? await serveChromium().catch(() => null) : null;
   if (browser === null) return await act({});
   try {
@@ -129,7 +129,7 @@ async function withChromium(act: (variables: Record<string, string>) => Promise<
 
 const phases: string[] = [];
 
-/** Does something, and notes how long it took. */
+/** Runs a phase and records how long it took. */
 async function time<T>(name: string, act: () => T | Promise<T>): Promise<T> {
   const startedAt = performance.now();
   const result = await act();
@@ -137,7 +137,7 @@ async function time<T>(name: string, act: () => T | Promise<T>): Promise<T> {
   return result;
 }
 
-/** Does all of it in a folder of its own; whether everything is as it should be. */
+/** Runs everything with its own folder; returns whether everything passed. */
 async function runAll(folder: string): Promise<boolean> {
   const kept = join(folder, 'kept');
   mkdirSync(kept, { mode: 0o700 });
@@ -180,7 +180,7 @@ async function runAll(folder: string): Promise<boolean> {
 
 say(`TEST_SEED=${CHANCE.TEST_SEED} TEST_ROUNDS=${CHANCE.TEST_ROUNDS}`);
 const folder = mkdtempSync(join(tmpdir(), 'pl-run-'));
-// Everybody may start the binary: a test does so as another user.
+// Everybody may start the binary, because a test does so as another user.
 chmodSync(folder, 0o755);
 try {
   // With the caller's whole environment, which may name a registry or a proxy.

@@ -7,8 +7,9 @@ import { get } from './support/http.ts';
 import { startServerProcess } from './support/machine/server-process.ts';
 import { tempFolder } from './support/world.ts';
 
-// What is loaded where it is not used makes every start slower, and nobody notices. Each process here says at its end
-// which files it has loaded: Bun lists those of `import` and of `require` in one place, but for main.ts, which still runs.
+// Loading files that are not used slows down every start without being noticed. Each process here lists at its end
+// which files it has loaded: Bun keeps those of `import` and of `require` in one place, except main.ts, which is
+// still running.
 
 const folder = tempFolder();
 const LIST = join(folder, 'loaded.txt');
@@ -20,7 +21,7 @@ writeFileSync(
 const DATABASE_PATH = join(folder, 'profiles.db');
 openDatabase(DATABASE_PATH, 'serve').$client.close();
 
-/** Which of Bun's own modules the files of ours import that the last process has loaded, by name. */
+/** The built-in modules imported by the files of ours that the last process loaded. */
 function builtinsOfLoaded(): string[] {
   const transpiler = new Bun.Transpiler({ loader: 'ts' });
   const found = loaded('cli/', 'shared/', 'server/')
@@ -30,12 +31,12 @@ function builtinsOfLoaded(): string[] {
   return [...new Set(found.map(({ path }) => path))].sort();
 }
 
-/** `profilectl` with these words, as a process that lists what it loads. */
+/** `profilectl` with these words, as a process that lists the files it loads. */
 function listing(words: string[]): string[] {
   return [...fromSource('--no-env-file', '--preload', PRELOAD), ...words];
 }
 
-/** The packages that the last process has loaded, and its files of these folders of ours. */
+/** The packages that the last process loaded, and its files in these folders of ours. */
 function loaded(...folders: string[]): string[] {
   const paths = readFileSync(LIST, 'utf8').split('\n');
   const found = paths.flatMap((path) => {
@@ -47,7 +48,7 @@ function loaded(...folders: string[]): string[] {
   return [...new Set(found)].sort();
 }
 
-/** Whether the last process has loaded zod with its methods: the variables need zod/mini, a third of it. */
+/** Whether the last process loaded zod with its methods: the variables need only zod/mini, a third of it. */
 function hasWholeZod(): boolean {
   return readFileSync(LIST, 'utf8').includes('/zod/v4/classic/');
 }
@@ -60,7 +61,7 @@ function run(...words: string[]): void {
   expect([exitCode, stderr.toString()]).toEqual([0, '']);
 }
 
-test('--help loads the command line alone, and none of the commands', () => {
+test('--help loads only the command line, and none of the commands', () => {
   run('--help');
   expect(loaded('cli/', 'server/', 'shared/db')).toEqual([
     'cli/help/version.ts',
@@ -78,10 +79,10 @@ test('version loads no schema', () => {
   expect(loaded('shared/keys/')).toEqual(['commander']);
 });
 
-test('a command loads no other command, and no database or server where it has no use for them', () => {
+test('a command loads no other command, and no database or server unless it uses them', () => {
   run('keys', 'check', '--help');
   const used = loaded('server/', 'shared/db', 'cli/keys/', 'cli/profiles/');
-  // The values that the columns about keys may hold, a few lists.
+  // The values of key columns, a few lists.
   expect(used.filter((name) => name.endsWith('.ts'))).toEqual(['cli/keys/check.ts', 'shared/db/key-columns.ts']);
   expect(used).not.toContain('drizzle-orm');
   run('healthcheck', '--help');
@@ -90,29 +91,29 @@ test('a command loads no other command, and no database or server where it has n
   expect(hasWholeZod()).toBe(false);
 });
 
-test('a command loads what it uses: the database, schemas of variables, input and answers, but no prompts, mail or server', () => {
+test('a command loads what it uses: the database and schemas, but no prompts, mail or server', () => {
   run('keys', 'list');
   expect(loaded('server/', 'cli/profiles/')).toEqual(['commander', 'drizzle-orm', 'zod']);
-  // Whoever deals with admins on the box checks no passkey.
+  // Commands about admins on the server itself do not check passkeys.
   run('admins', 'list', '--json');
   expect(loaded('server/')).toEqual(['commander', 'drizzle-orm', 'zod']);
 });
 
-test('what reads no variable loads no schema', () => {
+test('commands that read no variables load no schema', () => {
   for (const words of [['version'], ['keys', 'check', '--help']]) {
     run(...words);
     expect(loaded()).not.toContain('zod');
   }
 });
 
-test('the server starts and answers without schemas of bodies, prompts, mail, slow modules of Bun or the document, which is loaded when it is asked for', async () => {
+test('the server starts and answers without schemas of bodies, prompts, mail or slow modules of Bun, and loads the document on request', async () => {
   const serve = async (...paths: string[]) => {
     const environment = cleanEnvironment({ PORT: '0', DATABASE_PATH });
     const server = await startServerProcess({}, { words: listing(['serve']), environment });
     const ask = (path: string) => (path.startsWith('/developers') ? fetch(server.url + path) : get(server, path));
     for (const path of paths) expect((await ask(path)).status).toBe(200);
     expect(await server.end()).toBe(0);
-    return loaded('server/docs/', 'server/workers/', 'shared/api/', 'shared/mail/m');
+    return loaded('server/docs/', 'server/process/workers/', 'shared/api/', 'shared/mail/m');
   };
   const started = await serve('/readyz');
   const parts = [
@@ -127,15 +128,16 @@ test('the server starts and answers without schemas of bodies, prompts, mail, sl
     expect(started).not.toContain(part);
   expect(started).toContain('elysia');
   expect(hasWholeZod()).toBe(false);
-  // node:worker_threads takes 1.5 ms. Warnings about certificates need node:crypto; Commander loads the others but node:net.
+  // node:worker_threads takes 1.5 ms. Warnings about certificates need node:crypto; Commander loads the others except
+  // node:net.
   const builtins = ['buffer', 'child_process', 'crypto', 'fs', 'net', 'path', 'util'];
   expect(builtinsOfLoaded()).toEqual(builtins.map((name) => `node:${name}`));
-  // The pages' own thread loads that.
+  // The pages' own thread loads it.
   await serve('/developers', '/developers/admin/sign-in');
   expect(loaded()).not.toContain('@simplewebauthn/server');
   const asked = await serve('/openapi.json', '/docs');
   for (const part of ['server/docs/served.ts', 'server/docs/page/page.ts']) expect(asked).toContain(part);
-  // The document was made before: nothing that makes it is loaded.
+  // The document was made at build time: the code that makes it is not loaded.
   expect(asked).not.toContain('server/docs/openapi/document.ts');
   expect(hasWholeZod()).toBe(false);
 });

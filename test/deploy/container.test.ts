@@ -7,7 +7,7 @@ import { VERSION } from '../../shared/version.ts';
 import { PROJECT } from '../support/cli.ts';
 import { tempFolder } from '../support/world.ts';
 
-// What can be said of the container files without an engine: two linters, and what the files promise.
+// Checks of the container files without an engine: two linters, and what the files promise.
 
 const read = (path: string) => readFileSync(join(PROJECT, path), 'utf8');
 
@@ -15,7 +15,9 @@ const DOCKERFILE = read('Dockerfile');
 
 const COMPOSE_FILES = ['deploy/compose.yaml', 'deploy/compose.nightly.yaml'];
 
-/** What the linter finds in a Compose file, beside matters of taste and what is meant so: Caddy is for everybody. */
+/**
+ * The linter's findings in a Compose file, except matters of taste and what is intended: Caddy is open to everybody.
+ */
 function lintCompose(path: string): string[] {
   const off = [
     'service-keys-order',
@@ -32,13 +34,13 @@ function lintCompose(path: string): string[] {
 }
 
 describe('the linters', () => {
-  test('find no fault in the Dockerfile, and one where a word is wrong', () => {
+  test('find no problem in the Dockerfile, and one if a word is wrong', () => {
     expect(validate(DOCKERFILE)).toEqual([]);
     expect(validate(DOCKERFILE.replace('HEALTHCHECK', 'HEALTCHECK'))).toHaveLength(1);
     expect(validate(DOCKERFILE.replace('--from=package', '--form=package'))).toHaveLength(1);
   });
 
-  test.each(COMPOSE_FILES)('find no fault in %s by the schema of Compose, and one where a word is wrong', (path) => {
+  test.each(COMPOSE_FILES)('find no problem in %s with the schema of Compose, and one if a word is wrong', (path) => {
     expect(lintCompose(join(PROJECT, path))).toEqual([]);
     const file = join(tempFolder(), 'compose.yaml');
     writeFileSync(file, read(path).replace('read_only:', 'readonly:'));
@@ -46,20 +48,20 @@ describe('the linters', () => {
   });
 });
 
-test('the container takes the program out of the packages that a release has, by their names there', () => {
+test('the container image contains the program from a release’s packages, by their names there', () => {
   const [, pattern = ''] = /^COPY (\S+) \/packages\/$/m.exec(DOCKERFILE) ?? [];
   const glob = new Bun.Glob(pattern);
   for (const architecture of ['amd64', 'arm64']) {
     expect(glob.match(`dist/release/profile-lookup_${VERSION}_${architecture}.deb`)).toBe(true);
   }
-  // Nothing else of the checkout goes to the builder.
+  // Nothing else of the checkout is sent to the builder.
   const sent = read('.dockerignore')
     .split('\n')
     .filter((line) => line !== '' && !line.startsWith('#'));
   expect(sent).toEqual(['*', `!${pattern}`]);
 });
 
-test('it runs as a user of its own, and is asked whether its server is ready', () => {
+test('the container runs as its own user, and its health check asks whether the server is ready', () => {
   const [, user = '', group = ''] = /useradd [^\n]*--uid (\d+) --gid (\d+)/.exec(DOCKERFILE) ?? [];
   expect([user, group]).toEqual(['10001', '10001']);
   const instructions = [...DOCKERFILE.matchAll(/^([A-Z]+) (.*)$/gm)].map(([, name, rest]) => [name, rest]);
@@ -69,7 +71,7 @@ test('it runs as a user of its own, and is asked whether its server is ready', (
 });
 
 test.each(COMPOSE_FILES)(
-  '%s lets each container of ours write to its volumes and /tmp only, without rights',
+  '%s lets our containers write only to their volumes and /tmp, without capabilities',
   (path) => {
     type Service = {
       image?: string;
@@ -92,7 +94,7 @@ test.each(COMPOSE_FILES)(
   },
 );
 
-test('with Compose only Caddy and the health check are trusted, and a restart of one container leaves the other its network', () => {
+test('Compose trusts only Caddy and the health check, and a restart of one container keeps the network of the other', () => {
   type Service = {
     environment: Record<string, string>;
     ports?: string[];
@@ -100,7 +102,7 @@ test('with Compose only Caddy and the health check are trusted, and a restart of
   };
   const { services } = Bun.YAML.parse(read('deploy/compose.yaml')) as { services: Record<string, Service> };
   const { lookup, caddy } = services as { lookup: Service; caddy: Service };
-  // A container that shares the network of another (`network_mode`) has none once that one was restarted.
+  // A container that shares another one's network (`network_mode`) has none after that one restarts.
   for (const service of [lookup, caddy]) expect(service).not.toHaveProperty('network_mode');
   expect(lookup.environment.TRUSTED_PROXIES).toBe(`127.0.0.1,${caddy.networks.default.ipv4_address}`);
   expect(lookup.ports).toBeUndefined();

@@ -25,7 +25,7 @@ import { pageWorld, serverOfPages } from '../support/portal/pages.ts';
 const FEED = join(PROJECT, 'deploy/feed');
 const ROLE = 'profile-lookup-feed';
 
-/** The platform's tables, as docs/fresh.md supposes them. */
+/** The platform's tables, as docs/fresh.md assumes them. */
 const TABLES = `
 CREATE TABLE users (
   id bigint PRIMARY KEY,
@@ -66,7 +66,7 @@ INSERT INTO users (id, name, email, theme) VALUES
 INSERT INTO links (user_id, name, url) VALUES (1, 'code', 'https://code.example.org/ada');
 `;
 
-/** What lookups are to say of each user; read from the tables without the log. */
+/** What lookups should return for each user, read from the tables without the log. */
 const WANTED = `
 SELECT coalesce(json_agg(json_build_object('id', id, 'username', name, 'email', email, 'viewsCount', views,
   'authId', auth_id, 'assets', json_build_object('avatar', avatar_url, 'banner', banner_url),
@@ -76,11 +76,11 @@ SELECT coalesce(json_agg(json_build_object('id', id, 'username', name, 'email', 
   'links', ARRAY(SELECT name FROM links WHERE user_id = users.id ORDER BY position)) ORDER BY id), '[]')
 FROM users`;
 
-/** What both sides have of a profile; of links their names only. */
-type Wanted = (Omit<ExportedProfile, PruneCandidates | 'links'> & { links: string[] })[];
+/** The fields that both sides have; of links only the names. */
+type Wanted = (Omit<ExportedProfile, NotCompared | 'links'> & { links: string[] })[];
 
-/** The fields that the platform's tables give another shape, or that it lacks. */
-type PruneCandidates =
+/** Fields that the platform's tables lack, or store in another form. */
+type NotCompared =
   | 'displayName'
   | 'customize'
   | 'discordID'
@@ -89,7 +89,7 @@ type PruneCandidates =
   | 'showFollowersCount'
   | 'createdAt';
 
-/** Starts both servers; returns what runs the script, and how the two sides compare. */
+/** Starts both servers; returns functions that run the script, and that read both sides. */
 async function feedWorld() {
   const postgres = await startPostgres();
   await postgres.sql(TABLES);
@@ -109,7 +109,7 @@ async function feedWorld() {
   writeFileSync(join(programs, 'profilectl'), `#!/bin/sh\nexec ${words.join(' ')} "$@"\n`, { mode: 0o755 });
   const token = tokenFor(world.access, { rights: ['profiles'] });
   writeFileSync(join(credentials, 'token'), token, { mode: 0o400 });
-  // The search for secrets after a test run is to find no token that the script has left somewhere; this one is ours.
+  // The search for secrets after a test run must find no token left by the script; this one is ours.
   afterAll(() => rmSync(credentials, { recursive: true, force: true }));
   const environment = {
     ...postgres.environment,
@@ -120,7 +120,7 @@ async function feedWorld() {
     CREDENTIALS_DIRECTORY: credentials,
     PROFILECTL_HOST: server.url,
   };
-  /** Runs the script, with other programs in the place of some that it runs. */
+  /** Runs the script, with some of its programs replaced. */
   const run = async (
     instead: Record<string, string> = {},
     variables: Record<string, string> = {},
@@ -150,7 +150,7 @@ async function feedWorld() {
     const { leaderboard } = (await answer.json()) as { leaderboard: { id: number }[] };
     return leaderboard.map(({ id }) => id);
   };
-  /** An Active key of this profile, and how a request with it is answered. */
+  /** Makes an Active key of this profile; returns a function that reads the status of a request with it. */
   const keyOf = async (profile: string) => {
     const issued = await issue(world.access, { profile, permissions: ['api.lookup'] });
     return async () => (await get(server, '/api/key', issued.secret)).status;
@@ -168,14 +168,14 @@ const DONE = { code: 0 };
 const isAbsent = postgresFolder() === null;
 const world = isAbsent ? (undefined as never) : await feedWorld();
 
-describe.skipIf(isAbsent)('what changes in PostgreSQL is what lookups say', () => {
+describe.skipIf(isAbsent)('lookups follow the changes in PostgreSQL', () => {
   /** Runs the script, and compares both sides. */
   async function expectSame(): Promise<void> {
     expect(await world.run()).toMatchObject(DONE);
     expect(await world.stored()).toEqual(await world.wanted());
   }
 
-  test('after the first run all are there, with their links', async () => {
+  test('after the first run all users are there, with their links', async () => {
     await expectSame();
     const ada = await (await world.lookUp(1)).json();
     expect(ada).toMatchObject({
@@ -185,7 +185,7 @@ describe.skipIf(isAbsent)('what changes in PostgreSQL is what lookups say', () =
     });
   });
 
-  test('those who were changed, added, deleted, renamed, or have swapped names or links are so after the next run', async () => {
+  test('changed, new, deleted and renamed users, and swapped names and links, are the same after the next run', async () => {
     const { sql } = world.postgres;
     await sql("INSERT INTO users (id, name) VALUES (4, 'dan'), (5, 'eve'), (6, 'fay'), (7, 'gus')", 'backend');
     await expectSame();
@@ -206,7 +206,7 @@ describe.skipIf(isAbsent)('what changes in PostgreSQL is what lookups say', () =
     await expectSame();
   });
 
-  test('a ban in a row of PostgreSQL is the 401 of that profile’s key, and its end lets the key work again', async () => {
+  test('a ban in a row of PostgreSQL makes the profile’s key get 401, and its end lets the key work again', async () => {
     const { sql } = world.postgres;
     await expectSame();
     const answerToKey = await world.keyOf('ada');
@@ -220,16 +220,16 @@ describe.skipIf(isAbsent)('what changes in PostgreSQL is what lookups say', () =
     expect(await answerToKey()).toBe(200);
   });
 
-  test('aliases, auth ID, badges and assets, and who is on the leaderboard, are the same after the next run', async () => {
+  test('aliases, auth IDs, badges, assets and the leaderboard are the same after the next run', async () => {
     const { sql } = world.postgres;
     for (const change of [
       `UPDATE users SET auth_id = 'auth0|ada', avatar_url = 'https://cdn.example.org/1.png' WHERE id = 1;
        INSERT INTO aliases (name, user_id) VALUES ('lovelace', 1), ('countess', 1);
        INSERT INTO badges (user_id, name, enabled) VALUES (1, 'early', true), (1, 'donor', false)`,
-      // An alias and an auth ID that another one gets.
+      // An alias and an auth ID that another user gets.
       `UPDATE users SET auth_id = NULL WHERE id = 1; UPDATE users SET auth_id = 'auth0|ada' WHERE id = 2;
        UPDATE aliases SET user_id = 2 WHERE name = 'countess'`,
-      // A table alone.
+      // Changes of only one table.
       "INSERT INTO aliases (name, user_id) VALUES ('augusta', 1)",
       'UPDATE badges SET enabled = NOT enabled',
       'TRUNCATE aliases',
@@ -244,7 +244,7 @@ describe.skipIf(isAbsent)('what changes in PostgreSQL is what lookups say', () =
     expect(await world.board()).not.toContain(1);
   });
 
-  test('what docs/fresh.md says for a trial runs it once, without systemd', async () => {
+  test('the trial in docs/fresh.md runs the script once, without systemd', async () => {
     const { postgres, server, token, programs } = world;
     const text = readFileSync(join(PROJECT, 'docs/fresh.md'), 'utf8');
     const [, trial = ''] = /### Trying it once[\s\S]*?```sh\n([\s\S]*?)```/.exec(text) ?? [];
@@ -266,13 +266,13 @@ describe.skipIf(isAbsent)('what changes in PostgreSQL is what lookups say', () =
     expect([await child.exited, await new Response(child.stderr).text()]).toEqual([0, expect.any(String)]);
     expect(stdout).toContain('"username": "ada"');
     expect(await (await world.lookUp(2)).json()).toMatchObject({ viewsCount: 4711 });
-    // The trial's end takes its copy of the token away.
+    // The trial deletes its copy of the token at its end.
     expect(readdirSync(folder).sort()).toEqual(['deploy', 'token']);
     expect(await world.stored()).toEqual(await world.wanted());
     rmSync(join(folder, 'token'));
   });
 
-  test('a transaction that commits after a run which saw later ones is not missed', async () => {
+  test('a transaction that commits after a run has read later ones is not missed', async () => {
     const { sql, begin } = world.postgres;
     const commit = await begin('UPDATE users SET views = 100 WHERE id = 1');
     await sql('UPDATE users SET views = 200 WHERE id = 2');
@@ -283,23 +283,23 @@ describe.skipIf(isAbsent)('what changes in PostgreSQL is what lookups say', () =
     expect(await (await world.lookUp(1)).json()).toMatchObject({ viewsCount: 100 });
   });
 
-  test('a run in which nothing has changed sends nothing', async () => {
+  test('a run without changes sends nothing', async () => {
     await expectSame();
     expect(await world.run({ profilectl: 'exit 9' })).toMatchObject(DONE);
   });
 
-  // Each ends the script, as a machine does that goes down at this point.
+  // Each of these ends the script as a machine that goes down at this point would.
   test.each([
     [
-      'with half of the lines read',
+      'after half of the lines were read',
       { psql: 'psql "$@"; head -c 40 changes.jsonl >half; mv half changes.jsonl; kill -9 $PPID' },
     ],
     [
-      'with half of the lines sent',
+      'after half of the lines were sent',
       { profilectl: 'head -n 1 changes.jsonl >half; mv half changes.jsonl; profilectl "$@"; kill -9 $PPID' },
     ],
-    ['with all sent, before that is noted', { sync: 'kill -9 $PPID' }],
-  ])('a run that is killed %s loses nothing with the next run', async (_when, instead) => {
+    ['after all lines were sent, before that is stored', { sync: 'kill -9 $PPID' }],
+  ])('a run killed %s loses nothing after the next run', async (_when, instead) => {
     const since = readFileSync(join(world.state, 'since'), 'utf8');
     await world.postgres.sql(
       'UPDATE users SET views = views + 1; DELETE FROM users WHERE id IN (SELECT max(id) FROM users)',
@@ -309,7 +309,7 @@ describe.skipIf(isAbsent)('what changes in PostgreSQL is what lookups say', () =
     await expectSame();
   });
 
-  test('a line that is refused fails the run and holds the rest not up; it is sent again until it is in', async () => {
+  test('a refused line fails the run, does not hold up the other lines, and is sent again until it is accepted', async () => {
     const { sql } = world.postgres;
     await sql("UPDATE users SET views = 55 WHERE id = 1; INSERT INTO users (id, name) VALUES (8, 'not a/name')");
     for (const _run of [1, 2]) {
@@ -321,7 +321,7 @@ describe.skipIf(isAbsent)('what changes in PostgreSQL is what lookups say', () =
     await expectSame();
   });
 
-  test('while one runs another one ends at once', async () => {
+  test('a second run ends at once while another is running', async () => {
     const begun = join(world.state, 'begun');
     const first = world.run({ psql: `touch begun; while [ -e begun ]; do sleep 0.01; done; psql "$@"` });
     while (!existsSync(begun)) await Bun.sleep(5);
@@ -330,7 +330,7 @@ describe.skipIf(isAbsent)('what changes in PostgreSQL is what lookups say', () =
     expect(await first).toMatchObject(DONE);
   });
 
-  test('where it begins is lost, or of another PostgreSQL: all are sent again', async () => {
+  test('all users are sent again if the start position is lost or belongs to another PostgreSQL', async () => {
     for (const since of ['', '18446744073709551615\n']) {
       writeFileSync(join(world.state, 'since'), since);
       const sent = join(world.state, 'sent');
@@ -341,7 +341,7 @@ describe.skipIf(isAbsent)('what changes in PostgreSQL is what lookups say', () =
     }
   });
 
-  test('the export of deploy/import writes what the feed sends, and when it began', async () => {
+  test('the export of deploy/import writes the same lines as the feed, and when it began', async () => {
     const { state, postgres } = world;
     await expectSame();
     const file = join(state, 'profiles.jsonl');
@@ -357,7 +357,7 @@ describe.skipIf(isAbsent)('what changes in PostgreSQL is what lookups say', () =
     );
   });
 
-  test('who is left out of the lines is erased; set up again, it sends everybody once more', async () => {
+  test('users left out of the lines are erased, and a second setup sends all users again', async () => {
     const view = await world.postgres.sql("SELECT pg_get_viewdef('profile_lines')");
     await world.postgres.sql(`CREATE OR REPLACE VIEW profile_lines AS ${view.trim().replace(/;$/, '')} WHERE id <> 2`);
     await world.postgres.sql('UPDATE users SET views = views + 1');
@@ -367,7 +367,7 @@ describe.skipIf(isAbsent)('what changes in PostgreSQL is what lookups say', () =
     await expectSame();
   });
 
-  test('its role may read what it sends, and nothing else; its token is no argument; its files are its own', async () => {
+  test('the feed’s role can read only what it sends, its token is not an argument, and its files are private', async () => {
     await expect(world.postgres.sql('SELECT id FROM users', ROLE)).rejects.toThrow('permission denied for table users');
     for (const table of ['users', 'profile_changes', 'profile_lines']) {
       for (const statement of [
@@ -387,7 +387,7 @@ describe.skipIf(isAbsent)('what changes in PostgreSQL is what lookups say', () =
     expect(statSync(join(world.state, 'since')).mode & 0o777).toBe(0o600);
   });
 
-  test('what docs/fresh.md says for tables without triggers sends changes and deletions too', async () => {
+  test('the query in docs/fresh.md for tables without triggers sends changes and deletions', async () => {
     const { sql } = world.postgres;
     await sql(`DROP TRIGGER note_profile_change ON users; GRANT SELECT ON users, deleted_users TO "${ROLE}"`);
     const [, query = ''] = /```sql\n([\s\S]*?)```/.exec(readFileSync(join(PROJECT, 'docs/fresh.md'), 'utf8')) ?? [];
@@ -405,11 +405,11 @@ describe.skipIf(isAbsent)('what changes in PostgreSQL is what lookups say', () =
   });
 });
 
-test.skipIf(Bun.which('systemd-analyze') === null)('systemd finds no fault in its units', async () => {
+test.skipIf(Bun.which('systemd-analyze') === null)('systemd finds no problem in its units', async () => {
   const folder = join(pageWorld().access.folder, 'units');
   mkdirSync(folder);
   for (const unit of ['profile-lookup-feed.service', 'profile-lookup-feed.timer']) {
-    // It must be where the unit says, so the unit says where it is.
+    // The program must exist at the unit's path, so the unit gets the path where it is.
     const text = readFileSync(join(FEED, unit), 'utf8').replace('/usr/local/lib/profile-lookup', FEED);
     writeFileSync(join(folder, unit), text);
   }

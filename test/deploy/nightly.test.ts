@@ -10,11 +10,11 @@ import { testAccess } from '../support/portal/access.ts';
 import { tokenFor } from '../support/portal/manage.ts';
 import { tempFolder } from '../support/world.ts';
 
-// The scripts of deploy/import/ and deploy/compose/, run by the shell that they are for.
+// The scripts of deploy/import/ and deploy/compose/, run by their shell.
 
 const DAY_S = 86_400;
 
-/** A folder with `profilectl` on its PATH, and other programs in the place of the system's. */
+/** A folder with `profilectl` on its PATH, and other programs that replace the system's. */
 function world(programs: Record<string, string> = {}, folder = tempFolder()) {
   const bin = join(folder, 'bin');
   mkdirSync(bin);
@@ -36,7 +36,7 @@ function world(programs: Record<string, string> = {}, folder = tempFolder()) {
 
 const nowSeconds = () => systemClock.nowMs() / 1000;
 
-test('the nightly import brings the file in, with its flags; it fails where a line was refused or the file is old', async () => {
+test('the nightly import imports the file with its flags, and fails if a line was refused or the file is old', async () => {
   const { folder, run, count } = world();
   const file = join(folder, 'profiles.jsonl');
   const importIt = (more: Record<string, string> = {}) => run('import/import.sh', { PROFILES_FILE: file, ...more });
@@ -54,7 +54,7 @@ test('the nightly import brings the file in, with its flags; it fails where a li
 
 const HOUR_MS = 3_600_000;
 
-test('the nightly import leaves what is newer here than its file, by the time beside it, which may not be old either', async () => {
+test('the nightly import keeps profiles newer than its file, by the time in the file beside it, which may not be old either', async () => {
   const { folder, database, run } = world();
   const file = join(folder, 'profiles.jsonl');
   writeFileSync(file, '{"id":1,"username":"Ada","banned":false}\n{"id":2,"username":"bob"}\n');
@@ -74,7 +74,7 @@ test('the nightly import leaves what is newer here than its file, by the time be
   expect(await importIt()).toMatchObject({ code: 1, stderr: `${file}.as-of is more than 26 hours old.\n` });
 });
 
-test('where a backend has sent profiles, the nightly import refuses a file without its time', async () => {
+test('the nightly import refuses a file without a time if a backend has sent profiles', async () => {
   for (const kind of ['a token was used', 'profiles came in']) {
     const access = testAccess();
     const { folder, run, count } = world({}, access.folder);
@@ -83,7 +83,7 @@ test('where a backend has sent profiles, the nightly import refuses a file witho
     const importIt = () => run('import/import.sh', { PROFILES_FILE: file });
     const token = tokenFor(access, { rights: ['profiles'] });
     tokenFor(access, { rights: ['sign-ins'], name: 'other' });
-    // A token that nobody has used yet, and one that sends nothing, are no reason.
+    // An unused token, and one that does not send profiles, do not matter.
     noteTokenUse(
       access.sessions,
       access.clock,
@@ -103,7 +103,7 @@ test('where a backend has sent profiles, the nightly import refuses a file witho
   }
 });
 
-test('an export writes the file and the time at which it began, both whole or neither', async () => {
+test('an export writes the file and the time at which it began, both completely or neither', async () => {
   const { folder, run } = world({
     psql: 'echo "$5" >"$FOLDER/query"; echo \'{"id":1,"username":"ada"}\'; exit "$CODE"',
   });
@@ -121,7 +121,7 @@ test('an export writes the file and the time at which it began, both whole or ne
   for (const path of [file, `${file}.as-of`]) expect(readFileSync(path, 'utf8')).toBe('as before');
 });
 
-test('the backup for containers makes a copy that can be restored, and removes those that are older than five weeks', async () => {
+test('the backup for containers makes a copy that can be restored, and deletes those older than five weeks', async () => {
   const { folder, database, run } = world();
   await profilectl(['profiles', 'import', '-', '--db', database], { stdin: '{"id":1,"username":"Ada"}\n' });
   const backups = join(folder, 'backups');
@@ -147,9 +147,9 @@ test.each([
   ['2026-01-01 12:00:00', 15 * 3_600 + 600],
   ['2026-02-28 23:59:59', 3 * 3_600 + 601],
 ])(
-  'at %s the nightly command of a container waits for %i seconds, goes on after a failure, and ends with TERM',
+  'at %s the nightly command of a container waits for %i seconds, continues after a failure, and ends on TERM',
   async (now, seconds) => {
-    // `date` says that it is now, and the second `sleep` ends the script as an engine does.
+    // `date` prints this time, and the second `sleep` ends the script as an engine does.
     const { folder, run } = world({
       date: `case "$*" in *-d*) exec /bin/date -u -d "$(echo '${now}' | cut -d ' ' -f 1) 03:10 UTC" +%s;; esac\nexec /bin/date -u -d '${now} UTC' +%s`,
       sleep: `echo "$1" >> "$FOLDER/slept"; [ "$(wc -l < "$FOLDER/slept")" -lt 2 ] || kill "$PPID"`,
@@ -163,7 +163,7 @@ test.each([
   },
 );
 
-test('what compose.nightly.yaml names is there, and no container in it is asked whether its server is well', () => {
+test('the files that compose.nightly.yaml names exist, and its containers have no health check', () => {
   const text = readFileSync(join(PROJECT, 'deploy/compose.nightly.yaml'), 'utf8');
   type Service = { entrypoint: string[]; command: string[]; volumes: string[]; healthcheck: { disable: boolean } };
   const { services } = Bun.YAML.parse(text) as { services: Record<string, Service> };

@@ -13,14 +13,14 @@ import {
 } from '../support/network/proxy.ts';
 import { insertProfile } from '../support/profiles.ts';
 
-// The pages under /developers behind the two proxies of `deploy/`; skipped by name where these are not installed.
+// The pages under /developers behind the two proxies of `deploy/`; skipped by name if these are not installed.
 
 const SPOOFED = { 'X-Forwarded-For': '203.0.113.5', 'X-Forwarded-Proto': 'http', Forwarded: 'for=203.0.113.5' };
 
-/** What a browser says of a form that a page of this site has sent. */
+/** The headers of a form sent by a page of this site. */
 const OWN_PAGE = { 'Sec-Fetch-Site': 'same-origin' };
 
-/** A server with pages and an owner behind a proxy; `codeOf` waits for the code that was mailed. */
+/** A server with pages and an owner behind a proxy; `codeOf` waits for the mailed code. */
 async function startPages() {
   const server = await startTestServer({
     variables: { TRUSTED_PROXIES: '127.0.0.1', PUBLIC_URL: 'https://localhost' },
@@ -42,7 +42,7 @@ async function startPages() {
 
 const setCookies = ({ headers }: Forwarded) => (headers['set-cookie'] ?? []) as string[];
 
-/** The cookies that an answer sets, as a browser sends them back. */
+/** The cookies that a response sets, as a browser sends them back. */
 const cookiesOf = (answer: Forwarded) =>
   setCookies(answer)
     .map((value) => value.split(';', 1)[0])
@@ -53,7 +53,7 @@ for (const [name, start] of [
   ['nginx', startNginx],
 ] as const) {
   describe.skipIf(programPath(name) === null)(name, () => {
-    test('an owner signs in over HTTPS, with cookies for this host alone, and sees the address that they came from', async () => {
+    test('an owner signs in over HTTPS, with cookies for this host only, and sees the IP address they came from', async () => {
       const { server, codeOf } = await startPages();
       const proxy = await start(server.port);
       const ask = (path: string, cookie = '', form: Record<string, string> | null = null) =>
@@ -85,12 +85,12 @@ for (const [name, start] of [
       }
       const sessions = await ask('/developers/sessions', cookiesOf(entered));
       expect([sessions.status, sessions.body.toString()]).toEqual([200, expect.stringContaining(CLIENT_ADDRESS)]);
-      // Without its prefix the cookie could have been set by another host of the same domain.
+      // A cookie without its prefix could have been set by another host of the same domain.
       const planted = await ask('/developers/sessions', cookiesOf(entered).replaceAll('__Host-', ''));
       expect(planted.status).toBe(303);
     });
 
-    test('while the server is away a page says so and what to do, for a form too; everything else gets JSON', async () => {
+    test('while the server is down, a page says so and what to do, also for a form; everything else gets JSON', async () => {
       const gone = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch: () => new Response('') });
       const proxy = await start(gone.port ?? 0, SHORT_WAIT[name]);
       await gone.stop(true);
@@ -120,7 +120,7 @@ for (const [name, start] of [
       }
     });
 
-    test('a form of 60 KB arrives, one that is too long is answered by the server’s own page, and a foreign one refused', async () => {
+    test('a form of 60 KB arrives, a longer one gets the server’s own page, and one from another site is refused', async () => {
       const { server } = await startPages();
       const proxy = await start(server.port);
       const send = (length: number, headers: Record<string, string> = OWN_PAGE) =>
@@ -132,7 +132,7 @@ for (const [name, start] of [
         status: 413,
         headers: { 'x-error-code': 'form_too_long', 'content-type': 'text/html; charset=utf-8' },
       });
-      // nginx does not pass this one on, and says the same.
+      // nginx does not forward this one, and says the same.
       const huge = await send(1_100_000);
       expect(huge).toMatchObject({ status: 413, headers: { 'content-type': 'text/html; charset=utf-8' } });
       expect(huge.body.toString()).toContain('The form is longer than 64 KiB; nothing was done. Shorten its texts.');

@@ -19,7 +19,7 @@ import { insertProfile } from '../support/profiles.ts';
 import { prepare } from '../support/requests.ts';
 import { tempFolder } from '../support/world.ts';
 
-// The two configurations of `deploy/`, run by the real programs; skipped by name where those are not installed.
+// The two configurations of `deploy/`, run by the real programs; skipped by name if these are not installed.
 
 const SPOOFED = { 'X-Forwarded-For': '203.0.113.5', 'X-Forwarded-Proto': 'http', Forwarded: 'for=203.0.113.5' };
 
@@ -43,7 +43,7 @@ const OF_REFUSALS = {
 
 type Refused = Record<string, { status: number; text: string }>;
 
-/** What each proxy refuses by itself, or the runtime behind it with an empty body. */
+/** Requests refused by each proxy itself, or by the runtime behind it with an empty body. */
 const REFUSED: { caddy: Refused; nginx: Refused } = {
   caddy: {
     'a path that is far too long': { status: 431, text: `GET /api/${'x'.repeat(20_000)} ${HEAD}\r\n` },
@@ -55,23 +55,23 @@ const REFUSED: { caddy: Refused; nginx: Refused } = {
     'no host': { status: 400, text: 'GET / HTTP/1.1\r\nConnection: close\r\n\r\n' },
     'two hosts': { status: 400, text: `GET / ${HEAD}Host: other\r\n\r\n` },
     'a path with a broken percent sign': { status: 400, text: `GET /api/lookup/username/%zz ${HEAD}\r\n` },
-    'a length that is none': { status: 400, text: `POST /api/key ${HEAD}Content-Length: x\r\n\r\n` },
+    'an invalid length': { status: 400, text: `POST /api/key ${HEAD}Content-Length: x\r\n\r\n` },
     'a broken chunk': { status: 400, text: `POST /developers/found ${HEAD}Transfer-Encoding: chunked\r\n\r\nzz\r\n` },
-    'a method that it does not have': { status: 405, text: `TRACE / ${HEAD}\r\n` },
+    'an unsupported method': { status: 405, text: `TRACE / ${HEAD}\r\n` },
     'a body of 2 MB': { status: 413, text: `POST /api/key ${HEAD}Content-Length: 2000000\r\n\r\n` },
     'profiles of 100 MB': { status: 413, text: `POST /manage/v1/profiles ${HEAD}Content-Length: 100000000\r\n\r\n` },
     'a path that is far too long': { status: 414, text: `GET /api/${'x'.repeat(20_000)} ${HEAD}\r\n` },
     'a header that is too long': { status: 431, text: `GET /api/key ${HEAD}X: ${'x'.repeat(20_000)}\r\n\r\n` },
     'headers that are too long together': { status: 431, text: `GET /api/key ${HEAD}${MANY_HEADERS}\r\n` },
-    'a transfer encoding that it does not have': {
+    'an unsupported transfer encoding': {
       status: 501,
       text: `POST /api/key ${HEAD}Transfer-Encoding: other\r\n\r\n`,
     },
-    'a version that it does not have': { status: 505, text: `GET / ${HEAD.replace('1.1', '3.0')}\r\n` },
+    'an unsupported version': { status: 505, text: `GET / ${HEAD.replace('1.1', '3.0')}\r\n` },
   },
 };
 
-/** Sends these bytes to a proxy over TLS, and takes apart what comes back until it closes the connection. */
+/** Sends these bytes to a proxy over TLS, and parses the response when the proxy closes the connection. */
 async function sendRawly(port: number, text: string) {
   const { promise, resolve, reject } = Promise.withResolvers<string>();
   const tls = { host: '127.0.0.1', port, servername: 'localhost', ca: TEST_CA, ALPNProtocols: ['http/1.1'] };
@@ -86,7 +86,7 @@ async function sendRawly(port: number, text: string) {
   return { status, headers: Object.fromEntries(headers) as Record<string, string>, body };
 }
 
-/** A server that says how requests reached it. */
+/** A server that returns how requests reached it. */
 function startEcho(): number {
   const echo = Bun.serve({
     hostname: '127.0.0.1',
@@ -98,7 +98,7 @@ function startEcho(): number {
   return echo.port ?? 0;
 }
 
-/** A server that says how long the body of a request was. */
+/** A server that returns the length of a request's body. */
 function startCounter(): number {
   const counter = Bun.serve({
     hostname: '127.0.0.1',
@@ -118,7 +118,7 @@ for (const [name, start] of [
   ['nginx', startNginx],
 ] as const) {
   describe.skipIf(programPath(name) === null)(name, () => {
-    test('a lookup over HTTPS; the log has the client’s own address, whatever it claims', async () => {
+    test('a lookup works over HTTPS, and the log has the client’s own address, whatever it claims', async () => {
       const server = await startTestServer({
         variables: { TRUSTED_PROXIES: '127.0.0.1', PUBLIC_URL: 'https://localhost' },
       });
@@ -140,7 +140,7 @@ for (const [name, start] of [
       expect(await through(proxy, '/api/key')).toMatchObject({ status: 401, headers: { 'cache-control': 'no-store' } });
     });
 
-    test('it says how the request came, and leaves the path as it was', async () => {
+    test('the server learns how the request came, and gets an unchanged path', async () => {
       const port = startEcho();
       const proxy = await start(port);
       const target = '/api/lookup/authid/auth0%7Ca%2Fd%20a?x=%2F+';
@@ -153,26 +153,23 @@ for (const [name, start] of [
       });
     });
 
-    test('under a prefix, with the line for it: the prefix goes, the rest stays', async () => {
+    test('the configured prefix is removed from paths, and the rest is unchanged', async () => {
       const proxy = await start(startEcho(), PREFIX[name]);
       for (const rest of ['/api/lookup/authid/a%2Fb%7C', '/api/leaderboard?limit=1']) {
         expect((await seenBy(proxy, `/community${rest}`)).target).toBe(rest);
       }
     });
 
-    test.skipIf(Bun.which('curl') === null)(
-      'HTTP/2 is spoken, without a warning about how it was asked for',
-      async () => {
-        const proxy = await start(startEcho());
-        const resolve = ['--noproxy', '*', '--resolve', `localhost:${proxy.httpsPort}:127.0.0.1`];
-        const shown = ['-sk', '-o', '/dev/null', '-w', '%{http_version}', `https://localhost:${proxy.httpsPort}/`];
-        const child = Bun.spawn(['curl', ...resolve, ...shown], { stdin: 'ignore', stdout: 'pipe' });
-        expect(await new Response(child.stdout).text()).toBe('2');
-        expect(proxy.printed()).not.toMatch(/http2.*deprecated/);
-      },
-    );
+    test.skipIf(Bun.which('curl') === null)('HTTP/2 works, without a warning about its configuration', async () => {
+      const proxy = await start(startEcho());
+      const resolve = ['--noproxy', '*', '--resolve', `localhost:${proxy.httpsPort}:127.0.0.1`];
+      const shown = ['-sk', '-o', '/dev/null', '-w', '%{http_version}', `https://localhost:${proxy.httpsPort}/`];
+      const child = Bun.spawn(['curl', ...resolve, ...shown], { stdin: 'ignore', stdout: 'pipe' });
+      expect(await new Response(child.stdout).text()).toBe('2');
+      expect(proxy.printed()).not.toMatch(/http2.*deprecated/);
+    });
 
-    test('what a platform sends comes through, big as it may be, and the longest form', async () => {
+    test('profiles from a backend arrive, however many, and so does the longest form', async () => {
       const port = startCounter();
       const proxy = await start(port);
       const post = async (path: string, bytes: number) => {
@@ -187,12 +184,12 @@ for (const [name, start] of [
       expect(await post('/developers/keys/new', 65_536)).toBe('65536');
     });
 
-    test('what is refused before Profile Lookup sees it is JSON too', async () => {
+    test('requests refused before Profile Lookup sees them get JSON too', async () => {
       const server = await startTestServer({
         variables: { TRUSTED_PROXIES: '127.0.0.1', PUBLIC_URL: 'https://localhost' },
       });
       const proxy = await start(server.port);
-      // nginx goes on reading what was announced for some seconds.
+      // nginx keeps reading the announced body for some seconds.
       const answers = Object.entries(REFUSED[name]).map(async ([what, { status, text }]) => {
         const answer = await sendRawly(proxy.httpsPort, text);
         expect({ what, ...answer }).toMatchObject({ what, status, headers: OF_REFUSALS });
@@ -200,13 +197,13 @@ for (const [name, start] of [
           what,
           body: { error: expect.stringMatching(/^[A-Z].*\.$/) },
         });
-        // Profile Lookup answers with an id.
+        // Responses of Profile Lookup have an id.
         expect([what, answer.headers['x-request-id']]).toEqual([what, undefined]);
       });
       await Promise.all(answers);
     }, 30_000);
 
-    test.skipIf(Bun.which('curl') === null)('and over HTTP/2', async () => {
+    test.skipIf(Bun.which('requests refused over HTTP/2 get JSON too') === null)('and over HTTP/2', async () => {
       const server = await startTestServer({
         variables: { TRUSTED_PROXIES: '127.0.0.1', PUBLIC_URL: 'https://localhost' },
       });
@@ -225,7 +222,7 @@ for (const [name, start] of [
       }
     });
 
-    test('what Profile Lookup refuses comes through as it says it', async () => {
+    test('refusals by Profile Lookup arrive unchanged', async () => {
       const server = await startTestServer({
         variables: { TRUSTED_PROXIES: '127.0.0.1', PUBLIC_URL: 'https://localhost' },
       });
@@ -255,7 +252,7 @@ for (const [name, start] of [
       expect(JSON.parse(refused.body.toString())).toEqual({ error: 'This API is served over HTTPS only.' });
     });
 
-    test('while the server is away: 503 as JSON, and no path in the proxy’s log', async () => {
+    test('while the server is down, requests get 503 as JSON, and the proxy’s log has no path', async () => {
       const gone = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch: () => new Response('') });
       const proxy = await start(gone.port ?? 0, SHORT_WAIT[name]);
       await gone.stop(true);
@@ -268,19 +265,16 @@ for (const [name, start] of [
   });
 }
 
-test.skipIf(programPath('caddy') === null)(
-  'caddy: the file as it stands is valid, and formatted as Caddy likes it',
-  () => {
-    const file = join(PROJECT, 'deploy/Caddyfile');
-    const folder = tempFolder();
-    const env = { HOME: folder, XDG_DATA_HOME: folder, XDG_CONFIG_HOME: folder };
-    const caddy = (...words: string[]) => Bun.spawnSync([programPath('caddy') ?? '', ...words], { env });
-    const { exitCode, stderr } = caddy('validate', '--adapter', 'caddyfile', '--config', file);
-    expect([exitCode, /not formatted/.exec(stderr.toString())]).toEqual([0, null]);
-  },
-);
+test.skipIf(programPath('caddy') === null)('caddy: the file is valid as it is, and formatted as Caddy does', () => {
+  const file = join(PROJECT, 'deploy/Caddyfile');
+  const folder = tempFolder();
+  const env = { HOME: folder, XDG_DATA_HOME: folder, XDG_CONFIG_HOME: folder };
+  const caddy = (...words: string[]) => Bun.spawnSync([programPath('caddy') ?? '', ...words], { env });
+  const { exitCode, stderr } = caddy('validate', '--adapter', 'caddyfile', '--config', file);
+  expect([exitCode, /not formatted/.exec(stderr.toString())]).toEqual([0, null]);
+});
 
-/** A longer answer is compressed, and its ETag, sent back as it was given, costs no body. */
+/** A longer response is compressed, and its ETag, sent back unchanged, gets no body. */
 async function expectConditional(
   ask: (path: string, headers?: Record<string, string>) => ReturnType<typeof through>,
 ): Promise<void> {

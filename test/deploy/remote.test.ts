@@ -12,10 +12,10 @@ import { confirming, type Decider, profilectlDeciding } from '../support/portal/
 
 type Desktop = ReturnType<typeof newDesktop>;
 
-/** Some twelve processes. */
+/** About twelve processes. */
 const LIMIT_MS = 60_000;
 
-/** A server behind Caddy, at an address that is known before it starts. */
+/** A server behind Caddy, with a URL known before it starts. */
 async function startBehindCaddy(): Promise<{ world: PageWorld; proxy: ReverseProxy; url: string }> {
   const port = freePort();
   const proxy = await startCaddy(port);
@@ -26,13 +26,13 @@ async function startBehindCaddy(): Promise<{ world: PageWorld; proxy: ReversePro
   return { world, proxy, url };
 }
 
-/** A machine that trusts the test's certificates. */
+/** A machine that trusts the test certificates. */
 function trustingDesktop(): Desktop {
   const desktop = newDesktop();
   return { ...desktop, variables: { ...desktop.variables, NODE_EXTRA_CA_CERTS: TEST_CA_FILE } };
 }
 
-/** Logs in to a server as the person who is signed in by this cookie in the browser; returns the token. */
+/** Logs in to a server as the person signed in with this cookie in the browser; returns the token. */
 async function logIn(world: PageWorld, url: string, cookie: string, desktop: Desktop): Promise<string> {
   const child = Bun.spawn(profilectlWords(['login', url]), {
     env: cleanEnvironment(desktop.variables),
@@ -49,7 +49,7 @@ async function logIn(world: PageWorld, url: string, cookie: string, desktop: Des
 }
 
 test.skipIf(programPath('caddy') === null)(
-  'the whole life of a key, by profilectl on other machines alone, over HTTPS',
+  'profilectl on other machines leads a key through its whole life over HTTPS',
   async () => {
     const { world, proxy, url } = await startBehindCaddy();
     const { cookie, authenticator } = await signInAdmin(world, 'Grace');

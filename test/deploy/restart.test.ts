@@ -7,26 +7,29 @@ import { keyFor, prepare } from '../support/requests.ts';
 import { rounds, seededRandom } from '../support/rounds.ts';
 import { testDeps } from '../support/world.ts';
 
-// A real server process that is restarted behind Caddy with the project's configuration, while clients ask.
+// A real server process that is restarted behind Caddy with the project's configuration, while clients send requests.
 
 const RESTARTS = rounds(3);
 const CLIENTS = 8;
 
-/** A client's longest pause between an answer and its next request: without it the clients take all of the processor. */
-const LONGEST_PAUSE_MS = 60;
+/**
+ * A client's longest pause between a response and its next request; without pauses the clients would use all of the
+ * processor.
+ */
+const MAX_PAUSE_MS = 60;
 
 const QUOTA = 1_000_000;
 
-/** A loopback address that no other test listens on, so that the port stays free while the server is away. */
+/** A loopback address on which no other test listens, so that the port stays free while the server is down. */
 function ownAddress(): string {
-  // Of the system's randomness: another run with the same seed may be under way.
+  // From the system's randomness, because another run with the same seed may be in progress.
   const part = () => randomInt(1, 255);
   return `127.${part()}.${part()}.${part()}`;
 }
 
 describe.skipIf(programPath('caddy') === null)('caddy', () => {
   for (const WORKERS of ['1', '2']) {
-    test(`WORKERS=${WORKERS}: ${RESTARTS} restarts refuse no GET or HEAD, and each answer was spent once`, async () => {
+    test(`WORKERS=${WORKERS}: ${RESTARTS} restarts refuse no GET or HEAD, and each response counts once towards the quota`, async () => {
       const HOST = ownAddress();
       const deps = testDeps();
       await prepare(deps);
@@ -49,7 +52,7 @@ describe.skipIf(programPath('caddy') === null)('caddy', () => {
         while (!isOver) {
           const status = await ask(proxy, method, '/api/lookup/uid/7', secret);
           statuses.set(status, (statuses.get(status) ?? 0) + 1);
-          await Bun.sleep(random() * LONGEST_PAUSE_MS);
+          await Bun.sleep(random() * MAX_PAUSE_MS);
         }
       });
       for (let restart = 0; restart < RESTARTS; restart++) {
@@ -70,7 +73,7 @@ describe.skipIf(programPath('caddy') === null)('caddy', () => {
   }
 });
 
-/** The status, or what went wrong instead. */
+/** The status, or the error instead. */
 async function ask(proxy: ReverseProxy, method: 'GET' | 'HEAD', path: string, secret: string): Promise<string> {
   try {
     const { status } = await through(proxy, path, { Authorization: `Bearer ${secret}` }, 'https', method);

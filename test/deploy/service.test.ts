@@ -7,14 +7,17 @@ import { readConfig } from '../../shared/config/config.ts';
 import { SECRET_FILES, VARIABLES } from '../../shared/config/variables.ts';
 import { PROJECT } from '../support/cli.ts';
 
-// The systemd units, checked by systemd itself; and the variables in all files of deploy/.
+// The systemd units, checked by systemd itself, and the variables in all files of deploy/.
 
 const read = (path: string) => readFileSync(join(PROJECT, path), 'utf8');
 
 const UNIT = join(PROJECT, 'deploy/profile-lookup.service');
 
-/** The most exposed that the unit may be, in tenths of 0 to 10; versions of systemd differ by a tenth or two. */
-const MOST_EXPOSED = '15';
+/**
+ * The highest exposure allowed for the unit, in tenths of the scale from 0 to 10; versions of systemd differ by a
+ * tenth or two.
+ */
+const MAX_EXPOSURE = '15';
 
 async function analyze(...words: string[]) {
   const child = Bun.spawn(['systemd-analyze', ...words], { stdin: 'ignore', stdout: 'pipe', stderr: 'pipe' });
@@ -24,9 +27,9 @@ async function analyze(...words: string[]) {
 
 const isAbsent = Bun.which('systemd-analyze') === null;
 
-test.skipIf(isAbsent)('systemd finds no fault in any unit', async () => {
+test.skipIf(isAbsent)('systemd finds no problem in any unit', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'units-'));
-  // It also checks that their programs exist, which are installed beside them.
+  // systemd also checks that the programs exist, which are installed with the units.
   const units = globSync('deploy/**/*.{service,timer}', { cwd: PROJECT }).map((path) => {
     const copy = join(folder, basename(path));
     writeFileSync(copy, read(path).replace(/^(ExecStart=)\S+/m, `$1${process.execPath}`));
@@ -37,7 +40,7 @@ test.skipIf(isAbsent)('systemd finds no fault in any unit', async () => {
   rmSync(folder, { recursive: true });
 });
 
-test('the service sees the secret files at the paths where commands and jobs read them, and nothing else in their folder', () => {
+test('the service sees the secret files where commands and jobs read them, and nothing else in their folder', () => {
   const example = parseEnv(read('deploy/settings.example').replaceAll(/^#(?=[A-Z_]+=)/gm, ''));
   const unit = read('deploy/profile-lookup.service');
   const seen = [...unit.matchAll(/^BindReadOnlyPaths=(.*)$/gm)].map(([, path]) => path);
@@ -48,15 +51,15 @@ test('the service sees the secret files at the paths where commands and jobs rea
   }
 });
 
-test.skipIf(isAbsent)('systemd rates its exposure at 1.5 of 10 or less', async () => {
-  const rating = await analyze('security', '--offline=true', '--no-pager', `--threshold=${MOST_EXPOSED}`, UNIT);
+test.skipIf(isAbsent)('systemd rates the exposure of the service at 1.5 of 10 or less', async () => {
+  const rating = await analyze('security', '--offline=true', '--no-pager', `--threshold=${MAX_EXPOSURE}`, UNIT);
   expect(rating).toMatchObject({ code: 0, stdout: expect.stringContaining('Overall exposure level') });
 });
 
-/** Variables of the scripts beside these files, and of Caddy. */
+/** Variables of the scripts in deploy/, and of Caddy. */
 const OTHERS = ['UPSTREAM', 'PROFILES_FILE', 'IMPORT_FLAGS', 'BACKUP_FOLDER'];
 
-test('the variables that the files of deploy/ set are ours, and would be accepted', () => {
+test('the variables that the files of deploy/ set exist and would be accepted', () => {
   const deploy = readdirSync(join(PROJECT, 'deploy'), { withFileTypes: true }).filter((entry) => entry.isFile());
   const files = [...deploy.map(({ name }) => `deploy/${name}`), 'Dockerfile'];
   for (const file of files) {
@@ -64,7 +67,7 @@ test('the variables that the files of deploy/ set are ours, and would be accepte
     const variables = Object.fromEntries(set.map(([, name, value]) => [name, value]));
     for (const name of OTHERS) delete variables[name];
     expect([file, Object.keys(variables).filter((name) => !(name in VARIABLES))]).toEqual([file, []]);
-    // The secret's file is the operator's to write.
+    // The operator writes the file with the secret.
     expect(() => readConfig({ ...variables, MAIL_URL_FILE: '', PUBLIC_URL: 'https://a.example' })).not.toThrow();
   }
 });

@@ -6,13 +6,13 @@ import { readConfig } from '../../shared/config/config.ts';
 import { VARIABLES } from '../../shared/config/variables.ts';
 import { PROJECT } from '../support/cli.ts';
 
-// deploy/settings.example is compared with the table of variables.
+// Compares deploy/settings.example with the table of variables.
 
 const TEXT = readFileSync(join(PROJECT, 'deploy/settings.example'), 'utf8');
 
 type Entry = { comment: string; isSet: boolean; name: string; value: string };
 
-/** The variables in the order of the file, each with the comment above it, from after the introduction. */
+/** The variables after the introduction, in the order of the file, each with the comment above it. */
 const ENTRIES: Entry[] = TEXT.trim()
   .split('\n\n')
   .slice(1)
@@ -27,7 +27,7 @@ test('the example has every variable once, in the order of the table', () => {
   expect(ENTRIES.map(({ name }) => name)).toEqual(Object.keys(VARIABLES));
 });
 
-test('each has its meaning as a comment, and shows its default where it is commented out and has one', () => {
+test('each variable has its meaning as a comment, and a commented-out one shows its default if it has one', () => {
   for (const { name, comment, isSet, value } of ENTRIES) {
     const variable = VARIABLES[name];
     expect(comment.toLowerCase()).toStartWith(`${variable?.meaning.toLowerCase()}.`);
@@ -35,7 +35,7 @@ test('each has its meaning as a comment, and shows its default where it is comme
   }
 });
 
-test('it is accepted as it is, and with every line in force that can be, in which file names and secrets stay out', () => {
+test('the example is accepted as it is, and with every line active except file names and secrets', () => {
   const set = ENTRIES.filter(({ isSet }) => isSet);
   expect(parseEnv(TEXT)).toEqual(Object.fromEntries(set.map(({ name, value }) => [name, value])));
   expect(set.map(({ name }) => name)).toEqual(['DATABASE_PATH', 'TRUSTED_PROXIES']);

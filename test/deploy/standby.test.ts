@@ -6,7 +6,7 @@ import { readLastDone } from '../../shared/upkeep/chore-times.ts';
 import { cleanEnvironment, type Finished, PROJECT, profilectl, profilectlWords } from '../support/cli.ts';
 import { tempFolder } from '../support/world.ts';
 
-// What deploy/standby/ and deploy/backup/ hold, checked and run by the programs that it is for.
+// The files of deploy/standby/ and deploy/backup/, checked and run by their programs.
 
 const STANDBY = join(PROJECT, 'deploy/standby');
 const BACKUP = join(PROJECT, 'deploy/backup');
@@ -19,52 +19,58 @@ async function run(words: readonly string[], variables: Record<string, string> =
   return { code: await child.exited, stdout, stderr };
 }
 
-test.skipIf(Bun.which('systemd-analyze') === null)('systemd finds no fault in the units and the drop-in', async () => {
-  const folder = tempFolder();
-  const units = [BACKUP, IMPORT].flatMap((place) =>
-    readdirSync(place)
-      .filter((name) => /\.(service|timer)$/.test(name))
-      .map((name) => {
-        // The scripts are not installed here.
-        const text = readFileSync(join(place, name), 'utf8').replace('/usr/local/lib/profile-lookup', place);
-        // With it systemd tries to mount the volume first, and the unit fails on a standby instead of being skipped.
-        expect(text).not.toMatch(/^WorkingDirectory=/m);
-        writeFileSync(join(folder, name), text);
-        return name;
-      }),
-  );
-  expect(units).toHaveLength(6);
-  const service = readFileSync(join(PROJECT, 'deploy/profile-lookup.service'), 'utf8');
-  writeFileSync(join(folder, 'profile-lookup.service'), service.replace('/usr/local/bin/profilectl', process.execPath));
-  mkdirSync(join(folder, 'profile-lookup.service.d'));
-  copyFileSync(join(STANDBY, 'volume.conf'), join(folder, 'profile-lookup.service.d/volume.conf'));
-  const [device, place] = readFileSync(join(STANDBY, 'fstab'), 'utf8').trim().split('\n').at(-1)?.split(' ') ?? [];
-  writeFileSync(join(folder, 'var-lib-profile\\x2dlookup.mount'), `[Mount]\nWhat=${device}\nWhere=${place}\n`);
-  const paths = ['profile-lookup.service', ...units].map((name) => join(folder, name));
-  const variables = { SYSTEMD_UNIT_PATH: `${folder}:` };
-  expect(await run(['systemd-analyze', 'verify', '--man=no', ...paths], variables)).toEqual({
-    code: 0,
-    stdout: '',
-    stderr: '',
-  });
-});
+test.skipIf(Bun.which('systemd-analyze') === null)(
+  'systemd finds no problem in the units and the drop-in',
+  async () => {
+    const folder = tempFolder();
+    const units = [BACKUP, IMPORT].flatMap((place) =>
+      readdirSync(place)
+        .filter((name) => /\.(service|timer)$/.test(name))
+        .map((name) => {
+          // The scripts are not installed here.
+          const text = readFileSync(join(place, name), 'utf8').replace('/usr/local/lib/profile-lookup', place);
+          // With it systemd first tries to mount the volume, and the unit fails on a standby instead of being skipped.
+          expect(text).not.toMatch(/^WorkingDirectory=/m);
+          writeFileSync(join(folder, name), text);
+          return name;
+        }),
+    );
+    expect(units).toHaveLength(6);
+    const service = readFileSync(join(PROJECT, 'deploy/profile-lookup.service'), 'utf8');
+    writeFileSync(
+      join(folder, 'profile-lookup.service'),
+      service.replace('/usr/local/bin/profilectl', process.execPath),
+    );
+    mkdirSync(join(folder, 'profile-lookup.service.d'));
+    copyFileSync(join(STANDBY, 'volume.conf'), join(folder, 'profile-lookup.service.d/volume.conf'));
+    const [device, place] = readFileSync(join(STANDBY, 'fstab'), 'utf8').trim().split('\n').at(-1)?.split(' ') ?? [];
+    writeFileSync(join(folder, 'var-lib-profile\\x2dlookup.mount'), `[Mount]\nWhat=${device}\nWhere=${place}\n`);
+    const paths = ['profile-lookup.service', ...units].map((name) => join(folder, name));
+    const variables = { SYSTEMD_UNIT_PATH: `${folder}:` };
+    expect(await run(['systemd-analyze', 'verify', '--man=no', ...paths], variables)).toEqual({
+      code: 0,
+      stdout: '',
+      stderr: '',
+    });
+  },
+);
 
 const DRBDADM = Bun.which('drbdadm', { PATH: `${process.env.PATH}:/usr/sbin:/sbin` });
 
 test.skipIf(DRBDADM === null)(
-  'drbdadm reads the resource: two machines, and a write is done when both have it',
+  'drbdadm reads the resource: two machines, and a write is complete when both have it',
   async () => {
     const read = await run([DRBDADM as string, '--config-file', join(STANDBY, 'profiles.res'), 'dump', 'all']);
     expect(read.code).toBe(0);
     expect(read.stdout).toMatch(/protocol\s+C;/);
     expect(read.stdout.match(/^ +on (alpha|beta) \{/gm)).toHaveLength(2);
-    // In the name of the unit drbd@<resource>.target systemd would read a hyphen as a slash.
+    // systemd would read a hyphen in the name of the unit drbd@<resource>.target as a slash.
     expect(read.stdout).toMatch(/^resource [a-z]+ \{/m);
   },
 );
 
 test.skipIf(Bun.which('restic') === null)(
-  'a backup goes off site, comes back and is tried; one that is old or damaged fails the test',
+  'a backup is sent off site, fetched and restored as a test, which an old or damaged backup fails',
   async () => {
     const folder = tempFolder();
     const programs = join(folder, 'bin');
@@ -85,7 +91,7 @@ test.skipIf(Bun.which('restic') === null)(
     const stdin = '{"id":1,"username":"Ada","email":"ada@example.org"}\n';
     expect((await profilectl(['profiles', 'import', '-'], { variables, stdin })).code).toBe(0);
     expect((await run(['restic', 'init', '--quiet'], variables)).code).toBe(0);
-    const test = () => run([join(BACKUP, 'restore-test.sh')], variables);
+    const testRestore = () => run([join(BACKUP, 'restore-test.sh')], variables);
     const sendCopy = async (change: (copy: string) => void) => {
       const place = join(tempFolder(), 'profiles.db');
       copyFileSync(variables.DATABASE_PATH, place);
@@ -96,17 +102,21 @@ test.skipIf(Bun.which('restic') === null)(
 
     expect(await run([join(BACKUP, 'backup.sh')], variables)).toMatchObject({ code: 0, stderr: '' });
     expect(readLastDone(variables.DATABASE_PATH, 'backup')).not.toBeNull();
-    const good = await test();
+    const good = await testRestore();
     expect(good.stdout).toContain('restores 1 profile and 0 keys');
     expect(good.code).toBe(0);
     expect(readLastDone(variables.DATABASE_PATH, 'restore-test')).not.toBeNull();
 
     const threeDaysAgo = systemClock.nowMs() / 1000 - 3 * 86_400;
     await sendCopy((copy) => utimesSync(copy, threeDaysAgo, threeDaysAgo));
-    expect(await test()).toEqual({ code: 1, stdout: '', stderr: 'The newest backup is more than two days old.\n' });
+    expect(await testRestore()).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: 'The newest backup is more than two days old.\n',
+    });
     await sendCopy((copy) => writeFileSync(copy, 'no database'));
-    expect((await test()).code).toBe(1);
-    // Other programs keep things of their own there.
+    expect((await testRestore()).code).toBe(1);
+    // Other programs keep their own files there.
     expect(readdirSync(cache).filter((name) => /^(backup|restore-test)/.test(name))).toEqual([]);
   },
   60_000,

@@ -7,7 +7,7 @@ import { PROJECT } from '../support/cli.ts';
 import { get, startTestServer } from '../support/http.ts';
 import { tempFolder } from '../support/world.ts';
 
-// deploy/alerts.yml and deploy/grafana.json: what they ask for is what /metrics has, and Prometheus' own program runs the
+// deploy/alerts.yml and deploy/grafana.json use only metrics that /metrics has, and Prometheus' own program runs the
 // alerts on series of healthy and of broken servers.
 
 type Rule = { alert: string; expr: string; annotations: { summary: string; description: string } };
@@ -28,7 +28,7 @@ const BOARD = JSON.parse(readFileSync(join(PROJECT, 'deploy/grafana.json'), 'utf
   templating: { list: { name: string; query: string | { query: string } }[] };
 };
 
-/** The board's expressions as Prometheus gets them from Grafana, and those of the alerts. */
+/** The dashboard's expressions as Grafana sends them to Prometheus, and those of the alerts. */
 const BOARD_EXPRESSIONS = BOARD.panels
   .flatMap(({ targets = [] }) => targets.map(({ expr }) => expr))
   .map((expr) =>
@@ -40,12 +40,12 @@ let metrics = '';
 
 beforeAll(async () => {
   const server = await startTestServer({ variables: { METRICS_TOKEN: 'scraper.7Rk2mQ9bTzA~' } });
-  // So that there is an answer and a refusal to count.
+  // So that a response and a refusal are counted.
   await get(server, '/api/key', 'guess');
   metrics = await (await get(server, '/metrics', 'scraper.7Rk2mQ9bTzA~')).text();
 });
 
-/** The names that a query can use: those of the families, and the three series of each histogram. */
+/** The names that a query can use: those of the metric families, and the three series of each histogram. */
 function seriesNames(): string[] {
   const families = [...metrics.matchAll(/^# TYPE (\S+) (\S+)$/gm)];
   return families.flatMap(([, name = '', type]) =>
@@ -53,7 +53,7 @@ function seriesNames(): string[] {
   );
 }
 
-test('each metric in the alerts and on the board is in /metrics, and each metric there is on the board', () => {
+test('each metric in the alerts and on the dashboard is in /metrics, and each metric there is on the dashboard', () => {
   const namedIn = (text: string) => text.match(/\b(profile_lookup|process)_[a-z_]+/g) ?? [];
   const queries = BOARD.templating.list.map(({ query }) => (typeof query === 'string' ? query : query.query));
   const names = seriesNames();
@@ -65,7 +65,7 @@ test('each metric in the alerts and on the board is in /metrics, and each metric
   expect(left).toEqual([]);
 });
 
-test('each label that they ask for is on that metric, with a value that it can have', () => {
+test('each label in an expression belongs to that metric, with a value that it can have', () => {
   const selectors = EXPRESSIONS.flatMap((text) => [...text.matchAll(/\b([a-z_]+)\{([^}]*)\}/g)]);
   expect(selectors.length).toBeGreaterThan(40);
   for (const [, name = '', labels = ''] of selectors) {
@@ -76,14 +76,14 @@ test('each label that they ask for is on that metric, with a value that it can h
       const values = [...metrics.matchAll(line)].map(([, found]) => found as string);
       expect([name, label, values.length > 0]).toEqual([name, label, true]);
       if (label === 'code') values.push(...DOCUMENTED_CODES);
-      // Routes and statuses are asked for by patterns.
+      // Routes and statuses are selected with patterns.
       const isPattern = ['route', 'status'].includes(label);
       for (const one of isPattern ? [] : value.split('|')) expect(values).toContain(one);
     }
   }
 });
 
-test('no two panels of the board lie upon each other', () => {
+test('the panels of the dashboard do not overlap', () => {
   const cells = BOARD.panels.flatMap(({ gridPos: { x, y, w, h } }) =>
     Array.from({ length: w * h }, (_, at) => `${x + (at % w)},${y + Math.floor(at / w)}`),
   );
@@ -93,14 +93,14 @@ test('no two panels of the board lie upon each other', () => {
 
 const isAbsent = Bun.which('promtool') === null;
 
-/** Runs Prometheus' own program; what it prints, if it finds a fault. */
+/** Runs Prometheus' own program; returns its output if it finds a problem. */
 async function promtool(...words: string[]): Promise<string> {
   const child = Bun.spawn(['promtool', ...words], { stdin: 'ignore', stdout: 'pipe', stderr: 'pipe' });
   const [stdout, stderr] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()]);
   return (await child.exited) === 0 ? '' : stdout + stderr;
 }
 
-test.skipIf(isAbsent)('Prometheus takes the alerts, and the expressions of the board', async () => {
+test.skipIf(isAbsent)('Prometheus accepts the alerts, and the expressions of the dashboard', async () => {
   expect(await promtool('check', 'rules', RULES_PATH)).toBe('');
   const file = join(tempFolder(), 'board.yml');
   const rules = BOARD_EXPRESSIONS.map((expr, at) => ({ record: `board:panel_${at}`, expr }));
@@ -108,7 +108,7 @@ test.skipIf(isAbsent)('Prometheus takes the alerts, and the expressions of the b
   expect(await promtool('check', 'rules', file)).toBe('');
 });
 
-/** Two hours of a healthy server, a value each minute: what is to be seen of each series, in Prometheus' notation. */
+/** Two hours of a healthy server with a value each minute, in Prometheus' notation. */
 const HEALTHY: Record<string, string> = {
   up: '1x120',
   process_start_time_seconds: '1000x120',
@@ -134,7 +134,7 @@ const HEALTHY: Record<string, string> = {
   profile_lookup_disk_size_bytes: '100000000000x120',
 };
 
-/** What each alert is for, as series that differ from the healthy ones; null takes one away. */
+/** For each alert the series that must raise it, as differences from the healthy ones; null removes one. */
 const FAULTS: [alert: string, series: Record<string, string | null>][] = [
   ['ProfileLookupDown', { up: '1x110 0x10' }],
   ['ProfileLookupRestarting', { process_start_time_seconds: '1000x110 2000 3000 4000x8' }],
@@ -170,36 +170,33 @@ const FAULTS: [alert: string, series: Record<string, string | null>][] = [
   ['ProfileLookupLogBig', { 'profile_lookup_database_size_bytes{file="wal"}': '1000000001x120' }],
 ];
 
-/** What does not concern anybody: a platform that sends its profiles itself need not import any more. */
+/** Series that raise no alert: a platform that sends its profiles itself no longer needs to import. */
 const NO_FAULTS: Record<string, string>[] = [
   {},
   { profile_lookup_last_import_age_seconds: '9000000+60x120', profile_lookup_last_feed_age_seconds: '60x120' },
 ];
 
-test.skipIf(isAbsent)(
-  'each alert is raised by what it is for, by nothing else, and none by a healthy server',
-  async () => {
-    expect(new Set(FAULTS.map(([alert]) => alert))).toEqual(new Set(RULES.map(({ alert }) => alert)));
-    const cases = [...FAULTS, ...NO_FAULTS.map((series) => [null, series] as const)];
-    const tests = cases.map(([alert, series]) => ({
-      interval: '1m',
-      name: `${alert}: ${JSON.stringify(series)}`,
-      input_series: Object.entries({ ...HEALTHY, ...series }).flatMap(([name, values]) =>
-        values === null ? [] : [{ series: withServer(name), values }],
-      ),
-      promql_expr_test: [
-        {
-          expr: 'count by (alertname) (ALERTS{alertstate="firing"})',
-          eval_time: '2h',
-          exp_samples: alert === null ? [] : [{ labels: `{alertname="${alert}"}`, value: 1 }],
-        },
-      ],
-    }));
-    const file = join(tempFolder(), 'tests.yml');
-    writeFileSync(file, JSON.stringify({ rule_files: [RULES_PATH], evaluation_interval: '5m', tests }));
-    expect(await promtool('test', 'rules', file)).toBe('');
-  },
-);
+test.skipIf(isAbsent)('each alert is raised by its own problem only, and none by a healthy server', async () => {
+  expect(new Set(FAULTS.map(([alert]) => alert))).toEqual(new Set(RULES.map(({ alert }) => alert)));
+  const cases = [...FAULTS, ...NO_FAULTS.map((series) => [null, series] as const)];
+  const tests = cases.map(([alert, series]) => ({
+    interval: '1m',
+    name: `${alert}: ${JSON.stringify(series)}`,
+    input_series: Object.entries({ ...HEALTHY, ...series }).flatMap(([name, values]) =>
+      values === null ? [] : [{ series: withServer(name), values }],
+    ),
+    promql_expr_test: [
+      {
+        expr: 'count by (alertname) (ALERTS{alertstate="firing"})',
+        eval_time: '2h',
+        exp_samples: alert === null ? [] : [{ labels: `{alertname="${alert}"}`, value: 1 }],
+      },
+    ],
+  }));
+  const file = join(tempFolder(), 'tests.yml');
+  writeFileSync(file, JSON.stringify({ rule_files: [RULES_PATH], evaluation_interval: '5m', tests }));
+  expect(await promtool('test', 'rules', file)).toBe('');
+});
 
 /** The name of a series with the labels that Prometheus adds. */
 function withServer(name: string): string {
@@ -207,7 +204,7 @@ function withServer(name: string): string {
   return `${metric}{${[labels, 'job="profile-lookup"', 'instance="box:3000"'].filter(Boolean).join(',')}}`;
 }
 
-test('what an alert says to do names commands and options that there are', async () => {
+test('the advice of alerts names only existing commands and options', async () => {
   const program = await createProgram();
   const lines = RULES.flatMap(({ annotations }) => [...annotations.description.matchAll(/"profilectl ([^"]+)"/g)]);
   expect(lines.length).toBeGreaterThan(5);
@@ -216,7 +213,7 @@ test('what an alert says to do names commands and options that there are', async
     for (const word of words.split(' ')) {
       const next = command.commands.find((child) => child.name() === word);
       const hasOption = [...program.options, ...command.options].some(({ long }) => long === word);
-      // What is neither is an argument, which only commands without commands below them have.
+      // Any other word is an argument, which only commands without subcommands have.
       if (next === undefined) expect([line, hasOption || command.commands.length === 0]).toEqual([line, true]);
       else command = next;
     }

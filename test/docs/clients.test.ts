@@ -5,7 +5,7 @@ import { cleanEnvironment, PROJECT } from '../support/cli.ts';
 import { type LogLine, startTestServer } from '../support/http.ts';
 import { keyFor, prepare } from '../support/requests.ts';
 
-// The clients in docs/clients/ are run as they stand, but for the address.
+// The clients in docs/clients/ are run unchanged, except for the URL.
 
 const server = await startTestServer();
 await prepare(server.deps);
@@ -19,7 +19,7 @@ const CLIENTS: Client[] = [
     program: process.execPath,
     driver: 'main.ts',
     main: (calls) => `import { get, Refusal } from './profile-lookup.ts';
-async function tell(path: string, maxSeconds?: number) {
+async function show(path: string, maxSeconds?: number) {
   try {
     console.log(JSON.stringify(await get(path, maxSeconds)));
   } catch (error) {
@@ -28,7 +28,7 @@ async function tell(path: string, maxSeconds?: number) {
   }
 }
 ${calls}`,
-    call: (path, maxSeconds) => `await tell(${JSON.stringify(path)}, ${maxSeconds});`,
+    call: (path, maxSeconds) => `await show(${JSON.stringify(path)}, ${maxSeconds});`,
   },
   {
     file: 'profile_lookup.py',
@@ -36,7 +36,7 @@ ${calls}`,
     driver: 'main.py',
     main: (calls) => `import json
 from profile_lookup import get, Refusal
-def tell(*call):
+def show(*call):
     try:
         print(json.dumps(get(*call)))
     except Refusal as refusal:
@@ -44,11 +44,11 @@ def tell(*call):
     except Exception:
         print('"another error"')
 ${calls}`,
-    call: (path, maxSeconds) => `tell(${JSON.stringify(path)}${maxSeconds === undefined ? '' : `, ${maxSeconds}`})`,
+    call: (path, maxSeconds) => `show(${JSON.stringify(path)}${maxSeconds === undefined ? '' : `, ${maxSeconds}`})`,
   },
 ];
 
-/** What the client says of each of these calls, one after the other: bodies, and of refusals status, code and sentence. */
+/** What the client prints for each of these calls, in order: the body, or status, code and sentence of a refusal. */
 async function run(client: Client, base: string, secret: string, calls: [path: string, maxSeconds?: number][]) {
   const folder = join(server.deps.folder, `${basename(client.file)}-${crypto.randomUUID()}`);
   mkdirSync(folder);
@@ -74,7 +74,7 @@ describe.each(CLIENTS)('$file', (client) => {
   const base = `${server.url}/api`;
 
   test.skipIf(isAbsent)(
-    'looks up, asks again only for what has changed, tells refusals, and waits as it is told',
+    'looks up, requests again only what has changed, reports refusals, and waits as told by Retry-After',
     async () => {
       const { secret, identifier } = await keyFor(server.deps, ['3/1s']);
       const ours = () => server.log.filter(({ key }) => key === identifier);
@@ -95,16 +95,16 @@ describe.each(CLIENTS)('$file', (client) => {
   );
 
   test.skipIf(isAbsent)(
-    'tells that a key does not work',
+    'reports that a key does not work',
     async () => {
-      const [told] = await run(client, base, 'plk_none', [['/key']]);
-      expect(told).toEqual([401, 'invalid_token', 'This API key is not valid.']);
+      const [shown] = await run(client, base, 'plk_none', [['/key']]);
+      expect(shown).toEqual([401, 'invalid_token', 'This API key is not valid.']);
     },
     30_000,
   );
 
   test.skipIf(isAbsent)(
-    'waits for a server that is busy, within its bounds, and gives the key to no other server',
+    'waits for a busy server, within its limits, and sends the key to no other server',
     async () => {
       const stub = startStub();
       const paths: [string, number?][] = [['/busy'], ['/long'], ['/proxy'], ['/moved']];
@@ -119,7 +119,7 @@ describe.each(CLIENTS)('$file', (client) => {
   );
 });
 
-/** A server that is busy, stands behind a proxy, or sends its clients to another one, which counts the keys that it gets. */
+/** A server that is busy, is behind a proxy, or redirects to another one, which counts the keys that it receives. */
 function startStub() {
   let [tries, strayKeys] = [0, 0];
   const listen = (fetch: (request: Request) => Response) => {

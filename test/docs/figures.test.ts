@@ -15,7 +15,7 @@ import { PERIODS, SHOWN_AFTER_END_MS } from '../../shared/sign-ins/periods.ts';
 import { MOST_CHALLENGES, MOST_LOGINS, PURPOSES } from '../../shared/tickets/purposes.ts';
 import { PROJECT } from '../support/cli.ts';
 
-// The figures that sentences of the documents name are those of the code. Tables are compared in test/docs.test.ts.
+// The figures in the documents' sentences are those of the code. test/docs.test.ts compares tables.
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 3_600_000;

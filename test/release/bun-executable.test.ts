@@ -8,10 +8,10 @@ import { tempFolder } from '../support/world.ts';
 
 const [X64] = TARGETS as [Target];
 
-test('a package with other bytes than the pinned ones is refused, and not kept', async () => {
+test('a package that differs from the pinned one is refused, and not kept', async () => {
   const cache = join(PROJECT, 'node_modules/.cache/release');
   mkdirSync(cache, { recursive: true });
-  // A name of its own, so that nobody else's download is touched.
+  // A unique name, so that other downloads are not touched.
   const tampered = { ...X64, name: `tampered-${process.pid}` };
   const tarball = join(cache, `${tampered.name}-${BUN_VERSION}.tgz`);
   writeFileSync(tarball, 'not what npm has');
@@ -21,6 +21,6 @@ test('a package with other bytes than the pinned ones is refused, and not kept',
   expect(existsSync(tarball)).toBe(false);
 });
 
-test('the Bun in a release is the one that the tests run on', () => {
+test('a release contains the Bun of the tests', () => {
   expect(BUN_VERSION).toBe(Bun.version);
 });

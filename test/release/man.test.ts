@@ -7,16 +7,16 @@ import { escapeRoff, manPages } from '../../deploy/release/man.ts';
 import { VARIABLES } from '../../shared/config/variables.ts';
 import { tempFolder } from '../support/world.ts';
 
-// The man pages are laid out by mandoc, and compared with the help of each command.
+// The man pages are laid out by mandoc and compared with the help of each command.
 
 const isAbsent = Bun.which('mandoc') === null;
 
 const PAGES = await manPages('2026-01-02');
 
-/** Bold letters are written over themselves. */
+/** Bold letters are overstruck. */
 const OVERSTRUCK = new RegExp(`.${String.fromCharCode(8)}`, 'g');
 
-/** What a person sees of a page: plain text, as wide as the longest line of any help. */
+/** A page as a person sees it: plain text, as wide as the longest line of any help. */
 function render(page: string, ...options: string[]): { text: string; faults: string } {
   const file = join(tempFolder(), 'page.1');
   writeFileSync(file, page);
@@ -24,16 +24,16 @@ function render(page: string, ...options: string[]): { text: string; faults: str
   return { text: stdout.toString().replace(OVERSTRUCK, ''), faults: stderr.toString() };
 }
 
-/** The words of a text, whatever lines they are laid out in. */
+/** The words of a text, without its line breaks. */
 const flat = (text: string) => text.replace(/\s+/g, ' ').trim();
 
-test.skipIf(isAbsent)('mandoc finds no fault in any of them', () => {
+test.skipIf(isAbsent)('mandoc finds no problem in any page', () => {
   for (const [name, page] of PAGES) {
     expect([name, render(page, '-T', 'lint', '-W', 'warning')]).toEqual([name, { text: '', faults: '' }]);
   }
 });
 
-/** Every command without further commands below it, by its words. */
+/** Every command without subcommands, with its words. */
 function leavesOf(command: Command, words: string[]): [string[], Command][] {
   const children = command.commands.filter((child) => child.name() !== 'help' || command.parent === null);
   if (children.length === 0) return [[words, command]];
@@ -41,7 +41,7 @@ function leavesOf(command: Command, words: string[]): [string[], Command][] {
 }
 
 test.skipIf(isAbsent)(
-  'each command, argument, option and sentence of the help is in the page of its first word',
+  'the page of a command’s first word has each command, argument, option and sentence of the help',
   async () => {
     const leaves = leavesOf(await createProgram(), []);
     expect(leaves.length).toBeGreaterThan(40);
@@ -55,7 +55,7 @@ test.skipIf(isAbsent)(
       const text = rendered.get(`profilectl-${words[0]}.1`) ?? '';
       const help = helpOf(leaf);
       const examples = help.split('\n').filter((line) => /^ {2}(profilectl|eval|zcat) /.test(line));
-      // Examples can be copied as they are.
+      // Examples can be copied unchanged.
       for (const line of examples) expect(text.split('\n').map((shown) => shown.trim())).toContain(line.trim());
       const options = leaf.options.filter(({ hidden }) => !hidden);
       const parts = [
@@ -82,7 +82,7 @@ function helpOf(command: Command): string {
   return help;
 }
 
-/** What a help says below its lists. */
+/** The sentences of a help below its lists. */
 function sentencesBelow(help: string): string[] {
   const paragraphs = help.split('\n\n');
   return paragraphs.slice(paragraphs.findIndex((text) => text.startsWith('Global Options:')) + 1);
@@ -99,7 +99,7 @@ test.skipIf(isAbsent)('the page of the program has its options, all commands, ex
   expect(text).toContain('Exit codes: 0 done');
 });
 
-test.skipIf(isAbsent)('no character of a text is lost or changed on the way', () => {
+test.skipIf(isAbsent)('the pages lose or change no character of a text', () => {
   const text = `.TH 'a' "b" \\fB --c ^d ~e \`f\` … – ’ <g> 10%`;
   const page = `.TH X 1 2026-01-02 Y Z\n.SH NAME\n${escapeRoff(text)}\n`;
   expect(render(page, '-T', 'utf8').text).toContain(text);

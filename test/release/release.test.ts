@@ -11,8 +11,8 @@ import { CANNOT_FOLLOW, followPage, pageBlocks, prepareForPage } from '../suppor
 import { startServerProcess } from '../support/machine/server-process.ts';
 import { rounds } from '../support/rounds.ts';
 
-// `bun run release`, run for real; its programs are installed and run, the one for arm64 by qemu. `test:long` makes all
-// targets.
+// `bun run release`, run for real. Its programs are installed and run, the one for arm64 by qemu. `test:long` builds
+// all targets.
 
 const IS_LONG = rounds(100) === 100;
 
@@ -20,12 +20,12 @@ const AMD64 = 'linux-x64-baseline';
 const ARM64 = 'linux-arm64';
 const MADE = IS_LONG ? TARGETS.map(({ name }) => name) : [AMD64, ARM64];
 
-/** Release files are big; what is in them is not searched for secrets, since nothing was run when they were made. */
+/** Release files are large. They are not searched for secrets, because nothing ran when they were made. */
 const FOLDER = mkdtempSync(join(tmpdir(), 'profile-lookup-release-test-'));
 const OUT = join(FOLDER, 'release');
 afterAll(() => rmSync(FOLDER, { recursive: true, force: true }));
 
-/** Runs a program to its end; throws what it says where it fails. */
+/** Runs a program to its end; throws its output if it fails. */
 async function output(words: readonly string[], options: { cwd?: string; env?: Record<string, string> } = {}) {
   const child = Bun.spawn([...words], { stdin: 'ignore', stdout: 'pipe', stderr: 'pipe', ...options });
   const [stdout, stderr] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()]);
@@ -53,7 +53,7 @@ beforeAll(async () => {
 const archiveOf = (target: string) => `profile-lookup-${VERSION}-${target}`;
 const debOf = (architecture: string) => join(OUT, `profile-lookup_${VERSION}_${architecture}.deb`);
 
-test('each target has its archive, Debian its two packages, and SHA256SUMS has them all', async () => {
+test('each target has its archive, Debian its two packages, and SHA256SUMS lists them all', async () => {
   const archives = MADE.map((target) => `${archiveOf(target)}.tar.gz`);
   const debs = ['amd64', 'arm64'].map((name) => `profile-lookup_${VERSION}_${name}.deb`);
   const files = [...archives, ...debs, `profile-lookup-${VERSION}.cdx.json`];
@@ -63,7 +63,7 @@ test('each target has its archive, Debian its two packages, and SHA256SUMS has t
 });
 
 test.each(MADE)(
-  'the archive for %s has the program, the documents, samples, completions and man pages',
+  'the archive for %s contains the program, the documents, samples, completions and man pages',
   async (target) => {
     const name = archiveOf(target);
     const listed = await output([
@@ -106,13 +106,13 @@ test.each(MADE)(
   },
 );
 
-/** Asks a program of the release what a first user asks it: its version, help, and the demo for a profile and a page. */
+/** Runs what a first user runs: the version, the help, and the demo with a profile and a page. */
 async function tryOut(words: (...more: string[]) => string[], environment: Record<string, string>, root: string) {
   const ask = (...more: string[]) => output(words(...more), { env: environment });
   expect(await ask('--version')).toStartWith(VERSION);
   expect(await ask('keys', 'approve', '--help')).toStartWith('Usage: profilectl keys approve');
   const listening = /running on (http:\S+) with 50 sample profiles/;
-  // qemu takes its time.
+  // qemu is slow.
   const options = { words: words('demo'), environment, listening, patienceMs: 50_000 };
   const demo = await startServerProcess({}, options);
   const [, mails = '', identifier = ''] = await demo.see(/^ {2}(\S+)\/\*-approval-(\w{8})\.eml$/m);
@@ -125,12 +125,12 @@ async function tryOut(words: (...more: string[]) => string[], environment: Recor
   expect(await demo.end('SIGINT')).toBe(0);
 }
 
-describe.skipIf(NO_DEBIAN_ROOT !== null)('the package for amd64, on a Debian that has nothing but its base', () => {
+describe.skipIf(NO_DEBIAN_ROOT !== null)('the package for amd64, on a Debian with nothing but its base', () => {
   let root: DebianRoot;
   const AS_SERVICE = ['setpriv', '--reuid=profile-lookup', '--regid=profile-lookup', '--clear-groups', '--reset-env'];
   const SETTINGS = ['--env-file', '/etc/profile-lookup/settings'];
 
-  /** Runs a program inside; fails if it does. */
+  /** Runs a program inside, which has to succeed. */
   async function inside(...words: string[]): Promise<string> {
     const { code, stdout, stderr } = await root.run(...words);
     expect({ words, code, stderr }).toEqual({ words, code: 0, stderr: '' });
@@ -146,7 +146,7 @@ describe.skipIf(NO_DEBIAN_ROOT !== null)('the package for amd64, on a Debian tha
     expect(await inside('dpkg', '--install', '/tmp/package.deb')).toContain('Profile Lookup needs its settings');
   }, 120_000);
 
-  test("it makes its user, and folders and settings that others can't read", async () => {
+  test("it creates its user, and folders and settings that others can't read", async () => {
     expect(await inside('getent', 'passwd', 'profile-lookup')).toMatch(
       /:\/var\/lib\/profile-lookup:\/usr\/sbin\/nologin\n$/,
     );
@@ -156,7 +156,7 @@ describe.skipIf(NO_DEBIAN_ROOT !== null)('the package for amd64, on a Debian tha
     expect(await inside('dpkg', '--verify', 'profile-lookup')).toBe('');
   });
 
-  test('the programs that its units start are there', async () => {
+  test('the programs that its units start exist', async () => {
     const folder = join(root.folder, 'usr/lib/systemd/system');
     const units = readdirSync(folder).filter((name) => name.startsWith('profile-lookup'));
     expect(units).toContain('profile-lookup.service');
@@ -174,7 +174,7 @@ describe.skipIf(NO_DEBIAN_ROOT !== null)('the package for amd64, on a Debian tha
     await tryOut((...more) => root.words('profilectl', ...more), {}, root.folder);
   }, 60_000);
 
-  test('as the service it answers a lookup; an upgrade keeps settings and database, and so does a purge the database', async () => {
+  test('the service answers a lookup, an upgrade keeps settings and database, and a purge keeps the database', async () => {
     const settings = join(root.folder, 'etc/profile-lookup/settings');
     writeFileSync(settings, `${readFileSync(settings, 'utf8')}MAIL_URL=file:/var/lib/profile-lookup/mails\nPORT=0\n`);
     const changed = readFileSync(settings, 'utf8');
@@ -224,13 +224,13 @@ describe.skipIf(NO_DEBIAN_ROOT !== null)('the package for amd64, on a Debian tha
   }, 60_000);
 });
 
-/** The secret in the mail of an approval, which is one of the files in this folder. */
+/** The secret in the approval mail in this folder. */
 function mailedSecret(mails: string): string {
   const name = readdirSync(mails).find((one) => one.includes('-approval-')) ?? '';
   return /plk_\w{8}_\w{38}/.exec(readFileSync(join(mails, name), 'utf8'))?.[0] ?? '';
 }
 
-describe.skipIf(CANNOT_FOLLOW !== null)('docs/install.md, its commands run in order on a Debian', () => {
+describe.skipIf(CANNOT_FOLLOW !== null)('the commands of docs/install.md, run in order on a Debian', () => {
   const WITHOUT = 'Without the package';
   const READY = '{"status":"ok"}';
   let root: DebianRoot;
@@ -241,7 +241,7 @@ describe.skipIf(CANNOT_FOLLOW !== null)('docs/install.md, its commands run in or
     prepareForPage(root, [debOf('amd64'), archive, join(OUT, 'SHA256SUMS')]);
   }, 120_000);
 
-  test('from the package to a lookup and a backup that was restored', async () => {
+  test('lead from the package to a lookup and a restored backup', async () => {
     const blocks = pageBlocks().filter(({ heading }) => heading !== WITHOUT);
     const printed = await followPage(
       root,
@@ -260,7 +260,7 @@ describe.skipIf(CANNOT_FOLLOW !== null)('docs/install.md, its commands run in or
     expect(under('8. What to watch')).toMatch(/^Restore test \d+s ago, of .*^No warnings\.$/ms);
   }, 60_000);
 
-  test('from the archive to a server with HTTPS', async () => {
+  test('lead from the archive to a server with HTTPS', async () => {
     const remove =
       'dpkg --purge profile-lookup\nuserdel profile-lookup\nrm -r /var/lib/profile-lookup /etc/profile-lookup\n';
     const all = pageBlocks();
@@ -277,7 +277,7 @@ const QEMU = 'qemu-aarch64-static';
 const ARM64_LIBRARIES = '/usr/aarch64-linux-gnu';
 
 test.skipIf(Bun.which(QEMU) === null || Bun.which('dpkg-deb') === null)(
-  'the package for arm64 has a program that runs on that processor: version, help and the demo',
+  'the program in the package for arm64 runs on that processor: version, help and the demo',
   async () => {
     const folder = join(FOLDER, 'arm64');
     await output(['dpkg-deb', '--extract', debOf('arm64'), folder]);
@@ -289,7 +289,7 @@ test.skipIf(Bun.which(QEMU) === null || Bun.which('dpkg-deb') === null)(
       { TMPDIR: temporary, PATH: '/usr/bin' },
       '/',
     );
-    // The same program is in the archive.
+    // The archive contains the same program.
     const packed = `${archiveOf(ARM64)}/profilectl`;
     await output([
       'tar',
@@ -311,7 +311,7 @@ const FAKETIME = '/usr/lib/x86_64-linux-gnu/faketime/libfaketime.so.1';
 
 if (IS_LONG) {
   test.skipIf(!existsSync(FAKETIME))(
-    'the same commit gives the same bytes in another folder, under another clock and in another time zone',
+    'the same commit produces the same bytes in another folder, at another time and in another time zone',
     async () => {
       const checkout = join(FOLDER, 'another/folder/that is deeper');
       await copyCheckout(checkout);
@@ -331,7 +331,7 @@ if (IS_LONG) {
   );
 }
 
-/** Makes a checkout of this commit, with the same changes that are not committed, and the packages that it needs. */
+/** Makes a checkout of this commit with its uncommitted changes and its dependencies. */
 async function copyCheckout(checkout: string): Promise<void> {
   const git = (...words: string[]) => output(['git', ...words], { cwd: PROJECT });
   await git('clone', '--quiet', PROJECT, checkout);

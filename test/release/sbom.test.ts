@@ -9,7 +9,7 @@ import { VERSION } from '../../shared/version.ts';
 import { PROJECT } from '../support/cli.ts';
 import { SOURCES } from '../support/source/sources.ts';
 
-// The bill of materials is checked against the schema of CycloneDX, the lock file and what the program imports.
+// The bill of materials is checked against the schema of CycloneDX, the lock file, and the program's imports.
 
 type Component = {
   'bom-ref': string;
@@ -34,12 +34,12 @@ const { packages } = Bun.JSONC.parse(readFileSync(join(PROJECT, 'bun.lock'), 'ut
 
 const componentAt = (place: string) => BOM.components.find((component) => component['bom-ref'] === place);
 
-test('it is valid by the schema of CycloneDX 1.6', () => {
+test('the bill is valid by the schema of CycloneDX 1.6', () => {
   const schemas = join(PROJECT, 'node_modules/@cyclonedx/cyclonedx-library/res/schema');
   const readSchema = (name: string) => JSON.parse(readFileSync(join(schemas, name), 'utf8'));
   const ajv = new Ajv({ strict: false });
   addFormats(ajv);
-  // These are in no package of ours; no text of such a kind is in the bill.
+  // Packages of ours do not have these formats, and the bill does not use them.
   for (const format of ['idn-email', 'iri-reference']) ajv.addFormat(format, true);
   for (const name of ['spdx.SNAPSHOT.schema.json', 'jsf-0.82.SNAPSHOT.schema.json'])
     ajv.addSchema(readSchema(name), `http://cyclonedx.org/schema/${name}`);
@@ -49,7 +49,7 @@ test('it is valid by the schema of CycloneDX 1.6', () => {
   expect(isValid({ ...BOM, components: [{ ...BOM.components[0], scope: 'some' }] })).toBe(false);
 });
 
-test('it has every package of the lock file with its version and hash, and the executables of Bun', () => {
+test('the bill has every package of the lock file with its version and hash, and the executables of Bun', () => {
   expect(BOM.metadata).toEqual({
     timestamp: '2026-01-02T03:04:05.000Z',
     component: { type: 'application', 'bom-ref': 'profile-lookup', name: 'profile-lookup', version: VERSION },
@@ -64,7 +64,7 @@ test('it has every package of the lock file with its version and hash, and the e
   expect(TARGETS.filter((target) => componentAt(target.package)?.scope !== 'required')).toEqual([]);
 });
 
-test('what the program imports is required, and what only tests use is not', () => {
+test('packages that the program imports are required, and those that only tests use are not', () => {
   const isPackage = (name: string) =>
     !/^(node:|bun:|bun$|\.|server\/|cli\/|shared\/|package\.json|drizzle\/)/.test(name);
   const packageOf = (name: string) =>
@@ -72,7 +72,7 @@ test('what the program imports is required, and what only tests use is not', () 
       .split('/')
       .slice(0, name.startsWith('@') ? 2 : 1)
       .join('/');
-  // The OpenAPI documents are made when the program is built, or before; what makes them is not in it.
+  // The OpenAPI documents are made when the program is built, or earlier; the code that makes them is not in it.
   const isInProgram = (path: string) =>
     /^(server|cli|shared)\//.test(path) && !/^server\/(docs\/(openapi\/|write\.ts)|manage\/document\/)/.test(path);
   const product = SOURCES.filter(({ path }) => isInProgram(path));
@@ -85,11 +85,11 @@ test('what the program imports is required, and what only tests use is not', () 
   }
 });
 
-test('it says what each package depends on, at the place where it is found', () => {
+test('the bill lists the dependencies of each package, at the place where they are found', () => {
   const dependsOn = (ref: string) => BOM.dependencies.find((entry) => entry.ref === ref)?.dependsOn;
   expect(dependsOn('profile-lookup')).toEqual(expect.arrayContaining(['elysia', 'zod', '@oven/bun-linux-aarch64']));
   expect(dependsOn('elysia')).toContain('memoirist');
-  // Two versions of one package: each finds its own.
+  // Of two versions of one package, each dependent finds its own.
   expect(dependsOn('inquirer')).toContain('inquirer/@inquirer/type');
   expect(dependsOn('@inquirer/core')).not.toContain('inquirer/@inquirer/type');
   const refs = ['profile-lookup', ...BOM.components.map((component) => component['bom-ref'])];

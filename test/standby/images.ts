@@ -2,12 +2,13 @@ import { chmodSync, copyFileSync, cpSync, existsSync, mkdirSync, readdirSync, wr
 import { basename, dirname, join } from 'node:path';
 import { PROJECT } from '../support/cli.ts';
 
-// Makes what the virtual machines start from: a kernel of Debian's, an initial file system, and the images of two disks.
+// Makes the files from which the virtual machines start: Debian's kernel, an initial file system, and two disk
+// images.
 
 const PATH = `${process.env.PATH}:/usr/sbin:/sbin`;
 const find = (name: string): string | null => Bun.which(name, { PATH });
 
-/** The programs that are needed, and the Debian packages that have them. */
+/** The required programs, with their Debian packages. */
 const PROGRAMS = {
   'qemu-system-x86_64': 'qemu-system-x86',
   busybox: 'busybox-static',
@@ -17,14 +18,14 @@ const PROGRAMS = {
   cpio: 'cpio',
 } as const;
 
-/** Kernel modules for the disks, the network and DRBD; what they need is found. */
+/** Kernel modules for the disks, the network and DRBD, without their dependencies. */
 const MODULES = ['virtio_pci', 'virtio_blk', 'virtio_net', 'ext4', 'drbd'];
 
 const LIBRARIES = ['libc.so.6', 'libm.so.6', 'libpthread.so.0', 'libdl.so.2'].map(
   (name) => `/lib/x86_64-linux-gnu/${name}`,
 );
 
-/** The version of the newest kernel that is installed with its modules, DRBD's among them, or null. */
+/** The version of the newest kernel installed with its modules, including DRBD's, or null. */
 function kernelVersion(): string | null {
   if (!existsSync('/lib/modules')) return null;
   const versions = readdirSync('/lib/modules').filter(
@@ -40,12 +41,12 @@ export function missingPackages(): string[] {
   return kernelVersion() === null ? [...missing, 'linux-image-amd64'] : missing;
 }
 
-/** Paths of what `makeImages` made. */
+/** The paths of the images. */
 export type Images = { kernel: string; initrd: string; program: string; volume: string };
 
 /**
- * Makes everything below `folder`: a disk with the binary, and a volume of 64 MiB that holds `data` in its file system
- * and has room for DRBD's metadata behind it. In the machine `smtpPort` of the host answers on port 2525.
+ * Makes all images below `folder`: a disk with the binary, and a volume of 64 MiB with `data` in its file system and
+ * space for DRBD's metadata behind it. In the machine, port 2525 leads to `smtpPort` of the host.
  */
 export async function makeImages(folder: string, data: string, smtpPort: number): Promise<Images> {
   const programs = join(folder, 'programs');
@@ -116,7 +117,7 @@ async function makeInitialFiles(root: string, smtpPort: number): Promise<void> {
   chmodSync(join(root, 'init'), 0o755);
 }
 
-/** The first process of a machine. Whoever connects to port 7000 talks to a shell. */
+/** The first process of a machine. Connections to port 7000 get a shell. */
 function initScript(smtpPort: number): string {
   return `#!/bin/busybox sh
 /bin/busybox --install -s /bin
@@ -140,7 +141,7 @@ while :; do sleep 1000; done
 `;
 }
 
-/** Runs a program of the host to its end and returns what it printed. Throws where it fails. */
+/** Runs a program of the host to its end and returns its output. Throws if it fails. */
 export async function run(words: readonly string[]): Promise<string> {
   const child = Bun.spawn([...words], {
     cwd: PROJECT,

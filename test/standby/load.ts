@@ -1,20 +1,20 @@
 import { SMTPServer } from 'smtp-server';
 import type { Machine } from './machine.ts';
 
-// What clients and operators do until the power is cut, and what they were told had been done.
+// Everything that clients and operators do until the power is cut, and what was acknowledged.
 
-/** A step of a key's life that was begun, and the last one that was acknowledged. */
+/** The step of a key's life that was started last, and the last one acknowledged. */
 export type KeySteps = { begun: string; acknowledged: string | null };
 
-/** All that was acknowledged, over all cuts. */
+/** Everything that was acknowledged, over all cuts. */
 export type Told = {
-  /** Usernames whose import has ended with 0. */
+  /** Usernames whose import ended with 0. */
   profiles: string[];
   /** By identifier. */
   keys: Map<string, KeySteps>;
-  /** Every secret that a mail was accepted with. */
+  /** Every secret in an accepted mail. */
   secrets: Set<string>;
-  /** When each lookup with the key of `spender` was answered with 200, by `performance.now`. */
+  /** When each lookup with the key of `spender` got 200, by `performance.now`. */
   answeredAtMs: number[];
   /** Acknowledged commits: imports and steps of keys. */
   commits: number;
@@ -23,15 +23,15 @@ export type Told = {
 /** The load's own names never repeat. */
 let lastNumber = 0;
 
-/** How many profiles the database begins with; each may have three keys. */
+/** The number of profiles at the start; each can have three keys. */
 export const SEED_PROFILES = 400;
 
-/** Nothing yet. */
+/** At the start nothing has been acknowledged. */
 export function createTold(): Told {
   return { profiles: [], keys: new Map(), secrets: new Set(), answeredAtMs: [], commits: 0 };
 }
 
-/** Accepts every mail on a port of the system's choice, and notes the secrets in them before it does. */
+/** Accepts every mail on a port that the system assigns, and records the secrets in it first. */
 export async function startMailServer(told: Told): Promise<{ port: number; close: () => void }> {
   const server = new SMTPServer({
     disabledCommands: ['STARTTLS', 'AUTH'],
@@ -47,7 +47,7 @@ export async function startMailServer(told: Told): Promise<{ port: number; close
   return { port: await promise, close: () => server.close() };
 }
 
-/** Runs a command of `profilectl` in a machine; null where it was not seen to end with 0. */
+/** Runs a command of `profilectl` in a machine; null unless it was seen to end with 0. */
 export async function command(machine: Machine, words: string, stdin = ''): Promise<string | null> {
   const input = stdin === '' ? '</dev/null' : `<<'END'\n${stdin}\nEND`;
   const printed = await machine.shell(`profilectl ${words} 2>/dev/null ${input}\necho "ended with $?."`);
@@ -55,7 +55,7 @@ export async function command(machine: Machine, words: string, stdin = ''): Prom
   return code === '0' ? (output as string) : null;
 }
 
-/** Imports profiles, leads keys through their lives and looks profiles up, until the machine is cut. */
+/** Imports profiles, leads keys through their lives and looks profiles up, until `isOver`. */
 export async function load(machine: Machine, told: Told, spender: string, isOver: () => boolean): Promise<void> {
   const repeat = async (act: () => Promise<void>) => {
     while (!isOver()) await act();
@@ -75,7 +75,7 @@ async function importSome(machine: Machine, told: Told): Promise<void> {
   told.commits++;
 }
 
-/** Requests a key, approves it and, of every other one, revokes it. */
+/** Requests a key, approves it, and revokes every other one. */
 async function leadKey(machine: Machine, told: Told): Promise<void> {
   const number = ++lastNumber;
   const asked = await command(
@@ -104,7 +104,7 @@ async function lookUp(machine: Machine, told: Told, secret: string): Promise<voi
   await Bun.sleep(50);
 }
 
-/** The status of an answer, or null where there was none. Each request comes from another address. */
+/** The status of a response, or null if there was none. Each request comes from another IP address. */
 export async function ask(
   machine: Machine,
   path: string,

@@ -2,29 +2,29 @@ import { copyFileSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Images } from './images.ts';
 
-/** One of the two machines: its name, as in deploy/standby/profiles.res, and how its clock and its link are. */
+/** One of the two machines: its name, as in deploy/standby/profiles.res, and the state of its clock and link. */
 export type Setup = { name: 'alpha' | 'beta'; clockAheadSeconds: number; linkDelayMs: number };
 
-/** A virtual machine that runs. */
+/** A running virtual machine. */
 export type Machine = Setup & {
-  /** The address at which its port 3000 is reached. */
+  /** The URL of its port 3000. */
   url: string;
-  /** Runs a script in a shell of the machine; what it printed, as far as it came where the machine died. */
+  /** Runs a script in a shell of the machine; returns its output, or the part of it before the machine died. */
   shell: (script: string) => Promise<string>;
-  /** Ends the emulator at once: the machine's memory is gone, as in a power cut. */
+  /** Kills the emulator: the machine's memory is lost, as in a power cut. */
   cut: () => Promise<void>;
 };
 
 const ADDRESSES = { alpha: '10.0.0.1', beta: '10.0.0.2' } as const;
-/** Processors are emulated, and may have other things to do. */
+/** Processors are emulated, and slow. */
 const PATIENCE_MS = 600_000;
 
-/** Makes a machine's disk anew. Both begin with the same content. */
+/** Makes a new disk for a machine. Both start with the same content. */
 export function makeVolume(folder: string, images: Images, name: Setup['name']): void {
   copyFileSync(images.volume, join(folder, `${name}.img`));
 }
 
-/** Starts a machine on its disk and waits until it has booted. Processors are emulated, so that KVM is not needed. */
+/** Starts a machine on its disk and waits until it has booted. Processors are emulated, so KVM is not needed. */
 export async function startMachine(folder: string, images: Images, setup: Setup): Promise<Machine> {
   const console = join(folder, `${setup.name}.log`);
   writeFileSync(console, '');
@@ -46,7 +46,7 @@ export async function startMachine(folder: string, images: Images, setup: Setup)
   const portOf = (inside: number) =>
     Number(new RegExp(`HOST_FORWARD\\]\\s+\\d+\\s+\\S+\\s+(\\d+)\\s+\\S+\\s+${inside}\\s`).exec(printed)?.[1]);
   await waitFor('the forwarded ports', () => portOf(3000) > 0 && portOf(7000) > 0, isThere);
-  // The machine has booted before its shells are there.
+  // The machine has booted before its shells are ready.
   const hasShell = async () => (await talk(portOf(7000), 'echo is there')).includes('is there');
   await waitFor(`a shell of ${setup.name}`, hasShell, isThere);
   return {
@@ -82,7 +82,7 @@ function emulatorOptions(folder: string, images: Images, setup: Setup, console: 
   ];
 }
 
-/** Sends a script to the shell behind a port and returns what it printed until the connection ended. */
+/** Sends a script to the shell behind a port and returns its output until the connection ends. */
 function talk(port: number, script: string): Promise<string> {
   const { promise, resolve } = Promise.withResolvers<string>();
   const decoder = new TextDecoder();
@@ -103,7 +103,7 @@ function talk(port: number, script: string): Promise<string> {
   return promise;
 }
 
-/** Looks again and again until something is so. Throws where it took ten minutes, or `isPossible` no longer holds. */
+/** Polls until something holds. Throws after ten minutes, or if `isPossible` no longer holds. */
 export async function waitFor(
   what: string | (() => string),
   isSo: () => boolean | Promise<boolean>,

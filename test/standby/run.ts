@@ -8,22 +8,21 @@ import { ask, createTold, load, SEED_PROFILES, startMailServer, type Told } from
 import { type Machine, makeVolume, type Setup, startMachine, waitFor } from './machine.ts';
 import { approveAgain, findForgotten, findLosses } from './verify.ts';
 
-// `bun run test:standby`: cuts the power of the active one of two machines, again and again, and looks at what the
-// other one has. docs/availability.md has what it found.
+// `bun run test:standby`: repeatedly cuts the power of the active one of two machines, and checks what the other one
+// has. docs/availability.md has the results.
 
 const { values } = parseArgs({ options: { cuts: { type: 'string', default: '3' } } });
 
-/** What a run has. */
 type World = { folder: string; images: Images; told: Told; spender: string; cutsAtMs: number[]; losses: string[] };
 
-/** What the clock of a machine and the link are like, by turns. */
+/** The clock of a machine and its link, by turns. */
 const TURNS: Omit<Setup, 'name'>[] = [
   { clockAheadSeconds: 0, linkDelayMs: 0 },
   { clockAheadSeconds: 3600, linkDelayMs: 0 },
   { clockAheadSeconds: -3600, linkDelayMs: 20 },
 ];
 
-/** Makes a database with profiles and a key that may spend a million requests a day; returns the key's secret. */
+/** Makes a database with profiles and a key that may make a million requests a day; returns the key's secret. */
 async function makeDatabase(folder: string): Promise<string> {
   const mails = join(folder, '../mails');
   const variables = { DATABASE_PATH: join(folder, 'profiles.db'), MAIL_URL: `file:${mails}` };
@@ -50,10 +49,10 @@ async function makeDatabase(folder: string): Promise<string> {
 
 const drbdState = async (machine: Machine): Promise<string> => (await machine.shell('cat /proc/drbd')) as string;
 
-/** Makes a machine the active one, as docs/availability.md says it, and waits until it answers. */
+/** Makes a machine the active one, as docs/availability.md describes, and waits until it answers. */
 async function promote(machine: Machine, spender: string): Promise<void> {
   let said = '';
-  // While the machine has not noticed that the other is gone, it refuses to be the primary one.
+  // A machine refuses to be the primary one until it has noticed that the other is gone.
   const toBePrimary = () => `${machine.name} to be primary: ${said}`;
   await waitFor(toBePrimary, async () => {
     said = await machine.shell('drbdadm primary profiles && echo is primary');
@@ -80,14 +79,14 @@ async function startPair({ folder, images }: World): Promise<[Machine, Machine]>
   return [alpha, beta];
 }
 
-/** Waits until one more secret has been mailed, 20 s at most: the key that it is for is not Active yet. */
+/** Waits up to 20 s until another secret is mailed, whose key is not Active yet. */
 async function nextMail({ secrets }: Told): Promise<void> {
   const before = secrets.size;
   const deadline = performance.now() + 20_000;
   while (secrets.size === before && performance.now() < deadline) await Bun.sleep(1);
 }
 
-/** One round: load, a power cut, and a look at the survivor. Returns the survivor and the other one, started again. */
+/** One round: load, a power cut, and a check of the survivor. Returns the survivor and the other one, restarted. */
 async function round(world: World, number: number, active: Machine, standby: Machine): Promise<[Machine, Machine]> {
   const { told, spender } = world;
   const seconds = 10 + Math.random() * 15;
@@ -107,7 +106,7 @@ async function round(world: World, number: number, active: Machine, standby: Mac
   const losses = await findLosses(standby, told);
   const again = await approveAgain(standby, told);
   if (again > 0) losses.push(...(await findLosses(standby, told)));
-  if (forgotten.requests > forgotten.allowed) losses.push('more of the quota is forgotten than of two seconds');
+  if (forgotten.requests > forgotten.allowed) losses.push('more than two seconds of the quota are forgotten');
   world.losses.push(...losses);
   print(
     `Cut ${number} after ${seconds.toFixed(1)} s: ${told.commits - commits} commits acknowledged, away for ${(awayMs / 1000).toFixed(1)} s,`,

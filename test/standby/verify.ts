@@ -1,16 +1,16 @@
 import { ask, command, type Told } from './load.ts';
 import type { Machine } from './machine.ts';
 
-/** Of the requests that were answered, over all cuts: how many are not spent, and how many need not be. */
+/** The answered requests over all cuts that are not counted, and how many of them may be missing. */
 export type Forgotten = { requests: number; allowed: number };
 
-/** How long before a power cut what was spent of quotas may be forgotten. */
+/** Quota counts of this long before a power cut may be lost. */
 const MAY_FORGET_MS = 2_000;
 
-/** How far keys are in their lives. */
+/** The states of keys in the order of their lives. */
 const ORDER = ['pending', 'Active', 'revoked'];
 
-/** Sentences on everything that was acknowledged and is not there, or that breaks a promise; none where all is well. */
+/** A sentence for everything that was acknowledged and is missing, or that breaks a promise. */
 export async function findLosses(machine: Machine, told: Told): Promise<string[]> {
   return [
     ...((await command(machine, 'db check')) === null ? ['db check finds faults'] : []),
@@ -31,7 +31,7 @@ async function lostSteps(machine: Machine, told: Told): Promise<string[]> {
   return [...told.keys].flatMap(([identifier, { begun, acknowledged }]) => {
     const found = ORDER.indexOf(states.get(identifier) ?? 'gone');
     if (found >= ORDER.indexOf(acknowledged ?? '') && found <= ORDER.indexOf(begun)) return [];
-    return [`key ${identifier} is ${states.get(identifier) ?? 'gone'}, was told to be ${acknowledged}`];
+    return [`key ${identifier} is ${states.get(identifier) ?? 'gone'}, was acknowledged as ${acknowledged}`];
   });
 }
 
@@ -41,7 +41,7 @@ async function readStates(machine: Machine): Promise<Map<string, string>> {
   return new Map(keys.map(({ identifier, state }) => [identifier, state]));
 }
 
-/** Tries every secret that was ever mailed: one works where the key is Active, none where it is not. */
+/** Tries every mailed secret: one works if its key is Active, none otherwise. */
 async function wrongSecrets(machine: Machine, told: Told): Promise<string[]> {
   const states = await readStates(machine);
   const working = new Map<string, number>();
@@ -56,7 +56,10 @@ async function wrongSecrets(machine: Machine, told: Told): Promise<string[]> {
   );
 }
 
-/** Approves again what a cut left pending after a mail had gone out; the secrets are to be tried again after this. */
+/**
+ * Approves again the keys that a cut left pending after their mail was sent; the secrets have to be tried again
+ * afterwards.
+ */
 export async function approveAgain(machine: Machine, told: Told): Promise<number> {
   const states = await readStates(machine);
   const mailed = new Set([...told.secrets].map((secret) => secret.slice(4, 12)));
@@ -71,7 +74,7 @@ export async function approveAgain(machine: Machine, told: Told): Promise<number
   return approved;
 }
 
-/** Compares what was answered with what is spent. `cutsAtMs` are the times of all cuts, by `performance.now`. */
+/** Compares the answered requests with the counted ones. `cutsAtMs` are the times of all cuts, by `performance.now`. */
 export async function findForgotten(
   machine: Machine,
   { answeredAtMs }: Told,
