@@ -58,7 +58,10 @@ test.each([
     ],
   ],
   ['erasing', [`are kept for ${days(KEPT_AFTER_ERASURE_MS)} days`]],
-  ['keys', [`*not confirmed*, as it is ${inWords(minutes(APPROVAL_LEASE_MS))} minutes after a crash`]],
+  [
+    'keys',
+    [`After a crash, an open approval is *not confirmed* within ${inWords(minutes(APPROVAL_LEASE_MS))} minutes`],
+  ],
   [
     'mail',
     [
