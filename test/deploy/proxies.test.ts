@@ -140,7 +140,7 @@ for (const [name, start] of [
       expect(await through(proxy, '/api/key')).toMatchObject({ status: 401, headers: { 'cache-control': 'no-store' } });
     });
 
-    test('the server learns how the request came, and gets an unchanged path', async () => {
+    test('the server gets the client’s address, the scheme and an unchanged path', async () => {
       const port = startEcho();
       const proxy = await start(port);
       const target = '/api/lookup/authid/auth0%7Ca%2Fd%20a?x=%2F+';

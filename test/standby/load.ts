@@ -7,7 +7,7 @@ import type { Machine } from './machine.ts';
 export type KeySteps = { begun: string; acknowledged: string | null };
 
 /** Everything that was acknowledged, over all cuts. */
-export type Told = {
+export type Acknowledged = {
   /** Usernames whose import ended with 0. */
   profiles: string[];
   /** By identifier. */
@@ -27,18 +27,18 @@ let lastNumber = 0;
 export const SEED_PROFILES = 400;
 
 /** At the start nothing has been acknowledged. */
-export function createTold(): Told {
+export function createAcknowledged(): Acknowledged {
   return { profiles: [], keys: new Map(), secrets: new Set(), answeredAtMs: [], commits: 0 };
 }
 
 /** Accepts every mail on a port that the system assigns, and records the secrets in it first. */
-export async function startMailServer(told: Told): Promise<{ port: number; close: () => void }> {
+export async function startMailServer(acked: Acknowledged): Promise<{ port: number; close: () => void }> {
   const server = new SMTPServer({
     disabledCommands: ['STARTTLS', 'AUTH'],
     disableReverseLookup: true,
     onData: async (stream, _session, accept) => {
       const text = await new Response(stream as unknown as ReadableStream).text();
-      for (const [secret] of text.matchAll(/plk_[0-9A-Za-z]{8}_[0-9A-Za-z]{38}/g)) told.secrets.add(secret);
+      for (const [secret] of text.matchAll(/plk_[0-9A-Za-z]{8}_[0-9A-Za-z]{38}/g)) acked.secrets.add(secret);
       accept();
     },
   });
@@ -56,27 +56,32 @@ export async function command(machine: Machine, words: string, stdin = ''): Prom
 }
 
 /** Imports profiles, leads keys through their lives and looks profiles up, until `isOver`. */
-export async function load(machine: Machine, told: Told, spender: string, isOver: () => boolean): Promise<void> {
+export async function load(
+  machine: Machine,
+  acked: Acknowledged,
+  spender: string,
+  isOver: () => boolean,
+): Promise<void> {
   const repeat = async (act: () => Promise<void>) => {
     while (!isOver()) await act();
   };
   await Promise.all([
-    repeat(() => importSome(machine, told)),
-    repeat(() => leadKey(machine, told)),
-    repeat(() => lookUp(machine, told, spender)),
+    repeat(() => importSome(machine, acked)),
+    repeat(() => leadKey(machine, acked)),
+    repeat(() => lookUp(machine, acked, spender)),
   ]);
 }
 
-async function importSome(machine: Machine, told: Told): Promise<void> {
+async function importSome(machine: Machine, acked: Acknowledged): Promise<void> {
   const names = Array.from({ length: 20 }, () => `n${++lastNumber}`);
   const lines = names.map((username) => JSON.stringify({ id: 1_000_000 + Number(username.slice(1)), username }));
   if ((await command(machine, 'profiles import -', lines.join('\n'))) === null) return;
-  told.profiles.push(...names);
-  told.commits++;
+  acked.profiles.push(...names);
+  acked.commits++;
 }
 
 /** Requests a key, approves it, and revokes every other one. */
-async function leadKey(machine: Machine, told: Told): Promise<void> {
+async function leadKey(machine: Machine, acked: Acknowledged): Promise<void> {
   const number = ++lastNumber;
   const asked = await command(
     machine,
@@ -85,22 +90,22 @@ async function leadKey(machine: Machine, told: Told): Promise<void> {
   if (asked === null) return;
   const { identifier } = JSON.parse(asked) as { identifier: string };
   const steps: KeySteps = { begun: 'pending', acknowledged: 'pending' };
-  told.keys.set(identifier, steps);
-  told.commits++;
+  acked.keys.set(identifier, steps);
+  acked.commits++;
   const take = async (state: string, words: string) => {
     steps.begun = state;
     if ((await command(machine, words)) === null) return false;
     steps.acknowledged = state;
-    told.commits++;
+    acked.commits++;
     return true;
   };
   if (!(await take('Active', `keys approve ${identifier} --yes`)) || number % 2 === 0) return;
   await take('revoked', `keys revoke ${identifier} --reason Over --yes`);
 }
 
-async function lookUp(machine: Machine, told: Told, secret: string): Promise<void> {
+async function lookUp(machine: Machine, acked: Acknowledged, secret: string): Promise<void> {
   const status = await ask(machine, `/api/lookup/uid/${1 + (lastNumber % SEED_PROFILES)}`, secret);
-  if (status === 200) told.answeredAtMs.push(performance.now());
+  if (status === 200) acked.answeredAtMs.push(performance.now());
   await Bun.sleep(50);
 }
 

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { profilectl } from '../support/cli.ts';
 import { type Images, makeImages, missingPackages } from './images.ts';
-import { ask, createTold, load, SEED_PROFILES, startMailServer, type Told } from './load.ts';
+import { type Acknowledged, ask, createAcknowledged, load, SEED_PROFILES, startMailServer } from './load.ts';
 import { type Machine, makeVolume, type Setup, startMachine, waitFor } from './machine.ts';
 import { approveAgain, findForgotten, findLosses } from './verify.ts';
 
@@ -13,7 +13,14 @@ import { approveAgain, findForgotten, findLosses } from './verify.ts';
 
 const { values } = parseArgs({ options: { cuts: { type: 'string', default: '3' } } });
 
-type World = { folder: string; images: Images; told: Told; spender: string; cutsAtMs: number[]; losses: string[] };
+type World = {
+  folder: string;
+  images: Images;
+  acked: Acknowledged;
+  spender: string;
+  cutsAtMs: number[];
+  losses: string[];
+};
 
 /** The clock of a machine and its link, by turns. */
 const TURNS: Omit<Setup, 'name'>[] = [
@@ -80,7 +87,7 @@ async function startPair({ folder, images }: World): Promise<[Machine, Machine]>
 }
 
 /** Waits up to 20 s until another secret is mailed, whose key is not Active yet. */
-async function nextMail({ secrets }: Told): Promise<void> {
+async function nextMail({ secrets }: Acknowledged): Promise<void> {
   const before = secrets.size;
   const deadline = performance.now() + 20_000;
   while (secrets.size === before && performance.now() < deadline) await Bun.sleep(1);
@@ -88,13 +95,13 @@ async function nextMail({ secrets }: Told): Promise<void> {
 
 /** One round: load, a power cut, and a check of the survivor. Returns the survivor and the other one, restarted. */
 async function round(world: World, number: number, active: Machine, standby: Machine): Promise<[Machine, Machine]> {
-  const { told, spender } = world;
+  const { acked, spender } = world;
   const seconds = 10 + Math.random() * 15;
   let isOver = false;
-  const commits = told.commits;
-  const loading = load(active, told, spender, () => isOver);
+  const commits = acked.commits;
+  const loading = load(active, acked, spender, () => isOver);
   await Bun.sleep(seconds * 1000);
-  if (number % 2 === 0) await nextMail(told);
+  if (number % 2 === 0) await nextMail(acked);
   isOver = true;
   await active.cut();
   world.cutsAtMs.push(performance.now());
@@ -102,15 +109,15 @@ async function round(world: World, number: number, active: Machine, standby: Mac
   await loading;
   await promote(standby, spender);
   const awayMs = performance.now() - cutAt;
-  const forgotten = await findForgotten(standby, told, spender, world.cutsAtMs);
-  const losses = await findLosses(standby, told);
-  const again = await approveAgain(standby, told);
-  if (again > 0) losses.push(...(await findLosses(standby, told)));
+  const forgotten = await findForgotten(standby, acked, spender, world.cutsAtMs);
+  const losses = await findLosses(standby, acked);
+  const again = await approveAgain(standby, acked);
+  if (again > 0) losses.push(...(await findLosses(standby, acked)));
   if (forgotten.requests > forgotten.allowed) losses.push('more than two seconds of the quota are forgotten');
   world.losses.push(...losses);
   print(
-    `Cut ${number} after ${seconds.toFixed(1)} s: ${told.commits - commits} commits acknowledged, away for ${(awayMs / 1000).toFixed(1)} s,`,
-    `of ${told.answeredAtMs.length} lookups so far ${forgotten.requests} not counted (${forgotten.allowed} allowed), ${again} keys approved again,`,
+    `Cut ${number} after ${seconds.toFixed(1)} s: ${acked.commits - commits} commits acknowledged, away for ${(awayMs / 1000).toFixed(1)} s,`,
+    `of ${acked.answeredAtMs.length} lookups so far ${forgotten.requests} not counted (${forgotten.allowed} allowed), ${again} keys approved again,`,
     losses.length === 0 ? 'nothing lost.' : `LOST: ${losses.join('; ')}.`,
   );
   const turn = TURNS[(number + 1) % TURNS.length] as (typeof TURNS)[0];
@@ -136,21 +143,21 @@ async function main(): Promise<number> {
   }
   const folder = mkdtempSync(join(tmpdir(), 'profile-lookup-standby-'));
   process.on('exit', () => rmSync(folder, { recursive: true, force: true }));
-  const told = createTold();
-  const mail = await startMailServer(told);
+  const acked = createAcknowledged();
+  const mail = await startMailServer(acked);
   try {
     const data = join(folder, 'data');
     mkdirSync(data, { mode: 0o700 });
     const spender = await makeDatabase(data);
     const images = await makeImages(folder, data, mail.port);
-    const world: World = { folder, images, told, spender, cutsAtMs: [], losses: [] };
+    const world: World = { folder, images, acked, spender, cutsAtMs: [], losses: [] };
     let [active, standby] = await startPair(world);
     await promote(active, spender);
     for (let number = 1; number <= Number(values.cuts); number++)
       [active, standby] = await round(world, number, active, standby);
     await Promise.all([active.cut(), standby.cut()]);
     print(
-      `${values.cuts} cuts: ${told.commits} commits acknowledged, ${told.secrets.size} secrets mailed, ${world.losses.length} losses.`,
+      `${values.cuts} cuts: ${acked.commits} commits acknowledged, ${acked.secrets.size} secrets mailed, ${world.losses.length} losses.`,
     );
     return world.losses.length === 0 ? 0 : 1;
   } finally {

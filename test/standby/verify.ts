@@ -1,4 +1,4 @@
-import { ask, command, type Told } from './load.ts';
+import { type Acknowledged, ask, command } from './load.ts';
 import type { Machine } from './machine.ts';
 
 /** The answered requests over all cuts that are not counted, and how many of them may be missing. */
@@ -11,24 +11,24 @@ const MAY_FORGET_MS = 2_000;
 const ORDER = ['pending', 'Active', 'revoked'];
 
 /** A sentence for everything that was acknowledged and is missing, or that breaks a promise. */
-export async function findLosses(machine: Machine, told: Told): Promise<string[]> {
+export async function findLosses(machine: Machine, acked: Acknowledged): Promise<string[]> {
   return [
     ...((await command(machine, 'db check')) === null ? ['db check finds faults'] : []),
-    ...(await lostProfiles(machine, told)),
-    ...(await lostSteps(machine, told)),
-    ...(await wrongSecrets(machine, told)),
+    ...(await lostProfiles(machine, acked)),
+    ...(await lostSteps(machine, acked)),
+    ...(await wrongSecrets(machine, acked)),
   ];
 }
 
-async function lostProfiles(machine: Machine, told: Told): Promise<string[]> {
+async function lostProfiles(machine: Machine, acked: Acknowledged): Promise<string[]> {
   const lines = (await command(machine, 'profiles export'))?.split('\n').filter(Boolean) ?? [];
   const there = new Set(lines.map((line) => (JSON.parse(line) as { username: string }).username));
-  return told.profiles.filter((name) => !there.has(name)).map((name) => `the imported profile ${name} is gone`);
+  return acked.profiles.filter((name) => !there.has(name)).map((name) => `the imported profile ${name} is gone`);
 }
 
-async function lostSteps(machine: Machine, told: Told): Promise<string[]> {
+async function lostSteps(machine: Machine, acked: Acknowledged): Promise<string[]> {
   const states = await readStates(machine);
-  return [...told.keys].flatMap(([identifier, { begun, acknowledged }]) => {
+  return [...acked.keys].flatMap(([identifier, { begun, acknowledged }]) => {
     const found = ORDER.indexOf(states.get(identifier) ?? 'gone');
     if (found >= ORDER.indexOf(acknowledged ?? '') && found <= ORDER.indexOf(begun)) return [];
     return [`key ${identifier} is ${states.get(identifier) ?? 'gone'}, was acknowledged as ${acknowledged}`];
@@ -42,10 +42,10 @@ async function readStates(machine: Machine): Promise<Map<string, string>> {
 }
 
 /** Tries every mailed secret: one works if its key is Active, none otherwise. */
-async function wrongSecrets(machine: Machine, told: Told): Promise<string[]> {
+async function wrongSecrets(machine: Machine, acked: Acknowledged): Promise<string[]> {
   const states = await readStates(machine);
   const working = new Map<string, number>();
-  for (const secret of told.secrets) {
+  for (const secret of acked.secrets) {
     const identifier = secret.slice(4, 12);
     const status = await ask(machine, '/api/key', secret);
     if (status !== 200 && status !== 401) return [`a secret was answered with ${status}`];
@@ -60,15 +60,15 @@ async function wrongSecrets(machine: Machine, told: Told): Promise<string[]> {
  * Approves again the keys that a cut left pending after their mail was sent; the secrets have to be tried again
  * afterwards.
  */
-export async function approveAgain(machine: Machine, told: Told): Promise<number> {
+export async function approveAgain(machine: Machine, acked: Acknowledged): Promise<number> {
   const states = await readStates(machine);
-  const mailed = new Set([...told.secrets].map((secret) => secret.slice(4, 12)));
+  const mailed = new Set([...acked.secrets].map((secret) => secret.slice(4, 12)));
   let approved = 0;
   for (const identifier of mailed) {
     if (states.get(identifier) !== 'pending') continue;
     // Refused while the attempt that the cut ended has its lease, which depends on the machine's clock.
     if ((await command(machine, `keys approve ${identifier} --yes`)) === null) continue;
-    told.keys.set(identifier, { begun: 'Active', acknowledged: 'Active' });
+    acked.keys.set(identifier, { begun: 'Active', acknowledged: 'Active' });
     approved++;
   }
   return approved;
@@ -77,7 +77,7 @@ export async function approveAgain(machine: Machine, told: Told): Promise<number
 /** Compares the answered requests with the counted ones. `cutsAtMs` are the times of all cuts, by `performance.now`. */
 export async function findForgotten(
   machine: Machine,
-  { answeredAtMs }: Told,
+  { answeredAtMs }: Acknowledged,
   secret: string,
   cutsAtMs: readonly number[],
 ): Promise<Forgotten> {

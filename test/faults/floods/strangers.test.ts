@@ -177,7 +177,7 @@ describe('many requests', () => {
     connection.socket.destroy();
   });
 
-  test('an oversized header is cut off, whatever follows it, and a hundred of them hold no memory', async () => {
+  test('an oversized header is cut off, whatever follows it, and a hundred of them leave no memory in use', async () => {
     const bombed = await startServerProcess({ DATABASE_PATH: testDeps().config.databasePath });
     const bomb = async () => {
       const connection = openConnection(bombed.port);
