@@ -8,12 +8,12 @@ import { withContext, withShownVersion } from '../database.ts';
 import { notice } from '../terminal/output.ts';
 import { printProfile } from './show.ts';
 
-/** Runs a command that changes one profile, sends the mails about that once, and prints the changed profile. */
+/** Changes one profile, tries once to send the mails about the change, and prints the profile. */
 export function changeOne(command: Command, username: string, decide: Decide): Promise<void> {
   return changeOneBy(command, username, () => decide);
 }
 
-/** Like {@link changeOne}, but reads the change first, perhaps from stdin; the profile is looked up before that. */
+/** Like {@link changeOne}, for a change that is read after the profile was looked up, such as from stdin. */
 export function changeOneBy(command: Command, username: string, read: () => Decide | Promise<Decide>): Promise<void> {
   return withContext(command, 'use', async ({ deps, actor, json }) => {
     const { id } = findProfile(deps.db, username);

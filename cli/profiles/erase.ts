@@ -11,15 +11,15 @@ import { confirmOrYes } from '../terminal/values.ts';
 export function addTo(parent: Command): void {
   parent
     .command('erase')
-    .description('Erase a profile for good; its API keys stop working.')
-    .argument('<username>', "the profile's username or an alias of it")
+    .description('Erase a profile for good, and revoke its API keys.')
+    .argument('<username>', "the profile's username or one of its aliases")
     .addHelpText(
       'after',
       `
-The profile is gone at once for every reader. Copies of its texts may remain in unused parts of the database file until a
-running server vacuums it, at most once in 23 hours; "db vacuum" does so now, "status" says whether it is due. Not erased:
-backups, databases kept by "db restore" or before an upgrade, files written by "profiles export", refused lines, mails that were
-sent or stored in a folder, and logs.
+The profile disappears at once. Copies of its texts may remain in unused parts of the database file until a running server
+vacuums it, at most once in 23 hours; "db vacuum" does so now, and "status" says whether it is due. Not erased: backups,
+databases kept by "db restore" or before an upgrade, files written by "profiles export", refused lines, mails that were sent
+or stored in a folder, and logs.
 
 Examples:
   profilectl profiles erase ada
@@ -31,7 +31,7 @@ Examples:
         const { warning, ...erased } = await retryIfChanged(!yes, async () => {
           const by = withShownVersion(actor, shownProfile(deps.db, id));
           const { username } = readProfile(deps.db, id);
-          await confirmOrYes(yes, `Erase the profile ${username} (id ${id}) for good, and stop its API keys?`);
+          await confirmOrYes(yes, `Erase the profile ${username} (id ${id}) for good, and revoke its API keys?`);
           return eraseProfile(deps, id, by);
         });
         if (warning !== null) notice(`Warning: ${warning}`);

@@ -20,7 +20,7 @@ Example:
     )
     .action((_options: unknown, command: Command) =>
       withContext(command, 'use', async ({ deps }) => {
-        // On a terminal, a progress line would appear between the lines of the export.
+        // If stdout is a terminal, a progress line would appear between the exported lines.
         const progress = outputColumns() === undefined ? createProgress(deps.clock) : null;
         const write = async (chunk: string) => {
           writeOutput(escapeJsonForTerminal(chunk));

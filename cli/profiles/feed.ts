@@ -16,8 +16,8 @@ import { writeOutput } from '../terminal/stdout.ts';
 
 /**
  * Imports the profiles that a backend sends to a server. The server pipes them to this process
- * (`shared/profiles/import/feed.ts`), so that no lookup waits for the import; `server` is the server's version. Prints the
- * outcome as one line of JSON, and exits with 0 even if the import is refused.
+ * (`shared/profiles/import/feed.ts`), so that lookups don't wait for the import; `server` is its version. Prints the outcome
+ * as one line of JSON, and exits with 0 even if the import is refused.
  */
 export async function importForServer(command: Command, server: string): Promise<void> {
   lowerPriority();
@@ -28,7 +28,7 @@ export async function importForServer(command: Command, server: string): Promise
   writeOutput(`${JSON.stringify(end)}\n`);
 }
 
-/** What a feed came to, with a refusal as its fault. */
+/** The outcome of a feed; a refusal becomes its fault. */
 async function endOf(feed: () => Promise<FeedEnd>): Promise<FeedEnd> {
   try {
     return await feed();
@@ -61,7 +61,7 @@ async function importLines(deps: Deps, head: FeedHead, lines: AsyncIterable<Uint
   return { imported, deleted, notThere, unaddressed, newer, newerIds, refused, dropped };
 }
 
-/** Records that the token was used. The import continues if that can't be written; returns why. */
+/** Records the use of the token. If that fails, the import continues; returns why. */
 function noteUse({ config, clock }: Deps, token: string): string | null {
   try {
     const sessions = openSessionsFile(config.databasePath);
@@ -93,7 +93,7 @@ async function readHead(
   return { head, rest: restOf(head, held.subarray(end + 1), chunks) };
 }
 
-/** The lines. Throws if their length is not the announced one: the server has died, and nothing may be imported. */
+/** The lines. Throws if their length differs from the announced one: the server has died, and nothing may be imported. */
 async function* restOf(
   { bytes }: FeedHead,
   first: Uint8Array,
@@ -108,12 +108,12 @@ async function* restOf(
   if (bytes !== null && seen !== bytes) throw cutOff();
 }
 
-/** Throws if the beginning of a body is in another format than JSON Lines. */
+/** Throws if a body begins like a file of another format. */
 function refuseOtherFormat(beginning: Uint8Array): void {
   if (formatFault(beginning, null) === null) return;
   throw new AppError('refused', 'The body must be JSON Lines in UTF-8, one object a line; nothing was changed.');
 }
 
 function cutOff(): AppError {
-  return new AppError('refused', 'The lines did not arrive whole; nothing was changed.');
+  return new AppError('refused', 'The lines arrived incomplete; nothing was changed.');
 }

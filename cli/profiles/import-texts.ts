@@ -6,7 +6,7 @@ import { ageText, counted, notice, print } from '../terminal/output.ts';
 
 // The texts that "profiles import" prints.
 
-/** `line 7 (id 12): viewsCount must be …`; the field is named before reasons that do not name it. */
+/** `line 7 (id 12): viewsCount must be …`. The field is added if the reason does not name it. */
 export function refusedLineText({ line, id, field, reason }: RefusedLine): string {
   const about = [id === null ? [] : `id ${id}`, field === null || reason.includes(field) ? [] : field].flat();
   return `line ${line}${about.length === 0 ? '' : ` (${about.join(', ')})`}: ${reason}`;
@@ -19,10 +19,10 @@ export function refusedText(count: number): string {
 
 const MAX_FIELDS_LISTED = 20;
 
-/** An import returns the ids of at most this many skipped lines. */
+/** The number of ids of skipped lines that an import returns. */
 const MAX_NEWER_IDS = 10;
 
-/** Prints the counts of an import to stdout, and to stderr what else was in the file. */
+/** Prints the counts of an import to stdout, and remarks on the file to stderr. */
 export function printOutcome(
   { imported, deleted, pruned, newer, dropped, details }: ImportOutcome,
   isPruning: boolean,
@@ -32,14 +32,14 @@ export function printOutcome(
   if (unknown.length > 0) {
     const listed = unknown.slice(0, MAX_FIELDS_LISTED).map(([field, count]) => `${field} (${count})`);
     const more = unknown.length > listed.length ? ` and ${unknown.length - listed.length} more` : '';
-    notice(cleanForTerminal(`Fields that profiles don't have were dropped: ${listed.join(', ')}${more}.`));
+    notice(cleanForTerminal(`Unknown fields were dropped: ${listed.join(', ')}${more}.`));
   }
   if (links > 0) notice(`${counted(links, 'link')} to javascript:, vbscript: or data: dropped.`);
   if (details.blank > 0) notice(`${counted(details.blank, 'blank line')} skipped.`);
-  if (details.notThere > 0) notice(`${counted(details.notThere, 'line')} to erase a profile that doesn't exist.`);
+  if (details.notThere > 0) notice(`${counted(details.notThere, 'erasure')} skipped: the profile doesn't exist.`);
   if (details.unaddressed > 0) {
-    const lost = `${counted(details.unaddressed, 'profile')} lost the e-mail address, because the line has no "email"`;
-    notice(`Warning: ${lost}; the former address is notified. With --merge, fields that a line lacks are kept.`);
+    const lost = `${counted(details.unaddressed, 'profile')} lost the e-mail address because the line has no "email"`;
+    notice(`Warning: ${lost}; the old address is notified. With --merge, fields that a line lacks are kept.`);
   }
   if (newer > 0) {
     const ids = `${details.newerIds.join(', ')}${newer > MAX_NEWER_IDS ? ', …' : ''}`;
@@ -56,7 +56,7 @@ export function printOutcome(
   print(`Imported ${counted(imported, 'line')}; erased ${counted(deleted, 'profile')}${gone}.`);
 }
 
-/** The error to throw after an import of which a part failed; null if nothing failed. */
+/** The error to throw if a part of the import failed, otherwise null. */
 export function failureOf({ imported, deleted, details }: ImportOutcome, refusedCount: number): AppError | null {
   const { notPruned } = details;
   const pruning = notPruned === null ? '' : ` ${notPruned}`;
@@ -68,7 +68,7 @@ export function failureOf({ imported, deleted, details }: ImportOutcome, refused
   return notPruned === null ? null : new AppError('done_in_part', `${notPruned} The rest was imported.`);
 }
 
-/** An import in `status`: `3h ago, by ada (on the box): 200000 lines, 3 refused`. */
+/** An import in `status`, such as `3h ago, by ada (on the box): 200000 lines, 3 refused`. */
 export function lastImportText(last: ImportStatus | null, nowMs: number): string {
   if (last === null) return 'none';
   return `${ageText(last.at, nowMs)} ago, by ${last.by}: ${counted(last.lines, 'line')}, ${last.refused} refused`;

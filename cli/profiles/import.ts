@@ -29,15 +29,15 @@ type Options = {
 
 const DEFAULT_LIMIT = '10%';
 
-/** Adds `profiles import`, which imports JSON Lines, and creates the database if there is none. */
+/** Adds `profiles import`, which imports JSON Lines, and creates the database if it does not exist. */
 export function addTo(parent: Command): void {
   parent
     .command('import')
     .description('Import profiles from a file of JSON Lines, or from stdin with "-".')
-    .argument('<file>', 'the file, one JSON object a line; "-" is stdin')
+    .argument('<file>', 'the file, one JSON object per line; "-" is stdin')
     .option('--merge', 'change only the fields that a line has, instead of replacing the profile')
     .option('--strict', 'check the whole file first, then import all of it or nothing')
-    .option('--prune', 'at the end erase the profiles that are not in the file')
+    .option('--prune', 'at the end, erase the profiles that are not in the file')
     .addOption(
       new Option(
         '--prune-limit <percent>',
@@ -50,21 +50,21 @@ export function addTo(parent: Command): void {
     .addHelpText(
       'after',
       `
-A line replaces the profile that has its id, but keeps aliases, banned and createdAt if it lacks them. A bad line is
-skipped, and reported with its number, its id and the reason; the exit code is then 3, or 1 if nothing was imported. Only
-the first ${MAX_LINES_SHOWN} such lines are printed; --json lists 10000, --rejects has all.
+A line replaces the profile with its id, except that aliases, banned and createdAt are kept if the line lacks them. A bad
+line is skipped and reported with its number, id and reason; the exit code is then 3, or 1 if nothing was imported. Only the
+first ${MAX_LINES_SHOWN} bad lines are printed; --json lists up to 10000, --rejects writes all.
 A line with a name that another profile has is tried again at the end, so that two profiles can swap names. If the import
-has to stop, for example because the disk is full, the error says how many lines were imported.
-If the file of --rejects is not empty, the command asks on a terminal; without one, it overwrites only the refused lines of
-an earlier import.
+stops early, such as on a full disk, the error says how many lines were imported.
+If the file of --rejects is not empty, the command asks on a terminal before it overwrites it; without a terminal it
+overwrites only the refused lines of an earlier import.
 --as-of says when the data was read, within the last 40 days. Lines of profiles that were written, banned or erased here
 since then, by a backend or a command, are skipped and counted; --prune spares such profiles.
 --prune erases nothing, and the exit code is 3, if a line was refused, the last line has no line feed, or more than
---prune-limit would be erased. On a terminal it asks first. {"id":7,"deleted":true} erases one profile.
+--prune-limit would be erased. On a terminal it asks first. The line {"id":7,"deleted":true} erases one profile.
 customize, discordClean and assets are published as they are. Links to javascript:, vbscript: and data: are dropped.
-A profile whose public fields and links would exceed MAX_PROFILE_KIB (64) is refused.
-With --host, or PROFILECTL_HOST, the lines are sent to that server, with a backend's token in PROFILECTL_TOKEN. After a
-lost connection they are sent again. --strict is limited to 1000 lines there, and --prune works only on the box.
+A profile whose public fields and links exceed MAX_PROFILE_KIB (default: 64) is refused.
+With --host or PROFILECTL_HOST, the lines are sent to that server with a backend's token in PROFILECTL_TOKEN, and again
+after a lost connection. There, --strict is limited to 1000 lines, and --prune is not available.
 
 Examples:
   profilectl profiles import profiles.jsonl
@@ -86,11 +86,11 @@ async function importCommand(file: string, options: Options, command: Command): 
   const asOf = await asOfOption(options, target.kind === 'box' ? systemClock.nowMs() : null);
   if (target.kind === 'box') lowerPriority();
   else if (prune !== null) {
-    throw new AppError('refused', '--prune works only on the box, the machine with the database; leave it out.');
+    throw new AppError('refused', '--prune works only on the server itself; leave it out.');
   }
   if (file === '-' && process.stdin.isTTY)
-    notice('Reading lines from the terminal; Ctrl-D on an empty line ends them.');
-  // Opened first, so that no database is created for a file that can't be read.
+    notice('Reading lines from the terminal; press Ctrl-D on an empty line to finish.');
+  // Opened first, so that no database is created if the file can't be read.
   const nothingChanged = () => refusalOf('cancelled').sentence as string;
   const source = await untilInterrupted(openSource(file, process.stdin), nothingChanged);
   const input = file === '-' ? STDIN : file;
@@ -117,7 +117,7 @@ async function asOfOption({ asOf }: Options, nowMs: number | null): Promise<AsOf
   return { asOfMs: read.atMs };
 }
 
-/** Runs `act` with the file of --rejects, undefined if none is given. Throws what `openRejects` throws. */
+/** Runs `act` with the file of --rejects, if one is given. Throws what `openRejects` throws. */
 async function withRejects(
   path: string | undefined,
   { input, databasePath, yes }: { input: string | number; databasePath: string | null; yes: boolean },
@@ -134,7 +134,7 @@ async function withRejects(
   }
 }
 
-/** The options of --prune; null without it. Throws `usage` for a malformed limit, and if stdin can't be used for questions. */
+/** The options of --prune, null without it. Throws `usage` for a malformed limit, and if stdin can't be used for prompts. */
 function pruneOptions(file: string, { prune, pruneLimit }: Options, yes: boolean) {
   if (prune !== true) {
     if (pruneLimit !== undefined) throw new AppError('usage', '--prune-limit needs --prune.');

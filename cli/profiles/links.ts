@@ -11,9 +11,9 @@ export function addTo(parent: Command): void {
     .command('links')
     .description('Change the links of a profile.')
     .command('set')
-    .description('Replace all links of a profile with those of a file, or of stdin with "-".')
-    .argument('<username>', "the profile's username or an alias of it")
-    .argument('<file>', 'a JSON array of links in their order; "-" is stdin')
+    .description('Replace all links of a profile with those in a file, or on stdin with "-".')
+    .argument('<username>', "the profile's username or one of its aliases")
+    .argument('<file>', 'a JSON array of links, in order; "-" is stdin')
     .addHelpText(
       'after',
       `
@@ -27,13 +27,13 @@ Examples:
       changeOneBy(command, username, async () => {
         if (file !== '-') checkSource(file);
         const links = parseJson(await readTextFile('<file>', file, MAX_KIB));
-        if (!Array.isArray(links)) throw new AppError('usage', NO_LINKS);
+        if (!Array.isArray(links)) throw new AppError('usage', BAD_LINKS);
         return () => ({ links });
       }),
     );
 }
 
-/** Far more than a profile may have, so that the rules of profiles refuse too many links, with their own sentence. */
+/** Far more than a profile may have, so that the rules of profiles refuse too many links in their own words. */
 const MAX_KIB = 8_192;
 
-const NO_LINKS = 'The links must be a JSON array, such as [{"id":"l1","name":"site","link":"https://…"}].';
+const BAD_LINKS = 'The links must be a JSON array, such as [{"id":"l1","name":"site","link":"https://…"}].';

@@ -17,16 +17,16 @@ type FilterOptions = {
 
 type ListOptions = FilterOptions & { limit?: string; after?: string };
 
-/** Adds `profiles list` and `profiles count`, for all profiles or those that match every given flag. */
+/** Adds `profiles list` and `profiles count`, with the same filters. */
 export function addTo(parent: Command): void {
-  addFilters(parent.command('list').description('List profiles by UID, all or some of them, without private fields.'))
+  addFilters(parent.command('list').description('List profiles by UID, with filters, without private fields.'))
     .option('--limit <number>', `at most this many, 1 to ${MAX_LIMIT}; default: ${DEFAULT_LIMIT}`)
-    .option('--after <uid>', 'only greater UIDs: the next page of a list')
+    .option('--after <uid>', 'only UIDs greater than this, for the next page')
     .addHelpText(
       'after',
       `
-A profile is listed if it matches all flags. If there are more profiles, stderr says how to list the next page; with --json
-"next" has its UID for --after. "profiles export" writes all fields of all profiles.
+A profile is listed if it matches all filters. If there are more profiles, stderr says how to list the next page; with
+--json, "next" is the UID for --after. "profiles export" writes all fields of all profiles.
 
 Examples:
   profilectl profiles list --name ada
@@ -41,14 +41,14 @@ Examples:
         const found = listProfiles(db, { filter: filterOf(context, options), after, limit, nowMs: clock.nowMs() });
         if (context.json) return printJson(found);
         print(profilesText(found.profiles));
-        if (found.next !== null) notice(`There are more; --after ${found.next} shows the next page.`);
+        if (found.next !== null) notice(`There are more; use --after ${found.next} for the next page.`);
       }),
     );
-  addFilters(parent.command('count').description('Count profiles, all or some of them.'))
+  addFilters(parent.command('count').description('Count profiles, with the same filters as "profiles list".'))
     .addHelpText(
       'after',
       `
-A profile is counted if it matches all flags. Prints the number, or with --json {"count":…}.
+A profile is counted if it matches all filters. Prints the number, or with --json {"count":…}.
 
 Examples:
   profilectl profiles count

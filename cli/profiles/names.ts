@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { renamed, withAlias, withoutAlias } from '../../shared/profiles/edit/change.ts';
 import { changeOne } from './change.ts';
 
-const WHOSE = "the profile's username or an alias of it";
+const WHOSE = "the profile's username or one of its aliases";
 
 /** Adds `profiles rename`, `profiles alias add` and `profiles alias remove`. */
 export function addTo(parent: Command): void {

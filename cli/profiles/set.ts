@@ -11,7 +11,7 @@ const SETTABLE = FIELD_LIST.filter(({ isFixed }) => isFixed !== true).map(({ nam
   ...KINDS[kind],
 }));
 
-/** The fields whose values are typed as plain text, those whose values are JSON, and those that can be null. */
+/** The fields whose values are typed as plain text or as JSON, and those that can be null. */
 const TEXTS = namesOf(({ form }) => form === 'text' || form === 'time');
 const OTHERS = namesOf(({ form }) => form !== 'text' && form !== 'time');
 const NULLABLE = namesOf(({ nullable }) => nullable);
@@ -25,16 +25,16 @@ export function addTo(parent: Command): void {
   parent
     .command('set')
     .description('Change some fields of a profile.')
-    .argument('<username>', "the profile's username or an alias of it")
-    .argument('<field=value...>', 'as in a line of an import')
+    .argument('<username>', "the profile's username or one of its aliases")
+    .argument('<field=value...>', 'fields and values, as in a line of an import')
     .addHelpText(
       'after',
       `
 Plain text: ${TEXTS.join(', ')}.
 JSON: ${OTHERS.slice(0, 6).join(', ')},
   ${OTHERS.slice(6).join(', ')}.
-"field=" without a value removes the value of ${NULLABLE.join(', ')}.
-Values are checked as in an import; either all fields change, or none. customize, discordClean and assets are published
+"field=" without a value clears ${NULLABLE.join(', ')}.
+Values are checked as in an import; either all fields are changed or none. customize, discordClean and assets are published
 as they are.
 
 Examples:
@@ -55,7 +55,7 @@ function parseAssignments(assignments: readonly string[]): Changes {
     const [, name = '', text = ''] = /^([^=]*)=(.*)$/s.exec(assignment) ?? [];
     const field = fields.find((known) => known === name);
     if (field === undefined) {
-      const fault = name === '' ? 'Give field=value' : `${cleanForTerminal(name)} can't be set`;
+      const fault = name === '' ? 'Expected field=value' : `${cleanForTerminal(name)} can't be set`;
       throw new AppError('usage', `${fault}; the fields are ${fields.join(', ')}.`);
     }
     if (field in changes) throw new AppError('usage', `${field} is given twice.`);

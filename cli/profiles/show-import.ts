@@ -18,9 +18,9 @@ export type ImportDisplay = {
   clock: Clock;
   json: boolean;
   isPruning: boolean;
-  /** True if Ctrl-C may end the process at once, because then nothing has changed. */
+  /** Whether Ctrl-C may end the process at once, because nothing has changed then. */
   endsAtOnce: boolean;
-  /** True for an import to a remote server, which after Ctrl-C may still import lines that were just sent. */
+  /** Whether the import is to a remote server, which may still import the lines being sent after Ctrl-C. */
   isRemote: boolean;
 };
 
@@ -30,8 +30,8 @@ export const MAX_LINES_SHOWN = 20;
 type Progress = { lastLine: number; refused: number; deferred: number };
 
 /**
- * Runs an import, shows its progress and refused lines, and prints its result. Throws what `act` throws, `cancelled` after
- * Ctrl-C with the lines that are imported, and `done_in_part` or `refused` if some were not.
+ * Runs an import, shows its progress and refused lines, and prints its result. Throws what `act` throws, `cancelled` with the
+ * last imported line after Ctrl-C, and `done_in_part` or `refused` if lines were refused.
  */
 export async function showImport(
   { clock, json, isPruning, endsAtOnce, isRemote }: ImportDisplay,
@@ -66,11 +66,11 @@ export async function showImport(
   if (failure !== null) throw failure;
 }
 
-/** Says which lines are imported after Ctrl-C: each batch is imported completely or not at all, and has reported its end. */
+/** Says which lines were imported before Ctrl-C. Each batch is imported completely or not at all, and then reported. */
 function interruptedText({ lastLine, refused, deferred }: Progress, isRemote: boolean): string {
   if (lastLine === 0) {
     return isRemote
-      ? 'Interrupted; the lines that were just being sent may be imported. Import the file again to complete it.'
+      ? 'Interrupted; the lines being sent may have been imported. Import the file again to complete it.'
       : (refusalOf('cancelled').sentence as string);
   }
   const waiting = deferred === 1 ? '1 line waited' : `${deferred} lines waited`;
@@ -79,13 +79,13 @@ function interruptedText({ lastLine, refused, deferred }: Progress, isRemote: bo
     deferred > 0 ? `${waiting} for names of other profiles` : [],
   ].flat();
   const except = exceptions.length === 0 ? '' : ` (${exceptions.join(', ')})`;
-  const rest = isRemote ? 'lines that were just being sent may be' : 'the rest is not';
-  return `Interrupted: the lines up to ${lastLine} are imported${except}, ${rest}. Import the file again to complete it.`;
+  const rest = isRemote ? 'the lines being sent may have been, too' : 'the rest was not';
+  return `Interrupted: the lines up to ${lastLine} were imported${except}; ${rest}. Import the file again to complete it.`;
 }
 
 /**
- * Asks whether to erase this number of profiles. Prints first what has changed since the previous question, if anything.
- * Throws `cancelled` after Ctrl-C or Ctrl-D.
+ * Asks whether to erase this number of profiles, after printing what has changed since the previous question. Throws
+ * `cancelled` after Ctrl-C or Ctrl-D.
  */
 export async function confirmPruning(
   profiles: number,
@@ -98,7 +98,7 @@ export async function confirmPruning(
   }
   const which = profiles === 1 ? 'the one profile' : `the ${profiles} profiles`;
   try {
-    return await confirm(`Erase ${which} missing from the file for good, and stop their API keys?`);
+    return await confirm(`Erase ${which} missing from the file for good, and revoke their API keys?`);
   } catch (error) {
     if (!(error instanceof AppError) || error.code !== 'cancelled') throw error;
     throw new AppError('cancelled', 'Cancelled: the file was imported, and nothing was pruned.');
@@ -106,8 +106,8 @@ export async function confirmPruning(
 }
 
 /**
- * Decides whether to overwrite a file of --rejects that is not empty: asks if `asks`; otherwise overwrites a file of refused
- * lines, with a notice, and throws `refused` for any other.
+ * Decides whether to overwrite a file of --rejects that is not empty. If `asks`, asks; otherwise overwrites a file of refused
+ * lines with a notice, and throws `refused` for any other file.
  */
 export async function mayOverwrite(
   path: string,
@@ -119,8 +119,8 @@ export async function mayOverwrite(
   }
   if (!mayBeOurs) {
     const what = 'already exists, and is not a file of refused lines';
-    throw new AppError('refused', `${path} ${what}; remove it, or name another one. Nothing was changed.`);
+    throw new AppError('refused', `${path} ${what}; remove it, or name another file. Nothing was changed.`);
   }
-  notice(`${path} is overwritten; it had ${counted(bytes, 'byte')} of refused lines.`);
+  notice(`Overwriting ${path}, which had ${counted(bytes, 'byte')} of refused lines.`);
   return true;
 }

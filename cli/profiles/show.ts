@@ -13,12 +13,12 @@ export function addTo(parent: Command): void {
   parent
     .command('show')
     .description('Show a profile with its private fields.')
-    .argument('[username]', "the profile's username or an alias of it")
-    .option('--uid <uid>', 'its UID, instead of a name')
+    .argument('[username]', "the profile's username or one of its aliases")
+    .option('--uid <uid>', 'the UID, instead of a name')
     .addHelpText(
       'after',
       `
-With --json: the same object as a line of "profiles export".
+With --json, prints the same line as "profiles export".
 
 Examples:
   profilectl profiles show ada
@@ -39,7 +39,7 @@ function profileNamed(username: string | undefined, uid: string | undefined): { 
   return { uid: wholeNumber('--uid', uid, 1) };
 }
 
-/** Prints a profile, given as a line of an export: laid out for people, or with `--json` as it is. */
+/** Prints a profile, given as a line of an export: formatted for people, or with `--json` as it is. */
 export function printProfile(line: string, json: boolean): void {
   if (json) printJsonText(line);
   else print(profileText(JSON.parse(line) as ExportedProfile));
@@ -48,7 +48,7 @@ export function printProfile(line: string, json: boolean): void {
 const plain = (value: string | number | null) => String(value ?? 'none');
 const json = (value: unknown) => JSON.stringify(value);
 
-/** Writes a value of each kind for people. */
+/** Formats a value of each kind for people. */
 const AS_TEXT: { [K in Exclude<Kind, 'links'>]: (value: InLine[K]) => string } = {
   uid: plain,
   name: plain,
@@ -66,7 +66,7 @@ const AS_TEXT: { [K in Exclude<Kind, 'links'>]: (value: InLine[K]) => string } =
   time: plain,
 };
 
-// The order is that of export lines, but fields that may be long come last.
+// In the order of export lines, except that long fields come last.
 const isLong = (kind: Kind) => Number(KINDS[kind].form === 'json');
 const SHOWN = FIELD_LIST.filter(({ kind }) => kind !== 'links').toSorted((a, b) => isLong(a.kind) - isLong(b.kind));
 
@@ -78,5 +78,5 @@ function profileText(profile: ExportedProfile): string {
   }).join('\n');
   if (profile.links.length === 0) return `${facts}\n${'Links'.padEnd(width)}  none`;
   const rows = profile.links.map((link) => [link.id, link.name, String(link.clicksCount ?? ''), link.link]);
-  return `${facts}\n\n${table(['Link', 'Name', 'Clicks', 'Address'], rows)}`;
+  return `${facts}\n\n${table(['Link', 'Name', 'Clicks', 'URL'], rows)}`;
 }

@@ -9,12 +9,12 @@ export function addTo(parent: Command): void {
   parent
     .command('sign-out')
     .description("End all sessions and profilectl logins of a profile's owner at once.")
-    .argument('<username>', "the profile's username or an alias of it")
+    .argument('<username>', "the profile's username or one of its aliases")
     .addHelpText(
       'after',
       `
-Unused codes and unused sign-in links from a backend end too, and no browser is recognised any more. The profile and its API keys
-stay as they are, and the owner can sign in again.
+Unused sign-in codes and sign-in links from a backend stop working too, and the owner's browsers are no longer recognised.
+The profile and its API keys are not changed, and the owner can sign in again.
 
 Example:
   profilectl profiles sign-out ada`,

@@ -40,7 +40,7 @@ async function world() {
 }
 
 describe('profiles set', () => {
-  test('changes what is given, texts as they are and all else as JSON, and prints the profile', async () => {
+  test('changes the given fields, reading texts as they are and other values as JSON, and prints the profile', async () => {
     const { run, change, faults } = await world();
     const done = await change([
       'set',
@@ -65,7 +65,7 @@ describe('profiles set', () => {
     expect(faults()).toEqual([]);
   });
 
-  test('"field=" removes what may be null, and is refused for everything else', async () => {
+  test('"field=" clears fields that may be null, and is refused for all others', async () => {
     const { run, change } = await world();
     expect(await change(['set', 'ada', 'email=', 'authId='])).toMatchObject({ email: null, authId: null });
     expect(await run(['set', 'ada', 'displayName='])).toEqual({
@@ -79,12 +79,12 @@ describe('profiles set', () => {
 
   const refused: [string, string[], number, RegExp][] = [
     ['an unknown field', ['colour=red'], 2, /^colour can't be set; the fields are username, authId, /],
-    ['no assignment', ['displayName'], 2, /^Give field=value; the fields are username/],
+    ['no assignment', ['displayName'], 2, /^Expected field=value; the fields are username/],
     ['the id', ['id=9'], 2, /^id can't be set/],
     ['an erasure', ['deleted=true'], 2, /^deleted can't be set/],
     ['a field twice', ['viewsCount=1', 'viewsCount=2'], 2, /^viewsCount is given twice/],
-    ['what is no JSON', ['viewsCount=many'], 2, /^The value of viewsCount must be JSON/],
-    ['a value against its rule', ['viewsCount=-1'], 2, /^viewsCount must be a whole number/],
+    ['a value that is not JSON', ['viewsCount=many'], 2, /^The value of viewsCount must be JSON/],
+    ['an invalid value', ['viewsCount=-1'], 2, /^viewsCount must be a whole number/],
     ['a list of addresses', ['email=a@example.org,b@example.org'], 2, /^email must be one plain/],
     [
       'an unknown field inside',
@@ -92,14 +92,14 @@ describe('profiles set', () => {
       2,
       /^There is no field badges.colour/,
     ],
-    ['another’s auth ID', ['authId=auth0|bob'], 1, /^The authId is held by profile 8/],
-    ['another’s name', ['username=BOB'], 1, /^The name "BOB" is held by profile 8/],
-    ['its own alias twice', ['aliases=["x","X"]'], 2, /^aliases may not hold the same name twice/],
+    ['the auth ID of another profile', ['authId=auth0|bob'], 1, /^The authId is held by profile 8/],
+    ['the name of another profile', ['username=BOB'], 1, /^The name "BOB" is held by profile 8/],
+    ['the same alias twice', ['aliases=["x","X"]'], 2, /^aliases may not hold the same name twice/],
   ];
-  // What is refused changes nothing, so that all of them find the same profiles.
+  // Refused commands change nothing, so all of them can use the same database.
   const unchanged = world().then(async ({ run }) => ({ run, before: (await run(['export'])).stdout }));
   for (const [what, words, code, sentence] of refused) {
-    test(`refuses ${what}, and changes nothing of the rest either: ${code}`, async () => {
+    test(`refuses ${what}, and does not change the other field either: ${code}`, async () => {
       const { run, before } = await unchanged;
       const done = await run(['set', 'ada', 'displayName=New', ...words]);
       expect(done.stderr).toMatch(sentence);
@@ -108,15 +108,15 @@ describe('profiles set', () => {
     });
   }
 
-  test('of a profile that is not there: 1', async () => {
+  test('refuses an unknown profile: 1', async () => {
     const { run } = await world();
     expect(await run(['set', 'nobody', 'viewsCount=1'])).toMatchObject({ code: 1, stdout: '' });
     expect((await run(['set', 'ada'])).code).toBe(2);
   });
 });
 
-describe('names', () => {
-  test('rename frees the old name, or keeps it as the first alias', async () => {
+describe('profiles rename and alias', () => {
+  test('rename frees the old name, or with --keep-alias keeps it as the first alias', async () => {
     const { run, change, faults } = await world();
     expect(await change(['rename', 'ada', 'Augusta'])).toMatchObject({
       username: 'Augusta',
@@ -127,7 +127,7 @@ describe('names', () => {
     expect(faults()).toEqual([]);
   });
 
-  test('an alias can become the username, and a username be spelled otherwise', async () => {
+  test('an alias can become the username, and the case of a username can change', async () => {
     const { change, faults } = await world();
     const renamed = await change(['rename', 'ada', 'Countess', '--keep-alias']);
     expect(renamed).toMatchObject({ username: 'Countess', aliases: ['Ada', 'lovelace'] });
@@ -136,14 +136,14 @@ describe('names', () => {
     expect(faults()).toEqual([]);
   });
 
-  test('a name that another holds, or that can’t be, is refused', async () => {
+  test('a name of another profile, or an invalid one, is refused', async () => {
     const { run } = await world();
     const taken = await run(['rename', 'bob', 'Lovelace']);
     expect(taken).toMatchObject({ code: 1, stderr: 'The name "Lovelace" is held by profile 7.\n' });
     expect(await run(['rename', 'bob', 'a/b'])).toMatchObject({ code: 2, stderr: 'username may not hold a slash.\n' });
   });
 
-  test('aliases come last and go however they are spelled', async () => {
+  test('a new alias comes last, and an alias is removed in any letter case', async () => {
     const { run, change, faults } = await world();
     expect((await change(['alias', 'add', 'ada', 'Augusta'])).aliases).toEqual(['lovelace', 'countess', 'Augusta']);
     expect((await change(['alias', 'remove', 'ada', 'LOVELACE'])).aliases).toEqual(['countess', 'Augusta']);
@@ -155,7 +155,7 @@ describe('names', () => {
   });
 });
 
-test('ban and unban', async () => {
+test('profiles ban and unban change only "banned", and may be repeated', async () => {
   const { change } = await world();
   expect(await change(['ban', 'ada'])).toMatchObject({ banned: true, email: 'ada@example.org' });
   expect(await change(['ban', 'ada'])).toMatchObject({ banned: true });
@@ -180,7 +180,7 @@ describe('profiles links set', () => {
     expect(faults()).toEqual([]);
   });
 
-  test('refuses what is no list of links, and a file that is not there', async () => {
+  test('refuses anything but a list of valid links, and a missing file', async () => {
     const { run } = await world();
     for (const text of ['', '{}', '[', '[1]', '[{"id":"a"}]', '[{"id":"a","name":"b","link":"c","colour":"red"}]']) {
       expect(await run(['links', 'set', 'ada', '-'], text)).toMatchObject({ code: 2, stdout: '' });

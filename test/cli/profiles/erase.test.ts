@@ -16,7 +16,7 @@ async function left(db: string): Promise<number> {
   return (await profilectl(['profiles', 'export', '--db', db])).stdout.split('\n').length - 1;
 }
 
-test('off a terminal nothing is erased without --yes, and the flag is named', async () => {
+test('without a terminal nothing is erased unless --yes is given', async () => {
   const db = await world();
   const { code, stderr } = await profilectl(['profiles', 'erase', 'ada', '--db', db]);
   expect(code).toBe(2);
@@ -28,7 +28,7 @@ test('off a terminal nothing is erased without --yes, and the flag is named', as
   expect((await profilectl(['profiles', 'erase', 'ada', '--yes', '--db', db])).code).toBe(1);
 });
 
-test('on a terminal one question is asked, naming the profile; anything but yes changes nothing', async () => {
+test('on a terminal one question names the profile, and any answer but yes changes nothing', async () => {
   const db = await world();
   for (const keys of [KEY.enter, `n${KEY.enter}`, KEY.ctrlC, KEY.ctrlD]) {
     const terminal = openTerminal(['profiles', 'erase', 'lovelace', '--db', db]);

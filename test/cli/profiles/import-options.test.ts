@@ -9,7 +9,7 @@ import { tempFolder } from '../../support/world.ts';
 
 const profiles = (count: number) => Array.from({ length: count }, (_, at) => ({ id: at + 1, username: `u${at + 1}` }));
 
-/** A database with so many profiles, a file, and `profiles import` of it. */
+/** A database with this number of profiles, a file, and `profiles import`. */
 async function world(before: number) {
   const folder = tempFolder();
   const [file, db] = [join(folder, 'in.jsonl'), join(folder, 'profiles.db')];
@@ -23,7 +23,7 @@ async function world(before: number) {
 }
 
 describe('--prune', () => {
-  test('erases whom the file does not name; refused, it is 3 and a sentence, and the rest is in', async () => {
+  test('erases profiles that are not in the file; if pruning is refused, the rest is imported: 3', async () => {
     const { file, importing, write, count } = await world(20);
     write(jsonLines(...profiles(18), { id: 50, username: 'new' }));
     expect(await importing([file, '--prune'])).toEqual({
@@ -47,12 +47,12 @@ describe('--prune', () => {
     );
   });
 
-  test('asks on a terminal, saying how many; after a no nobody is erased: 3', async () => {
+  test('asks on a terminal with the number of profiles, and erases none after a no: 3', async () => {
     const { file, db, write, count } = await world(20);
     write(jsonLines(...profiles(18)));
     const words = ['profiles', 'import', file, '--prune', '--db', db];
     const terminal = openTerminal(words);
-    await terminal.see('Erase the 2 profiles missing from the file for good, and stop their API keys?');
+    await terminal.see('Erase the 2 profiles missing from the file for good, and revoke their API keys?');
     terminal.type('n\r');
     await terminal.see('Nothing was pruned. The rest was imported.');
     expect(await terminal.exited).toBe(3);
@@ -65,7 +65,7 @@ describe('--prune', () => {
     expect(await count()).toBe(18);
   });
 
-  test('Ctrl-C at the question says that the file is in: 130', async () => {
+  test('Ctrl-C at the question says that the file was imported: 130', async () => {
     const { file, db, write } = await world(20);
     write(jsonLines(...profiles(18)));
     const terminal = openTerminal(['profiles', 'import', file, '--prune', '--db', db]);
@@ -75,7 +75,7 @@ describe('--prune', () => {
     expect(await terminal.exited).toBe(130);
   });
 
-  test('takes a percentage only, and wants --prune beside its limit', async () => {
+  test('--prune-limit accepts only percentages, and only with --prune', async () => {
     const { file, importing, write } = await world(0);
     write(jsonLines(...profiles(1)));
     for (const limit of ['10', '101%', '-1%', 'x%', '%']) {
@@ -86,7 +86,7 @@ describe('--prune', () => {
 });
 
 describe('--as-of', () => {
-  test('leaves out what commands have written since, and names it: 0', async () => {
+  test('skips and names profiles that commands have written since: 0', async () => {
     const { db, file, importing, write, count } = await world(4);
     const asOf = isoTime(systemClock.nowMs());
     while (isoTime(systemClock.nowMs()) === asOf) await Bun.sleep(1);
@@ -107,7 +107,7 @@ describe('--as-of', () => {
     expect(JSON.parse(shown.stdout)).toMatchObject({ id: 1, banned: true });
   });
 
-  test('is a time with its zone, not in the future and within 40 days: else 2, and nothing is changed', async () => {
+  test('refuses a time without a zone, in the future or over 40 days ago, and changes nothing: 2', async () => {
     const { file, importing, write, count } = await world(1);
     write(jsonLines(...profiles(3)));
     const nowMs = systemClock.nowMs();
@@ -122,7 +122,7 @@ describe('--as-of', () => {
 describe('--rejects', () => {
   const BAD_BYTES = Buffer.from([0x7b, 0xff, 0x7d, 0x0a]);
 
-  test('gets the refused lines themselves, in a file for nobody else, also those too long to be held', async () => {
+  test('gets the refused lines unchanged, with mode 0600, including lines too long for memory', async () => {
     const { folder, file, importing } = await world(0);
     const rejects = join(folder, 'rejects.jsonl');
     const long = `{"id":9,"username":"long","x":"${'y'.repeat(3_000_000)}"}`;
@@ -134,14 +134,14 @@ describe('--rejects', () => {
       expect(code).toBe(words.length === 0 ? 3 : 1);
       expect(statSync(rejects).mode & 0o777).toBe(0o600);
       const kept = readFileSync(rejects, 'latin1').split('\n').sort();
-      // What clashes is found only where nothing else is wrong.
+      // With --strict, conflicts are only found if there are no other errors.
       const wanted = words.length === 0 ? bad : bad.filter((line) => !line.includes('U1'));
       expect(kept).toEqual([...wanted, long, BAD_BYTES.toString('latin1').trimEnd(), ''].sort());
       if (words.length === 0) expect(stderr).toContain('1 blank line skipped.');
     }
   });
 
-  test('gets with --strict what clashes, and has no line of an earlier import', async () => {
+  test('gets conflicting lines with --strict, and loses the lines of an earlier import', async () => {
     const { folder, file, importing, write } = await world(0);
     const rejects = join(folder, 'rejects.jsonl');
     write(jsonLines(...profiles(1), '{"id":3,"username":"U1"}'));
@@ -152,7 +152,7 @@ describe('--rejects', () => {
     expect(readFileSync(rejects, 'utf8')).toBe('');
   });
 
-  test('never empties what is read or written, and says what can’t be written', async () => {
+  test('can’t be the input or the database, and a file that can’t be written is reported', async () => {
     const { folder, file, db, importing, write } = await world(3);
     write(jsonLines(...profiles(2)));
     for (const [path, what] of [
@@ -180,26 +180,26 @@ describe('--rejects', () => {
   });
 });
 
-describe('the file of --rejects that holds something already', () => {
+describe('an existing file of --rejects', () => {
   const BAD = jsonLines('{"id":2');
 
-  test('is overwritten with a word where an earlier import has written it', async () => {
+  test('is overwritten with a notice if an earlier import has written it', async () => {
     const { folder, file, importing, write } = await world(0);
     const rejects = join(folder, 'rejects.jsonl');
     write(jsonLines(...profiles(1)) + BAD);
     await importing([file, '--rejects', rejects]);
     write(jsonLines(...profiles(2)));
     const { code, stderr } = await importing([file, '--rejects', rejects]);
-    expect([code, stderr]).toEqual([0, `${rejects} is overwritten; it had 8 bytes of refused lines.\n`]);
+    expect([code, stderr]).toEqual([0, `Overwriting ${rejects}, which had 8 bytes of refused lines.\n`]);
     expect(readFileSync(rejects, 'utf8')).toBe('');
-    // An empty file holds nothing that could be lost; it gets the mode of such a file.
+    // An empty file has nothing to lose; it gets mode 0600.
     chmodSync(rejects, 0o644);
     write(jsonLines(...profiles(2)) + BAD);
     expect((await importing([file, '--rejects', rejects])).code).toBe(3);
     expect([readFileSync(rejects, 'utf8'), statSync(rejects).mode & 0o777]).toEqual([BAD, 0o600]);
   });
 
-  test('stays as it is where it is something else: 1, and nothing is imported', async () => {
+  test('of anything else is kept, and nothing is imported: 1', async () => {
     const { folder, file, importing, write, count } = await world(1);
     write(jsonLines(...profiles(3)) + BAD);
     for (const [name, text, mode] of [
@@ -221,7 +221,7 @@ describe('the file of --rejects that holds something already', () => {
     expect(await count()).toBe(1);
   });
 
-  test('is asked for on a terminal: after a no it stays as it is', async () => {
+  test('is kept after a no on a terminal, and overwritten after a yes', async () => {
     const { folder, file, db, write, count } = await world(1);
     write(jsonLines(...profiles(3)) + BAD);
     const path = join(folder, 'notes');
@@ -239,8 +239,8 @@ describe('the file of --rejects that holds something already', () => {
   });
 });
 
-describe('what is no JSON Lines', () => {
-  test('is named for what it is, changes nothing and makes no database: 1', async () => {
+describe('a file that is not JSON Lines', () => {
+  test('is refused, naming its format, and no database is created: 1', async () => {
     const { file, db, importing } = await world(0);
     const gzip = Bun.gzipSync(jsonLines(...profiles(1)));
     for (const [bytes, sentence] of [
@@ -261,7 +261,7 @@ describe('what is no JSON Lines', () => {
     expect(piped.stderr.toString()).toStartWith('The input is compressed with gzip.');
   });
 
-  test('a file of blank lines has no lines, and --prune erases nobody for it', async () => {
+  test('a file of blank lines is refused, and --prune erases nothing', async () => {
     const { file, importing, write, count } = await world(3);
     write('\n   \n\r\n');
     const { code, stderr } = await importing([file, '--prune', '--prune-limit', '100%']);
@@ -270,7 +270,7 @@ describe('what is no JSON Lines', () => {
   });
 });
 
-test('what else was in the file is counted: blank lines, links that act in pages, profiles that are not there', async () => {
+test('blank lines, links to javascript: and erasures of missing profiles are counted', async () => {
   const { importing } = await world(1);
   const links = [{ id: 'l', name: 'n', link: 'javascript:1' }];
   const { code, stdout, stderr } = await importing(
@@ -281,12 +281,12 @@ test('what else was in the file is counted: blank lines, links that act in pages
   expect(stderr.split('\n')).toEqual([
     '1 link to javascript:, vbscript: or data: dropped.',
     '2 blank lines skipped.',
-    "2 lines to erase a profile that doesn't exist.",
+    "2 erasures skipped: the profile doesn't exist.",
     '',
   ]);
 });
 
-test('a file that does not speak of addresses takes them away, with a warning; with --merge, or as null, there is none', async () => {
+test('a file without "email" removes the addresses, with a warning; --merge keeps them, and null does not warn', async () => {
   const { importing } = await world(0);
   const file = (...emails: (string | null | undefined)[]) =>
     jsonLines(...emails.map((email, at) => ({ id: at + 1, username: `u${at}`, email })));
@@ -294,7 +294,7 @@ test('a file that does not speak of addresses takes them away, with a warning; w
   const warned = async (lines: string, ...flags: string[]) => (await importing(['-', ...flags], lines)).stderr;
   expect(await warned(both)).toBe('');
   expect(await warned(none)).toMatch(
-    /^Warning: 2 profiles lost the e-mail address, because the line has no "email"; .* With --merge, .* are kept\.\n$/,
+    /^Warning: 2 profiles lost the e-mail address because the line has no "email"; .* With --merge, .* are kept\.\n$/,
   );
   expect(await warned(none)).toBe('');
   await warned(both);

@@ -18,13 +18,13 @@ function world(lines: readonly (object | string)[]) {
 }
 
 describe('profiles import', () => {
-  test('creates the database and says what it did', async () => {
+  test('creates the database, and prints the counts', async () => {
     const { file, db } = world([ADA]);
     const done = await profilectl(['profiles', 'import', file, '--db', db]);
     expect(done).toEqual({ code: 0, stdout: 'Imported 1 line; erased 0 profiles.\n', stderr: '' });
   });
 
-  test('reports bad lines and dropped fields on stderr and ends with 3, the rest being in', async () => {
+  test('reports bad lines and dropped fields on stderr, and imports the rest: 3', async () => {
     const { file, db } = world([{ ...ADA, 'p\u001bw': 1 }, 'x', { id: 8, username: 'ADA' }]);
     expect(await profilectl(['profiles', 'import', file, '--db', db])).toEqual({
       code: 3,
@@ -32,7 +32,7 @@ describe('profiles import', () => {
       stderr:
         'line 2: the line is not valid JSON (column 1)\n' +
         'line 3 (id 8, username): the name "ADA" is held by profile 7\n' +
-        "Fields that profiles don't have were dropped: pw (1).\n" +
+        'Unknown fields were dropped: pw (1).\n' +
         'Refused lines by reason:\n' +
         '  1  the line is not valid JSON\n' +
         '  1  the name is held by another profile\n' +
@@ -40,7 +40,7 @@ describe('profiles import', () => {
     });
   });
 
-  test('of many bad lines only the first twenty are shown; --json has all', async () => {
+  test('prints only the first 20 bad lines; --json has all', async () => {
     const { file, db } = world(Array.from({ length: 204 }, () => 'x'));
     const { code, stderr } = await profilectl(['profiles', 'import', file, '--db', db]);
     expect(code).toBe(1);
@@ -55,7 +55,7 @@ describe('profiles import', () => {
     expect(JSON.parse(stdout).refused).toHaveLength(204);
   });
 
-  test('prints the result as JSON, and the refusal as an error', async () => {
+  test('with --json prints the result to stdout, and the error to stderr', async () => {
     const { file, db } = world([{ ...ADA, x: 1 }, '[]', { id: 7, deleted: true }]);
     const { code, stdout, stderr } = await profilectl(['profiles', 'import', file, '--db', db, '--json']);
     expect(JSON.parse(stdout)).toEqual({
@@ -70,7 +70,7 @@ describe('profiles import', () => {
     expect(code).toBe(3);
   });
 
-  test('changes nothing with --strict where a line is bad', async () => {
+  test('changes nothing with --strict if a line is bad', async () => {
     const { file, db } = world([ADA, 'x']);
     const done = await profilectl(['profiles', 'import', '--strict', file, '--db', db]);
     expect(done.code).toBe(1);
@@ -78,7 +78,7 @@ describe('profiles import', () => {
     expect((await profilectl(['profiles', 'export', '--db', db])).stdout).toBe('');
   });
 
-  test('reads stdin as "-", merging where asked', async () => {
+  test('reads stdin as "-", and merges with --merge', async () => {
     const { file, db } = world([ADA]);
     await profilectl(['profiles', 'import', file, '--db', db]);
     const stdin = jsonLines({ id: 7, viewsCount: 3 });
@@ -90,7 +90,7 @@ describe('profiles import', () => {
     expect(JSON.parse(stdout)).toMatchObject({ email: 'ada@example.org', viewsCount: 3 });
   });
 
-  test('refuses a missing file and a folder in one sentence, before a database is made', async () => {
+  test('refuses a missing file and a folder in one sentence, without creating a database', async () => {
     const { folder, db } = world([]);
     const missing = await profilectl(['profiles', 'import', join(folder, 'none'), '--db', db]);
     expect(missing).toEqual({ code: 1, stdout: '', stderr: `There is no file ${join(folder, 'none')}.\n` });
@@ -106,11 +106,11 @@ describe('profiles import', () => {
     expect(existsSync(db)).toBe(false);
   });
 
-  test('wants a file to be named', async () => {
+  test('needs a file name', async () => {
     expect((await profilectl(['profiles', 'import'])).code).toBe(2);
   });
 
-  test('killed in the middle, leaves whole batches', async () => {
+  test('leaves only whole batches when it is killed', async () => {
     const { db } = world([]);
     const words = profilectlWords(['profiles', 'import', '-', '--db', db]);
     const child = Bun.spawn(words, { env: cleanEnvironment(), stdin: 'pipe', stdout: 'ignore', stderr: 'ignore' });
@@ -128,7 +128,7 @@ describe('profiles import', () => {
     $client.close();
   });
 
-  test('interrupted by Ctrl-C, says up to which line it is in: 130', async () => {
+  test('reports the last imported line after Ctrl-C: 130', async () => {
     const { db } = world([]);
     const words = profilectlWords(['profiles', 'import', '-', '--db', db]);
     const child = Bun.spawn(words, { env: cleanEnvironment(), stdin: 'pipe', stdout: 'ignore', stderr: 'pipe' });
@@ -139,11 +139,11 @@ describe('profiles import', () => {
     child.kill('SIGINT');
     expect(await child.exited).toBe(130);
     const [, lastLine = ''] =
-      /Interrupted: the lines up to (\d+) are imported \(1 line was refused\)/.exec(await child.stderr.text()) ?? [];
+      /Interrupted: the lines up to (\d+) were imported \(1 line was refused\)/.exec(await child.stderr.text()) ?? [];
     expect(await countProfiles(db)).toBe(Number(lastLine) - 1);
   });
 
-  test('shows how far it is on a terminal, and takes that away again', async () => {
+  test('shows its progress on a terminal', async () => {
     const { file, db } = world(Array.from({ length: 3_000 }, (_, i) => ({ id: i + 1, username: `u${i}` })));
     const terminal = openTerminal(['profiles', 'import', file, '--db', db]);
     await terminal.see(/\[#* *\] \d+ % {2}\d+ lines, \d+\/s/);
@@ -151,7 +151,7 @@ describe('profiles import', () => {
     expect(await terminal.exited).toBe(0);
   });
 
-  test('says that it reads from the terminal, until Ctrl-D', async () => {
+  test('says that it reads from the terminal, and reads until Ctrl-D', async () => {
     const { db } = world([]);
     const terminal = openTerminal(['profiles', 'import', '-', '--db', db]);
     await terminal.see('Reading lines from the terminal');

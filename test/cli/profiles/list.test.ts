@@ -25,12 +25,12 @@ describe('profiles list', () => {
     ]);
     expect(stdout).not.toContain('example.org');
     expect(stdout.replaceAll('\n', '')).not.toMatch(/[\p{Cc}\p{Bidi_Control}]/u);
-    expect(stderr).toBe('There are more; --after 2 shows the next page.\n');
+    expect(stderr).toBe('There are more; use --after 2 for the next page.\n');
     const rest = await run('list', '--limit', '2', '--after', '2');
     expect(rest).toMatchObject({ code: 0, stderr: '', stdout: expect.stringContaining('adam') });
   });
 
-  test('--json is one value with the next page, and flags are combined', async () => {
+  test('with --json prints one value with the next cursor, and combines filters', async () => {
     const listed = async (...flags: string[]) => {
       const { profiles, next } = JSON.parse((await run('list', '--json', ...flags)).stdout);
       return [profiles.map(({ id }: { id: number }) => id), next];
@@ -53,7 +53,7 @@ describe('profiles list', () => {
   });
 });
 
-test('profiles count prints the number alone, of all or of those that meet the flags', async () => {
+test('profiles count prints only the number of all profiles, or of those that match the filters', async () => {
   expect(await run('count')).toEqual({ code: 0, stdout: '3\n', stderr: '' });
   expect((await run('count', '--name', 'ada')).stdout).toBe('2\n');
   expect((await run('count', '--banned', '--json')).stdout).toBe('{"count":1}\n');

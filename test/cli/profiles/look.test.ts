@@ -14,13 +14,13 @@ async function world(stdin = readFileSync(SAMPLE, 'utf8')): Promise<string> {
 }
 
 describe('profiles export', () => {
-  test('prints exactly the sample that came in', async () => {
+  test('prints exactly the sample that was imported', async () => {
     const { code, stdout, stderr } = await profilectl(['profiles', 'export', '--db', await world()]);
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     expect(stdout).toBe(readFileSync(SAMPLE, 'utf8'));
   });
 
-  test('ends quietly when nobody reads on, and says that the disk is full', async () => {
+  test('ends quietly when the reader stops reading, but reports a full disk', async () => {
     const lines = Array.from({ length: 200 }, (_, i) => ({
       id: i + 1,
       username: `u${i}`,
@@ -48,7 +48,7 @@ describe('profiles export', () => {
 });
 
 describe('profiles show', () => {
-  test('finds a profile by its UID too, and wants one of the two', async () => {
+  test('finds a profile by name or by UID, and needs exactly one of them', async () => {
     const db = await world();
     const byName = await profilectl(['profiles', 'show', 'ada', '--json', '--db', db]);
     const { id } = JSON.parse(byName.stdout);
@@ -60,7 +60,7 @@ describe('profiles show', () => {
     }
   });
 
-  test('lays out a profile with its private fields', async () => {
+  test('prints a profile with its private fields', async () => {
     const db = await world();
     const { code, stdout } = await profilectl(['profiles', 'show', 'LOVELACE', '--db', db]);
     expect(code).toBe(0);
@@ -71,12 +71,12 @@ describe('profiles show', () => {
     expect(bare.stdout).toContain('none');
   });
 
-  test('prints the line of the export with --json', async () => {
+  test('with --json prints the line of the export', async () => {
     const { stdout } = await profilectl(['profiles', 'show', 'ada', '--json', '--db', await world()]);
     expect(readFileSync(SAMPLE, 'utf8')).toContain(stdout);
   });
 
-  test('lets nothing of a profile reach the terminal raw', async () => {
+  test('removes control and bidirectional characters from the profile', async () => {
     const evil = 'a\u001b[2J\u202eb\rc\nd';
     const profile = {
       id: 1,
@@ -91,7 +91,7 @@ describe('profiles show', () => {
     expect(stdout.replaceAll('\n', '')).not.toMatch(/[\p{Cc}\p{Bidi_Control}]/u);
   });
 
-  test('says that there is no such profile, with 1', async () => {
+  test('refuses an unknown profile: 1', async () => {
     const done = await profilectl(['profiles', 'show', 'nobody here', '--db', await world()]);
     expect(done).toEqual({ code: 1, stdout: '', stderr: 'There is no profile with this username or alias.\n' });
   });

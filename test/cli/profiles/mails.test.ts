@@ -7,7 +7,7 @@ import { request, withoutLease } from '../../support/keys.ts';
 import { startSmtp } from '../../support/mail/smtp.ts';
 import { tempFolder, testDeps } from '../../support/world.ts';
 
-// Mails about a profile that is changed on the command line: no server runs that could send them.
+// Mails about a profile that is changed on the command line, while no server is running that could send them.
 
 const ADA = { id: 7, username: 'Ada', email: 'ada@example.org' };
 
@@ -19,7 +19,7 @@ afterEach(() => {
   for (const name of Object.keys(smtp.failures)) delete smtp.failures[name as keyof typeof smtp.failures];
 });
 
-/** A database with Ada, who has an Active key, and commands on it. */
+/** A database with Ada, who has an Active key, and a function that runs commands on it. */
 async function world() {
   const databasePath = `${tempFolder()}/profiles.db`;
   const run = async (words: string[], stdin = '', env: Record<string, string> = variables) => {
@@ -38,7 +38,7 @@ async function world() {
 
 const mailed = () => smtp.received.splice(0).map(({ to, raw }) => [to[0], /^Subject: (.*)\r$/m.exec(raw)?.[1]]);
 
-test('a command that changes an address or a ban sends the mail about that, once, and stores that it was sent', async () => {
+test('a command that changes an e-mail address or a ban sends the mail about it once, and records that', async () => {
   const { run, results } = await world();
   expect(await run(['profiles', 'ban', 'ada'])).toEqual({ code: 0, stderr: '' });
   expect(mailed()).toEqual([[ADA.email, 'Your profile was banned, and its API keys are refused']]);
@@ -55,7 +55,7 @@ test('a command that changes an address or a ban sends the mail about that, once
   expect(mailed()).toEqual([]);
 });
 
-test('one that can’t send it has done its work all the same, says so, and leaves the mail to the server', async () => {
+test('if the mail can’t be sent, the command succeeds with a warning, and leaves the mail to the server', async () => {
   const { run, results } = await world();
   smtp.failures.rcpt = '450 4.2.0 try later';
   const refused = await run(['profiles', 'ban', 'ada']);
@@ -68,7 +68,7 @@ test('one that can’t send it has done its work all the same, says so, and leav
   ]);
 });
 
-test('an import leaves all of them to the server', async () => {
+test('an import leaves all mails to the server', async () => {
   const { run, results } = await world();
   const changed = jsonLines({ ...ADA, email: 'ada@example.net', banned: true });
   expect(await run(['profiles', 'import', '-'], changed)).toMatchObject({ code: 0 });

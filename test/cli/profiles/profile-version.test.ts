@@ -15,11 +15,11 @@ import { insertProfile } from '../../support/profiles.ts';
 import { refusal } from '../../support/refusal.ts';
 import { testDeps } from '../../support/world.ts';
 
-// A profile that was named is from then on the one with its UID, whoever gets its name meanwhile.
+// A command keeps to the UID of the profile that it was given, even if another profile gets the name.
 
 const ADA = { id: 7, username: 'ada', email: 'ada@example.org' };
 
-/** Ada is called otherwise, and another profile has her name. */
+/** Ada is renamed, and another profile has her name. */
 const MOVED = [
   { ...ADA, username: 'countess' },
   { id: 8, username: 'ada', email: 'eve@example.org' },
@@ -35,7 +35,7 @@ async function world() {
 }
 
 describe('profiles erase', () => {
-  test('erases nobody who got the name while the question stood, and asks again about the one who had it', async () => {
+  test('asks again if the profile was renamed before the answer, and spares the profile with its old name', async () => {
     const { deps, variables, names } = await world();
     const terminal = openTerminal(['profiles', 'erase', 'ada'], variables);
     await terminal.see('Erase the profile ada (id 7) for good');
@@ -54,7 +54,7 @@ describe('profiles erase', () => {
     expect(showKey(deps, identifier).state).toBe('Active');
   });
 
-  test('erases nobody who got the UID while the question stood', async () => {
+  test('asks again if the UID was given to another profile before the answer', async () => {
     const { deps, variables, names } = await world();
     const terminal = openTerminal(['profiles', 'erase', 'ada'], variables);
     await terminal.see('(id 7) for good');
@@ -67,7 +67,7 @@ describe('profiles erase', () => {
     expect(names()).toHaveLength(1);
   });
 
-  test('ends if somebody else has erased the profile', async () => {
+  test('fails if the profile was erased before the answer', async () => {
     const { deps, variables } = await world();
     const terminal = openTerminal(['profiles', 'erase', 'ada'], variables);
     await terminal.see('(id 7) for good');
@@ -79,7 +79,7 @@ describe('profiles erase', () => {
   });
 });
 
-test('profiles import --prune erases nobody who got a UID while the question stood, and asks with the new number', async () => {
+test('profiles import --prune asks again with the new number if a UID was given to another profile before the answer', async () => {
   const { deps, variables, names } = await world();
   await importLines(deps, [
     { id: 8, username: 'bob' },
@@ -104,7 +104,7 @@ test('profiles import --prune erases nobody who got a UID while the question sto
   ]);
 });
 
-test('links from stdin are for the profile that had the name when the command began', async () => {
+test('profiles links set refuses if the profile was renamed while it read stdin', async () => {
   const { deps, variables } = await world();
   const child = Bun.spawn(profilectlWords(['profiles', 'links', 'set', 'ada', '-', '--json']), {
     env: cleanEnvironment(variables),
@@ -112,7 +112,7 @@ test('links from stdin are for the profile that had the name when the command be
     stdout: 'pipe',
     stderr: 'pipe',
   });
-  // It reads the end of its input only once it knows whose links they are.
+  // The command reads the end of its input only after it has looked up the profile.
   const links = `${' '.repeat(1_000_000)}[{"id":"l1","name":"site","link":"https://example.org"}]`;
   child.stdin.write(links.slice(0, 999_000));
   await child.stdin.flush();
@@ -130,7 +130,7 @@ test('links from stdin are for the profile that had the name when the command be
 describe('a profile that changes while a command waits for the write lock', () => {
   type World = ReturnType<typeof testDeps>;
   const CHANGES = { banned: true, displayName: 'Ada Lovelace', links: [], aliases: ['lovelace'], username: 'ada2' };
-  const DOINGS = [
+  const ACTIONS = [
     ['profiles erase', (deps: World, by: Actor) => eraseProfile(deps, ADA.id, by)],
     ...Object.entries(CHANGES).map(
       ([field, value]) =>
@@ -142,7 +142,7 @@ describe('a profile that changes while a command waits for the write lock', () =
     ),
   ] as const;
 
-  test.each(DOINGS)('is as it is then: %s', async (_what, act) => {
+  test.each(ACTIONS)('is not touched: %s', async (_what, act) => {
     for (const [change, clause] of [
       [
         (deps: World) => {

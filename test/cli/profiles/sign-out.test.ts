@@ -6,7 +6,7 @@ import { profilectl } from '../../support/cli.ts';
 import { CLIENT, testAccess } from '../../support/portal/access.ts';
 import { insertProfile } from '../../support/profiles.ts';
 
-/** A service with two owners, each signed in by a browser and by `profilectl`. */
+/** A service with two owners, each signed in with a browser and with `profilectl`. */
 function world() {
   const access = testAccess();
   insertProfile(access.db, { id: 7, username: 'Ada', aliases: ['lovelace'] });
@@ -22,7 +22,7 @@ function world() {
   return { ada, bob, run };
 }
 
-test('all sessions and logins of one owner end at once, and nobody else’s', async () => {
+test('ends all sessions and logins of one owner, and of nobody else', async () => {
   const { ada, bob, run } = world();
   expect(await run('lovelace')).toEqual({
     code: 0,
@@ -37,7 +37,7 @@ test('all sessions and logins of one owner end at once, and nobody else’s', as
   expect(JSON.parse((await run('ada', '--json')).stdout)).toEqual(again);
 });
 
-test('a name that nobody has is refused, and a server is not asked', async () => {
+test('refuses an unknown name, and --host', async () => {
   const { bob, run } = world();
   expect(await run('nobody')).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('no profile') });
   expect(await run('bob', '--host', 'https://api.example.org')).toMatchObject({

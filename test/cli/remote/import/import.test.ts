@@ -121,7 +121,10 @@ describe('profiles import --host', () => {
     'says what works only on the box, or too much at once',
     async () => {
       const pruned = await run(['--prune', '--yes']);
-      expect(pruned).toMatchObject({ code: 1, stderr: expect.stringContaining('--prune works only on the box') });
+      expect(pruned).toMatchObject({
+        code: 1,
+        stderr: expect.stringContaining('--prune works only on the server itself'),
+      });
       const many = Array.from({ length: 1_001 }, (_, at) => profile(at + 1_000, `many${at}`));
       const strict = await run(['--strict'], jsonLines(...many));
       expect(strict).toMatchObject({ code: 1, stderr: expect.stringContaining('at most 1000 lines and 4 MiB') });
