@@ -4,41 +4,38 @@ import type { AppError } from '../../shared/errors.ts';
 import { type Repeating, repeat } from './repeating.ts';
 import type { Service } from './service.ts';
 
-/** What the searches for queued mails and expired keys work with. */
+/** The state of the searches for queued mails and expired keys. */
 type Search = {
   readonly deps: Service['deps'];
   readonly log: Service['log'];
-  /** Sends the mails that are due, in another thread; see {@link startOutboxTimer}. */
+  /** See {@link startOutboxTimer}. */
   readonly send: () => Promise<boolean>;
-  /** When to look for keys that expire soon, by the monotonic clock. */
+  /** When to search for keys that expire soon, by the monotonic clock. */
   remindAtMs: number;
-  /** When to look for ids of erased profiles that no longer have to be kept, by the monotonic clock. */
+  /** When to search for ids of erased profiles that no longer have to be kept, by the monotonic clock. */
   dropAtMs: number;
-  /** The fault of the last search, null if it succeeded: a fault that lasts is logged once. */
+  /** The error of the last search, null if it succeeded: the same error is logged once. */
   lastFault: string | null;
 };
 
-/**
- * How long after the start the first search begins. Loading and preparing its queries takes as much processor time as a
- * sixth of the start, which the first requests need not wait for.
- */
+/** The first search is delayed: preparing its queries takes a sixth of the time of the start, and would delay requests. */
 const FIRST_AFTER_MS = 100;
 
-/** How often the server looks for mails that commands could not deliver, and for keys that have expired. */
-const LOOK_MS = 5_000;
+/** The time between searches for mails that commands could not deliver, and for expired keys. */
+const SEARCH_MS = 5_000;
 
-/** How long it waits if the mail server accepts nothing, or the database is locked or can't be written. */
+/** The time until the next search if the mail server accepts nothing, or the database is locked or can't be written. */
 const PAUSE_MS = 60_000;
 
-/** How often it looks for keys that expire soon, and for ids of erased profiles that no longer have to be kept. */
+/** The time between searches for keys that expire soon, and for ids of erased profiles that no longer have to be kept. */
 const REMIND_MS = 3_600_000;
 
 /** How long stopping waits for the mail that is being sent. */
 const STOP_MS = 10_000;
 
 /**
- * Searches periodically for queued mails without a secret that are due, and for keys that have expired. `send` sends the mails
- * and resolves to whether to pause before the next ones. Faults are logged, and the next search tries again.
+ * Searches periodically for due mails without a secret, and for expired keys. `send` sends the mails in another thread, and
+ * resolves to whether to pause before the next ones. Errors are logged, and the next search retries.
  */
 export function startOutboxTimer(
   { deps, log }: Pick<Service, 'deps' | 'log'>,
@@ -50,7 +47,7 @@ export function startOutboxTimer(
   return { ...timer, stop: async () => void (await within(timer.stop(), STOP_MS)) };
 }
 
-/** Searches once. Resolves to how many milliseconds later to search again. */
+/** Searches once. Resolves to the milliseconds until the next search. */
 async function search(state: Search): Promise<number> {
   const { deps, log } = state;
   let isToPause = true;
@@ -71,10 +68,10 @@ async function search(state: Search): Promise<number> {
       log.event('error', 'Could not check for queued mails and expired keys.', { cause });
     state.lastFault = message;
   }
-  return isToPause ? PAUSE_MS : LOOK_MS;
+  return isToPause ? PAUSE_MS : SEARCH_MS;
 }
 
-/** Deletes, every hour, the ids of profiles erased long ago; if there are many, a batch with each search. */
+/** Deletes the ids of profiles erased long ago, every hour; if there are many, one batch per search. */
 function dropOldErasures(state: Search, nowMs: number): void {
   const { db, clock } = state.deps;
   if (nowMs < state.dropAtMs || clock.settledMs() === null) return;

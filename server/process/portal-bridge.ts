@@ -5,47 +5,46 @@ import { ARRIVED_HEADERS } from '../thread/forwarded.ts';
 import { type FromPort, PING, type ToPort } from './portal-port.ts';
 import { type Reading, readBody } from './request-body.ts';
 
-// Carries requests from a serving thread to the portal's thread, and its answers back, whatever they are about. The other
-// end is `portal-port.ts`, in the thread that `portal-thread.ts` starts.
+// Forwards requests from a serving thread to the portal's thread, and its responses back. The other end is `portal-port.ts`,
+// in the thread that `portal-thread.ts` starts.
 
-/** What the serving thread knows about a request: the client's address, behind trusted proxies, and its id in the log. */
+/** The client's IP address (behind trusted proxies) and the request's id in the log. */
 export type Arrived = { address: string; requestId: string };
 
 /**
- * How many requests of this thread may wait for their answer, and how many of one address block may be in progress. Each may
- * hold a body of 64 KiB.
+ * How many requests of this thread may wait for a response, and how many of one address block may be in progress. Each may
+ * have a body of 64 KiB.
  */
 const MAX_OPEN = { all: 256, block: 32 } as const;
 
 /**
- * A request that waits longer for its answer is refused, before the listener closes its idle connection. A thread that
- * doesn't answer a ping for as long again hangs, and is replaced. It waits 2 seconds at most for locks, however many it needs.
+ * A request that waits longer is refused, before the listener closes its idle connection. A thread that doesn't answer a ping
+ * for as long again hangs, and is replaced. It waits 2 seconds at most for locks, however many it needs.
  */
 const ANSWER_MS = 8_000;
 
 /** A port to the portal's thread, and the number of that thread. */
 export type Connection = { port: MessagePort; thread: number };
 
-/** What a bridge works with. */
+/** What a bridge is created from. */
 export type BridgeParts = {
   log: Log;
   /**
-   * Opens a port, and starts the thread if none runs: `connect` of portal-handle.ts, or in a worker a message to the main
-   * thread, which has it. `onEnd` is called when the thread has ended, for whatever reason. Throws `too_many_pages` if one has
+   * Opens a port, and starts the thread if none runs: `connect` of portal-handle.ts, which a worker calls by a message to the
+   * main thread. `onEnd` is called when the thread has ended, for whatever reason. Throws `too_many_pages` if a thread has
    * just died.
    */
   connect: (onEnd: () => void) => Connection | Promise<Connection>;
-  /** Ends the thread of this number, which hangs. */
+  /** Ends the thread with this number, which hangs. */
   end: (thread: number) => void;
-  /** Makes the answer to a request that the thread did not answer because of this error. */
+  /** Creates the response to a request that the thread did not answer because of this error. */
   refuse: (request: Request, error: unknown) => Promise<Response>;
-  /** How long a request waits for its answer, by default 8 seconds; tests make it shorter. */
+  /** How long a request may wait, 8 seconds by default; tests shorten it. */
   answerMs?: number | undefined;
 };
 
-/** A connection with the requests that wait on it. */
 type Line = Connection & {
-  /** The requests without an answer yet, by their number. */
+  /** The requests without a response yet, by their number. */
   readonly waiting: Map<number, PromiseWithResolvers<Response>>;
   /** How many messages the thread has sent. */
   received: number;
@@ -60,16 +59,16 @@ type State = BridgeParts & {
   waiting: number;
 };
 
-/** The portal, as a thread that serves requests sees it. */
+/** The portal, as a serving thread sees it. */
 export type Bridge = {
   /**
-   * Has the portal answer a request. Never throws: a request is refused if the thread dies over it or takes longer than 8
-   * seconds, or if too many are waiting already.
+   * Forwards a request to the portal. Never throws: the request is refused if the thread dies or takes longer than 8 seconds,
+   * or if too many are waiting.
    */
   fetch: (request: Request, arrived: Arrived) => Promise<Response>;
 };
 
-/** Makes this thread's bridge. The first request connects it, as does the first one after the portal's thread has died. */
+/** Creates this thread's bridge. It is connected by the first request, and by the first one after the thread has died. */
 export function createBridge(parts: BridgeParts): Bridge {
   const state: State = { ...parts, open: new Map(), reading: new Set(), line: null, requests: 0, waiting: 0 };
   return { fetch: (request, arrived) => forward(state, request, arrived) };
@@ -78,7 +77,7 @@ export function createBridge(parts: BridgeParts): Bridge {
 async function forward(state: State, request: Request, { address, requestId }: Arrived): Promise<Response> {
   const { method, url } = request;
   const releaseSlot = acquireSlot(state.open, blockOf(address));
-  // In a flood of requests, each is refused before anything is made of it: lookups wait meanwhile.
+  // In a flood, a request is refused before any other work, because lookups wait for this thread.
   if (releaseSlot === null && request.body === null) return refuse(state, request, new AppError('too_many_pages'));
   const headers = new Headers(request.headers);
   headers.set(ARRIVED_HEADERS.address, address);
@@ -108,7 +107,7 @@ async function refuse(state: State, request: Request, error: unknown): Promise<R
   return responseOf(refused.status, refused.headers, await refused.arrayBuffer());
 }
 
-/** Counts a request of an address block; returns a function that uncounts it, or null if there are too many. */
+/** Counts a request of an address block; returns a function that releases it, or null if there are too many. */
 function acquireSlot(open: Map<string, number>, block: string): (() => void) | null {
   const count = open.get(block) ?? 0;
   if (count >= MAX_OPEN.block) return null;
@@ -165,12 +164,12 @@ function responseOf(status: number, headers: Headers, body: ArrayBuffer): Respon
   return new Response(isPage ? inOneWrite(body) : body, { status, headers });
 }
 
-/** Up to this size, Bun sends an asynchronous answer in one system call, together with its headers. */
+/** Up to this size, Bun sends an asynchronous response in one system call, together with its headers. */
 const ONE_WRITE_BYTES = 14 * 1024;
 
 /**
- * A body that Bun 1.4.5 sends together with the headers. For a longer buffer it would send each header's name and value
- * separately: some forty system calls and packets, which take as long as making a page. A direct stream has no
+ * A body that Bun 1.4.5 sends together with the headers. With a longer buffer it would send each header's name and value
+ * separately: about forty system calls and packets, which take as long as rendering a page. A direct stream has no
  * Content-Length, which the OpenAPI document of /manage promises, so only pages are sent this way.
  */
 function inOneWrite(bytes: ArrayBuffer): ArrayBuffer | ReadableStream {
@@ -185,8 +184,8 @@ function inOneWrite(bytes: ArrayBuffer): ArrayBuffer | ReadableStream {
 }
 
 /**
- * Refuses a request that has waited too long. If the thread stays silent for as long again, it is ended; the second check
- * spares a thread whose whole process was suspended for a while.
+ * Refuses a request that has waited too long. If the thread stays silent for as long again, it is ended; the second wait spares
+ * a thread whose whole process was suspended.
  */
 function giveUp(state: State, line: Line, id: number, requestId: string): void {
   line.waiting.get(id)?.reject(unanswered('The server takes too long to answer.'));
@@ -194,14 +193,14 @@ function giveUp(state: State, line: Line, id: number, requestId: string): void {
   state.log.event('error', "The portal's thread took too long; a request was refused.", { requestId });
   const { received } = line;
   line.port.postMessage(PING);
-  const look = () => {
+  const endIfSilent = () => {
     if (line.received === received) state.end(line.thread);
   };
-  setTimeout(look, state.answerMs ?? ANSWER_MS).unref();
+  setTimeout(endIfSilent, state.answerMs ?? ANSWER_MS).unref();
 }
 
-/** The refusal of an unanswered request. How far the thread got with it is unknown. */
+/** It is unknown how far the thread got with the request. */
 function unanswered(what: string): AppError {
-  const sentence = `${what} What you sent may have been done all the same: look before you send it again.`;
+  const sentence = `${what} Your request may still have been processed: check before you send it again.`;
   return new AppError('busy', sentence, { isForClient: true });
 }

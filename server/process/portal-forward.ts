@@ -9,15 +9,14 @@ import { reportTo } from '../observability/log.ts';
 import { ROUTE_HEADER } from '../thread/forwarded.ts';
 import type { Service } from './service.ts';
 
-/** A request to forward, with its state. */
-type Asked = { request: Request; path: string; state: RequestState };
+type Forwarded = { request: Request; path: string; state: RequestState };
 
 /** Keeps Elysia from reading bodies: the bridge reads them. */
 const UNREAD = { parse: 'none' } as const;
 
 /** The pages under `/developers`, answered by the portal's thread. */
 export function forwardPages(service: Service) {
-  const page = async ({ request, path, state }: Asked) => {
+  const page = async ({ request, path, state }: Forwarded) => {
     const refused = await refusePageOf(service, request, path, state);
     return completed(service, state, refused ?? (await service.bridge.fetch(request, state)));
   };
@@ -28,9 +27,9 @@ export function forwardPages(service: Service) {
     .all('/developers/*', page, UNREAD);
 }
 
-/** Everything under `/manage` that no other route answers, answered by the portal's thread. */
+/** The paths under `/manage` that have no other route, answered by the portal's thread. */
 export function forwardCalls(service: Service) {
-  const call = async ({ request, state }: Asked) => {
+  const call = async ({ request, state }: Forwarded) => {
     const answer = await forwardCall(service, request, state);
     return answer;
   };
@@ -42,8 +41,8 @@ export function forwardCalls(service: Service) {
 }
 
 /**
- * Has the portal answer a request under `/manage`. A refused token counts as a failed login, together with those under
- * `/api`. Throws `too_many_failures`.
+ * Forwards a request under `/manage` to the portal. A refused token counts as a failed login, as under `/api`. Throws
+ * `too_many_failures`.
  */
 export async function forwardCall(service: Service, request: Request, state: RequestState): Promise<Response> {
   const answer = completed(service, state, await service.bridge.fetch(request, state));
@@ -53,7 +52,7 @@ export async function forwardCall(service: Service, request: Request, state: Req
   return answer;
 }
 
-/** Completes an answer of the portal: reads its route and refusal for log and metrics, and adds the common headers. */
+/** Reads the route and refusal of a response of the portal for log and metrics, and adds the common headers. */
 function completed({ deps }: Service, state: RequestState, answer: Response): Response {
   const { headers } = answer;
   state.refusal = headers.get('x-error-code') as ErrorCode | null;
@@ -64,7 +63,7 @@ function completed({ deps }: Service, state: RequestState, answer: Response): Re
   return answer;
 }
 
-/** The page that refuses a request that fails the transport checks; null for every other one. */
+/** The page that refuses a request if it fails the transport checks; null if it passes. */
 async function refusePageOf(
   { deps, log, transport }: Service,
   request: Request,

@@ -5,51 +5,47 @@ import type { Log } from '../observability/log.ts';
 import type { Connection } from './portal-bridge.ts';
 import type { FromPortal, MailsEnd, ToPortal } from './portal-messages.ts';
 
-// This file runs in the main thread. It is all of the portal that a server loads until somebody opens a page.
+// This file runs in the main thread. A server loads nothing else of the portal until its first page or mail.
 
 /** The portal's thread, one for the whole server, which answers pages and sends mails. */
 export type PortalHandle = {
-  /**
-   * Opens a port to the thread, and starts the thread if none runs; `onEnd` is called when it has ended. Throws
-   * `too_many_pages` if one has just died.
-   */
+  /** See `connect` of portal-bridge.ts. */
   connect: (onEnd: () => void) => Connection;
-  /** Ends the thread with this number, which hangs; does nothing if it has ended already. */
+  /** Ends the thread with this number, which hangs; does nothing if it has already ended. */
   end: (thread: number) => void;
-  /** Has the thread open its files, if they are not open, so that it deletes old sessions. */
+  /** Makes the thread open its files, unless they are open, so that it deletes old sessions. */
   wake: () => void;
   /**
    * Sends the mails that are due. Resolves to whether to pause before the next ones, because the mail server accepted
    * nothing or the thread died. Throws the errors of `sendNotices`.
    */
   sendMails: () => Promise<boolean>;
-  /** Announces that the server is about to stop: no approval starts any more, pages are answered as before. */
+  /** Announces that the server is about to stop: no more approvals start, but pages are still served. */
   beginStop: () => void;
-  /** Waits for the background work of pages, then ends the thread; called once no request is in flight. */
+  /** Waits for background work, then ends the thread; called once no request is in flight. */
   stop: () => Promise<void>;
 };
 
-/** What the portal is made of. */
+/** What the handle is created from. */
 export type PortalHandleParts = {
   config: () => Config;
   clock: Clock;
   log: Log;
-  /** Called with each thread that is started; tests use it. */
+  /** For tests: called with each thread that is started. */
   onThread?: (worker: Worker) => void;
-  /** Makes the thread; tests make one that hangs. */
+  /** For tests: creates a thread that hangs. */
   makeWorker?: () => Worker;
 };
 
-/** A thread, as the main thread sees it. */
 type Thread = {
   readonly worker: Worker;
   readonly number: number;
   readonly startedAtMs: number;
-  /** Resolves when the thread has finished after the order to stop, or has ended for whatever reason. */
+  /** Resolves when the thread has finished after the order to stop, or has ended for any other reason. */
   readonly ended: PromiseWithResolvers<void>;
-  /** Called when the thread has ended, because a port that reached it too late is never closed. */
+  /** Called when the thread has ended, because a port that it received too late is never closed. */
   readonly onEnd: (() => void)[];
-  /** Settled with the outcome of the mails that it is sending; null while it sends none. */
+  /** Settled with the outcome of the mails that the thread is sending; null while it sends none. */
   mails: PromiseWithResolvers<boolean> | null;
   lastError: string | null;
 };
@@ -62,13 +58,13 @@ type State = {
   diedAtMs: number;
 };
 
-/** If a thread dies within this time of its start, the next one starts this much later at the earliest. */
+/** After a thread that died within this time of its start, the next one starts this much later at the earliest. */
 const PAUSE_MS = 1_000;
 
-/** How long the thread may take to stop; it gives its background work 15 s to finish, then 2 s to store its state. */
+/** How long the thread may take to stop: background work may take 15 s to finish, then 2 s to store its state. */
 const STOP_MS = 20_000;
 
-/** Makes the portal. Its thread is started by the first request, and by the first one after it has died. */
+/** Creates the handle. The thread is started when it is first used, and when it is used after it has died. */
 export function createPortalHandle(parts: PortalHandleParts): PortalHandle {
   const state: State = { parts, thread: null, threads: 0, isStopping: false, diedAtMs: Number.NEGATIVE_INFINITY };
   return {
@@ -106,7 +102,7 @@ function wake(state: State): void {
     state.thread ??= start(state);
     post(state.thread, { kind: 'wake' });
   } catch {
-    // The thread has just died; the next call starts it.
+    // The thread has just died; the next call restarts it.
   }
 }
 
@@ -133,7 +129,7 @@ function start(state: State): Thread {
   };
   thread.worker.onmessage = ({ data }: MessageEvent<FromPortal>) => onThreadMessage(thread, log, data);
   thread.worker.onerror = (event) => {
-    // Without this the error of the thread would be an uncaught error of the main thread.
+    // Without this, the error would be an uncaught error of the main thread.
     event.preventDefault();
     thread.lastError = event.message;
   };
@@ -158,7 +154,7 @@ function endMails(thread: Thread, end: MailsEnd): void {
   thread.mails = null;
 }
 
-/** Forgets a thread that has ended, so that the next request starts a new one. May be called twice. */
+/** Removes a thread that has ended, so that the next request starts a new one. May be called twice. */
 function removeThread(state: State, thread: Thread): void {
   thread.ended.resolve();
   thread.mails?.resolve(true);

@@ -1,4 +1,4 @@
-/** A request as it crosses a port to the portal's thread. */
+/** A request, as sent to the portal's thread. */
 export type ToPort = {
   id: number;
   method: string;
@@ -7,18 +7,15 @@ export type ToPort = {
   body: Uint8Array<ArrayBuffer> | null;
 };
 
-/** Sent to the portal's thread to check whether it hangs, and sent back by it. */
+/** Sent to the portal's thread to check whether it hangs; the thread sends it back. */
 export const PING = 'ping';
 
-/** An answer as it crosses the port back, with the number of its request. Set-Cookie may occur several times. */
+/** A response, as sent back, with the number of its request. Set-Cookie may occur several times. */
 export type FromPort =
   | typeof PING
   | { id: number; status: number; headers: [name: string, value: string][]; body: ArrayBuffer };
 
-/**
- * Answers the requests that arrive on a port with an application's `fetch`, which must not throw. The port closes when the
- * thread at its other end does.
- */
+/** Answers the requests on a port by `fetch`, which must not throw. The port closes when the thread at the other end ends. */
 export function answerPort(port: MessagePort, fetch: (request: Request) => Promise<Response>): void {
   port.onmessage = async ({ data }: { data: ToPort | typeof PING }) => {
     if (data === PING) return port.postMessage(PING);

@@ -13,15 +13,15 @@ import { lowerPriority } from './lower-priority.ts';
 import type { FromPortal, ToPortal } from './portal-messages.ts';
 import { answerPort } from './portal-port.ts';
 
-// This file runs in the portal's thread, which answers everything under /developers and /manage and sends queued mails. It
-// has its own connections to the database, so that its writes never delay a lookup.
+// This file runs in the portal's thread, which answers requests under /developers and /manage and sends queued mails. It has
+// its own connections to the database, so that its writes never delay a lookup.
 
 declare const self: { onmessage: (event: { data: ToPortal }) => void };
 
 lowerPriority();
 collectAfterStart();
 
-/** What this thread holds once it has its configuration, which is its first message. */
+/** The state of this thread once it has received its configuration, the first message. */
 type Thread = {
   readonly config: Config;
   readonly app: ReturnType<typeof createPortalApp>;
@@ -61,14 +61,14 @@ function post(message: FromPortal): void {
   postMessage(message);
 }
 
-/** Opens the files unless they are open. If that throws, the next request tries again. */
+/** Opens the files unless they are open. If that throws, the next request retries. */
 function openServices(thread: Thread): PortalServices {
   thread.services ??= startServices(thread);
   renewSessions(thread.services.access);
   return thread.services;
 }
 
-/** Opens the files, which starts the sweep of old sessions. */
+/** Opens the files, and thereby starts the sweep of old sessions. */
 function wake(thread: Thread): void {
   try {
     thread.services ??= startServices(thread);

@@ -1,14 +1,14 @@
-/** Work that is repeated. */
+/** Repeated work. */
 export type Repeating = {
   /** Resolves when the first run has ended. */
   readonly first: Promise<void>;
-  /** Starts no further run, and resolves when the current one has ended. */
+  /** Starts no more runs, and resolves when the current one has ended. */
   readonly stop: () => Promise<void>;
 };
 
 /**
- * Runs `work` after `firstMs`, and again whenever as many milliseconds have passed as it returned; it must not throw. Waiting
- * for the next run doesn't keep the process running.
+ * Runs `work` after `firstMs`, and then repeatedly: each run returns the milliseconds until the next one, and must not throw.
+ * The timer doesn't keep the process running.
  */
 export function repeat(work: () => Promise<number>, firstMs: number): Repeating {
   const { promise: first, resolve } = Promise.withResolvers<void>();

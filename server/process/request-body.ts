@@ -1,18 +1,18 @@
 import { AppError } from '../../shared/errors.ts';
 import { MAX_FORM_BYTES } from '../thread/forwarded.ts';
 
-/** How many bodies are read at once. */
+/** How many bodies may be read at once. */
 export const MAX_READING = 256;
 
-/** The bodies that are being read, the oldest first; each is a function that aborts its reading. */
+/** The bodies that are being read, the oldest first; each is a function that aborts the reading. */
 export type Reading = Set<() => void>;
 
 type Bytes = Uint8Array<ArrayBuffer>;
 
 /**
- * Reads a body; null if there is none or its Content-Length is too long. A body that turns out too long is cut one byte after
- * the limit. If {@link MAX_READING} are being read, the oldest is aborted and throws `too_many_pages`, so that slow clients
- * can't block others. Throws `bad_form` if the client disconnected, or idled longer than the listener allows.
+ * Reads a body; null if there is none or its Content-Length exceeds the limit. A longer body without a Content-Length is cut
+ * one byte after the limit. If {@link MAX_READING} are being read, the oldest is aborted and throws `too_many_pages`, so that
+ * slow clients can't block others. Throws `bad_form` if the client disconnected, or idled longer than the listener allows.
  */
 export async function readBody({ method, headers, body }: Request, reading: Reading): Promise<Bytes | null> {
   if (body === null || method === 'GET' || method === 'HEAD') return null;

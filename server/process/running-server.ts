@@ -11,51 +11,48 @@ import { startVacuumTimer, type VacuumOptions } from './vacuum-timer.ts';
 
 /** A server that accepts requests. */
 export type RunningServer = {
-  /** Scheme, host and port without a trailing slash: `http://127.0.0.1:3000`. */
+  /** Without a trailing slash: `http://127.0.0.1:3000`. */
   url: string;
   port: number;
   /**
-   * Answers everything for one more second, over TLS for one and a half, and closes each connection with its answer. Then
-   * accepts no more connections, gives requests in flight 10 s and then the portal's background work 15 s, writes the quotas
-   * and releases everything but the database. May be called twice.
+   * Answers everything for one more second (1.5 s over TLS), closing each connection with its response. Then accepts no more
+   * connections, waits 10 s for in-flight requests and 15 s for the portal's background work, writes the quotas, and releases
+   * everything except the database. May be called twice.
    */
   stop: () => Promise<void>;
   /**
-   * Reads the certificate's files again; does nothing if the server speaks plain HTTP. Resolves a second later, when no new
-   * connection gets the old certificate any more. If it throws `bad_config`, the old certificate stays in use.
+   * Reads the certificate's files again; does nothing over plain HTTP. Resolves a second later, when no new connection is
+   * offered the old certificate. If it throws `bad_config`, the old certificate stays in use.
    */
   reloadTls: () => Promise<void>;
-  /** Resolves with the reason if the server can't continue and has to be stopped. */
+  /** Resolves with the reason if the server can't continue, and has to be stopped. */
   failed: Promise<AppError>;
 };
 
-/** How to start a server. */
+/** How to start a server. Tests use `drainMs`, `onWorker`, `portal`, `answerMs` and `feedPace`. */
 export type ServerOptions = {
   /** Instead of the configured port; 0 is any free one. */
   port?: number;
-  /** How long a listener answers before it accepts no more connections, in milliseconds; tests make it short. */
+  /** How long a listener drains. */
   drainMs?: number;
-  /** Where log lines go instead of standard output. */
+  /** Replaces standard output. */
   log?: LogOutput;
-  /** Called with each worker that starts; tests use it. */
+  /** Called with each worker that starts. */
   onWorker?: (worker: Worker, number: number) => void;
-  /** Replaces the portal's thread; tests use it. */
   portal?: PortalHandle;
-  /** How long a page may take, in milliseconds; tests make it short. */
+  /** How long a request to the portal may take, in milliseconds. */
   answerMs?: number | undefined;
-  /** How the server runs VACUUM; without this it never does. */
+  /** If absent, the server never runs VACUUM. */
   vacuum?: VacuumOptions;
-  /** The command that imports a backend's profiles; without it the server accepts none. */
+  /** The command that imports a backend's profiles; if absent, the server accepts none. */
   feedCommand?: readonly string[] | null;
-  /** How fast a backend's profiles must arrive; tests change it. */
   feedPace?: ArrivalPace;
 };
 
-/** What differs between a server with one thread and one with workers, and what both need to run. */
+/** The parts of a server, which differ between one thread and workers. */
 export type ServerParts = Pick<RunningServer, 'url' | 'port' | 'failed' | 'reloadTls'> & {
   deps: ServerDeps;
   log: Log;
-  /** Where the lines of `log` go. */
   output: LogOutput;
   vacuum: VacuumOptions | undefined;
   portal: PortalHandle;
@@ -63,11 +60,11 @@ export type ServerParts = Pick<RunningServer, 'url' | 'port' | 'failed' | 'reloa
   stopListening: () => Promise<void>;
   /** Writes the quotas and the usage, and closes both. */
   close: () => void;
-  /** Called last: from then on another server may use the database. */
+  /** Called last: another server may then use the database. */
   release: () => void;
 };
 
-/** Runs the timers of a server that listens: for mails, VACUUM and old sessions. Its `stop` ends everything in order. */
+/** Starts the timers of a listening server: mails, VACUUM and old sessions. Its `stop` stops everything in order. */
 export function runUntilStopped(parts: ServerParts): RunningServer {
   const { url, port, failed, deps, log, vacuum, portal } = parts;
   log.event('info', `Listening on ${url}.`);

@@ -22,16 +22,16 @@ import type { Metrics } from '../observability/metrics.ts';
 import { type ArrivalPace, FEED_PACE } from './feed/arrival.ts';
 import { type Bridge, type BridgeParts, createBridge } from './portal-bridge.ts';
 
-/** Everything that a serving thread works with. */
+/** Everything that a serving thread needs. */
 export type Service = Serving & {
-  /** Saves what `counter` has counted; null in a worker, which sends its counts to the main thread. */
+  /** Saves the counts of `counter`; null in a worker, which sends them to the main thread. */
   usage: Usage | null;
   /** Forwards requests to the portal's thread. */
   bridge: Bridge;
   feed: FeedState;
 };
 
-/** How a backend's profiles are imported: by which command, how fast they must arrive, and whether an import is running. */
+/** How a backend's profiles are imported, and whether an import is running. */
 export type FeedState = {
   /** Null if profiles are not accepted. */
   readonly command: readonly string[] | null;
@@ -39,10 +39,10 @@ export type FeedState = {
   isBusy: boolean;
 };
 
-/** What a worker provides itself, because it is shared with other workers or sent to the main thread. */
+/** The parts that a worker provides, because they are shared with other workers or sent to the main thread. */
 export type Shared = Pick<Service, 'limits' | 'throttle' | 'counter' | 'sendBuffers'>;
 
-/** What a service is made with by the code that starts it; without it, the service has none of this. */
+/** The optional parts of a service. */
 export type ServiceOptions = {
   metrics?: Metrics | null;
   shared?: Shared;
@@ -53,7 +53,7 @@ export type ServiceOptions = {
 };
 
 /**
- * Prepares everything that answering requests needs, and opens what `shared` doesn't provide. Throws `bad_config` if keys
+ * Prepares everything for answering requests, and opens the parts that `shared` doesn't provide. Throws `bad_config` if keys
  * would be sent unencrypted.
  */
 export function createService(
@@ -90,7 +90,7 @@ export function createService(
   return service;
 }
 
-/** Opens for a thread that serves alone what workers share. */
+/** Opens the parts that workers would share, for a server with one thread. */
 function openOwn({ config, clock, random }: ServerDeps, report: Report): Shared & { usage: Usage } {
   const usage = openUsage(config.databasePath, clock, report);
   return {
@@ -108,7 +108,7 @@ const NO_BRIDGE: Bridge = {
   },
 };
 
-/** Makes the portal's refusals of requests that its thread doesn't answer. Loads the portal at the first one. */
+/** Refuses requests that the portal's thread doesn't answer. Loads the portal for the first one. */
 function unansweredOf(service: () => Service): BridgeParts['refuse'] {
   let prepared: Promise<BridgeParts['refuse']> | null = null;
   const prepare = async () => {
@@ -122,7 +122,7 @@ function unansweredOf(service: () => Service): BridgeParts['refuse'] {
   };
 }
 
-/** Writes the quotas and the usage, and closes both. The database itself is left to its opener. */
+/** Writes the quotas and the usage, and closes both. The caller closes the database. */
 export function closeService(service: Service): void {
   service.limits.close();
   if (service.usage !== null) closeUsage(service.usage);

@@ -6,17 +6,17 @@ import { type Repeating, repeat } from './repeating.ts';
 const EVERY_MS = 10 * 60_000;
 
 /**
- * Wakes the portal's thread every ten minutes while there is a sessions file, so that client addresses are deleted in time
- * even if nobody opens a page, or pages are off.
+ * Wakes the portal's thread every ten minutes if there is a sessions file, so that the IP addresses of clients are deleted in
+ * time even if nobody opens a page, or pages are off.
  */
 export function startSweepTimer(
   { wake }: Pick<PortalHandle, 'wake'>,
   databasePath: string,
   everyMs = EVERY_MS,
 ): Repeating {
-  const look = async () => {
+  const check = async () => {
     if (existsSync(sessionsPath(databasePath))) wake();
     return everyMs;
   };
-  return repeat(look, everyMs);
+  return repeat(check, everyMs);
 }

@@ -2,8 +2,8 @@ import { refuse } from '../http/errors.ts';
 import type { Serving } from '../http/serving.ts';
 
 /**
- * Answers a request for which the application itself has thrown, which none should. Which request that was is unknown here, so
- * the answer and the log get a new id.
+ * Answers a request for which the application itself threw, which should never happen. The request is unknown here, so the
+ * response and the log have a new id.
  */
 export function refuseUncaught(
   { nextRequestId, refusals, log }: Pick<Serving, 'nextRequestId' | 'refusals' | 'log'>,

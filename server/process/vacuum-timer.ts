@@ -8,38 +8,36 @@ import { type Repeating, repeat } from './repeating.ts';
 /** The command `profilectl db vacuum` with its arguments, and how often to check whether one is due. */
 export type VacuumOptions = { command: readonly string[]; everyMs?: number };
 
-/** When the server first checks after its start: soon, so that a server that often restarts runs VACUUM at all. */
+/** When the server first checks: soon, so that a server that often restarts runs VACUUM at all. */
 const FIRST_MS = 1_000;
 
 const EVERY_MS = 60_000;
 
-/** How long the server waits after a VACUUM that failed, for lack of room or otherwise. */
+/** How long the server waits after a failed VACUUM. */
 const PAUSE_MS = 3_600_000;
 
 /**
- * How often a VACUUM waits up to a minute for an open import, while other imports wait for it. So it gets its turn between
- * short consecutive imports, and delays little beside one that takes hours.
+ * How often a VACUUM waits up to a minute for an open import, while other imports wait for it. So it runs between short
+ * consecutive imports, and hardly delays an import that takes hours.
  */
 const PATIENT_EVERY_MS = 600_000;
 
-/** What the checks work with. */
 type Vacuuming = {
   readonly deps: ServerDeps;
   readonly log: Log;
   readonly command: readonly string[];
   isStopping: boolean;
-  /** The process that runs VACUUM now. */
   child: { kill: (signal: 'SIGKILL') => void } | null;
-  /** No VACUUM is tried before this time of the monotonic clock. */
+  /** No VACUUM starts before this time of the monotonic clock. */
   notBeforeMs: number;
   /** From this time of the monotonic clock on, a VACUUM may wait for imports. */
   patientAtMs: number;
 };
 
 /**
- * Checks after a second and then every minute whether SQLite may have left copies of erased texts in the file, and has a child
- * process run VACUUM, so that no request waits for it. During an import or an approval it waits for its turn or checks again
- * later. A failure is logged, and retried after an hour. Stopping kills the child, which leaves the database as it was.
+ * Checks after a second, and then every minute, whether SQLite may have left copies of erased texts in the file. If so, a child
+ * process runs VACUUM, so that no request waits for it. During an import or an approval it waits, or checks again later. A
+ * failure is logged, and retried after an hour. Stopping kills the child, which leaves the database unchanged.
  */
 export function startVacuumTimer(
   deps: ServerDeps,
@@ -51,7 +49,7 @@ export function startVacuumTimer(
     ...{ deps, log, command, isStopping: false, child: null, notBeforeMs: never, patientAtMs: never },
   };
   const check = async () => {
-    await look(vacuuming);
+    await vacuumIfDue(vacuuming);
     return everyMs;
   };
   const timer = repeat(check, Math.min(FIRST_MS, everyMs));
@@ -63,7 +61,7 @@ export function startVacuumTimer(
   return { ...timer, stop };
 }
 
-async function look(vacuuming: Vacuuming): Promise<void> {
+async function vacuumIfDue(vacuuming: Vacuuming): Promise<void> {
   const { db, clock } = vacuuming.deps;
   if (clock.monotonicMs() < vacuuming.notBeforeMs) return;
   try {
@@ -75,21 +73,18 @@ async function look(vacuuming: Vacuuming): Promise<void> {
       vacuuming.patientAtMs = clock.monotonicMs() + PATIENT_EVERY_MS;
     }
     const milliseconds = await runChild(vacuuming, isPatient);
-    vacuuming.log.event('info', `The database was vacuumed in ${milliseconds} ms; it holds no erased text any more.`);
+    vacuuming.log.event('info', `The database was vacuumed in ${milliseconds} ms; it no longer contains erased texts.`);
   } catch (cause) {
     if (vacuuming.isStopping || (cause instanceof AppError && cause.code === 'busy')) return;
     vacuuming.notBeforeMs = clock.monotonicMs() + PAUSE_MS;
     const why = cause instanceof AppError ? cause.message : 'The cause is unknown.';
-    vacuuming.log.event('warn', `Erased texts may be left in the database, which could not be vacuumed. ${why}`, {
+    vacuuming.log.event('warn', `Erased texts may remain in the database, which could not be vacuumed. ${why}`, {
       cause,
     });
   }
 }
 
-/**
- * Whether a VACUUM could start now. The child process checks this too; checking here saves starting one in vain. Throws
- * `refused`.
- */
+/** Whether a VACUUM could start now. The child process checks this too; checking here saves starting it in vain. */
 function isFree({ deps: { db, clock } }: Vacuuming): boolean {
   try {
     prepareVacuum(db, clock, 0).close();
@@ -103,7 +98,7 @@ function isFree({ deps: { db, clock } }: Vacuuming): boolean {
 /** The exit code of a command that should be tried again later: `try_later` in `shared/errors.ts`. */
 const TRY_LATER = 75;
 
-/** Runs VACUUM in a child process. Returns how many milliseconds it took. Throws `busy` or `refused` with the child's sentence. */
+/** Runs VACUUM in a child process, and returns its milliseconds. Throws `busy` or `refused` with the child's sentence. */
 async function runChild(vacuuming: Vacuuming, isPatient: boolean): Promise<number> {
   // The environment stays empty: the server's variables hold secrets, and VACUUM needs none of them.
   const child = startChild(isPatient ? [...vacuuming.command, '--wait'] : vacuuming.command);
@@ -126,7 +121,7 @@ function startChild(command: readonly string[]) {
   }
 }
 
-/** The sentence in the last line of a command's standard error, `{"error":"<sentence>"}`; null without one. */
+/** The sentence in the last line of a command's standard error, `{"error":"<sentence>"}`; null if there is none. */
 function sentenceIn(stderr: string): string | null {
   try {
     const { error } = JSON.parse(stderr.trimEnd().split('\n').at(-1) ?? '') as { error?: unknown };

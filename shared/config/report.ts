@@ -91,7 +91,7 @@ function tlsState({ tls }: Config, nowMs: number): { fault: string | null; warni
     const fault =
       error instanceof AppError
         ? error.message
-        : 'TLS_CERT_FILE and TLS_KEY_FILE must hold a PEM certificate and the private key that belongs to it.';
+        : 'TLS_CERT_FILE and TLS_KEY_FILE must contain a PEM certificate and the private key that belongs to it.';
     return { fault, warning: null };
   }
 }

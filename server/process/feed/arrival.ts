@@ -3,13 +3,13 @@ import type { Serving } from '../../http/serving.ts';
 import { originalOf } from '../../http/target.ts';
 import { IDLE_SECONDS } from '../listener.ts';
 
-/** How fast a body has to arrive: at least `bytes` in every span of `spanMs`. */
+/** How fast a body has to arrive: at least `bytes` in every `spanMs`. */
 export type ArrivalPace = { bytes: number; spanMs: number };
 
-/** The pace of profiles that a backend sends: 1 KiB/s over any 20 s. */
+/** The pace for a backend's profiles: 1 KiB/s over any 20 s. */
 export const FEED_PACE: ArrivalPace = { bytes: 20 * 1024, spanMs: 20_000 };
 
-/** Records bytes that arrived at `atMs`, and returns the time at which the body becomes too slow unless more arrive. */
+/** Records bytes that arrived at `atMs`, and returns when the body becomes too slow unless more arrive. */
 export type ArrivalMeter = (atMs: number, bytes: number) => number;
 
 /**
@@ -17,14 +17,14 @@ export type ArrivalMeter = (atMs: number, bytes: number) => number;
  * than `pace.bytes` arrived; spans that began before time 0 count as fast enough. Bytes that arrived exactly one span ago
  * don't count.
  */
-export function createArrivalMeter({ bytes: least, spanMs }: ArrivalPace): ArrivalMeter {
-  // The fewest of the newest arrivals that have enough bytes together; all of them while there are not enough.
-  const arrivals: { atMs: number; bytes: number }[] = [{ atMs: 0, bytes: least }];
-  let sum = least;
+export function createArrivalMeter({ bytes: min, spanMs }: ArrivalPace): ArrivalMeter {
+  // The fewest newest arrivals with at least `min` bytes; all arrivals while there are fewer bytes.
+  const arrivals: { atMs: number; bytes: number }[] = [{ atMs: 0, bytes: min }];
+  let sum = min;
   return (atMs, bytes) => {
     arrivals.push({ atMs, bytes });
     sum += bytes;
-    for (let [oldest] = arrivals; oldest !== undefined && sum - oldest.bytes >= least; [oldest] = arrivals) {
+    for (let [oldest] = arrivals; oldest !== undefined && sum - oldest.bytes >= min; [oldest] = arrivals) {
       sum -= oldest.bytes;
       arrivals.shift();
     }
@@ -32,12 +32,12 @@ export function createArrivalMeter({ bytes: least, spanMs }: ArrivalPace): Arriv
   };
 }
 
-/** Why a body ended early: it arrived too slowly, or its connection was lost. */
+/** Why a body ended early: it arrived too slowly, or the connection was lost. */
 export type CutOff = 'too late' | 'lost';
 
 /**
- * Yields a body's chunks while they arrive at this pace. Throws what `onCutOff` returns if they don't, or if the connection
- * is lost. Only time spent waiting for a chunk counts: while an earlier one is processed, the client can't send.
+ * Yields a body's chunks while they arrive at this pace. Throws the error of `onCutOff` if they don't, or if the connection is
+ * lost. Only the time spent waiting for chunks counts: while a chunk is processed, the client can't send.
  */
 export async function* keepPace(
   body: AsyncIterable<Uint8Array>,
@@ -64,8 +64,8 @@ export async function* keepPace(
 const LONG_SECONDS = 255;
 
 /**
- * Raises the idle timeout of a request's connection while its profiles are imported; returns a function that restores it.
- * Only for authorised clients: others could hold connections open for nothing.
+ * Raises the idle timeout of a request's connection while its profiles are imported; returns a function that restores it. Only
+ * for authorised clients: others could keep idle connections open.
  */
 export function keepConnection({ connections }: Pick<Serving, 'connections'>, request: Request): () => void {
   const mayIdle = (seconds: number) => connections.server?.timeout(originalOf(request), seconds);

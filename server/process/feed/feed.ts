@@ -14,13 +14,12 @@ import type { Service } from '../service.ts';
 import { type CutOff, keepConnection, keepPace } from './arrival.ts';
 import { type Counted, countLines, readWhole } from './lines.ts';
 
-// Profiles that a backend sends. A child process of low priority imports them, so that lookups stay as fast as beside any
-// import; this thread only pipes the lines to it. A child that dies leaves whole batches, or nothing.
+// Imports a backend's profiles in a child process of low priority, so that lookups stay as fast as during any import; this
+// thread only pipes the lines to it. A child that dies leaves whole batches, or nothing.
 
-/** A process that imports profiles. */
 type Child = Bun.Subprocess<'pipe', 'pipe', 'ignore'>;
 
-/** The Retry-After of a request that meets another one, in seconds; most feeds are short. */
+/** The Retry-After while another request is processed, in seconds; most requests are short. */
 const RETRY_SECONDS = 2;
 
 /** The Retry-After while the server has to be restarted, in seconds. */
@@ -32,8 +31,8 @@ const AFTER_UPGRADE =
 const LINES_TYPE = /^application\/jsonl\s*(;\s*charset="?utf-8"?\s*)?$/i;
 
 /**
- * Imports the lines of a request whose token may send profiles, and forwards every other one without its body to the portal,
- * which refuses it. Throws refusals.
+ * Imports the lines of a request whose token may send profiles, and forwards every other request without its body to the
+ * portal, which refuses it. Throws refusals.
  */
 export async function answerFeed(service: Service, request: Request, state: RequestState): Promise<Answer | Response> {
   const { method, headers, url } = request;
@@ -45,7 +44,6 @@ export async function answerFeed(service: Service, request: Request, state: Requ
   return await importLines(service, request, state, order);
 }
 
-/** Imports lines, and makes the answer. Throws refusals; logs a request that was cut off. */
 async function importLines(
   service: Service,
   request: Request,
@@ -87,8 +85,8 @@ async function importLines(
 }
 
 /**
- * Runs the child. Throws what reading the lines throws, and `lines_cut_off` if the client disconnects; either way the child
- * has ended by then, so that the next one can start.
+ * Runs the child. Throws the errors of reading the lines, and `lines_cut_off` if the client disconnects. The child has always
+ * ended afterwards, so that the next one can start.
  */
 async function runChild(
   command: readonly string[],
@@ -122,7 +120,7 @@ async function runChild(
   }
 }
 
-/** Pipes the lines to the child, as fast as it reads them; stops if it has ended. */
+/** Pipes the lines to the child as fast as it reads them; stops if it has ended. */
 async function passOn(
   child: Child,
   head: FeedHead,
@@ -157,8 +155,8 @@ function answerEnd(
   const { refused, ...counts } = end.done;
   if (refused.length === 0) return { body: JSON.stringify(end.done) };
   const which = lines === 1 ? 'The line was refused' : 'Some lines were refused';
-  const isSomethingIn = counts.imported + counts.deleted + counts.notThere > 0;
-  const sentence = `${which}; ${order.partial && isSomethingIn ? 'the rest was imported' : 'nothing was changed'}.`;
+  const isAnyImported = counts.imported + counts.deleted + counts.notThere > 0;
+  const sentence = `${which}; ${order.partial && isAnyImported ? 'the rest was imported' : 'nothing was changed'}.`;
   const { response, code } = refuse(service.refusals, new AppError('lines_refused', sentence), state);
   state.refusal = code;
   const more = order.partial ? end.done : { refused };
@@ -180,22 +178,22 @@ function refusalOfFault(service: Service, { code, sentence, isForClient }: Fault
   return new AppError('internal', null, { cause: sentence });
 }
 
-/** The refusal of lines that did not all arrive; with `isRead` they did, but the client disconnected before the answer. */
+/** With `isRead`, all lines arrived, but the client disconnected before the response. */
 function cutOff(how: CutOff, partial: boolean, isRead = false): AppError {
   const why = how === 'lost' ? 'The connection ended' : 'Less than 1 KiB/s arrived over 20 s';
   const outcome = partial
-    ? 'whole batches of lines may be in'
+    ? 'complete batches may have been imported'
     : isRead
-      ? 'all lines are in, or none'
+      ? 'either all lines were imported, or none'
       : 'nothing was changed';
   return new AppError('lines_cut_off', `${why}; ${outcome}.`);
 }
 
 function tooLong(partial: boolean): AppError {
   const { lines, bytes } = FEED_LIMITS[partial ? 'partial' : 'whole'];
-  const most = `${lines.toLocaleString('en').replace(',', ' ')} lines and ${bytes / 2 ** 20} MiB`;
+  const max = `${lines.toLocaleString('en').replace(',', ' ')} lines and ${bytes / 2 ** 20} MiB`;
   const sentence = partial
-    ? `With partial=1 a request may have ${most}; what came before that may be in. Send the rest in further requests.`
-    : `A request may have ${most}, or more with partial=1; nothing was changed.`;
+    ? `With partial=1 a request may have ${max}; the lines before that may have been imported. Send the rest in further requests.`
+    : `A request may have ${max}, or more with partial=1; nothing was changed.`;
   return new AppError('too_many_lines', sentence);
 }

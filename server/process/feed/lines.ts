@@ -3,10 +3,10 @@ export type Counted = { lines: number; bytes: number };
 
 const LF = 0x0a;
 
-/** Yields a body's chunks and adds them to `counted`; throws what `onTooMany` returns once there is more than `most`. */
+/** Yields a body's chunks and adds them to `counted`; throws the error of `onTooMany` once they exceed `max`. */
 export async function* countLines(
   body: AsyncIterable<Uint8Array>,
-  most: Counted,
+  max: Counted,
   counted: Counted,
   onTooMany: () => Error,
 ): AsyncGenerator<Uint8Array> {
@@ -17,7 +17,7 @@ export async function* countLines(
     for (let at = chunk.indexOf(LF); at !== -1; at = chunk.indexOf(LF, at + 1)) ended++;
     counted.lines += ended;
     if (chunk.length > 0) isLineOpen = chunk[chunk.length - 1] !== LF;
-    if (counted.bytes > most.bytes || counted.lines + (isLineOpen ? 1 : 0) > most.lines) throw onTooMany();
+    if (counted.bytes > max.bytes || counted.lines + (isLineOpen ? 1 : 0) > max.lines) throw onTooMany();
     yield chunk;
   }
   // The last line may end without a line feed.

@@ -11,31 +11,30 @@ import { type RunningServer, runUntilStopped, type ServerOptions } from '../runn
 import { closeSharedState, freeLocks, onMessage, openSharedState, type SharedState } from './shared-state.ts';
 import { createPool, orderAll, startPool, stopPool, type WorkerPool } from './worker-pool.ts';
 
-// This file runs in the main thread if WORKERS is more than 1. The main thread then answers no requests: it holds what the
-// workers share, starts, replaces and stops them.
+// This file runs in the main thread if WORKERS is more than 1. The main thread then answers no requests: it holds the state
+// that the workers share, and starts, replaces and stops them.
 
-/** How long the main thread waits for a stopping worker beyond the time for draining and for requests in flight. */
+/** How long the main thread waits for a stopping worker beyond the time for draining and for in-flight requests. */
 const GRACE_MS = 2_000;
 
-/** Ports that Linux, by default, assigns to no program that asks for any port, and to no connection. */
-const UNASSIGNED = { least: 10_000, count: 20_000, tries: 10 } as const;
+/** Ports that Linux, by default, never assigns to a connection, or to a program that binds port 0. */
+const UNASSIGNED = { min: 10_000, count: 20_000, tries: 10 } as const;
 
-/** Everything that the main thread holds. */
 type Coordinator = {
   readonly config: Config;
   readonly port: number;
   readonly drainMs: number;
   readonly shared: SharedState;
   readonly pool: WorkerPool;
-  /** The certificate that the workers use, or will start with. */
+  /** The certificate that the workers use or will start with. */
   tls: Tls;
-  /** Resolves with the error to report when too many replacements of dead workers failed to start; the server then stops. */
+  /** Resolves with an error when too many replacements of dead workers have failed to start; the server then stops. */
   readonly failed: PromiseWithResolvers<AppError>;
 };
 
 /**
- * Starts the workers, which all listen on one port. Throws the same errors as the start of a server with one thread, and
- * `bad_config` if this system has no clock that all threads share. `release` is called when everything has stopped.
+ * Starts the workers, which all listen on one port. Throws as `startServer`, and `bad_config` if this system has no clock that
+ * all threads share. `release` is called when everything has stopped.
  */
 export async function startWorkers(
   given: ServerDeps,
@@ -45,7 +44,7 @@ export async function startWorkers(
 ): Promise<RunningServer> {
   readTransport(given.config);
   const tls = readTls(given.config);
-  const port = choosePort(given.config, options.port ?? given.config.port, tls);
+  const port = selectPort(given.config, options.port ?? given.config.port, tls);
   const url = urlOf(given.config, port);
   const publicUrl = given.config.publicUrl.endsWith(':0') ? url : given.config.publicUrl;
   const config = { ...given.config, publicUrl };
@@ -76,17 +75,17 @@ export async function startWorkers(
 }
 
 /**
- * Returns the port that all workers will bind, once it has proved to be free; `asked` 0 means any. The workers bind it only
- * some milliseconds later, and the system could give a port that it chose itself to another program meanwhile. So the
- * system's choice only selects one of the {@link UNASSIGNED} ports. Throws what `probePort` throws.
+ * Returns a free port for all workers; `wanted` 0 means any. The workers bind it some milliseconds later, when the system could
+ * have assigned a port of its own range to another program, so its choice only selects one of the {@link UNASSIGNED} ports.
+ * Throws as `probePort`.
  */
-function choosePort(config: Config, asked: number, tls: Tls): number {
+function selectPort(config: Config, wanted: number, tls: Tls): number {
   for (let tries = 1; ; tries++) {
-    const port = asked || UNASSIGNED.least + (probePort(config, 0, tls) % UNASSIGNED.count);
+    const port = wanted || UNASSIGNED.min + (probePort(config, 0, tls) % UNASSIGNED.count);
     try {
       return probePort(config, port, tls);
     } catch (error) {
-      if (asked !== 0 || tries === UNASSIGNED.tries) throw error;
+      if (wanted !== 0 || tries === UNASSIGNED.tries) throw error;
     }
   }
 }
@@ -119,13 +118,10 @@ async function createCoordinator(
   return coordinator;
 }
 
-/**
- * Reads the certificate's files again and has all workers listen with the new certificate. If it throws `bad_config`, the
- * old one stays in use.
- */
+/** Makes all workers listen with the current certificate files. If it throws `bad_config`, the old one stays in use. */
 async function reloadTls(coordinator: Coordinator): Promise<void> {
   const tls = readTls(coordinator.config);
-  // Binding any free port with the new certificate fails if it is unusable, before any worker has switched to it.
+  // Binding any free port fails if the new certificate is unusable, before any worker switches to it.
   probePort(coordinator.config, 0, tls);
   coordinator.tls = tls;
   await orderAll(coordinator.pool, { kind: 'reload', tls });

@@ -6,26 +6,26 @@ import type { Counts } from '../../observability/counts.ts';
 import type { Tls } from '../listener.ts';
 import type { Connection } from '../portal-bridge.ts';
 
-/** What a worker starts with: the same for all workers, except for the number, which the worker writes into its locks. */
+/** What a worker starts with: the same for all workers, except the number, which it writes into its locks. */
 export type Start = {
   number: number;
   config: Config;
   port: number;
   tls: Tls;
   drainMs: number;
-  /** How long a page may take, in milliseconds, if not as by default. */
+  /** Undefined for the default; see `BridgeParts`. */
   answerMs: number | undefined;
   limits: SharedLimits;
   throttle: SharedArrayBuffer;
   sendBuffers: SharedArrayBuffer;
-  /** The command that imports a backend's profiles; null if none are accepted. */
+  /** The command that imports a backend's profiles; null if they are not accepted. */
   feedCommand: readonly string[] | null;
 };
 
 /** An AppError as sent between threads. */
 export type Fault = { code: ErrorCode; message: string };
 
-/** An order to a worker, which answers each with `done`. `report` has it send at once what it has counted. */
+/** An order to a worker, which answers with `done`. On `report` it sends its counts at once. */
 export type Order =
   | { kind: 'start'; start: Start }
   | { kind: 'report' }
@@ -33,9 +33,9 @@ export type Order =
   | { kind: 'stop' };
 
 /**
- * A message to a worker: an order with its number; the notice that the log lines it sent last were written; the metrics that
- * it asked for (null after a fault, which the main thread has logged); or the port to the portal's thread that it asked for
- * (null if that has just died), and later the notice that this thread has ended.
+ * A message to a worker: an order with its number; that the log lines it sent last were written; the metrics that it requested
+ * (null after an error, which the main thread has logged); the port that it requested to the portal's thread (null if that has
+ * just died); or that this thread has ended.
  */
 export type ToWorker =
   | { kind: 'order'; id: number; order: Order }
@@ -45,8 +45,8 @@ export type ToWorker =
   | { kind: 'portal ended' };
 
 /**
- * A message from a worker: the outcome of an order, log lines, what it has counted since its last report, a request for the
- * metrics of all workers or for a port to the portal's thread, or that the portal's thread with this number hangs.
+ * A message from a worker: the outcome of an order, log lines, the counts since its last report, a request for the metrics of
+ * all workers or for a port to the portal's thread, or that the portal's thread with this number hangs.
  */
 export type FromWorker =
   | { kind: 'done'; id: number; fault: Fault | null }

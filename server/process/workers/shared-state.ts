@@ -14,9 +14,8 @@ import type { FromWorker, Start } from './messages.ts';
 import { post, type WorkerHandle } from './worker-handle.ts';
 import { orderAll, type WorkerPool } from './worker-pool.ts';
 
-/** What exists once for all workers, in the main thread: shared memory, the quota file, usage, metrics, the log's output. */
+/** The state of the main thread that all workers share. */
 export type SharedState = {
-  /** The shared memory, which each worker gets. */
   readonly memory: Pick<Start, 'limits' | 'throttle' | 'sendBuffers'>;
   readonly limits: MainThreadLimits;
   readonly usage: Usage;
@@ -27,12 +26,12 @@ export type SharedState = {
   readonly log: Log;
 };
 
-/** How long workers may take to send what they have counted, before /metrics answers without it. */
+/** How long /metrics waits for the counts of the workers. */
 const REPORT_MS = 1_000;
 
 /**
- * Opens the quota file and makes the shared memory. The clock of `deps` must be one that all threads share. `restarts`
- * returns how many workers were replaced.
+ * Opens the quota file and allocates the shared memory. All threads must share the clock of `deps`. `restarts` returns how many
+ * workers were replaced.
  */
 export async function openSharedState(
   deps: ServerDeps,
@@ -69,7 +68,7 @@ export function onMessage(state: SharedState, pool: WorkerPool, handle: WorkerHa
   else if (message.kind === 'portal hangs') state.portal.end(message.thread);
 }
 
-/** Sends a worker a port of its own to the portal's thread; null if that has just died and may not restart yet. */
+/** Sends a worker its own port to the portal's thread; null if that has just died and may not restart yet. */
 function sendPort(portal: PortalHandle, handle: WorkerHandle): void {
   try {
     const connection = portal.connect(() => post(handle, { kind: 'portal ended' }));
@@ -79,7 +78,7 @@ function sendPort(portal: PortalHandle, handle: WorkerHandle): void {
   }
 }
 
-/** Frees the locks and the bytes of unread answers that the worker with this number held when it died. */
+/** Frees the locks and the unread bytes that the worker with this number held when it died. */
 export function freeLocks({ limits, memory }: SharedState, number: number): void {
   limits.freeLocksOf(number);
   freeThrottleLocksOf(memory.throttle, number);
@@ -92,7 +91,7 @@ export function closeSharedState({ limits, usage }: SharedState): void {
   closeUsage(usage);
 }
 
-/** The metrics of all workers as text; null after a fault, which is logged. */
+/** The metrics of all workers as text; null after an error, which is logged. */
 async function readMetrics({ metrics, log }: SharedState, pool: WorkerPool): Promise<string | null> {
   try {
     await within(orderAll(pool, { kind: 'report' }), REPORT_MS);

@@ -1,25 +1,24 @@
 import { AppError } from '../../../shared/errors.ts';
 import type { Fault, FromWorker, Order, Start, ToWorker } from './messages.ts';
 
-/** One worker thread, as the main thread sees it. */
+/** A worker thread, as the main thread sees it. */
 export type WorkerHandle = {
-  /** From 1 to WORKERS; a worker that replaces a dead one has the number of the dead one. */
+  /** From 1 to WORKERS; a replacement has the number of the dead worker. */
   readonly number: number;
   readonly worker: Worker;
-  /** Whether the worker listens. */
   isServing: boolean;
   hasEnded: boolean;
   /** The message of the error that ended the thread; null if there was none. */
   lastError: string | null;
   /** Resolves when the thread has ended, for whatever reason. */
   readonly ended: Promise<void>;
-  /** Called when an order was carried out, by the number of the order. */
+  /** Called when an order was carried out, by its number. */
   readonly openOrders: Map<number, (fault: Fault | null) => void>;
-  /** How many orders the worker was given; also the number of the latest one. */
+  /** The number of the latest order. */
   orders: number;
 };
 
-/** Starts a worker's thread. `onMessage` gets everything that the worker sends except the outcomes of orders. */
+/** Starts a worker's thread. `onMessage` is called with all of its messages except the outcomes of orders. */
 export function startWorker(
   number: number,
   onMessage: (handle: WorkerHandle, message: FromWorker) => void,
@@ -41,7 +40,7 @@ export function startWorker(
     else onMessage(handle, data);
   };
   worker.onerror = (event) => {
-    // Without this the error of a worker would be an uncaught error of the main thread.
+    // Without this, the error would be an uncaught error of the main thread.
     event.preventDefault();
     handle.lastError = event.message;
   };
@@ -52,14 +51,12 @@ export function startWorker(
   return handle;
 }
 
-/** Sends a message to a worker, with the ports in it. */
+/** Sends a message to a worker, and transfers the ports in it. */
 export function post({ worker }: WorkerHandle, message: ToWorker, ports: MessagePort[] = []): void {
   worker.postMessage(message, ports);
 }
 
-/**
- * Has a worker carry out an order. Resolves when it has, or when its thread has ended. Throws the AppError that it answers.
- */
+/** Resolves when a worker has carried out an order, or has ended. Throws the worker's AppError. */
 export async function giveOrder(handle: WorkerHandle, order: Order): Promise<void> {
   const id = ++handle.orders;
   const { promise, resolve } = Promise.withResolvers<Fault | null>();
@@ -70,7 +67,7 @@ export async function giveOrder(handle: WorkerHandle, order: Order): Promise<voi
   if (fault) throw new AppError(fault.code, fault.message);
 }
 
-/** Has a new worker listen. Throws the worker's AppError, and `refused` if its thread ends instead. */
+/** Makes a new worker listen. Throws the worker's AppError, and `refused` if its thread ends. */
 export async function serveWith(handle: WorkerHandle, start: Start): Promise<void> {
   await giveOrder(handle, { kind: 'start', start });
   if (handle.hasEnded) throw new AppError('refused', 'A worker ended while it started.', { cause: handle.lastError });

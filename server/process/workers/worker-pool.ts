@@ -4,37 +4,37 @@ import type { Log } from '../../observability/log.ts';
 import type { FromWorker, Order, Start } from './messages.ts';
 import { giveOrder, serveWith, startWorker, type WorkerHandle } from './worker-handle.ts';
 
-/** The workers of a server. A worker that dies is replaced by a new one with the same number. */
+/** The workers of a server. A dead worker is replaced by a new one with the same number. */
 export type WorkerPool = {
   readonly options: PoolOptions;
-  /** The workers that run or start, by their number. */
+  /** The running and starting workers, by their number. */
   readonly workers: Map<number, WorkerHandle>;
   /** How many workers have died while they served. */
   restarts: number;
-  /** Once this is set, no worker is replaced any more. */
+  /** Once true, no worker is replaced. */
   isStopping: boolean;
   /** How many replacements in a row failed to start. */
   failedStarts: number;
   /** When a worker last died or failed to start, by the monotonic clock. */
   diedAtMs: number;
-  /** How long the pool waited before it started the last replacement. */
+  /** How long the pool waited before the last replacement. */
   pauseMs: number;
 };
 
-/** How many workers a pool has, what they start with, and what is called when something happens to them. */
+/** The options of a pool. */
 export type PoolOptions = {
   count: number;
   clock: Clock;
   log: Log;
-  /** Returns what the worker with this number starts with. Called for each start, as the certificate may have changed. */
+  /** Called for each start, because the certificate may have changed. */
   startOf: (number: number) => Start;
   /** Called with each message of a worker, except the outcomes of orders. */
   onMessage: (handle: WorkerHandle, message: FromWorker) => void;
-  /** Called with the number of a dead worker before it is replaced, to free the locks that it held. */
+  /** Called with the number of a dead worker before it is replaced, to free its locks. */
   onDeath: (number: number) => void;
-  /** Called when {@link MAX_FAILED_STARTS} replacements in a row have failed to start. The pool has stopped replacing. */
+  /** Called when {@link MAX_FAILED_STARTS} replacements in a row have failed to start. The pool then replaces no more. */
   onGiveUp: (cause: unknown) => void;
-  /** Called with each worker that is started; tests use it. */
+  /** For tests: called with each worker that is started. */
   onWorker?: ((worker: Worker, number: number) => void) | undefined;
 };
 
@@ -57,7 +57,7 @@ export function createPool(options: PoolOptions): WorkerPool {
   };
 }
 
-/** Starts all workers. If any can't start, all are ended, and the first such error is thrown. */
+/** Starts all workers. If any fails to start, ends all and throws the first error. */
 export async function startPool(pool: WorkerPool): Promise<void> {
   const numbers = Array.from({ length: pool.options.count }, (_, index) => index + 1);
   const outcomes = await Promise.allSettled(numbers.map((number) => startOne(pool, number)));
@@ -68,14 +68,14 @@ export async function startPool(pool: WorkerPool): Promise<void> {
   }
 }
 
-/** Has all serving workers carry out an order, and waits for all of them. Then throws the first error. */
+/** Waits until all serving workers have carried out an order, then throws the first error. */
 export async function orderAll(pool: WorkerPool, order: Order): Promise<void> {
   const serving = [...pool.workers.values()].filter(({ isServing }) => isServing);
   const outcomes = await Promise.allSettled(serving.map((handle) => giveOrder(handle, order)));
   for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason as AppError;
 }
 
-/** Asks all workers to stop, and ends those that have not stopped after `patienceMs`. No worker is replaced any more. */
+/** Orders all workers to stop, and ends those that have not stopped after `patienceMs`. */
 export async function stopPool(pool: WorkerPool, patienceMs: number): Promise<void> {
   pool.isStopping = true;
   const stopped = orderAll(pool, { kind: 'stop' }).catch((cause) =>
@@ -95,7 +95,7 @@ async function startOne(pool: WorkerPool, number: number): Promise<void> {
   try {
     const start = startOf(number);
     await serveWith(handle, start);
-    // The certificate may have been changed while the worker started with the old one.
+    // The certificate may have changed while the worker started with the old one.
     const { tls } = startOf(number);
     if (tls !== null && tls !== start.tls) await giveOrder(handle, { kind: 'reload', tls });
   } catch (error) {
@@ -107,7 +107,7 @@ async function startOne(pool: WorkerPool, number: number): Promise<void> {
   void handle.ended.then(() => replace(pool, handle));
 }
 
-/** Replaces a dead worker: starts new ones until one serves, the pool stops, or too many have failed to start. */
+/** Starts replacements of a dead worker until one serves, the pool stops, or too many have failed to start. */
 async function replace(pool: WorkerPool, { number, lastError }: WorkerHandle): Promise<void> {
   const { log, onGiveUp } = pool.options;
   remove(pool, number);
@@ -136,7 +136,7 @@ function remove(pool: WorkerPool, number: number): void {
   pool.workers.delete(number);
 }
 
-/** How long to wait before the next replacement, in milliseconds; 0 if the last death is long ago. */
+/** The milliseconds to wait before the next replacement; 0 if the last death is long ago. */
 function nextPauseMs(pool: WorkerPool): number {
   const nowMs = pool.options.clock.monotonicMs();
   const doubled = Math.min(MAX_PAUSE_MS, Math.max(FIRST_PAUSE_MS, 2 * pool.pauseMs));

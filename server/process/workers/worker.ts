@@ -16,46 +16,42 @@ import type { Connection } from '../portal-bridge.ts';
 import { createService } from '../service.ts';
 import type { FromWorker, Order, Start, ToWorker } from './messages.ts';
 
-// This file runs in each worker: a server of its own on the common port, with its own connection to the database. Counts
-// that have to be exact across all workers are in shared memory. Usage, metrics and log lines are sent to the main thread.
+// This file runs in each worker: a server on the common port, with its own connection to the database. Counts that have to be
+// exact across all workers are in shared memory. Usage, metrics and log lines are sent to the main thread.
 
 declare const self: { onmessage: (event: { data: ToWorker }) => void };
 
-/** How long counts and log lines may wait in a worker, which loses them if it dies. */
+/** How long a worker may hold counts and log lines, which are lost if it dies. */
 const REPORT_EVERY_MS = 250;
 const LOG_PAUSE_MS = 5;
 
-/** What a worker holds while it serves. */
 type WorkerResources = {
   readonly listener: Listener;
   readonly db: Opened;
   readonly usage: UsageCounter;
   readonly log: LogOutput;
-  /** Answers since the last report. */
+  /** The counts of responses since the last report. */
   counts: Counts;
-  /** Sends reports. */
   timer: Timer | null;
 };
 
-/** The state of this thread. */
 const thread = {
   /** Null until the order to start was carried out. */
   serving: null as WorkerResources | null,
   /** Called when the main thread has written the log lines that were sent last. */
   onLogged: (): void => {},
-  /** The requests for /metrics that wait for the main thread, by their number. */
+  /** The requests to /metrics that wait for the main thread, by their number. */
   metricsReaders: new Map<number, PromiseWithResolvers<string>>(),
   metricsRequests: 0,
-  /** Called with the port to the portal's thread that this thread asked for. */
+  /** Called with the port to the portal's thread that this thread requested. */
   onPortal: (_: Connection | null): void => {},
-  /** Called when the portal's thread has ended. */
   onPortalEnd: (): void => {},
 };
 
 self.onmessage = ({ data }) => {
   if (data.kind === 'order') void carryOut(data.id, data.order);
   else if (data.kind === 'logged') thread.onLogged();
-  else if (data.kind === 'metrics') takeMetrics(data.id, data.text);
+  else if (data.kind === 'metrics') receiveMetrics(data.id, data.text);
   else if (data.kind === 'portal') thread.onPortal(data.connection);
   else thread.onPortalEnd();
 };
@@ -100,7 +96,7 @@ async function startServing({
   const counter = createUsageCounter(clock);
   const metrics: Metrics = {
     count: (route, status, code, milliseconds) => countAnswer(serving.counts, route, status, code, milliseconds),
-    read: askForMetrics,
+    read: requestMetrics,
     contentType: METRICS_TYPE,
   };
   const shared = {
@@ -114,7 +110,7 @@ async function startServing({
   const service = createService(deps, log.write, {
     metrics: config.metricsToken === null ? null : metrics,
     shared,
-    portal: { connect: askForPortal, end, answerMs },
+    portal: { connect: requestPortal, end, answerMs },
     feedCommand,
   });
   const listener = startListening(service, createApp(service), port, { shared: { tls }, drainMs });
@@ -123,7 +119,7 @@ async function startServing({
   return serving;
 }
 
-/** Sends what was counted since the last report, unless that is nothing. */
+/** Sends the counts since the last report, if there are any. */
 function sendReport(serving: WorkerResources): void {
   const usage = takeUsage(serving.usage, Number.POSITIVE_INFINITY);
   if (usage.length === 0 && serving.counts.routes.size === 0) return;
@@ -139,8 +135,8 @@ async function stopServing(serving: WorkerResources): Promise<void> {
   serving.db.$client.close();
 }
 
-/** Asks the main thread for the metrics of all workers. Throws `busy`. */
-function askForMetrics(): Promise<string> {
+/** Requests the metrics of all workers from the main thread. Throws `busy`. */
+function requestMetrics(): Promise<string> {
   const reader = Promise.withResolvers<string>();
   const id = ++thread.metricsRequests;
   thread.metricsReaders.set(id, reader);
@@ -148,8 +144,8 @@ function askForMetrics(): Promise<string> {
   return reader.promise;
 }
 
-/** Asks the main thread for a port to the portal's thread, one at a time. Throws `too_many_pages` if that has just died. */
-async function askForPortal(onEnd: () => void): Promise<Connection> {
+/** Requests a port to the portal's thread, one at a time. Throws `too_many_pages` if that thread has just died. */
+async function requestPortal(onEnd: () => void): Promise<Connection> {
   const { promise, resolve } = Promise.withResolvers<Connection | null>();
   thread.onPortal = resolve;
   thread.onPortalEnd = onEnd;
@@ -159,7 +155,7 @@ async function askForPortal(onEnd: () => void): Promise<Connection> {
   return connection;
 }
 
-function takeMetrics(id: number, text: string | null): void {
+function receiveMetrics(id: number, text: string | null): void {
   const reader = thread.metricsReaders.get(id);
   thread.metricsReaders.delete(id);
   if (text === null) reader?.reject(new AppError('busy', 'The metrics of all workers are not available now.'));

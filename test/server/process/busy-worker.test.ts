@@ -11,7 +11,7 @@ import { createUsageCounter, takeUsage } from '../../../shared/usage/usage-count
 import { prepare } from '../../support/requests.ts';
 import { testClock, testDeps } from '../../support/world.ts';
 
-test('a key for whose rate limits a worker has no memory left is told to come back, and counted', async () => {
+test('if a worker has no memory left for a key’s rate limits, the request gets a 503 with Retry-After, and counts', async () => {
   const clock = testClock();
   const deps = testDeps({ clock });
   const secret = await prepare(deps);

@@ -3,7 +3,7 @@ import { startListening, stopListening } from '../../../server/process/listener.
 import { closeService, createService } from '../../../server/process/service.ts';
 import { testDeps } from '../../support/world.ts';
 
-test('what the application itself throws is answered with 500, and logged under the id of the answer', async () => {
+test('an error thrown by the application itself is a 500, and logged under the id of the response', async () => {
   const lines: string[] = [];
   const service = createService(testDeps(), (line) => void lines.push(line));
   const app = {

@@ -11,7 +11,7 @@ import { startSmtp } from '../../support/mail/smtp.ts';
 import { insertProfile } from '../../support/profiles.ts';
 import { testClock, testDeps } from '../../support/world.ts';
 
-/** A server that starts a week before a key expires; the mail server waits with its answer. */
+/** A server that starts a week before a key expires; the mail server delays its reply. */
 async function world() {
   const { promise: mayAccept, resolve: accept } = Promise.withResolvers<void>();
   const { promise: arrived, resolve: arrive } = Promise.withResolvers<void>();
@@ -23,7 +23,7 @@ async function world() {
       await mayAccept;
     },
   });
-  // The thread that sends mails has the clock of the system, at which this one arrives.
+  // The thread that sends mails has the system's clock, to which this clock advances below.
   const clock = testClock(Date.now() - 83 * DAY_MS);
   const deps = testDeps({ clock, variables: { MAIL_URL: smtp.url, MAIL_FROM: 'keys@example.org' } });
   insertProfile(deps.db);
@@ -36,7 +36,7 @@ async function world() {
   return { server, smtp, accept, lines };
 }
 
-test('a server that starts reminds owners, answers meanwhile, and logs no address', async () => {
+test('a starting server reminds owners, answers requests while it does, and logs no e-mail address', async () => {
   const w = await world();
   expect((await get(w.server, '/readyz')).status).toBe(200);
   expect(w.lines()).toEqual([]);
@@ -48,7 +48,7 @@ test('a server that starts reminds owners, answers meanwhile, and logs no addres
   await w.server.stop();
 });
 
-test('a server that stops waits for the reminder that is on its way, and says what became of it', async () => {
+test('a stopping server waits for the reminder that is being sent, and logs its outcome', async () => {
   const w = await world();
   const stopped = w.server.stop();
   w.accept();
@@ -60,7 +60,7 @@ test('a server that stops waits for the reminder that is on its way, and says wh
   expect(results).toBe('accepted');
 });
 
-test('a server that starts with a clock that may be wrong reminds nobody for ten minutes', async () => {
+test('a server whose clock may be wrong sends no reminders for ten minutes', async () => {
   const clock = testClock(undefined, false);
   const deps = testDeps({ clock, variables: { MAIL_URL: 'smtp://127.0.0.1:9', MAIL_FROM: 'keys@example.org' } });
   insertProfile(deps.db);
@@ -80,7 +80,7 @@ test('a server that starts with a clock that may be wrong reminds nobody for ten
   await notifying.stop();
 }, 20_000);
 
-test('a server forgets who was erased 40 days ago, but not while its clock may be wrong', async () => {
+test('a server deletes the ids of profiles erased 40 days ago, but not while its clock may be wrong', async () => {
   const clock = testClock(undefined, false);
   const deps = testDeps({ clock });
   insertProfile(deps.db);

@@ -4,7 +4,7 @@ import { createBridge } from '../../../server/process/portal-bridge.ts';
 import { answerPort } from '../../../server/process/portal-port.ts';
 import { MAX_FORM_BYTES } from '../../../server/thread/forwarded.ts';
 
-/** A bridge to this very thread, and the requests that come over it. */
+/** A bridge to the test's own thread, and the requests that it forwards. */
 function bridge(answer: (request: Request) => Promise<Response> = async () => new Response()) {
   const seen: Request[] = [];
   const { fetch } = createBridge({
@@ -27,7 +27,7 @@ function bridge(answer: (request: Request) => Promise<Response> = async () => ne
   return { seen, fetch: (request: Request, address = '192.0.2.7') => fetch(request, { address, requestId: 'abc-1' }) };
 }
 
-test('a request arrives as it was sent, but that its address and id are ours whatever the client says', async () => {
+test('a request arrives unchanged, except for the IP address and id, which clients can’t set', async () => {
   const { seen, fetch } = bridge();
   const headers = { cookie: 'a=b; c=d', 'X-Client-Address': '203.0.113.1', 'X-Request-Id': 'mine' };
   await fetch(
@@ -43,7 +43,7 @@ test('a request arrives as it was sent, but that its address and id are ours wha
   });
 });
 
-test('an answer comes back as it was made, with each of its cookies', async () => {
+test('a response comes back unchanged, with all of its cookies', async () => {
   const made = new Response('\u00e4', {
     status: 418,
     headers: [
@@ -55,7 +55,7 @@ test('an answer comes back as it was made, with each of its cookies', async () =
   expect([answer.status, await answer.text(), answer.headers.getSetCookie()]).toEqual([418, '\u00e4', ['a=1', 'b=2']]);
 });
 
-test('of a body that is too long a byte too many arrives, and nothing where its length says so', async () => {
+test('a body that is too long arrives cut one byte after the limit, or empty if its Content-Length is too long', async () => {
   const { seen, fetch } = bridge();
   const long = 'x'.repeat(2 * MAX_FORM_BYTES);
   await fetch(new Request('http://h/', { method: 'POST', body: new Blob([long]).stream() }));
@@ -68,7 +68,7 @@ test('of a body that is too long a byte too many arrives, and nothing where its 
   ]);
 });
 
-test('one address block has 32 requests under way, all together 256; the others are told to come back', async () => {
+test('one address block may have 32 requests in flight, all blocks together 256; further ones get a 503', async () => {
   const { promise: gate, resolve: open } = Promise.withResolvers<void>();
   const { fetch } = bridge(async () => {
     await gate;

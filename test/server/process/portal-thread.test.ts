@@ -24,7 +24,7 @@ import { testClock, testDeps } from '../../support/world.ts';
 
 type Parts = Partial<PortalHandleParts> & { answerMs?: number };
 
-/** A server whose threads for pages are seen, in the order of their start. */
+/** A server with the list of its portal's threads, in the order of their start. */
 async function serverWithThreads({ answerMs, ...parts }: Parts = {}, deps = { ...testDeps(), clock: testClock() }) {
   const threads: Worker[] = [];
   const lines: string[] = [];
@@ -39,7 +39,7 @@ async function serverWithThreads({ answerMs, ...parts }: Parts = {}, deps = { ..
   return { server, portal, deps, threads, lines };
 }
 
-/** The same, where a mail is due when the server starts; `mails` are the files that it was written to. */
+/** The same with a mail that is due when the server starts; `mails` returns the files of sent mails. */
 async function serverWithDueMail(parts: Parts = {}) {
   const deps = { ...testDeps(), clock: testClock(systemClock.nowMs()) };
   insertProfile(deps.db, { id: 1 });
@@ -49,7 +49,7 @@ async function serverWithDueMail(parts: Parts = {}) {
   return { ...(await serverWithThreads(parts, deps)), mails };
 }
 
-test('the thread is started by the first request for a page, and once', async () => {
+test('the thread is started once, by the first request for a page', async () => {
   const { server, threads } = await serverWithThreads();
   await fetch(`${server.url}/healthz`);
   await fetch(`${server.url}/docs`);
@@ -59,16 +59,19 @@ test('the thread is started by the first request for a page, and once', async ()
   expect(threads.length).toBe(1);
 });
 
-test.skipIf(process.platform !== 'linux')('the thread gives way to those that answer lookups', async () => {
-  const { server } = await serverWithThreads();
-  expect((await fetchPage(server, '/developers')).status).toBe(200);
-  const priorities = readdirSync('/proc/self/task').map((thread) => getPriority(Number(thread)));
-  expect(priorities.includes(NICENESS)).toBe(true);
-  expect(getPriority(process.pid)).toBeLessThan(NICENESS);
-});
+test.skipIf(process.platform !== 'linux')(
+  'the thread has a lower priority than those that answer lookups',
+  async () => {
+    const { server } = await serverWithThreads();
+    expect((await fetchPage(server, '/developers')).status).toBe(200);
+    const priorities = readdirSync('/proc/self/task').map((thread) => getPriority(Number(thread)));
+    expect(priorities.includes(NICENESS)).toBe(true);
+    expect(getPriority(process.pid)).toBeLessThan(NICENESS);
+  },
+);
 
 test.each(['1', '2'])(
-  'a thread that dies is told of, and started again by a later request; nobody waits for the dead: %s workers',
+  'a dead thread is logged, and restarted by a later request; no request waits for it: %s workers',
   async (WORKERS) => {
     const deps = { ...testDeps({ variables: { WORKERS } }), clock: testClock() };
     const { server, threads, lines } = await serverWithThreads({}, deps);
@@ -81,7 +84,7 @@ test.each(['1', '2'])(
     }
     let answer = await fetchPage(server, '/developers');
     while (answer.status !== 200) {
-      // Having just died it is not started at once; an answer that was on its way may still be a fault.
+      // A thread that has just died is not restarted at once; a request in flight may still get a 500.
       expect([500, 503]).toContain(answer.status);
       if (answer.status === 503) await Bun.sleep(1_000 * Number(answer.headers.get('retry-after')));
       answer = await fetchPage(server, '/developers');
@@ -92,7 +95,7 @@ test.each(['1', '2'])(
   },
 );
 
-test('a page of 20 KB and its head are sent together, and not each name and value of the head alone', async () => {
+test('a page of 20 KB and its head are sent together, not each name and value of the head separately', async () => {
   const { server } = await serverWithThreads();
   const first = Promise.withResolvers<string>();
   const socket = connect(server.port, '127.0.0.1', () => {
@@ -103,7 +106,7 @@ test('a page of 20 KB and its head are sent together, and not each name and valu
   socket.destroy();
 });
 
-test('mails that are due are sent by this thread and not by one that answers lookups, though nobody asks for a page', async () => {
+test('due mails are sent by the portal’s thread, not by one that answers lookups, even if nobody requests a page', async () => {
   const { server, threads, mails, lines } = await serverWithDueMail();
   while (!lines.join('').includes('The new-sign-in mail about')) await Bun.sleep(10);
   expect(mails()).toEqual([expect.stringContaining('new-sign-in')]);
@@ -111,7 +114,7 @@ test('mails that are due are sent by this thread and not by one that answers loo
   expect((await fetch(`${server.url}/healthz`)).status).toBe(200);
 });
 
-test('a thread that dies over mails holds up neither the next mails nor the stop', async () => {
+test('a thread that dies while sending mails delays neither the next mails nor the stop', async () => {
   const dying = URL.createObjectURL(
     new Blob(['self.onmessage = ({ data }) => data.kind === "mails" && process.exit(1);']),
   );
@@ -123,7 +126,7 @@ test('a thread that dies over mails holds up neither the next mails nor the stop
 });
 
 test.each(['1', '2'])(
-  'a thread that hangs keeps nobody waiting, and is replaced: %s workers',
+  'a thread that hangs is replaced, and the requests that wait for it are refused: %s workers',
   async (WORKERS) => {
     const hanging = URL.createObjectURL(new Blob(['self.onmessage = () => { for (;;); };']));
     let isFirst = true;
@@ -142,19 +145,19 @@ test.each(['1', '2'])(
     for (const answer of answers) {
       const page = await answer.text();
       expect([answer.status, page]).toEqual([503, expect.stringContaining('<h1>Not available right now</h1>')]);
-      expect(page).toContain('What you sent may have been done all the same: look before you send it again.');
+      expect(page).toContain('Your request may still have been processed: check before you send it again.');
     }
     while ((await fetchPage(server, '/developers')).status !== 200) await Bun.sleep(10);
-    // On a busy machine the second one may need longer than that to start, and is replaced too.
+    // On a busy machine the second thread may take too long to start, and is replaced too.
     expect(threads.length).toBeGreaterThan(1);
     expect(lines.join('')).toContain('The thread hung.');
   },
   20_000,
 );
 
-test('what waits too long is refused as something that may have been done, as it then is', async () => {
+test('a request that waits too long is refused with a warning that it may still be processed, which it is', async () => {
   const { server, deps } = await serverWithThreads({ answerMs: 500 });
-  // Answered in time: the thread runs.
+  // The thread runs once a response arrives in time.
   while ((await fetchPage(server, '/developers')).status !== 200) await Bun.sleep(10);
   const beside = openSessionsFile(deps.config.databasePath);
   beside.sqlite.run('BEGIN IMMEDIATE');
@@ -162,7 +165,7 @@ test('what waits too long is refused as something that may have been done, as it
   const answer = await fetchPage(server, '/developers/sign-in', { method: 'POST', body });
   expect([answer.status, answer.headers.get('x-error-code')]).toEqual([503, 'busy']);
   const page = await answer.text();
-  expect(page).toContain('What you sent may have been done all the same');
+  expect(page).toContain('Your request may still have been processed');
   expect(sentAgain(page)).toEqual([...body]);
   const requestId = answer.headers.get('x-request-id') as string;
   expect(JSON.stringify(server.log.find((line) => line.requestId === requestId))).toContain(
@@ -173,7 +176,7 @@ test('what waits too long is refused as something that may have been done, as it
   closeSessionsFile(beside);
 }, 20_000);
 
-test('a database that can’t be opened is a page, and opened by the next request once it can', async () => {
+test('if the database can’t be opened, a page says so, and the next request retries', async () => {
   const deps = { ...testDeps(), clock: testClock() };
   const server = await serverOn(deps);
   const { config } = deps;
@@ -184,7 +187,7 @@ test('a database that can’t be opened is a page, and opened by the next reques
   const answer = await fetchPage(server, '/developers');
   const page = await answer.text();
   expect([answer.status, page.includes('sessions file')]).toEqual([500, false]);
-  // What was typed is still there, a foreign form is refused for that first, and whoever signs out is signed out here.
+  // The page still has what was typed, a cross-site form is refused first, and signing out ends the browser's session.
   const send = async (path: string, body: string, headers: Record<string, string> = {}) => {
     const sent = await fetchPage(server, path, { method: 'POST', body, headers });
     return { code: sent.headers.get('x-error-code'), cookies: sent.headers.getSetCookie(), text: await sent.text() };
@@ -206,7 +209,7 @@ test('a database that can’t be opened is a page, and opened by the next reques
   expect((await fetchPage(server, '/developers')).status).toBe(200);
 });
 
-test('whoever deletes the sessions file of a running server signs everybody out', async () => {
+test('deleting the sessions file of a running server signs everybody out', async () => {
   const deps = { ...testDeps(), clock: testClock() };
   const server = await serverOn(deps);
   insertProfile(deps.db, { id: 7 });
@@ -218,17 +221,17 @@ test('whoever deletes the sessions file of a running server signs everybody out'
   expect([await status(), await status()]).toEqual([200, 200]);
   removeSessionsFile(deps.config.databasePath);
   expect([await status(), await status()]).toEqual([303, 303]);
-  // What a command writes into the new file holds for pages.
-  const anew = openSessionsFile(deps.config.databasePath);
-  headers.cookie = signInOwner({ ...access, sessions: anew }, 7);
-  closeSessionsFile(anew);
+  // Pages use the new file, into which a command writes here.
+  const recreated = openSessionsFile(deps.config.databasePath);
+  headers.cookie = signInOwner({ ...access, sessions: recreated }, 7);
+  closeSessionsFile(recreated);
   expect(await status()).toBe(200);
 });
 
-test('where nobody asks for a page the thread is woken to delete what belongs to nobody any more, if anybody ever was signed in', async () => {
+test('if nobody requests a page, the thread is woken to delete old sign-ins, provided that there is a sessions file', async () => {
   const { portal, deps, threads, lines } = await serverWithThreads();
   insertProfile(deps.db, { id: 7 });
-  // The thread does not give up where the file can't be opened at first.
+  // The thread retries if the file can't be opened at first.
   const broken = Bun.file(`${deps.config.databasePath}.sessions`);
   await broken.write('not a sessions file, but long enough to be taken for one. '.repeat(20));
   portal.wake();
@@ -255,7 +258,7 @@ test('where nobody asks for a page the thread is woken to delete what belongs to
   }
 }, 20_000);
 
-test('several workers ask one thread, and a page is as with one', async () => {
+test('several workers share one thread, and get the same page as a server with one', async () => {
   const one = await startTestServer();
   const deps = { ...testDeps({ variables: { WORKERS: '2' } }), clock: testClock() };
   const two = await serverOn(deps);
@@ -272,7 +275,7 @@ test('several workers ask one thread, and a page is as with one', async () => {
   expect(two.log.at(-1)?.message).toBe('Stopped.');
 });
 
-test('work that a page has begun is waited for, and told to give up when there is no more time', async () => {
+test('stopping waits for the background work of pages, and aborts it when the time is up', async () => {
   const background = createBackground();
   const faults: unknown[] = [];
   const done: string[] = [];

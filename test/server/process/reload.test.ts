@@ -5,19 +5,19 @@ import { TEST_CA, testCertificate } from '../../support/network/certificates.ts'
 import { rounds, seededRandom } from '../../support/rounds.ts';
 import { tempFolder } from '../../support/world.ts';
 
-// Clients that keep their connections, while the certificate of a real server process is read again and again.
+// Clients that keep their connections while the certificate of a real server process is reloaded repeatedly.
 
 const RELOADS = rounds(5);
 const STEADY_CLIENTS = 60;
 const HURRIED_CLIENTS = 3;
 
-/** A steady client's pause between an answer and its next request. */
+/** A steady client's pause between a response and its next request. */
 const LONGEST_PAUSE_MS = 600;
 
-/** The pause of the others is so short that some request is nearly always under way. */
+/** The pause of the other clients is so short that some request is nearly always in flight. */
 const SHORT_PAUSE_MS = 3;
 
-/** A connection that was silent for longer is promised nothing: the old listener ends after a second. */
+/** Connections that were idle for longer may lose a request: the old listener ends after a second. */
 const PROMISED_MS = 950;
 
 const REQUEST = 'GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n';
@@ -27,7 +27,7 @@ const CLOSING = /\r\nConnection: close\r\n/i;
 
 type Counts = { answered: number; closing: number; lost: string[]; isOver: boolean };
 
-/** A connection with a whole TLS handshake. A reset before that lost no request, and is tried again. */
+/** A connection with a completed TLS handshake. A reset before that lost no request, and is retried. */
 async function open(port: number): Promise<TLSSocket> {
   for (let tries = 0; tries < 5; tries++) {
     const { promise, resolve } = Promise.withResolvers<TLSSocket | null>();
@@ -40,14 +40,14 @@ async function open(port: number): Promise<TLSSocket> {
   throw new Error('The server does not accept connections.');
 }
 
-/** Resolves when the connection is closed, whoever closes it. */
+/** Resolves when the connection is closed by either side. */
 function closing(socket: TLSSocket): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   socket.on('error', () => undefined).once('close', () => resolve());
   return promise;
 }
 
-/** The answer to one request, or what came of it before the connection was `closed`. */
+/** The response to a request, or the part of it that arrived before the connection was `closed`. */
 async function ask(socket: TLSSocket, closed: Promise<void>): Promise<string> {
   const { promise, resolve } = Promise.withResolvers<void>();
   let text = '';
@@ -61,7 +61,7 @@ async function ask(socket: TLSSocket, closed: Promise<void>): Promise<string> {
   return text;
 }
 
-/** Asks on one connection until that is closed, and then on the next. */
+/** Sends requests on one connection until it is closed, and then on the next. */
 async function keepAsking(port: number, name: string, longestPauseMs: number, counts: Counts): Promise<void> {
   const random = seededRandom(name);
   while (!counts.isOver) {
@@ -78,7 +78,7 @@ async function keepAsking(port: number, name: string, longestPauseMs: number, co
       isOpen = isAnswered && !CLOSING.test(answer);
       if (isAnswered && !isOpen) {
         counts.closing++;
-        // The server closes what it said it would.
+        // The server closes the connection, as it announced.
         await closed;
       }
     }
@@ -109,7 +109,7 @@ for (const WORKERS of ['1', '2']) {
     counts.isOver = true;
     await Promise.all(clients);
     expect(counts.lost).toEqual([]);
-    // Nearly all of them were told to move to the new listener.
+    // Nearly all responses told the client to move to the new listener.
     expect(counts.closing).toBeGreaterThan((STEADY_CLIENTS * RELOADS) / 2);
     const kept = await open(server.port);
     for (let turn = 0; turn < 2; turn++) expect(await ask(kept, closing(kept))).not.toMatch(CLOSING);

@@ -7,8 +7,8 @@ import { prepare } from '../../support/requests.ts';
 const CLIENTS = 8;
 const PROFILES = 108;
 
-// One place serves for all bodies that are put together; these are about as large as it is, and larger than a socket takes.
-test('clients that read late get their own bodies, not what others were answered in between', async () => {
+// All bodies are composed in one buffer; these are about as large as the buffer, and larger than a socket accepts.
+test('clients that read late get their own bodies, not those of later responses', async () => {
   const server = await startTestServer();
   const secret = await prepare(server.deps);
   for (let id = 100; id < 100 + PROFILES; id++) {

@@ -13,7 +13,7 @@ import { insertProfile } from '../../support/profiles.ts';
 import { keyFor, prepare } from '../../support/requests.ts';
 import { tempFolder, testClock, testDeps } from '../../support/world.ts';
 
-/** A connection that reads only when it is told to. */
+/** A connection that does not read until it is resumed. */
 function slowClient(port: number): Promise<Socket> {
   const { promise, resolve } = Promise.withResolvers<Socket>();
   const socket = connect(port, '127.0.0.1', () => {
@@ -23,7 +23,7 @@ function slowClient(port: number): Promise<Socket> {
   return promise;
 }
 
-/** All that a connection says until it is closed. */
+/** Everything that a connection receives until it is closed. */
 function readAll(socket: Socket): Promise<string> {
   const { promise, resolve } = Promise.withResolvers<string>();
   let text = '';
@@ -36,11 +36,11 @@ function readAll(socket: Socket): Promise<string> {
   return promise;
 }
 
-/** Makes an answer larger than what the sockets hold. No import lets a profile be so large. */
+/** Makes a response larger than the buffers of the sockets. No import allows such a large profile. */
 const PADDING = 'x'.repeat(7_000_000);
 
 describe('stopping', () => {
-  test('an answer in flight is finished, new connections are refused, quotas are written', async () => {
+  test('an in-flight response is finished, new connections are refused, quotas are written', async () => {
     const deps = { ...testDeps(), clock: testClock() };
     const server = await serverOn(deps);
     await prepare(deps);
@@ -53,7 +53,7 @@ describe('stopping', () => {
 
     const stopped = server.stop();
     while ((await fetch(`${server.url}/healthz`).catch(() => null)) !== null) await Bun.sleep(5);
-    // Nothing more is sent meanwhile: Bun 1.4.5 cuts off an answer when another request comes before it is through.
+    // No further request on this connection: Bun 1.4.5 cuts off a response if another request arrives before it is sent.
     const text = await readAll(socket);
     await stopped;
     const { status, body } = takeApart(text);
@@ -66,7 +66,7 @@ describe('stopping', () => {
     await again.stop();
   });
 
-  test('a request that had arrived is answered, and idle connections, over TLS too, hold nothing up', async () => {
+  test('idle connections do not delay the stop, over TLS too', async () => {
     const { certFile, keyFile } = testCertificate();
     const deps = testDeps({ variables: { TLS_CERT_FILE: certFile, TLS_KEY_FILE: keyFile } });
     const server = await serverOn({ ...deps, clock: testClock() });
@@ -76,14 +76,14 @@ describe('stopping', () => {
     await new Promise((resolve) => idle.once('data', resolve));
     const closed = new Promise<string>((resolve) => idle.once('close', () => resolve('closed')));
     const stopped = server.stop().then(() => 'stopped');
-    // Before the ten seconds are over that an answer in flight would get.
+    // Less than the ten seconds for in-flight requests.
     const tooLate = new Promise<string>((resolve) => setTimeout(resolve, 8_000, 'too late').unref());
     expect(await Promise.race([stopped, tooLate])).toBe('stopped');
     expect(await Promise.race([closed, tooLate])).toBe('closed');
   });
 
-  // Bun closes what is idle at once, a connection with half a request on it too.
-  test('a connection that waits is closed, and nobody on it is kept waiting', async () => {
+  // Bun closes idle connections at once, even one with half a request.
+  test('a connection with an incomplete request is closed', async () => {
     const server = await startTestServer();
     const socket = await slowClient(server.port);
     const text = readAll(socket);
@@ -94,7 +94,7 @@ describe('stopping', () => {
     expect(answers.map((answer) => takeApart(answer).status)).toEqual([200]);
   });
 
-  test('for a second all that arrives, on old and new connections, is answered as ever, and then closed', async () => {
+  test('for a second, requests on old and new connections are answered as usual, with Connection: close', async () => {
     const deps = { ...testDeps(), clock: testClock() };
     const server = await serverOn(deps, DRAIN_MS);
     const secret = await prepare(deps);
@@ -108,7 +108,7 @@ describe('stopping', () => {
     const stopped = server.stop();
     old.write(requestOf('/api/lookup/uid/7'));
     slow.write(requestOf('/api/leaderboard?limit=1'));
-    // sendRaw resolves when the server has closed the connection, which no request here asks for.
+    // sendRaw resolves when the server has closed the connection, which none of these requests asks for.
     const answers = await Promise.all([
       readAll(old).then((text) => text.slice(text.lastIndexOf('HTTP/1.1 '))),
       sendRaw(server, requestOf('/api/lookup/uid/7', '', 'HEAD')),
@@ -125,7 +125,7 @@ describe('stopping', () => {
     expect(await fetch(`${server.url}/healthz`).catch(() => 'refused')).toBe('refused');
   });
 
-  test('over TLS a connection that arrives at the end of that second is answered, though its handshake ends later', async () => {
+  test('over TLS, a connection at the end of that second is answered, although its handshake ends later', async () => {
     const { certFile, keyFile } = testCertificate();
     const deps = { ...testDeps({ variables: { TLS_CERT_FILE: certFile, TLS_KEY_FILE: keyFile } }), clock: testClock() };
     const drainMs = 100;
@@ -146,7 +146,7 @@ describe('stopping', () => {
     await stopped;
   });
 
-  test('twice is once', async () => {
+  test('calling stop() again has no effect', async () => {
     const server = await startTestServer();
     await Promise.all([server.stop(), server.stop()]);
     await server.stop();
@@ -164,7 +164,7 @@ describe('one server', () => {
     await (await serverOn(deps)).stop();
   });
 
-  test('per port: the next is told which one and what to set, and leaves its database free', async () => {
+  test('per port: the next one fails, says which port and what to set, and releases its database', async () => {
     const server = await startTestServer();
     const deps = { ...testDeps(), clock: testClock() };
     const error = await startServer(deps, { port: server.port }).catch((error) => error);
@@ -174,7 +174,7 @@ describe('one server', () => {
     await (await serverOn(deps)).stop();
   });
 
-  test('whose start nobody could be told of is stopped, and leaves its database free', async () => {
+  test('whose start can’t be announced is stopped, and releases its database', async () => {
     const deps = testDeps({ variables: { PORT: '0', LOG_LEVEL: 'silent' } });
     const unheard = serve(deps, {}, () => {
       throw new Error('nobody listens');
@@ -183,7 +183,7 @@ describe('one server', () => {
     await (await serverOn({ ...deps, clock: testClock() })).stop();
   });
 
-  test('that could not be started has written what it had to say before', async () => {
+  test('that fails to start has written its log lines', async () => {
     const server = await startTestServer();
     const deps = testDeps();
     writeFileSync(quotaPath(deps.config.databasePath), 'not a quota file');

@@ -22,7 +22,7 @@ const variables = { TLS_CERT_FILE: certFile, TLS_KEY_FILE: keyFile };
 const server = await startTestServer({ variables });
 const secret = await prepare(server.deps);
 
-/** The answer to one request over TLS, and who the certificate says it comes from. */
+/** The response to a request over TLS, and the subject of the certificate. */
 function ask(target: string, lines: readonly string[] = [], maxVersion?: SecureVersion, port = server.port) {
   const { promise, resolve, reject } = Promise.withResolvers<{
     text: string;
@@ -50,7 +50,7 @@ function ask(target: string, lines: readonly string[] = [], maxVersion?: SecureV
   return promise;
 }
 
-test('the server speaks TLS itself, says so for two years, and finds its paths behind a short Host', async () => {
+test('the server speaks TLS itself, sends HSTS for two years, and finds its paths after a short Host', async () => {
   expect(server.url).toBe(`https://127.0.0.1:${server.port}`);
   const { text, protocol } = await ask('/api/lookup/uid/7', [`Authorization: Bearer ${secret}`]);
   expect(protocol).toBe('TLSv1.3');
@@ -70,12 +70,12 @@ test('the server speaks TLS itself, says so for two years, and finds its paths b
   }
 });
 
-test('TLS 1.2 is the oldest', async () => {
+test('TLS 1.2 is the oldest accepted version', async () => {
   expect((await ask('/healthz', [], 'TLSv1.2')).protocol).toBe('TLSv1.2');
   for (const version of ['TLSv1.1', 'TLSv1'] as const) await expect(ask('/healthz', [], version)).rejects.toThrow();
 });
 
-test('a new certificate is taken over while requests go on; a broken one changes nothing', async () => {
+test('a new certificate is loaded while requests continue; a broken one changes nothing', async () => {
   expect((await ask('/healthz')).subject).toContain('localhost');
   put('elsewhere');
   await server.reloadTls();
@@ -93,7 +93,7 @@ test('a new certificate is taken over while requests go on; a broken one changes
   expect((await ask('/healthz')).subject).toContain('localhost');
 });
 
-test('several workers change over together, and one that is started later has what they have', async () => {
+test('all workers switch to the new certificate, and so does a worker that is started later', async () => {
   const workers: Worker[] = [];
   const messages: string[] = [];
   const crew = await startServer(testDeps({ variables: { ...variables, WORKERS: '2' } }), {
@@ -119,7 +119,7 @@ test('several workers change over together, and one that is started later has wh
   await crew.stop();
 });
 
-test('a certificate that can’t be used stops the start with both variables’ names', async () => {
+test('an unusable certificate prevents the start, and the error names both variables', async () => {
   const bad = join(folder, 'bad.pem');
   writeFileSync(bad, '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n');
   for (const [cert, key] of [
@@ -133,7 +133,7 @@ test('a certificate that can’t be used stops the start with both variables’ 
   }
 });
 
-test('the port is nobody else’s, though two listeners share it while a certificate changes', async () => {
+test('no other server can use the port, although two listeners share it while a certificate changes', async () => {
   const deps = testDeps({ variables });
   const error = await startServer(deps, { port: server.port }).catch((error) => error);
   expect([error.code, error.message]).toEqual(['refused', expect.stringContaining('in use')]);

@@ -22,7 +22,7 @@ import { testClock, testDeps } from '../../support/world.ts';
 
 const HOUR_MS = 3_600_000;
 
-/** A database with profiles, of which one was erased; `m<id>q` are their marks. */
+/** A database with profiles marked by `m<id>q`, one of which was erased. */
 async function world(profiles = 3) {
   const clock = testClock(systemClock.nowMs());
   const deps = { ...testDeps({ clock }), clock };
@@ -38,7 +38,7 @@ async function world(profiles = 3) {
   return { deps, clock, secret, words };
 }
 
-/** A program that notes in a file that it was started, and then does this. */
+/** A program that records its start in a file, and then runs the code `then`. */
 function program(folder: string, then: string): { words: string[]; runs: () => number } {
   const script = join(folder, 'program.ts');
   const noted = join(folder, 'runs');
@@ -59,7 +59,7 @@ async function until(isTrue: () => boolean): Promise<void> {
   }
 }
 
-test('a server vacuums by itself where something was erased, answers every lookup meanwhile, and does it once', async () => {
+test('a server runs VACUUM once after an erasure, and answers every lookup while it runs', async () => {
   const { deps, secret, words } = await world(4_000);
   const server = await serverOn(deps, undefined, { vacuum: { command: words, everyMs: 5 } });
   let lookups = 0;
@@ -76,7 +76,7 @@ test('a server vacuums by itself where something was erased, answers every looku
   await server.stop();
 }, 30_000);
 
-/** The server's own vacuuming on these dependencies, without a server: how often it has looked, and what it has logged. */
+/** Runs the timer without a server; counts its checks and its log lines. */
 function startAlone({ deps, clock }: Awaited<ReturnType<typeof world>>, words: readonly string[]) {
   let looks = 0;
   const monotonicMs = () => {
@@ -89,7 +89,7 @@ function startAlone({ deps, clock }: Awaited<ReturnType<typeof world>>, words: r
     command: words,
     everyMs: 1,
   });
-  /** Resolves when it has looked many times more. */
+  /** Resolves after many more checks. */
   const looked = async () => {
     const enough = looks + 20;
     await until(() => looks >= enough);
@@ -98,10 +98,10 @@ function startAlone({ deps, clock }: Awaited<ReturnType<typeof world>>, words: r
   return { stop: vacuuming.stop, looked, logged };
 }
 
-/** What the command prints and ends with where an import is open. */
+/** The behaviour of the command while an import is open. */
 const BUSY = `console.error('{"error":"An import is under way."}'); process.exit(75);`;
 
-test('while an import is open one process waits for it, and the next ten minutes later', async () => {
+test('while an import is open, one process waits for it, and another one ten minutes later', async () => {
   const w = await world();
   const { words, runs } = program(w.deps.folder, `if (process.argv.at(-1) === '--wait') { ${BUSY} }`);
   const lock = await lockForImport(w.deps.config.databasePath);
@@ -118,17 +118,17 @@ test('while an import is open one process waits for it, and the next ten minutes
   expect(vacuuming.logged(/./)).toBe(0);
 });
 
-test('between imports that follow each other without a pause a vacuum gets its turn', async () => {
+test('VACUUM runs between imports that follow each other without a pause', async () => {
   const w = await world();
   const { databasePath } = w.deps.config;
   let imports = 0;
   let isOver = false;
   const importing = (async () => {
     while (!isOver) {
-      // Between the end of one import and the beginning of the next nobody else can take the lock, unless it waits for it.
+      // Between two imports only a process that already waits for the lock can acquire it.
       const lock = await lockForImport(databasePath);
       imports++;
-      // An import lasts for longer than a VACUUM waits that is started by hand.
+      // Longer than a VACUUM waits that is started by hand.
       await Bun.sleep(2_000);
       lock.close();
     }
@@ -144,7 +144,7 @@ test('between imports that follow each other without a pause a vacuum gets its t
   expect(readErasures(w.deps.db.$client).tracesSinceMs).toBeNull();
 }, 30_000);
 
-test('while nothing waits no process is started; one that is sees no variable of the server', async () => {
+test('no process is started unless a VACUUM is due, and none inherits the server’s environment', async () => {
   const w = await world();
   const { words, runs } = program(
     w.deps.folder,
@@ -161,7 +161,7 @@ test('while nothing waits no process is started; one that is sees no variable of
   expect(runs()).toBe(before);
 });
 
-test('one that fails is logged with its reason and tried again after an hour', async () => {
+test('a failed VACUUM is logged with its reason, and retried after an hour', async () => {
   const w = await world();
   const refuse = `console.error('Warning: nothing.'); console.error('{"error":"No room."}'); process.exit(1);`;
   const { words, runs } = program(w.deps.folder, refuse);
@@ -176,7 +176,7 @@ test('one that fails is logged with its reason and tried again after an hour', a
   expect(runs()).toBe(2);
 });
 
-test('after an upgrade of the program under a running server the log says to restart it, and of a program that is gone too', async () => {
+test('if an upgrade changed or removed the program of a running server, the log says to restart it', async () => {
   const w = await world();
   const { databasePath } = w.deps.config;
   const own = childCommands(databasePath).vacuum?.command ?? [];
@@ -190,7 +190,7 @@ test('after an upgrade of the program under a running server the log says to res
   await gone.stop();
 }, 30_000);
 
-test('a server that stops ends the vacuum that is under way, and logs no failure', async () => {
+test('a stopping server ends a running VACUUM, and logs no failure', async () => {
   const { deps } = await world();
   const { words, runs } = program(deps.folder, 'setInterval(() => {}, 1_000);');
   const server = await serverOn(deps, undefined, { vacuum: { command: words, everyMs: 1 } });
@@ -203,7 +203,7 @@ test('a server that stops ends the vacuum that is under way, and logs no failure
 
 describe('as a process', () => {
   for (const WORKERS of ['1', '2']) {
-    test(`"profilectl serve" with WORKERS=${WORKERS} starts one vacuum, by its own program`, async () => {
+    test(`"profilectl serve" with WORKERS=${WORKERS} starts one VACUUM, by its own program`, async () => {
       const { deps } = await world();
       const server = await startServerProcess({ DATABASE_PATH: deps.config.databasePath, WORKERS });
       await server.see(/The database was vacuumed in \d+ ms/);

@@ -10,18 +10,18 @@ import { insertProfile } from '../../support/profiles.ts';
 import { keyFor, prepare } from '../../support/requests.ts';
 import { testDeps } from '../../support/world.ts';
 
-// Several workers on one port, with real clocks: windows are long, so that nothing depends on speed.
+// Several workers on one port, with real clocks. Windows are long, so that nothing depends on speed.
 
 const METRICS_TOKEN = 'scraper.7Rk2mQ9bTzA~';
 
 type Crew = RunningServer & {
   deps: ReturnType<typeof testDeps>;
   log: LogLine[];
-  /** The latest of each number. */
+  /** The latest worker with each number. */
   workers: Map<number, Worker>;
 };
 
-/** A server with so many workers; it is stopped by the test. */
+/** Starts a server with workers; the test has to stop it. */
 async function startCrew(deps = testDeps({ variables: { WORKERS: '3', METRICS_TOKEN } })): Promise<Crew> {
   const log: LogLine[] = [];
   const workers = new Map<number, Worker>();
@@ -42,15 +42,15 @@ async function startCrew(deps = testDeps({ variables: { WORKERS: '3', METRICS_TO
   return { ...server, deps, log, workers };
 }
 
-/** One answer on a connection of its own, so that the system chooses the worker. */
+/** Sends a request on its own connection, so that the system selects the worker. */
 async function ask(server: { url: string }, path: string, secret: string): Promise<Response> {
   return get(server, path, secret, { headers: { Connection: 'close' } });
 }
 
-/** Which workers have answered: each has a prefix of its own for its request ids. */
+/** The prefix of a request id identifies the worker. */
 const prefixOf = (answer: Response) => (answer.headers.get('x-request-id') ?? '').slice(0, 12);
 
-test('one key asked for on many connections: every worker answers, and in all exactly the quota is admitted', async () => {
+test('requests with one key on many connections: every worker answers, and together they admit exactly the quota', async () => {
   const server = await startCrew();
   insertProfile(server.deps.db, { id: 7 });
   const { secret, identifier } = await keyFor(server.deps, ['200/1h', '1000/1d']);
@@ -58,7 +58,7 @@ test('one key asked for on many connections: every worker answers, and in all ex
   const byStatus = Map.groupBy(answers, ({ status }) => status);
   expect([byStatus.get(200)?.length, byStatus.get(429)?.length]).toEqual([200, 100]);
   expect(new Set(answers.map(prefixOf)).size).toBe(3);
-  // Each admitted request saw a level of its own.
+  // Each admitted request saw a different level.
   const levels = (byStatus.get(200) ?? []).map((answer) => /r=(\d+)/.exec(answer.headers.get('ratelimit') ?? '')?.[1]);
   expect(new Set(levels).size).toBe(200);
   expect((await ask(server, '/api/key', secret)).headers.get('ratelimit')).toMatch(
@@ -70,7 +70,7 @@ test('one key asked for on many connections: every worker answers, and in all ex
   expect(server.log.at(-1)?.message).toBe('Stopped.');
 });
 
-test('Retry-After is enough, whichever worker says so and whichever is asked then', async () => {
+test('Retry-After is enough, whichever worker sends it and whichever answers next', async () => {
   const server = await startCrew();
   insertProfile(server.deps.db, { id: 7 });
   const { secret } = await keyFor(server.deps, ['30/1s']);
@@ -86,7 +86,7 @@ test('Retry-After is enough, whichever worker says so and whichever is asked the
   await server.stop();
 });
 
-test('a worker that dies is replaced, said and counted; limits go on exactly, and the port answers all the time', async () => {
+test('a dead worker is logged, counted and replaced; limits stay exact, and the port always answers', async () => {
   const server = await startCrew();
   insertProfile(server.deps.db, { id: 7 });
   const { secret } = await keyFor(server.deps, ['400/1h']);
@@ -94,14 +94,14 @@ test('a worker that dies is replaced, said and counted; limits go on exactly, an
   let isOver = false;
   const client = async () => {
     while (!isOver) {
-      // A connection that the dying worker held is lost; the request may have been counted.
+      // The connections of the dying worker are lost; their requests may have been counted.
       const answer = await ask(server, '/api/lookup/uid/7', secret).catch(() => null);
       statuses.push(answer?.status ?? 0);
     }
   };
   const clients = [client(), client(), client(), client()];
   const replaced = new Map(server.workers);
-  // Nobody but the main thread speaks to a worker; an order that is none is a fault that nothing catches.
+  // Only the main thread sends messages to workers, so an invalid order is an uncaught error.
   const kill = [
     () => server.workers.get(1)?.terminate(),
     () => server.workers.get(2)?.postMessage({ kind: 'order', id: 0, order: null }),
@@ -129,7 +129,7 @@ test('a worker that dies is replaced, said and counted; limits go on exactly, an
   await server.stop();
 });
 
-test('/metrics of any worker has the sums of all, at once', async () => {
+test('/metrics of any worker has the sums of all workers, without delay', async () => {
   const server = await startCrew();
   insertProfile(server.deps.db, { id: 7 });
   const { secret } = await keyFor(server.deps, ['1000/1h']);
@@ -151,7 +151,7 @@ test('/metrics of any worker has the sums of all, at once', async () => {
   await server.stop();
 });
 
-test('a revocation holds on every worker from its commit on, a ban of an address too', async () => {
+test('every worker applies a revocation within 10 ms of its commit, and all share the count of failed logins', async () => {
   const server = await startCrew(
     testDeps({ variables: { WORKERS: '2', METRICS_TOKEN, TRUSTED_PROXIES: '127.0.0.1' } }),
   );
@@ -159,7 +159,7 @@ test('a revocation holds on every worker from its commit on, a ban of an address
   const seen = new Set<string>();
   while (seen.size < 2) seen.add(prefixOf(await ask(server, '/api/key', secret)));
   await revokeKey(server.deps, { identifier: secret.slice(4, 12), reason: 'Leaked.', by: onBox('admin') });
-  // A request that is begun more than this after the commit is refused.
+  // A request that begins more than 10 ms after the commit is refused.
   await Bun.sleep(10);
   const from = (address: string) => {
     const headers = { Connection: 'close', 'X-Forwarded-For': address, 'X-Forwarded-Proto': 'https' };
@@ -173,12 +173,12 @@ test('a revocation holds on every worker from its commit on, a ban of an address
   await server.stop();
 });
 
-test('a suspension holds on every worker from 10 ms after its commit on, and so does its end', async () => {
+test('every worker applies a suspension, and its end, within 10 ms of the commit', async () => {
   const variables = { WORKERS: '2', TRUSTED_PROXIES: '127.0.0.1' };
   const server = await startCrew(testDeps({ variables }));
   const { secret, identifier } = await keyFor(server.deps, ['100000/1d']);
   let asked = 0;
-  // Each from an address that has guessed no key.
+  // Each request has a new IP address, which has no failed logins.
   const from = () => {
     const headers = {
       Connection: 'close',
@@ -187,7 +187,7 @@ test('a suspension holds on every worker from 10 ms after its commit on, and so 
     };
     return get(server, '/api/key', secret, { headers });
   };
-  /** What a burst of requests that is begun 10 ms after a commit comes to, on both workers. */
+  /** The statuses of a burst of requests to both workers, sent 10 ms after a commit. */
   const statuses = async () => {
     await Bun.sleep(10);
     const answers = await Promise.all(Array.from({ length: 20 }, from));
@@ -204,7 +204,7 @@ test('a suspension holds on every worker from 10 ms after its commit on, and so 
   await server.stop();
 });
 
-test('a stop under load finishes what is in flight, and the next server, with any number of workers, goes on exactly', async () => {
+test('a stop under load finishes in-flight requests, and limits stay exact on the next server, with any number of workers', async () => {
   const deps = testDeps({ variables: { WORKERS: '2' } });
   insertProfile(deps.db, { id: 7 });
   const { secret, identifier } = await keyFor(deps, ['100000/1d', '90000/31d']);
@@ -236,8 +236,8 @@ test('a stop under load finishes what is in flight, and the next server, with an
   expect(keyUsage(deps, identifier, 2).days.reduce((sum, { ok }) => sum + ok, 0)).toBe(admitted + 3);
 }, 20_000);
 
-describe('what can’t be started', () => {
-  test('a port that is taken, a second server on the database: said as ever, and nothing is left', async () => {
+describe('a failed start', () => {
+  test('because of a port in use or a second server on the database is reported as with one thread, and leaves nothing behind', async () => {
     const server = await startCrew();
     const other = testDeps({ variables: { WORKERS: '2' } });
     const taken = await startServer(other, { port: server.port }).catch((error) => error);
@@ -250,9 +250,9 @@ describe('what can’t be started', () => {
     await again.stop();
   });
 
-  test('workers that die as soon as they are started end the server with a sentence', async () => {
+  test('of every worker ends the server with a sentence', async () => {
     const server = await startCrew(testDeps({ variables: { WORKERS: '2' } }));
-    // Whatever is started from now on ends at once.
+    // Every worker that is started from now on ends at once.
     const end = () => {
       for (const worker of server.workers.values()) worker.terminate();
     };

@@ -8,7 +8,7 @@ import { exportText, jsonLines } from '../../../support/import.ts';
 import { feedCommandFor, sendLines, tokenFor } from '../../../support/portal/manage.ts';
 import { pageWorld, serverOfPages } from '../../../support/portal/pages.ts';
 
-/** A feed that holds up others is ended so early here that no test waits for long. */
+/** A short span, so that the tests are fast. */
 const PACE: ArrivalPace = { bytes: 1_000, spanMs: 1_000 };
 
 const LIMIT_MS = 30_000;
@@ -17,7 +17,7 @@ const ADA = { id: 7, username: 'ada' };
 
 async function feedWorld(feedPace = PACE) {
   const world = pageWorld();
-  // The time between two bytes is that of the machine.
+  // The time between two bytes is measured by the real clock.
   const clock = { ...world.clock, monotonicMs: systemClock.monotonicMs };
   const options = { feedCommand: feedCommandFor(world.access), feedPace };
   const server = await serverOfPages({ ...world, clock }, options);
@@ -25,12 +25,12 @@ async function feedWorld(feedPace = PACE) {
   return { ...world, server, token, open: (query: string) => openFeed(server.port, token, query) };
 }
 
-test('a body must bring 1 KiB/s over any 20 s', () => {
+test('a body must arrive at 1 KiB/s over any 20 s', () => {
   expect(FEED_PACE.bytes / FEED_PACE.spanMs).toBe(1024 / 1000);
   expect(FEED_PACE.spanMs).toBe(20_000);
 });
 
-test('a body is too slow at the first moment before which a whole span brought too little', () => {
+test('a body is too slow at the end of the first span in which too few bytes arrived', () => {
   const arrival = fc.record({ afterMs: fc.integer({ min: 0, max: 12 }), bytes: fc.integer({ min: 0, max: 12 }) });
   fc.assert(
     fc.property(fc.array(arrival, { maxLength: 40 }), (steps) => {
@@ -43,7 +43,7 @@ test('a body is too slow at the first moment before which a whole span brought t
         if (nowMs >= endsAtMs) break;
         arrived.push({ atMs: nowMs, bytes });
         endsAtMs = meter(nowMs, bytes);
-        // Looked for without any cleverness: the first moment of those to come at which the span before has too little.
+        // A naive search: the first future moment at which the span before it has too few bytes.
         let first = Math.max(nowMs, pace.spanMs);
         while (brought(arrived, first - pace.spanMs, first) >= pace.bytes) first++;
         expect(endsAtMs).toBe(first);
@@ -53,7 +53,7 @@ test('a body is too slow at the first moment before which a whole span brought t
 });
 
 test(
-  'only a request with a token that may send lines holds its connection for longer than others',
+  'only a request whose token may send lines gets a longer idle timeout',
   async () => {
     const { server, open } = await feedWorld(FEED_PACE);
     const feed = await open('');
@@ -79,7 +79,7 @@ describe('a feed whose connection', () => {
   ] as const) {
     for (const query of ['', '?partial=1']) {
       test(
-        `${how} is ended${query === '' ? '' : ' with partial=1'}, says why, and keeps no other out`,
+        `${how} is ended${query === '' ? '' : ' with partial=1'}, says why, and does not block the next one`,
         async () => {
           const { access, server, token, open } = await feedWorld();
           const feed = await open(query);
@@ -89,7 +89,7 @@ describe('a feed whose connection', () => {
           clearInterval(timer);
           expect([status, headers.get('x-error-code')]).toEqual([408, 'lines_cut_off']);
           expect(JSON.parse(body)).toEqual({
-            error: `Less than 1 KiB/s arrived over 20 s; ${query === '' ? 'nothing was changed' : 'whole batches of lines may be in'}.`,
+            error: `Less than 1 KiB/s arrived over 20 s; ${query === '' ? 'nothing was changed' : 'complete batches may have been imported'}.`,
           });
           expect(await exportText(access)).toBe('');
           expect((await sendLines(server, token, query, jsonLines(ADA))).status).toBe(200);
@@ -101,14 +101,14 @@ describe('a feed whose connection', () => {
   }
 
   test(
-    'ends is logged once, as what happens to every server, and not as a fault of this one',
+    'ends is logged once, as information and not as an error of the server',
     async () => {
       const { server, token, open } = await feedWorld(FEED_PACE);
       for (const query of ['', '?partial=1']) {
         const another = async () => (await sendLines(server, token, query, jsonLines(ADA))).status;
         let feed = await open(query);
         feed.send(jsonLines(ADA));
-        // Others are refused as soon as it is read, and it is where another is read at that moment.
+        // Other feeds are refused while this one is read; this one is refused if another is being read just then.
         while ((await another()) !== 429) {
           if (!feed.isClosed()) continue;
           feed = await open(query);
@@ -124,7 +124,7 @@ describe('a feed whose connection', () => {
   );
 
   test(
-    'goes silent leaves with partial=1 the batches in that were whole by then',
+    'goes silent has, with partial=1, imported the batches that were complete by then',
     async () => {
       const { access, open } = await feedWorld();
       const feed = await open('?partial=1');
@@ -147,7 +147,7 @@ describe('a feed whose connection', () => {
   );
 
   test(
-    'is slow but fast enough brings all of its lines in',
+    'is slow but fast enough imports all of its lines',
     async () => {
       const { access, open } = await feedWorld();
       const feed = await open('?partial=1');
@@ -163,7 +163,7 @@ describe('a feed whose connection', () => {
   );
 });
 
-/** That the log has no fault, and one line about what was cut off beside those of requests. */
+/** Expects a log without errors, and with one line about the cut-off request. */
 function expectOneInfo(log: readonly Record<string, unknown>[]): void {
   expect(log.filter(({ level }) => level !== 'info')).toEqual([]);
   const told = log.filter(({ message }) => String(message).startsWith('A request with profiles was cut off. '));
@@ -171,14 +171,14 @@ function expectOneInfo(log: readonly Record<string, unknown>[]): void {
   expect(log.filter(({ requestId, status }) => requestId === told[0]?.requestId && status === 408)).toHaveLength(1);
 }
 
-/** A feed on a connection of its own. */
+/** A feed on its own connection. */
 type Feed = {
   send: (text: string) => void;
   /** Sends the end of the body, after which the server answers. */
   finish: () => void;
-  /** Closes the connection in the middle. */
+  /** Closes the connection in the middle of the body. */
   end: () => void;
-  /** What came back (Latin-1), once the connection is closed. */
+  /** The response (Latin-1), once the connection is closed. */
   closed: Promise<string>;
   isClosed: () => boolean;
 };

@@ -6,9 +6,9 @@ import { expectEachWorkerSays } from '../../../support/machine/workers.ts';
 import { testAccess } from '../../../support/portal/access.ts';
 import { expectRefused, sendLines, tokenFor } from '../../../support/portal/manage.ts';
 
-// Profiles that a platform sends to a server with several workers. Its clocks are real ones.
+// Profiles that a backend sends to a server with several workers, with real clocks.
 
-test('whichever worker takes lines in, all of them say it after the answer; only one request is worked on at a time', async () => {
+test('whichever worker imports lines, all of them serve the changes after the response; one request is processed at a time', async () => {
   const access = testAccess();
   const createdAt = '2024-05-01T00:00:00.000Z';
   await importLines(access, [

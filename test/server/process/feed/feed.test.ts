@@ -33,7 +33,7 @@ const BEA = { id: 8, username: 'bea', email: 'bea@example.org' };
 
 describe('all or nothing', () => {
   test(
-    'lines are in, lookups see them at once, and the same again is harmless',
+    'lookups see imported lines at once, and sending the same lines again is harmless',
     async () => {
       const { access, server, send, stored } = await feedWorld();
       const { secret } = await issueFor(access);
@@ -55,7 +55,7 @@ describe('all or nothing', () => {
   );
 
   test(
-    'the process that imports notes the use of the token; where it can’t, the lines are in all the same, and the log says so',
+    'the import process records the use of the token; if it can’t, the lines are still imported, and the log says so',
     async () => {
       const { access, server, token, send } = await feedWorld();
       const { sqlite } = access.sessions;
@@ -71,7 +71,7 @@ describe('all or nothing', () => {
   );
 
   test(
-    'one bad line keeps all out, and is named',
+    'one bad line refuses the whole request, and is named',
     async () => {
       const { send, stored } = await feedWorld();
       const answer = await send('', ADA, { id: 8 }, '{');
@@ -88,7 +88,7 @@ describe('all or nothing', () => {
   );
 
   test(
-    'more than 1 000 lines or 4 MiB are refused with the limit, announced or not, and nothing is in',
+    'more than 1 000 lines or 4 MiB are refused with the limit, with or without a Content-Length, and nothing is imported',
     async () => {
       const { server, token, stored } = await feedWorld();
       const { lines, bytes } = FEED_LIMITS.whole;
@@ -99,7 +99,7 @@ describe('all or nothing', () => {
         expect(sentence).toContain('1 000 lines and 4 MiB');
       }
       expect(await stored()).toEqual([]);
-      // A last line without its line feed is the thousandth here.
+      // The thousandth line here has no line feed.
       const most = jsonLines(...many.slice(0, lines)).trimEnd();
       expect((await sendLines(server, token, '', most)).status).toBe(200);
     },
@@ -107,7 +107,7 @@ describe('all or nothing', () => {
   );
 
   test(
-    'a request that is cut off anywhere changes nothing',
+    'a request that is cut off changes nothing, wherever it is cut off',
     async () => {
       const { server, token, send, stored } = await feedWorld();
       const body = jsonLines(ADA, BEA);
@@ -115,7 +115,7 @@ describe('all or nothing', () => {
         await cutOff(server.port, token, '', body, length);
         expect(await stored()).toEqual([]);
       }
-      // The next one is not kept out by them.
+      // They do not block the next one.
       await untilFree(() => send('', ADA, BEA));
       expect(await stored()).toHaveLength(2);
     },
@@ -125,7 +125,7 @@ describe('all or nothing', () => {
 
 describe('partial=1', () => {
   test(
-    'bad lines are left out and named, and the rest is in',
+    'bad lines are skipped and named, and the rest is imported',
     async () => {
       const { send, stored } = await feedWorld();
       const answer = await send('?partial=1', ADA, { id: 9 }, BEA);
@@ -142,7 +142,7 @@ describe('partial=1', () => {
   );
 
   test(
-    'a request of unknown length that is cut off leaves whole lines, in order',
+    'a request without a Content-Length that is cut off has imported complete lines, in order',
     async () => {
       const { server, token, send, stored } = await feedWorld();
       const lines = Array.from({ length: 3_000 }, (_, at) => ({ id: at + 1, username: `user${at}` }));
@@ -158,7 +158,7 @@ describe('partial=1', () => {
   );
 
   test(
-    'a line too many ends it with the limit',
+    'a request with too many lines is refused with the limit',
     async () => {
       const { server, token } = await feedWorld();
       const body = '\n'.repeat(FEED_LIMITS.partial.lines + 1);
@@ -172,7 +172,7 @@ describe('partial=1', () => {
 });
 
 test(
-  'what a token may not do is refused: addresses, and more erasures than its limit',
+  'a token’s limits are enforced: e-mail addresses, and the number of erasures',
   async () => {
     const { access, server, stored } = await feedWorld();
     await importLines(access, [ADA]);
@@ -192,13 +192,13 @@ test(
 );
 
 test(
-  'as-of leaves out what was written or erased here since, and says how much; a time that can’t be is refused',
+  'as-of skips and counts profiles that were written or erased here since then; an impossible time is refused',
   async () => {
     const { clock, send, stored } = await feedWorld();
     await send('', ADA, { id: 9, username: 'gone' });
     const asOf = isoTime(systemClock.nowMs());
     while (isoTime(systemClock.nowMs()) === asOf) await Bun.sleep(1);
-    // The process that imports has the clock of the system.
+    // The import process has the system's clock.
     clock.jump(systemClock.nowMs() - clock.nowMs());
     await send('?mode=merge', { id: 7, banned: true }, { id: 9, deleted: true });
     for (const query of ['', '?partial=1', '?mode=merge&partial=1']) {
@@ -217,7 +217,7 @@ test(
 );
 
 test(
-  'one at a time: the next is told when to try again, from another process too',
+  'one request at a time: another one is refused with Retry-After, even from another process',
   async () => {
     const { access, send, stored } = await feedWorld();
     const lock = lockForFeed(access.config.databasePath);
@@ -233,7 +233,7 @@ test(
 );
 
 test(
-  'what is no JSON Lines is refused and named',
+  'a body that is not JSON Lines, and a malformed query, are refused',
   async () => {
     const { server, token, send } = await feedWorld();
     for (const headers of [{ 'Content-Type': 'application/json' }, { 'Content-Encoding': 'gzip' }]) {
@@ -250,7 +250,7 @@ test(
 );
 
 test(
-  'one line is spoken of as one, and two as some, also where no line feed ends the last',
+  'the sentence is singular for one line, plural for two, with or without a final line feed',
   async () => {
     const { server, token } = await feedWorld();
     for (const [body, which] of [
@@ -267,13 +267,13 @@ test(
 );
 
 test(
-  'a changed address is told to the old one, as after any import',
+  'the old e-mail address is notified of a change, as after any import',
   async () => {
     const { access, send } = await feedWorld();
     await send('', ADA);
     await issue(access, { profile: 'ada' });
     await send('?mode=merge', { id: 7, email: 'new@example.org' });
-    // A line that does not speak of it takes it away, and the answer says so.
+    // A line without an e-mail address removes it, and the response says so.
     expect(await (await send('', { id: 7, username: 'ada' })).json()).toMatchObject({ imported: 1, unaddressed: 1 });
     const kinds = access.db.$client.query("SELECT kind FROM notices WHERE kind = 'address'").all();
     expect(kinds.length).toBeGreaterThan(0);
@@ -281,13 +281,13 @@ test(
   LIMIT_MS,
 );
 
-/** A key of a profile of its own, with all permissions. */
+/** Imports an owner, and issues a key for it. */
 async function issueFor(access: Parameters<typeof issue>[0]) {
   await importLines(access, [{ id: 1, username: 'owner', email: 'owner@example.org' }]);
   return issue(access, { profile: 'owner', permissions: ['api.lookup'] });
 }
 
-/** Begins a request, and closes the connection after so many bytes of the body. */
+/** Begins a request, and closes the connection after `length` bytes of the body. */
 function cutOff(port: number, token: string, query: string, body: string, length: number): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   const size = query === '' ? `Content-Length: ${body.length}` : 'Transfer-Encoding: chunked';
@@ -299,7 +299,7 @@ function cutOff(port: number, token: string, query: string, body: string, length
   return promise;
 }
 
-/** Sends only the head of a request, and returns what comes back first. */
+/** Sends only the head of a request, and returns the first chunk of the response. */
 function headOnly(port: number, token: string, fields: Record<string, string>): Promise<string> {
   const { promise, resolve } = Promise.withResolvers<string>();
   const lines = Object.entries(fields).map(([name, value]) => `${name}: ${value}`);
@@ -316,7 +316,7 @@ function headOf(token: string, query: string, fields: string[]): string {
   return `POST /manage/v1/profiles${query} HTTP/1.1\r\n${lines.join('\r\n')}\r\n\r\n`;
 }
 
-/** Sends again, while an earlier request still counts as under way. */
+/** Retries while an earlier request is still in progress. */
 async function untilFree(send: () => Promise<Response>): Promise<Response> {
   for (;;) {
     const answer = await send();
@@ -326,7 +326,7 @@ async function untilFree(send: () => Promise<Response>): Promise<Response> {
 }
 
 test(
-  'after an upgrade of the program under a running server nothing goes in, and the answer and the log say to restart it',
+  'after an upgrade of a running server nothing is imported, and the response and the log say to restart it',
   async () => {
     const world = pageWorld();
     const token = tokenFor(world.access, { rights: ['profiles'] });
