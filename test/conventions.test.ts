@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'bun:test';
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { ALL_OPERATIONS } from '../shared/operations.ts';
+import { formNameOf } from '../shared/keys/fields/input-facts.ts';
+import { ALL_OPERATIONS, DECISIONS } from '../shared/operations.ts';
 import { PROJECT } from './support/cli.ts';
 import { FILES, hasSqlText, importsInCircles, longFunctions, SOURCES, type Source } from './support/source/sources.ts';
 import { timesReadOutside } from './support/source/times.ts';
@@ -388,6 +389,16 @@ test('doors are loops over the table of operations; only listed files name an op
   );
   const found = filesWith(naming).filter((path) => /^(cli|server)\//.test(path));
   expect(found.sort()).toEqual(Object.keys(NAMING_OPERATIONS).sort());
+});
+
+test('and go by the kinds of inputs, not by the names of those that admins decide on', () => {
+  const fields = DECISIONS.flatMap(({ input }) => Object.entries(input.shape));
+  const names = new Set(fields.flatMap(([name, schema]) => [name, formNameOf(name, schema)]));
+  // Names of paths and of kinds.
+  for (const other of ['identifier', 'permissions']) names.delete(other);
+  const naming = new RegExp(`['"\`](${[...names].join('|')})['"\`]|\\bKEY_CHANGE\\b`);
+  const found = filesWith(naming).filter((path) => /^(cli\/(keys|completion)|server\/(portal|manage))\//.test(path));
+  expect(found).toEqual([]);
 });
 
 describe('SQL as text', () => {

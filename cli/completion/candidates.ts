@@ -8,12 +8,15 @@ import { BACKEND_RIGHTS } from '../../shared/db/people-columns.ts';
 import { withTables } from '../../shared/db/tables.ts';
 import { openDatabase } from '../../shared/db-files/open.ts';
 import { AppError } from '../../shared/errors.ts';
+import { factsOf, type InputFacts, type InputKind } from '../../shared/keys/fields/input-facts.ts';
 import { type KeyName, keyNames } from '../../shared/keys/names.ts';
+import { type AnyOperation, flaggedInputs } from '../../shared/operations/entry.ts';
 import { ALL_OPERATIONS } from '../../shared/operations.ts';
 import { adminNames } from '../../shared/passkeys/passkeys.ts';
 import { cleanForTerminal } from '../../shared/text.ts';
 import { configOf } from '../configuration.ts';
 import type { Globals } from '../context.ts';
+import { flagName } from '../keys/command.ts';
 import { type AskedHost, askHost } from '../remote/client.ts';
 import { pathOf } from '../remote/command-scope.ts';
 import { targetFor } from '../remote/target.ts';
@@ -66,8 +69,11 @@ function parseLine(program: Command, words: readonly string[]): CommandLine {
 async function candidatesAt(line: CommandLine, typed: string): Promise<Candidate[]> {
   const { command, flag } = line;
   if (typed.startsWith('-')) return flagCandidates(command);
-  if (flag?.long === '--successor-of') return identifiers(line, ['Active']);
-  if (flag !== null) return flagValues(flag);
+  if (flag !== null) {
+    const field = inputOf(command, flag);
+    if (field?.statesOfKey) return identifiers(line, field.statesOfKey);
+    return field === undefined ? flagValues(flag) : plain(VALUES[field.kind] ?? []);
+  }
   if (command.commands.length > 0) {
     if (line.args > 0) return [];
     return command.commands.map((child) => ({ value: child.name(), about: child.description() }));
@@ -93,9 +99,18 @@ function flagsOf(command: Command): Option[] {
   return [...command.options, ...(command.parent === null ? [] : flagsOf(command.parent))];
 }
 
+/** The facts of the input that a flag of a command of the group `keys` gives; undefined for other flags. */
+function inputOf(command: Command, { long }: Option): InputFacts | undefined {
+  const operation = command.parent?.name() === 'keys' ? operationOf(command.name()) : undefined;
+  const inputs = operation === undefined ? [] : flaggedInputs(operation, 'operator');
+  const [, schema] = inputs.find(([, one]) => flagName(one) === long) ?? [];
+  return schema && factsOf(schema);
+}
+
+/** The values of fields that have a few only. */
+const VALUES: Partial<Record<InputKind, readonly string[]>> = { permissions: PERMISSIONS, states: KEY_STATES };
+
 function flagValues({ long, flags }: Option): Candidate[] {
-  if (long === '--permission') return plain(PERMISSIONS);
-  if (long === '--state') return plain(KEY_STATES);
   if (long === '--right') return plain(BACKEND_RIGHTS);
   if (long === '--kind') return plain(LOG_GROUPS.flatMap(({ group, kinds }) => [group, ...kinds]));
   return flags.includes('<path>') ? [{ value: FILES, about: '' }] : [];
@@ -107,7 +122,11 @@ function plain(values: readonly string[]): Candidate[] {
 
 /** The states of keys that a command of the group `keys` accepts; empty if it accepts all. */
 function statesFor(verb: string): readonly KeyState[] {
-  return ALL_OPERATIONS.find(({ doors }) => doors.command?.verb === verb)?.from ?? [];
+  return operationOf(verb)?.from ?? [];
+}
+
+function operationOf(verb: string): AnyOperation | undefined {
+  return ALL_OPERATIONS.find(({ doors }) => doors.command?.verb === verb);
 }
 
 async function identifiers(line: CommandLine, states: readonly KeyState[]): Promise<Candidate[]> {

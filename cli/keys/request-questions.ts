@@ -80,7 +80,7 @@ async function askFor(context: KeysContext, field: FieldName, request: RequestIn
   const isProfile = field === 'profile';
   const answer = await askField({
     schema: ASKED_FIELDS[field],
-    initial: request[field] ?? (field === 'permissions' ? ['api.lookup'] : null),
+    initial: request[field] ?? (factsOf(ASKED_FIELDS[field]).kind === 'permissions' ? ['api.lookup'] : null),
     // The profile must also have a free slot for one more key.
     ...(isProfile && { check: (profile) => context.checkProfile({ profile: String(profile) }) }),
     nowMs: () => context.clock.nowMs(),

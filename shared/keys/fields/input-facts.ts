@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { KeyState } from '../../db/key-columns.ts';
 
 /** The kind of a form field or prompt: `input-text.ts` parses and formats the text of each kind. */
 export type InputKind =
@@ -36,6 +37,8 @@ export type InputFacts = {
   rows?: number;
   /** Whether a time may be `never`; another one may be left as it is. */
   isEndless?: true;
+  /** If it is the identifier of a key: the states that the key must have. */
+  statesOfKey?: readonly KeyState[];
   /** Its label for a key, if that names the key that it succeeds. */
   titleFor?: (successorOf: string | null) => string;
 };

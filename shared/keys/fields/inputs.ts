@@ -149,7 +149,7 @@ export const FIELDS = {
   successorOf: optionalText(
     plain('identifier of the key to succeed').register(INPUT_FACTS, {
       ...{ label: 'identifier of the key to succeed', title: 'Successor of' },
-      ...{ kind: 'hidden' },
+      ...{ kind: 'hidden', statesOfKey: ['Active'] },
       flag: ['--successor-of <identifier>', 'an Active key of the profile that this one is to replace'],
     }),
   ),
