@@ -1,3 +1,4 @@
+import { type Placeholder, sql } from 'drizzle-orm';
 import type { Db, Tx } from './connect.ts';
 
 /**
@@ -14,4 +15,9 @@ export function keepQuery<Query>(make: (db: Db | Tx) => Query): (db: Db | Tx) =>
     kept.set(db, made);
     return made;
   };
+}
+
+/** Placeholders for the values of an insert, each with the name of its column. */
+export function placeholders<Name extends string>(...names: Name[]): { [One in Name]: Placeholder<One> } {
+  return Object.fromEntries(names.map((name) => [name, sql.placeholder(name)])) as { [One in Name]: Placeholder<One> };
 }

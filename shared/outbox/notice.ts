@@ -3,7 +3,7 @@ import { DAY_MS } from '../clock.ts';
 import type { Tx } from '../db/connect.ts';
 import { NOTICE_KINDS, type NoticeKind } from '../db/key-columns.ts';
 import { isLive } from '../db/live.ts';
-import { keepQuery } from '../db/prepared-query.ts';
+import { keepQuery, placeholders } from '../db/prepared-query.ts';
 import { type NoticeAbout, notices } from '../db/schema/notices.ts';
 import type { Deps } from '../deps.ts';
 import { isMailAddress } from '../mail/address.ts';
@@ -118,7 +118,7 @@ function addChangeNotice(
 ): number | null {
   const recent = recentNotices(tx).all({ profileId, kind, atMs });
   if (recent.length >= MAX_PER_DAY || recent.some(({ at }) => at === atMs)) return null;
-  return additionOf(tx).get({ profileId, kind, recipient: NOTICE_KINDS[kind], about, at: atMs }).id;
+  return additionOf(tx).get({ profileId, kind, recipient: NOTICE_KINDS[kind], about, at: atMs, nextTryAt: atMs }).id;
 }
 
 const recentNotices = keepQuery((db) =>
@@ -138,14 +138,7 @@ const recentNotices = keepQuery((db) =>
 const additionOf = keepQuery((db) =>
   db
     .insert(notices)
-    .values({
-      profileId: sql.placeholder('profileId'),
-      kind: sql.placeholder('kind'),
-      recipient: sql.placeholder('recipient'),
-      about: sql.placeholder('about'),
-      at: sql.placeholder('at'),
-      nextTryAt: sql.placeholder('at'),
-    })
+    .values(placeholders('profileId', 'kind', 'recipient', 'about', 'at', 'nextTryAt'))
     .returning({ id: notices.id })
     .prepare(),
 );

@@ -1,7 +1,7 @@
 import { and, count, eq, gt, lt, lte, or, sql } from 'drizzle-orm';
 import { DAY_MS } from '../clock.ts';
 import type { Db } from '../db/connect.ts';
-import { keepQuery } from '../db/prepared-query.ts';
+import { keepQuery, placeholders } from '../db/prepared-query.ts';
 import { networkOf } from '../net.ts';
 import { mailCounts } from '../sessions-file/schema.ts';
 import { keyedHash } from '../sessions-file/tokens.ts';
@@ -83,16 +83,13 @@ export function countSent(tables: Db, key: Uint8Array, nowMs: number): number {
  */
 export function countAsk(tables: Db, key: Uint8Array, counted: Counted, isSent: boolean, nowMs: number): void {
   const sent = isSent ? counted.sent : keyedHash(key, 'not sent');
-  for (const under of [counted.pair, counted.network, counted.wideNetwork, sent]) {
-    insertCount(tables).run({ under, at: nowMs });
+  for (const countedUnder of [counted.pair, counted.network, counted.wideNetwork, sent]) {
+    insertCount(tables).run({ countedUnder, at: nowMs });
   }
 }
 
 const insertCount = keepQuery((tables) =>
-  tables
-    .insert(mailCounts)
-    .values({ countedUnder: sql.placeholder('under'), at: sql.placeholder('at') })
-    .prepare(),
+  tables.insert(mailCounts).values(placeholders('countedUnder', 'at')).prepare(),
 );
 
 /**

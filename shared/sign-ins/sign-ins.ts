@@ -1,6 +1,6 @@
 import { and, count, desc, eq, isNull, type SQL, sql } from 'drizzle-orm';
 import type { Db } from '../db/connect.ts';
-import { keepQuery } from '../db/prepared-query.ts';
+import { keepQuery, placeholders } from '../db/prepared-query.ts';
 import type { Deps } from '../deps.ts';
 import { type SignInKind, signIns } from '../sessions-file/schema.ts';
 import { flushSessions, readSessions, type SessionsFile, writeSessions } from '../sessions-file/sessions-file.ts';
@@ -53,29 +53,24 @@ export function beginSignIn(
     return insertSignIn(tables).get({
       ...{ kind, tokenHash: hashOf(made.token), identifier: made.identifier, machine: machine ?? null },
       ...columnsOf(signed),
-      ...{ nowMs, idleUntil: nowMs + idleMs, endsAt: nowMs + mostMs },
+      ...{ startedAt: nowMs, lastUsedAt: nowMs, idleUntil: nowMs + idleMs, endsAt: nowMs + mostMs },
       ...{ clientAddress: client.address, clientAgent: (client.agent ?? '').slice(0, MAX_AGENT).toWellFormed() },
     });
   });
   return { token: made.token, signIn: signInOf({ ...row, isAlive: true }) };
 }
 
-const insertSignIn = keepQuery((tables) => {
-  const { placeholder } = sql;
-  const nowMs = placeholder('nowMs');
-  return tables
+const insertSignIn = keepQuery((tables) =>
+  tables
     .insert(signIns)
     .values({
-      ...{ kind: placeholder('kind'), tokenHash: placeholder('tokenHash') },
-      ...{ identifier: placeholder('identifier'), machine: placeholder('machine') },
-      ...{ profileId: placeholder('profileId'), addressHash: placeholder('addressHash') },
-      ...{ admin: placeholder('admin'), generation: placeholder('generation'), openedBy: placeholder('openedBy') },
-      ...{ startedAt: nowMs, lastUsedAt: nowMs, idleUntil: placeholder('idleUntil'), endsAt: placeholder('endsAt') },
-      ...{ clientAddress: placeholder('clientAddress'), clientAgent: placeholder('clientAgent') },
+      ...placeholders('kind', 'tokenHash', 'identifier', 'machine', 'clientAddress', 'clientAgent'),
+      ...placeholders('profileId', 'addressHash', 'admin', 'generation', 'openedBy'),
+      ...placeholders('startedAt', 'lastUsedAt', 'idleUntil', 'endsAt'),
     })
     .returning()
-    .prepare();
-});
+    .prepare(),
+);
 
 const byToken = keepQuery((tables) =>
   tables

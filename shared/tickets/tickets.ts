@@ -1,7 +1,7 @@
 import { and, desc, eq, gt, inArray, isNull, or, type Placeholder, type SQL, sql } from 'drizzle-orm';
 import type { Db } from '../db/connect.ts';
 import { isLive } from '../db/live.ts';
-import { keepQuery } from '../db/prepared-query.ts';
+import { keepQuery, placeholders } from '../db/prepared-query.ts';
 import { type Purpose, tickets } from '../sessions-file/schema.ts';
 import { columnsOf, isTheirs, type Signed, signedOf, type WhoseColumns } from '../sessions-file/whose.ts';
 import { makeRoom } from './caps.ts';
@@ -140,11 +140,8 @@ const kept = keepQuery((tables) => {
     insert: tables
       .insert(tickets)
       .values({
-        ...{ purpose: placeholder('purpose'), foundBy: placeholder('foundBy'), proof, about: placeholder('about') },
-        ...{ profileId: placeholder('profileId'), addressHash: placeholder('addressHash') },
-        ...{ admin: placeholder('admin'), generation: placeholder('generation'), openedBy: placeholder('openedBy') },
-        ...{ madeAt: placeholder('madeAt'), until: placeholder('until'), keptUntil: placeholder('keptUntil') },
-        triesLeft: placeholder('triesLeft'),
+        ...placeholders('purpose', 'foundBy', 'proof', 'about', 'madeAt', 'until', 'keptUntil', 'triesLeft'),
+        ...placeholders('profileId', 'addressHash', 'admin', 'generation', 'openedBy'),
       })
       .prepare(),
   };
