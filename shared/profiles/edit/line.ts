@@ -36,52 +36,41 @@ export type ProfileLine = {
 /** Why a line is refused, and its id, null if it can't be read. */
 export type LineRefusal = Refusal & { id: number | null };
 
-type Reader = (line: ProfileLine, value: unknown, field: string) => void;
+const COLUMN_READERS = new Map<string, (typeof READ_VALUE)[keyof typeof READ_VALUE]>(
+  SETTABLE_LIST.map(({ name, kind }) => [name, READ_VALUE[kind]]),
+);
 
-const READERS = new Map<string, Reader>([
-  ...SETTABLE_LIST.map(({ name, kind }): [string, Reader] => [name, columnReader(name, READ_VALUE[kind])]),
-  [
-    'id',
-    (line, value, field) => {
+/** Reads a field into a line. Throws a LineFault. */
+function readField(line: ProfileLine, field: string, value: unknown): void {
+  switch (field) {
+    case 'id':
       line.id = readCount(field, value, 1);
-    },
-  ],
-  [
-    'deleted',
-    (line, value, field) => {
+      return;
+    case 'deleted':
       line.deleted = readFlag(field, value);
-    },
-  ],
-  [
-    'username',
-    (line, value, field) => {
+      return;
+    case 'username':
       line.username = readName(field, value);
-    },
-  ],
-  [
-    'aliases',
-    (line, value, field) => {
+      return;
+    case 'aliases':
       line.aliases = readList(field, value, readName);
-    },
-  ],
-  [
-    'links',
-    (line, value, field) => {
+      return;
+    case 'links': {
       const links = readList(field, value, (at, link) => readLink(at, link, line.unknown));
       // Usually there is none to drop, so the list need not be copied.
       line.links = links.some(isUnsafe) ? links.filter((link) => !isUnsafe(link)) : links;
       line.droppedLinks = links.length - line.links.length;
-    },
-  ],
-]);
+      return;
+    }
+    default: {
+      const read = COLUMN_READERS.get(field);
+      if (read === undefined) line.unknown.push(field);
+      else (line.columns as Record<string, unknown>)[field] = read(field, value, line.unknown);
+    }
+  }
+}
 
 const isUnsafe = ({ link }: StoredLink) => isUnsafeLink(link);
-
-function columnReader(name: keyof ProfileColumns, read: (typeof READ_VALUE)[keyof typeof READ_VALUE]): Reader {
-  return (line, value, field) => {
-    (line.columns as Record<string, unknown>)[name] = read(field, value, line.unknown);
-  };
-}
 
 /**
  * Validates one line of JSON Lines against the rules for profiles (docs/profiles.md). `username` may be absent with `merge`.
@@ -96,10 +85,8 @@ export function parseLine(text: string, merge: boolean): ProfileLine | LineRefus
     if (fields.deleted === true) return deletionOf(readCount('id', fields.id, 1));
     const line = emptyLine(0, false);
     for (const field of Object.keys(fields)) {
-      const read = READERS.get(field);
       reading = field;
-      if (read === undefined) line.unknown.push(field);
-      else read(line, fields[field], field);
+      readField(line, field, fields[field]);
     }
     reading = null;
     if (line.id === 0) throw new LineFault('id', 'is missing');

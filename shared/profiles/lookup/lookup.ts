@@ -41,21 +41,11 @@ export function parseUid(text: string): number {
 }
 
 /** Prepares the lookups of a server. Each reads in the open view, or opens one. */
-export function prepareLookup(reader: Reader, sources: Sources): Lookup {
-  const { profile, links, many } = lookupIn(sources);
+export function prepareLookup(reader: Reader, { profiles, links }: Pick<Sources, 'profiles' | 'links'>): Lookup {
   return {
-    profile: (way, value) => readInView(reader, () => profile(way, value)),
-    links: (way, value) => readInView(reader, () => links(way, value)),
-    many: (asked) => readInView(reader, () => many(asked)),
-  };
-}
-
-/** The lookups on any sources: the database, or the sample profiles in the OpenAPI document. */
-export function lookupIn(sources: Pick<Sources, 'profiles' | 'links'>): Lookup {
-  return {
-    profile: (way, value) => found(sources.profiles, way, value),
-    links: (way, value) => found(sources.links, way, value),
-    many: (asked) => foundProfiles(sources.profiles, asked),
+    profile: (way, value) => readInView(reader, () => found(profiles, way, value)),
+    links: (way, value) => readInView(reader, () => found(links, way, value)),
+    many: (asked) => readInView(reader, () => foundProfiles(profiles, asked)),
   };
 }
 
