@@ -75,7 +75,15 @@ function originOf(name: string, value: string, { inherited, dotFiles }: Environm
   return dotFiles.find(({ values }) => values[name] === value)?.path ?? 'environment';
 }
 
+/** Programs renew certificates 30 days before they expire; this long before, one of those has failed. */
 const EXPIRY_WARNING_DAYS = 14;
+
+/** A sentence if a certificate, read from this file, has expired or expires within 14 days; otherwise null. */
+export function certificateWarning(certificate: X509Certificate, certFile: string, nowMs: number): string | null {
+  const daysLeft = Math.floor((Date.parse(certificate.validTo) - nowMs) / DAY_MS);
+  if (daysLeft >= EXPIRY_WARNING_DAYS) return null;
+  return `The certificate in ${certFile} ${daysLeft < 0 ? 'has expired' : `expires in ${daysLeft} days`}.`;
+}
 
 function tlsState({ tls }: Config, nowMs: number): { fault: string | null; warning: string | null } {
   if (tls === null) return { fault: null, warning: null };
@@ -83,10 +91,7 @@ function tlsState({ tls }: Config, nowMs: number): { fault: string | null; warni
     const certificate = new X509Certificate(readWanted('TLS_CERT_FILE', tls.certFile));
     const key = createPrivateKey(readWanted('TLS_KEY_FILE', tls.keyFile));
     if (!certificate.checkPrivateKey(key)) throw new Error('the key belongs to another certificate');
-    const daysLeft = Math.floor((Date.parse(certificate.validTo) - nowMs) / DAY_MS);
-    if (daysLeft >= EXPIRY_WARNING_DAYS) return { fault: null, warning: null };
-    const when = daysLeft < 0 ? 'has expired' : `expires in ${daysLeft} days`;
-    return { fault: null, warning: `The certificate in ${tls.certFile} ${when}.` };
+    return { fault: null, warning: certificateWarning(certificate, tls.certFile, nowMs) };
   } catch (error) {
     const fault =
       error instanceof AppError

@@ -2,6 +2,7 @@ import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { actorText } from '../actor.ts';
 import { DAY_MS, isoTime } from '../clock.ts';
+import { certificateWarning } from '../config/report.ts';
 import type { Opened } from '../db/connect.ts';
 import { guardDatabase } from '../db/faults.ts';
 import { MIGRATIONS } from '../db/migrations.ts';
@@ -67,7 +68,7 @@ const PATIENCE_DAYS = 7;
 /** How old the last test restore may be: one a month, plus some days to repeat a failed one. */
 const RESTORE_TEST_DAYS = 35;
 
-/** How many days before a key or the certificate expires `status` warns. */
+/** How many days before a key expires `status` warns. */
 const FORESIGHT_DAYS = 30;
 
 /** Inspects the database, the files beside it and the configuration; changes nothing. */
@@ -119,7 +120,7 @@ export function readStatus({ db, clock, config }: ServerDeps): Status {
       sessionWarnings(signIns),
       queueWarning(oldestPendingAt, nowMs),
       expiryWarning(db, nowMs),
-      certificateWarning(config.tls?.certFile, nowMs),
+      certificateWarnings(config.tls?.certFile, nowMs),
     ].flat(),
   };
 }
@@ -175,13 +176,10 @@ function expiryWarning(db: Opened, nowMs: number): string[] {
   return [`Within ${FORESIGHT_DAYS} days these keys expire: ${named.join(', ')}${rest}.`];
 }
 
-function certificateWarning(certFile: string | undefined, nowMs: number): string[] {
+function certificateWarnings(certFile: string | undefined, nowMs: number): string[] {
   if (certFile === undefined) return [];
   try {
-    const { validTo } = new X509Certificate(readFileSync(certFile));
-    const days = Math.floor((Date.parse(validTo) - nowMs) / DAY_MS);
-    if (days >= FORESIGHT_DAYS) return [];
-    return [`The certificate in ${certFile} ${days < 0 ? 'has expired' : `expires in ${days} days`}.`];
+    return [certificateWarning(new X509Certificate(readFileSync(certFile)), certFile, nowMs) ?? []].flat();
   } catch {
     return [`The certificate in ${certFile} can't be read.`];
   }
