@@ -38,8 +38,8 @@ test.each([
     'api',
     [
       `After ${FAILURES.quota} requests without a working key or token within a minute`,
-      `An answer has at most ${MAX_BODY_BYTES / MIB} MiB`,
-      `at most ${SEND_BUFFER_BYTES.key / MIB} MiB of unread big answers per key, and ${SEND_BUFFER_BYTES.all / MIB} MiB in all`,
+      `A response has at most ${MAX_BODY_BYTES / MIB} MiB`,
+      `at most ${SEND_BUFFER_BYTES.key / MIB} MiB of unread big responses per key, and ${SEND_BUFFER_BYTES.all / MIB} MiB in all`,
     ],
   ],
   [
