@@ -12,8 +12,8 @@ export function addTo(parent: Command): void {
     .addHelpText(
       'after',
       `
-The link works once, within 15 minutes; opening it changes nothing. The passkey works only after "profilectl admins
-confirm". Passkeys belong to the host of PUBLIC_URL, which must be a name, with https unless it is localhost.
+The link works once, for 15 minutes; opening it changes nothing. The passkey works only after "profilectl admins confirm".
+Passkeys belong to the host of PUBLIC_URL, which must be a domain name, with https unless it is localhost.
 
 Examples:
   profilectl admins add Grace

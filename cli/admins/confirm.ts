@@ -6,7 +6,7 @@ import { notice, print, printJson } from '../terminal/output.ts';
 import { confirmOrYes } from '../terminal/values.ts';
 import { passkeyText } from './print.ts';
 
-/** Adds `admins confirm`, which confirms a registered passkey, so that the admin can sign in with it. */
+/** Adds `admins confirm`, which confirms a registered passkey so that the admin can sign in with it. */
 export function addTo(parent: Command): void {
   parent
     .command('confirm')
@@ -15,7 +15,8 @@ export function addTo(parent: Command): void {
     .addHelpText(
       'after',
       `
-Ask the admin whether that is right. If it is not, "profilectl admins invite" revokes the passkey and prints a new link.
+Check with the admin that time and place are right. If not, "profilectl admins invite" revokes the passkey and prints a new
+link.
 
 Example:
   profilectl admins confirm Grace`,
@@ -25,10 +26,10 @@ Example:
         const { name, passkey } = unconfirmedPasskey(access, admin);
         notice(passkeyText(name, passkey));
         await confirmOrYes(yes, 'Confirm this passkey?');
-        // By its id, so that exactly the passkey that was shown is confirmed.
+        // By its id, so that no other passkey than the one shown is confirmed.
         confirmPasskey(access, passkey.id, actor);
         if (json) printJson({ name, passkey: passkey.name, confirmed: true });
-        else print(`${name} confirmed`);
+        else print(`Confirmed the passkey of ${name}.`);
       }),
     );
 }

@@ -15,7 +15,7 @@ export function addTo(parent: Command): void {
     .command('invite')
     .description("Revoke an admin's passkeys, end their sessions, and print a new link.")
     .argument('<admin>', 'the name of the admin')
-    .option('--keep-passkeys', 'keep the confirmed passkeys, to register one more')
+    .option('--keep-passkeys', 'keep the confirmed passkeys, to register another one')
     .addHelpText(
       'after',
       `
@@ -23,7 +23,7 @@ Sessions, tokens, older links and an unconfirmed passkey are revoked in any case
 
 Examples:
   profilectl admins invite Grace                    # revokes all passkeys
-  profilectl admins invite Grace --keep-passkeys    # for one more passkey`,
+  profilectl admins invite Grace --keep-passkeys    # to register another passkey`,
     )
     .action((admin: string, options: { keepPasskeys?: boolean }, command: Command) =>
       withAccess(command, async (context) => {
@@ -38,7 +38,7 @@ Examples:
           }
           return inviteAdmin(access, name, { keepPasskeys }, by);
         });
-        if (invitation.endedPasskeys > 0) notice(`${counted(invitation.endedPasskeys, 'passkey')} of ${name} revoked.`);
+        if (invitation.endedPasskeys > 0) notice(`Revoked ${counted(invitation.endedPasskeys, 'passkey')} of ${name}.`);
         printInvitation(context, invitation);
       }),
     );

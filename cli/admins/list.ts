@@ -8,7 +8,7 @@ import { adminsText } from './print.ts';
 export function addTo(parent: Command): void {
   parent
     .command('list')
-    .description('List admins, the state of each, and their passkeys.')
+    .description('List admins with their states and passkeys.')
     .addHelpText('after', '\nExample:\n  profilectl admins list --json')
     .action((_options: unknown, command: Command) =>
       withAccess(command, ({ access, json }) => {

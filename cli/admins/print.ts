@@ -5,23 +5,23 @@ import type { AccessContext } from '../access.ts';
 import { factsText } from '../keys/print.ts';
 import { columnsOf, notice, print, printJson, table } from '../terminal/output.ts';
 
-/** Prints the link to stdout, or the invitation as JSON, and to stderr what to do with it and whether the portal is off. */
+/** Prints the link, or the invitation as JSON, to stdout, and what to do with it to stderr. */
 export function printInvitation(
   { json, access }: AccessContext,
   invitation: Invitation & { endedPasskeys?: number },
 ): void {
   const { name, address, expiresAt } = invitation;
   notice(
-    `${name} can register a passkey with this link, once, until ${expiresAt}. Send it over a channel that only they can read. Then "profilectl admins confirm ${shellWord(name)}" shows from where that was done, and confirms the passkey.`,
+    `${name} can register a passkey with this link, once, until ${expiresAt}. Send it over a channel that only they can read. Then run "profilectl admins confirm ${shellWord(name)}", which shows from where the passkey was registered and confirms it.`,
   );
   if (!access.config.developerPlatform) {
-    notice('DEVELOPER_PLATFORM is off, so this link does not work: unset it, and restart the server.');
+    notice('DEVELOPER_PLATFORM is off, so this link does not work; unset it and restart the server.');
   }
   if (json) printJson(invitation);
   else print(address);
 }
 
-/** A passkey as shown to the operator who is asked to confirm it, one fact per line. */
+/** A passkey as shown before it is confirmed, one fact per line. */
 export function passkeyText(admin: string, passkey: PasskeyView): string {
   const facts: [string, string][] = [
     ['Admin', admin],

@@ -12,9 +12,9 @@ import { confirmOrYes } from '../terminal/values.ts';
 export function addTo(parent: Command): void {
   parent
     .command('remove')
-    .description('Remove an admin at once, with passkeys and sessions.')
+    .description('Remove an admin at once, with their passkeys and sessions.')
     .argument('<admin>', 'the name of the admin')
-    .addHelpText('after', '\nHistories keep the name.\n\nExample:\n  profilectl admins remove Grace --yes')
+    .addHelpText('after', '\nHistories keep their name.\n\nExample:\n  profilectl admins remove Grace --yes')
     .action((admin: string, _options: unknown, command: Command) =>
       withAccess(command, async ({ access, actor, json, yes }) => {
         const { name } = findAdmin(access.db, admin);
@@ -25,7 +25,7 @@ export function addTo(parent: Command): void {
           return removeAdmin(access, name, by);
         });
         if (json) printJson({ name, removed: true, endedPasskeys });
-        else print(`${name} removed`);
+        else print(`Removed ${name}.`);
       }),
     );
 }

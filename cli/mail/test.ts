@@ -13,13 +13,13 @@ const INTERRUPTED = 'Interrupted; the mail may have been sent.';
 export function addTo(parent: Command): void {
   parent
     .command('test')
-    .description('Send a test mail as secrets are sent, and explain failures.')
+    .description('Send a test mail the way secrets are sent, and explain failures.')
     .argument('<address>', 'the recipient')
     .addHelpText(
       'after',
       `
-Exit codes: 0 accepted by the mail server, 1 refused for good (or MAIL_URL is not set), 75 trying again can help.
-Accepted does not mean delivered: check the mailbox, and its spam folder.
+Exit codes: 0 accepted by the mail server, 1 refused for good (or MAIL_URL is not set), 75 try again later.
+Accepted does not mean delivered: check the mailbox and its spam folder.
 
 Example:
   profilectl mail test ada@example.org`,
@@ -35,7 +35,7 @@ Example:
       const where = config.mail?.kind === 'folder' ? { folder: config.mail.folder } : { server: serverOf(config.mail) };
       if (globals.json) printJson({ to: address, accepted: true, ...where });
       else if (where.folder !== undefined) print(`Written to the folder ${where.folder}.`);
-      else print(`${where.server} accepted a mail to ${address}.`);
+      else print(`${where.server} accepted the mail to ${address}.`);
     });
 }
 

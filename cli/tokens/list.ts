@@ -7,8 +7,11 @@ import { print, printJson, table } from '../terminal/output.ts';
 export function addTo(parent: Command): void {
   parent
     .command('list')
-    .description('List the tokens of backends: what each may do, and when it was last used.')
-    .addHelpText('after', '\nThe tokens themselves are not stored.\n\nExample:\n  profilectl tokens list --json')
+    .description('List the tokens of backends with their rights and last use.')
+    .addHelpText(
+      'after',
+      "\nThe tokens themselves can't be shown: only their SHA-256 is stored.\n\nExample:\n  profilectl tokens list --json",
+    )
     .action((_options: unknown, command: Command) =>
       withAccess(command, ({ access, json }) => {
         const tokens = listTokens(access);
@@ -20,7 +23,7 @@ export function addTo(parent: Command): void {
 
 function tokensText(tokens: readonly TokenView[]): string {
   return table(
-    ['Token', 'Name', 'Rights', 'Erasures a day', 'Last used', 'Added'],
+    ['Token', 'Name', 'Rights', 'Erasures per day', 'Last used', 'Added'],
     tokens.map(({ identifier, name, rights, withoutAddress, eraseLimit, lastUsedAt, addedAt }) => [
       identifier,
       name,
@@ -29,6 +32,6 @@ function tokensText(tokens: readonly TokenView[]): string {
       lastUsedAt ?? 'never',
       addedAt,
     ]),
-    { omitted: ['Added', 'Erasures a day', 'Last used', 'Rights'], truncated: ['Name'] },
+    { omitted: ['Added', 'Erasures per day', 'Last used', 'Rights'], truncated: ['Name'] },
   );
 }

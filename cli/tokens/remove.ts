@@ -5,7 +5,7 @@ import { endedNumbers, endedText } from '../terminal/ended-sign-ins.ts';
 import { notice, print, printJson } from '../terminal/output.ts';
 import { confirmOrYes } from '../terminal/values.ts';
 
-/** Adds `tokens remove`, which ends a token at once. */
+/** Adds `tokens remove`, which removes a token at once. */
 export function addTo(parent: Command): void {
   parent
     .command('remove')
@@ -13,7 +13,7 @@ export function addTo(parent: Command): void {
     .argument('<token>', 'the 8 characters that "tokens list" shows, or the name if it has only one token')
     .addHelpText(
       'after',
-      '\nThe sessions of users that it signed in end too, and so do profilectl logins that were allowed in those sessions.\nHistories keep the name.\n\nExample:\n  profilectl tokens remove k7Qm2XaB --yes',
+      '\nSessions that were opened with the token end too, and so do profilectl logins that were allowed in them. Histories keep\nthe name.\n\nExample:\n  profilectl tokens remove k7Qm2XaB --yes',
     )
     .action((named: string, _options: unknown, command: Command) =>
       withAccess(command, async ({ access, actor, json, yes }) => {
@@ -21,12 +21,12 @@ export function addTo(parent: Command): void {
         const used = lastUsedAt === null ? 'never used' : `last used ${lastUsedAt}`;
         await confirmOrYes(
           yes,
-          `Remove the token ${identifier} of ${name}, ${used}, and end the sessions that it opened?`,
+          `Remove the token ${identifier} of ${name}, ${used}, and end the sessions opened with it?`,
         );
         const ended = removeToken(access, identifier, actor);
         if (json) printJson({ identifier, name, removed: true, ...endedNumbers(ended) });
         else {
-          print(`${identifier} of ${name} removed`);
+          print(`Removed the token ${identifier} of ${name}.`);
           if (ended !== null) notice(`Also ended: ${endedText(ended)} opened with it.`);
         }
       }),

@@ -15,7 +15,7 @@ function world() {
 }
 
 describe('profilectl admins', () => {
-  test('adds an admin: the address alone on stdout; that person registers there, and is confirmed on a terminal', async () => {
+  test('add prints only the link to stdout; the passkey registered with it works once it is confirmed', async () => {
     const { access, variables, run } = world();
     const added = await run('admins', 'add', 'Grace');
     expect(added.code).toBe(0);
@@ -39,19 +39,19 @@ describe('profilectl admins', () => {
       stderr: expect.stringContaining('--yes'),
     });
     const confirmed = await run('admins', 'confirm', 'Grace', '--yes');
-    expect(confirmed).toMatchObject({ code: 0, stdout: 'Grace confirmed\n' });
+    expect(confirmed).toMatchObject({ code: 0, stdout: 'Confirmed the passkey of Grace.\n' });
     expect(confirmed.stderr).toMatch(/Passkey +Laptop/);
     expect((await signIn(access, authenticator)).signed.name).toBe('Grace');
   });
 
-  test('says of an address where nothing answers that the pages are off', async () => {
+  test('add warns if DEVELOPER_PLATFORM is off, because the link does not work then', async () => {
     const { variables, run } = world();
     expect((await run('admins', 'add', 'Grace')).stderr).not.toContain('DEVELOPER_PLATFORM');
     const off = await profilectl(['admins', 'add', 'Ada'], { variables: { ...variables, DEVELOPER_PLATFORM: 'off' } });
     expect([off.code, off.stderr.includes('DEVELOPER_PLATFORM is off, so this link does not work')]).toEqual([0, true]);
   });
 
-  test('refuses where browsers make no passkeys for PUBLIC_URL, and a name that is taken or none', async () => {
+  test('add refuses a PUBLIC_URL without passkeys, and a name that is in use or invalid; invite an unknown name', async () => {
     const { variables, run } = world();
     const onAddress = { ...variables, PUBLIC_URL: 'http://127.0.0.1:3000' };
     const done = await profilectl(['admins', 'add', 'Grace'], { variables: onAddress });
@@ -62,7 +62,7 @@ describe('profilectl admins', () => {
     expect(await run('admins', 'invite', 'Ada')).toMatchObject({ code: 1, stderr: 'There is no admin Ada.\n' });
   });
 
-  test('invites anew: ends passkeys after a yes, or leaves them, and says so', async () => {
+  test('invite revokes passkeys with --yes, and keeps them with --keep-passkeys', async () => {
     const { access, run } = world();
     const authenticator = await enrol(access, 'Grace');
     expect(await run('admins', 'invite', 'Grace')).toMatchObject({ code: 2, stderr: expect.stringContaining('--yes') });
@@ -75,11 +75,11 @@ describe('profilectl admins', () => {
     });
     expect((await signIn(access, authenticator)).signed.name).toBe('Grace');
     const ended = await run('admins', 'invite', 'Grace', '--yes');
-    expect(ended.stderr).toContain('1 passkey of Grace revoked.');
+    expect(ended.stderr).toContain('Revoked 1 passkey of Grace.');
     expect((await refusal(() => signIn(access, authenticator))).code).toBe('forbidden');
   });
 
-  test('lists and removes them, as JSON too; names are cleaned, and completed at TAB', async () => {
+  test('list and remove print JSON with --json, and names are completed', async () => {
     const { access, run } = world();
     await enrol(access, 'Grace');
     const { admins } = JSON.parse((await run('admins', 'list', '--json')).stdout);
@@ -93,8 +93,8 @@ describe('profilectl admins', () => {
   });
 });
 
-describe('while a question about an admin stands', () => {
-  test('another passkey keeps admins remove from removing more than was shown, and it asks again', async () => {
+describe('if an admin changes before a question is answered', () => {
+  test('admins remove asks again if a passkey was added', async () => {
     const { access, variables, run } = world();
     const authenticator = await enrol(access, 'Grace');
     const terminal = openTerminal(['admins', 'remove', 'Grace'], variables);
@@ -110,7 +110,7 @@ describe('while a question about an admin stands', () => {
     expect(listAdmins(access)).toEqual([]);
   });
 
-  test('nobody is removed who was added under the same name, and nobody invited', async () => {
+  test('admins remove and invite ask again if another admin now has the name', async () => {
     for (const [verb, question] of [
       ['remove', 'Remove the admin Grace with 1 passkey'],
       ['invite', 'Revoke 1 passkey and end all sessions of Grace?'],

@@ -91,7 +91,7 @@ test('a demo says where to sign in as the owner and as an admin, all of it works
   const enrolment = lineWith('/developers/enrol#').trim();
   expect((await fetch(enrolment)).status).toBe(200);
   await registerAt(access, enrolment);
-  expect(run(`${lineWith('admins confirm')} --yes`)).toBe('Grace confirmed\n');
+  expect(run(`${lineWith('admins confirm')} --yes`)).toBe('Confirmed the passkey of Grace.\n');
   closeAccess(access);
   expect((await fetch(`${url}/developers/admin/sign-in`)).status).toBe(200);
 

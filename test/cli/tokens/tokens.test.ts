@@ -26,7 +26,7 @@ function bytesOf({ config: { databasePath } }: Access): string {
 }
 
 describe('profilectl tokens', () => {
-  test('adds a token: alone on stdout, its power said on stderr, stored only as SHA-256, and logged', async () => {
+  test('add prints only the token to stdout and what it allows to stderr, stores its SHA-256, and logs it', async () => {
     const { access, run } = world();
     const added = await run('tokens', 'add', 'Backend', '--right', 'profiles', '--right', 'sign-ins');
     expect(added.code).toBe(0);
@@ -55,7 +55,7 @@ describe('profilectl tokens', () => {
     ]);
   });
 
-  test('a token that is mistyped in any place, cut short or of another kind is none', async () => {
+  test('a token that is mistyped in any place, truncated or of another kind is not accepted', async () => {
     const { access, run } = world();
     const token = (await run('tokens', 'add', 'backend', '--right', 'profiles')).stdout.trim();
     for (let place = 0; place < token.length; place++) {
@@ -68,7 +68,7 @@ describe('profilectl tokens', () => {
     }
   });
 
-  test('says what a token without addresses can’t do, takes a limit of erasures, and refuses what makes no sense', async () => {
+  test('add supports --without-address and --erase-limit, and refuses invalid values', async () => {
     const { run } = world();
     const words = ['--right', 'profiles', '--without-address', '--erase-limit', '5', '--json'];
     const added = await run('tokens', 'add', 'backend', ...words);
@@ -82,7 +82,7 @@ describe('profilectl tokens', () => {
       addedAt: expect.any(String),
       lastUsedAt: null,
     });
-    expect(added.stderr).toContain('but not their addresses');
+    expect(added.stderr).toContain('except e-mail addresses');
     expect(added.stderr).not.toContain('sign in as the owner');
     const refused = [
       ['tokens', 'add', 'backend'],
@@ -94,7 +94,7 @@ describe('profilectl tokens', () => {
     for (const line of refused) expect([line, (await run(...line)).code]).toEqual([line, 2]);
   });
 
-  test('two at a time are under one name, for rotation; the older one is removed by what the list shows of it', async () => {
+  test('two tokens may share a name, for rotation, and then only the identifier removes one of them', async () => {
     const { access, run } = world();
     const add = async (name: string) => (await run('tokens', 'add', name, '--right', 'profiles')).stdout.trim();
     const [first, second] = [await add('Backend'), await add('backend')];
@@ -123,7 +123,7 @@ describe('profilectl tokens', () => {
     enterHandOver(access, ticketFor(access, 7, older), null, CLIENT);
     expect(await run('tokens', 'remove', older as string, '--yes')).toEqual({
       code: 0,
-      stdout: `${older} of Backend removed\n`,
+      stdout: `Removed the token ${older} of Backend.\n`,
       stderr: 'Also ended: 1 session and 0 profilectl logins opened with it.\n',
     });
     expect(readBackendToken(access.db, first)).toBeNull();
@@ -135,7 +135,7 @@ describe('profilectl tokens', () => {
     expect((await run('tokens', 'list')).stdout).toBe('No tokens.\n');
   });
 
-  test('a restore names tokens that were removed since the backup, and puts them in only when told to', async () => {
+  test('a restore names tokens that were removed since the backup, and restores them only with --with-people', async () => {
     const { access, run } = world();
     const [kept, removed] = [
       (await run('tokens', 'add', 'kept', '--right', 'profiles')).stdout.trim(),
