@@ -163,10 +163,7 @@ test('each room imports only itself and rooms below it, types included', () => {
   });
 });
 
-/**
- * The rooms of `cli/`, from the lowest to the highest; files of one line, which are the commands, may import each
- * other.
- */
+/** The rooms of `cli/`, from the lowest to the highest; those of one line may import each other. */
 const CLI_ORDER = [
   ['terminal'],
   ['context'],

@@ -29,8 +29,7 @@ import { ROUTES } from './support/requests.ts';
 import { SOURCES } from './support/source/sources.ts';
 import { testDeps } from './support/world.ts';
 
-// Compares the documents with the code: their tables in both directions, and every link, path, command and variable
-// in them.
+// Compares the documents with the code: tables in both directions, and all links, paths, commands and variables.
 
 const read = (path: string) => readFileSync(join(PROJECT, path), 'utf8');
 

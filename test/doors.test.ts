@@ -232,10 +232,7 @@ async function expectStored({ event }: AnyOperation, { identifier }: About): Pro
   expect(events()).toContain(event);
 }
 
-/**
- * Tries a door with an own key, another's and an unknown one. Whatever may not be seen is refused with the words for
- * what does not exist.
- */
+/** Tries own, another's and an unknown key. What may not be seen is refused like what does not exist. */
 async function tryKeys(
   operation: AnyOperation,
   { about }: Awaited<ReturnType<typeof peopleFor>>,

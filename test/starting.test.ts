@@ -128,8 +128,7 @@ test('the server starts and answers without schemas of bodies, prompts, mail or 
     expect(started).not.toContain(part);
   expect(started).toContain('elysia');
   expect(hasWholeZod()).toBe(false);
-  // node:worker_threads takes 1.5 ms. Warnings about certificates need node:crypto; Commander loads the others except
-  // node:net.
+  // node:worker_threads takes 1.5 ms. Warnings on certificates need node:crypto; Commander loads the rest but node:net.
   const builtins = ['buffer', 'child_process', 'crypto', 'fs', 'net', 'path', 'util'];
   expect(builtinsOfLoaded()).toEqual(builtins.map((name) => `node:${name}`));
   // The pages' own thread loads it.

@@ -68,10 +68,7 @@ export function closeBench(bench: Bench): void {
 /** How a process of the benchmark is started; `output` and `input` are files. */
 export type SpawnOptions = { core: Core; variables?: Record<string, string>; output?: string; input?: string };
 
-/**
- * Starts a process on a core; it is killed at the end of the run at the latest. Without `output` its output is
- * dropped.
- */
+/** Starts a process on a core; the end of the run kills it. Without `output` its output is dropped. */
 export function spawn(bench: Bench, words: readonly string[], options: SpawnOptions): Bun.Subprocess {
   const output = openSync(options.output ?? '/dev/null', 'a');
   const child = Bun.spawn(['taskset', '-c', options.core, ...words], {

@@ -107,10 +107,7 @@ export async function load(bench: Bench, target: Target, what: Traffic, options:
   };
 }
 
-/**
- * Sends one request after the other, about thirty a second, until `end`; to the bare server too, so that both have
- * the same work.
- */
+/** Sends about thirty requests a second until `end`; to the bare server too, so that both have the same work. */
 async function sampleUntil(
   end: Promise<unknown>,
   target: Target,
@@ -145,10 +142,7 @@ function describe({ path }: Question, { status, body }: Answer): string {
   return `${path.slice(0, 200)} was answered with ${status}: ${body.slice(0, 300)}`;
 }
 
-/**
- * A response for a comparable bare server: one of ours with a body of their average length. It is made ASCII, which
- * is the cheapest to send.
- */
+/** A response for a comparable bare server: one of ours with their average length, in ASCII, which is cheapest. */
 export async function typicalAnswer(target: Target, questions: readonly Question[]): Promise<TypicalAnswer> {
   const answers: Answer[] = [];
   for (let at = 0; at < 200; at++) {

@@ -6,10 +6,7 @@ import { startBare, startOurs, type Target } from './servers.ts';
 /** One turn of one side of a comparison; `seed` differs from round to round. */
 export type Turn<T> = (turn: { seconds: number; seed: number }) => Promise<T>;
 
-/**
- * Lets each side warm up, then measures them in turn, round by round, so that other work of the machine affects all
- * alike.
- */
+/** Warms each side up, then measures them in turn, round by round: the machine's other work affects all alike. */
 export async function alternate<T, Name extends string>(
   bench: Bench,
   turns: Record<Name, Turn<T>>,

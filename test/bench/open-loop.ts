@@ -129,10 +129,7 @@ async function open(): Promise<void> {
   idle.push(socket.data);
 }
 
-/**
- * Sends requests at random intervals (a Poisson process) until the time has passed, then waits for the last
- * responses.
- */
+/** Sends requests at random intervals (a Poisson process) until the end, and waits for the last responses. */
 function drive(): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   const gapMs = 1000 / job.perSecond;

@@ -49,10 +49,7 @@ export function isBanned(id: number): boolean {
   return draw(id, 1, 100) === 0;
 }
 
-/**
- * Views: few profiles have many, many have few, and some are equal. `version` counts the imports that changed the
- * profile.
- */
+/** Views: few profiles have many, many have few, some are equal. `version` counts the imports of changes. */
 export function viewsOf(id: number, version = 0): number {
   return Math.floor(40_000_000 / (draw(id, 2, 1_000_000) + 1)) + version;
 }

@@ -12,10 +12,7 @@ export type TypicalAnswer = { status: number; headers: Record<string, string>; b
 const BARE = join(import.meta.dir, 'bare/bare.ts');
 const PATIENCE_MS = 30_000;
 
-/**
- * Starts `profilectl serve` as an operator would, with its log in a file. Throws {@link Skipped} if it refuses
- * `WORKERS`.
- */
+/** Starts `profilectl serve` with its log in a file. Throws {@link Skipped} if it refuses `WORKERS`. */
 export function startOurs(
   bench: Bench,
   databasePath: string,

@@ -12,10 +12,7 @@ import { testDeps } from '../support/world.ts';
 const RESTARTS = rounds(3);
 const CLIENTS = 8;
 
-/**
- * A client's longest pause between a response and its next request; without pauses the clients would use all of the
- * processor.
- */
+/** A client's longest pause between two requests; without pauses, clients would use the whole processor. */
 const MAX_PAUSE_MS = 60;
 
 const QUOTA = 1_000_000;

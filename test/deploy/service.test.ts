@@ -13,10 +13,7 @@ const read = (path: string) => readFileSync(join(PROJECT, path), 'utf8');
 
 const UNIT = join(PROJECT, 'deploy/profile-lookup.service');
 
-/**
- * The highest exposure allowed for the unit, in tenths of the scale from 0 to 10; versions of systemd differ by a
- * tenth or two.
- */
+/** The highest exposure allowed, in tenths of 0 to 10; versions of systemd differ by a tenth or two. */
 const MAX_EXPOSURE = '15';
 
 async function analyze(...words: string[]) {

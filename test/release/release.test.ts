@@ -11,8 +11,7 @@ import { CANNOT_FOLLOW, followPage, pageBlocks, prepareForPage } from '../suppor
 import { startServerProcess } from '../support/machine/server-process.ts';
 import { rounds } from '../support/rounds.ts';
 
-// `bun run release`, run for real. Its programs are installed and run, the one for arm64 by qemu. `test:long` builds
-// all targets.
+// `bun run release`, run for real, and its programs, the one for arm64 by qemu. `test:long` builds all targets.
 
 const IS_LONG = rounds(100) === 100;
 

@@ -56,10 +56,7 @@ async function wrongSecrets(machine: Machine, acked: Acknowledged): Promise<stri
   );
 }
 
-/**
- * Approves again the keys that a cut left pending after their mail was sent; the secrets have to be tried again
- * afterwards.
- */
+/** Approves keys that a cut left pending after their mail was sent; their secrets have to be tried again. */
 export async function approveAgain(machine: Machine, acked: Acknowledged): Promise<number> {
   const states = await readStates(machine);
   const mailed = new Set([...acked.secrets].map((secret) => secret.slice(4, 12)));

@@ -87,10 +87,7 @@ export function sendRaw(server: { port: number }, bytes: string | Uint8Array): P
 /** A parsed raw response. */
 export type RawAnswer = { status: number; headers: Headers; body: string };
 
-/**
- * Sends one request with exactly this target and `Connection: close`, and parses the response. Throws if it is not as
- * documented.
- */
+/** Sends one request with exactly this target, and parses the response. Throws if it is not as documented. */
 export async function getRaw(
   server: { port: number },
   target: string,

@@ -28,10 +28,7 @@ export function withoutLease<World extends Deps>(deps: World): World {
   return { ...deps, approvalLeaseMs: 0 };
 }
 
-/**
- * The same dependencies after waiting this many milliseconds for the write lock: inside a transaction the time is
- * later.
- */
+/** The same dependencies, but inside a transaction it is this many milliseconds later, as after a lock. */
 export function waitingForLock<World extends Deps>(deps: World, ms: number): World {
   const nowMs = () => deps.clock.nowMs() + (deps.db.$client.inTransaction ? ms : 0);
   const settledMs = () => (deps.clock.settledMs() === null ? null : nowMs());

@@ -3,10 +3,7 @@ import { afterAll } from 'bun:test';
 /** A ready child process that answers each line with a line. */
 export type LineChild = { send: (line: string) => void; next: () => Promise<string | undefined> };
 
-/**
- * Runs a file with these arguments, a database's path first, until the test file is done. The process prints a line
- * when it is ready.
- */
+/** Runs a file until the test file is done. The process prints a line when it is ready. */
 export async function startLineChild(file: string, ...words: string[]): Promise<LineChild> {
   const child = Bun.spawn([process.execPath, file, ...words], { stdin: 'pipe', stdout: 'pipe', stderr: 'inherit' });
   afterAll(() => child.kill());

@@ -37,10 +37,7 @@ export function countingReader(databasePath: string): { reader: Reader; reads: (
   return { reader: Object.assign(opened, { sqlite }), reads: () => reads };
 }
 
-/**
- * Everything with which a server reads. Each call sees all commits before it, as if it had its own turn of the event
- * loop.
- */
+/** Everything with which a server reads. Each call sees all commits before it, as if in a separate turn. */
 export function readingOf({ db, clock }: Pick<Deps, 'db' | 'clock'>) {
   const reader = openReader(db.$client.filename);
   afterAll(() => closeReader(reader));

@@ -66,10 +66,7 @@ export async function keyFor(
   return issue(deps, { profile: `user${id}`, permissions: [...permissions] }, { rateLimits: limits });
 }
 
-/**
- * Moves all keys to the profile with this id and deletes the profiles that had them, which then are in no lookup and
- * not on the leaderboard.
- */
+/** Moves all keys to this profile and deletes their former profiles, so that no lookup or board has these. */
 export function giveKeysTo({ db }: Pick<Deps, 'db'>, profileId: number): void {
   const sqlite = db.$client;
   sqlite.transaction(() => {

@@ -4,10 +4,7 @@ import { join } from 'node:path';
 const ROUNDS = join(import.meta.dir, 'rounds.ts');
 const PRELOAD = join(import.meta.dir, 'preload.ts');
 
-/**
- * The results of a process with this environment: rounds of 10, 1 and 100, the seed, and two random numbers each of
- * our own and of fast-check.
- */
+/** The rounds of 10, 1 and 100, the seed, and random numbers that a process with this environment gets. */
 async function chanceIn(variables: Record<string, string>) {
   const program = `
     await import(${JSON.stringify(PRELOAD)});

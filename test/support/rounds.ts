@@ -15,10 +15,7 @@ export function rounds(full: number): number {
   return Math.max(1, Math.ceil(full * factor));
 }
 
-/**
- * A generator of numbers from 0 to below 1 that depend only on {@link SEED} and `name`, whatever ran before in this
- * process. Use each name once.
- */
+/** Numbers from 0 to below 1 that depend only on {@link SEED} and `name`. Use each name once. */
 export function seededRandom(name: string): () => number {
   // Mulberry32.
   let state = SEED ^ Bun.hash.crc32(name);

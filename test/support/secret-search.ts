@@ -30,10 +30,7 @@ const PIECE = 16;
 /** There are so many tokens that only pieces that start at multiples of this are searched for. */
 const TOKEN_STEP = 9;
 
-/**
- * The file in which secrets, codes and tokens are recorded; apart from it, only mails and {@link LOGINS} may contain
- * one.
- */
+/** The file in which secrets are recorded. Besides it, only mails and {@link LOGINS} may contain one. */
 const NOTES = 'secrets.txt';
 
 /** Where `profilectl` stores the tokens of logins. */

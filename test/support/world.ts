@@ -9,10 +9,7 @@ import { openDatabase } from '../../shared/db-files/open.ts';
 import { createDeps, type Deps } from '../../shared/deps.ts';
 import { KEEP_FOLDER, notedRandom } from './secret-search.ts';
 
-/**
- * Makes a temporary folder for this test file, mode 0700. It is removed when the file is done, or in a run of run.ts
- * at its end.
- */
+/** Makes a temporary folder, mode 0700, removed when the file is done, or at the end of a run of run.ts. */
 export function tempFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'profile-lookup-test-'));
   if (KEEP_FOLDER === undefined) afterAll(() => rmSync(folder, { recursive: true, force: true }));

@@ -10,10 +10,7 @@ const SETTLED_MS = 1_000;
 
 type Sizes = Record<'memory-start' | 'memory-first-page' | 'memory-load', number>;
 
-/**
- * Resident memory of a server in MiB after its first lookup, after its first page, and without a page after a round
- * of load. Starts its own servers.
- */
+/** Resident memory (MiB) after a server's first lookup, its first page, and a round of load without a page. */
 export async function memoryAgainst(bench: Bench, sides: Pair<Side>, asked: Traffic): Promise<void> {
   const measure =
     (side: Side) =>

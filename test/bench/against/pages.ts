@@ -99,10 +99,7 @@ function* ownersFrom(first: number): Generator<Visitor, never> {
   for (let id = first; ; id++) if (!isBanned(id)) yield visitor(id);
 }
 
-/**
- * Starts an action every fifth of a second for `seconds`: owners request a code, sign in with it, and request a key.
- * Returns the errors.
- */
+/** For `seconds`, starts actions: owners request a code, sign in with it, and request a key. Returns errors. */
 async function act(server: Running, owners: Generator<Visitor, never>, seconds: number): Promise<string[]> {
   const faults: string[] = [];
   const visits: Promise<void>[] = [];

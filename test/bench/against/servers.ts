@@ -9,10 +9,7 @@ import { startServe, type Target } from '../servers.ts';
 
 // Shared by the cases of against.ts: two checkouts, each with its own database, and the line with a ratio.
 
-/**
- * One of the two checkouts, with its program compiled as users install it. `start` starts its server, one at a time;
- * `mails` is the folder of its mails.
- */
+/** A checkout, compiled as users install it. `start` starts its server, one at a time, which writes `mails`. */
 export type Side = {
   name: string;
   binary: string;
@@ -24,16 +21,10 @@ export type Side = {
 /** This checkout, and the other one. */
 export type Pair<T> = { mine: T; theirs: T };
 
-/**
- * The number of keys. One is not enough, because batch lookups cost more than the largest quota; a profile can't have
- * more.
- */
+/** Several keys, because batch lookups cost more than the largest quota; a profile can't have more. */
 export const KEYS = 3;
 
-/**
- * Compiles a checkout and makes its database. Its server reads the IP addresses of strangers from the client, as
- * behind a proxy.
- */
+/** Compiles a checkout and makes its database. Its server reads clients' IP addresses as behind a proxy. */
 export async function sideOf(bench: Bench, folder: string, name: string): Promise<Side> {
   const mails = join(bench.folder, `${name}-mails`);
   const binary = join(bench.folder, `${name}-profilectl`);

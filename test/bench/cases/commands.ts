@@ -86,10 +86,7 @@ export async function starting(bench: Bench): Promise<Result[]> {
   return [await compare(bench, { name: 'start', what, goal: { max: 3 } }, turns)];
 }
 
-/**
- * Milliseconds from a server's start to its first response; `look` is then called with its process id, before it is
- * stopped.
- */
+/** Milliseconds from a server's start to its first response; then calls `look` with its process id, and stops it. */
 export async function firstAnswer(
   bench: Bench,
   words: readonly string[],

@@ -48,10 +48,7 @@ function uniformTraffic(bench: Bench) {
   );
 }
 
-/**
- * The most that the runtime's interface allows: bare that reads what ours has to read of each request, compared with
- * bare.
- */
+/** The most that the runtime allows: bare that only reads what ours has to read, compared with bare. */
 export async function ceiling(bench: Bench): Promise<Result[]> {
   const { path } = await generate(bench);
   const asked = hotTraffic(bench);

@@ -14,10 +14,7 @@ import { ACTIONS_PER_SECOND, ownersWithoutKeys, startForVisitors, VISITS_PER_SEC
 const MIN_LOOKUPS = 200_000;
 const WARM_UP = 1.5;
 
-/**
- * The share of wrk's throughput. A single lookup costs about twice as much as one in wrk's batches, so a quarter
- * keeps the answering thread half busy.
- */
+/** The share of wrk's throughput. A single lookup costs twice as much as in wrk's batches, so this is half load. */
 const SHARE_OF_MAXIMUM = 0.25;
 
 /** Visits that warm the pages up, so that hardly any of their functions still needs compiling. */

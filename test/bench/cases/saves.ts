@@ -17,10 +17,7 @@ const SHARE = 0.5;
 /** The number of keys in use at once, which each save writes. */
 const KEYS = [1, 500];
 
-/**
- * The 99th percentile of latency while quotas are saved every 0.8 s, compared with a server that saves nothing
- * because it can't open its quota file.
- */
+/** The 99th percentile of latency while quotas are saved, compared with a server that can't save them. */
 export async function besideSaves(bench: Bench): Promise<Result[]> {
   const generated = await generate(bench);
   const saving = await startOurs(bench, copyOf(bench, generated));

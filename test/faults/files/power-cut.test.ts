@@ -58,8 +58,7 @@ async function expectSynced(workers: string): Promise<void> {
   const syncs = calls.filter(({ isSync }) => isSync);
   const last = writes.at(-1)?.begunAt ?? 0;
   expect(last - (writes[0]?.begunAt ?? 0)).toBeGreaterThan(1.5);
-  // Before the first request the empty file is written. A write in the last second may have been cut off before its
-  // sync.
+  // The empty file is written before the first request, and the last second's writes may lack their sync.
   for (const { endedAt } of writes.filter((write) => write.begunAt > readyAt && write.endedAt < killedAt - 1)) {
     expect(syncs.some((sync) => sync.begunAt >= endedAt && sync.begunAt < endedAt + 1)).toBe(true);
   }

@@ -27,10 +27,7 @@ const { checkDatabase } = (await import(
   join(NEXT.folder, 'shared/upkeep/check.ts')
 )) as typeof import('../../../shared/upkeep/check.ts');
 
-/**
- * A database of the current version with the sample profiles and keys in every state, and the secret of an Active
- * key.
- */
+/** A database of the current version with samples and keys in every state, and an Active key's secret. */
 const { database: DATABASE, secret: SECRET } = await makeSample();
 
 async function makeSample() {

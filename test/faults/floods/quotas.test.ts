@@ -265,8 +265,7 @@ describe('when the wall clock is changed', () => {
       clock.advance(1);
       for (let turn = 0; turn < 3; turn++) expect((await ask()).status).toBe(404);
       expect((await ask()).status).toBe(429);
-      // Stopped, changed in the other direction and restarted: never more than the quota, never refused for longer
-      // than the window.
+      // Changed the other way while stopped: never more than the quota, never refused longer than the window.
       await server.stop();
       clock.step(-Math.abs(step));
       server = await serverOn(deps);

@@ -28,10 +28,7 @@ const server = await startTestServer();
 const secret = await prepare(server.deps);
 const MIB = 1_048_576;
 
-/**
- * Sends `first`, then `drop` again and again. `closed` is when the server closes the connection, in ms from its
- * start.
- */
+/** Sends `first`, then `drop` repeatedly. `closed` is when the server closes it, in ms from its start. */
 function dribble(
   first: string,
   drop: string,

@@ -6,8 +6,7 @@ import { AppError } from '../../../shared/errors.ts';
 import { onBox } from '../../support/actors.ts';
 import { testConfig } from '../../support/world.ts';
 
-// Run by approvals-at-once.test.ts and bans.test.ts: approves each key as soon as it reads its identifier, and prints
-// how that ended.
+// Approves each key as soon as it reads its identifier, and prints how that ended.
 
 const DATABASE_PATH = process.argv[2] ?? '';
 const config = testConfig({ DATABASE_PATH, MAIL_URL: `file:${DATABASE_PATH}.mail` });

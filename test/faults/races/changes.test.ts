@@ -50,10 +50,7 @@ describe('killed and simultaneous', () => {
     return codes;
   }
 
-  /**
-   * Checks that each change in the history continues from the one before, up to the key as it is now. Returns the
-   * rate limits set.
-   */
+  /** Checks that each change continues from the one before, up to the key now. Returns the rate limits set. */
   function expectWhole(identifier: string): string[] {
     const key = showKey(deps, identifier);
     const granted = { permissions: ['api.lookup'], rateLimits: parseRateLimits([FIRST]), expiresAt: null };

@@ -41,10 +41,7 @@ const BOB = { id: 2, username: 'bob', email: 'bob@example.org' };
 /** By how much the clock is ahead: seconds to years. */
 const JUMPS_MS = [5_000, MINUTE_MS, 3_600_000, DAY_MS, 200 * DAY_MS, 420 * DAY_MS, 20 * 365 * DAY_MS];
 
-/**
- * A service with two owners and a key. `stir` does everything that the service does in the background, for owners
- * other than Ada.
- */
+/** A service with two owners and a key. `stir` does all of its background work, except for Ada. */
 async function makeWorld() {
   const clock = testClock();
   const codes = countingCodes();
@@ -257,10 +254,7 @@ test('a session that is used while the clock is ahead is still valid afterwards'
 describe('a reminder', () => {
   const EXPIRES_AFTER_MS = 60 * DAY_MS;
 
-  /**
-   * A key that expires in 60 days. `look` runs a server's search for mails and returns the subjects of those it
-   * sends.
-   */
+  /** A key that expires in 60 days. `look` sends due mails as a server does, and returns their subjects. */
   async function remindingWorld() {
     const { access, clock } = await makeWorld();
     await issue(access, { profile: 'bob' }, { expiresAtMs: clock.nowMs() + EXPIRES_AFTER_MS });

@@ -40,10 +40,7 @@ const CLASHING = [
   ...['withdraw address', 'withdraw erase', 'suspend erase'],
 ];
 
-/**
- * All of them in `test:long`; otherwise a fifth of the usual part, because each of the fifteen pairs takes 200 ms a
- * round.
- */
+/** A fifth of the usual part, except in `test:long`, because each of the fifteen pairs takes 200 ms a round. */
 const ROUNDS = rounds(200) >= 200 ? rounds(200) : rounds(40);
 
 const world = await doorWorld();
@@ -86,10 +83,7 @@ function chooseDoors(pair: readonly [Raced, Raced], random: () => number): [stri
   return [first, choose(pair[1], first === 'command' ? null : first)];
 }
 
-/**
- * Acts for both after their waits, while another connection holds the lock in half of the rounds. Returns how and
- * when each ended.
- */
+/** Acts for both after their waits, in half of the rounds with another lock holder. Returns how and when each ended. */
 async function race(sides: readonly Side[], random: () => number) {
   const isHeld = random() < 0.5;
   if (isHeld) other.run('BEGIN IMMEDIATE');
@@ -133,10 +127,7 @@ async function settled(identifier: string): Promise<void> {
   while (showKey(access, identifier).attempt?.result === 'open') await Bun.sleep(2);
 }
 
-/**
- * The event of a decision, and the events that may come between what was shown and the decision because they do not
- * change it.
- */
+/** The event of a decision, and events that may precede it because they do not change what was shown. */
 const EVENTS: Partial<Record<Raced, { event: string; mayPrecede: readonly string[] }>> = {
   approve: { event: 'approval started', mayPrecede: [] },
   withdraw: { event: 'withdrawn', mayPrecede: ['profile banned'] },

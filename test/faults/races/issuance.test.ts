@@ -95,10 +95,7 @@ describe('simultaneous', () => {
   });
 });
 
-/**
- * When an approval is killed: at a stage of the SMTP dialogue, at a lock before or after the mail, or after some
- * milliseconds.
- */
+/** When an approval is killed: at a stage of SMTP, at a lock before or after the mail, or after a time in ms. */
 type Kill = SmtpStage | 'before it begins' | 'accepted, before activation' | 'activated' | number;
 
 const STAGES: Kill[] = [

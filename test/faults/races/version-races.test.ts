@@ -28,10 +28,7 @@ async function world(name: string) {
   // Waits for locks, as commands do.
   const beside = { ...deps, db: withTables(openDatabase(databasePath, 'use')) };
   const other = beside.db.$client;
-  /**
-   * Lets a command show its subject, then races its confirmation against a change. Returns what was shown, and the
-   * end.
-   */
+  /** Lets a command show its subject, then races its confirmation against a change. */
   async function race(command: string, change: () => unknown): Promise<{ shown: string; end: string }> {
     child.send(command);
     const shown = (await child.next()) ?? '';

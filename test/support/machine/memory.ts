@@ -6,10 +6,7 @@ export function residentBytes(pid: number): number {
   return Number(kilobytes ?? 0) * 1024;
 }
 
-/**
- * The most memory that a process uses until it ends, in bytes; Linux only. The usage reported at its end would
- * include its parent's memory when it was forked.
- */
+/** A process's peak memory in bytes; Linux only. The usage reported at its end would include its parent's. */
 export async function peakBytesOf(child: { pid: number; exited: Promise<unknown> }): Promise<number> {
   let peak = 0;
   const timer = setInterval(() => {

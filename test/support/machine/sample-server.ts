@@ -10,10 +10,7 @@ import { giveKeysTo, keyFor } from '../requests.ts';
 /** The `METRICS_TOKEN` of the server of {@link startSampleServer}. */
 export const METRICS_TOKEN = 'metrics-token-of-the-tests';
 
-/**
- * A fully configured server with the sample profiles, behind a trusted proxy on 127.0.0.1, with its document and
- * several keys, all of which belong to profile 8.
- */
+/** A fully configured server with the sample profiles behind a trusted proxy on 127.0.0.1, and keys of profile 8. */
 export async function startSampleServer() {
   const variables = { TRUSTED_PROXIES: '127.0.0.1', SECURITY_CONTACT: 'security@example.org', METRICS_TOKEN };
   const server = await startTestServer({ variables });

@@ -27,10 +27,7 @@ export type ServerProcessOptions = {
 
 const PATIENCE_MS = 20_000;
 
-/**
- * Starts `profilectl serve` on a port that the system assigns, and waits until it has printed its URL. Killed when
- * the test file is done.
- */
+/** Starts `profilectl serve` on any port and waits for its URL. Killed when the test file is done. */
 export async function startServerProcess(
   variables: Record<string, string>,
   options: ServerProcessOptions = {},

@@ -25,10 +25,7 @@ export function makeDatabase(path: string, fill: readonly string[] = [], migrati
 /** A program's folder, and the command that runs its `profilectl` from source. */
 export type Program = { folder: string; words: string[] };
 
-/**
- * Copies the program into a new folder as the made-up next version 99.0.0, which has one more migration for each
- * database.
- */
+/** Copies the program as the made-up next version 99.0.0, with one more migration for each database. */
 export function nextVersion(): Program {
   const folder = tempFolder();
   for (const part of ['cli', 'server', 'shared', 'drizzle', 'package.json', 'tsconfig.json']) {

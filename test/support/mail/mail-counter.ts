@@ -4,10 +4,7 @@ export type CountedAsk = { pair: string; network: string; wideNetwork: string };
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 
-/**
- * A naive counter of requests for sign-in mails: it keeps all admitted requests and searches them. Times ahead of the
- * clock count like those behind it.
- */
+/** A naive counter of admitted requests for sign-in mails. Times ahead of the clock count like those behind it. */
 export function createMailCounter() {
   const admitted: (CountedAsk & { at: number })[] = [];
   const room = (ask: CountedAsk, under: keyof CountedAsk, max: number, windowMs: number, now: number) =>

@@ -132,10 +132,7 @@ function replyError(reply: string): Error {
   return Object.assign(new Error(reply.slice(4)), { responseCode: Number(reply.slice(0, 3)) });
 }
 
-/**
- * The stage at which a {@link startBrokenSmtp} server fails; `content` is the first byte after its 354, `dot` the end
- * of data.
- */
+/** The stage at which a server fails; `content` is the first byte after its 354, `dot` the end of data. */
 export type SmtpStage = 'greeting' | 'EHLO' | 'STARTTLS' | 'AUTH' | 'MAIL' | 'RCPT' | 'DATA' | 'content' | 'dot';
 
 /** The fault: silence, endless continuation lines, a closed connection, or this reply (`\r\n` is added). */

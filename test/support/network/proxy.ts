@@ -136,10 +136,7 @@ async function run(
   }
 }
 
-/**
- * Whether a program listens on a port. No request is sent, because the server behind the proxy may not be running
- * yet.
- */
+/** Whether a program listens on a port. Sends no request: the server behind the proxy may not run yet. */
 async function accepts(port: number): Promise<boolean> {
   try {
     (await Bun.connect({ hostname: '127.0.0.1', port, socket: { data() {} } })).end();

@@ -3,10 +3,7 @@ import { connect, type Socket } from 'node:net';
 /** One response on a raw connection. */
 export type WireAnswer = { status: number; head: string; body: string };
 
-/**
- * A connection with pipelined requests. `answers` resolves when that many responses have arrived, or the connection
- * is closed.
- */
+/** A connection with pipelined requests. `answers` waits for that many responses, or for the end. */
 export function openConnection(port: number): {
   socket: Socket;
   send: (text: string) => void;

@@ -40,10 +40,7 @@ export function testAccess(
   return { ...deps, sessions };
 }
 
-/**
- * Randomness that makes codes predictable: requests for five bytes, which only codes make, count up from `start`.
- * `lastCode` is the latest code.
- */
+/** Makes codes predictable: they alone request five bytes, which count up. `lastCode` is the latest code. */
 export function countingCodes(start = 1) {
   let next = start;
   return {

@@ -65,10 +65,7 @@ export async function toolsOf(page: Page): Promise<CDPSession> {
   return tools;
 }
 
-/**
- * Adds a virtual authenticator to a window, which stores passkeys and verifies its user automatically. Returns its
- * id.
- */
+/** Adds a virtual authenticator that stores passkeys and verifies its user automatically; returns its id. */
 export async function addAuthenticator(tools: CDPSession): Promise<string> {
   const { authenticatorId } = await tools.send('WebAuthn.addVirtualAuthenticator', {
     options: {

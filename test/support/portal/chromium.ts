@@ -27,10 +27,7 @@ export function serveChromium(): Promise<BrowserServer> {
   return chromium.launchServer({ ...OPTIONS, host: '127.0.0.1' });
 }
 
-/**
- * The Chromium of the test run, or a new one for a test file that is run alone. Closing it closes everything opened
- * in it.
- */
+/** The Chromium of the test run, or a new one for a file run alone. Closing it closes everything in it. */
 export function connectChromium(): Promise<Browser> {
   const { TEST_BROWSER } = process.env;
   return TEST_BROWSER === undefined ? chromium.launch(OPTIONS) : chromium.connect(TEST_BROWSER);

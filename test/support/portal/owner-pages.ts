@@ -24,10 +24,7 @@ export async function ownerWorld(variables: Record<string, string> = {}): Promis
   return { access, clock, services, events, cookie: signInOwner(access, ADA.id), lastCode: codes.lastCode };
 }
 
-/**
- * Records uses of a key on each of the last days: `max / (ago + 1)` requests were answered, and half as many exceeded
- * a limit.
- */
+/** Records uses for each of the last days: `max / (ago + 1)` were answered, half as many exceeded a limit. */
 export function useKey({ db, clock }: Access, identifier: string, days: number, max = 900): void {
   const nowMs = clock.nowMs();
   const today = Math.floor(nowMs / DAY_MS);

@@ -35,10 +35,7 @@ export type Decider = (path: string) => Promise<unknown>;
 /** The reason that an admin types. */
 export const REASON = 'It is not needed.';
 
-/**
- * Sends the form that the page has filled in, with a reason if it asks for one, and confirms with the admin's
- * passkey.
- */
+/** Sends the form that the page filled in, with a reason if asked, and confirms with the admin's passkey. */
 export function confirming(world: PageWorld, { cookie, authenticator }: SignedInAdmin): Decider {
   return async (path) => {
     const page = await ask(world, path, { cookie });

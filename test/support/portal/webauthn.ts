@@ -7,10 +7,7 @@ import { type Algorithm, coseKeyOf } from './cose.ts';
 // A second implementation of WebAuthn level 3, sections 7.1 and 7.2, with node:crypto and without CBOR, which tests
 // compare with the product's. It throws `forbidden` for every problem.
 
-/**
- * The result of `navigator.credentials.create` as base64url; the last two are from `getAuthenticatorData()` and
- * `getPublicKey()`.
- */
+/** The result of `credentials.create` as base64url, with `getAuthenticatorData()` and `getPublicKey()`. */
 export type Registration = {
   credentialId: string;
   clientDataJson: string;
@@ -74,10 +71,7 @@ export function verifyRegistration(party: RelyingParty, challenge: string, sent:
   return { credentialId: Buffer.from(credentialId), publicKey, signCount, isBackupEligible };
 }
 
-/**
- * Checks an assertion by this passkey for this challenge (base64url). `userHandle` is its owner's, base64url. Returns
- * the new signature counter to store.
- */
+/** Checks an assertion for this challenge (base64url). Returns the new signature counter to store. */
 export function verifyAssertion(
   party: RelyingParty,
   challenge: string,
@@ -143,10 +137,7 @@ function readAuthenticatorData(party: RelyingParty, data: Buffer): Authenticator
   return { flags, signCount: data.readUInt32BE(COUNTER_AT), rest: data.subarray(REST_AT) };
 }
 
-/**
- * Extensions are never requested, and are ignored if an authenticator adds some. Without their flag there must be
- * none.
- */
+/** Extensions are never requested, and are ignored if present. Without their flag there must be none. */
 function checkExtensions(flags: number, rest: Buffer): void {
   if (((flags & FLAG.extensions) !== 0) !== rest.length > 0) throw unacceptable('it is malformed');
 }

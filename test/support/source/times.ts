@@ -4,10 +4,7 @@ import type { Source } from './sources.ts';
 // Finds transactions that use a time read before they began. While a transaction waits for the write lock, time passes:
 // a key or code expires, another process starts an attempt. So each reads the time itself.
 
-/**
- * The functions that run their last argument as a write transaction. Functions that pass an argument of theirs on to
- * one are found automatically.
- */
+/** The functions that run their last argument as a write transaction; their wrappers are found automatically. */
 const TRANSACTIONS = ['write', 'writeProfiles', 'writeSessions', 'prepareWrite'];
 
 /** Calls that read a clock, and names of times read by a caller. */
