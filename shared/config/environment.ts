@@ -62,22 +62,15 @@ export function editorCommand(): string | null {
   return process.env.VISUAL || process.env.EDITOR || null;
 }
 
-/** Facts that show whether the person at the terminal has a browser on this machine. */
-export type Desktop = {
-  /** The command that opens a URL (BROWSER); null if it is not set. */
-  browser: string | null;
-  /** Whether the person is on another machine, so that a browser here is of no use. */
-  isRemote: boolean;
-  /** Whether windows can be opened, judging by the environment. */
-  hasDisplay: boolean;
-};
-
-/** Describes the desktop of the person at the terminal, judging by the environment. */
-export function describeDesktop(): Desktop {
+/** Whether the person at the terminal has a browser on this machine, judging by the environment. */
+export function describeDesktop() {
   const { BROWSER, SSH_CONNECTION, SSH_TTY, DISPLAY, WAYLAND_DISPLAY } = process.env;
   return {
+    /** The command that opens a URL; null if it is not set. */
     browser: BROWSER || null,
+    /** Whether the person is on another machine, so that a browser here is of no use. */
     isRemote: Boolean(SSH_CONNECTION || SSH_TTY),
+    /** Whether windows can be opened. */
     hasDisplay: process.platform !== 'linux' || Boolean(DISPLAY || WAYLAND_DISPLAY),
   };
 }

@@ -11,9 +11,6 @@ import { emptyLog } from './empty-log.ts';
 import { lockForVacuum } from './import-lock.ts';
 import { databaseSize } from './size.ts';
 
-/** What a VACUUM did: how long it took, and the size of the database file before and after. */
-export type Vacuumed = { milliseconds: number; bytesBefore: number; bytesAfter: number };
-
 /** The disk space that a VACUUM needs, and the free disk space, in bytes. */
 export type Room = { neededBytes: number; freeBytes: number };
 
@@ -43,8 +40,9 @@ const LOG_WAIT_MS = 100;
  * Rewrites the database file without any copy of an erased text, and empties its write-ahead log. Others can read meanwhile,
  * but writers wait. Throws `busy` if a key is being approved, if an import or another vacuum runs for longer than `waitMs`, or
  * if other readers or writers take too long; throws `refused` without room on the disk. A failure changes no data.
+ * Returns how long it took, and the size of the database file before and after.
  */
-export function vacuumDatabase(db: Opened, clock: Clock, waitMs = LOCK_WAIT_MS): Vacuumed {
+export function vacuumDatabase(db: Opened, clock: Clock, waitMs = LOCK_WAIT_MS) {
   const startedMs = clock.monotonicMs();
   const { $client: sqlite } = db;
   const path = sqlite.filename;

@@ -64,14 +64,8 @@ export function beginDecisions(access: Access, admin: SignedAdmin, decisions: re
 }
 
 /**
- * What an assertion has authorised: the id under which it is stored, and for each decision the admin as the person who
- * may carry it out.
- */
-export type Asserted = { id: number; people: readonly Person[] };
-
-/**
- * Uses up an assertion (the JSON of a credential) for exactly these decisions, and returns for each the admin as the
- * person who may carry it out: this is the only place that sets `hasAsserted` to true. Throws `forbidden` for an
+ * Uses up an assertion (the JSON of a credential) for exactly these decisions, and returns the id under which it is stored
+ * and for each decision the admin as the person who may carry it out: this is the only place that sets `hasAsserted` to true. Throws `forbidden` for an
  * assertion that is expired, used, somebody else's, altered or for anything else, and `changed_since` if no key is as
  * the page showed it any more. If only some have changed, the code that stores the decisions refuses these
  * individually.
@@ -82,7 +76,7 @@ export async function consumeAssertion(
   text: string,
   decisions: readonly Decision[],
   waitUntilMs = lockDeadline(),
-): Promise<Asserted> {
+) {
   const answer = readAssertion(text);
   // What follows is written to the main database, too: a lock that lasts must not use up the challenge.
   await whenUnlocked(access.db.$client, waitUntilMs);

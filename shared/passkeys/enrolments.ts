@@ -20,9 +20,6 @@ import type { Admin } from './passkeys.ts';
  */
 export type Invitation = { name: string; address: string; expiresAt: string };
 
-/** What the page of an address may show before the passkey is made. */
-export type Enrolment = { name: string; expiresAtMs: number };
-
 /**
  * Makes an address for the admin of this name and generation. Older ones stay in the table, but stop working once the
  * admin has another generation: of two concurrent commands, the last to store its generation has the working address.
@@ -50,9 +47,10 @@ export function invitedUntil(access: Access, { name, generation }: Pick<Admin, '
 }
 
 /**
- * Looks up an address by its secret without changing anything. Throws `forbidden`, with one sentence for all reasons.
+ * Looks up an address by its secret without changing anything: what its page may show before the passkey is made. Throws
+ * `forbidden`, with one sentence for all reasons.
  */
-export function readEnrolment(access: Access, secret: string): Enrolment {
+export function readEnrolment(access: Access, secret: string) {
   const { admin, expiresAtMs } = findEnrolment(access, secret);
   return { name: admin.name, expiresAtMs };
 }

@@ -31,9 +31,6 @@ export type ListedProfile = {
   createdAt: string | null;
 };
 
-/** One page of a list; `next` is the cursor of the next page, the id after which it begins; null on the last page. */
-export type ProfileList = { profiles: ListedProfile[]; next: number | null };
-
 // No name has more code points than this, so that no name with the same beginning comes after it.
 const LAST_CHARACTERS = '\u{10FFFF}'.repeat(NAME_MAX_CODE_POINTS);
 
@@ -46,11 +43,14 @@ export function firstNames(begins: string): [first: string, last: string] {
 /** The time in ISO 8601; NULL if it is outside the years that SQLite knows. */
 const CREATED_AT = sql<string | null>`strftime('%FT%H:%M:%fZ', ${profiles.createdAt} / 1000.0, 'unixepoch')`;
 
-/** One page: at most `limit` matching profiles after the id `after`, by id. */
+/**
+ * One page: at most `limit` matching profiles after the id `after`, by id; `next` is the id after which the next page begins,
+ * null on the last one.
+ */
 export function listProfiles(
   opened: Opened,
   { filter, after, limit, nowMs }: { filter: ProfileFilter; after: number; limit: number; nowMs: number },
-): ProfileList {
+): { profiles: ListedProfile[]; next: number | null } {
   return guardDatabase(opened.$client.filename, () => {
     const db = withTables(opened);
     const { id, username, displayName, banned, viewsCount } = profiles;

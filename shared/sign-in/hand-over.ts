@@ -21,20 +21,12 @@ import { signOwnerIn } from './owner-sign-in.ts';
 /** The user that a backend hands over, by UID or auth ID. */
 export type HandedOver = { uid: number } | { authId: string };
 
-/** The address to send the user to, returned only this once. `expiresAt` is ISO 8601 in UTC. */
-export type HandOver = { address: string; expiresAt: string };
-
-/** What the page shows of an address before it is used. */
-export type OpenHandOver = { profileId: number; username: string };
-
-/** The result of using an address: the tokens of two cookies. */
-export type Entrance = { token: string; knownBrowser: string };
-
 /**
  * Makes an address for the owner of a profile, on behalf of the backend's token with the identifier `openedBy`.
- * Everything that comes from it ends with that token. Throws `not_found`.
+ * Everything that comes from it ends with that token. Returns it only this once, with its end as ISO 8601 in UTC. Throws
+ * `not_found`.
  */
-export function handOver(access: Access, who: HandedOver, openedBy: string): HandOver {
+export function handOver(access: Access, who: HandedOver, openedBy: string) {
   const profileId = findId(access.db, who);
   const binding = profileId === null ? null : readBinding(access.db, profileId);
   if (binding === null) throw new AppError('not_found');
@@ -47,9 +39,10 @@ export function handOver(access: Access, who: HandedOver, openedBy: string): Han
 }
 
 /**
- * Looks an address up by its secret without changing anything. Throws `not_found`, with one sentence for all reasons.
+ * Looks an address up by its secret without changing anything, for the page that is shown before it is used. Throws
+ * `not_found`, with one sentence for all reasons.
  */
-export function readHandOver(access: Access, secret: string): OpenHandOver {
+export function readHandOver(access: Access, secret: string) {
   const nowMs = access.clock.nowMs();
   const { profileId } = ownerOf(
     access,
@@ -62,7 +55,7 @@ export function readHandOver(access: Access, secret: string): OpenHandOver {
  * Uses up an address and signs the owner in. For a new browser, the pending notification is stored in the same
  * transaction. Throws `not_found` as above: of two users of one address, only one succeeds.
  */
-export function enterHandOver(access: Access, secret: string, knownBrowser: string | null, client: Client): Entrance {
+export function enterHandOver(access: Access, secret: string, knownBrowser: string | null, client: Client) {
   return writeSessions(access.sessions, (tables) => {
     const nowMs = access.clock.nowMs();
     const owner = ownerOf(access, useTicket(tables, keyOf(secret), nowMs));

@@ -8,23 +8,16 @@ import { type Checked, type CheckStep, checkDatabase } from './check.ts';
 import { recordChore } from './chore-times.ts';
 import { copyBackup, verifyBackup } from './restore.ts';
 
-/** The result of a test restore; `schema` is the backup's own, before it was upgraded. */
-export type RestoreTested = Checked & { schema: number; warning: string | null };
-
 /** The steps of a test restore, for progress messages. */
 export type RestoreTestStep = 'verify' | 'copy' | 'upgrade' | CheckStep;
 
 /**
  * Restores a backup to a new folder below the system's temporary one (`TMPDIR`), upgrades its schema as `serve` would,
  * checks it as `db check` does, and removes the folder. If no fault was found and there is a database at
- * `databasePath`, the time is recorded beside it. Throws `refused` for a file that is missing, damaged, not a database
+ * `databasePath`, the time is recorded beside it. The returned `schema` is the backup's, before it was upgraded. Throws `refused` for a file that is missing, damaged, not a database
  * of this program or of a newer schema, and if the temporary folder has too little room.
  */
-export function testRestore(
-  databasePath: string,
-  file: string,
-  onStep: (step: RestoreTestStep) => void = () => {},
-): RestoreTested {
+export function testRestore(databasePath: string, file: string, onStep: (step: RestoreTestStep) => void = () => {}) {
   return withUnfinished(databasePath, join(tmpdir(), 'profile-lookup-restore'), (folder) => {
     guardDatabase(tmpdir(), () => mkdirSync(folder, { mode: 0o700 }));
     const scratch = join(folder, 'profiles.db');

@@ -10,17 +10,11 @@ import { type Act, type ApiKey, addEvent, approvable, closeAttempts } from '../r
 // Effects of a profile's change on its keys, inside the transaction that changes it. An import may change very many profiles
 // while it holds the write lock, so the queries are kept prepared.
 
-/** A change of a profile's address: which profile (its id), and the address that it had. */
-export type AddressChange = { profileId: number; formerEmail: string };
-
-/** The beginning or the end of a profile's ban: which profile (its id), and whether it is banned from now on. */
-export type BanChange = { profileId: number; isBanned: boolean };
-
 /**
  * Handles the change or removal of a profile's address: voids open attempts to approve its keys, since their mail goes to the
  * former address, adds an event to its pending requests, and notifies the former address. Returns the id of the notice, or null.
  */
-export function noteAddressChange(tx: Tx, change: AddressChange, act: Act): number | null {
+export function noteAddressChange(tx: Tx, change: { profileId: number; formerEmail: string }, act: Act): number | null {
   noteOnKeys(tx, { profileId: change.profileId, states: ['pending'], event: 'address changed' }, act);
   return addAddressNotice(tx, { ...change, atMs: act.atMs });
 }
@@ -30,7 +24,11 @@ export function noteAddressChange(tx: Tx, change: AddressChange, act: Act): numb
  * approve them, because a banned profile gets no key, adds an event to each pending, Active or suspended key, and notifies the
  * owner of Active ones. Returns the id of the notice, or null.
  */
-export function noteBan(tx: Tx, { profileId, isBanned }: BanChange, act: Act): number | null {
+export function noteBan(
+  tx: Tx,
+  { profileId, isBanned }: { profileId: number; isBanned: boolean },
+  act: Act,
+): number | null {
   const event = isBanned ? 'profile banned' : 'profile unbanned';
   const noted = noteOnKeys(tx, { profileId, states: SLOT_HOLDERS, event }, act);
   const keys = noted.filter(({ state }) => state === 'Active').map(({ identifier }) => identifier);
