@@ -75,7 +75,7 @@ export function countFailure(
 
 /** The refusal of an IP address that has no failures left for `seconds`. */
 export function tooManyFailures(seconds: number, what = FAILED_LOGINS): AppError {
-  const sentence = `More than ${FAILURES.quota} ${what} came from this address within ${FAILURES.windowSeconds} seconds; try again in ${seconds} s.`;
+  const sentence = `More than ${FAILURES.quota} ${what} came from this IP address within ${FAILURES.windowSeconds} seconds; try again in ${seconds} s.`;
   return new AppError('too_many_failures', sentence, { retryAfterSeconds: seconds });
 }
 

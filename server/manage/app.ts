@@ -9,7 +9,7 @@ import { LOGIN_ROUTES, MANAGE_ROUTES } from './routes.ts';
 /** Keeps Elysia from reading bodies: they are read once the caller is authenticated. */
 const UNREAD = { parse: 'none' } as const;
 
-/** What is under `/manage`, except for the OpenAPI document and a backend's profiles. Refusals are JSON too. */
+/** The paths under `/manage`, except the OpenAPI document and a backend's profiles. */
 export function manage({ open, report }: Pick<ThreadParts, 'open' | 'report'>) {
   const app = new Elysia({ strictPath: true })
     .derive(({ request, route, params }) => ({ at: openCall(request, route, params) }))
@@ -21,7 +21,7 @@ export function manage({ open, report }: Pick<ThreadParts, 'open' | 'report'>) {
     };
     app.all(route.path, login, UNREAD).head(route.path, login);
   }
-  // Elysia applies a hook to the routes that are registered after it: all others need a token.
+  // Elysia applies a hook only to routes that are registered after it: these need a token.
   const admitted = app.resolve(({ at }) => ({ call: admitCaller(at, open) }));
   const routes = Map.groupBy(MANAGE_ROUTES, ({ path }) => path);
   for (const path of [...routes.keys(), '/manage', '/manage/*']) {

@@ -25,9 +25,9 @@ import {
 } from './request-context.ts';
 
 // The checks of a request under /manage/v1, in this order: the token, the path, the method, the caller's rights, the
-// parameters, the body. `login.ts` has those of the two paths that need no token.
+// parameters, the body. `login.ts` checks the two paths that need no token.
 
-/** Makes the state of a request; `params` are the parameters of its path as decoded by Elysia, null if malformed. */
+/** Creates the state of a request; `params` are the parameters of its path as decoded by Elysia, null if malformed. */
 export function openCall(
   request: Request,
   route: string,
@@ -43,7 +43,7 @@ export function openCall(
   };
 }
 
-/** Authenticates the caller by the token, whose use is recorded after the answer. Throws `no_credentials` and `invalid_token`. */
+/** Authenticates the caller, and records the use of the token afterwards. Throws `no_credentials` and `invalid_token`. */
 export function admitCaller(at: ArrivedCall, open: (request: Request) => PortalServices): AdmittedCall {
   const services = open(at.request);
   const { access, background, report } = services;
@@ -72,9 +72,8 @@ function noteCall(access: Access, { kind, token }: Caller): void {
 }
 
 /**
- * The answer of the route that has this request's method, out of those of its path. Throws `unknown_path` and
- * `method_not_allowed`; `forbidden` and `insufficient_scope`; the route's own refusals; `bad_parameter` and the refusals of
- * bodies; and what the route throws.
+ * Checks a request, and calls the route of its path that has its method. Throws `unknown_path`, `method_not_allowed`,
+ * `forbidden`, `insufficient_scope`, the route's own refusals, `bad_parameter`, and the refusals of bodies.
  */
 export async function answerCall(call: AdmittedCall, routes: readonly ManageRoute[]): Promise<Response> {
   if (call.template === ANYTHING) throw new AppError('unknown_path');
@@ -86,19 +85,17 @@ export async function answerCall(call: AdmittedCall, routes: readonly ManageRout
   return answerJson(call, await act({ ...call, query, body }));
 }
 
-/** Throws `forbidden` if the route is for callers of another kind, `insufficient_scope` if the token lacks its right. */
 function authorise(caller: Caller, who: Admitted): void {
   if (who === 'any') return;
   if (who === 'person') personTokenOf({ caller });
   else if (!backendTokenOf({ caller }).rights.includes(who.backend)) throw lackOfRight(who.backend);
 }
 
-/** Reads a body that must be one JSON object with allowed members. Throws `bad_body`, `not_json` and `body_too_long`. */
 async function readMembers(request: Request, allowed: readonly string[]): Promise<Record<string, unknown>> {
   const value = parseJson(await readText(request, JSON_BODY));
   if (!isObject(value)) throw JSON_BODY.malformed;
   if (Object.keys(value).some((name) => !allowed.includes(name))) {
-    const rule = allowed.length === 0 ? 'may have no members' : `may have ${allowed.join(' and ')} only`;
+    const rule = allowed.length === 0 ? 'must have no members' : `may have only ${allowed.join(' and ')}`;
     throw new AppError('bad_body', `The body ${rule}.`);
   }
   return value;
@@ -108,7 +105,7 @@ function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Makes the response of a route's answer. */
+/** Creates the response for a route's answer. */
 export function answerJson({ template }: Pick<ArrivedCall, 'template'>, answer: JsonAnswer): Response {
   const { status = 200, headers = {}, body } = answer;
   return new Response(JSON.stringify(body), {
@@ -117,7 +114,7 @@ export function answerJson({ template }: Pick<ArrivedCall, 'template'>, answer: 
   });
 }
 
-/** The headers of every answer. */
+/** The headers of every response. */
 export const JSON_HEADERS = {
   'Content-Type': 'application/json',
   'Cache-Control': 'no-store',

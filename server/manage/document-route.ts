@@ -3,7 +3,7 @@ import { madeOnce } from '../docs/made-once.ts';
 import { reading, transport } from '../http/every-request.ts';
 import type { Serving } from '../http/serving.ts';
 
-/** `/manage/openapi.json`: the OpenAPI document of `/manage/v1`, which is public. A route of the serving application. */
+/** `/manage/openapi.json`: the public OpenAPI document of `/manage/v1`, a route of the serving application. */
 export function manageOpenApi(serving: Serving) {
   const document = madeOnce(serving, async ({ deps: { config } }) => {
     const { servedManageDocument } = await import('./served.ts');

@@ -9,8 +9,8 @@ import { ARRIVED_HEADERS, FORM, readText } from '../thread/forwarded.ts';
 import type { PortalServices } from '../thread/portal-services.ts';
 import type { JsonAnswer } from './request-context.ts';
 
-// The two paths that need a form instead of a token, and make and revoke personal tokens. Their refusals follow RFC 6749,
-// section 5.2.
+// The two paths that create and revoke personal tokens. They need a form instead of a token, and their refusals follow
+// RFC 6749, section 5.2.
 
 /** A request to such a path that has passed its checks. */
 export type LoginCall<Form extends z.ZodObject> = {
@@ -19,7 +19,7 @@ export type LoginCall<Form extends z.ZodObject> = {
   readonly form: z.output<Form>;
 };
 
-/** An entry of the table of these paths. */
+/** The route of such a path. */
 export type LoginRoute = {
   method: 'POST';
   path: string;
@@ -27,8 +27,8 @@ export type LoginRoute = {
 };
 
 /**
- * Makes an entry. Its requests are checked in this order: how many the address has sent, the form, the client, the parameters.
- * They throw `too_many_failures`, `invalid_client`, `unsupported_grant_type`, `invalid_request`, and what `act` throws.
+ * Creates a route. Its requests are checked in this order: the throttle of the IP address, the form, the client, the
+ * parameters. It throws `too_many_failures`, `invalid_client`, `unsupported_grant_type`, `invalid_request`, and as `act`.
  */
 export function loginRoute<Form extends z.ZodObject>(
   path: string,
@@ -45,7 +45,7 @@ async function openLogin<Form extends z.ZodObject>(
 ): Promise<LoginCall<Form>> {
   const { headers } = request;
   const address = headers.get(ARRIVED_HEADERS.address) ?? '';
-  countFailure(services.tokenThrottle, blockOf(address), 'requests to begin or end a login');
+  countFailure(services.tokenThrottle, blockOf(address), 'requests to create or revoke a token');
   const parameters = readParameters(await readFormText(request));
   const read = schema.safeParse(parameters);
   const isByHeader = /^basic /i.test(headers.get('authorization') ?? '');
@@ -66,7 +66,7 @@ function refusalOf({ path, message }: z.core.$ZodIssue, parameters: Readonly<Rec
   return new AppError(name === 'grant_type' ? 'unsupported_grant_type' : 'invalid_request', message);
 }
 
-/** Reads parameters. An empty one counts as not sent, and none may be repeated (RFC 6749, section 3.2). */
+/** An empty parameter counts as absent, and none may be repeated (RFC 6749, section 3.2). */
 function readParameters(body: string): Record<string, string> {
   const found = new Map<string, string>();
   for (const { name, value } of readPairs(body, (sent) => sent)) {

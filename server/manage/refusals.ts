@@ -15,7 +15,7 @@ export const OAUTH_CODES = [
 ] as const satisfies readonly ErrorCode[];
 
 /**
- * Makes the answer to an error, and logs the error if the server is at fault: `{"error":"<sentence>"}` with the code in
+ * Creates the response to an error, and logs the error if the server is at fault: `{"error":"<sentence>"}` with the code in
  * X-Error-Code, as under /api; `{"error":"<code>","error_description":"<sentence>"}` for {@link OAUTH_CODES}. Never throws.
  */
 export function refuseCall(
@@ -40,8 +40,8 @@ function bodyOf({ code, details: { address } }: AppError, sentence: string): obj
 }
 
 /**
- * The error that clients get. Some codes are meant for `profilectl` on the server and are translated; a `refused` about a
- * file or a disk is for the operator only.
+ * The error that clients receive. Codes meant for `profilectl` on the server are translated; a `refused` about a file or a disk
+ * is for the operator only.
  */
 function errorForCaller(error: unknown): AppError {
   if (!(error instanceof AppError)) return new AppError('internal', null, { cause: error });

@@ -16,9 +16,9 @@ export type ArrivedCall = {
   readonly requestId: string;
   /** The path of its route, or {@link ANYTHING}. */
   readonly template: string;
-  /** The parameters of the path, decoded. */
+  /** The decoded parameters of the path. */
   readonly params: Readonly<Record<string, string>>;
-  /** Until when the request may wait for locks; see `lockDeadline`. */
+  /** See `lockDeadline`. */
   readonly waitUntilMs: number;
 };
 
@@ -29,45 +29,42 @@ export type AdmittedCall = ArrivedCall & {
   readonly caller: Caller;
 };
 
-/** The same once it has passed all checks: what its route gets. */
+/** The same once it has passed all checks, as passed to its route. */
 export type Call = AdmittedCall & {
   /** The body's members; empty if the route accepts no JSON. */
   readonly body: Readonly<Record<string, unknown>>;
-  /** The query's parameters, all of which the route knows. */
+  /** The query's parameters, all known to the route. */
   readonly query: ReadonlyMap<string, string>;
 };
 
 /** The path to which backends send profiles; `server/process/feed/` answers it. */
 export const FEED_PATH = '/manage/v1/profiles';
 
-/** The route in the log of requests that match no route, or were refused before their route was known. */
+/** The logged route of requests that match no route, or were refused before their route was known. */
 export const ANYTHING = '/manage/*';
 
-/** An answer: its status is 200 by default; its headers are added to those of every answer. */
+/** An answer; its status is 200 by default, and its headers are added to the common ones. */
 export type JsonAnswer = { status?: number; headers?: Readonly<Record<string, string>>; body: object };
 
-/**
- * Who may use a route: any valid token, people, or backends with this right. What each person may do is checked by the
- * route.
- */
+/** Who may use a route: any valid token, people, or backends with this right. The route checks what each person may do. */
 export type Admitted = 'any' | 'person' | { readonly backend: BackendRight };
 
-/** An entry of the table of `/manage/v1`. */
+/** A route of `/manage/v1`. */
 export type ManageRoute = {
   method: 'GET' | 'POST' | 'PATCH';
   /** The path's template, also in log and metrics: `/manage/v1/keys/:identifier`. */
   path: string;
   who: Admitted;
-  /** Throws if the caller can't do this at all, or may not see what it is about: before anything else is read. */
+  /** Throws, before anything else is read, if the caller can never do this or may not see its key. */
   refuse?: (call: AdmittedCall) => void;
   /** The members that the body may have; null if the route accepts no JSON. */
   members: readonly string[] | null;
-  /** The query's parameters; each may be given once. */
+  /** The query's parameters; none may be repeated. */
   query?: readonly string[];
   act: (call: Call) => JsonAnswer | Promise<JsonAnswer>;
 };
 
-/** The refusal of a backend's token that lacks a right. */
+/** The refusal if a backend's token lacks a right. */
 export function lackOfRight(right: BackendRight): AppError {
   return new AppError('insufficient_scope', `This token lacks the right ${right}.`, { scope: right });
 }

@@ -15,8 +15,8 @@ export const MANAGE_ROUTES: readonly ManageRoute[] = [
     path: FEED_PATH,
     who: { backend: 'profiles' },
     members: null,
-    // The serving application answers this path, and forwards only requests whose token may not send profiles. One that may
-    // was made a moment ago.
+    // The serving application answers this path, and forwards only requests whose token may not send profiles. A token that
+    // may has just been created.
     act: () => {
       throw new AppError('busy');
     },
@@ -31,7 +31,7 @@ export const MANAGE_ROUTES: readonly ManageRoute[] = [
   ...KEY_ROUTES,
 ];
 
-/** The routes that need a form instead, and make and revoke personal tokens. */
+/** The routes that create and revoke personal tokens, which need a form instead. */
 export const LOGIN_ROUTES: readonly LoginRoute[] = [
   loginRoute('/manage/v1/token', TOKEN_FORM, token),
   loginRoute('/manage/v1/revoke', REVOKE_FORM, revoke),

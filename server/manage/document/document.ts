@@ -15,11 +15,11 @@ import { LOGIN_ROUTES, MANAGE_ROUTES } from '../routes.ts';
 import { KEY_DOCS } from './key-operations.ts';
 import { MANAGE_DOCS, type ManageDoc } from './operations.ts';
 
-/** The server's URL in the document, which each server replaces by its own. */
+/** The server's URL in the document, which each server replaces with its own. */
 const DOCUMENT_URL = 'http://127.0.0.1:3000';
 
 const GUIDE =
-  'For your backend, with a token of its own (`profilectl tokens add`), and for the `profilectl` of owners and admins on other machines, with a personal token. Send it as `Authorization: Bearer <token>`. Answers are JSON and must not be cached; refusals are `{"error":"<sentence>"}`, with their code in `X-Error-Code`.';
+  'For your backend, with its own token (`profilectl tokens add`), and for `profilectl` on the machines of owners and admins, with a personal token. Send the token as `Authorization: Bearer <token>`. Responses are JSON and must not be cached; refusals are `{"error":"<sentence>"}`, with their code in `X-Error-Code`.';
 
 /** The documentation of each operation, by its method and path. */
 const DOCS: Record<string, ManageDoc> = { ...MANAGE_DOCS, ...KEY_DOCS };
@@ -34,7 +34,7 @@ const DECISION_NEEDED = z.strictObject({
   error: z.string(),
   address: z
     .url()
-    .describe('The page on which admins decide on the key; only with the code `decision_needed`.')
+    .describe('The URL of the page on which admins decide on the key; only with the code `decision_needed`.')
     .optional(),
 });
 
@@ -42,7 +42,7 @@ for (const [id, schema] of Object.entries({ Error: ErrorBody, OAuthError, Key, K
   z.globalRegistry.add(schema, { ...z.globalRegistry.get(schema), id });
 }
 
-/** Makes the OpenAPI document of `/manage/v1`. Throws if a route has no entry. */
+/** Creates the OpenAPI document of `/manage/v1`. Throws if a route is not documented. */
 export function manageDocument(): OpenApi {
   const style: RefusalStyle = {
     headers: headerComponents(),
@@ -57,24 +57,24 @@ export function manageDocument(): OpenApi {
     description: GUIDE,
     publicUrl: DOCUMENT_URL,
     prefix: '',
-    tags: { Backend: 'For tokens of backends.', Person: 'For personal tokens of owners and admins.' },
+    tags: { Backend: 'For backends’ tokens.', Person: 'For the personal tokens of owners and admins.' },
     paths: pathsOf([...MANAGE_ROUTES, ...LOGIN_ROUTES], style),
     others: {
-      description: 'The answers to other methods, and on every other path under `/manage`.',
+      description: 'The responses to other methods, and on all other paths under `/manage`.',
       responses: refusalResponses(style, [...COMMON, 'no_credentials', 'invalid_token', ...OTHER]),
     },
     securitySchemes: {
       backend: {
         type: 'http',
         scheme: 'bearer',
-        description: 'A token of a backend; `x-right` is the right that it needs.',
+        description: 'A backend’s token; `x-right` is the right that it needs.',
       },
-      person: { type: 'http', scheme: 'bearer', description: 'A token of an owner or an admin.' },
+      person: { type: 'http', scheme: 'bearer', description: 'A personal token of an owner or an admin.' },
     },
   });
 }
 
-/** The refusals that every operation has, whether or not it needs a token. */
+/** The refusals of every operation, whether or not it needs a token. */
 const COMMON: readonly ErrorCode[] = [
   'bad_request',
   'plain_http',
@@ -88,7 +88,7 @@ const COMMON: readonly ErrorCode[] = [
 /** The refusals of all other paths and methods. */
 const OTHER: readonly ErrorCode[] = ['unknown_path', 'method_not_allowed', 'uri_too_long'];
 
-/** The bodies of refusals that have more than a sentence. */
+/** The refusals whose bodies have more than a sentence. */
 const OWN_BODIES: Partial<Record<ErrorCode, z.ZodType>> = {
   lines_refused: LinesRefused,
   decision_needed: DECISION_NEEDED,
@@ -111,7 +111,7 @@ function pathsOf(routes: readonly (ManageRoute | LoginRoute)[], style: RefusalSt
   return paths;
 }
 
-/** Which token a route needs: as a sentence, for tools, and the refusals if it lacks that. */
+/** Which token a route needs: as a sentence, as OpenAPI's `security`, and the refusals of requests without it. */
 type Need = {
   sentence: string;
   security: Record<string, string[]>[];

@@ -7,7 +7,7 @@ import { ownHeader } from '../../docs/openapi/headers.ts';
 import { KEYS_PATH } from '../operations/keys.ts';
 import type { ManageDoc } from './operations.ts';
 
-// The documentation of the operations on keys, all of it generated from their table.
+// The documentation of the operations on keys, generated from their table.
 
 const identifier = z.string().meta({ param: { description: 'The 8 characters that name the key.' } });
 
@@ -18,7 +18,7 @@ const IF_MATCH = z.object({
     .meta({
       param: {
         description:
-          'The `ETag` of the key as a person was shown it. If it has changed since, nothing is done, and the answer is 409 `changed_since`, which says what has changed.',
+          'The `ETag` of the key that the person was shown. If the key has changed since, nothing is done, and the response is a 409 `changed_since` that says what has changed.',
       },
     }),
 });
@@ -28,21 +28,21 @@ const ANSWERS: Readonly<Record<JsonDoor['answers'], Pick<ManageDoc, 'body' | 'he
   'new key': {
     statuses: [201],
     body: Key,
-    headers: { Location: ownHeader(z.url(), 'The address of the key.') },
+    headers: { Location: ownHeader(z.url(), 'The URL of the key.') },
   },
   'key with history': {
     body: KeyWithHistory,
     headers: {
       ETag: ownHeader(
         z.string().regex(/^"[^"]+"$/),
-        'The version of the key: another one as soon as anything has changed that a person decides by. For `If-Match`.',
+        'The version of the key, for `If-Match`. It changes with everything that a person’s decision depends on.',
       ),
     },
   },
   list: {
     body: KeyList,
     headers: {
-      Link: ownHeader(z.string().optional(), 'The next page, with `rel="next"` (RFC 8288); absent on the last one.'),
+      Link: ownHeader(z.string().optional(), 'The next page, with `rel="next"` (RFC 8288); absent on the last page.'),
     },
   },
   usage: { body: KeyUsage },
@@ -58,9 +58,9 @@ export const KEY_DOCS: Record<string, ManageDoc> = Object.fromEntries(
 
 function docOf(operation: AnyOperation, json: JsonDoor): ManageDoc {
   const { summary, who, event } = operation;
-  const isForNobody = who.admin === 'all, asserted' && who.owner === 'none';
+  const isPageOnly = who.admin === 'all, asserted' && who.owner === 'none';
   const query = queryInputs(operation.input, json).map(([parameter, , schema]) => [parameter, parameterOf(schema)]);
-  const isConfirmed = event !== null && json.path !== '' && !isForNobody;
+  const isConfirmed = event !== null && json.path !== '' && !isPageOnly;
   const parameters = {
     ...(isConfirmed && { header: IF_MATCH }),
     ...(json.path !== '' && { path: z.object({ identifier }) }),
@@ -71,11 +71,11 @@ function docOf(operation: AnyOperation, json: JsonDoor): ManageDoc {
     summary: json.summary ?? summary.replace(/\.$/, ''),
     ...(json.body && { request: { type: 'application/json', schema: bodyOf(operation, json.body) } }),
     ...ANSWERS[json.answers],
-    ...(isForNobody && { statuses: [] }),
+    ...(isPageOnly && { statuses: [] }),
     refusals: [
       'not_found',
       ...(json.body ? (['bad_body', 'body_too_long', 'not_json'] as const) : []),
-      ...(event !== null && !isForNobody ? (['not_possible'] as const) : []),
+      ...(event !== null && !isPageOnly ? (['not_possible'] as const) : []),
       ...(isConfirmed ? (['changed_since'] as const) : []),
       ...(who.owner === 'own, unless banned' ? (['too_many_requests'] as const) : []),
       ...(who.admin === 'all, asserted' ? (['decision_needed'] as const) : []),
@@ -83,7 +83,7 @@ function docOf(operation: AnyOperation, json: JsonDoor): ManageDoc {
   };
 }
 
-/** A parameter of a query, in the notation in which it is typed: a list is separated by commas. */
+/** A query parameter in the notation in which people type it: the items of a list are separated by commas. */
 function parameterOf(schema: z.ZodType): z.ZodType {
   const { kind, flag, inQuery: meaning } = factsOf(schema);
   const [first = '', ...rest] = flag?.[1] ?? '';

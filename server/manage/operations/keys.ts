@@ -14,14 +14,14 @@ import type { UsageView } from '../../../shared/usage/usage-view.ts';
 import { performWhenUnlocked } from '../../thread/perform.ts';
 import { type AdmittedCall, type Call, type JsonAnswer, personTokenOf } from '../request-context.ts';
 
-// Operations on keys, performed as the person whose token it is. All throw what `perform` throws.
+// Operations on keys, performed as the person whose token it is. All throw as `perform`.
 
 /** The path of all keys. */
 export const KEYS_PATH = '/manage/v1/keys';
 
 /**
- * Makes the check of an operation's callers, which comes before their query and body: throws `forbidden` if they can never
- * perform it, `not_found` for a key that they may not see, and `decision_needed`, with the address of the page, if they would
+ * Creates the check of an operation's callers, which precedes that of their query and body: throws `forbidden` if they can
+ * never perform it, `not_found` for a key that they may not see, and `decision_needed`, with the URL of the page, if they would
  * have to confirm it by passkey.
  */
 export function refuseCaller(operation: AnyOperation): (call: AdmittedCall) => void {
@@ -34,34 +34,33 @@ export function refuseCaller(operation: AnyOperation): (call: AdmittedCall) => v
   };
 }
 
-/** Makes the handler of an operation. Throws `bad_parameter`. */
+/** Creates the handler of an operation. Throws `bad_parameter`. */
 export function answerWith(operation: AnyOperation, door: JsonDoor): (call: Call) => Promise<JsonAnswer> {
   return async (call) =>
     ANSWERS[door.answers](call, operation, await namingParameters(async () => inputOf(call, operation, door)));
 }
 
-/** The input of an operation, from the path, the query and the body. */
+/** The input of an operation from the path, the query and the body. */
 function inputOf(
   { params, query, body, access }: Call,
   { input }: AnyOperation,
   door: JsonDoor,
 ): Record<string, unknown> {
-  const asked = queryInputs(input, door).flatMap(([parameter, name, schema]) => {
+  const fromQuery = queryInputs(input, door).flatMap(([parameter, name, schema]) => {
     const text = query.get(parameter);
     return text === undefined ? [] : [[name, readTyped(factsOf(schema), [text], access.clock.nowMs())] as const];
   });
-  return { ...body, ...Object.fromEntries(asked), ...params };
+  return { ...body, ...Object.fromEntries(fromQuery), ...params };
 }
 
 type Answer = (call: Call, operation: AnyOperation, input: Record<string, unknown>) => Promise<JsonAnswer>;
 
 const ANSWERS: Readonly<Record<JsonDoor['answers'], Answer>> = {
-  /** The key afterwards. */
   key: async (call, operation, input) => {
     await performFor(call, operation, input);
     return { body: await keyOf(call, identifierOf(call)) };
   },
-  /** The new key, with its address; an owner may omit the profile. */
+  /** An owner may omit the profile. */
   'new key': async (call, operation, input) => {
     const { access } = call;
     const { person } = personTokenOf(call);
@@ -70,19 +69,18 @@ const ANSWERS: Readonly<Record<JsonDoor['answers'], Answer>> = {
     const location = `${access.config.publicUrl}${KEYS_PATH}/${identifier}`;
     return { status: CREATED, headers: { Location: location }, body: await keyOf(call, identifier) };
   },
-  /** The key, with its version to be sent back in If-Match. */
+  /** The ETag is to be sent back in If-Match. */
   'key with history': async (call) => {
     const identifier = identifierOf(call);
-    // Read before the rest: if the key changes in between, the version is that of the key before.
+    // Read first: if the key changes in between, this is the version before the change.
     const version = keyVersion(call.access, identifier);
     const { key, history } = await performFor(call, OPERATIONS.show, { identifier });
     return { headers: { ETag: `"${version}"` }, body: { ...key, history } };
   },
-  /** The key's usage, by day. */
   usage: async (call, operation, input) => ({
     body: (await namingParameters(() => performFor(call, operation, input))) as UsageView,
   }),
-  /** One page of keys, with a Link header to the next one (RFC 8288). */
+  /** The Link header leads to the next page (RFC 8288). */
   list: async (call, _operation, input) => {
     const { keys, lastUses, next } = await namingParameters(() =>
       performFor(call, OPERATIONS.list, { limit: USUAL_PAGE_LENGTH, ...input }),
@@ -100,7 +98,6 @@ const ANSWERS: Readonly<Record<JsonDoor['answers'], Answer>> = {
 
 const CREATED = 201;
 
-/** The identifier in the path. */
 function identifierOf({ params }: Pick<Call, 'params'>): string {
   return params.identifier as string;
 }
@@ -114,7 +111,7 @@ export function performFor<Input extends object, Output>(
   return performWhenUnlocked({ ...call, person: personOf(call) }, operation, input);
 }
 
-/** The person whose token it is, with the version of the key that they were shown, if the request has one in If-Match. */
+/** The person whose token it is, with the version of the key that they were shown, if If-Match has it. */
 function personOf(call: Call): Person {
   const { person } = personTokenOf(call);
   const tag = call.request.headers.get('if-match');
@@ -122,7 +119,6 @@ function personOf(call: Call): Person {
   return { ...person, keyVersion: tag.replace(/^"(.*)"$/, '$1') };
 }
 
-/** A key as this person may see it. */
 async function keyOf(call: Call, identifier: string): Promise<KeyView> {
   return (await performFor(call, OPERATIONS.show, { identifier })).key;
 }
@@ -137,7 +133,6 @@ async function namingParameters<T>(act: () => Promise<T>): Promise<T> {
   }
 }
 
-/** The Link to the page that begins after `cursor`, with the same filters. */
 function linkTo({ access, query }: Call, cursor: string): string {
   const parameters = new URLSearchParams([...query].filter(([name]) => name !== 'after'));
   parameters.set('after', cursor);

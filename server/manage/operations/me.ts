@@ -14,7 +14,6 @@ function backendView({ identifier, name, rights, isWithoutAddress, eraseLimit }:
   return { kind: 'platform', name, token: identifier, rights, withoutAddress: isWithoutAddress, eraseLimit };
 }
 
-/** An owner's view has the current username. */
 function personView(access: Access, { identifier, person, endsAtMs }: CliLogin): object {
   const token = { token: identifier, endsAt: isoTime(endsAtMs) };
   if (person.kind === 'admin') return { kind: 'admin', name: person.name, ...token };

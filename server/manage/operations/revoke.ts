@@ -14,8 +14,8 @@ export const REVOKE_FORM = z.object({
 });
 
 /**
- * `POST /manage/v1/revoke`: revokes a personal token (RFC 7009). The answer is the same if it is unknown or has ended. Throws
- * `unsupported_token_type` for a backend's token, which stays valid.
+ * `POST /manage/v1/revoke`: revokes a personal token (RFC 7009), with the same answer if it is unknown or no longer valid.
+ * Throws `unsupported_token_type` for a backend's token, which stays valid.
  */
 export function revoke({ services: { access }, form: { token: sent } }: LoginCall<typeof REVOKE_FORM>): JsonAnswer {
   if (readTokenText(sent)?.prefix === 'plp') {

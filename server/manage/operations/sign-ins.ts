@@ -4,8 +4,8 @@ import { handOver } from '../../../shared/sign-in/hand-over.ts';
 import { readInput } from '../input.ts';
 import { backendTokenOf, type Call, type JsonAnswer } from '../request-context.ts';
 
-// The sentence of all faults: zod reports those of a single form if the body fits it best.
-const error = 'Name the profile by uid, a whole number from 1, or by authId, a text; not by both.';
+// One sentence for all errors: zod would report those of the variant that the body fits best.
+const error = 'Name the profile by uid (a whole number from 1) or by authId (a string), but not by both.';
 
 /** The body of `POST /manage/v1/sign-ins`: whom the backend has signed in. */
 export const HAND_OVER = z.union(
@@ -17,7 +17,7 @@ export const HAND_OVER = z.union(
 );
 
 /**
- * `POST /manage/v1/sign-ins`: makes an address to which the backend sends a user whom it has signed in. Throws `bad_body` if
+ * `POST /manage/v1/sign-ins`: creates a URL to which the backend redirects a user whom it has signed in. Throws `bad_body` if
  * the body does not name one profile, and `not_found`.
  */
 export async function signIns({ access, caller, body, waitUntilMs }: Call): Promise<JsonAnswer> {

@@ -6,20 +6,20 @@ import { notifyOfSignIns } from '../../thread/sign-in-notices.ts';
 import type { LoginCall } from '../login.ts';
 import type { JsonAnswer } from '../request-context.ts';
 
-/** The form of `POST /manage/v1/token`. RFC 7636, section 4.1, has the syntax of the verifier. */
+/** The form of `POST /manage/v1/token`. RFC 7636, section 4.1, defines the syntax of the verifier. */
 export const TOKEN_FORM = z.object({
   grant_type: z.literal('authorization_code', { error: 'The only grant_type here is authorization_code.' }),
   client_id: z.literal(CLI_CLIENT_ID),
   code: z.string(),
   code_verifier: z.string().regex(/^[A-Za-z0-9._~-]{43,128}$/, {
-    error: 'The code_verifier must have 43 to 128 letters, digits and any of -._~.',
+    error: 'The code_verifier must have 43 to 128 characters: letters, digits, and any of -._~.',
   }),
-  redirect_uri: z.string().describe('The same as sent to `/developers/cli`, if one was sent.').optional(),
+  redirect_uri: z.string().describe('The one that was sent to `/developers/cli`, if any.').optional(),
 });
 
 /**
- * `POST /manage/v1/token`: exchanges a code of the page /developers/cli for a personal token (RFC 6749, section 4.1.3, and
- * RFC 7636, section 4.5). Throws `invalid_grant`.
+ * `POST /manage/v1/token`: exchanges a code from /developers/cli for a personal token (RFC 6749, section 4.1.3, and RFC 7636,
+ * section 4.5). Throws `invalid_grant`.
  */
 export function token({ services, client, form }: LoginCall<typeof TOKEN_FORM>): JsonAnswer {
   const { access, background, report } = services;

@@ -20,7 +20,7 @@ describe('guessing keys from one IP address', () => {
       clock.advance(1_000);
     }
     const headers = { 'Retry-After': '31', RateLimit: null, 'WWW-Authenticate': null };
-    const about = 'More than 30 requests without a valid API key or token came from this address within 60 seconds';
+    const about = 'More than 30 requests without a valid API key or token came from this IP address within 60 seconds';
     expect(await expectRefusal(await from('192.0.2.1'), 429, headers)).toBe(`${about}; try again in 31 s.`);
     for (let turn = 0; turn < 40; turn++) await expectRefusal(await from('192.0.2.1', 'Bearer guess'), 429, headers);
     clock.advance(30_000);

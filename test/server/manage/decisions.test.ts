@@ -12,7 +12,7 @@ import { adminWorld, signInAdmin } from '../../support/portal/admin-pages.ts';
 import { call, expectRefused, personTokenFor } from '../../support/portal/manage.ts';
 import { serverOfPages, visit } from '../../support/portal/pages.ts';
 
-// Nobody decides by a token: an admin's is answered with the address of the page on which that is done.
+// A token can't decide on a key: an admin's request is refused with the URL of the page on which to decide.
 
 const ORIGIN = 'http://localhost:3000';
 const world = await adminWorld();
@@ -29,7 +29,7 @@ const ask = (identifier: string, operation: string, body: unknown = {}, by = tok
 const LIMITS = [{ quota: 7, windowSeconds: 60 }];
 const GRANT = { permissions: ['api.lookup'], rateLimits: LIMITS, expiresAt: '2026-12-31T00:00:00Z' };
 
-/** Bodies: whole ones, none, and such as no form has. */
+/** Complete, empty and malformed bodies. */
 const BODIES: unknown[] = [
   ...[
     { reason: 'No.' },
@@ -44,7 +44,7 @@ const BODIES: unknown[] = [
   ...[{ more: true }, [], '{'],
 ];
 
-/** Everything that a decision could have changed, in both files, but that a token was used or a mail was sent. */
+/** Everything in both files that a decision could have changed, without the last uses of tokens and sent mails. */
 function traces(): string {
   const tablesOf = (sqlite: Database) =>
     sqlite
@@ -61,9 +61,9 @@ function traces(): string {
 const pending = await request(access, { profile: 'bea' });
 const { identifier: active } = await issue(access, { profile: 'bea' });
 
-describe('an admin’s token alone decides nothing', () => {
+describe('an admin’s token alone can’t decide', () => {
   for (const { name: operation } of DECISIONS) {
-    test(`${operation}: whatever the body and the state of the key, the answer is the address of its page`, async () => {
+    test(`${operation}: whatever the body and the state of the key, the refusal has the URL of the key’s page`, async () => {
       const before = traces();
       for (const identifier of [pending, active]) {
         for (const body of BODIES) {
@@ -84,7 +84,7 @@ describe('an admin’s token alone decides nothing', () => {
     });
   }
 
-  test('an owner is refused what admins decide, whatever the identifier, and revokes an own key only', async () => {
+  test('an owner can’t make admins’ decisions, whatever the identifier, and can only revoke their own keys', async () => {
     const before = traces();
     for (const { name: operation } of DECISIONS.filter(({ who }) => who.owner === 'none')) {
       for (const identifier of [pending, '00000000']) {
@@ -97,7 +97,7 @@ describe('an admin’s token alone decides nothing', () => {
     expect((await ask(active, 'revoke', {}, owner)).status).toBe(200);
   });
 
-  test('it is answered while both files are locked, and for the key of an erased profile', async () => {
+  test('the refusal is sent even while both files are locked, and for the key of an erased profile', async () => {
     const identifier = await request(access, { profile: 'bea' });
     for (const path of [access.config.databasePath, access.sessions.path]) {
       using other = new Database(path);

@@ -11,13 +11,13 @@ import { PROJECT } from '../../support/cli.ts';
 import { startTestServer } from '../../support/http.ts';
 import { call, expectRefused, sendLines, tokenFor } from '../../support/portal/manage.ts';
 
-// That each answer is as the document says, the helpers of the other tests of this folder see to.
+// The helpers of the other tests of this folder check that each response matches the document.
 
 const server = await startTestServer({
   variables: { PUBLIC_URL: 'https://api.example.org/lookup', TRUSTED_PROXIES: '127.0.0.1' },
 });
 
-test('everybody may read it, with the server’s own address', async () => {
+test('it is public, and has the server’s own URL', async () => {
   const answer = await fetch(`${server.url}/manage/openapi.json`);
   expect([answer.status, answer.headers.get('content-type')]).toEqual([200, 'application/json']);
   const { servers, info } = (await answer.json()) as OpenApi;
@@ -29,7 +29,7 @@ test('everybody may read it, with the server’s own address', async () => {
   expect([other.status, other.headers.get('allow')]).toEqual([405, 'GET, HEAD']);
 });
 
-test('it is compressed for clients that accept gzip, and not sent again if it is unchanged', async () => {
+test('it is compressed for clients that accept gzip, and not resent if it is unchanged', async () => {
   const ask = (headers: Record<string, string>) => fetch(`${server.url}/manage/openapi.json`, { headers });
   const [plain, compressed] = [await ask({ 'Accept-Encoding': 'identity' }), await ask({ 'Accept-Encoding': 'gzip' })];
   expect([plain, compressed].map(({ headers }) => headers.get('content-encoding'))).toEqual([null, 'gzip']);
@@ -38,12 +38,12 @@ test('it is compressed for clients that accept gzip, and not sent again if it is
   expect((await ask(known)).status).toBe(304);
 });
 
-test('what is refused before anybody is asked is as it says', async () => {
+test('refusals that come before authentication match it', async () => {
   const token = tokenFor({ ...server.deps, sessions: openSessionsFile(server.deps.config.databasePath) });
   const forwarded = { headers: { 'X-Forwarded-Proto': 'http' } };
   await expectRefused(await call(server, '/manage/v1/me', token, forwarded), 403, 'plain_http');
   await expectRefused(await call(server, `/manage/${'a'.repeat(8_192)}`, token), 414, 'uri_too_long');
-  // This server was started without the words for it.
+  // This server was started without the import command.
   await expectRefused(await sendLines(server, token, '', '{}'), 503, 'not_ready');
 });
 
@@ -51,7 +51,7 @@ test('it is valid by Redocly’s recommended rules, without a warning', async ()
   const config = await createConfig({ extends: ['recommended'] });
   const source = JSON.stringify(manageDocument()).replaceAll('http://127.0.0.1:3000', 'https://api.example.org');
   const problems = await lintFromString({ source, config, absoluteRef: join(PROJECT, 'manage.json') });
-  // Decisions, which nobody makes by a token, are answered with an address in a refusal, and with nothing else.
+  // Admins' decisions have no success response, because no token can make them.
   const refusedOnly = DECISIONS.filter(({ who }) => who.owner === 'none').map(({ name }) => [
     'operation-2xx-response',
     `#/paths/~1manage~1v1~1keys~1{identifier}~1${name}/post/responses`,

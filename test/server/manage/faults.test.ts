@@ -10,7 +10,7 @@ import { call, checkCall, expectRefused, personTokenFor, tokenFor } from '../../
 import { ownerWorld } from '../../support/portal/owner-pages.ts';
 import { answerIn, portalOf, serverOfPages } from '../../support/portal/pages.ts';
 
-// What every path that takes a token answers where the fault is not the client's, or before anybody is asked.
+// The refusals of every path with a token that come before authentication, or are not the client's fault.
 
 const world = await ownerWorld({ PUBLIC_URL: 'https://api.example.org', TRUSTED_PROXIES: '127.0.0.1' });
 const { access } = world;
@@ -19,7 +19,7 @@ let state: 'well' | 'silent' | 'held' = 'well';
 let held = 0;
 const server = await serverOfPages(world, {
   portal: portalOf(world, async (asked) => {
-    // As where the thread does not answer.
+    // As if the thread did not answer.
     if (state === 'silent') throw new Error('The thread dies.');
     if (state === 'held') {
       held++;
@@ -28,7 +28,7 @@ const server = await serverOfPages(world, {
     return answerIn(world, asked);
   }),
 });
-// So that a locked file is given up soon.
+// Requests wait only briefly for a locked file.
 for (const sqlite of [access.sessions.sqlite, access.db.$client]) sqlite.run('PRAGMA busy_timeout = 20');
 const [pending, active] = [
   await request(access, { profile: 'ada' }),
@@ -55,7 +55,7 @@ function ask(
 for (const route of MANAGE_ROUTES) {
   const token = tokenOf(route);
 
-  test(`${route.method} ${route.path}: plain HTTP, no host, a thread that does not answer, and a fault`, async () => {
+  test(`${route.method} ${route.path}: plain HTTP, no host, an unresponsive thread, and a server error`, async () => {
     await expectRefused(await ask(route, token, {}, { 'X-Forwarded-Proto': 'http' }), 403, 'plain_http');
     const raw = await getRaw(server, route.path, ['Host: ', 'Content-Length: 0'], route.method);
     await checkCall(route.method, route.path, new Response(raw.body, raw));
@@ -80,7 +80,7 @@ for (const route of MANAGE_ROUTES) {
   });
 }
 
-test('while the database is locked, nothing that writes into it is done', async () => {
+test('while the database is locked, requests that write to it are refused', async () => {
   const paths = (identifier: string) => `/manage/v1/keys/${identifier}`;
   const fields = { name: 'Bot', description: 'x'.repeat(80), permissions: ['api.lookup'] };
   const changes: [Pick<ManageRoute, 'method' | 'path'>, string, object][] = [
@@ -93,11 +93,11 @@ test('while the database is locked, nothing that writes into it is done', async 
   other.run('BEGIN IMMEDIATE');
   for (const [route, token, body] of changes) await expectRefused(await ask(route, token, body), 503, 'busy');
   other.run('ROLLBACK');
-  // Once it is not locked, all of it can be done.
+  // They succeed once it is unlocked.
   for (const [route, token, body] of changes) expect((await ask(route, token, body)).ok).toBe(true);
 });
 
-test('as many requests as may be under way', async () => {
+test('too many requests in flight', async () => {
   state = 'held';
   const me = { method: 'GET', path: '/manage/v1/me' } as const;
   const waiting = Array.from({ length: 32 }, () => ask(me, platform));

@@ -12,8 +12,7 @@ import { enrol, signIn } from '../../support/portal/admins.ts';
 import { checkCall, personTokenFor } from '../../support/portal/manage.ts';
 import { pageWorld, serverOfPages } from '../../support/portal/pages.ts';
 
-// Keys under /manage/v1 as other programs use them: with curl, Python's standard library, and a client that is generated from
-// the OpenAPI document.
+// Keys under /manage/v1 with curl, Python's standard library, and a client generated from the OpenAPI document.
 
 const world = pageWorld({ PUBLIC_URL: 'http://localhost:3000' });
 const { access } = world;
@@ -30,7 +29,7 @@ async function newOwner(): Promise<string> {
   return personTokenFor(access, ownerToSign(access, id) as Signed);
 }
 
-/** Runs a program to its end, with the token in its environment; returns the JSON values that it printed, one per line. */
+/** Runs a program with the token in its environment; returns the JSON values that it printed, one per line. */
 async function printedBy(words: string[], token: string): Promise<unknown[]> {
   const env = cleanEnvironment({ NO_PROXY: '*', TOKEN: token });
   const child = Bun.spawn(words, { env, stdin: 'ignore', stdout: 'pipe', stderr: 'pipe' });
@@ -42,7 +41,7 @@ async function printedBy(words: string[], token: string): Promise<unknown[]> {
     .map((line) => JSON.parse(line));
 }
 
-/** The answers when a key is requested, renamed, found in the list, and shown after it was withdrawn. */
+/** The responses when a key is requested, renamed, found in the list, and shown after it was withdrawn. */
 const LIFE = [
   { state: 'pending', name: 'Bot' },
   { state: 'pending', name: 'Other' },
@@ -50,7 +49,7 @@ const LIFE = [
   { state: 'withdrawn', history: expect.any(Array) },
 ];
 
-test.skipIf(Bun.which('curl') === null)('an owner’s key by curl, from the request to its end', async () => {
+test.skipIf(Bun.which('curl') === null)('curl requests, renames, lists and withdraws an owner’s key', async () => {
   const script = `set -e
     HEADER=$(mktemp); trap 'rm -f "$HEADER"' EXIT
     printf 'Authorization: Bearer %s\\n' "$TOKEN" >"$HEADER"
@@ -65,7 +64,7 @@ test.skipIf(Bun.which('curl') === null)('an owner’s key by curl, from the requ
   expect(await printedBy(['sh', '-c', script], await newOwner())).toMatchObject(LIFE);
 });
 
-test.skipIf(Bun.which('python3') === null)('the same by Python without a library', async () => {
+test.skipIf(Bun.which('python3') === null)('so does Python’s standard library', async () => {
   const file = join(access.folder, 'keys.py');
   writeFileSync(
     file,
@@ -96,7 +95,7 @@ const clientOf = (token: string) =>
     fetch: async (asked) => checkCall(asked.method, new URL(asked.url).pathname, await fetch(asked)),
   });
 
-test('the same by a client generated from the OpenAPI document, with types', async () => {
+test('so does a typed client generated from the OpenAPI document', async () => {
   const client = clientOf(await newOwner());
   const { data: key } = await client.POST('/manage/v1/keys', { body: FIELDS });
   const path = { identifier: key?.identifier ?? '' };
@@ -112,7 +111,7 @@ test('the same by a client generated from the OpenAPI document, with types', asy
   expect(permissions).toEqual(['api.lookup']);
 });
 
-test('an admin’s decision sends that client to a page, which its types say', async () => {
+test('that client’s types include the URL of the page for an admin’s decision', async () => {
   const client = clientOf(personTokenFor(access, (await signIn(access, await enrol(access, 'Grace'))).signed));
   await newOwner();
   const identifier = await request(access, { profile: `owner${profiles}` });

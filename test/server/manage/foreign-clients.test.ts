@@ -8,8 +8,8 @@ import type { paths } from '../../support/manage-types.ts';
 import { checkCall, feedCommandFor, tokenFor } from '../../support/portal/manage.ts';
 import { pageWorld, serverOfPages } from '../../support/portal/pages.ts';
 
-// How other programs call /manage/v1: curl and Python's standard library as docs/manage.md shows them, and a client that is
-// generated from the OpenAPI document.
+// Calls to /manage/v1 with curl and Python's standard library, as shown in docs/manage.md, and with a client generated from
+// the OpenAPI document.
 
 const world = pageWorld();
 const { folder } = world.access;
@@ -19,10 +19,10 @@ const token = tokenFor(world.access);
 
 const DOCUMENT = readFileSync(join(PROJECT, 'docs/manage.md'), 'utf8');
 
-/** The address of this service in the document's examples. */
+/** The URL of this service in the examples of docs/manage.md. */
 const ORIGIN = 'https://api.example.org';
 
-/** The document's block of code in this language that requests this path, with the address of the test's server. */
+/** The code block of docs/manage.md in this language that requests this path, with the URL of the test's server. */
 function block(language: string, path: string): string {
   const blocks = [...DOCUMENT.matchAll(new RegExp(`^\`\`\`${language}\\n([\\s\\S]*?)^\`\`\``, 'gm'))];
   const code = blocks.map(([, text = '']) => text).find((text) => text.includes(path));
@@ -30,7 +30,7 @@ function block(language: string, path: string): string {
   return code.replaceAll(ORIGIN, server.url);
 }
 
-/** Runs a program to its end; the token is a variable of its environment. */
+/** Runs a program with the token in its environment. */
 async function run(words: string[], variables: Record<string, string> = {}): Promise<Finished> {
   const env = cleanEnvironment({ NO_PROXY: '*', TOKEN: token, ...variables });
   const child = Bun.spawn(words, { cwd: folder, env, stdin: 'ignore', stdout: 'pipe', stderr: 'pipe' });
@@ -43,14 +43,14 @@ const displayName = async () => {
   return lines.map((line) => JSON.parse(line)).find(({ id }) => id === 7).displayName as string;
 };
 
-/** Expects that the address of a hand-over shows the page on which ada continues. */
+/** Expects that the URL of a hand-over shows the page on which ada continues. */
 async function expectPage(address: string): Promise<void> {
   const { pathname, search } = new URL(address);
   expect(await (await fetch(server.url + pathname + search)).text()).toContain('Continue as ada');
 }
 
 describe.skipIf(Bun.which('curl') === null)('curl', () => {
-  /** Runs a line of shell; the file with the header is removed at the end, so that a test run leaves nothing behind. */
+  /** Runs a shell command, and removes the file with the header. */
   const shell = (line: string) => {
     const withHeader = line.replace('@/etc/backend/authorization', '@"$HEADER"');
     const script = `HEADER=$(mktemp); trap 'rm -f "$HEADER"' EXIT
@@ -58,7 +58,7 @@ describe.skipIf(Bun.which('curl') === null)('curl', () => {
     return run(['sh', '-c', script]);
   };
 
-  test('a change at once, as the document shows it', async () => {
+  test('sends a change at once, as the document shows it', async () => {
     const { code, stdout, stderr } = await shell(block('sh', '/manage/v1/profiles'));
     expect({ code, stderr, answer: JSON.parse(stdout) }).toEqual({
       ...{ code: 0, stderr: '' },
@@ -76,13 +76,13 @@ describe.skipIf(Bun.which('curl') === null)('curl', () => {
     expect(await displayName()).toBe('Ada L');
   });
 
-  test('an address for a user, as the document shows it', async () => {
+  test('creates a URL for a user, as the document shows it', async () => {
     const { code, stdout } = await shell(block('sh', '/manage/v1/sign-ins'));
     expect(code).toBe(0);
     await expectPage(JSON.parse(stdout).address);
   });
 
-  test('what the token may do, and a refusal with its sentence and exit code', async () => {
+  test('reads the rights of the token, and a refusal with its sentence and exit code', async () => {
     const me = await shell(`curl -sS ${server.url}/manage/v1/me -H @/etc/backend/authorization`);
     expect(JSON.parse(me.stdout)).toMatchObject({ kind: 'platform', name: 'backend' });
     const refused = await shell(
@@ -94,8 +94,8 @@ describe.skipIf(Bun.which('curl') === null)('curl', () => {
   });
 });
 
-describe.skipIf(Bun.which('python3') === null)('Python without a library', () => {
-  /** Runs a program that has the document's functions before it. */
+describe.skipIf(Bun.which('python3') === null)('Python’s standard library', () => {
+  /** Runs a program after the functions of docs/manage.md. */
   const python = async (code: string) => {
     const file = join(folder, 'client.py');
     const start = `import os\nTOKEN = os.environ["TOKEN"]\n${block('python', '/manage/v1/sign-ins')}\n`;
@@ -103,7 +103,7 @@ describe.skipIf(Bun.which('python3') === null)('Python without a library', () =>
     return run(['python3', file]);
   };
 
-  test('answers a click with the redirect, as the document shows it', async () => {
+  test('redirects the user, as the document shows it', async () => {
     const { code, stdout, stderr } = await python(`
 import http.client, http.server, threading
 
@@ -126,7 +126,7 @@ print(json.dumps([answer.status, answer.getheader("Cache-Control"), answer.gethe
     await expectPage(address);
   });
 
-  test('asks what the token may do, sends lines, and reads a refusal', async () => {
+  test('reads the rights of the token, sends lines, and reads a refusal', async () => {
     const { code, stdout, stderr } = await python(`
 import urllib.error
 
@@ -162,14 +162,14 @@ describe('a client generated from the OpenAPI document by openapi-typescript', (
     fetch: async (request) => checkCall(request.method, new URL(request.url).pathname, await fetch(request)),
   });
 
-  test('asks what the token may do, with types', async () => {
+  test('reads the rights of the token, with types', async () => {
     const { data } = await client.GET('/manage/v1/me');
     expect(data).toMatchObject({ kind: 'platform', name: 'backend' });
     // @ts-expect-error: there is no such path
     expect((await client.GET('/manage/v1/mine')).response.status).toBe(404);
   });
 
-  test('sends lines, and reads the counts or what was refused', async () => {
+  test('sends lines, and reads the counts or the refused lines', async () => {
     const send = (query: { mode?: 'replace' | 'merge'; partial?: '1' }, ...lines: object[]) =>
       client.POST('/manage/v1/profiles', {
         params: { query },

@@ -41,7 +41,7 @@ const cookieIn = (answer: Awaited<ReturnType<typeof visit>>, name: string) =>
     .find((value) => value.startsWith(`${name}=`))
     ?.split(';', 1)[0];
 
-test('a backend hands a user over by UID or auth ID: the page says as whom, looking burns nothing, a click signs in', async () => {
+test('a backend signs a user in by UID or auth ID: the page names the profile, loading it uses nothing up, a click signs in', async () => {
   const world = await handOverWorld();
   const answer = await world.ask({ authId: 'auth0|ada' });
   expect(await answer.json()).toEqual({
@@ -56,7 +56,7 @@ test('a backend hands a user over by UID or auth ID: the page says as whom, look
     expect(
       (await visit(world, '/developers/sessions', { cookie: cookieIn(entered, 'session') as string })).status,
     ).toBe(200);
-    // Nothing of it works again.
+    // The URL does not work a second time.
     for (const again of [await open(world, ticket), await enter(world, ticket)]) {
       expect([again.status, again.refusal]).toEqual([404, 'not_found']);
       expect(again.body).toContain('works once, for a minute');
@@ -64,17 +64,17 @@ test('a backend hands a user over by UID or auth ID: the page says as whom, look
   }
 });
 
-test('whom the body does not name, or not at all, is refused', async () => {
+test('a body that does not name one existing profile is refused', async () => {
   const { ask } = await handOverWorld();
   for (const body of [{ uid: 9 }, { authId: 'auth0|nobody' }]) await expectRefused(await ask(body), 404, 'not_found');
   const uids = ['7', 0, 1.5, 2 ** 53].map((uid) => ({ uid }));
   for (const body of [{}, { uid: 7, authId: 'auth0|ada' }, { uid: 7, authId: 0 }, ...uids, { authId: '' }]) {
     const sentence = await expectRefused(await ask(body), 400, 'bad_body');
-    expect(sentence).toBe('Name the profile by uid, a whole number from 1, or by authId, a text; not by both.');
+    expect(sentence).toBe('Name the profile by uid (a whole number from 1) or by authId (a string), but not by both.');
   }
 });
 
-test('an address works for a minute, and ends with the profile’s address, its row, or a sweep', async () => {
+test('a URL works for a minute, unless the profile’s e-mail address changes or the profile is erased', async () => {
   const world = await handOverWorld();
   const ends: ((ticket: string) => unknown)[] = [
     () => world.clock.advance(60_000),
@@ -102,14 +102,14 @@ test('an address works for a minute, and ends with the profile’s address, its 
   expect(open404.map(({ status }) => status)).toEqual([404, 404]);
 });
 
-test('of several that use one address at once only one gets in', async () => {
+test('if several browsers use one URL at once, only one is signed in', async () => {
   const world = await handOverWorld();
   const ticket = await world.ticketFor();
   const answers = await Promise.all(Array.from({ length: 8 }, () => enter(world, ticket)));
   expect(answers.map(({ status }) => status).sort()).toEqual([303, ...Array(7).fill(404)]);
 });
 
-test('whoever else is signed in is warned before, and signed out; texts of others stay texts', async () => {
+test('another person signed in to the browser is warned first, and signed out; names are escaped', async () => {
   const world = await handOverWorld();
   const ada = signInOwner(world.access, 7);
   const same = await open(world, await world.ticketFor(), ada);
@@ -122,7 +122,7 @@ test('whoever else is signed in is warned before, and signed out; texts of other
   expect((await visit(world, '/developers/sessions', { cookie: ada })).status).toBe(303);
 });
 
-test('the owner is mailed about an unknown browser, once', async () => {
+test('the owner is notified of an unknown browser once', async () => {
   const world = await handOverWorld();
   const notices = () =>
     world.access.db.$client.query("SELECT count(*) AS n FROM notices WHERE kind = 'new-sign-in'").get();
@@ -134,7 +134,7 @@ test('the owner is mailed about an unknown browser, once', async () => {
   expect(secrets[1]).not.toContain(cookieIn(entered, 'session')?.slice(8) as string);
 });
 
-test('a removed token ends the addresses, sessions and logins that it opened, and nothing else', async () => {
+test('removing a token ends the URLs, sessions and logins that it created, and nothing else', async () => {
   const world = await handOverWorld();
   const { access } = world;
   const [rotated, kept] = [openerFor(access, 'bio'), openerFor(access, 'bio')];
@@ -163,13 +163,13 @@ test('a removed token ends the addresses, sessions and logins that it opened, an
   expect(await works()).toEqual([false, false, false, true, true, true, true]);
   expect(() => one.exchange(one.code)).toThrow('This code does not work');
   expect(other.exchange(other.code).token).toStartWith('plt_');
-  // Their owner sees that they have ended.
+  // The owner sees that they have ended.
   const owner = ownerToSign(access, 7) as Signed;
   expect(listSignIns(access, owner, 'browser').filter(({ endedAtMs }) => endedAtMs !== null)).toHaveLength(1);
   expect(listSignIns(access, owner, 'profilectl').filter(({ endedAtMs }) => endedAtMs !== null)).toHaveLength(1);
 });
 
-test('a removed token ends them while the sessions file is locked too, which the next sweep writes down', async () => {
+test('removing a token ends them even while the sessions file is locked; the next sweep stores it', async () => {
   const world = await handOverWorld();
   const { access } = world;
   const opener = openerFor(access);
@@ -186,7 +186,7 @@ test('a removed token ends them while the sessions file is locked too, which the
   expect(listed.map(({ endedAtMs }) => endedAtMs)).toEqual([access.clock.nowMs()]);
 });
 
-test('the secret of an address stands nowhere in the files', async () => {
+test('the secret of a URL is not stored in any file', async () => {
   const world = await handOverWorld();
   const ticket = await world.ticketFor();
   for (const sqlite of [world.access.sessions.sqlite, world.access.db.$client]) {

@@ -15,7 +15,7 @@ import { call, expectRefused, personTokenFor, tokenFor } from '../../support/por
 import { useKey } from '../../support/portal/owner-pages.ts';
 import { pageWorld, serverOfPages } from '../../support/portal/pages.ts';
 
-// Keys under /manage/v1: who may do what with which, and that nobody reaches another's.
+// Keys under /manage/v1: who may perform which operation on which key.
 
 const world = pageWorld({ PUBLIC_URL: 'http://localhost:3000' });
 const { access, clock } = world;
@@ -36,7 +36,7 @@ async function newOwner() {
 const KEYS = '/manage/v1/keys';
 const FIELDS = { name: 'Bot', description: DESCRIPTION, permissions: ['api.lookup'] };
 
-/** What each operation is asked with about a key, or about all keys of a profile. */
+/** The request of each operation on a key, or on the keys of a profile. */
 const ASKED: Record<string, { method: string; path: (about: About) => string; body?: (about: About) => object }> = {
   list: { method: 'GET', path: ({ profile }) => `${KEYS}?profile=${profile}` },
   request: { method: 'POST', path: () => KEYS, body: ({ profile }) => ({ ...FIELDS, profile }) },
@@ -54,7 +54,7 @@ const ASKED: Record<string, { method: string; path: (about: About) => string; bo
   withdraw: { method: 'POST', path: ({ pending }) => `${KEYS}/${pending}/withdraw` },
 };
 
-/** What each kind of person is answered: about an own key, another's, and one that nobody has; as the table of operations says. */
+/** The statuses for an own key, another's key and an unknown key, by kind of person; as in the table of operations. */
 const LOOK = { owner: [200, 404, 404], admin: [200, 200, 404] };
 const OWNERS_DO = { owner: [200, 404, 404], admin: [403, 403, 403] };
 const DECIDE = { owner: [403, 403, 403], admin: ['asked', 'asked', 404] };
@@ -86,7 +86,7 @@ const ask = (operation: string, about: About, token: string) => {
   return call(server, path(about), token, { method, ...(body && { body: body(about) }) });
 };
 
-/** Everything of an answer that a client sees, but for what is another each time. */
+/** A response as the client sees it, without the headers that always differ. */
 async function bytesOf(answer: Response): Promise<string> {
   const headers = [...answer.headers].filter(([name]) => name !== 'x-request-id' && name !== 'date');
   return JSON.stringify([answer.status, headers, await answer.text()]);
@@ -106,7 +106,7 @@ describe('every operation, every kind of token, every key', () => {
       const [ada, bea] = [await newOwner(), await newOwner()];
       const [own, others] = [await keysOf(ada.profile), await keysOf(bea.profile)];
       const abouts = [own, others, NOBODYS];
-      // What earlier ones have begun is written by then.
+      // Until earlier requests have written everything.
       await settleBackground(world.services.background);
       const before = traces();
       for (const about of abouts) {
@@ -117,7 +117,7 @@ describe('every operation, every kind of token, every key', () => {
         ['owner', ada.token],
       ] as const) {
         const wanted = ANSWERS[operation]?.[kind] ?? [];
-        // The own key last: it is the one that may change.
+        // The own key comes last, because it may change.
         for (const at of [1, 2, 0]) {
           const answer = await ask(operation, abouts[at] as About, token);
           const kindOf = answer.headers.get('x-error-code') === 'decision_needed' ? 'asked' : answer.status;
@@ -136,7 +136,7 @@ describe('every operation, every kind of token, every key', () => {
 describe('an identifier that differs only in letter case from a key’s', () => {
   const ofOneKey = Object.keys(ASKED).filter((name) => name !== 'list' && name !== 'request');
 
-  test('is refused with that key’s to those who see the key, and another’s is to the byte an unknown one', async () => {
+  test('is refused with that key’s identifier if the person may see it; otherwise exactly like an unknown one', async () => {
     const [ada, bea] = [await newOwner(), await newOwner()];
     const [own, others] = [await keysOf(ada.profile), await keysOf(bea.profile)];
     const alike = (about: About): About => ({
@@ -145,7 +145,7 @@ describe('an identifier that differs only in letter case from a key’s', () => 
       active: otherCase(about.active),
     });
     for (const operation of ofOneKey) {
-      // The operation's path says which of the profile's two keys it is about.
+      // The operation's path says which of the profile's two keys it uses.
       const wanted = (about: About) =>
         unknownButAlike(ASKED[operation]?.path(about).includes(about.active) ? about.active : about.pending);
       const refused = async (about: About, token: string) =>
@@ -167,7 +167,7 @@ describe('an identifier that differs only in letter case from a key’s', () => 
 });
 
 describe('an owner', () => {
-  test('requests a key for their own profile, learns its address, renames and withdraws it', async () => {
+  test('requests a key for their own profile, receives its URL, renames and withdraws it', async () => {
     const { profile, token } = await newOwner();
     const body = { ...FIELDS, projectUrl: 'https://example.org', expectedUsage: null };
     const made = await call(server, KEYS, token, { body });
@@ -189,12 +189,12 @@ describe('an owner', () => {
     expect(await withdrawn.json()).toMatchObject({ state: 'withdrawn' });
     const again = await call(server, `${KEYS}/${key.identifier}/withdraw`, token, { method: 'POST' });
     expect(await expectRefused(again, 409, 'not_possible')).toContain('is withdrawn');
-    // The owner is told by mail, as after a page.
+    // The owner is notified by mail, as on pages.
     const kinds = access.db.$client.query("SELECT kind FROM notices WHERE recipient = 'owner' AND identifier = ?");
     expect(kinds.all(key.identifier)).toEqual([{ kind: 'submission' }, { kind: 'renaming' }]);
   });
 
-  test('revokes an own key at once, with a reason or without', async () => {
+  test('revokes an own key at once, with or without a reason', async () => {
     const { profile, token } = await newOwner();
     for (const body of [{}, { reason: null }, { reason: 'Not needed.' }]) {
       const { identifier } = await issue(access, { profile });
@@ -203,7 +203,7 @@ describe('an owner', () => {
     }
   });
 
-  test('is kept to five requests a day and three places, and told what is wrong with an input', async () => {
+  test('is limited to five requests a day and three keys, and reads what is wrong with an input', async () => {
     const { token } = await newOwner();
     const post = (body: object) => call(server, KEYS, token, { body });
     const places: string[] = [];
@@ -228,8 +228,8 @@ describe('an owner', () => {
   });
 });
 
-describe('what is wrong with a request is said only to those who may make it', () => {
-  /** Bodies and parameters that no operation has. */
+describe('errors in the input are reported only to those who may perform the operation', () => {
+  /** Sends bodies and parameters that no operation accepts. */
   const send = async ({ method, path, body }: (typeof ASKED)[string], about: About, token: string) => [
     ...(body === undefined ? [] : [await call(server, path(about), token, { method, body: '{' })]),
     await call(server, `${path(about).split('?')[0]}?more=1`, token, { method, ...(body && { body: body(about) }) }),
@@ -246,7 +246,7 @@ describe('what is wrong with a request is said only to those who may make it', (
       ] as const) {
         for (const [at, about] of [own, others, NOBODYS].entries()) {
           const wanted = ANSWERS[operation]?.[kind][at];
-          // The profile of a request or a list is an input, which is read later.
+          // The profile of a request or a list is an input, which is checked later.
           const isLate = operation === 'list' || (operation === 'request' && wanted === 404);
           const status = wanted === 'asked' ? 403 : wanted === 404 && !isLate ? 404 : wanted === 403 ? 403 : 400;
           for (const answer of await send(asked, about, token)) {
@@ -259,7 +259,7 @@ describe('what is wrong with a request is said only to those who may make it', (
   }
 });
 
-describe('a key has a version, and with If-Match nothing is done to another one', () => {
+describe('with If-Match, an operation is refused if the key has changed', () => {
   const shownOf = async (identifier: string, token: string) =>
     (await call(server, `${KEYS}/${identifier}`, token)).headers.get('etag') ?? '';
 
@@ -275,7 +275,7 @@ describe('a key has a version, and with If-Match nothing is done to another one'
       const shown = await shownOf(identifier, token);
       expect(shown).toMatch(/^"[!#-~]+"$/);
       expect(await shownOf(identifier, token)).toBe(shown);
-      // Owners can't change what a revocation depends on, so an admin does.
+      // Owners can't change anything that a revocation depends on, so an admin does.
       if (operation === 'revoke')
         changeKey(access, {
           identifier,
@@ -295,7 +295,7 @@ describe('a key has a version, and with If-Match nothing is done to another one'
     });
   }
 
-  test('which an admin’s decision, made on a page, does not need', async () => {
+  test('but not an admin’s decision, which is made on a page', async () => {
     const { identifier } = await issue(access, { profile: (await newOwner()).profile });
     const path = `${KEYS}/${identifier}`;
     const headers = { 'If-Match': '"x"' };
@@ -306,7 +306,7 @@ describe('a key has a version, and with If-Match nothing is done to another one'
 });
 
 describe('lists', () => {
-  test('have pages of 50 with a link to the next, when keys were last used, and filters', async () => {
+  test('have pages of 50 with a link to the next, the last uses of keys, and filters', async () => {
     const made: string[] = [];
     const owners = await Promise.all(Array.from({ length: 18 }, newOwner));
     clock.advance(1);
@@ -331,7 +331,7 @@ describe('lists', () => {
     expect(pages.slice(0, -1).every(({ length }) => length === 50)).toBe(true);
     expect([pages.length > 1, new Set(all).size]).toEqual([true, all.length]);
     expect(made.filter((one) => !all.includes(one))).toEqual([]);
-    // By an identifier, as the body names it, from where that key stands now.
+    // The body names the cursor: an identifier, whose key's current position counts.
     const { keys: two, next } = (await (await call(server, `${KEYS}?name=bot&limit=2`, grace)).json()) as List & {
       next: string;
     };
@@ -345,7 +345,7 @@ describe('lists', () => {
     const unused = await read(`${KEYS}?unused=90d`);
     expect(unused.keys).toEqual([]);
     clock.advance(100 * 86_400_000);
-    // After so long a wait, people have to sign in again.
+    // After that much time, people have to sign in again.
     const later = personTokenFor(access, (await signIn(access, await enrol(access, 'Hopper'))).signed);
     const { keys } = (await (await call(server, `${KEYS}?unused=90d`, later)).json()) as List;
     expect(keys.map(({ identifier }) => identifier)).toContain(used);

@@ -8,7 +8,7 @@ import { call, expectRefused, personTokenFor } from '../../support/portal/manage
 import { ownerWorld } from '../../support/portal/owner-pages.ts';
 import { answerIn, portalOf, serverOfPages } from '../../support/portal/pages.ts';
 
-// What the two paths of a login answer where the fault is not the client's: as everywhere under /manage.
+// The refusals of the two paths for personal tokens that are not the client's fault: as everywhere under /manage.
 
 const world = await ownerWorld({ PUBLIC_URL: 'https://api.example.org', TRUSTED_PROXIES: '127.0.0.1' });
 const gate = Promise.withResolvers<void>();
@@ -23,7 +23,7 @@ const server = await serverOfPages(world, {
     return answerIn(world, request);
   }),
 });
-// So that a locked file is given up soon.
+// Requests wait only briefly for a locked file.
 world.access.sessions.sqlite.run('PRAGMA busy_timeout = 20');
 const token = personTokenFor(world.access, ownerToSign(world.access, 7) as Signed);
 const forms = { token: exchangeForm('a code'), revoke: { client_id: 'profilectl', token } };
@@ -32,7 +32,7 @@ for (const path of ['token', 'revoke'] as const) {
   const send = (headers: Record<string, string> = {}) =>
     sendLogin(server, path, forms[path], { 'X-Forwarded-Proto': 'https', ...headers });
 
-  test(`${path}: plain HTTP, and a request that names no host`, async () => {
+  test(`${path}: plain HTTP, and a request without a host`, async () => {
     await expectRefused(await send({ 'X-Forwarded-Proto': 'http' }), 403, 'plain_http');
     const type = 'Content-Type: application/x-www-form-urlencoded';
     const raw = await getRaw(server, `/manage/v1/${path}`, ['Host: ', type, 'Content-Length: 0'], 'POST');
@@ -40,7 +40,7 @@ for (const path of ['token', 'revoke'] as const) {
     expect(raw.headers.get('x-error-code')).toBe('bad_request');
   });
 
-  test(`${path}: the sessions file is locked, then can’t be read`, async () => {
+  test(`${path}: a sessions file that is locked, or can’t be read`, async () => {
     const { sqlite, path: file } = world.access.sessions;
     using other = new Database(file);
     other.run('BEGIN IMMEDIATE');
@@ -55,7 +55,7 @@ for (const path of ['token', 'revoke'] as const) {
   });
 }
 
-test('as many requests as may be under way', async () => {
+test('too many requests in flight', async () => {
   isHeld = true;
   const waiting = Array.from({ length: 32 }, () =>
     call(server, '/manage/v1/me', token, { headers: { 'X-Forwarded-Proto': 'https' } }),

@@ -20,20 +20,19 @@ import { ADA, ownerWorld } from '../../support/portal/owner-pages.ts';
 import { serverOfPages, signInOwner, visit } from '../../support/portal/pages.ts';
 import { noteMail } from '../../support/secret-search.ts';
 
-// A person's token, from the code to its end, over a real socket: by a client that others wrote, and by every request that is
-// refused.
+// A personal token, from the code to its end, over a real socket: with a third-party client, and with every refused request.
 
 const world = await ownerWorld();
 const { access, clock, cookie } = world;
 const server = await serverOfPages(world);
 
-// Each test has its own minute.
+// A minute for each test, because requests are throttled.
 beforeEach(() => clock.advance(61_000));
 
 const tokenOf = async (answer: Response) => ((await answer.json()) as { access_token: string }).access_token;
 const me = async (token: string) => (await call(server, '/manage/v1/me', token)).status;
 
-/** That an answer is a refusal in the words of RFC 6749, section 5.2; returns its sentence. */
+/** Expects a refusal as in RFC 6749, section 5.2; returns its sentence. */
 async function expectOAuthError(answer: Response, status: number, code: ErrorCode): Promise<string> {
   const body = (await answer.json()) as { error: string; error_description: string };
   expect([answer.status, body.error, answer.headers.get('x-error-code')]).toEqual([status, code, code]);
@@ -44,7 +43,7 @@ async function expectOAuthError(answer: Response, status: number, code: ErrorCod
   return body.error_description;
 }
 
-describe('oauth4webapi, which others wrote,', () => {
+describe('the third-party client oauth4webapi', () => {
   const as: oauth.AuthorizationServer = {
     issuer: access.config.publicUrl,
     token_endpoint: `${server.url}/manage/v1/token`,
@@ -54,7 +53,7 @@ describe('oauth4webapi, which others wrote,', () => {
   const client: oauth.Client = { client_id: 'profilectl' };
   const options = { [oauth.allowInsecureRequests]: true };
 
-  /** The address that the browser is sent back to, where the person answers so. */
+  /** The URL to which the browser is redirected after the person's decision. */
   async function askBy(decision: string, verifier: string, state: string): Promise<URL> {
     const path = cliPath({ code_challenge: await oauth.calculatePKCECodeChallenge(verifier), state });
     const page = await visit(world, path, { cookie });
@@ -75,7 +74,7 @@ describe('oauth4webapi, which others wrote,', () => {
     return oauth.processAuthorizationCodeResponse(as, client, answer);
   }
 
-  test('gets a token by PKCE, asks with it, and ends it', async () => {
+  test('gets a token by PKCE, uses it, and revokes it', async () => {
     const [verifier, state] = [oauth.generateRandomCodeVerifier(), oauth.generateRandomState()];
     const back = await askBy('allow', verifier, state);
     expect(back.origin + back.pathname).toBe(REDIRECT_URI);
@@ -96,7 +95,7 @@ describe('oauth4webapi, which others wrote,', () => {
     }
   });
 
-  test('is told where the person does not let it in, and believes no other state or issuer', async () => {
+  test('is notified if the person denies access, and rejects a wrong state or issuer', async () => {
     const [verifier, state] = [oauth.generateRandomCodeVerifier(), oauth.generateRandomState()];
     const refused = await askBy('refuse', verifier, state);
     expect(Object.fromEntries(refused.searchParams)).toEqual({ error: 'access_denied', state, iss: as.issuer });
@@ -107,18 +106,18 @@ describe('oauth4webapi, which others wrote,', () => {
     expect(() => oauth.validateAuthResponse(other, client, back, state)).toThrow();
   });
 
-  test('is refused with another verifier, by an error that it reads', async () => {
+  test('is refused with another verifier, by an error that it can parse', async () => {
     const [verifier, state] = [oauth.generateRandomCodeVerifier(), oauth.generateRandomState()];
     const back = await askBy('allow', verifier, state);
     const other = exchange(back, state, oauth.generateRandomCodeVerifier());
     expect(await other.catch((error) => error)).toMatchObject({ error: 'invalid_grant', status: 400 });
-    // The right one still gets it: whoever reads a code along the way spoils nothing.
+    // The right verifier still works: somebody who intercepts a code can't use it up.
     expect(await exchange(back, state, verifier)).toMatchObject({ token_type: 'bearer' });
   });
 });
 
 describe('POST /manage/v1/token', () => {
-  test('answers as RFC 6749, section 5.1, says, and tells the machine, its address and the mail', async () => {
+  test('responds as in RFC 6749, section 5.1; the list of logins and the mail have the machine and its IP address', async () => {
     const answer = await sendLogin(server, 'token', exchangeForm(await consentTo(world, cookie)));
     expect([answer.status, answer.headers.get('content-type')]).toEqual([200, 'application/json']);
     expect([answer.headers.get('cache-control'), answer.headers.get('pragma')]).toEqual(['no-store', 'no-cache']);
@@ -136,7 +135,7 @@ describe('POST /manage/v1/token', () => {
     expect(JSON.parse(told.at(-1)?.[0] as string)).toEqual({ address: '127.0.0.1', agent: 'profilectl on laptop' });
   });
 
-  test('a code without an address to go back to takes none', async () => {
+  test('a code that was requested without a redirect_uri is refused with one', async () => {
     const code = await consentTo(world, cookie, { redirect_uri: null, state: null });
     expect((await sendLogin(server, 'token', exchangeForm(code))).status).toBe(400);
     const { redirect_uri, ...form } = exchangeForm(code);
@@ -144,7 +143,7 @@ describe('POST /manage/v1/token', () => {
     expect((await sendLogin(server, 'token', form)).status).toBe(200);
   });
 
-  test('a code to be typed is tried five times, by its own login only, and what can’t be one spends no try', async () => {
+  test('a typed code has five tries, by its own login only; a text that can’t be a code is not a try', async () => {
     const without = { redirect_uri: null, state: null };
     const { redirect_uri: _none, ...form } = exchangeForm('');
     const send = (code: string, changes: Record<string, string> = {}) =>
@@ -153,7 +152,7 @@ describe('POST /manage/v1/token', () => {
     const first = await consentTo(world, cookie, without);
     expect(first).toMatch(/^[0-9A-HJKMNP-TV-Z]{4}-[0-9A-HJKMNP-TV-Z]{4}$/);
     for (let tries = 0; tries < 6; tries++) {
-      // Whoever has read the code, and even the challenge in the address, lacks the secret; their tries are not its own.
+      // Somebody who has seen the code, and even the challenge in the URL, lacks the secret; their tries don't count.
       const stolen = await send(first, { code_verifier: 'w'.repeat(43) });
       await expectOAuthError(stolen, 400, 'invalid_grant');
       await expectOAuthError(await send('short'), 400, 'invalid_grant');
@@ -171,7 +170,7 @@ describe('POST /manage/v1/token', () => {
     clock.advance(61_000);
   });
 
-  test('refuses what is missing, sent twice or malformed', async () => {
+  test('refuses missing, repeated and malformed parameters', async () => {
     const form = exchangeForm(await consentTo(world, cookie));
     const without = (name: string) => Object.entries(form).filter(([one]) => one !== name);
     const refused: [Record<string, string> | [string, string][] | string, RegExp][] = [
@@ -199,7 +198,7 @@ describe('POST /manage/v1/token', () => {
     expect(await expectOAuthError(json, 400, 'invalid_request')).toContain('a form');
     const long = await sendLogin(server, 'token', { ...form, more: 'x'.repeat(65_536) });
     expect(await expectOAuthError(long, 400, 'invalid_request')).toContain('64 KiB');
-    // What it does not know it ignores, and none of these used the code up.
+    // Unknown parameters are ignored, and none of the refused requests used the code up.
     expect((await sendLogin(server, 'token', { ...form, scope: 'all', resource: 'x' })).status).toBe(200);
   });
 
@@ -219,11 +218,11 @@ describe('POST /manage/v1/token', () => {
     expect((await sendLogin(server, 'token', form, { Authorization: 'Bearer whatever' })).status).toBe(200);
   });
 
-  test('gives a code’s token to no other verifier, address or browser’s code, and tells none from another', async () => {
+  test('refuses another verifier, redirect_uri or code, with the same response for all', async () => {
     const code = await consentTo(world, cookie);
     const wrong = [
       exchangeForm(code, { code_verifier: 'w'.repeat(43) }),
-      // The challenge itself, as the method "plain" would have it.
+      // The challenge itself, as with the method "plain".
       exchangeForm(code, { code_verifier: new URLSearchParams(cliPath()).get('code_challenge') as string }),
       exchangeForm(code, { redirect_uri: REDIRECT_URI.replace('4711', '4712') }),
       exchangeForm(code, { redirect_uri: `${REDIRECT_URI}/` }),
@@ -240,7 +239,7 @@ describe('POST /manage/v1/token', () => {
     expect((await sendLogin(server, 'token', exchangeForm(code))).status).toBe(200);
   });
 
-  test('a code that comes twice ends the token that it made', async () => {
+  test('using a code a second time revokes its token', async () => {
     const form = exchangeForm(await consentTo(world, cookie));
     const token = await tokenOf(await sendLogin(server, 'token', form));
     expect(await me(token)).toBe(200);
@@ -248,7 +247,7 @@ describe('POST /manage/v1/token', () => {
     expect(await me(token)).toBe(401);
   });
 
-  test('a code and a token are worth nothing once everything was ended, and a code once the address is another', async () => {
+  test('codes and tokens stop working when all logins are ended, and codes when the e-mail address changes', async () => {
     const own = await ownerWorld();
     const at = await serverOfPages(own);
     const codes = [await consentTo(own, own.cookie), await consentTo(own, own.cookie)];
@@ -267,7 +266,7 @@ describe('POST /manage/v1/revoke', () => {
   const revoke = (form: Record<string, string>, headers = {}) =>
     sendLogin(server, 'revoke', { client_id: 'profilectl', ...form }, headers);
 
-  test('ends the token that is sent and no other, and says the same of one that there is not', async () => {
+  test('revokes only the token that is sent, and responds the same for an unknown one', async () => {
     const tokens: string[] = [];
     for (let count = 0; count < 2; count++) {
       tokens.push(await tokenOf(await sendLogin(server, 'token', exchangeForm(await consentTo(world, cookie)))));
@@ -280,13 +279,13 @@ describe('POST /manage/v1/revoke', () => {
     expect([await me(ended), await me(other)]).toEqual([401, 200]);
   });
 
-  test('ends no token of a platform', async () => {
+  test('does not revoke a backend’s token', async () => {
     const token = tokenFor(access);
     await expectOAuthError(await revoke({ token }), 400, 'unsupported_token_type');
     expect(await me(token)).toBe(200);
   });
 
-  test('refuses a request without a token, with two, and of another client', async () => {
+  test('refuses a request without a token, with two tokens, and from another client', async () => {
     await expectOAuthError(await revoke({}), 400, 'invalid_request');
     await expectOAuthError(await revoke({ token: '' }), 400, 'invalid_request');
     await expectOAuthError(
@@ -299,7 +298,7 @@ describe('POST /manage/v1/revoke', () => {
   });
 });
 
-test('one address has 30 tries a minute for both together, and the path of either has no other method', async () => {
+test('an IP address has 30 requests a minute for both paths together, and both accept only POST', async () => {
   for (let sent = 0; sent < FAILURES.quota; sent++) {
     const path = sent % 2 === 0 ? 'token' : 'revoke';
     expect((await sendLogin(server, path, { client_id: 'profilectl', token: 'a' })).status).not.toBe(429);
@@ -318,7 +317,7 @@ test('one address has 30 tries a minute for both together, and the path of eithe
   expect((await sendLogin(server, 'revoke', { client_id: 'profilectl', token: 'a' })).status).toBe(200);
 });
 
-test('the log has no code, no token and nothing else that was sent', async () => {
+test('the log has no code, no token, and no other text that was sent', async () => {
   const form = exchangeForm(await consentTo(world, cookie));
   const token = await tokenOf(await sendLogin(server, 'token', form));
   await sendLogin(server, 'revoke', { client_id: 'profilectl', token });

@@ -30,14 +30,14 @@ const tokenOfGrace = personTokenFor(
   (await signIn(world.access, await enrol(world.access, 'Grace'))).signed,
 );
 
-/** A key of Ada's, which admins see too. */
+/** A key of Ada's. */
 const pending = await request(world.access, { profile: ADA.username });
 
-/** The path of a route, about that key if it is about one. */
+/** The path of a route, with the identifier of that key. */
 const pathOf = ({ path }: { path: string }) => path.replace(':identifier', pending);
 
-/** Whether nobody can use a route by a token, whatever they send: admins are answered with the page to decide on. */
-const isForNobody = ({ path }: { path: string }) =>
+/** Whether a route always refuses, because admins decide on a page. */
+const isPageOnly = ({ path }: { path: string }) =>
   DECISIONS.some(({ who, doors }) => who.owner === 'none' && path === `/manage/v1/keys${doors.json?.path}`);
 
 /** A body that no route accepts, for methods that have one. */
@@ -46,13 +46,13 @@ const bodyOf = ({ method }: { method: string }) => (method === 'GET' ? {} : { bo
 /** A token that a route accepts. */
 const tokenOf = ({ who }: { who: Admitted }) => (who === 'person' ? tokenOfAda : token);
 
-/** The methods that a path has, in the order of the table. */
+/** The methods of a path, in the order of the table. */
 const methodsAt = (path: string) =>
   MANAGE_ROUTES.filter((one) => one.path === path).flatMap(({ method }) =>
     method === 'GET' ? ['GET', 'HEAD'] : [method],
   );
 
-test('/me says whose a token is and what it may do, and its last use is noted', async () => {
+test('/me returns the backend and the rights of a token, whose last use is recorded', async () => {
   const answer = await call(server, '/manage/v1/me', token);
   expect([answer.status, answer.headers.get('content-type')]).toEqual([200, 'application/json']);
   expect(answer.headers.get('cache-control')).toBe('no-store');
@@ -68,7 +68,7 @@ test('/me says whose a token is and what it may do, and its last use is noted', 
   expect(listTokens(world.access)[0]?.lastUsedAt).toBe('2026-01-01T00:00:00.000Z');
 });
 
-test('/me tells people who they are, and until when the token works', async () => {
+test('/me returns the person of a token, and when it expires', async () => {
   const ask = async (sent: string) => (await call(server, '/manage/v1/me', sent)).json();
   const endsAt = { owner: '2026-04-01T00:00:00.000Z', admin: '2026-01-01T12:00:00.000Z' };
   const owner = { kind: 'owner', name: 'ada', token: tokenOfAda.slice(4, 12), endsAt: endsAt.owner, profile: 'ada' };
@@ -79,7 +79,7 @@ test('/me tells people who they are, and until when the token works', async () =
   expect(await ask(tokenOfAda)).toMatchObject({ name: 'lovelace', profile: 'lovelace' });
 });
 
-test('HEAD is answered as GET is, without the body', async () => {
+test('HEAD gets the response of GET without the body', async () => {
   const answer = await call(server, '/manage/v1/me', token, { method: 'HEAD' });
   expect([answer.status, await answer.text()]).toEqual([200, '']);
 });
@@ -89,7 +89,7 @@ for (const route of MANAGE_ROUTES) {
     const ask = (sent: string | null, init: Parameters<typeof call>[3] = {}) =>
       call(server, pathOf(route), sent, { method: route.method, ...bodyOf(route), ...init });
 
-    test('is refused without a token, with one of another kind, a mistyped or a foreign one', async () => {
+    test('refuses a missing token, one of another kind, and a mistyped or unknown one', async () => {
       world.clock.advance(61_000);
       const cookie = signInOwner(world.access, 7);
       const none = [await ask(null), await ask(null, { headers: { cookie } })];
@@ -100,7 +100,7 @@ for (const route of MANAGE_ROUTES) {
       }
       const foreign = (['plp', 'plt'] as const).map((prefix) => newTokenText(prefix, systemRandom).token);
       const mistyped = [`${token.slice(0, -1)}~`, token.slice(0, -1), token.replace('plp', 'plk')];
-      // The checksum is over the prefix too, so that no token is one of the other kind.
+      // The checksum covers the prefix, so no token is valid as one of the other kind.
       mistyped.push(token.replace('plp', 'plt'), tokenOfAda.replace('plt', 'plp'), tokenOfAda.slice(0, -1));
       for (const sent of [...foreign, ...mistyped]) {
         const answer = await ask(sent);
@@ -109,7 +109,7 @@ for (const route of MANAGE_ROUTES) {
       }
     });
 
-    test('knows its methods and no parameters', async () => {
+    test('refuses other methods and unknown parameters', async () => {
       const methods = methodsAt(route.path);
       for (const method of ['PUT', 'DELETE', 'PATCH', 'POST', 'GET'].filter((one) => !methods.includes(one))) {
         const answer = await call(server, pathOf(route), token, { method });
@@ -118,11 +118,11 @@ for (const route of MANAGE_ROUTES) {
       }
       const init = { method: route.method, ...bodyOf(route) };
       const unknown = await call(server, `${pathOf(route)}?a=1`, tokenOf(route), init);
-      if (isForNobody(route)) await expectRefused(unknown, 403, 'forbidden');
+      if (isPageOnly(route)) await expectRefused(unknown, 403, 'forbidden');
       else await expectRefused(unknown, 400, 'bad_parameter');
     });
 
-    test('a removed token is refused from the next request on', async () => {
+    test('refuses a removed token from the next request on', async () => {
       const other = tokenFor(world.access, { name: `other ${MANAGE_ROUTES.indexOf(route)}` });
       expect((await ask(other)).status).not.toBe(401);
       removeToken(world.access, other.slice(4, 12), onBox('root'));
@@ -131,13 +131,13 @@ for (const route of MANAGE_ROUTES) {
 
     const { who } = route;
     if (who !== 'any')
-      test('takes tokens of its kind only', async () => {
+      test('accepts only tokens of its kind', async () => {
         const foreign = who === 'person' ? [token] : [tokenOfAda, tokenOfGrace];
         for (const sent of foreign) await expectRefused(await ask(sent), 403, 'forbidden');
       });
 
     if (typeof who === 'object')
-      test('needs its right, which the refusal names', async () => {
+      test('refuses a token without its right, which the sentence names', async () => {
         const right = who.backend === 'profiles' ? 'sign-ins' : 'profiles';
         const other = tokenFor(world.access, { name: `right ${MANAGE_ROUTES.indexOf(route)}`, rights: [right] });
         const answer = await ask(other);
@@ -146,7 +146,7 @@ for (const route of MANAGE_ROUTES) {
       });
 
     if (route.members !== null)
-      test('takes one JSON object of the right members and no other body', async () => {
+      test('accepts only one JSON object with the right members', async () => {
         const sent = tokenOf(route);
         const type = await ask(sent, { body: '{}', headers: { 'Content-Type': 'text/plain' } });
         await expectRefused(type, 415, 'not_json');
@@ -158,7 +158,7 @@ for (const route of MANAGE_ROUTES) {
   });
 }
 
-test('only the holder of a token is told that a path is unknown', async () => {
+test('an unknown path is a 404 only with a valid token', async () => {
   world.clock.advance(61_000);
   for (const path of ['/manage', '/manage/', '/manage/v1', '/manage/v2/me', '/manage/v1/me/', '/manage/v1/%6de']) {
     await expectRefused(await call(server, path, null), 401, 'no_credentials');
@@ -167,7 +167,7 @@ test('only the holder of a token is told that a path is unknown', async () => {
   await expectRefusal(await get(server, '/managex'), 404);
 });
 
-test('a person’s token is refused from the next request on once the person is not the same', async () => {
+test('a personal token is refused from the next request on if the e-mail address changes or the admin is removed', async () => {
   world.clock.advance(61_000);
   const me = async (sent: string) => (await call(server, '/manage/v1/me', sent)).status;
   expect([await me(tokenOfAda), await me(tokenOfGrace)]).toEqual([200, 200]);
@@ -178,7 +178,7 @@ test('a person’s token is refused from the next request on once the person is 
   }
 });
 
-test('failed logins are counted with those under /api, and a valid token is accepted all the same', async () => {
+test('failed logins are counted together with those under /api, and a valid token is always accepted', async () => {
   world.clock.advance(61_000);
   for (let sent = 0; sent < FAILURES.quota / 2; sent++) {
     await expectRefused(await call(server, '/manage/v1/me', null), 401, 'no_credentials');
@@ -190,7 +190,7 @@ test('failed logins are counted with those under /api, and a valid token is acce
   expect((await call(server, '/manage/v1/me', token)).status).toBe(200);
 });
 
-test('the log names the route, and never a token or a path that was sent', async () => {
+test('the log has the route, but never a token or a path that was sent', async () => {
   await call(server, '/manage/v1/me', token);
   await call(server, '/manage/a-secret-path', token);
   const routes = server.log.slice(-2).map(({ route, status }) => [route, status]);
@@ -201,7 +201,7 @@ test('the log names the route, and never a token or a path that was sent', async
   expect(JSON.stringify(server.log)).not.toMatch(/pl[pt]_\w{8}_|a-secret-path/);
 });
 
-test('DEVELOPER_PLATFORM=off makes all of it unknown paths; on, the portal’s thread answers', async () => {
+test('with DEVELOPER_PLATFORM=off all paths are unknown; with on, the portal’s thread answers', async () => {
   const off = await startTestServer({ variables: { DEVELOPER_PLATFORM: 'off' } });
   await expectRefusal(await get(off, '/manage/v1/me'), 404);
   const on = await startTestServer();
