@@ -14,8 +14,8 @@ export function addTo(parent: Command): void {
     .addHelpText(
       'after',
       `
-The backup is one SQLite file with mode 0600. It contains e-mail addresses, auth IDs and hashes of secrets, never a secret:
-keep it as safe as the database. It doesn't contain the use of rate limits, the configuration or the mails.
+The backup is one SQLite file with mode 0600. It contains e-mail addresses, auth IDs and hashes of secrets, but no secrets:
+protect it like the database. It does not contain used quotas, the configuration or mails.
 
 Examples:
   profilectl db backup /backups/profiles-$(date +%F).db

@@ -21,7 +21,7 @@ const STEPS: Record<RestoreTestStep, string> = {
   keys: 'Checking keys',
 };
 
-/** Adds `db check`, which checks that a database or a backup is undamaged and follows the rules. */
+/** Adds `db check`, which checks the database or a backup for damage and invalid data. */
 export function addTo(parent: Command): void {
   parent
     .command('check')
@@ -30,13 +30,12 @@ export function addTo(parent: Command): void {
     .addHelpText(
       'after',
       `
-Reads everything and changes nothing; the server may run. Prints each fault on a line; the exit code is then 1. If the
-file itself is damaged, restore a backup.
+Reads everything and changes nothing; the server may be running. Prints each problem on a line; the exit code is then 1. If
+the file itself is damaged, restore a backup.
 
-With --restore the database is neither read nor changed. A backup without faults is recorded in
-<database>.last-restore-test, for "status" and /metrics. The temporary folder is in TMPDIR, needs twice the size of the
-backup, and is removed afterwards. If the command is killed, "status" names the folder, and the next check with
---restore, backup or restore removes it.
+With --restore, the database is neither read nor changed. A successful test is recorded in <database>.last-restore-test, for
+"status" and /metrics. The temporary folder is in TMPDIR, needs twice the size of the backup, and is removed afterwards. If
+the command is killed, "status" names the folder, and the next check with --restore, backup or restore removes it.
 
 Examples:
   profilectl db check
@@ -82,5 +81,5 @@ function printChecked({ faults }: Checked, found: string): void {
 }
 
 function throwFaults({ faults }: Checked): void {
-  if (faults.length > 0) throw new AppError('refused', `${counted(faults.length, 'fault')}.`);
+  if (faults.length > 0) throw new AppError('refused', `${counted(faults.length, 'problem')} found.`);
 }

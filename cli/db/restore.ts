@@ -13,27 +13,27 @@ import { counted, notice, print, printJson } from '../terminal/output.ts';
 import { retryIfChanged } from '../terminal/retry-if-changed.ts';
 import { confirmOrYes } from '../terminal/values.ts';
 
-/** Adds `db restore`, which replaces the database with a copy of a backup, and keeps the old database under another name. */
+/** Adds `db restore`, which replaces the database with a backup, and keeps the old database under another name. */
 export function addTo(parent: Command): void {
   parent
     .command('restore')
     .description('Replace the database with a backup; the old database is kept.')
     .argument('<file>', 'the backup; it is not changed')
-    .option('--with-people', 'also restore admins, passkeys and tokens that the present database lacks')
+    .option('--with-people', 'also restore admins, passkeys and tokens that the current database lacks')
     .option('--erase-again', 'erase again the profiles that were erased since the backup')
     .addHelpText(
       'after',
       `
 Stop the server first. The backup is verified and copied, and replaces the database in one step. A backup of an older
 version is upgraded when "profilectl serve" starts; one of a newer version is refused. The old database is kept as
-<database>.before-restore-<UTC time>: remove it when you no longer need it. Everybody is signed out of the Developer
+<database>.before-restore-<UTC time>: remove it when you no longer need it. Everyone is signed out of the Developer
 Platform.
 
-Keys that were revoked since the backup work again, and profiles that were erased since are back. Erasures of the last 40
-days that the database has recorded are listed, by UID and time, before anything is done; with --erase-again these profiles and
-their keys are erased again (a backup of an older version is then upgraded at once). Check "profilectl keys list --state
-Active" before you let clients back in. Admins, passkeys and backends' tokens that the present database lacks (they were
-removed since, or there is no database) are listed and not restored, unless --with-people is given.
+Keys that were revoked since the backup work again, and profiles that were erased since then return. The erasures of the last
+40 days that the current database has recorded are listed first, by UID and time; with --erase-again, these profiles and
+their keys are erased again (and a backup of an older version is upgraded at once). Check "profilectl keys list --state
+Active" before you start the server. Admins, passkeys and tokens that the current database lacks (they were removed since the
+backup, or there is no database) are listed but not restored, unless --with-people is given.
 
 Examples:
   profilectl db restore /backups/profiles-2026-01-01.db
@@ -61,7 +61,7 @@ Examples:
 
 type Options = { withPeople?: boolean; eraseAgain?: boolean };
 
-/** Prints which erasures the backup undoes, asks, and restores it; starts again if something has changed meanwhile. */
+/** Lists the erasures that the backup undoes, asks, and restores it; again if something has changed before the answer. */
 function restoreOnceAsked(file: string, options: Options, command: Command) {
   const globals = globalsOf(command);
   const config = configOf(globals);
@@ -82,27 +82,27 @@ function restoreOnceAsked(file: string, options: Options, command: Command) {
   });
 }
 
-/** What an operator should know after a restore, as sentences. */
+/** What the operator should know after a restore, as sentences. */
 function textsOf(
   { schema, isOlder }: Verified,
   { kept, dropped, people }: Restored,
   how: { isRestored: boolean; isErasedAgain: boolean; erasedAgain: number },
 ): string[] {
-  const erased = how.isErasedAgain ? '' : ' and profiles that were erased';
+  const erased = how.isErasedAgain ? '' : ' and profiles erased';
   const found = people.admins.length + people.passkeys.length + people.tokens.length;
   return [
     kept === null ? [] : `The old database is kept as ${kept.path}${kept.isWhole ? '' : ' (it is damaged)'}.`,
     isOlder && how.erasedAgain === 0
-      ? `The backup has the older schema ${schema}; "profilectl serve" upgrades it when it starts.`
+      ? `The backup has the older schema ${schema}, which "profilectl serve" upgrades when it starts.`
       : [],
-    `Keys that were revoked${erased} since this backup, if any, are as they were then.`,
+    `Keys revoked${erased} since this backup, if any, are back in their former state.`,
     dropped.length === 0 ? [] : droppedText(dropped),
     found === 0 ? [] : peopleText(people, how.isRestored, kept?.isWhole !== false),
   ].flat();
 }
 
-/** At most this many erasures are listed; `--json` has all. */
-const LISTED_ERASURES = 100;
+/** `--json` has all. */
+const MAX_ERASURES_SHOWN = 100;
 
 /** The erasures that a restore undoes, one per line; `undone` is null if there is no readable database. */
 function undoneText(undone: readonly UndoneErasure[] | null, isErasedAgain: boolean): string {
@@ -110,7 +110,7 @@ function undoneText(undone: readonly UndoneErasure[] | null, isErasedAgain: bool
     return 'It is unknown which profiles were erased since the backup: there is no readable database.';
   if (undone.length === 0)
     return 'No profile in the backup has been erased since, according to the records of the last 40 days.';
-  const lines = undone.slice(0, LISTED_ERASURES).map(({ uid, atMs }) => `  UID ${uid}, erased at ${isoTime(atMs)}`);
+  const lines = undone.slice(0, MAX_ERASURES_SHOWN).map(({ uid, atMs }) => `  UID ${uid}, erased at ${isoTime(atMs)}`);
   const more = undone.length - lines.length;
   const end = more === 0 ? [] : [`  and ${more} more`];
   const then = isErasedAgain
@@ -131,8 +131,8 @@ function peopleText({ admins, passkeys, tokens }: RestoredPeople, isRestored: bo
     ...passkeys.map(({ admin, name }) => `passkey "${name}" of admin ${admin}`),
     ...tokens.map(({ name, identifier }) => `token ${identifier} of backend ${name}`),
   ].join(', ');
-  const old = 'the database that the backup replaces';
+  const old = 'the replaced database';
   return isRestored
-    ? `Restored, although ${old} ${isOldKnown ? 'does not have them' : 'is damaged'}: ${who}. "profilectl admins remove" removes an admin, "profilectl tokens remove" a token.`
+    ? `Restored, although ${old} ${isOldKnown ? 'does not have them' : 'is damaged'}: ${who}. Use "profilectl admins remove" and "profilectl tokens remove" to remove them.`
     : `Not restored, because ${old} ${isOldKnown ? 'does not have them' : 'is damaged'}: ${who}. They may have been removed since; to restore them too, restore the backup again with --with-people.`;
 }

@@ -3,17 +3,17 @@ import type { Clock } from '../../shared/clock.ts';
 import { bytesText } from '../../shared/text.ts';
 import { notice } from '../terminal/output.ts';
 
-/** Reports the steps of a long command on stderr; if that is no terminal, only warnings. */
+/** Shows the steps of a long command on stderr; if that is not a terminal, only warnings. */
 export type Steps = {
-  /** Shows the step that begins now, and how long the previous one took. */
+  /** Shows that a step begins, and how long the previous one took. */
   begin: (what: string) => void;
   end: () => void;
   warn: (sentence: string) => void;
 };
 
 /**
- * Makes the reporter; `clock` measures the steps. It shows no percentage, because SQLite copies or checks a whole database
- * in one call.
+ * Makes the display of steps, timed by `clock`. It shows no percentage, because SQLite copies or checks a database in one
+ * call.
  */
 export function createSteps(clock: Clock): Steps {
   const isSeen = process.stderr.isTTY === true;
@@ -35,7 +35,7 @@ export function createSteps(clock: Clock): Steps {
   };
 }
 
-/** The size of a file as a person reads it: `12.3 MiB`. */
+/** The size of a file as text, such as `12.3 MiB`. */
 export function sizeText(file: string): string {
   return bytesText(statSync(file, { throwIfNoEntry: false })?.size ?? 0);
 }

@@ -11,23 +11,23 @@ import { refuseOtherProgram } from '../service/same-program.ts';
 import { print, printJson } from '../terminal/output.ts';
 import { createSteps, sizeText } from './steps.ts';
 
-/** Adds `db vacuum`, which rewrites the database file without the copies of erased texts that SQLite left in it. */
+/** Adds `db vacuum`, which removes the copies of erased texts that SQLite has left in the database file. */
 export function addTo(parent: Command): void {
   parent
     .command('vacuum')
-    .description('Rewrite the database file, so that no text of an erased profile is left in it.')
+    .description('Rewrite the database file to remove all texts of erased profiles from it.')
     .option('--wait', 'wait up to a minute for imports to end, and make new ones wait')
     .addOption(new Option('--from-server <program>', 'the server that starts this command').hideHelp())
     .addHelpText(
       'after',
       `
-Erased profiles are gone for every reader at once, but SQLite may have left copies of their texts in unused parts of the
-file. A running server vacuums the file itself, at most once in 23 hours, while copies may be left; this command does so
-now. "status" says since when copies may be left. Data of erased profiles in the sessions file is removed too.
+Erased profiles disappear at once, but copies of their texts may remain in unused parts of the file. A running server vacuums
+the file when needed, at most once in 23 hours; this command does so now. "status" says since when copies may remain. Data of
+erased profiles in the sessions file is removed too.
 
-The server may run, and keeps answering; commands that write wait up to ten seconds, imports until it is done. It needs
-twice the size of the database on its disk, and is refused while an import or an approval is running (exit code 75: try
-again later). With --wait it gets its turn even if imports follow each other without a pause.
+The server may be running, and keeps answering; other commands that write wait up to ten seconds, imports until the end. This
+command needs twice the size of the database on its disk, and is refused while an import or an approval is running (exit
+code 75: try again later). With --wait it gets its turn even if imports follow one another without a pause.
 
 Examples:
   profilectl db vacuum

@@ -32,7 +32,7 @@ async function world() {
 }
 
 describe('db backup', () => {
-  test('makes a file for its owner only that holds it all, says so, and notes when and where', async () => {
+  test('writes a complete copy with mode 0600, prints its size, and records time and file', async () => {
     const { deps, folder, backup } = await world();
     const { secret } = await issue(deps, { profile: 'Ada' });
     const file = join(folder, 'copy.db');
@@ -51,14 +51,14 @@ describe('db backup', () => {
     expect(readFileSync(file, 'latin1')).not.toContain(secret.slice(13));
   });
 
-  test('prints what it made as JSON', async () => {
+  test('with --json prints the file and its counts', async () => {
     const { folder, backup } = await world();
     const file = join(folder, 'copy.db');
     const { stdout } = await backup(file, '--json');
     expect(JSON.parse(stdout)).toEqual({ file, bytes: statSync(file).size, profiles: 1, keys: 0 });
   });
 
-  test('overwrites nothing: neither a file, nor a folder, nor where a link leads', async () => {
+  test('never overwrites a file, a folder or the target of a link', async () => {
     const { deps, folder, backup } = await world();
     const taken = ['file', 'folder', 'link'].map((name) => join(folder, name));
     writeFileSync(join(folder, 'file'), 'precious');
@@ -72,7 +72,7 @@ describe('db backup', () => {
     expect(existsSync(join(folder, 'nowhere'))).toBe(false);
   });
 
-  test('into a folder that is missing or may not be written: refused in one sentence, nothing left behind', async () => {
+  test('refuses a folder that is missing or not writable in one sentence, and leaves no file', async () => {
     const { folder, backup } = await world();
     expect((await backup(join(folder, 'none/copy.db'))).stderr).toBe(`There is no folder ${join(folder, 'none')}.\n`);
     if (process.getuid?.() === 0) return;
@@ -84,7 +84,7 @@ describe('db backup', () => {
     expect(readdirSync(closed)).toEqual([]);
   });
 
-  test('on a disk that is full: refused, and nothing left behind', async () => {
+  test('fails on a full disk, and leaves no file', async () => {
     const { deps, folder } = await world();
     await importLines(
       deps,
@@ -96,7 +96,7 @@ describe('db backup', () => {
     );
     mkdirSync(join(folder, 'small'));
     const words = profilectlWords(['db', 'backup', join(folder, 'small/copy.db'), '--db', deps.config.databasePath]);
-    // A limit on the size of files that the process writes; reaching it is like a full disk.
+    // A limit on the size of files simulates a full disk.
     const child = Bun.spawn(['bash', '-c', 'trap "" XFSZ; ulimit -f 200; exec "$@"', 'bash', ...words], {
       env: cleanEnvironment(),
       stdout: 'pipe',
@@ -107,7 +107,7 @@ describe('db backup', () => {
     expect(readdirSync(join(folder, 'small'))).toEqual([]);
   });
 
-  test('a damaged database is not backed up as if it were sound', async () => {
+  test('refuses a damaged database', async () => {
     const { deps, folder, backup } = await world();
     deps.db.$client.run('PRAGMA ignore_check_constraints = ON');
     deps.db.$client.run('UPDATE profiles SET banned = 7');
@@ -116,11 +116,11 @@ describe('db backup', () => {
     expect(existsSync(join(folder, 'copy.db'))).toBe(false);
   });
 
-  test('while the server answers and an import runs, each backup is a consistent snapshot', async () => {
+  test('is a consistent snapshot, even while a server is running and an import is writing', async () => {
     const { deps, folder } = await world();
     const db = deps.config.databasePath;
     const server = await startServerProcess({ DATABASE_PATH: db });
-    // Each line sets both profiles of a pair to one count, a batch at a time.
+    // The import sets the counts of all profiles in one transaction.
     const pairs = Array.from({ length: 300 }, (_, index) =>
       [1, 2].map((side) => ({ id: index * 2 + side + 100, username: `p${index}-${side}` })),
     );
@@ -142,7 +142,7 @@ describe('db backup', () => {
     expect(await server.end()).toBe(0);
   }, 30_000);
 
-  test('on a terminal it shows its progress', async () => {
+  test('shows its progress on a terminal', async () => {
     const { deps, folder } = await world();
     const terminal = openTerminal(['db', 'backup', join(folder, 'copy.db'), '--db', deps.config.databasePath]);
     await terminal.see(/Copying .* … \d+\.\d s/);
@@ -153,7 +153,7 @@ describe('db backup', () => {
 });
 
 describe('db check', () => {
-  test('says that all is well, and each fault on a line of its own with exit code 1', async () => {
+  test('reports that there are no problems, or prints each problem on a line: 1', async () => {
     const { deps } = await world();
     const check = (...words: string[]) => profilectl(['db', 'check', '--db', deps.config.databasePath, ...words]);
     expect(await check()).toEqual({
@@ -165,7 +165,7 @@ describe('db check', () => {
     deps.db.$client.run("UPDATE profiles SET username = 'eve'");
     deps.db.$client.run('CREATE TABLE "notes\u001b[2J" (x)');
     const faults = ['the table notes[2J is not ours', 'profile 7: its first name is not its username'];
-    expect(await check()).toEqual({ code: 1, stdout: `${faults.join('\n')}\n`, stderr: '2 faults.\n' });
+    expect(await check()).toEqual({ code: 1, stdout: `${faults.join('\n')}\n`, stderr: '2 problems found.\n' });
     const json = await check('--json');
     expect(JSON.parse(json.stdout)).toMatchObject({ ok: false, faults: { length: 2 } });
     expect(json.code).toBe(1);

@@ -13,13 +13,13 @@ import { KEY, openTerminal } from '../../support/machine/terminal.ts';
 import { nextVersion } from '../../support/machine/upgrade.ts';
 import { tempFolder } from '../../support/world.ts';
 
-// What a restore does about profiles that were erased since the backup.
+// Restoring a backup with profiles that were erased since.
 
 const DAY_MS = 86_400_000;
 
 type Output = { undoneErasures: { uid: number; at: string }[] | null; erasedAgain: number };
 
-/** A backup with Ada (who has a key), Bob, Cem and Dan; then Ada and Cem are erased, and Dan came and went before it. */
+/** A backup with Ada (who has a key), Bob, Cem and Dan; Ada and Cem were erased after it, and Dan once before it. */
 async function world() {
   const folder = tempFolder();
   const db = join(folder, 'profiles.db');
@@ -35,7 +35,7 @@ async function world() {
     displayName: `Traces of ${username}`,
   }));
   await put(...people);
-  // An erasure that the backup has too, of a profile that was created again before it.
+  // The backup also records the erasure of Dan, who was created again before it.
   await put({ id: 4, deleted: true });
   await put(people[3] as object, { id: 9, username: 'gone' }, { id: 9, deleted: true });
   expect((await run('db', 'vacuum')).code).toBe(0);
@@ -49,7 +49,7 @@ async function world() {
       .split('\n')
       .filter(Boolean)
       .map((line) => JSON.parse(line).username);
-  /** The times of the erasures as the database stores them, by UID. */
+  /** The stored times of the erasures, by UID. */
   const erased = () => {
     const opened = openDatabase(db, 'use');
     const rows = opened.$client.query('SELECT id, at FROM erased_profiles').all() as { id: number; at: number }[];
@@ -65,7 +65,7 @@ async function world() {
 }
 
 describe('the erasures since a backup', () => {
-  test('are listed by UID and time where it is restored, and the profiles are back', async () => {
+  test('are listed by UID and time by a restore, and the profiles are back', async () => {
     const { names, erased, restored } = await world();
     const times = erased();
     expect(await names()).toEqual(['bob', 'dan']);
@@ -78,7 +78,7 @@ describe('the erasures since a backup', () => {
     expect(await names()).toEqual(['ada', 'bob', 'cem', 'dan']);
   }, 30_000);
 
-  test('are carried out again with --erase-again: profiles, keys and times, and no text is left after a VACUUM', async () => {
+  test('are repeated with --erase-again, keeping their times, and a VACUUM removes the texts', async () => {
     const { db, identifier, run, names, erased, restored } = await world();
     const times = erased();
     const { undoneErasures, erasedAgain } = await restored('--erase-again');
@@ -87,7 +87,7 @@ describe('the erasures since a backup', () => {
     for (const uid of [1, 3]) expect(erased().get(uid)).toBe(times.get(uid) as string);
     const key = JSON.parse((await run('keys', 'show', identifier, '--json')).stdout);
     expect(key).toMatchObject({ state: 'withdrawn', name: '', description: '', profile: null });
-    // A file that was read before the erasure does not bring the profile back.
+    // Importing data that was read before the erasure does not bring the profile back.
     const asOf = new Date(Date.parse(times.get(3) as string) - DAY_MS).toISOString();
     writeFileSync(`${db}.old`, jsonLines({ id: 3, username: 'cem' }));
     await run('profiles', 'import', '--as-of', asOf, `${db}.old`);
@@ -103,7 +103,7 @@ describe('the erasures since a backup', () => {
     opened.$client.close();
   }, 30_000);
 
-  test('stand before the question; if another one happens meanwhile, nothing is restored, and the question is asked again', async () => {
+  test('are listed before the question, which is asked again if another profile is erased before the answer', async () => {
     const { db, file, run, names } = await world();
     const terminal = openTerminal(['db', 'restore', file, '--erase-again', '--db', db]);
     await terminal.see('The backup undoes 2 erasures. These profiles will be erased again:');
@@ -120,7 +120,7 @@ describe('the erasures since a backup', () => {
     expect(await names()).toEqual(['dan']);
   }, 30_000);
 
-  test('are none where there are none', async () => {
+  test('are an empty list if there are none', async () => {
     const { restored, run, file } = await world();
     await restored();
     await run('db', 'backup', `${file}2`);
@@ -132,7 +132,7 @@ describe('the erasures since a backup', () => {
     ['missing', null],
     ['damaged', 'the disk has eaten it '.repeat(1_000)],
   ])(
-    'are not known where the database is %s: that is said, and --erase-again refused',
+    'are unknown if the database is %s, so --erase-again is refused',
     async (_what, content) => {
       const { db, file, run, names } = await world();
       const elsewhere = `${db}-elsewhere`;
@@ -150,7 +150,7 @@ describe('the erasures since a backup', () => {
     30_000,
   );
 
-  test('are carried out again in a backup of an older schema, which is upgraded for that', async () => {
+  test('are repeated in a backup of an older schema, which is upgraded for that', async () => {
     const { file, variables } = await world();
     const { words } = nextVersion();
     const next = (...more: string[]) => profilectl(more, { variables, program: words });
@@ -164,21 +164,18 @@ describe('the erasures since a backup', () => {
   }, 30_000);
 
   test.each([
+    ['a trigger that prevents them', 'CREATE TRIGGER back BEFORE DELETE ON profiles BEGIN SELECT RAISE(IGNORE); END'],
     [
-      'a trigger that brings them back',
-      'CREATE TRIGGER back BEFORE DELETE ON profiles BEGIN SELECT RAISE(IGNORE); END',
-    ],
-    [
-      'another trigger by the name of one of ours',
+      'another trigger with the name of one of ours',
       'DROP TRIGGER api_keys_three_places; CREATE TRIGGER api_keys_three_places AFTER DELETE ON profiles BEGIN SELECT 1; END',
     ],
     [
       'a view in the place of a table',
       'DROP TABLE erased_profiles; CREATE VIEW erased_profiles AS SELECT id, 9e15 AS at FROM profiles',
     ],
-    ['a table too few', 'DROP TABLE erased_profiles'],
+    ['a missing table', 'DROP TABLE erased_profiles'],
   ])(
-    'are not carried out in a backup with %s: it is refused, and the database stays as it was',
+    'are not repeated in a backup with %s: it is refused, and the database stays unchanged',
     async (_what, sql) => {
       const { file, run, names } = await world();
       change(file, sql);
@@ -190,7 +187,7 @@ describe('the erasures since a backup', () => {
     30_000,
   );
 
-  test('are undone by a backup that says they will happen in the future, with times that there are not too', async () => {
+  test('are also found if the backup records an erasure in the future, even beyond the range of dates', async () => {
     const { file, names, restored } = await world();
     change(file, 'INSERT INTO erased_profiles (id, at) VALUES (1, 9000000000000000)');
     expect((await restored()).undoneErasures?.map(({ uid }) => uid)).toEqual([3, 1]);
@@ -199,7 +196,7 @@ describe('the erasures since a backup', () => {
   }, 30_000);
 });
 
-/** Changes a backup as somebody could who has it. */
+/** Changes a backup, as anyone who can write to it could. */
 function change(file: string, sql: string): void {
   const sqlite = openBare(file, 'write');
   sqlite.run(sql);

@@ -20,7 +20,7 @@ import { tempFolder, testConfig } from '../../support/world.ts';
 
 const OPERATOR = onBox('root');
 
-/** Opens the database with its sessions file, does something, and closes both. */
+/** Runs `act` with the database and its sessions file open. */
 async function withAccess<T>(db: string, act: (access: Access) => T | Promise<T>): Promise<T> {
   const opened = withTables(openDatabase(db, 'fill'));
   const sessions = openSessionsFile(db);
@@ -30,7 +30,7 @@ async function withAccess<T>(db: string, act: (access: Access) => T | Promise<T>
   } finally {
     closeSessionsFile(sessions);
     opened.$client.close();
-    // Statements that Drizzle has prepared keep the file open until they are collected, and no restore may run so long.
+    // Statements that Drizzle has prepared keep the file open until they are collected, which would block a restore.
     Bun.gc(true);
   }
 }
@@ -44,8 +44,8 @@ const logOf = (db: string) =>
   withAccess(db, (access) => listLog(access.db, 3).map(({ text, written }) => `${text} ${written}`.trim()));
 
 /**
- * A database whose backup has Grace with two passkeys and Mallory, who is signed in. Since then Mallory was removed, Grace
- * has lost one passkey of two, and a new Mallory has come.
+ * A database whose backup has Grace with two passkeys and Mallory, who is signed in. Since then, Mallory and one passkey of
+ * Grace were removed, and another Mallory was added.
  */
 async function world() {
   const folder = tempFolder();
@@ -74,7 +74,7 @@ test('a restore leaves out admins and passkeys that were removed since the backu
   const { db, file, run, mallory, token, laptop } = await world();
   const done = await run('db', 'restore', file, '--yes');
   expect(done.code).toBe(0);
-  expect(done.stderr).toContain('Not restored, because the database that the backup replaces does not have them');
+  expect(done.stderr).toContain('Not restored, because the replaced database does not have them');
   expect(done.stderr).toContain('admin Mallory, passkey "Telephone" of admin Grace.');
   expect(await stateOf(db)).toEqual(['Grace: Laptop']);
   expect(await logOf(db)).toEqual([
@@ -88,7 +88,7 @@ test('a restore leaves out admins and passkeys that were removed since the backu
     expect((await signIn(access, laptop)).signed.name).toBe('Grace');
   });
   expect((await run('db', 'check')).code).toBe(0);
-  // Once more, now that they were seen.
+  // The operator has seen the list, and restores them too.
   const again = await run('db', 'restore', file, '--yes', '--json', '--with-people');
   const people = { admins: ['Mallory'], passkeys: [{ admin: 'Grace', name: 'Telephone' }], tokens: [] };
   expect(peopleIn(again)).toEqual({ ...people, isRestored: true });
@@ -100,7 +100,7 @@ test('a restore leaves out admins and passkeys that were removed since the backu
   });
 });
 
-test('where there is no database, or it can’t be read, everybody is left out, unless put in', async () => {
+test('if the database is missing or unreadable, a restore leaves out everyone unless --with-people is given', async () => {
   const { folder, db, file, run } = await world();
   const words = ['db', 'restore', file, '--yes', '--json', '--db', join(folder, 'elsewhere.db')];
   const people = { admins: ['Grace', 'Mallory'], passkeys: [], tokens: [] };
@@ -115,7 +115,7 @@ test('where there is no database, or it can’t be read, everybody is left out, 
   expect(await stateOf(db)).toEqual(['Grace: Laptop, Telephone', 'Mallory: Laptop']);
 });
 
-test('a restore that fails when it settles them changes nothing', async () => {
+test('a restore that fails while leaving people out changes nothing', async () => {
   const { folder, db, file, run } = await world();
   const sqlite = openBare(file, 'write');
   sqlite.run("CREATE TRIGGER planted BEFORE INSERT ON people_events BEGIN SELECT RAISE(ABORT, 'planted'); END");
@@ -127,7 +127,7 @@ test('a restore that fails when it settles them changes nothing', async () => {
   expect((await run('db', 'check')).code).toBe(0);
 });
 
-test('a restore that is killed at any moment leaves nobody behind who was to be left out', async () => {
+test('a restore that is killed at any moment never leaves a database with people who should be left out', async () => {
   const { folder, db, file, run } = await world();
   const before = await stateOf(db);
   const startedMs = performance.now();

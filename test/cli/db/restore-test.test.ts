@@ -10,7 +10,7 @@ import { startServerProcess } from '../../support/machine/server-process.ts';
 import { nextVersion } from '../../support/machine/upgrade.ts';
 import { tempFolder } from '../../support/world.ts';
 
-/** A database of one profile, a backup of it, and `db check --restore` with a temporary folder of its own. */
+/** A database with one profile, a backup of it, and `db check --restore` with its own temporary folder. */
 async function world() {
   const folder = tempFolder();
   const db = join(folder, 'profiles.db');
@@ -27,7 +27,7 @@ async function world() {
 }
 
 describe('db check --restore', () => {
-  test('a good backup is restored, checked and counted beside a running server, and noted for status', async () => {
+  test('restores, checks and counts a good backup while a server is running, and records that for status', async () => {
     const { db, file, scratch, variables, tryOut, noted } = await world();
     const server = await startServerProcess(variables);
     const before = readFileSync(file);
@@ -43,7 +43,7 @@ describe('db check --restore', () => {
     expect(await server.end()).toBe(0);
   });
 
-  test('a backup of an older schema is upgraded, in the temporary folder only', async () => {
+  test('upgrades a backup of an older schema, only in the temporary folder', async () => {
     const { file, scratch, variables, noted } = await world();
     const before = readFileSync(file);
     const tried = await profilectl(['db', 'check', '--restore', file], { variables, program: nextVersion().words });
@@ -56,7 +56,7 @@ describe('db check --restore', () => {
     expect(readdirSync(scratch)).toEqual([]);
   });
 
-  test('a damaged, foreign, missing or faulty one is refused with what is wrong, and noted nowhere', async () => {
+  test('refuses a damaged, foreign, missing or invalid backup with the reason, and records nothing', async () => {
     const { folder, file, scratch, tryOut, noted } = await world();
     const torn = join(folder, 'torn');
     writeFileSync(torn, readFileSync(file).fill(0xa5, 8192, 20_000));
@@ -72,7 +72,7 @@ describe('db check --restore', () => {
       [text, /text is not a Profile Lookup database/],
       [join(folder, 'none'), /There is no file/],
       [folder, /is not a file/],
-      [faulty, /^1 fault\.$/m],
+      [faulty, /^1 problem found\.$/m],
     ];
     for (const [backup, sentence] of cases) {
       const done = await tryOut(backup);
@@ -83,7 +83,7 @@ describe('db check --restore', () => {
     expect(readdirSync(scratch)).toEqual([]);
   });
 
-  test('without room in the temporary folder: one sentence that names it, and nothing left there', async () => {
+  test('without space in the temporary folder fails with one sentence that names it, and leaves no files', async () => {
     const { db, file, scratch, variables, noted } = await world();
     const lines = Array.from({ length: 500 }, (_, id) => ({
       id: id + 9,
@@ -93,7 +93,7 @@ describe('db check --restore', () => {
     const stdin = jsonLines(...lines.map((line) => ({ ...line, customize: { x: line.customize } })));
     await profilectl(['profiles', 'import', '-'], { variables, stdin });
     await profilectl(['db', 'backup', `${file}.big`, '--db', db]);
-    // The most bytes that the process may write to one file: to it a full disk.
+    // A limit on the size of files simulates a full disk.
     const words = profilectlWords(['db', 'check', '--restore', `${file}.big`]);
     const child = Bun.spawn(['bash', '-c', 'trap "" XFSZ; ulimit -f 200; exec "$@"', 'bash', ...words], {
       env: cleanEnvironment(variables),
@@ -106,7 +106,7 @@ describe('db check --restore', () => {
     expect(readdirSync(scratch)).toEqual([]);
   });
 
-  test('a temporary folder that is not there is named in one sentence', async () => {
+  test('with a missing temporary folder fails with one sentence that names it', async () => {
     const { file, variables } = await world();
     const TMPDIR = join(variables.TMPDIR, 'none');
     const done = await profilectl(['db', 'check', '--restore', file], { variables: { ...variables, TMPDIR } });
@@ -114,7 +114,7 @@ describe('db check --restore', () => {
     expect(done.stderr.trim().split('\n')).toHaveLength(1);
   });
 
-  test('where there is no database it works as well, and notes nothing', async () => {
+  test('works without a database, and records nothing', async () => {
     const { folder, file } = await world();
     const elsewhere = join(folder, 'elsewhere/profiles.db');
     expect(await profilectl(['db', 'check', '--restore', file, '--db', elsewhere])).toMatchObject({

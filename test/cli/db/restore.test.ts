@@ -27,7 +27,7 @@ import { NEXT_MIGRATIONS, nextVersion } from '../../support/machine/upgrade.ts';
 import { refusal } from '../../support/refusal.ts';
 import { tempFolder } from '../../support/world.ts';
 
-/** The commands that the tests run on the database and the backup of a folder. */
+/** The database and backup of a folder, and commands on them. */
 function commandsIn(folder: string) {
   const db = join(folder, 'profiles.db');
   const file = join(folder, 'backup.sqlite');
@@ -37,14 +37,14 @@ function commandsIn(folder: string) {
   return { db, file, run, put };
 }
 
-/** The folder that each test gets a copy of. */
+/** Each test starts with a copy of this folder. */
 const made = tempFolder();
 const { file: madeBackup, run: runOnMade, put: putIntoMade } = commandsIn(made);
 await putIntoMade({ id: 1, username: 'ada' });
 expect((await runOnMade('db', 'backup', madeBackup)).code).toBe(0);
 await putIntoMade({ id: 2, username: 'bob' });
 
-/** A database with Ada, a backup of it, and then Bob in the database too. */
+/** A backup with Ada, and a database with Ada and Bob. */
 async function world() {
   const folder = tempFolder();
   cpSync(made, folder, { recursive: true });
@@ -58,7 +58,7 @@ async function world() {
   return { folder, db, file, run, put, names, aside };
 }
 
-describe('a backup that changes while the question stands', () => {
+describe('a backup that changes before the answer', () => {
   /** Another backup, with Ada and Bob. */
   async function otherBackup({ folder, run }: Awaited<ReturnType<typeof world>>): Promise<string> {
     const other = join(folder, 'other.sqlite');
@@ -67,10 +67,10 @@ describe('a backup that changes while the question stands', () => {
   }
 
   test.each([
-    ['is replaced by another one', (file: string, other: string) => renameSync(other, file)],
-    ['is written over with another one', (file: string, other: string) => copyFileSync(other, file)],
+    ['because it is replaced', (file: string, other: string) => renameSync(other, file)],
+    ['because it is overwritten', (file: string, other: string) => copyFileSync(other, file)],
     [
-      'gets a log of later changes',
+      'because it gets a write-ahead log',
       (file: string) => {
         const open = openFile(file, 1000);
         open.run("UPDATE profiles SET username = 'eve'");
@@ -79,7 +79,7 @@ describe('a backup that changes while the question stands', () => {
         writeFileSync(`${file}-wal`, log);
       },
     ],
-  ])('%s: it is not put in, and asked about again', async (_what, change) => {
+  ])('%s is not restored, and the question is asked again', async (_what, change) => {
     const here = await world();
     const { db, file, names, aside } = here;
     const other = await otherBackup(here);
@@ -95,7 +95,7 @@ describe('a backup that changes while the question stands', () => {
     expect([await names(), aside()]).toEqual([before, []]);
   });
 
-  test('is put in with the numbers of the second question after a second yes', async () => {
+  test('is restored after a second yes, to a question with its new counts', async () => {
     const here = await world();
     const { db, file, put, names } = here;
     const other = await otherBackup(here);
@@ -111,7 +111,7 @@ describe('a backup that changes while the question stands', () => {
     expect(await names()).toEqual(['ada', 'bob']);
   });
 
-  test('is refused with --yes where it changes between the check and the copy, and the database stays as it was', async () => {
+  test('is refused with --yes if it changes between the check and the copy, and the database stays unchanged', async () => {
     const here = await world();
     const { db, file, names, aside } = here;
     const other = await otherBackup(here);
@@ -125,13 +125,13 @@ describe('a backup that changes while the question stands', () => {
 });
 
 describe('db restore', () => {
-  test('puts the backup in place and keeps the old database aside, whole', async () => {
+  test('replaces the database with the backup, and keeps all of the old database', async () => {
     const { folder, db, file, run, names, aside } = await world();
     const before = readFileSync(file);
     const done = await run('db', 'restore', file, '--yes');
     expect(done).toMatchObject({ code: 0, stdout: `Restored 1 profile and 0 keys from ${file}.\n` });
     expect(done.stderr).toContain(
-      'revoked and profiles that were erased since this backup, if any, are as they were then.',
+      'Keys revoked and profiles erased since this backup, if any, are back in their former state.',
     );
     expect(await names()).toEqual(['ada']);
     expect(statSync(db).mode & 0o777).toBe(0o600);
@@ -143,9 +143,9 @@ describe('db restore', () => {
     expect((await run('db', 'check')).code).toBe(0);
   });
 
-  test('what was only in the write-ahead log is in the file that is kept aside', async () => {
+  test('keeps changes that are only in the write-ahead log of the old database', async () => {
     const { folder, db, file, run, names, aside } = await world();
-    // As after a crash: the log was never folded in.
+    // As after a crash, before a checkpoint.
     const sqlite = openDatabase(db, 'use').$client;
     sqlite.run("UPDATE profiles SET username = 'robert' WHERE id = 2");
     for (const suffix of ['', '-wal']) copyFileSync(db + suffix, join(folder, `crashed${suffix}`));
@@ -156,7 +156,7 @@ describe('db restore', () => {
     expect(await names(join(folder, aside()[0] as string))).toEqual(['ada', 'robert']);
   });
 
-  test('mails that wait in the backup are given up, and named once, however many admins they are for', async () => {
+  test('drops mails that are waiting in the backup, and names each once for all its recipients', async () => {
     const { folder, run, put } = await world();
     await put({ id: 1, username: 'ada', email: 'ada@example.org' });
     const file = join(folder, 'with-request.sqlite');
@@ -172,7 +172,7 @@ describe('db restore', () => {
     );
   });
 
-  test('works where there is no database yet, and a stale log of an earlier one does no harm', async () => {
+  test('works without a database, and ignores a stale write-ahead log', async () => {
     const { folder, db, file, run, names, aside } = await world();
     const elsewhere = join(folder, 'new/place/profiles.db');
     const done = await profilectl(['db', 'restore', file, '--yes', '--json', '--db', elsewhere]);
@@ -200,7 +200,7 @@ describe('db restore', () => {
     expect(aside()).toEqual([expect.stringMatching(/-wal$/)]);
   });
 
-  test('a database that is reached through a link is replaced where it is, not the link', async () => {
+  test('replaces the target of a symbolic link, not the link', async () => {
     const { folder, db, file, names, aside } = await world();
     const link = join(tempFolder(), 'link.db');
     symlinkSync(db, link);
@@ -210,7 +210,7 @@ describe('db restore', () => {
     expect(await names(join(folder, aside()[0] as string))).toEqual(['ada', 'bob']);
   });
 
-  test('refuses while a server runs, changing nothing', async () => {
+  test('refuses while a server is running', async () => {
     const { db, file, run, names, aside } = await world();
     const server = await startServerProcess({ DATABASE_PATH: db });
     const done = await run('db', 'restore', file, '--yes');
@@ -220,7 +220,7 @@ describe('db restore', () => {
     expect(aside()).toEqual([]);
   });
 
-  test('no server can start while it asks', async () => {
+  test('keeps servers from starting while it asks', async () => {
     const { db, file, names } = await world();
     const terminal = openTerminal(['db', 'restore', file, '--db', db]);
     await terminal.see('Replace ');
@@ -231,7 +231,7 @@ describe('db restore', () => {
     expect(await names()).toEqual(['ada', 'bob']);
   });
 
-  test('refuses while another command has the database open: 75, nothing changed', async () => {
+  test('refuses while another command has the database open: 75', async () => {
     const { db, file, run, names, aside } = await world();
     const other = openDatabase(db, 'use');
     other.$client.query('SELECT count(*) FROM profiles').get();
@@ -242,12 +242,12 @@ describe('db restore', () => {
     expect(aside()).toEqual([]);
   }, 30_000);
 
-  test('off a terminal it wants --yes', async () => {
+  test('needs --yes without a terminal', async () => {
     const { file, run } = await world();
     expect(await run('db', 'restore', file)).toMatchObject({ code: 2, stderr: expect.stringContaining('--yes') });
   });
 
-  test('refuses what is no sound backup of ours, before anything changes', async () => {
+  test('refuses damaged backups and other files before it changes anything', async () => {
     const { folder, db, file, run, names, aside } = await world();
     const text = join(folder, 'text');
     writeFileSync(text, 'not a database at all, whatever its name says');
@@ -289,7 +289,7 @@ describe('db restore', () => {
     expect(readdirSync(folder).filter((name) => name.includes('unfinished'))).toEqual([]);
   });
 
-  test('an older backup is put in place as it is, and said to be older; serve upgrades it', async () => {
+  test('restores a backup of an older schema as it is, and says that serve upgrades it', async () => {
     const { db, file } = await world();
     const { words } = nextVersion();
     const done = await profilectl(['db', 'restore', file, '--yes', '--db', db], { program: words });
@@ -317,7 +317,7 @@ describe('db restore', () => {
         sqlite.close();
       },
     ],
-  ])('%s is replaced like any other database, and not called damaged', async (_what, make) => {
+  ])('replaces %s like any other database, without calling it damaged', async (_what, make) => {
     const { db, file, run, names, aside } = await world();
     make(db);
     const done = await run('db', 'restore', file, '--yes');
@@ -326,7 +326,7 @@ describe('db restore', () => {
     expect(aside()).not.toEqual([]);
   });
 
-  test('a database that is too damaged to read is kept aside all the same', async () => {
+  test('keeps a database even if it is too damaged to read', async () => {
     const { folder, db, file, run, names, aside } = await world();
     writeFileSync(db, 'the disk has eaten it '.repeat(1000));
     const done = await run('db', 'restore', file, '--yes');
@@ -335,7 +335,7 @@ describe('db restore', () => {
     expect(readFileSync(join(folder, aside()[0] as string), 'utf8')).toStartWith('the disk has eaten it');
   });
 
-  test('what looks damaged because of its log is not replaced, and the sentence says what to do', async () => {
+  test('refuses to replace a damaged database with a write-ahead log, and says what to do', async () => {
     const { folder, db, file, run, names, aside } = await world();
     const sqlite = openDatabase(db, 'use').$client;
     sqlite.run("UPDATE profiles SET username = 'robert' WHERE id = 2");
@@ -356,7 +356,7 @@ describe('db restore', () => {
     expect(await names()).toEqual(['ada']);
   });
 
-  test('a database whose pages are damaged is kept aside, and said to be damaged', async () => {
+  test('keeps a database with damaged pages, and says that it is damaged', async () => {
     const { folder, db, file, run, names, aside } = await world();
     const damaged = readFileSync(db).fill(0xa5, 8192);
     writeFileSync(db, damaged);
@@ -370,7 +370,7 @@ describe('db restore', () => {
     ).toBe(true);
   });
 
-  test('another program’s database is not replaced', async () => {
+  test('refuses to replace a database of another program', async () => {
     const { folder, file, db } = await world();
     const theirs = join(folder, 'theirs.db');
     const sqlite = openFile(theirs, 0);

@@ -12,7 +12,7 @@ import { makeDatabase, nextVersion } from '../../support/machine/upgrade.ts';
 import { insertProfile } from '../../support/profiles.ts';
 import { tempFolder, testDeps } from '../../support/world.ts';
 
-/** A database with two profiles and a key, of which one profile was erased. */
+/** A database with a profile with a key, and an erased profile. */
 async function world() {
   const deps = testDeps({ clock: systemClock });
   for (const id of [1, 2]) insertProfile(deps.db, { id });
@@ -24,7 +24,7 @@ async function world() {
   return { deps, db, run, status };
 }
 
-test('says what it did and how long it took, and status since when it was due', async () => {
+test('db vacuum reports sizes and duration, and status since when texts may be left', async () => {
   const { run, status } = await world();
   const before = await status();
   const sinceMs = systemClock.nowMs() - Date.parse(before.erasure.tracesSince);
@@ -49,13 +49,13 @@ test('says what it did and how long it took, and status since when it was due', 
   });
 });
 
-test('copies that wait for longer than a day are warned of', async () => {
+test('status warns of texts that may be left for more than a day', async () => {
   const { deps, status } = await world();
   deps.db.$client.run('UPDATE erasures SET at = at - 86400000');
   expect((await status()).warnings.join()).toContain('"profilectl db vacuum" removes them');
 });
 
-test('status names what no erasure reaches', async () => {
+test('status names the files in which erased texts may remain', async () => {
   const { db, run } = await world();
   const kept = ['before-restore-20260101T000000.000Z', 'before-schema-3-20260101T000000.000Z'].map(
     (of) => `${db}.${of}`,
@@ -71,7 +71,7 @@ test('status names what no erasure reaches', async () => {
   expect((await run('status')).stdout).toMatch(/^Elsewhere .*sent mails/m);
 });
 
-test('while another vacuum runs: exit code 75, and nothing changed', async () => {
+test('db vacuum refuses while another vacuum is running: 75', async () => {
   const { db, run, status } = await world();
   const lock = lockForVacuum(db, 0);
   const done = await run('db', 'vacuum');
@@ -81,7 +81,7 @@ test('while another vacuum runs: exit code 75, and nothing changed', async () =>
   expect((await run('db', 'vacuum')).code).toBe(0);
 });
 
-test('a database that is not there, or of an older schema, is refused', async () => {
+test('db vacuum refuses a missing database, and one of an older schema', async () => {
   const path = join(tempFolder(), 'profiles.db');
   expect((await profilectl(['db', 'vacuum', '--db', path])).stderr).toContain('There is no database');
   makeDatabase(path);
@@ -89,7 +89,7 @@ test('a database that is not there, or of an older schema, is refused', async ()
   expect([older.code, older.stderr.includes('older schema')]).toEqual([1, true]);
 });
 
-test('afterwards the database can be checked, backed up, restored and exported as before', async () => {
+test('after db vacuum the database can be checked, backed up, restored and exported as before', async () => {
   const folder = tempFolder();
   const run = (...words: string[]) => profilectl([...words, '--db', join(folder, 'profiles.db')]);
   const lines = join(folder, 'in.jsonl');
