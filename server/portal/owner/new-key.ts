@@ -1,7 +1,8 @@
+import type { z } from 'zod';
 import { AppError } from '../../../shared/errors.ts';
 import { factsOf } from '../../../shared/keys/fields/input-facts.ts';
 import { KEY_REQUEST } from '../../../shared/keys/fields/input-groups.ts';
-import { readAnswer, typedText } from '../../../shared/keys/fields/input-text.ts';
+import { typedText } from '../../../shared/keys/fields/input-text.ts';
 import { FIELDS } from '../../../shared/keys/fields/inputs.ts';
 import { checkProfile } from '../../../shared/keys/life/lifecycle.ts';
 import { prefillAgain, prefillFrom } from '../../../shared/keys/life/successor.ts';
@@ -32,8 +33,8 @@ const INPUTS = Object.entries({ ...KEY_REQUEST.shape, successorOf: FIELDS.succes
 /** The fields of the form. */
 export const REQUEST_FIELDS: FieldKinds = fieldKindsOf(INPUTS);
 
-/** What was typed, by the names of the inputs. */
-type Typed = Readonly<Record<string, unknown>>;
+/** What is filled in, by the names of the inputs. */
+type Filled = Readonly<Record<string, unknown>>;
 
 /**
  * `GET /developers/keys/new`: the form for requesting a key. `?successor-of=` fills it in from the key to replace, `?like=`
@@ -83,21 +84,18 @@ function hindranceOf(context: PageContext): string | null {
 
 /** `POST /developers/keys/new`: requests the key and redirects to its page, or shows the form again with its faults. */
 export function sendRequest(context: PageContext): Promise<Outcome> {
-  const nowMs = context.access.clock.nowMs();
-  const sent = INPUTS.map(([name, schema]) => [
-    name,
-    readAnswer(factsOf(schema), allValues(context.form, name), nowMs),
-  ]);
-  const typed: Typed = Object.fromEntries(sent);
-  const input = { ...typed, profile: ownProfile(context).username };
-  return performForm(context, OPERATIONS.request, input, {
+  return performForm(context, OPERATIONS.request, INPUTS, {
+    about: { profile: ownProfile(context).username },
     done: ({ identifier }) => doneAt(`/developers/keys/${identifier}`, OPERATIONS.request),
-    show: (faults) => show(context, typed, faults),
+    show: (faults) => show(context, null, faults),
   });
 }
 
-async function show(context: PageContext, typed: Typed, faults: Faults): Promise<Page> {
-  const successorOf = String(typed.successorOf ?? '');
+/** The form with what is filled in, or with what was typed if it was refused. */
+async function show(context: PageContext, filled: Filled | null, faults: Faults): Promise<Page> {
+  const textsOf = (name: string, schema: z.ZodType) =>
+    filled === null ? allValues(context.form, name) : typedText(factsOf(schema).kind, filled[name]);
+  const [successorOf = ''] = textsOf('successorOf', FIELDS.successorOf);
   const title = successorOf === '' ? 'Request a key' : 'Replace a key';
   const path = (rest: string) => publicPath(context.access.config, `/developers/keys${rest}`);
   const { button } = OPERATIONS.request.texts as Texts;
@@ -108,8 +106,7 @@ async function show(context: PageContext, typed: Typed, faults: Faults): Promise
     expectedUsage: { ...ASKED.expectedUsage, hint: `Usual: ${usual}. If you need more, say why.` },
   };
   const fields = INPUTS.map(([name, schema]) => {
-    const texts = typedText(factsOf(schema).kind, typed[name]);
-    return inputField(name, schema, { texts, faults, ...asked[name] });
+    return inputField(name, schema, { texts: textsOf(name, schema), faults, ...asked[name] });
   });
   return {
     title,

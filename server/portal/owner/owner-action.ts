@@ -16,7 +16,7 @@ import { whatStops } from '../html/what-stops.ts';
 import { doneAt } from '../requests/flash.ts';
 import { allValues, type Form, oneValue } from '../requests/form.ts';
 import { performForm } from '../requests/form-errors.ts';
-import { fieldKindsOf, formFields, readFields } from '../requests/operation-form.ts';
+import { fieldKindsOf, formFields } from '../requests/operation-form.ts';
 import type { Outcome, Page, PageContext, PageRoute } from '../requests/request-context.ts';
 import { bannedNote, crumbs, ownKeyPath, ownProfile } from './own-profile.ts';
 
@@ -34,18 +34,15 @@ export const OWNER_ACTION_PAGES: readonly PageRoute[] = OWNERS_ACTIONS.flatMap((
 });
 
 /** Performs the operation. Throws `not_found`, and `refused` if the key's state does not allow it. */
-async function doAction(context: PageContext, operation: AnyOperation, door: OwnerPage): Promise<Outcome> {
-  const { access, form, params, person } = context;
+function doAction(context: PageContext, operation: AnyOperation, door: OwnerPage): Promise<Outcome> {
+  const { form, params, person } = context;
   const identifier = params.identifier as string;
-  const { values, faults } = readFields(formFields(operation, 'owner'), form, access.clock.nowMs());
-  const again = (wrong: Faults) => show(context, operation, door, form, wrong);
-  if (faults.size > 0) return { ...(await again(faults)), refusal: 'refused_form' };
   const shown = oneValue(form, 'shown');
   const confirming = person?.kind === 'owner' && shown !== '' ? { ...person, keyVersion: shown } : person;
-  const input = { ...values, identifier };
-  return performForm({ ...context, person: confirming }, operation, input, {
+  return performForm({ ...context, person: confirming }, operation, formFields(operation, 'owner'), {
+    about: { identifier },
     done: () => doneAt(`/developers/keys/${identifier}`, operation),
-    show: again,
+    show: (faults) => show(context, operation, door, form, faults),
   });
 }
 

@@ -1,9 +1,10 @@
 import type { Person } from '../../../shared/actor.ts';
 import { AppError, isForOperator } from '../../../shared/errors.ts';
-import { faultsIn } from '../../../shared/keys/fields/parse-input.ts';
-import { inputFor, type Operation } from '../../../shared/operations/entry.ts';
+import type { Operation } from '../../../shared/operations/entry.ts';
+import { checkReach } from '../../../shared/operations.ts';
 import { performWhenUnlocked } from '../../thread/perform.ts';
-import { type Faults, NO_FAULTS } from '../html/fields.ts';
+import type { Faults } from '../html/fields.ts';
+import { type FormFields, readFields } from './operation-form.ts';
 import type { Outcome, Page, PageContext } from './request-context.ts';
 
 /**
@@ -15,32 +16,40 @@ export function ruleSentence(error: unknown): string | null {
   return isForOperator(error) ? null : error.message;
 }
 
-/** How a form ends: `done` makes the answer of a success, `show` the form again with its faults. */
-type FormEnds<Output> = { done: (output: Output) => Outcome; show: (faults: Faults) => Page | Promise<Page> };
+/**
+ * How a form is sent: `about` is the input that is not in it, `done` makes the answer of a success, `show` the form again with its
+ * faults.
+ */
+type FormEnds<Output> = {
+  about: Readonly<Record<string, unknown>>;
+  done: (output: Output) => Outcome;
+  show: (faults: Faults) => Page | Promise<Page>;
+};
 
 /**
- * Performs the operation of a form. If the input breaks a rule, shows the form again with the fault of each invalid field, or
- * else with one for the whole form. Throws every other error.
+ * Reads the fields of a form and performs its operation. If the input breaks a rule, shows the form again with the fault of each
+ * invalid field, or else with one for the whole form. Throws every other error.
  */
-export async function performForm<Input extends object, Output>(
-  context: Pick<PageContext, 'access' | 'person' | 'waitUntilMs'>,
-  operation: Operation<Input, Output>,
-  input: Input,
-  { done, show }: FormEnds<Output>,
+export async function performForm<Output>(
+  context: PageContext,
+  operation: Operation<Readonly<Record<string, unknown>>, Output>,
+  fields: FormFields,
+  { about, done, show }: FormEnds<Output>,
 ): Promise<Outcome> {
+  const { values, faults } = readFields(fields, context.form, context.access.clock.nowMs());
+  const input = { ...values, ...about };
   try {
+    // What the visitor may not see is refused before anything else is said of the form.
+    checkReach(context.access, context.person as Person, operation, input);
+    if (faults.size > 0) return { ...(await show(faults)), refusal: 'refused_form' };
     return done(await performWhenUnlocked(context, operation, input));
   } catch (error) {
-    const ofForm = (sentence: string): Faults => new Map([['', sentence]]);
+    const again = async (sentence: string) => show(new Map([['', sentence]]));
     if (error instanceof AppError && (error.code === 'too_many_requests' || error.code === 'changed_since')) {
-      return { ...(await show(ofForm(error.message))), refusal: error.code, details: error.details };
+      return { ...(await again(error.message)), refusal: error.code, details: error.details };
     }
     const sentence = ruleSentence(error);
     if (sentence === null) throw error;
-    const faults =
-      (error as AppError).code === 'usage'
-        ? faultsIn(inputFor(operation, (context.person as Person).kind), input)
-        : NO_FAULTS;
-    return { ...(await show(faults.size > 0 ? faults : ofForm(sentence))), refusal: 'refused_form' };
+    return { ...(await again(sentence)), refusal: 'refused_form' };
   }
 }
