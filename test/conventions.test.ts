@@ -335,12 +335,7 @@ describe('only these files use', () => {
       'changes of keys for people; doors call perform()',
       /\b(request|edit|withdraw|approve|change|reject|revoke)Key\(|\bmoveAndNotify\(|\.act\(/,
       [
-        ...[
-          'shared/approval/approve.ts',
-          'shared/keys/life/change.ts',
-          'shared/keys/life/lifecycle.ts',
-          'shared/keys/life/move.ts',
-        ],
+        ...['shared/keys/life/change.ts', 'shared/keys/life/lifecycle.ts', 'shared/keys/life/move.ts'],
         ...['issued', 'owners', 'requests'].map((name) => `shared/operations/${name}.ts`),
         'shared/operations.ts',
       ],

@@ -18,29 +18,20 @@ export type BegunApproval = {
   /** The address that the secret is mailed to, for the person who approved only. */
   mailedTo: string;
   /**
-   * Mails the secret and activates the key; throws `refused` and `try_later` like {@link approveKey}. Once the signal
-   * is aborted, it stops waiting and stores that the delivery is not confirmed.
+   * Mails the secret and activates the key. Throws `refused` (mail refused for good) and `try_later` (mail server
+   * unreachable, delivery not confirmed). Once the signal is aborted, it stops waiting and stores that the delivery is
+   * not confirmed.
    */
   finish: (signal?: AbortSignal) => Promise<void>;
 };
 
 /**
  * Approves a pending request in three steps, so that no Active key exists whose secret was not accepted for delivery
- * and at most one mailed secret works: begin (a fenced, leased attempt), mail the secret, activate. The secret lives in
- * this function's memory and in that one mail. Returns the address that it was mailed to.
+ * and at most one mailed secret works: begin (a fenced, leased attempt), mail the secret, activate. This is the first;
+ * `finish` does the others. The secret lives in that function's memory and in that one mail.
  *
- * Throws `usage` (grant), `not_found`, `refused` (not pending, profile unfit, `MAIL_URL` unset, mail refused for good),
- * `try_later` (another attempt open, mail server unreachable, delivery not confirmed), `busy`.
- */
-export async function approveKey(deps: Deps, input: { identifier: string; grant: Grant; by: Actor }): Promise<string> {
-  const { mailedTo, finish } = await beginApproval(deps, input);
-  await finish();
-  return mailedTo;
-}
-
-/**
- * The first of the three steps of {@link approveKey}, for callers that can't wait for a mail server. Throws the same
- * errors, except those from sending the mail.
+ * Throws `usage` (grant), `not_found`, `refused` (not pending, profile unfit, `MAIL_URL` unset), `try_later` (another
+ * attempt open), `busy`.
  */
 export async function beginApproval(
   deps: Deps,

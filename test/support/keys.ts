@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { approveKey } from '../../shared/approval/approve.ts';
+import type { Actor } from '../../shared/actor.ts';
+import { beginApproval } from '../../shared/approval/approve.ts';
 import type { KeyState } from '../../shared/db/key-columns.ts';
 import type { Deps } from '../../shared/deps.ts';
 import { type Grant, KEY_REQUEST, type ListInput } from '../../shared/keys/fields/input-groups.ts';
@@ -21,6 +22,13 @@ export async function request(deps: Deps, fields: Partial<Request> = {}): Promis
   const plain = { name: 'Bot', description: DESCRIPTION, permissions: ['api.lookup'] };
   const checked = parseInput(KEY_REQUEST, { ...plain, ...fields });
   return requestKey(deps, { profile: 'user1', by: onBox('owner'), ...fields, ...checked }).identifier;
+}
+
+/** Approves a request to its end; returns the address that the secret was mailed to. */
+export async function approveKey(deps: Deps, input: { identifier: string; grant: Grant; by: Actor }): Promise<string> {
+  const { mailedTo, finish } = await beginApproval(deps, input);
+  await finish();
+  return mailedTo;
 }
 
 /** The same dependencies without a lease, so that a key can expire as soon as a test needs it. */

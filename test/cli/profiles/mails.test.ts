@@ -1,9 +1,8 @@
 import { afterEach, expect, test } from 'bun:test';
-import { approveKey } from '../../../shared/approval/approve.ts';
 import { onBox } from '../../support/actors.ts';
 import { profilectl } from '../../support/cli.ts';
 import { jsonLines } from '../../support/import.ts';
-import { request, withoutLease } from '../../support/keys.ts';
+import { approveKey, request, withoutLease } from '../../support/keys.ts';
 import { startSmtp } from '../../support/mail/smtp.ts';
 import { tempFolder, testDeps } from '../../support/world.ts';
 

@@ -1,10 +1,9 @@
 import { describe, expect, test } from 'bun:test';
-import { approveKey } from '../../../shared/approval/approve.ts';
 import { showKey } from '../../../shared/keys/view.ts';
 import { createMailer } from '../../../shared/mail/mailer.ts';
 import { onBox } from '../../support/actors.ts';
 import { profilectl } from '../../support/cli.ts';
-import { mailedSecrets, request } from '../../support/keys.ts';
+import { approveKey, mailedSecrets, request } from '../../support/keys.ts';
 import { type SmtpFault, type SmtpSetup, type SmtpStage, startBrokenSmtp, startSmtp } from '../../support/mail/smtp.ts';
 import { TEST_CA_FILE } from '../../support/network/certificates.ts';
 import { insertProfile } from '../../support/profiles.ts';

@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import { startServer } from '../../../server/main.ts';
 import { createLog } from '../../../server/observability/log.ts';
 import { createPortalHandle } from '../../../server/process/portal-handle.ts';
-import { approveKey } from '../../../shared/approval/approve.ts';
 import { systemClock } from '../../../shared/clock.ts';
 import { openDatabase } from '../../../shared/db-files/open.ts';
 import { keyVersion } from '../../../shared/keys/key-version.ts';
@@ -13,7 +12,7 @@ import { closeAccess, openAccess } from '../../../shared/sessions-file/open-acce
 import type { SignedAdmin } from '../../../shared/sessions-file/whose.ts';
 import { onBox } from '../../support/actors.ts';
 import { importLines } from '../../support/import.ts';
-import { request } from '../../support/keys.ts';
+import { approveKey, request } from '../../support/keys.ts';
 import { startServerProcess } from '../../support/machine/server-process.ts';
 import { startSmtp } from '../../support/mail/smtp.ts';
 import { enrol, signIn } from '../../support/portal/admins.ts';

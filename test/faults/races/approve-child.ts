@@ -1,9 +1,9 @@
-import { approveKey } from '../../../shared/approval/approve.ts';
 import { withTables } from '../../../shared/db/tables.ts';
 import { openDatabase } from '../../../shared/db-files/open.ts';
 import { createDeps } from '../../../shared/deps.ts';
 import { AppError } from '../../../shared/errors.ts';
 import { onBox } from '../../support/actors.ts';
+import { approveKey } from '../../support/keys.ts';
 import { testConfig } from '../../support/world.ts';
 
 // Approves each key as soon as it reads its identifier, and prints how that ended.

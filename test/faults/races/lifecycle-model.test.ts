@@ -1,6 +1,5 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { approveKey } from '../../../shared/approval/approve.ts';
 import { isoTime } from '../../../shared/clock.ts';
 import type { KeyState } from '../../../shared/db/key-columns.ts';
 import { withTables } from '../../../shared/db/tables.ts';
@@ -15,7 +14,7 @@ import { type HistoryView, keyHistory, showKey } from '../../../shared/keys/view
 import type { Delivery } from '../../../shared/mail/mail.ts';
 import { onBox } from '../../support/actors.ts';
 import { changeByHand } from '../../support/import.ts';
-import { moveByAdmin, request } from '../../support/keys.ts';
+import { approveKey, moveByAdmin, request } from '../../support/keys.ts';
 import { insertProfile } from '../../support/profiles.ts';
 import { readingOf } from '../../support/reading.ts';
 import { rounds } from '../../support/rounds.ts';

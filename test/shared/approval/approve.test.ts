@@ -1,5 +1,4 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
-import { approveKey } from '../../../shared/approval/approve.ts';
 import { openDatabase } from '../../../shared/db-files/open.ts';
 import { AppError } from '../../../shared/errors.ts';
 import { rejectKey, withdrawKey } from '../../../shared/keys/life/lifecycle.ts';
@@ -7,7 +6,7 @@ import { keyHistory, showKey } from '../../../shared/keys/view.ts';
 import { createMailer } from '../../../shared/mail/mailer.ts';
 import { parseMailUrl } from '../../../shared/mail/target.ts';
 import { onBox } from '../../support/actors.ts';
-import { request } from '../../support/keys.ts';
+import { approveKey, request } from '../../support/keys.ts';
 import { startBrokenSmtp, startSmtp } from '../../support/mail/smtp.ts';
 import { insertProfile } from '../../support/profiles.ts';
 import { testClock, testDeps } from '../../support/world.ts';

@@ -1,11 +1,10 @@
 import { describe, expect, test } from 'bun:test';
 import type { Page } from 'playwright-core';
 import { settleBackground } from '../../../../server/thread/background.ts';
-import { approveKey } from '../../../../shared/approval/approve.ts';
 import { rejectKey } from '../../../../shared/keys/life/lifecycle.ts';
 import { onBox } from '../../../support/actors.ts';
 import { importLines } from '../../../support/import.ts';
-import { DESCRIPTION, issue, keysListed, mailedSecrets, mails, request } from '../../../support/keys.ts';
+import { approveKey, DESCRIPTION, issue, keysListed, mailedSecrets, mails, request } from '../../../support/keys.ts';
 import { type OpenPage, type Size, startBrowser } from '../../../support/portal/browser.ts';
 import { hasChromium } from '../../../support/portal/chromium.ts';
 import { expectUsable } from '../../../support/portal/looking.ts';

@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'bun:test';
 import { stateInWords } from '../../../../server/portal/owner/key-state.ts';
-import { approveKey } from '../../../../shared/approval/approve.ts';
 import { DAY_MS } from '../../../../shared/clock.ts';
 import type { AttemptResult } from '../../../../shared/db/key-columns.ts';
 import { changeKey } from '../../../../shared/keys/life/change.ts';
@@ -10,7 +9,7 @@ import { openLimits } from '../../../../shared/limits/one-thread.ts';
 import { OPERATIONS, perform } from '../../../../shared/operations.ts';
 import { onBox } from '../../../support/actors.ts';
 import { eraseProfile } from '../../../support/erase.ts';
-import { DESCRIPTION, issue, keyIn, keysListed, mails, request } from '../../../support/keys.ts';
+import { approveKey, DESCRIPTION, issue, keyIn, keysListed, mails, request } from '../../../support/keys.ts';
 import { sendDueNotices } from '../../../support/mail/notices.ts';
 import { startSmtp } from '../../../support/mail/smtp.ts';
 import { ADA, BEA, type OwnerWorld, ownerWorld, useKey } from '../../../support/portal/owner-pages.ts';

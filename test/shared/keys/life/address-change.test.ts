@@ -1,5 +1,4 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
-import { approveKey } from '../../../../shared/approval/approve.ts';
 import { DAY_MS } from '../../../../shared/clock.ts';
 import { AppError } from '../../../../shared/errors.ts';
 import { rejectKey } from '../../../../shared/keys/life/lifecycle.ts';
@@ -9,7 +8,7 @@ import { parseMailUrl } from '../../../../shared/mail/target.ts';
 import { onBox } from '../../../support/actors.ts';
 import { eraseProfile } from '../../../support/erase.ts';
 import { changeByHand, importLines } from '../../../support/import.ts';
-import { request } from '../../../support/keys.ts';
+import { approveKey, request } from '../../../support/keys.ts';
 import { sendDueNotices } from '../../../support/mail/notices.ts';
 import { startSmtp } from '../../../support/mail/smtp.ts';
 import { refusal } from '../../../support/refusal.ts';

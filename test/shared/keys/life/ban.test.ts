@@ -1,6 +1,5 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
 import { keysText, keyText } from '../../../../cli/keys/print.ts';
-import { approveKey } from '../../../../shared/approval/approve.ts';
 import { DAY_MS } from '../../../../shared/clock.ts';
 import { effectsOfBackend } from '../../../../shared/erasure/feed-policy.ts';
 import { detailText } from '../../../../shared/keys/history-text.ts';
@@ -12,7 +11,7 @@ import { parseMailUrl } from '../../../../shared/mail/target.ts';
 import { onBox } from '../../../support/actors.ts';
 import { eraseProfile } from '../../../support/erase.ts';
 import { changeByHand, importLines } from '../../../support/import.ts';
-import { keyIn, keysListed, request, withoutLease } from '../../../support/keys.ts';
+import { approveKey, keyIn, keysListed, request, withoutLease } from '../../../support/keys.ts';
 import { sendDueNotices } from '../../../support/mail/notices.ts';
 import { type ReceivedMail, startSmtp } from '../../../support/mail/smtp.ts';
 import { readingOf } from '../../../support/reading.ts';

@@ -1,5 +1,4 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
-import { approveKey } from '../../../../shared/approval/approve.ts';
 import type { Db } from '../../../../shared/db/connect.ts';
 import { KEY_STATES, type KeyState } from '../../../../shared/db/key-columns.ts';
 import { parseExpiry } from '../../../../shared/keys/expiry.ts';
@@ -9,7 +8,7 @@ import { editKey, rejectKey, revokeKey, withdrawKey } from '../../../../shared/k
 import { keyHistory, showKey } from '../../../../shared/keys/view.ts';
 import { onBox } from '../../../support/actors.ts';
 import { eraseProfile } from '../../../support/erase.ts';
-import { DESCRIPTION, issue, keyIn, keysListed, moveByAdmin, request } from '../../../support/keys.ts';
+import { approveKey, DESCRIPTION, issue, keyIn, keysListed, moveByAdmin, request } from '../../../support/keys.ts';
 import { insertProfile } from '../../../support/profiles.ts';
 import { refusal } from '../../../support/refusal.ts';
 import { testClock, testDeps } from '../../../support/world.ts';

@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'bun:test';
-import { approveKey } from '../../../../shared/approval/approve.ts';
 import { DAY_MS } from '../../../../shared/clock.ts';
 import type { Deps } from '../../../../shared/deps.ts';
 import type { Grant } from '../../../../shared/keys/fields/input-groups.ts';
@@ -10,7 +9,7 @@ import { keyHistory, showKey } from '../../../../shared/keys/view.ts';
 import { OPERATIONS, perform } from '../../../../shared/operations.ts';
 import { onBox } from '../../../support/actors.ts';
 import { eraseProfile } from '../../../support/erase.ts';
-import { issue, keyIn, mailedSecrets, mails, request } from '../../../support/keys.ts';
+import { approveKey, issue, keyIn, mailedSecrets, mails, request } from '../../../support/keys.ts';
 import { sendDueNotices } from '../../../support/mail/notices.ts';
 import { insertProfile } from '../../../support/profiles.ts';
 import { readingOf } from '../../../support/reading.ts';

@@ -1,7 +1,6 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { listLog } from '../../../../shared/admins/audit-log.ts';
-import { approveKey } from '../../../../shared/approval/approve.ts';
 import { DAY_MS } from '../../../../shared/clock.ts';
 import { changeKey } from '../../../../shared/keys/life/change.ts';
 import { expireKeys } from '../../../../shared/keys/life/expire.ts';
@@ -18,7 +17,7 @@ import { profilectl } from '../../../support/cli.ts';
 import { eraseProfile } from '../../../support/erase.ts';
 import { get, startTestServer } from '../../../support/http.ts';
 import { changeByHand } from '../../../support/import.ts';
-import { issue, keysListed, mails, moveByAdmin, request } from '../../../support/keys.ts';
+import { approveKey, issue, keysListed, mails, moveByAdmin, request } from '../../../support/keys.ts';
 import { sendDueNotices } from '../../../support/mail/notices.ts';
 import { insertProfile } from '../../../support/profiles.ts';
 import { readingOf } from '../../../support/reading.ts';

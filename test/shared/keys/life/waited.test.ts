@@ -1,10 +1,9 @@
 import { beforeEach, expect, test } from 'bun:test';
-import { approveKey } from '../../../../shared/approval/approve.ts';
 import { APPROVAL_LEASE_MS } from '../../../../shared/deps.ts';
 import { requestKey, revokeKey } from '../../../../shared/keys/life/lifecycle.ts';
 import { keyHistory, showKey } from '../../../../shared/keys/view.ts';
 import { onBox } from '../../../support/actors.ts';
-import { DESCRIPTION, issue, mails, request, waitingForLock } from '../../../support/keys.ts';
+import { approveKey, DESCRIPTION, issue, mails, request, waitingForLock } from '../../../support/keys.ts';
 import { insertProfile } from '../../../support/profiles.ts';
 import { refusal } from '../../../support/refusal.ts';
 import { testClock, testDeps } from '../../../support/world.ts';
