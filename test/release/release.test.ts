@@ -252,18 +252,18 @@ describe.skipIf(CANNOT_FOLLOW !== null)('the commands of docs/install.md, run in
     expect(under('1. The program')).toContain(`\n${VERSION} (`);
     expect(under('2. Settings')).toMatch(/PUBLIC_URL +https:\/\/api\.example\.org .*Written to the folder \S+\.\n$/s);
     expect(under('3. Profiles')).toStartWith('Imported 2 lines;');
-    expect(under('4. The server, and HTTPS by Caddy')).toEndWith(READY);
+    expect(under('4. The server, and HTTPS with Caddy')).toEndWith(READY);
     expect(under('5. The first key')).toMatch(/\bpending\b.*\b\w{8} Active\n\{"id":7,"username":"ada",[^\n]*\}$/s);
     expect(under('6. The first admin')).toContain('https://api.example.org/developers/enrol#');
     expect(under('7. Backups')).toContain('created restic repository');
-    expect(under('8. What to watch')).toMatch(/^Restore test \d+s ago, of .*^No warnings\.$/ms);
+    expect(under('8. Monitoring')).toMatch(/^Restore test \d+s ago, of .*^No warnings\.$/ms);
   }, 60_000);
 
   test('lead from the archive to a server with HTTPS', async () => {
     const remove =
       'dpkg --purge profile-lookup\nuserdel profile-lookup\nrm -r /var/lib/profile-lookup /etc/profile-lookup\n';
     const all = pageBlocks();
-    const wanted = [WITHOUT, '2. Settings', '3. Profiles', '4. The server, and HTTPS by Caddy'];
+    const wanted = [WITHOUT, '2. Settings', '3. Profiles', '4. The server, and HTTPS with Caddy'];
     const blocks = wanted.flatMap((heading) => all.filter((block) => block.heading === heading));
     const printed = await followPage(root, [remove, ...blocks.map(({ text }) => text)], mailedSecret);
     expect(printed.at(-1)).toEndWith(READY);
