@@ -1,14 +1,13 @@
-/** Safe HTML: everything in it that needs escaping is escaped. */
+/** HTML in which every text is escaped. */
 export type Html = { readonly html: string };
 
 type Part = Html | string | number | readonly Part[];
 
-/** Tag of template literals that makes HTML: texts are escaped, {@link Html} is inserted as it is, lists are joined. */
+/** Template tag that escapes texts, inserts {@link Html} as it is, and joins lists. */
 export function html(strings: TemplateStringsArray, ...parts: Part[]): Html {
   return { html: strings.reduce((text, string, index) => text + htmlOf(parts[index - 1] ?? '') + string) };
 }
 
-/** A part of a template as HTML text. */
 function htmlOf(part: Part): string {
   if (typeof part === 'string') return escapeHtml(part);
   if (typeof part === 'number') return String(part);

@@ -35,7 +35,7 @@ export const PORTAL_REFUSALS = {
     headers: retryAfter,
     when: 'too many requests are under way',
   },
-  no_sign_in: { status: 503, sentence: 'Nobody can sign in here yet; nothing was done.' },
+  no_sign_in: { status: 503, sentence: 'You can’t sign in here yet; nothing was done.' },
   signed_out: { status: 403, sentence: 'You are not signed in, or your session has expired; nothing was done.' },
   /** A body of `/manage/v1` that breaks a rule. */
   bad_body: { status: 400, exitCode: 2, when: 'the body is not the JSON object that this path takes' },

@@ -53,10 +53,7 @@ ${scripts.map((script) => html`<script type="module">${raw(script)}</script>`)}
   return { html: `<!doctype html>\n${document.html}\n`, contentSecurityPolicy: policyOf(styles, scripts, may) };
 }
 
-/**
- * The look of a configuration: the rule with its colour, the elements in `<head>`, and the complete style sheets of pages by
- * their own.
- */
+/** The CSS rule with its colour, the elements in `<head>`, and the complete style sheets of pages by their own. */
 type Look = { rule: string; meta: Html; whole: Map<string, string> };
 
 const LOOKS = new WeakMap<Config, Look>();
@@ -98,7 +95,7 @@ export function styleBeside(others: string, config: Config): string {
   return `${base.slice(0, end)}${lookOf(config).rule}@scope (body) to (${others}) {${base.slice(end)}${text}}`;
 }
 
-/** The policy of an answer without a page, such as a redirect. */
+/** The policy of a response without a page, such as a redirect. */
 export const EMPTY_POLICY = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 function policyOf(

@@ -14,8 +14,8 @@ export function createPortalApp(parts: ThreadParts) {
 }
 
 /**
- * The pages under `/developers`. Refusals are pages too, which show what the checks before have found out. Unknown paths pass
- * the checks as well, so that a form of another site is refused as such.
+ * Refusals are pages too, and show what the preceding checks have determined. Unknown paths pass the checks as well, so that a
+ * cross-site form is refused as such.
  */
 function pages({ config, open, report }: ThreadParts) {
   const app = new Elysia({ strictPath: true })
@@ -26,13 +26,13 @@ function pages({ config, open, report }: ThreadParts) {
     .resolve(({ sent }) => ({ context: identifyVisitor(sent, open) }))
     .onBeforeHandle(({ context }) => authorise(context))
     .onBeforeHandle(async ({ context }) => waitForLocks(context));
-  // The entry of the table is found by the method, because the checks need it before the route is reached.
+  // One handler for all entries of the table: the checks need the entry earlier, and have stored it in the context.
   const show = async ({ context }: { context: PageContext }) => {
     const { act } = context.route;
     return answerOutcome(context, await act(context));
   };
   for (const path of new Set([...PAGE_ROUTES.map((route) => route.path), '/developers/*'])) {
-    // Forms are read by `readSent`, once it is known which page they are for.
+    // `readSent` reads forms, because it knows which page they are for.
     app.all(path, show, { parse: 'none' }).head(path, show);
   }
   return app;

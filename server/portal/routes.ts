@@ -29,22 +29,19 @@ import { askForCode, signInPage } from './sign-in/sign-in.ts';
 import { codePage, signIn } from './sign-in/sign-in-code.ts';
 import { signOut } from './sign-in/sign-out.ts';
 
-/** The path for signing out. Browsers forget their session there even if its end can't be stored. */
+/** The path for signing out. Browsers forget their session there even if the server can't store that it has ended. */
 export const SIGN_OUT_PATH = '/developers/sign-out';
 
 type Act = PageRoute['act'];
 
-/** A page; `query` has the parameters that it reads. */
 function get(path: string, who: PageRoute['who'], act: Act, query: readonly string[] = []): PageRoute {
   return { method: 'GET', path, who, act, query };
 }
 
-/** What the form of a page does; `fields` are those that it may send. */
 function post(path: string, who: PageRoute['who'], act: Act, fields: FieldKinds = {}): PageRoute {
   return { method: 'POST', path, who, act, fields };
 }
 
-/** The pages of owners. */
 const OWNERS_PAGES: readonly PageRoute[] = [
   get('/developers/keys', 'owner', keys),
   get('/developers/keys/new', 'owner', newKeyPage, ['successor-of', 'like']),
@@ -53,7 +50,6 @@ const OWNERS_PAGES: readonly PageRoute[] = [
   ...OWNER_ACTION_PAGES,
 ];
 
-/** The pages of admins, and those for becoming one and signing in. */
 const ADMINS_PAGES: readonly PageRoute[] = [
   get('/developers/enrol', 'anyone', enrolPage),
   post('/developers/enrol', 'anyone', enrol, { secret: 'secret', name: 'one', ...PASSKEY_FIELD }),

@@ -5,7 +5,7 @@ import type { PortalServices } from '../thread/portal-services.ts';
 import { isPagePath } from './requests/page-path.ts';
 import { PAGE_ROUTES } from './routes.ts';
 
-/** The number of sets, of 32 addresses each, in both throttles. */
+/** The number of sets, of 32 IP addresses each, in each throttle. */
 const TRY_SETS = 64;
 
 /** Creates the services of the portal's handlers; `report` logs events. */

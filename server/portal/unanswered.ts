@@ -4,7 +4,7 @@ import type { ThreadParts } from '../thread/portal-services.ts';
 import { createPortalApp } from './app.ts';
 import { refusePage } from './requests/refusals.ts';
 
-// Refusals that serving threads make in the portal's place. Loaded with the first such request.
+// Refusals that serving threads make in place of the portal. Loaded on the first such request.
 
 /**
  * Returns a function that refuses a request because of an error, exactly as the portal's thread would: it runs the same
@@ -19,7 +19,7 @@ export function prepareUnanswered(
     throw errors.get(request);
   };
   const app = createPortalApp({ config, open, report });
-  // The same for every page. A flood of requests gets it many times, while lookups wait.
+  // The same for every page, and made once: lookups wait while a flood of requests is refused.
   let crowded: [body: ArrayBuffer, init: ResponseInit] | null = null;
   return async (request, error) => {
     if (!(error instanceof AppError && error.code === 'too_many_pages') || !asksForPage(request)) {

@@ -20,7 +20,7 @@ export function sectionOf({ state }: Pick<KeyView, 'state'>): string {
   return state === 'pending' ? 'Requests' : 'Keys';
 }
 
-/** Returns the address of a key's page for admins, as a browser needs it. */
+/** Returns a function that makes the path of a key's page for admins, which includes that of PUBLIC_URL. */
 export function adminKeyPath({ access: { config } }: Pick<PageContext, 'access'>): (identifier: string) => string {
   return (identifier) => publicPath(config, `${ADMIN_KEYS_PATH}/${encodeURIComponent(identifier)}`);
 }

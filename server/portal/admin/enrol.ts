@@ -16,7 +16,7 @@ const TITLE = 'Register a passkey';
 
 /**
  * `GET /developers/enrol`: the page of the link that `profilectl admins add` prints. The link's secret is in the URL fragment,
- * so the server doesn't get it until the page's script sends it with the form.
+ * so the server doesn't receive it until the page's script sends it with the form.
  */
 export function enrolPage(context: PageContext): Page {
   const { config } = context.access;
@@ -83,7 +83,7 @@ function ask(context: PageContext, { secret, name }: { secret: string; name: str
     scripts: PASSKEY_SCRIPTS,
     body: html`${errorSummary(faults)}<h1>${TITLE}</h1>
 <p>For the admin <strong><bdi>${enrolment.name}</bdi></strong>. This link works once, until ${timeText(enrolment.expiresAtMs)}.</p>
-<p>A passkey stays on your device or security key, which asks for a PIN, a fingerprint or the like each time. You sign in with it and confirm each decision with it.</p>
+<p>A passkey stays on your device or security key, which asks for a PIN, a fingerprint or similar each time. You sign in with it and confirm each decision with it.</p>
 ${passkeyForm({
   action: publicPath(access.config, '/developers/enrol'),
   button: 'Create a passkey',

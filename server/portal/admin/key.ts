@@ -110,7 +110,7 @@ function whose({ access: { db } }: PageContext, { identifier, profile }: KeyView
     : html`<strong>${userText(profile)}</strong> (UID ${profileId ?? ''})`;
 }
 
-/** The address to which the secret of a request would be sent. */
+/** The e-mail address to which the secret of a request would be sent. */
 function mailFact({ access: { db } }: PageContext, { identifier, state, addressChangedAt }: KeyView): ShownFact[] {
   const address = state === 'pending' ? readOwner(db, readKey(db, identifier))?.email : null;
   if (!address) return [];

@@ -16,7 +16,7 @@ export async function adminKeys(context: PageContext): Promise<Page> {
   const { access, query } = context;
   const find = (query.get('find') ?? '').trim();
   const state = query.get('state') || 'all';
-  if (state !== 'all' && !isKeyState(state)) throw new AppError('bad_parameter', 'There is no such state of keys.');
+  if (state !== 'all' && !isKeyState(state)) throw new AppError('bad_parameter', 'There is no such key state.');
   const after = readAfter(query.get('after') ?? '');
   const { keys, lastUses, next } = await performWhenUnlocked(context, OPERATIONS.list, {
     states: state === 'all' ? null : [state],
@@ -37,7 +37,6 @@ ${pageLinks(publicPath(access.config, ADMIN_KEYS_PATH), { state, ...(find !== ''
   };
 }
 
-/** The text of an empty list. */
 function nothing(find: string, state: string): Html {
   const which = state === 'all' ? '' : `${state} `;
   const next = state === 'all' || state === 'pending' ? ' Requests appear here as soon as owners send them.' : '';
@@ -46,7 +45,7 @@ function nothing(find: string, state: string): Html {
     : html`<p>No ${which}key matches “<bdi>${find}</bdi>”. Type an identifier, part of a key’s name, the beginning of a username or alias, or a whole e-mail address.</p>`;
 }
 
-/** The cursor of a page, where the previous one ends; empty on the first. Throws `bad_parameter` for any other text. */
+/** The cursor of a page, at which the previous one ends; empty on the first. Throws `bad_parameter` for any other text. */
 export function readAfter(after: string): string {
   if (after !== '' && readCursor(after) === null)
     throw new AppError('bad_parameter', 'after must be taken from a link.');
@@ -58,7 +57,6 @@ export function searchForm({ access: { config } }: PageContext, find: string): H
   return html`<form class="search" role="search" method="get" action="${publicPath(config, ADMIN_KEYS_PATH)}" novalidate><label class="unseen" for="find">Key, profile or address</label><input id="find" name="find" type="search" value="${find}" placeholder="Key, profile or address" autocomplete="off" autocapitalize="none" spellcheck="false"><button class="second">Find</button></form>`;
 }
 
-/** Links to the keys in each state. */
 function stateLinks({ access: { config } }: PageContext, state: string, find = ''): Html {
   const items = ['all', ...KEY_STATES].map((one) => {
     const query = new URLSearchParams({ state: one, ...(find !== '' && { find }) });

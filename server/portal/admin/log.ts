@@ -14,14 +14,13 @@ import { userText } from '../html/user-text.ts';
 import type { Page, PageContext } from '../requests/request-context.ts';
 import { adminKeyPath } from './admin-path.ts';
 
-/** How many entries a page has. */
 const PAGE_SIZE = 50;
 
 const PATH = '/developers/admin/log';
 
 const FILTERS = ['by', 'kind', 'key', 'from', 'to'] as const;
 
-/** The filters as typed; empty if not used. */
+/** The filters as typed; empty if unused. */
 type Wanted = Record<(typeof FILTERS)[number], string>;
 
 /** The parameters of the page. */
@@ -40,19 +39,19 @@ export function log(context: PageContext): Page {
   const isFiltered = before !== null || FILTERS.some((name) => wanted[name] !== '');
   const none = isFiltered
     ? 'No entries match these filters.'
-    : 'Nobody has done anything yet. Decisions on requests will be here.';
+    : 'Nothing has been done yet. Decisions on requests will appear here.';
   return {
     title: 'Log',
     ...(faults.size > 0 && { refusal: 'bad_parameter' }),
     body: html`${errorSummary(faults)}<h1>Log</h1>
-<p class="soft">Who did what. No entry can be changed or removed. Whether e-mails were delivered is in the history of each key.</p>
+<p class="soft">Who did what. Entries can’t be changed or removed. The history of each key says whether its e-mails were delivered.</p>
 ${filterForm(context, wanted, faults)}
 ${entries.length > 0 ? logTable(context, entries) : faults.size > 0 ? '' : html`<p>${none}</p>`}
 ${pageLinks(context, wanted, before, found.length > PAGE_SIZE ? (entries.at(-1)?.cursor ?? null) : null)}`,
   };
 }
 
-/** Reads the filters, and adds the faults of invalid ones to `faults`. */
+/** Reads the filters, and adds the errors of invalid ones to `faults`. */
 function readFilter({ by, kind, key, from, to }: Wanted, nowMs: number, faults: Map<string, string>): LogFilter {
   const moment = (name: string, text: string) => {
     const atMs = parsePast(text, nowMs);

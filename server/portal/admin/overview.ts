@@ -51,7 +51,7 @@ function mailsFact(context: PageContext, { waiting, undelivered }: Overview['mai
   if (undelivered.length === 0) return html`All delivered.`;
   const given = undelivered.length - waiting;
   const counts = [
-    ...(waiting === 0 ? [] : [`${numberText(waiting)} to be tried again`]),
+    ...(waiting === 0 ? [] : [`${numberText(waiting)} to be retried`]),
     ...(given === 0 ? [] : [`${numberText(given)} given up in the last 30 days`]),
   ].join(', ');
   const latest = undelivered.slice(-5).toReversed();
@@ -62,7 +62,7 @@ function mailsFact(context: PageContext, { waiting, undelivered }: Overview['mai
   return html`${counts}.<ul class="plain">${items}</ul>`;
 }
 
-/** The kinds of mails whose names are not the words for them. */
+/** For kinds of mails whose names differ from the words. */
 const MAIL_WORDS: Partial<Record<NoticeKind, string>> = {
   submission: 'confirmation of a request',
   exposure: 'found secret',

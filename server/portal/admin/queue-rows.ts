@@ -8,7 +8,7 @@ import { factList, requestFacts } from '../html/key-facts.ts';
 import { pageSentence, relativeTime } from '../html/time.ts';
 import { userText } from '../html/user-text.ts';
 
-/** What the rows of the queue need: the decisions that are offered, which requests are chosen, how to get the address of a key's page, and the current time. */
+/** What the rows of the queue need; `linkTo` returns the URL of a key's page. */
 export type Rows = {
   offered: readonly AnyOperation[];
   chosen: ReadonlySet<string>;
@@ -28,7 +28,7 @@ function rowOf(queued: Queued, { offered, chosen, linkTo, nowMs }: Rows): Html {
   const isChosen = chosen.has(identifier) && fault === null;
   const box =
     fault === null
-      ? html`<input type="checkbox" name="chosen" value="${identifier}" aria-label="Choose ${name}"${raw(isChosen ? ' checked' : '')}>`
+      ? html`<input type="checkbox" name="chosen" value="${identifier}" aria-label="Select ${name}"${raw(isChosen ? ' checked' : '')}>`
       : '';
   return html`<li class="row" tabindex="-1" data-row>
 <div class="choose">${box}</div>
@@ -41,7 +41,7 @@ ${fault === null ? '' : html`<p class="fault">${pageSentence(fault)}</p>`}
 
 /**
  * The button for one decision on a request; empty if that is not possible right now. A request that can't be approved together
- * with others, because its secret might go to somebody else than the owner who asked, gets a link to its page instead.
+ * with others, because its secret might go to somebody other than the owner who requested it, gets a link to its page instead.
  */
 function buttonOf(
   { name, texts, continuation, isDangerous }: AnyOperation,
@@ -70,10 +70,9 @@ function factsInWords({ key, keysBeside }: Queued, nowMs: number): Html {
   return html`${facts.map((fact, at) => (at === 0 ? fact : html` · ${fact}`))}`;
 }
 
-/** The beginning of a text, as shown in a row. */
-function beginningOf(text: string, most = 300): string {
+function beginningOf(text: string, max = 300): string {
   const letters = [...text.replace(/\s+/g, ' ')];
-  return letters.length <= most ? letters.join('') : `${letters.slice(0, most).join('').trimEnd()}…`;
+  return letters.length <= max ? letters.join('') : `${letters.slice(0, max).join('').trimEnd()}…`;
 }
 
 function hostOf({ projectUrl }: KeyView): string {

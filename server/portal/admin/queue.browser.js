@@ -1,4 +1,4 @@
-// Keyboard shortcuts of the queue: j and k go to the next and the previous row, x chooses it, a and r press its buttons. They
+// Keyboard shortcuts of the queue: j and k move to the next and the previous row, x selects it, a and r press its buttons. They
 // work only while the focus is in a row, and not with a modifier key (WCAG 2.2, 2.1.4).
 const rows = [...document.querySelectorAll('[data-row]')];
 const press = (row, selector) => row.querySelector(selector)?.click();

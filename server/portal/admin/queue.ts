@@ -27,20 +27,20 @@ export const PART_FIELDS = { only: 'unseen', after: 'unseen' } as const satisfie
 /** Which part of the queue is shown: a filter and a cursor, each empty if there is none. */
 type Part = { only: QueueFilter | ''; after: string };
 
-/** The part of the queue that the address names, or the form that was sent there. Throws `bad_parameter`. */
+/** The part of the queue that the URL or the sent form names. Throws `bad_parameter`. */
 function partIn({ query, form }: PageContext): Part {
   const read = (name: keyof typeof PART_FIELDS) => query.get(name) ?? oneValue(form, name);
   const only = read('only');
-  if (only !== '' && !isQueueFilter(only)) throw new AppError('bad_parameter', 'There is no such filter of the queue.');
+  if (only !== '' && !isQueueFilter(only)) throw new AppError('bad_parameter', 'There is no such filter.');
   return { only, after: readAfter(read('after')) };
 }
 
-/** The names and values that lead back to the part of the queue from which a form or a link comes. */
+/** The names and values of the fields that lead back to the part of the queue from which a form or a link comes. */
 export function partFields(context: PageContext): [name: string, value: string][] {
   return Object.entries(partIn(context)).filter(([, value]) => value !== '');
 }
 
-/** The address of that part of the queue. */
+/** The URL of that part of the queue. */
 export function partAddress(context: PageContext): string {
   return addressWith(publicPath(context.access.config, QUEUE_PATH), partFields(context));
 }
@@ -49,7 +49,7 @@ function addressWith(path: string, fields: readonly [name: string, value: string
   return fields.length === 0 ? path : `${path}?${new URLSearchParams(fields)}`;
 }
 
-/** The choice of a refused form of the queue, and its faults. */
+/** The selection of a refused form of the queue, and its errors. */
 type Refused = { chosen: readonly string[]; faults: Faults };
 
 /** `GET /developers/admin`: the requests that are waiting, oldest first. */
@@ -57,7 +57,7 @@ export function queue(context: PageContext): Promise<Page> {
   return showQueue(context, { chosen: [], faults: NO_FAULTS });
 }
 
-/** The same page; if its form was refused, with the choice and the faults. */
+/** The same page; if its form was refused, with the selection and the errors. */
 export async function showQueue(context: PageContext, { chosen, faults }: Refused): Promise<Page> {
   const { access, query } = context;
   const { only, after } = partIn(context);
@@ -67,12 +67,12 @@ export async function showQueue(context: PageContext, { chosen, faults }: Refuse
   const first = query.get('choose') === 'first' ? firstOf(requests) : chosen;
   const decided = await decidedNote(context);
   const path = publicPath(access.config, QUEUE_PATH);
-  // Approvals send a mail; if that is impossible, none is offered.
+  // Approvals send an e-mail; if that is impossible, none is offered.
   const offered = REQUEST_DECISIONS.filter(({ continuation }) => continuation === null || cantMail === null);
   const rows = queueRows(requests, { offered, chosen: new Set(first), linkTo: adminKeyPath(context), nowMs });
   const hidden = partFields(context).map(([name, value]) => hiddenField(name, value));
   const form = html`<form class="queue" method="post" action="${path}/decide" novalidate>${hidden}${rows}
-<div class="bar"><p class="count"></p><p>${offered.map(barButton)} <a href="${partAddress(context)}">Choose none</a></p></div></form>`;
+<div class="bar"><p class="count"></p><p>${offered.map(barButton)} <a href="${partAddress(context)}">Select none</a></p></div></form>`;
   const oldest = only === '' && after === '' ? requests[0] : undefined;
   return {
     title: waiting === 0 ? 'Requests' : `(${numberText(waiting)}) Requests`,
@@ -81,19 +81,19 @@ export async function showQueue(context: PageContext, { chosen, faults }: Refuse
 ${decided.body}<p>${waiting === 0 ? noneInWords(context) : html`${waitingInWords(waiting, oldest, nowMs)}${usualWait(context)}${firstLink(context, requests)}`}</p>
 ${waiting > 0 && cantMail !== null ? html`<p class="note">${cantMail}</p>` : ''}
 ${waiting > 1 ? filterLinks(path, only, passing) : ''}
-${requests.length > 0 ? form : only === '' ? '' : html`<p>No request passes this filter.</p>`}
+${requests.length > 0 ? form : only === '' ? '' : html`<p>No requests match this filter.</p>`}
 ${pageLinks(path, only === '' ? {} : { only }, after, next)}`,
   };
 }
 
-/** The button that decides on all chosen requests. */
+/** The button that decides on all selected requests. */
 function barButton(operation: AnyOperation): Html {
   const { name, texts, isDangerous } = operation;
   const asAsked = needsReason(operation) ? '' : ' as asked';
   return html`<button${buttonLook({ isSecond: isDangerous, isDangerous })} name="${name}" value="">${texts?.button ?? name}${asAsked}…</button> `;
 }
 
-/** The requests that one click chooses: the first ones that can be decided on together. */
+/** The requests that one click selects: the first ones that can be decided on together. */
 function firstOf(requests: readonly Queued[]): string[] {
   return requests
     .filter((queued) => choiceFault(queued) === null)
@@ -101,7 +101,7 @@ function firstOf(requests: readonly Queued[]): string[] {
     .map(({ key }) => key.identifier);
 }
 
-/** The link that chooses the first requests of this page. */
+/** The link that selects the first requests of this page. */
 function firstLink(context: PageContext, requests: readonly Queued[]): Html {
   const count = firstOf(requests).length;
   if (count < 2) return html``;
@@ -127,7 +127,7 @@ function usualWait({ access }: PageContext): string {
   return days === null ? '' : ` · usually answered ${usualWaitText(days)}`;
 }
 
-/** The text of an empty queue, which mentions mails if there is an address for them. */
+/** The text of an empty queue, which mentions e-mails if ADMIN_EMAIL is set. */
 function noneInWords({ access: { config } }: PageContext): string {
   const mail = config.adminEmails.length > 0 ? ', and admins get an e-mail' : '';
   return `No requests are waiting. New ones appear here${mail}.`;

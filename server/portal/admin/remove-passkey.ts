@@ -16,7 +16,7 @@ import { describe } from './people.ts';
 
 /**
  * `POST /developers/admin/people/passkeys/:id/remove`: without a credential, shows the passkey to remove and asks for one to
- * confirm it; with a credential for exactly this, removes it and ends all sessions of this admin, including this one. Throws
+ * confirm it; with a credential for exactly this, removes it and ends all sessions of this admin, this one too. Throws
  * `not_found`, and `refused` for the last passkey.
  */
 export async function removeOwnPasskey(context: PageContext): Promise<Outcome> {
@@ -59,7 +59,7 @@ function ask(
     scripts: PASSKEY_SCRIPTS,
     body: html`${errorSummary(faults)}<h1>${title}</h1>
 <p>${describe(passkey, access.clock.nowMs())}</p>
-<p>It will no longer work here. All your sessions end, this one too, because whoever has that passkey may have started one. Then sign in again with another passkey.</p>
+<p>It will no longer work here. All your sessions end, including this one, because whoever has that passkey may have started one. Afterwards, sign in again with another passkey.</p>
 ${passkeyForm({
   action: `${people}/passkeys/${passkey.id}/remove`,
   button: { text: 'Confirm with my passkey', isDangerous: true, cancel: people },

@@ -1,6 +1,5 @@
-// Polls the state of unfinished decisions every two seconds, until the outcome of each is known, and updates the page. On the
-// page of the key itself the rest of the page is updated too; beside another key's approval it is not, because somebody may
-// be typing there.
+// Polls the state of unfinished decisions every two seconds until the outcome of each is known, and updates the page. On the
+// page of the key itself, the rest is updated too; on another key's page it is not, because somebody may be typing there.
 const rest = document.getElementById('rest');
 
 // The links of the head, one of which counts the waiting requests.

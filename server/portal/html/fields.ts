@@ -9,7 +9,7 @@ import { pageSentence } from './time.ts';
 /** Error messages by the names of fields; an empty name is for the whole form. */
 export type Faults = ReadonlyMap<string, string>;
 
-/** The faults of a form that was not sent yet: none. */
+/** The errors of a form that was not sent yet: none. */
 export const NO_FAULTS: Faults = new Map();
 
 /** What every field has; `id` if its name is not unique on the page. */
@@ -24,11 +24,11 @@ export type TextField = FieldParts & {
   type?: 'text' | 'email' | 'url' | 'number' | 'datetime-local' | 'date';
   bounds?: Bounds;
   size?: 'short';
-  /** Whether it has the focus at first: for the only field of a page. */
+  /** Whether it has autofocus: for the only field of a page. */
   isFirst?: boolean;
 };
 
-/** The list of faults with a link to each field, at the top of `<main>`, where it gets the focus. Empty without faults. */
+/** The list of errors with a link to each field, at the top of `<main>`, which gets the focus. Empty without errors. */
 export function errorSummary(faults: Faults): Html {
   if (faults.size === 0) return html``;
   const items = [...faults].map(([name, sentence]) => {
@@ -38,7 +38,7 @@ export function errorSummary(faults: Faults): Html {
   return html`<div class="summary" role="alert" tabindex="-1" autofocus><h2>There is a problem</h2><ul>${items}</ul></div>`;
 }
 
-/** The button that sends a form. `cancel` is the address of a link beside it. */
+/** The button that sends a form. `cancel` is the URL of a link beside it. */
 export type Button = string | { text: string; isDangerous?: boolean; isSecond?: boolean; cancel?: string };
 
 /** The last line of a form: its button, red if dangerous, and the link to cancel. */
@@ -49,8 +49,8 @@ export function buttonLine(button: Button): Html {
     isSecond = false,
     cancel,
   } = typeof button === 'string' ? { text: button } : button;
-  const wayOut = cancel === undefined ? '' : html` <a class="cancel" href="${cancel}">Cancel</a>`;
-  return html`<p><button${buttonLook({ isDangerous, isSecond })}>${text}</button>${wayOut}</p>`;
+  const cancelLink = cancel === undefined ? '' : html` <a class="cancel" href="${cancel}">Cancel</a>`;
+  return html`<p><button${buttonLook({ isDangerous, isSecond })}>${text}</button>${cancelLink}</p>`;
 }
 
 /** The class of a button: not filled if it is a second one, and red if it ends or refuses something. */
@@ -69,7 +69,7 @@ export function hiddenField(name: string, value: string): Html {
   return html`<input type="hidden" name="${name}" value="${value}">`;
 }
 
-/** A one-line field with its label, hint and fault. */
+/** A one-line field with its label, hint and error. */
 export function textField(field: TextField): Html {
   const { name, id = name, value, type = 'text', autocomplete = 'off', inputmode, size, isFirst } = field;
   const more = `${isFirst ? ' autofocus' : ''}${inputmode ? ` inputmode="${inputmode}"` : ''}${size ? ` class="${size}"` : ''}`;
@@ -89,7 +89,7 @@ export function textArea(field: FieldParts & { value: string; rows: number; boun
   );
 }
 
-/** A choice of a field. */
+/** A value that a field offers. */
 export type Option = { value: string; label: string | Html; hint?: string };
 
 /** A group of check boxes; the first has the field's id, the target of links to the field. */
@@ -104,14 +104,14 @@ export function checkboxes(field: FieldParts & { values: readonly string[]; opti
 }
 
 /**
- * A group of radio buttons, the last of which, `other`, shows a field for typing another answer. That is sent under the name
+ * A group of radio buttons, the last of which, `other`, shows a field for typing another value. That is sent under the name
  * with `Other` appended.
  */
 export function radios(field: FieldParts & { value: string; options: readonly Option[]; otherHint: string }): Html {
   const { name, id: first = name, label, value, options, otherHint, faults } = field;
   const isOther = options.every((option) => option.value !== value);
-  const choice = (id: string, sent: string, text: string | Html, isChosen: boolean) =>
-    html`<span class="choice"><input id="${id}" name="${name}" type="radio" value="${sent}"${raw(isChosen ? ' checked' : '')}><label for="${id}">${text}</label></span>`;
+  const choice = (id: string, sent: string, text: string | Html, isChecked: boolean) =>
+    html`<span class="choice"><input id="${id}" name="${name}" type="radio" value="${sent}"${raw(isChecked ? ' checked' : '')}><label for="${id}">${text}</label></span>`;
   // The id, the target of links to the field, belongs to the selected one.
   const items = options.map((option, at) =>
     choice(at === 0 && !isOther ? first : `${first}-${at}`, option.value, option.label, option.value === value),
@@ -126,28 +126,28 @@ function around(field: FieldParts & { value: string; bounds?: Bounds }, input: H
   return html`<div class="${faults.has(name) ? 'field wrong' : 'field'}"><label for="${id}">${label}</label>${notes(field)}${input}</div>`;
 }
 
-/** The hint and the fault, between label and input, so that both are seen or heard before typing. */
+/** The hint and the error, between label and input, so that both are seen or heard before typing. */
 function notes({ name, id = name, hint, more, faults, bounds }: FieldParts & { bounds?: Bounds }): Html {
   const fault = faults.get(name);
   const said = [
     ...(hint === undefined ? [] : [hint]),
-    ...(isToldFirst(bounds) ? [`${bounds.least} to ${numberText(bounds.most)} characters.`] : []),
+    ...(areBoundsShown(bounds) ? [`${bounds.least} to ${numberText(bounds.most)} characters.`] : []),
   ];
   const text = said.length === 0 ? '' : html`<p class="hint" id="${id}-hint">${said.map((one) => html`${one} `)}</p>`;
   return html`${text}${more ?? ''}${fault === undefined ? '' : html`<p class="fault" id="${id}-fault"><span class="unseen">Error: </span>${pageSentence(fault)}</p>`}`;
 }
 
 /** Whether to show the bounds up front: only with a real minimum. Few texts come near the maximum, where a script warns. */
-function isToldFirst(bounds: Bounds | undefined): bounds is Bounds {
+function areBoundsShown(bounds: Bounds | undefined): bounds is Bounds {
   return bounds !== undefined && bounds.least > 1;
 }
 
 function described({ name, id = name, hint, faults, bounds }: FieldParts & { bounds?: Bounds }): Html {
   const ids = [
-    ...(hint === undefined && !isToldFirst(bounds) ? [] : [`${id}-hint`]),
+    ...(hint === undefined && !areBoundsShown(bounds) ? [] : [`${id}-hint`]),
     ...(faults.has(name) ? [`${id}-fault`] : []),
   ];
   const wrong = faults.has(name) ? ' aria-invalid="true"' : '';
-  const counts = bounds === undefined ? '' : ` data-least="${bounds.least}" data-most="${bounds.most}"`;
+  const counts = bounds === undefined ? '' : ` data-min="${bounds.least}" data-max="${bounds.most}"`;
   return raw(`${counts}${wrong}${ids.length === 0 ? '' : ` aria-describedby="${ids.join(' ')}"`}`);
 }

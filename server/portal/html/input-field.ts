@@ -12,7 +12,7 @@ export type FieldState = {
   title?: string;
   /** Null for none. */
   hint?: string | Html | null;
-  /** Answers to choose from. */
+  /** Values to choose from. */
   choices?: readonly Option[] | undefined;
   /** What follows the hint. */
   more?: Html;

@@ -52,7 +52,7 @@ export function factList(facts: readonly ShownFact[]): Html {
   return html`<dl>${facts.map(([label, value]) => html`<div><dt>${label}</dt><dd>${value}</dd></div>`)}</dl>`;
 }
 
-/** The request for a key: what the owner wrote, the permissions and the time. `linkTo` returns the address of a key's page. */
+/** The request for a key: what the owner wrote, the permissions and the time. `linkTo` returns the URL of a key's page. */
 export function requestFacts(key: KeyView, linkTo: (identifier: string) => string): ShownFact[] {
   const {
     name,
@@ -68,7 +68,12 @@ export function requestFacts(key: KeyView, linkTo: (identifier: string) => strin
   const changed =
     addressChangedAt === null
       ? []
-      : [['Address', html`changed ${timeText(Date.parse(addressChangedAt))}, after this was requested`] as const];
+      : [
+          [
+            'E-mail address',
+            html`changed ${timeText(Date.parse(addressChangedAt))}, after this was requested`,
+          ] as const,
+        ];
   return [
     ['Name', userText(name)],
     ['Description', userText(description)],

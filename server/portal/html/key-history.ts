@@ -5,19 +5,19 @@ import { type Html, html } from '../../html.ts';
 import { columnTime, pageSentence, WHEN } from './time.ts';
 import { userText } from './user-text.ts';
 
-/** The most entries shown: a key can be renamed any number of times, and each adds an entry. */
-const MOST_SHOWN = 200;
+/** A key can be renamed any number of times, and each time adds an entry. */
+const MAX_SHOWN = 200;
 
-/** A key's history as a table, oldest first; of a long one only the latest {@link MOST_SHOWN} entries. */
+/** A key's history as a table, oldest first; of a long one only the latest {@link MAX_SHOWN} entries. */
 export function historyTable(history: readonly HistoryView[]): Html {
-  const shown = history.slice(-MOST_SHOWN);
+  const shown = history.slice(-MAX_SHOWN);
   const rest =
     shown.length === history.length
       ? ''
       : html`<p>The latest ${shown.length} of ${numberText(history.length)} entries:</p>`;
   const rows = shown.map((entry) => {
     const text = detailText(entry);
-    // What people wrote stays as they wrote it.
+    // What people wrote is shown as they wrote it.
     const detail = text === entry.detail?.reason ? userText(text) : html`<bdi>${pageSentence(text)}</bdi>`;
     return html`<tr><td data-label="When">${columnTime(Date.parse(entry.at))}</td><td data-label="Who">${entry.by}</td><td data-label="What">${EVENT_WORDS[entry.event]}${text === '' ? '' : html`: <span class="text">${detail}</span>`}</td></tr>`;
   });

@@ -6,7 +6,7 @@ import { nameOf, stateTag } from './key-facts.ts';
 import { relativeTime } from './time.ts';
 import { userText } from './user-text.ts';
 
-/** The content of a table of keys. `linkTo` returns the address of a key's page; `withProfiles` adds the profile of each key. */
+/** The content of a table of keys. `linkTo` returns the URL of a key's page; `withProfiles` adds the profile of each key. */
 export type KeyTable = Pick<ListOutput, 'keys' | 'lastUses'> & {
   caption: string;
   linkTo: (identifier: string) => string;

@@ -13,7 +13,7 @@ export function levelsByKey(
   return readLevels(config.databasePath, keys, clock.nowMs());
 }
 
-/** What is left of each rate limit, with a bar, and when there is more. Without levels just the limits. */
+/** What is left of each rate limit, with a bar, and when there is more; only the limits if the levels are unknown. */
 export function levelList(limits: readonly RateLimit[], levels: readonly Level[] | null, nowMs: number): Html {
   const items =
     levels?.map((level) => levelItem(level, nowMs)) ?? limits.map((limit) => html`<li>${limitText(limit)}</li>`);
@@ -33,7 +33,7 @@ export function levelText({ quota, remaining, windowSeconds }: Level): string {
   return `${numberText(remaining)} left of ${limitText({ quota, windowSeconds })}`;
 }
 
-/** A limit by itself: `5 000 per day`. */
+/** A limit in words: `5 000 per day`. */
 export function limitText({ quota, windowSeconds }: RateLimit): string {
   return `${numberText(quota)} per ${windowWords(windowSeconds)}`;
 }

@@ -2,7 +2,7 @@ import { type Html, html } from '../../html.ts';
 import type { Page } from '../requests/request-context.ts';
 import { pageSentence } from './time.ts';
 
-/** A page that says why its usual content is not available right now; `more` is its section, and what follows that sentence. */
+/** A page that says why its usual content is not available right now. `where` is its section, `below` follows the sentence. */
 export function notePage(
   title: string,
   sentence: string,

@@ -14,13 +14,13 @@ export function columnTime(ms: number): Html {
   return html`<time class="column" datetime="${isoTime(ms)}">${exactText(ms)}</time>`;
 }
 
-/** Times as sentences have them for terminals, and numbers from 1000 on, before a noun in the plural or after "it has". */
+/** In sentences for terminals: ISO times, and numbers from 1000 on before a plural noun or after "it has". */
 const IN_SENTENCES =
   /(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z|(?<![\w.:/-])\d{4,}(?= [a-z]+s\b)|(?<= it has )\d{4,}(?=\.))/;
 
 /**
- * A sentence that terminals show too, such as that of a refusal, as pages show it: exact times in the browser's zone, and
- * thousands.
+ * Adapts a sentence that terminals show too, such as that of a refusal, to pages: times in the browser's zone, and thousands
+ * separated.
  */
 export function pageSentence(sentence: string): Html {
   const parts = sentence.split(IN_SENTENCES).map((part, at): string | Html => {

@@ -67,9 +67,9 @@ function bars(days: readonly Day[]): Html {
 }
 
 /** The top of the scale: the next round number, at least 2. */
-function roundUp(most: number): number {
-  const unit = 10 ** Math.floor(Math.log10(most));
-  const step = [1, 2, 3, 4, 6, 8, 10].find((one) => one * unit >= most) as number;
+function roundUp(count: number): number {
+  const unit = 10 ** Math.floor(Math.log10(count));
+  const step = [1, 2, 3, 4, 6, 8, 10].find((one) => one * unit >= count) as number;
   return Math.max(2, step * unit);
 }
 

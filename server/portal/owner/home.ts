@@ -27,7 +27,7 @@ ${fault === null ? html`<p>${entry}</p>` : html`<p class="note">${fault}</p>`}
 <li>An admin decides${days === null ? '' : `, usually ${usualWaitText(days)}`}. You get an e-mail either way.</li>
 <li>The approval e-mail contains the key’s secret, which your program sends with each request.</li>
 </ol>
-<p>The ${link('/docs', 'API documentation')} describes every request and its answers.</p>
+<p>The ${link('/docs', 'API documentation')} describes every request and response.</p>
 <p>Found a key’s secret somewhere? ${link('/developers/found', 'Report it')}, and the key is revoked at once.</p>
 ${person === null ? html`<p>Admins ${link('/developers/admin/sign-in', 'sign in with a passkey')}.</p>` : ''}`,
   };

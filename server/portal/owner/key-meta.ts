@@ -10,7 +10,7 @@ import type { PageContext } from '../requests/request-context.ts';
 
 /**
  * The line about a key in the list and under its name: since when it has been waiting, when it was last used and when it
- * ends. Its rate limits show use that is not in the usage counts yet.
+ * ends. `levels` include requests that are not in the usage counts yet.
  */
 export function keyMeta(
   { access }: PageContext,

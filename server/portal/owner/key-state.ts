@@ -17,7 +17,7 @@ export function stateInWords(key: KeyView, history: readonly HistoryView[], requ
   return state === 'Active' ? html`<p>${activeWords(key, request)}</p>` : endWords(state, history);
 }
 
-const BANNED_TOO = html`<p>The profile is banned, too: its keys are refused until the ban is lifted, resumed or not.</p>`;
+const BANNED_TOO = html`<p>The profile is banned, too: its keys are refused until the ban is lifted, even if they are resumed.</p>`;
 
 function activeWords({ decidedAt, expiresAt }: KeyView, request: Html | null): Html {
   const secret = html`The secret is only in the e-mail of ${timeText(Date.parse(decidedAt as string))}.`;

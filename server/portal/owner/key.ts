@@ -49,7 +49,7 @@ ${folds(context, key, history, isGranted)}`,
 /** How to request another key like this one: the link and, if all slots are taken, a note about the keys that take them. */
 type Request = { href: string; text: string; link: Html; hindrance: Html | null } | { link: null; hindrance: Html };
 
-/** Null if the key's state does not allow it, or the profile is banned. */
+/** Null if the key's state does not allow it or the profile is banned. */
 async function requestOffered(
   context: PageContext,
   { identifier, state }: KeyView,

@@ -37,7 +37,7 @@ export async function keys(context: PageContext): Promise<Page> {
     title: 'API keys',
     body: html`<div class="headline"><h1>API keys</h1>${mayRequest && all.length > 0 ? request : ''}</div>
 ${bannedNote(owner)}
-${all.length > 0 ? html`<p>${usedText(inUse)}${isFull(inUse) ? ', requests included. Revoke or withdraw one to ask for another.' : ''}</p>` : noKeys(context, mayRequest ? request : html``)}
+${all.length > 0 ? html`<p>${usedText(inUse)}${isFull(inUse) ? ', requests included. Revoke or withdraw one to request another.' : ''}</p>` : noKeys(context, mayRequest ? request : html``)}
 ${inUse.length === 0 ? '' : html`<ul class="keys">${inUse.map(rowOf)}</ul>`}
 ${ended.length === 0 ? '' : html`<details><summary>${countText(ended.length, 'ended key')}</summary><ul class="keys">${ended.map(rowOf)}</ul></details>`}`,
   };
@@ -62,8 +62,8 @@ function keyRow(context: PageContext, key: KeyView, { lastUsedAtMs, days }: Use,
 }
 
 /**
- * What is left of the scarcest limit, after a note if requests are refused for it or were lately; just the limits if the key is
- * suspended or what is left is not known.
+ * What is left of the scarcest limit, after a note if requests exceed a limit or recently did; only the limits if the key is
+ * suspended or the levels are unknown.
  */
 function whatIsLeft(key: KeyView, days: UsageView['days'], levels: readonly Level[]): (Html | string)[] {
   const limits = key.rateLimits.map(limitText).join(', ');

@@ -65,7 +65,7 @@ function fullPage(context: PageContext, inUse: readonly KeyView[]): Page {
     title,
     where: 'API keys',
     body: html`${crumbs(context)}<h1>${title}</h1>
-<p>${usedText(inUse)}, requests included. Revoke or withdraw one to ask for another:</p>
+<p>${usedText(inUse)}, requests included. Revoke or withdraw one to request another:</p>
 ${holderList(context, inUse)}`,
   };
 }
@@ -142,7 +142,7 @@ const ASKED: Asked = {
   description: {
     title: 'What does it do, for whom, and what does it keep?',
     hint: 'Two sentences or more: admins base their decision on this.',
-    more: html`<details><summary>A good example</summary><p class="hint">“A Discord bot for our guild of 4 200 members. When somebody types /badges, it looks up that one profile and shows its badges in the chat. It keeps the answer for ten minutes and stores nothing else.”</p></details>`,
+    more: html`<details><summary>A good example</summary><p class="hint">“A Discord bot for our guild of 4\u202f200 members. When somebody types /badges, it looks up that one profile and shows its badges in the chat. It caches the response for ten minutes and stores nothing else.”</p></details>`,
   },
   permissions: { title: 'It needs to', hint: null },
   projectUrl: { title: 'Project URL (optional)', hint: null },

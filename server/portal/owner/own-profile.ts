@@ -18,7 +18,7 @@ export function bannedNote({ username, banned }: Owner): Html {
   return html`<p class="note">The profile <bdi>${username}</bdi> is banned. Its keys are refused while the ban lasts, and work again when it is lifted. Until then you can look at keys, withdraw requests and revoke keys, but not request or rename any.</p>`;
 }
 
-/** Returns the address of a key's page for its owner, as a browser needs it. */
+/** Returns a function that makes the path of a key's page for its owner, which includes that of PUBLIC_URL. */
 export function ownKeyPath({ access: { config } }: Pick<PageContext, 'access'>): (identifier: string) => string {
   return (identifier) => publicPath(config, `/developers/keys/${identifier}`);
 }

@@ -12,7 +12,7 @@ import type { PageContext } from '../requests/request-context.ts';
 /** How many days {@link refusedLately} looks at: today and yesterday (UTC). */
 export const REFUSED_DAYS = 2;
 
-/** The number of a key's requests that exceeded a limit, and of all, on one of these days. */
+/** How many of a key's requests exceeded a limit on one of these days, and how many there were. */
 type Refused = { count: number; total: number; day: 'today' | 'yesterday' };
 
 function refusedLately(days: UsageView['days']): Refused | null {
@@ -40,7 +40,7 @@ export function refusedNote({ access: { config } }: PageContext, { days }: Usage
   const refused = refusedLately(days);
   if (refused === null) return html``;
   const { count, total, day } = refused;
-  const which = overText(levels) || ', over a rate limit, which each answer names';
+  const which = overText(levels) || ', over a rate limit, which each response names';
   const rules = html`<a href="${publicPath(config, '/docs#rate-limits')}">Rate limits</a>`;
   return html`<p class="note"><strong>${numberText(count)} of ${countText(total, 'request')} got 429 ${day}${which}.</strong> After a 429, wait as long as <code>Retry-After</code> says. See ${rules}.</p>`;
 }

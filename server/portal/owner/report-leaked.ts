@@ -30,8 +30,8 @@ ${formTo(publicPath(config, '/developers/found'), { text: 'Revoke it', isDangero
 }
 
 /**
- * `POST /developers/found`: revokes the Active and suspended keys whose secrets are in the text. The answer is the same
- * whatever is in it. Throws `too_many_failures` if an address sends more than 30 texts within a minute.
+ * `POST /developers/found`: revokes the Active and suspended keys whose secrets are in the text. The response is the same for
+ * every text. Throws `too_many_failures` if an IP address sends more than 30 texts within a minute.
  */
 export function reportLeaked(context: PageContext): Outcome {
   const { access, services, form, client } = context;
@@ -40,7 +40,7 @@ export function reportLeaked(context: PageContext): Outcome {
     const faults = new Map([['secret', 'Paste the secret that you found.']]);
     return { ...askForSecret(context, faults), refusal: 'refused_form' };
   }
-  // Guesses of secrets are limited as failed logins are elsewhere.
+  // Guesses of secrets are limited like failed logins.
   countFailure(services.leakReportThrottle, blockOf(client.address), 'texts');
   revokeLeakedKeys(access, text);
   return { seeOther: '/developers/found', flash: 'found' };

@@ -9,12 +9,12 @@ import { removeCookie, setCookie } from './cookies.ts';
 import { flashText } from './flash.ts';
 import type { Outcome, Page, PageContext, PageState } from './request-context.ts';
 
-/** How long the message about what a form did waits to be shown. */
+/** How long the message about a form's effect waits to be shown. */
 const FLASH_SECONDS = 60;
 
 type HeaderList = [name: string, value: string][];
 
-/** Makes the response of a route's outcome, a page or a redirect. */
+/** Makes the response for a route's outcome: a page or a redirect. */
 export function answerOutcome(context: PageContext, outcome: Outcome): Response {
   const { cookies = [], after } = outcome;
   const { background, report } = context.services;

@@ -4,25 +4,24 @@ import { isLoopback } from '../../../shared/net.ts';
 /** The cookies: the session, the browser that requested a code, the known browser, and the message about the last form. */
 export type CookieName = 'session' | 'sign-in' | 'known' | 'flash';
 
-/** The setting that cookies depend on. */
 type At = Pick<Config, 'publicUrl'>;
 
 /**
- * Says why nobody can sign in with this configuration; null if that is possible. Cookies need HTTPS, or a browser on the same
- * machine; and behind an unknown proxy, clients' addresses are unknown too.
+ * Why signing in is impossible with this configuration; null if it is possible. Cookies need HTTPS, or a browser on the same
+ * machine; and behind an unknown proxy, clients' IP addresses are unknown.
  */
 export function signInFault({ publicUrl }: At, isBehindUnknownProxy: boolean): string | null {
   const { protocol, hostname } = new URL(publicUrl);
   if (protocol !== 'https:' && !isLoopback(hostname.replace(/^\[|\]$/g, ''))) {
-    return 'Nobody can sign in here yet: set PUBLIC_URL to an address that begins with https://.';
+    return 'You can’t sign in here yet: set PUBLIC_URL to a URL that begins with https://.';
   }
   if (isBehindUnknownProxy) {
-    return 'Nobody can sign in here yet: requests come through a proxy, so set TRUSTED_PROXIES to its address.';
+    return 'You can’t sign in here yet, because requests come through an unknown proxy: set TRUSTED_PROXIES to its IP address.';
   }
   return null;
 }
 
-/** Says why no owner can sign in by a mailed code; null if that is possible. */
+/** Why owners can't sign in with an e-mailed code; null if they can. */
 export function ownerSignInFault(
   config: Pick<Config, 'publicUrl' | 'mail'>,
   isBehindUnknownProxy: boolean,

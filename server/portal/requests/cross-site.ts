@@ -1,8 +1,8 @@
 import { AppError } from '../../../shared/errors.ts';
 
 /**
- * Throws `cross_site` unless the browser says that a form was sent by a page of this very origin: by `Sec-Fetch-Site`, or by
- * `Origin` if that header is absent, as over plain HTTP. SameSite cookies don't protect against other hosts of the same site.
+ * Throws `cross_site` unless the browser states that a page of this origin sent the form: in `Sec-Fetch-Site` or, if that
+ * header is absent (as over plain HTTP), in `Origin`. SameSite cookies don't protect against other hosts of the same site.
  */
 export function refuseCrossSite({ method, headers }: Pick<Request, 'method' | 'headers'>, publicUrl: string): void {
   if (method !== 'POST') return;

@@ -2,7 +2,7 @@ import type { KeyEventName } from '../../../shared/db/key-columns.ts';
 import type { AnyOperation } from '../../../shared/operations/entry.ts';
 import { ALL_OPERATIONS } from '../../../shared/operations.ts';
 
-/** The messages about what a form has done, shown on the next page. They are constant: none includes a value. */
+/** Messages about a form's effect, shown on the next page. They are constant, and include no values. */
 const FLASHES = {
   'signed-out': 'You are signed out.',
   'signed-out-here':
@@ -25,13 +25,13 @@ const LINES: ReadonlyMap<string, string> = new Map([
   ),
 ]);
 
-/** The redirect after an operation, with its message unless the next page makes that clear itself. */
+/** The redirect after an operation, with its message unless the next page makes it clear. */
 export function doneAt(seeOther: string, { event, texts }: Pick<AnyOperation, 'event' | 'texts'>) {
   const isSaid = event !== null && texts !== null && texts.done !== null;
   return { seeOther, ...(isSaid && { flash: `key-${event}` as const }) };
 }
 
-/** The message of a code from a cookie; null if there is none. */
+/** The message for a code from a cookie; null if the code is unknown. */
 export function flashText(code: string | null): string | null {
   return code === null ? null : (LINES.get(code) ?? null);
 }

@@ -16,10 +16,7 @@ export function ruleSentence(error: unknown): string | null {
   return isForOperator(error) ? null : error.message;
 }
 
-/**
- * How a form is sent: `about` is the input that is not in it, `done` makes the answer of a success, `show` the form again with its
- * faults.
- */
+/** `about` is the input that is not in the form, `done` makes the outcome of a success, `show` the form again with its errors. */
 type FormEnds<Output> = {
   about: Readonly<Record<string, unknown>>;
   done: (output: Output) => Outcome;
@@ -27,8 +24,8 @@ type FormEnds<Output> = {
 };
 
 /**
- * Reads the fields of a form and performs its operation. If the input breaks a rule, shows the form again with the fault of each
- * invalid field, or else with one for the whole form. Throws every other error.
+ * Reads the fields of a form and performs its operation. If the input breaks a rule, shows the form again with an error for each
+ * invalid field, or else with one for the whole form. Throws all other errors.
  */
 export async function performForm<Output>(
   context: PageContext,
@@ -39,7 +36,7 @@ export async function performForm<Output>(
   const { values, faults } = readFields(fields, context.form, context.access.clock.nowMs());
   const input = { ...values, ...about };
   try {
-    // What the visitor may not see is refused before anything else is said of the form.
+    // A key that the visitor may not see is refused before anything about the form is said.
     checkReach(context.access, context.person as Person, operation, input);
     if (faults.size > 0) return { ...(await show(faults)), refusal: 'refused_form' };
     return done(await performWhenUnlocked(context, operation, input));

@@ -2,9 +2,9 @@ import { AppError } from '../../../shared/errors.ts';
 import { readPairs } from '../../http/parameters.ts';
 
 /**
- * The kinds of a form's fields. `many` may be repeated, as check boxes are; all others may not. `secret` is never shown again,
- * so the form can't be offered to be sent again; `used up` is not shown again either, but the form can be sent without it. `unseen` is
- * hidden: it is sent again but not listed; `many unseen` may also be repeated.
+ * The kinds of a form's fields. Only the `many` kinds may be repeated, as check boxes are. If a form is offered to be sent
+ * again after a refusal, its `one` and `many` fields are listed, `unseen` ones are hidden, and `used up` ones are left out. A
+ * form with a `secret` is not offered again.
  */
 export type FieldKinds = Readonly<Record<string, 'one' | 'many' | 'secret' | 'used up' | 'unseen' | 'many unseen'>>;
 

@@ -18,7 +18,7 @@ export function formFields(operation: AnyOperation, kind: Person['kind']): FormF
   return Object.entries(fields);
 }
 
-/** The kinds of these fields, with the fields for other answers than those that a page offers. */
+/** The kinds of these fields, including the fields for typing a value that the page does not offer. */
 export function fieldKindsOf(fields: FormFields): FieldKinds {
   return Object.fromEntries(
     fields.flatMap(([input, schema]): [string, 'one' | 'many' | 'unseen'][] => {
@@ -30,7 +30,7 @@ export function fieldKindsOf(fields: FormFields): FieldKinds {
   );
 }
 
-/** What was sent for a field: the selected answer or, if that is `other`, the typed one. */
+/** What was sent for a field: the selected value or, if that is `other`, the typed one. */
 export function sentTexts(form: Form, name: string): readonly string[] {
   const texts = allValues(form, name);
   return texts[0] === 'other' ? [oneValue(form, `${name}Other`)] : texts;

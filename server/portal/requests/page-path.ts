@@ -7,14 +7,12 @@ import type { PageRoute } from './request-context.ts';
 const PLAIN_PATH = /^((?:\/[A-Za-z0-9_-]+)+)(?:\?(.+))?$/;
 const PLAIN_PARAMETER = /^([A-Za-z_-]+)=(?:[A-Za-z0-9_.~!'()*-]|%[0-9A-Fa-f]{2})*$/;
 
-/** The longest path, with its parameters, to which a sign-in leads. */
-const MOST_PATH = 2_000;
+/** Includes the parameters. */
+const MAX_PATH_LENGTH = 2_000;
 
-/**
- * Whether a path is that of a page, with only the parameters that the page reads. A sign-in redirects to such paths only.
- */
+/** Whether a path is that of a page, with only parameters that the page reads. A sign-in redirects only to such paths. */
 export function isPagePath(routes: readonly Pick<PageRoute, 'method' | 'path' | 'query'>[], path: string): boolean {
-  const [, bare, parameters] = (path.length <= MOST_PATH && PLAIN_PATH.exec(path)) || [];
+  const [, bare, parameters] = (path.length <= MAX_PATH_LENGTH && PLAIN_PATH.exec(path)) || [];
   if (bare === undefined) return false;
   const names = parameters?.split('&').map((pair) => PLAIN_PARAMETER.exec(pair)?.[1]) ?? [];
   return routes.some(({ method, path: template, query = [] }) => {

@@ -28,7 +28,7 @@ type Shown = {
    * a secret is not repeated; the visitor has to go back.
    */
   again?: { path: string; form: Form; unseen: readonly string[] } | 'by going back';
-  /** Whether the request was to sign out: the browser then forgets its session all the same. */
+  /** Whether the request was to sign out: then the browser forgets its session anyway. */
   signsOut: boolean;
 };
 
@@ -58,7 +58,7 @@ export function refusePage(config: Config, report: PortalServices['report'], err
 
 const NOTHING_KNOWN: Shown = { template: ANY_PAGE, visitor: null, signsOut: false };
 
-/** The form is only offered to be sent again if it came from this very site: otherwise `at.form` is null. */
+/** A form is offered to be sent again only if it came from this site: otherwise `at.form` is null. */
 function shownOfState(at: PageState): Shown {
   const { template, route, path } = at;
   const fields = route?.fields ?? {};
@@ -84,12 +84,11 @@ function errorForVisitor(error: unknown): AppError {
   return error;
 }
 
-/** The heading of a refusal. */
 function titleOf(status: number): string {
-  return TITLES.find(([least]) => status >= least)?.[1] as string;
+  return TITLES.find(([min]) => status >= min)?.[1] as string;
 }
 
-const TITLES: readonly [leastStatus: number, title: string][] = [
+const TITLES: readonly [minStatus: number, title: string][] = [
   [503, 'Not available right now'],
   [500, 'Something went wrong'],
   [405, 'This can’t be done'],
@@ -99,14 +98,13 @@ const TITLES: readonly [leastStatus: number, title: string][] = [
 ];
 
 function hint(config: Config, code: ErrorCode, template: string, visitor: Visitor | null): Html {
-  const [path, text] = WAYS_ON[visitor?.kind ?? 'nobody'];
+  const [path, text] = LINKS[visitor?.kind ?? 'nobody'];
   if (code !== 'signed_out') return html`<p><a href="${publicPath(config, path)}">${text}</a></p>`;
   const signIn = template.startsWith('/developers/admin') ? '/developers/admin/sign-in' : '/developers/sign-in';
   return html`<p><a href="${publicPath(config, signIn)}" target="_blank">Sign in (in a new tab)</a></p>`;
 }
 
-/** The link for each kind of visitor. */
-const WAYS_ON = {
+const LINKS = {
   owner: ['/developers/keys', 'Go to your keys'],
   admin: ['/developers/admin', 'Go to the requests'],
   nobody: ['/developers', 'Go to the start page'],
@@ -127,17 +125,16 @@ ${pairs.map(({ name, value }) => html`<textarea name="${name}" hidden>\n${value}
 ${list.length === 0 ? '' : html`<dl>${list}</dl>`}`;
 }
 
-/** The titles of fields by their names in forms. */
 const FIELD_TITLES: ReadonlyMap<string, string> = new Map([
   ...Object.entries(FIELDS).map(([input, schema]) => [formNameOf(input, schema), factsOf(schema).title] as const),
   ...Object.entries({ name: 'Name', address: 'E-mail address', code: 'Code' }),
 ]);
 
-/** The title of a field, also of one for another answer than those that its page offers. */
+/** Fields for typing a value that the page does not offer have the suffix `Other`. */
 function titleOfField(name: string): string {
   return FIELD_TITLES.get(name.replace(/Other$/, '')) ?? name;
 }
 
 const GO_BACK = html`<p>What you sent is not repeated here. Once the problem is solved, go back to the previous page and send it again.</p>`;
 
-const FORGOTTEN = html`<p>This browser is signed out all the same.</p>`;
+const FORGOTTEN = html`<p>This browser is signed out anyway.</p>`;

@@ -14,8 +14,8 @@ import { type Form, readForm, readQuery } from './form.ts';
 import { ANY_PAGE, type PageContext, type PageState } from './request-context.ts';
 import { withNext } from './return-path.ts';
 
-// The checks that a request passes before its page, in the order of this file. Each completes the state of the request, which
-// the page of a refusal shows too.
+// The checks that a request passes before its page, in the order of this file. Each adds to the state of the request, which the
+// page of a refusal shows too.
 
 const ROUTES = Map.groupBy(PAGE_ROUTES, ({ path }) => path);
 
@@ -67,7 +67,7 @@ export async function readSent(at: PageState): Promise<SentPage> {
   return Object.assign(sent, { query: readQuery(queryOf(request), route.query ?? []) });
 }
 
-/** Opens the files, and finds out who is signed in. Throws what `open` throws. */
+/** Opens the files, and determines who is signed in. Throws what `open` throws. */
 export function identifyVisitor(at: SentPage, open: (request: Request) => PortalServices): PageContext {
   const { config, request, cookie, isBehindUnknownProxy } = at;
   at.services = 'unopenable';
@@ -79,8 +79,8 @@ export function identifyVisitor(at: SentPage, open: (request: Request) => Portal
 }
 
 /**
- * Authorises the visitor. If a page requires signing in, returns a redirect to that. Throws `signed_out` for a form, and
- * `forbidden`.
+ * Checks that the visitor may use this page. If nobody is signed in, returns a redirect to the sign-in, or throws `signed_out`
+ * for a form. Throws `forbidden` for the wrong kind of person.
  */
 export function authorise(context: PageContext): Response | undefined {
   const { services, request, path, query, person } = context;
@@ -111,7 +111,7 @@ function wantedPage({ isPage }: PortalServices, path: string, query: PageContext
   return isPage(whole) ? whole : path;
 }
 
-/** The session of the cookie, whose use is recorded after the answer. */
+/** The session of the cookie, whose use is recorded after the response. */
 function sessionOf({ access, background, report }: PortalServices, cookie: string | undefined): Session | null {
   const token = readCookie(access.config, cookie, 'session');
   const session = token === null ? null : readSignIn(access, 'browser', token);

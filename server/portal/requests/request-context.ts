@@ -9,7 +9,7 @@ import type { PortalServices } from '../../thread/portal-services.ts';
 import type { FlashCode } from './flash.ts';
 import type { FieldKinds, Form } from './form.ts';
 
-/** A request for a page while it is checked: what the page of a refusal shows. */
+/** A request for a page while it is being checked, as far as the page of a refusal needs it. */
 export type PageState = {
   readonly config: Config;
   readonly request: Request;
@@ -39,7 +39,7 @@ export type PageState = {
   flash: string | null;
 };
 
-/** A request for a page that has passed all checks: what its route gets. */
+/** A request for a page that has passed all checks, as its route receives it. */
 export type PageContext = PageState & {
   readonly route: PageRoute;
   readonly form: Form;
@@ -47,7 +47,7 @@ export type PageContext = PageState & {
   readonly query: ReadonlyMap<string, string>;
   readonly services: PortalServices;
   readonly access: Access;
-  /** Who is signed in; null if nobody is, or nobody can with this configuration. */
+  /** The signed-in person; null if there is none, or signing in is impossible with this configuration. */
   readonly person: Person | null;
 };
 
@@ -68,7 +68,7 @@ export type Page = {
   details?: ErrorDetails;
   /** The page's inline scripts; its policy allows exactly these. */
   scripts?: readonly string[];
-  /** An address on the visitor's own machine, to which the browser goes at once. */
+  /** A URL on the visitor's own machine, to which the browser goes at once. */
   redirectTo?: string;
 };
 
@@ -79,7 +79,7 @@ export type Page = {
 export type Outcome = (Page | { seeOther: string; flash?: FlashCode }) & {
   /** Values of Set-Cookie headers. */
   cookies?: readonly string[];
-  /** Run by {@link runInBackground} after the answer; what it throws is logged. */
+  /** Run by {@link runInBackground} after the response; its errors are logged. */
   after?: (signal: AbortSignal) => void | Promise<void>;
 };
 
@@ -89,7 +89,7 @@ export type PageRoute = {
   /** The path's template: `/developers/keys/:identifier`. */
   path: string;
   who: 'anyone' | 'owner' | 'admin' | 'signed in';
-  /** The query's parameters that the page reads; none may be repeated. */
+  /** The query's parameters that the page reads, each at most once. */
   query?: readonly string[];
   /** The fields that the form may send. */
   fields?: FieldKinds;

@@ -4,7 +4,7 @@ import type { PageContext } from './request-context.ts';
 // The page to return to after signing in: only a path of the table of pages, so that no link to the sign-in can lead to
 // another site.
 
-/** Adds the page to return to to a path. */
+/** Adds the page to return to, `next`, to a path. */
 export function withNext(path: string, next: string): string {
   return next === '' ? path : `${path}?next=${encodeURIComponent(next)}`;
 }

@@ -5,7 +5,7 @@ import type { CliConsent } from '../../../shared/sign-in/cli-codes.ts';
 // The parameters of the page /developers/cli, to which `profilectl login` leads: an authorization request of RFC 6749, section
 // 4.1.1, with the code challenge of RFC 7636 and the loopback address of RFC 8252, section 7.3.
 
-/** The parameters of the page's address and of its form. */
+/** The parameters of the page's URL, and the fields of its form. */
 export const CLI_PARAMETERS = [
   'response_type',
   'client_id',
@@ -19,10 +19,10 @@ export const CLI_PARAMETERS = [
 /** A well-formed request. */
 export type CliRequest = CliConsent & { state: string | null };
 
-/** A loopback address with exactly this path; matched as text, so that no URL parser can disagree. */
+/** A loopback URL with exactly this path; matched as text, so that no URL parser can disagree. */
 const LOOPBACK = /^http:\/\/(?:127\.0\.0\.1|\[::1\]):([1-9]\d{0,4})\/callback$/;
 
-const MOST_PORT = 65_535;
+const MAX_PORT = 65_535;
 
 /** The syntax of a state: printable ASCII (RFC 6749, appendix A.5). */
 const STATE = /^[ -~]{1,512}$/;
@@ -66,7 +66,7 @@ export function cliParameters(request: CliRequest): [name: (typeof CLI_PARAMETER
 }
 
 /**
- * The address that takes the outcome back to `profilectl` (RFC 6749, sections 4.1.2 and 4.1.2.1, and RFC 9207). `issuer` is
+ * The URL that returns the outcome to `profilectl` (RFC 6749, sections 4.1.2 and 4.1.2.1, and RFC 9207). `issuer` is
  * PUBLIC_URL.
  */
 export function cliAnswer(
@@ -81,10 +81,10 @@ export function cliAnswer(
 
 function isLoopback(redirectUri: string): boolean {
   const [, port] = LOOPBACK.exec(redirectUri) ?? [];
-  return port !== undefined && Number(port) <= MOST_PORT;
+  return port !== undefined && Number(port) <= MAX_PORT;
 }
 
 function malformed(what: string): AppError {
-  const sentence = `This is not an address that profilectl login prints: ${what}. Nothing was done. Run profilectl login again.`;
+  const sentence = `This is not a link that profilectl login prints: ${what}. Nothing was done. Run profilectl login again.`;
   return new AppError('bad_parameter', sentence);
 }

@@ -20,8 +20,8 @@ export function cliPage(context: PageContext): Page {
 }
 
 /**
- * `POST /developers/cli`: allows or refuses the login, and passes the outcome on: by a redirect to that machine, or by a code
- * that the person types. Asks again if the signed-in person has changed since. Throws `bad_parameter` and `too_many_pages`.
+ * `POST /developers/cli`: allows or refuses the login, and returns the outcome by a redirect to that machine, or by a code that
+ * the person types. Asks again if the signed-in person has changed since. Throws `bad_parameter` and `too_many_pages`.
  */
 export function answerCli(context: PageContext): Outcome {
   const { access, form, session } = context;
@@ -53,7 +53,7 @@ function show(context: PageContext, request: CliRequest): Page {
 <p><strong>Allow it only if you have just run <code>profilectl login</code> yourself.</strong> It will act as you.</p>
 ${factList([
   ['Machine', html`${userText(request.machine)} (as it calls itself)`],
-  ['This browser’s address', client.address],
+  ['This browser’s IP address', client.address],
   ['It will act as', who],
   ['It may', isAdmin ? FOR_ADMINS : FOR_OWNERS],
 ])}
@@ -64,7 +64,7 @@ ${factList([
 }
 
 const FOR_OWNERS =
-  'see, request, rename, withdraw and revoke your profile’s keys, for 90 days at most, or until unused for 30 days';
+  'see, request, rename, withdraw and revoke your profile’s keys, for at most 90 days, or until unused for 30 days';
 
 const FOR_ADMINS =
   'read requests and keys, for 12 hours; each decision still needs your passkey, in a browser that shows what you decide';
@@ -76,7 +76,7 @@ function allowed(context: PageContext, request: CliRequest, code: string): Page 
     title: 'profilectl has access',
     redirectTo,
     body: html`<h1>profilectl has access</h1>
-<p>Your browser is returning to profilectl on ${userText(request.machine)}. If it doesn’t, <a href="${redirectTo}">continue</a>. If nothing answers there, run <code>profilectl login</code> again.</p>`,
+<p>Your browser is returning to profilectl on ${userText(request.machine)}. If it doesn’t, <a href="${redirectTo}">continue</a>. If that page can’t be reached, run <code>profilectl login</code> again.</p>`,
   };
 }
 
@@ -98,7 +98,7 @@ function refused(context: PageContext, request: CliRequest): Page {
   return {
     title: 'Cancelled',
     redirectTo,
-    body: html`${body}<p>Nothing was done. Your browser is returning to profilectl to tell it so. If it doesn’t, <a href="${redirectTo}">continue</a>.</p>`,
+    body: html`${body}<p>Nothing was done. Your browser is returning to profilectl to report that. If it doesn’t, <a href="${redirectTo}">continue</a>.</p>`,
   };
 }
 

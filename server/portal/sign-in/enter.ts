@@ -22,7 +22,7 @@ export function enterPage(context: PageContext): Page {
   const ends =
     session === null || isSame
       ? ''
-      : html`<p class="note">Somebody else is signed in with this browser. If you continue, they are signed out.</p>`;
+      : html`<p class="note">Somebody else is signed in with this browser. If you continue, they will be signed out.</p>`;
   const form = formTo(
     publicPath(config, '/developers/enter'),
     { text: `Continue as ${username}`, cancel: publicPath(config, '/developers') },

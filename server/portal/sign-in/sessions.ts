@@ -10,7 +10,7 @@ import { userText } from '../html/user-text.ts';
 import { readCookie, removeCookie } from '../requests/cookies.ts';
 import type { Outcome, Page, PageContext } from '../requests/request-context.ts';
 
-/** `GET /developers/sessions`: this person's sign-ins, with those ended in the last 30 days, and the forms to end them. */
+/** `GET /developers/sessions`: this person's sign-ins, including those that ended in the last 30 days, and forms for ending them. */
 export function sessions({ access, session }: PageContext): Page {
   const own = session as Session;
   const nowMs = access.clock.nowMs();
@@ -41,7 +41,7 @@ export function sessions({ access, session }: PageContext): Page {
   return {
     title: 'Sessions',
     body: html`<h1>Sessions</h1>
-<p>Where you are signed in. Don’t recognise one? Sign out everywhere, and tell whoever runs this service.</p>
+<p>Where you are signed in. Don’t recognise one? Sign out everywhere, and contact whoever runs this service.</p>
 <ul class="keys">${living}</ul>
 ${livingLogins.length === 0 ? '' : html`<h2>profilectl on other machines</h2><ul class="keys">${livingLogins}</ul>`}
 ${isCut ? html`<p>These are the latest ${MOST_LISTED}. “Sign out everywhere” ends the others too.</p>` : ''}

@@ -9,14 +9,14 @@ import { oneValue } from '../requests/form.ts';
 import type { Outcome, Page, PageContext } from '../requests/request-context.ts';
 import { nextOf, withNext } from '../requests/return-path.ts';
 
-/** `GET /developers/sign-in`: asks for username and e-mail address, or says why nobody can sign in. */
+/** `GET /developers/sign-in`: asks for username and e-mail address, or says why signing in is impossible. */
 export function signInPage(context: PageContext): Page {
   return show(context, { name: '', address: '' }, NO_FAULTS);
 }
 
 /**
- * `POST /developers/sign-in`: mails a code after the answer, which redirects to the page for entering it. The answer is the
- * same whether or not username and address match.
+ * `POST /developers/sign-in`: e-mails a code after the response, which redirects to the page for entering it. The response is
+ * the same whether or not username and address match.
  */
 export function askForCode(context: PageContext): Outcome {
   const { access, cookie, form, client, services } = context;

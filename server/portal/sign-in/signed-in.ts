@@ -11,13 +11,11 @@ export function signedAdmin({ session }: PageContext): SignedAdmin {
   return session?.signed as SignedAdmin;
 }
 
-/** The cookies that a sign-in has made. Admins have no known browsers. */
-type Made = { kind: 'owner' | 'admin'; token: string; knownBrowser?: string };
+/** The cookies of a sign-in. Admins have no known browsers. */
+type SignIn = { kind: 'owner' | 'admin'; token: string; knownBrowser?: string };
 
-/**
- * The answer to a sign-in: its cookies, and a redirect to `seeOther`. Ends the previous session of this browser.
- */
-export function finishSignIn(context: PageContext, { kind, token, knownBrowser }: Made, seeOther: string): Outcome {
+/** The outcome of a sign-in: its cookies, and a redirect to `seeOther`. Ends the previous session of this browser. */
+export function finishSignIn(context: PageContext, { kind, token, knownBrowser }: SignIn, seeOther: string): Outcome {
   const { config } = context.access;
   const known = knownBrowser === undefined ? [] : [setCookie(config, 'known', knownBrowser, KNOWN_FOR_MS / 1000)];
   endOwnSession(context);
@@ -34,7 +32,7 @@ export function finishSignIn(context: PageContext, { kind, token, knownBrowser }
 
 /**
  * Ends the session of this browser, if it has one. If that can't be stored, logs why and returns false: the browser forgets
- * the session all the same, but the session stays valid until it expires.
+ * the session anyway, but the session stays valid until it expires.
  */
 export function endOwnSession({ access, session, services }: PageContext): boolean {
   if (session === null) return true;

@@ -8,9 +8,9 @@ import type { PortalServices } from '../../thread/portal-services.ts';
 import { notifyOfSignIns } from '../../thread/sign-in-notices.ts';
 
 /**
- * Deletes expired rows of the sessions file, after the current answer and then every ten minutes (the clock needs the first
- * ten to settle), so that client addresses are kept no longer than promised. A failure is logged, and retried ten minutes
- * later. Stopped by clearing the returned timer.
+ * Deletes expired rows of the sessions file, after the current response and then every ten minutes (the clock needs the first
+ * ten to settle), so that clients' IP addresses are stored no longer than promised. A failure is logged, and retried ten
+ * minutes later. Clear the returned timer to stop it.
  */
 export function startSweeping({ access, background, report }: PortalServices, everyMs = SETTLE_MS): Timer {
   const onFault = (cause: unknown) => report('warn', 'Expired sessions could not be deleted.', cause);

@@ -183,9 +183,7 @@ describe('who is not able to keep a cookie is not signed in', () => {
   test('plain HTTP on a name that is not this machine: the page says what to set', async () => {
     await importLines(unsafe.access, [{ id: 7, username: 'ada', email: 'ada@example.org' }]);
     const cookie = signInOwner(unsafe.access, 7);
-    expect((await visit(unsafe, '/developers')).body).toContain(
-      'set PUBLIC_URL to an address that begins with https://',
-    );
+    expect((await visit(unsafe, '/developers')).body).toContain('set PUBLIC_URL to a URL that begins with https://');
     expect((await visit(unsafe, '/developers/sessions', { cookie })).status).toBe(303);
   });
 
@@ -194,7 +192,7 @@ describe('who is not able to keep a cookie is not signed in', () => {
     expect((await visit(world, '/developers/sessions', { cookie })).status).toBe(200);
     expect((await visit(world, '/developers/sessions', { cookie, isBehindUnknownProxy: true })).status).toBe(303);
     const answer = await fetchPage(server, '/developers', { headers: { 'X-Forwarded-For': '192.0.2.9' } });
-    expect(await answer.text()).toContain('set TRUSTED_PROXIES to its address');
+    expect(await answer.text()).toContain('set TRUSTED_PROXIES to its IP address');
   });
 });
 

@@ -150,8 +150,8 @@ describe.skipIf(!hasChromium)('an admin with a browser', () => {
     await page.getByRole('heading', { name: 'Sign in as an admin' }).waitFor();
     await press('Sign in with a passkey');
     await page.getByRole('heading', { name: 'Requests' }).waitFor();
-    await press('Choose First of two', 'Space');
-    await press('Choose Second of two', 'Space');
+    await press('Select First of two', 'Space');
+    await press('Select Second of two', 'Space');
     await press('Approve as asked…');
     await page.getByRole('heading', { name: 'Approve 2 requests?' }).waitFor();
     await press('Approve with my passkey');

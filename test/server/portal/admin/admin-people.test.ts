@@ -105,7 +105,7 @@ describe('signing in by passkey', () => {
   test('where no passkey can work, the pages say what to set', async () => {
     for (const [publicUrl, sentence] of [
       ['http://127.0.0.1:3000', 'to http://localhost:3000 to try it out on this machine'],
-      ['http://api.example.org', 'set PUBLIC_URL to an address that begins with https://'],
+      ['http://api.example.org', 'set PUBLIC_URL to a URL that begins with https://'],
     ] as const) {
       const world = pageWorld({ PUBLIC_URL: publicUrl });
       for (const path of [SIGN_IN, ENROL]) {
@@ -195,7 +195,7 @@ describe('the queue', () => {
     );
     const chosen = await visit(world, `/developers/admin${choose}`, { cookie: signedIn });
     expect(chosen.body.match(/ checked>/g)).toHaveLength(2);
-    expect(chosen.body).toContain(`<a href="/developers/admin${next.replaceAll('&', '&amp;')}">Choose none</a>`);
+    expect(chosen.body).toContain(`<a href="/developers/admin${next.replaceAll('&', '&amp;')}">Select none</a>`);
     const form = { approve: '', after: new URLSearchParams(next).get('after') ?? '' };
     const refused = await visit(world, '/developers/admin/decide', { cookie: signedIn, form });
     expect([

@@ -171,8 +171,8 @@ describe.skipIf(!hasChromium)('deciding takes', () => {
     const { page, troubles } = await signedIn('Noether');
     const admin = personAt(page);
     await admin.read('Requests');
-    await admin.tap('checkbox', 'Choose Scraper 0');
-    await admin.tap('checkbox', 'Choose Scraper 1');
+    await admin.tap('checkbox', 'Select Scraper 0');
+    await admin.tap('checkbox', 'Select Scraper 1');
     await button(page, /^Reject…$/).click();
     admin.did.taps++;
     await admin.read('Reject 2 requests?', 'Reason');
@@ -218,9 +218,9 @@ describe.skipIf(!hasChromium)('deciding takes', () => {
     expect(await page.locator(':checked').getAttribute('value')).toBe(second);
     // How many are chosen is counted by the style.
     const counted = 'getComputedStyle(document.querySelector(".count"), "::before").content';
-    expect(await page.evaluate<string>(counted)).toContain('chosen');
+    expect(await page.evaluate<string>(counted)).toContain('selected');
     expect(await page.locator('.bar').isVisible()).toBe(true);
-    await page.getByRole('link', { name: 'Choose none' }).click();
+    await page.getByRole('link', { name: 'Select none' }).click();
     await page.locator('.bar').waitFor({ state: 'hidden' });
     await page.locator('[data-row]').nth(1).focus();
     await page.keyboard.press('r');

@@ -119,7 +119,7 @@ describe('a request', () => {
     const last = await request(world.access, { profile: 'ada', name: 'Bot 2' });
     const list = await at(world, '');
     expect(textOf(list.body)).toContain(
-      '3 of 3 keys used, requests included. Revoke or withdraw one to ask for another.',
+      '3 of 3 keys used, requests included. Revoke or withdraw one to request another.',
     );
     const paths = ['/new', `/new?successor-of=${active}`, `/${active}`, `/${rejected}`];
     const pages = await Promise.all(paths.map((path) => at(world, path)));
@@ -345,7 +345,7 @@ test('requests that got 429 are told when the limit is full again, with the limi
   // Neither minute was full, so that only the answers know which limit it was.
   expect(await textAt('')).toContain('Active 720 requests got 429 today · 4 900 left of 5 000 per day · last used');
   expect(await textAt(`/${identifier}`)).toContain(
-    '720 of 2 163 requests got 429 today, over a rate limit, which each answer names. After a 429, wait as long as',
+    '720 of 2 163 requests got 429 today, over a rate limit, which each response names. After a 429, wait as long as',
   );
   await use(60);
   clock.advance(3_600_000);
