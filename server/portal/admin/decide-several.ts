@@ -51,9 +51,9 @@ export async function decideSeveral(context: PageContext): Promise<Outcome> {
   const { operation, identifiers, forms } = readChoice(form);
   const back = (sentence: string) => refusedQueue(context, identifiers, sentence);
   if (identifiers.length > MOST_DECISIONS) {
-    return back(`At most ${MOST_DECISIONS} requests can be decided on at once; you chose ${identifiers.length}.`);
+    return back(`At most ${MOST_DECISIONS} requests can be decided on at once; you selected ${identifiers.length}.`);
   }
-  if (identifiers.length === 0) return back('Choose at least one request.');
+  if (identifiers.length === 0) return back('Select at least one request.');
   const nowMs = access.clock.nowMs();
   // Without a credential, approvals are made from the requests themselves; their form counts only if a passkey signed it.
   const isRead = credentialIn(form) !== null || needsReason(operation);

@@ -75,7 +75,7 @@ async function lineOf(
   return {
     key,
     kind: fault === null ? 'not started' : 'refused',
-    words: pageSentence(fault ?? 'Still pending: choose it again.'),
+    words: pageSentence(fault ?? 'Still pending: select it again.'),
   };
 }
 

@@ -21,12 +21,12 @@ import {
 } from '../../../support/portal/admin-pages.ts';
 import { ask, type PageAnswer, type PageWorld, valuesOf, visit } from '../../../support/portal/pages.ts';
 
-// Requests that are decided together: by one assertion, which covers exactly what the page showed of each, and each carried
-// out by itself.
+// Several requests decided by one assertion, which covers exactly what the page showed of each. Each decision is carried out
+// separately.
 
 const QUEUE = '/developers/admin';
 
-/** Pages, an admin, and requests of profiles of their own, oldest first. */
+/** Pages, an admin, and requests of different profiles, oldest first. */
 async function queueOf(count: number, variables: Record<string, string> = {}) {
   const world = await adminWorld(variables);
   const grace = await signInAdmin(world, 'Grace');
@@ -48,11 +48,11 @@ const send = (world: World, { cookie }: SignedInAdmin, form: [string, string][])
 
 const chosen = (keys: readonly string[]) => keys.map((key): [string, string] => ['chosen', key]);
 
-/** Chooses requests and presses the button for all of them; returns the page that comes then. */
+/** Selects requests and presses the button for all of them; returns the next page. */
 const choose = (world: World, admin: SignedInAdmin, keys: readonly string[], name = 'approve') =>
   send(world, admin, [...chosen(keys), [name, '']]);
 
-/** The page of the outcomes to which an answer leads. */
+/** The page of outcomes to which a response redirects. */
 async function outcomesOf(world: World, { cookie }: SignedInAdmin, answer: PageAnswer): Promise<PageAnswer> {
   const [path = ''] = valuesOf(answer, 'location');
   expect([answer.status, path]).toEqual([303, expect.stringMatching(/^\/developers\/admin\/decided\/\d+$/)]);
@@ -67,7 +67,7 @@ const traces = ({ access }: PageWorld) =>
     ),
   );
 
-test('several are approved as they were asked for, each shown whole, by one assertion; the page says what became of each', async () => {
+test('one assertion approves several requests as requested; each is shown completely before, and its outcome after', async () => {
   const { world, grace, keys } = await queueOf(6);
   const { access } = world;
   const { identifier: old } = await issue(
@@ -77,6 +77,7 @@ test('several are approved as they were asked for, each shown whole, by one asse
   );
   const successor = await request(access, { profile: 'ada', name: 'Next', successorOf: old });
   const all = [...keys, successor];
+  const before = traces(world);
   const page = await choose(world, grace, all);
   expect([page.status, page.refusal]).toEqual([200, null]);
   const text = textOf(page);
@@ -84,15 +85,13 @@ test('several are approved as they were asked for, each shown whole, by one asse
   for (const [at] of keys.entries()) {
     for (const part of [`Bot ${at}`, `user${100 + at}@example.org`]) expect(text).toContain(part);
   }
-  // A successor may go on as fast as before, and the key before it stays as it is.
+  // A successor gets the limits of the key that it replaces, which stays as it is.
   for (const part of [
     '7/1m (at most 7 requests in any minute)',
     `End of key ${old}, which this one replaces stays as it is`,
   ]) {
     expect(text).toContain(part);
   }
-  const before = traces(world);
-  expect(keys.every((key) => showKey(access, key).state === 'pending')).toBe(true);
   expect(traces(world)).toBe(before);
   const answer = await send(world, grace, withPasskey(page, grace.authenticator));
   await settleBackground(world.services.background);
@@ -114,14 +113,14 @@ test('several are approved as they were asked for, each shown whole, by one asse
   expect(world.events).toEqual([]);
 });
 
-/** The facts in a part of a page: what each is called, and its text. */
+/** The facts in a part of a page: labels and texts. */
 const factsIn = (body: string): [label: string, text: string][] =>
   [...body.matchAll(/<dt>(.*?)<\/dt><dd>([\s\S]*?)<\/dd>/g)].map(([, label = '', text = '']) => [
     label,
     textOf({ status: 200, headers: [], refusal: null, body: `<main>${text.replace(/<em[^>]*>.*?<\/em>/, '')}` }).trim(),
   ]);
 
-test('what most have in common is said once, and each still shows all that the page of it alone shows', async () => {
+test('facts that most requests share are shown once, and no fact of a request is missing', async () => {
   const { world, grace, keys } = await queueOf(2);
   const { access } = world;
   const { identifier: old } = await issue(
@@ -157,14 +156,14 @@ test('what most have in common is said once, and each still shows all that the p
       expect([key, label, text, isShown]).toEqual([key, label, text, true]);
     }
     expect(block).toContain(`datetime="${showKey(access, key).requestedAt}"`);
-    // Nothing is said twice.
+    // No fact is shown twice.
     expect(own.filter(([label, text]) => common.some(([other, same]) => other === label && same === text))).toEqual([]);
   }
-  // What it has otherwise than most is marked: a description, URL and permission here, a usage and limits there.
+  // Facts that differ from the common ones are marked: description, URL and permission of one, usage and limits of the other.
   expect(blocks.map((block) => block.match(/class="(text )?missing"/g)?.length ?? 0)).toEqual([0, 0, 3, 2]);
 });
 
-test('several are rejected with one reason, which is asked for first; so is one, by the button of its row', async () => {
+test('several requests are rejected with one reason, and one request by the button of its row', async () => {
   const { world, grace, keys } = await queueOf(4);
   const { access } = world;
   const [own = '', ...others] = keys;
@@ -178,19 +177,13 @@ test('several are rejected with one reason, which is asked for first; so is one,
   expect([empty.status, empty.refusal, empty.body.includes('<a href="#reason">')]).toEqual([422, 'refused_form', true]);
   const page = await send(world, grace, [...hiddenIn(asked), ['reason', 'Say more.']]);
   expect(textOf(page).match(/Reason Say more\./g)?.length).toBe(1);
-  const outcomes = await outcomesOf(
-    world,
-    grace,
-    await send(world, grace, withPasskey(page, grace.authenticator)).then(async (answer) => {
-      await settleBackground(world.services.background);
-      return answer;
-    }),
-  );
-  expect(textOf(outcomes)).toContain('3 of 3 rejected');
+  const answer = await send(world, grace, withPasskey(page, grace.authenticator));
+  await settleBackground(world.services.background);
+  expect(textOf(await outcomesOf(world, grace, answer))).toContain('3 of 3 rejected');
   for (const key of others) {
     expect(keyHistory(access, key).at(-1)).toMatchObject({ event: 'rejected', detail: { reason: 'Say more.' } });
   }
-  // The row's button is for its request alone, whatever else is chosen.
+  // The row's button is for its request alone, whatever else is selected.
   const one = await send(world, grace, [...chosen(others), ['reject', own]]);
   expect(textOf(one)).toContain('Reject “Bot 0”?');
   const confirmed = await send(world, grace, [...hiddenIn(one), ['reason', 'No.']]);
@@ -201,7 +194,7 @@ test('several are rejected with one reason, which is asked for first; so is one,
   );
 });
 
-test('twenty at once are no form too long, whatever the reason', async () => {
+test('20 requests with the longest reason fit in the form', async () => {
   const { world, grace, keys } = await queueOf(20);
   expect((await choose(world, grace, keys)).status).toBe(200);
   const asked = await choose(world, grace, keys, 'reject');
@@ -213,7 +206,7 @@ test('twenty at once are no form too long, whatever the reason', async () => {
   expect(keyHistory(world.access, keys[19] as string).at(-1)?.detail).toEqual({ reason });
 });
 
-test('one is approved from its row, and leads to the next request as from its own page', async () => {
+test('a request approved from its row leads to the next request, as from its own page', async () => {
   const { world, grace, keys } = await queueOf(2);
   const [first = '', second = ''] = keys;
   const page = await send(world, grace, [['approve', second]]);
@@ -235,7 +228,7 @@ describe('an assertion covers exactly the list that the page showed', () => {
     ]),
   ];
 
-  test('another list, one less, one more, another order, another grant or reason: nothing is done', async () => {
+  test('a change of the list, its order, a grant or the reason is refused', async () => {
     const { world, grace, keys } = await queueOf(5);
     const list = keys.slice(0, 4);
     const other = await choose(world, grace, [keys[3] as string, keys[4] as string]);
@@ -261,7 +254,7 @@ describe('an assertion covers exactly the list that the page showed', () => {
       await settleBackground(world.services.background);
       expect(traces(world)).toBe(before);
     }
-    // Rejecting what was to be approved, and with another reason than was shown.
+    // Rejecting requests that were to be approved, and rejecting with a reason that was not shown.
     const approving = withPasskey(await choose(world, grace, list), grace.authenticator);
     const turned = approving.map(([name, value]): [string, string] => [name === 'approve' ? 'reject' : name, value]);
     expect((await send(world, grace, [...turned, ['reason', 'No.']])).status).toBe(403);
@@ -275,7 +268,7 @@ describe('an assertion covers exactly the list that the page showed', () => {
     expect(traces(world)).toBe(before);
   });
 
-  test('an answer that was used, is another admin’s, or for the decision on one of them: nothing is done', async () => {
+  test('an assertion that was used, belongs to another admin, or is for only one of the requests is refused', async () => {
     const { world, grace, keys } = await queueOf(3);
     const hopper = await signInAdmin(world, 'Hopper');
     const before = traces(world);
@@ -296,7 +289,7 @@ describe('an assertion covers exactly the list that the page showed', () => {
     expect(traces(world)).toBe(after);
   });
 
-  test('an approval on other terms than asked for is shown as it was asked for, before anybody is asked for a passkey', async () => {
+  test('an approval with changed terms but without a passkey is shown again as requested', async () => {
     const { world, grace, keys } = await queueOf(2);
     const page = await choose(world, grace, keys);
     const form = changed(hiddenIn(page), (all) => all.map((one) => one.replace('60%2F1m', '999%2F1m')));
@@ -309,17 +302,17 @@ describe('an assertion covers exactly the list that the page showed', () => {
   });
 });
 
-describe('what was chosen', () => {
-  test('21 of them, none, one twice, no identifier, or two buttons', async () => {
+describe('the selection', () => {
+  test('of 21 keys, no key, a malformed identifier, two buttons or one decision twice is refused; a repeated key counts once', async () => {
     const { world, grace, keys } = await queueOf(2);
     const many = Array.from({ length: 21 }, (_, n) => `AAAAAA${10 + n}`);
     const tooMany = await choose(world, grace, many);
     expect([
       tooMany.status,
-      textOf(tooMany).includes('At most 20 requests can be decided on at once; you chose 21.'),
+      textOf(tooMany).includes('At most 20 requests can be decided on at once; you selected 21.'),
     ]).toEqual([422, true]);
     const none = await choose(world, grace, []);
-    expect([none.status, textOf(none).includes('Choose at least one request.')]).toEqual([422, true]);
+    expect([none.status, textOf(none).includes('Select at least one request.')]).toEqual([422, true]);
     const twice = await choose(world, grace, [...keys, ...keys]);
     expect(textOf(twice)).toContain('Approve 2 requests?');
     for (const form of [
@@ -332,7 +325,7 @@ describe('what was chosen', () => {
     }
   });
 
-  test('those that can’t be decided on together are left out and named; the queue is shown again where none is left', async () => {
+  test('leaves out and names keys that can’t be decided on together, and leads back to the queue if none remains', async () => {
     const { world, grace, keys } = await queueOf(6);
     const { access } = world;
     const [fine = '', rejected = '', banned = '', moved = '', erased = ''] = keys;
@@ -368,16 +361,17 @@ describe('what was chosen', () => {
   });
 });
 
-test('one that was renamed, decided on, banned or erased since is refused by itself, and the others are approved', async () => {
+test('a key that has been renamed, decided on, banned or erased since is refused, and the others are approved', async () => {
   const { world, grace, keys } = await queueOf(6);
   const { access } = world;
   const hopper = await signInAdmin(world, 'Hopper');
   const page = await choose(world, grace, keys);
   const [renamed = '', rejected = '', banned = '', erased = '', ...fine] = keys;
   await perform(access, onBox('owner'), OPERATIONS.edit, { identifier: renamed, name: 'Another name' });
-  await decideAs(world, hopper, rejected, [['operation', 'reject']]).then(async () => {
-    rejectKey(access, { identifier: rejected, reason: 'No.', by: onBox('root') });
-  });
+  await decideAs(world, hopper, rejected, [
+    ['operation', 'reject'],
+    ['reason', 'No.'],
+  ]);
   changeByHand(access, 'user102', () => ({ banned: true }));
   eraseProfile(access, 'user103', onBox('root'));
   const answer = await send(world, grace, withPasskey(page, grace.authenticator));
@@ -385,18 +379,18 @@ test('one that was renamed, decided on, banned or erased since is refused by its
   const outcomes = await outcomesOf(world, grace, answer);
   const text = textOf(outcomes);
   expect(text).toContain('2 of 6 mailed, 4 refused');
-  // Its name is erased too, and a link needs a text.
+  // Its name is erased too, so the link shows the identifier.
   expect(outcomes.body).toContain(`keys/${erased}"><bdi>${erased}</bdi></a>`);
   expect(text).toContain(`Key ${renamed} has changed meanwhile: it was renamed. Nothing was done.`);
   expect(text).toContain(`Key ${rejected} has changed meanwhile: it is rejected now`);
-  expect(text).toContain('The profile user102 is banned; it can’t hold keys.'.replace('’', "'"));
+  expect(text).toContain("The profile user102 is banned; it can't hold keys.");
   expect(text).toContain(`Key ${erased} has changed meanwhile`);
   expect(fine.map((key) => showKey(access, key).state)).toEqual(['Active', 'Active']);
   expect([renamed, banned].map((key) => showKey(access, key).state)).toEqual(['pending', 'pending']);
   expect(mailedSecrets(access, renamed).length + mailedSecrets(access, banned).length).toBe(0);
 });
 
-test('where every one of them has changed, nothing is used for it and the page shows them anew', async () => {
+test('if every request has changed, none is approved and the page shows them as they are now', async () => {
   const { world, grace, keys } = await queueOf(2);
   const page = await choose(world, grace, keys);
   for (const identifier of keys) {
@@ -411,7 +405,7 @@ test('where every one of them has changed, nothing is used for it and the page s
   expect(keys.map((key) => showKey(world.access, key).state)).toEqual(['pending', 'pending']);
 });
 
-test('two admins at once on the same list: each key is approved once, and each is told what became of theirs', async () => {
+test('two admins who approve the same list at once approve each key once, and each admin sees their own outcomes', async () => {
   const { world, grace, keys } = await queueOf(5);
   const hopper = await signInAdmin(world, 'Hopper');
   const [ofGrace, ofHopper] = [await choose(world, grace, keys), await choose(world, hopper, keys)];
@@ -436,8 +430,8 @@ test('two admins at once on the same list: each key is approved once, and each i
   }
 });
 
-describe('while the mails are on their way', () => {
-  /** A mail server that takes as many messages as it is told to. */
+describe('while the e-mails are on their way', () => {
+  /** Approvals through a mail server that accepts the messages it holds when `release` is called. */
   async function slow(count: number) {
     let open = Promise.withResolvers<void>();
     let begun = 0;
@@ -452,19 +446,21 @@ describe('while the mails are on their way', () => {
     const answer = await send(made.world, made.grace, withPasskey(page, made.grace.authenticator));
     const arrived = async (wanted: number) => {
       while (begun < wanted) await Bun.sleep(5);
-      // So that one too many would have come.
-      await Bun.sleep(50);
+    };
+    const mailed = async (wanted: number) => {
+      const isMailed = (key: string) => showKey(made.world.access, key).state === 'Active';
+      while (made.keys.filter(isMailed).length < wanted) await Bun.sleep(5);
     };
     const release = () => {
       open.resolve();
       open = Promise.withResolvers();
     };
     const attempts = () => made.keys.filter((key) => showKey(made.world.access, key).attempt !== null).length;
-    return { ...made, begun: () => begun, answer, arrived, release, attempts };
+    return { ...made, begun: () => begun, answer, arrived, mailed, release, attempts };
   }
 
-  test('four at a time; the page tells of each, and is kept up to date', async () => {
-    const { world, grace, answer, arrived, release, attempts, begun } = await slow(6);
+  test('four approvals run at a time, and the page shows the current state of each', async () => {
+    const { world, grace, answer, arrived, mailed, release, attempts, begun } = await slow(6);
     await arrived(4);
     expect([begun(), attempts()]).toEqual([4, 4]);
     const during = await outcomesOf(world, grace, answer);
@@ -474,7 +470,7 @@ describe('while the mails are on their way', () => {
     expect(during.body).toContain('data-result="open"');
     expect(textOf(during)).toContain('Look again');
     release();
-    await arrived(6);
+    await Promise.all([arrived(6), mailed(4)]);
     expect(textOf(await outcomesOf(world, grace, answer))).toContain('4 of 6 mailed');
     release();
     await settleBackground(world.services.background);
@@ -482,7 +478,7 @@ describe('while the mails are on their way', () => {
     expect([textOf(after).includes('6 of 6 mailed'), after.body.includes('data-result="open"')]).toEqual([true, false]);
   });
 
-  test('a stop begins no further one: those are named as not started, and stay as they are', async () => {
+  test('once the server stops, no further approval starts, and the rest stay pending and are listed as not started', async () => {
     const { world, grace, keys, answer, arrived, attempts } = await slow(7);
     await arrived(4);
     world.services.isStopping = true;
@@ -491,16 +487,16 @@ describe('while the mails are on their way', () => {
     const restarted = { services: createPortalServices(world.access, () => {}) };
     const text = textOf(await outcomesOf(restarted, grace, answer));
     expect(text).toContain('0 of 7 mailed, 4 refused, 3 not started');
-    expect(text).toContain('Still pending: choose it again.');
+    expect(text).toContain('Still pending: select it again.');
     expect(keys.map((key) => showKey(world.access, key).state)).toEqual(keys.map(() => 'pending'));
   });
 
-  test('the death of the thread half-way: the page tells of each from the database alone', async () => {
-    const { world, grace, answer, arrived, release } = await slow(6);
+  test('after a crash half-way, the page shows every outcome from the database alone', async () => {
+    const { world, grace, answer, arrived, mailed, release } = await slow(6);
     await arrived(4);
     release();
-    await arrived(6);
-    // Whatever the thread knew is gone; the two that were under way are known to be so until their lease ends.
+    await Promise.all([arrived(6), mailed(4)]);
+    // The state of the thread is lost; the two approvals in progress are shown as such until their lease ends.
     const restarted = { services: createPortalServices(world.access, () => {}) };
     const during = await outcomesOf(restarted, grace, answer);
     expect(textOf(during)).toContain('4 of 6 mailed');
@@ -513,7 +509,7 @@ describe('while the mails are on their way', () => {
     await settleBackground(world.services.background);
   });
 
-  test('an admin who is removed meanwhile begins no further one', async () => {
+  test('once the admin is removed, no further approval starts', async () => {
     const { world, grace, answer, arrived, release, attempts } = await slow(7);
     await arrived(4);
     removeAdmin(world.access, 'Grace', onBox('root'));
@@ -525,7 +521,7 @@ describe('while the mails are on their way', () => {
   });
 });
 
-test('the outcomes are shown to whoever decided, for an hour, and to nobody else', async () => {
+test('outcomes are shown for an hour, only to the admin who decided', async () => {
   const { world, grace, keys } = await queueOf(2);
   const hopper = await signInAdmin(world, 'Hopper');
   const page = await choose(world, grace, keys);
@@ -544,7 +540,7 @@ test('the outcomes are shown to whoever decided, for an hour, and to nobody else
   expect((await visit(world, path, grace)).status).toBe(404);
 });
 
-test('a decision on one key has no page of outcomes, which knows only those on requests', async () => {
+test('a decision on a single request has no page of outcomes', async () => {
   const { world, grace, keys } = await queueOf(1);
   const { access } = world;
   const page = await decideAs(world, grace, keys[0] as string, [
