@@ -65,11 +65,11 @@ test.each([
   [
     'mail',
     [
-      `address to ${perMinute.most} a minute, ${perHour.most} an hour and ${perDay.most} a day`,
+      `e-mail address to ${perMinute.most} a minute, ${perHour.most} an hour and ${perDay.most} a day`,
       `to ${MAIL_LIMITS.network[0].most} an hour, per /48 to ${MAIL_LIMITS.wideNetwork[0].most}`,
       `to ${written(MAIL_LIMITS.sent[0].most)} an hour in all`,
-      `then after pauses that double up to ${inWords(hours(LONGEST_PAUSE_MS))} hours, for ${inWords(days(MAX_AGE_MS))} days`,
-      `at most one in ${inWords(WEBHOOK_EVERY_MS / 1000)} seconds`,
+      `then after delays that double up to ${inWords(hours(LONGEST_PAUSE_MS))} hours, for ${inWords(days(MAX_AGE_MS))} days`,
+      `at most one every ${inWords(WEBHOOK_EVERY_MS / 1000)} seconds`,
     ],
   ],
   [
