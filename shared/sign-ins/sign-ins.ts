@@ -156,9 +156,9 @@ export function endSignIns(tables: Db, rows: SQL, nowMs: number, counted = rows)
     .update(signIns)
     .set({ endedAt: sql`min(${nowMs}, ${signIns.idleUntil})` })
     .where(and(isNull(signIns.endedAt), rows))
-    .returning({ kind: signIns.kind, wasAlive: sql<number>`${and(eq(signIns.endedAt, nowMs), counted)}` })
+    .returning({ kind: signIns.kind, wasAlive: sql`${and(eq(signIns.endedAt, nowMs), counted)}`.mapWith(Boolean) })
     .all()
-    .filter(({ wasAlive }) => wasAlive === 1);
+    .filter(({ wasAlive }) => wasAlive);
   const sessions = alive.filter(({ kind }) => kind === 'browser').length;
   return { sessions, logins: alive.length - sessions };
 }
