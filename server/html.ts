@@ -25,7 +25,7 @@ export function raw(text: string): Html {
   return { html: text };
 }
 
-/** The anchor of a heading: `asking-only-for-what-has-changed` for `Asking only for what has changed`. */
+/** The anchor of a heading: `getting-a-key` for `Getting a key`. */
 export function slug(text: string): string {
   return text
     .toLowerCase()

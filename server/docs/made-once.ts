@@ -2,15 +2,13 @@ import { etagOf } from '../../shared/etag.ts';
 import type { KeptAnswer } from '../http/answers.ts';
 import type { Serving } from '../http/serving.ts';
 
-/** Caches may keep these answers for five minutes: that long after an upgrade, everybody sees the new document. */
+/** Five minutes after an upgrade at the latest, everybody sees the new document. */
 const CACHED = 'public, max-age=300';
 
 /** A document or a page: JSON, unless its headers say otherwise. */
 export type Made = { body: string; headers?: Record<string, string> };
 
-/**
- * A handler whose answer depends only on the configuration: the first request loads its code, and makes and compresses it.
- */
+/** A handler whose answer depends only on the configuration. The first request loads its code, and makes and compresses it. */
 export function madeOnce(serving: Serving, make: (serving: Serving) => Promise<Made>): () => Promise<KeptAnswer> {
   let made: KeptAnswer | null = null;
   return async () => {

@@ -26,18 +26,15 @@ const DOCUMENTS: Record<string, (serving: Serving) => Promise<Made>> = {
   [TRY_PATHS.style]: tryStyle,
 };
 
-/** `/openapi.json`: the OpenAPI document. */
 async function openApi({ deps: { config } }: Serving): Promise<Made> {
   const { servedDocument } = await import('./served.ts');
   return { body: JSON.stringify(servedDocument(config)) };
 }
 
-/** `/docs`: the OpenAPI document as a page for people. */
 async function docsPage(serving: Serving): Promise<Made> {
   return pageAnswer(await pageOf(serving));
 }
 
-/** `/docs.md`: that page as Markdown. */
 async function docsMarkdown(serving: Serving): Promise<Made> {
   const { toMarkdown } = await import('./page/to-markdown.ts');
   const { html } = await pageOf(serving);
@@ -50,19 +47,16 @@ async function pageOf({ deps: { config } }: Serving): Promise<FramedPage> {
   return docsPage(config, servedDocument(config));
 }
 
-/** `/docs/try`: a page for sending requests with one's own key. */
 async function tryPage({ deps: { config } }: Serving): Promise<Made> {
   const { tryPage } = await import('./try/try-page.ts');
   return pageAnswer(await tryPage(config));
 }
 
-/** The script of that page. */
 async function tryScript(): Promise<Made> {
   const { tryScript } = await import('./try/try-page.ts');
   return { body: await tryScript(), headers: { 'Content-Type': 'text/javascript; charset=utf-8' } };
 }
 
-/** The style sheet of that page. */
 async function tryStyle({ deps: { config } }: Serving): Promise<Made> {
   const { tryStyle } = await import('./try/try-page.ts');
   return { body: await tryStyle(config), headers: { 'Content-Type': 'text/css; charset=utf-8' } };

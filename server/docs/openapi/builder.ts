@@ -4,27 +4,27 @@ import type { Components, OpenApi } from './types.ts';
 /** The version of both HTTP interfaces, which is not the version of the package. */
 export const INTERFACE_VERSION = '1.0.0';
 
-/** The parts of a document. Requests, answers and headers are zod schemas. */
+/** The parts of a document. Requests, responses and headers are zod schemas. */
 export type DocumentSource = {
   title: string;
   summary: string;
   /** Markdown. */
   description: string;
-  /** The URL of a server with the default configuration; a running server replaces it by its own. */
+  /** The URL of a server with the default configuration; a running server replaces it with its own. */
   publicUrl: string;
-  /** The prefix of the paths of operations that name no server of their own: `/api`, or nothing. */
+  /** The path prefix (`/api` or empty) of operations that don't name their own server. */
   prefix: string;
   tags: Record<string, string>;
   paths: ZodOpenApiPathsObject;
-  /** The answers to requests that match no operation. */
+  /** The responses to requests that match no operation. */
   others: { description: string; responses: ZodOpenApiResponsesObject };
   securitySchemes: Components['securitySchemes'];
 };
 
-/** A made-up path for those answers, because zod-openapi makes components only of what is under paths. */
+/** An internal path for these responses, because zod-openapi creates components only for what is under `paths`. */
 const OTHERS = '/x-other-requests';
 
-/** Builds an OpenAPI 3.1 document: that of the API or that of `/manage`. */
+/** Builds an OpenAPI 3.1 document, for the API or for `/manage`. */
 export function buildDocument(source: DocumentSource): OpenApi {
   const { title, summary, description, publicUrl, prefix, tags, paths, others, securitySchemes } = source;
   const built = createDocument({

@@ -3,7 +3,7 @@ import type { OpenApi } from './types.ts';
 
 const FOLDER = join(import.meta.dir, '../../../docs/clients');
 
-/** The ready-made clients by file name, with what each is for. */
+/** The ready-made clients and their uses, by file name. */
 const CLIENTS = {
   'profile-lookup.ts': 'for Node 22.18 or newer, Bun and Deno, not for a web page',
   'profile_lookup.py': 'for Python 3.8 or newer',

@@ -18,8 +18,8 @@ import { type SampleAnswer, type Samples, withSamples } from './samples.ts';
 import type { OpenApi } from './types.ts';
 
 /**
- * Makes the OpenAPI 3.1 document of the API, which is committed as openapi.json. It describes {@link API_OPERATIONS} on a server
- * with the default configuration; its examples are answers of the application to requests for the sample profiles.
+ * Creates the OpenAPI document of the API, which is committed as openapi.json. It describes {@link API_OPERATIONS} on a server
+ * with the default configuration; its examples are real responses about the sample profiles.
  */
 export async function documentText(): Promise<string> {
   const document: OpenApi = { ...(await withSamples(documentOf)), 'x-clients': await readClients() };
@@ -28,12 +28,12 @@ export async function documentText(): Promise<string> {
 
 for (const [id, schema] of Object.entries(BODIES)) z.globalRegistry.add(schema, { id });
 
-/** Returns the answer to one of the {@link TARGETS}. */
+/** Returns the response to one of the {@link TARGETS}. */
 type Known = (target: string) => SampleAnswer;
 
 async function documentOf({ ask, publicUrl }: Samples): Promise<OpenApi> {
   const answers = new Map<string, SampleAnswer>();
-  // Each target gets a new key, so that no example depends on what another has spent; only `/api/key` shows a used one.
+  // Each target is requested with a new key, so that no example depends on what another spent; `/api/key` shows a used key.
   for (const [index, target] of TARGETS.entries())
     answers.set(target, await ask(target, String(index).padStart(8, '0')));
   await ask('/api/lookup/uid/7', 'k7Qm2XaB');
@@ -64,7 +64,7 @@ async function documentOf({ ask, publicUrl }: Samples): Promise<OpenApi> {
     paths: Object.fromEntries(paths),
     others: {
       description:
-        'The answers to methods other than GET and HEAD, on `/`, and on every path that is not listed. Malformed HTTP gets an empty answer, and a non-standard method gets none at all, before it reaches the application.',
+        'The responses to methods other than GET and HEAD, on `/`, and on all unlisted paths. The runtime itself sends an empty response to malformed HTTP, and none to a non-standard method.',
       responses: { ...redirect(known, headers), ...refusalResponses(styleFor('either'), OTHER_REFUSALS) },
     },
     securitySchemes: {
@@ -72,7 +72,7 @@ async function documentOf({ ask, publicUrl }: Samples): Promise<OpenApi> {
         type: 'http',
         scheme: 'bearer',
         description:
-          'The secret of an Active API key. An operation’s roles are the permissions that it needs: `api.lookup` or `api.leaderboard`; none means that any key works.',
+          'The secret of an Active API key. An operation’s roles are the permissions that it needs, `api.lookup` or `api.leaderboard`; without a role, any key works.',
       },
       metricsToken: {
         type: 'http',
@@ -83,7 +83,7 @@ async function documentOf({ ask, publicUrl }: Samples): Promise<OpenApi> {
   });
 }
 
-/** The targets (path and query) whose answers the document shows. */
+/** The targets (path and query) whose responses the document shows. */
 const TARGETS = [
   '/',
   '/api/leaderboard?limit=10&offset=10',
@@ -111,7 +111,7 @@ function operationOf(doc: OperationDoc, ask: Known, style: RefusalStyle): ZodOpe
 function needOf({ access, scheme }: OperationDoc): string {
   if (isPermission(access)) return `Needs the permission \`${access}\`.`;
   if (access === 'any key') return 'Needs a key, whatever its permissions.';
-  return scheme === undefined ? 'Needs no key.' : 'Needs a token of its own, not an API key.';
+  return scheme === undefined ? 'Needs no key.' : 'Needs its own token instead of an API key.';
 }
 
 function securityOf({ access, scheme }: OperationDoc): Record<string, string[]>[] {
@@ -119,7 +119,7 @@ function securityOf({ access, scheme }: OperationDoc): Record<string, string[]>[
   return [{ apiKey: isPermission(access) ? [access] : [] }];
 }
 
-/** The refusals of an operation, some with sentences of its own. */
+/** The refusals of an operation, some with their own sentences. */
 function refused(doc: OperationDoc, ask: Known, style: RefusalStyle): ZodOpenApiResponsesObject {
   const thrown: Thrown = isPermission(doc.access) ? { insufficient_scope: lackOf(doc.access) } : { ...doc.thrown };
   for (const [code, target] of Object.entries(doc.refused ?? {})) {
@@ -131,7 +131,7 @@ function refused(doc: OperationDoc, ask: Known, style: RefusalStyle): ZodOpenApi
   return refusalResponses(style, codes, thrown, doc.operationId);
 }
 
-/** The successful answers: 200, and 304 if the operation supports it. */
+/** The success responses: 200, and 304 if the operation supports it. */
 function found(doc: OperationDoc, ask: Known, headers: Headers): ZodOpenApiResponsesObject {
   const isCacheable = doc.parameters?.header === IF_NONE_MATCH;
   const common = COMMON_HEADERS.map((name) => (name === 'Content-Length' && doc.mayBeBig ? `Optional-${name}` : name));
@@ -142,7 +142,7 @@ function found(doc: OperationDoc, ask: Known, headers: Headers): ZodOpenApiRespo
     ...(doc.headers ?? []),
   ];
   const unchanged: ZodOpenApiResponseObject = {
-    description: 'The client already has this answer.',
+    description: 'The client already has this response.',
     headers: z.object(headersNamed(headers, ...names.filter((name) => !/Content-(Length|Encoding)$/.test(name)))),
   };
   return {
@@ -174,12 +174,12 @@ function contentOf({ body, examples = {} }: OperationDoc, ask: Known) {
   };
 }
 
-/** The redirect from `/`. It is not under `paths`, because strict linters demand a 2xx answer of every operation. */
+/** The redirect from `/`, which is not under `paths`, because strict linters require every operation to have a 2xx response. */
 function redirect(ask: Known, headers: Headers): ZodOpenApiResponsesObject {
   const answer = ask('/');
   const location = answer.headers.get('Location') ?? '';
   // If PUBLIC_URL has a path, Location begins with it.
-  const where = ownHeader(z.string().regex(new RegExp(`${location}$`)), 'The address to go to.', location);
+  const where = ownHeader(z.string().regex(new RegExp(`${location}$`)), 'The URL of the documentation.', location);
   const all = { ...headersNamed(headers, ...COMMON_HEADERS, 'No-Cache-Control'), Location: where };
   return {
     [String(answer.status) as '302']: { description: '`/` redirects to the documentation.', headers: z.object(all) },

@@ -1,14 +1,14 @@
 import { z } from 'zod';
 import { HSTS } from '../../http/answers.ts';
 
-// The response headers of both documents, as zod schemas, which become entries of the document's `components`.
+// The response headers of both documents, as zod schemas, which become entries of their `components`.
 
 const WINDOW = '"[1-9][0-9]*[smhd]"';
 const POLICY = `${WINDOW};q=[0-9]+;w=[0-9]+`;
 const LEVEL = `${WINDOW};r=[0-9]+;t=[0-9]+`;
 const listOf = (item: string) => new RegExp(`^${item}(, ${item})*$`);
 
-/** Examples of headers, taken from answers about the sample profiles. */
+/** Examples of headers from responses about the sample profiles. */
 export type HeaderExamples = {
   etag: string;
   contentLocation: string;
@@ -19,45 +19,45 @@ export type HeaderExamples = {
 
 const NO_EXAMPLES: Partial<HeaderExamples> = {};
 
-/** Response headers by the names of their components; `Private-Cache-Control` is one of several `Cache-Control`s. */
+/** Response headers by the names of their components: `Private-Cache-Control` is one of several `Cache-Control`s. */
 export type Headers = Readonly<Record<string, z.ZodType>>;
 
 const POLICY_MEANING = 'The rate limits of the key: `q` requests in any `w` seconds.';
 const LEVEL_MEANING =
-  'The levels of the rate limits after this request: `r` requests are left, and no more than these can be sent within `t` seconds. For a refused request, only the limits that have no room for it.';
+  'The levels of the rate limits after this request: `r` requests are left, and no more can be sent within `t` seconds. For a rate-limited request, only the limits that have no room for it.';
 
 /** A header: its schema, its meaning, and an example. */
 type Described = [schema: z.ZodType, description: string, example?: unknown];
 
-/** The headers whose examples are not taken from an answer. */
+/** The headers whose examples don't come from a response. */
 const FIXED: Record<string, Described> = {
   'X-Request-Id': [
     z.string().regex(/^[0-9A-Za-z]{12}-[0-9a-z]+$/),
-    'The id of this request in the server’s log; quote it when you report a problem.',
+    'The id of the request in the server’s log; quote it when you report a problem.',
     'x7Rk2mQ9bTzA-1f',
   ],
-  Date: [z.string(), 'When the answer was sent.', 'Thu, 01 Jan 2026 00:00:00 GMT'],
+  Date: [z.string(), 'When the response was sent.', 'Thu, 01 Jan 2026 00:00:00 GMT'],
   'Content-Length': [z.int().min(0), 'The length of the body in bytes.'],
   'Optional-Content-Length': [
     z.int().min(0).optional(),
-    'The length of the body in bytes; absent if a big one is sent chunked.',
+    'The length of the body in bytes; absent if the body is big and sent in chunks.',
   ],
-  'X-Content-Type-Options': [z.literal('nosniff'), 'Browsers must not guess another type than Content-Type.'],
+  'X-Content-Type-Options': [z.literal('nosniff'), 'Browsers must not guess a type other than Content-Type.'],
   'Strict-Transport-Security': [z.literal(HSTS).optional(), 'Only if the server itself speaks TLS.'],
   'Private-Cache-Control': [
     z.literal('private, no-cache'),
-    'Only the client itself may store it, and has to revalidate it each time.',
+    'Only the client itself may store the response, and has to revalidate it each time.',
   ],
-  'Public-Cache-Control': [z.literal('public, max-age=300'), 'Every cache may store it for five minutes.'],
-  'No-Cache-Control': [z.literal('no-store'), 'Must not be stored.'],
-  Vary: [z.literal('Authorization'), 'The answer depends on the key.'],
-  'Public-Vary': [z.literal('Accept-Encoding'), 'Clients that accept gzip get the answer compressed.'],
-  'Content-Encoding': [z.literal('gzip').optional(), 'If the client accepts it.'],
+  'Public-Cache-Control': [z.literal('public, max-age=300'), 'Every cache may store the response for five minutes.'],
+  'No-Cache-Control': [z.literal('no-store'), 'The response must not be stored.'],
+  Vary: [z.literal('Authorization'), 'The response depends on the key.'],
+  'Public-Vary': [z.literal('Accept-Encoding'), 'The response is compressed for clients that accept gzip.'],
+  'Content-Encoding': [z.literal('gzip').optional(), 'Only if the client accepts it.'],
   'Content-Security-Policy': [
     z.string().regex(/^default-src 'none'; /),
     'The page uses only its own styles and scripts, and loads nothing from other sites.',
   ],
-  'Referrer-Policy': [z.literal('no-referrer'), 'Links on the page don’t reveal that it was visited.'],
+  'Referrer-Policy': [z.literal('no-referrer'), 'Links don’t reveal that the page was visited.'],
 };
 
 const policy = z.string().regex(listOf(POLICY));
@@ -67,7 +67,7 @@ function componentsOf(examples: Partial<HeaderExamples>): Record<string, Describ
   return {
     ETag: [
       z.string().regex(/^"[^"]+"$/),
-      'A strong validator, which depends on the body alone and not on the key. Send it back as If-None-Match.',
+      'A strong validator, which depends only on the body, not on the key. Send it back as If-None-Match.',
       examples.etag,
     ],
     'RateLimit-Policy': [policy, POLICY_MEANING, examples.rateLimitPolicy],
@@ -90,7 +90,7 @@ function componentsOf(examples: Partial<HeaderExamples>): Record<string, Describ
   };
 }
 
-/** The headers that several answers have, by the names of their components. */
+/** The headers that several responses have, by the names of their components. */
 export function headerComponents(examples: Partial<HeaderExamples> = NO_EXAMPLES): Headers {
   const components = { ...FIXED, ...componentsOf(examples) };
   return Object.fromEntries(
@@ -101,12 +101,12 @@ export function headerComponents(examples: Partial<HeaderExamples> = NO_EXAMPLES
   );
 }
 
-/** A header that only one answer has, with its meaning and an example. */
+/** A header that only one response has. */
 export function ownHeader(schema: z.ZodType, description: string, example?: unknown): z.ZodType {
   return schema.meta({ header: { description, ...(example !== undefined && { example }) } });
 }
 
-/** Headers of an answer by their names, from the names of their components. */
+/** The headers of a response by their names, from the names of their components. */
 export function headersNamed(headers: Headers, ...components: readonly string[]): Headers {
   return Object.fromEntries(
     components.map((component) => [
@@ -116,7 +116,7 @@ export function headersNamed(headers: Headers, ...components: readonly string[])
   );
 }
 
-/** The headers of every answer that has a body. */
+/** The headers of every response with a body. */
 export const COMMON_HEADERS = [
   'X-Request-Id',
   'Date',

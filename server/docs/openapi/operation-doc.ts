@@ -4,13 +4,13 @@ import type { DocumentedCode } from '../../../shared/errors.ts';
 import type { Parameters } from './parameters.ts';
 import type { Thrown } from './refusals.ts';
 
-/** Who has access: anyone, any Active key, or any Active key with this permission. */
+/** Who has access: anyone, any Active key, or Active keys with this permission. */
 export type Access = 'anyone' | 'any key' | Permission;
 
 /** The documentation of a route. */
 export type OperationDoc = {
   access: Access;
-  /** Set if requests don't count towards the key's rate limits. */
+  /** Set if requests don't count against the key's rate limits. */
   isFree?: true;
   operationId: string;
   tag: keyof typeof TAGS;
@@ -27,26 +27,26 @@ export type OperationDoc = {
     | 'text/css; charset=utf-8'
     | 'text/plain; charset=utf-8'
     | 'text/plain; version=0.0.4; charset=utf-8';
-  /** Targets (path and query) whose answers about the sample profiles are shown as examples. */
+  /** Targets (path and query) whose responses about the sample profiles are the examples. */
   examples?: Record<string, { summary: string; target: string }>;
-  /** Targets whose refusals are shown as examples, by their codes. */
+  /** Targets whose refusals are examples, by their codes. */
   refused?: Partial<Record<DocumentedCode, string>>;
-  /** Further refusals, in addition to these and to those that follow from the route's access. */
+  /** Refusals in addition to these and to those that follow from the route's access. */
   refusals?: readonly DocumentedCode[];
-  /** Refusals for which the route has sentences of its own. */
+  /** Refusals for which the route has its own sentences. */
   thrown?: Thrown;
   /** The security scheme, if the route needs a token that is not an API key. */
   scheme?: 'metricsToken';
-  /** Set if the body can be so big that it is sent chunked. */
+  /** Set if the body may be so big that it is sent in chunks. */
   mayBeBig?: true;
-  /** Headers in addition to those that every answer of this kind has. */
+  /** Headers in addition to those of every response of this kind. */
   headers?: readonly string[];
 };
 
-/** The groups of operations and what each is for, in the order in which the page shows them. */
+/** The groups of operations, in the order of the page. */
 export const TAGS = {
   Lookup: 'Public profiles and their links, one by one or many at once.',
   Leaderboard: 'The profiles with the most views.',
   Key: 'The key of the request.',
-  Server: 'Needs no API key: health, metrics, this documentation, and the contact for vulnerability reports.',
+  Server: 'Health, metrics, this documentation, and the contact for vulnerability reports. Needs no API key.',
 } as const;

@@ -3,7 +3,7 @@ import type { OperationDoc } from './operation-doc.ts';
 import { AUTH_ID_IN_PATH, IF_NONE_MATCH, MANY, PAGE, UID_IN_PATH, USERNAME_IN_PATH } from './parameters.ts';
 import { SERVER_OPERATIONS } from './server-operations.ts';
 
-/** A lookup by one parameter of the path. */
+/** Lookups by one parameter of the path. */
 const by = (path: z.ZodObject) =>
   ({
     access: 'api.lookup',
@@ -14,18 +14,18 @@ const by = (path: z.ZodObject) =>
 const byUsername = { ...by(USERNAME_IN_PATH), headers: ['Content-Location'] } as const;
 const [byUid, byAuthId] = [by(UID_IN_PATH), by(AUTH_ID_IN_PATH)];
 
-/** The documentation of each route, by its path. `/` is left out, because it only redirects to `/docs`. */
+/** The documentation of each route, by its path, except `/`, which only redirects to `/docs`. */
 export const API_OPERATIONS: Record<string, OperationDoc> = {
   '/api/lookup/username/:username': {
     ...byUsername,
     operationId: 'getProfileByUsername',
     summary: 'Look up a profile by username or alias',
     description:
-      'The public profile that has this username or alias. If it is an alias, `Content-Location` has the path of the primary username.',
+      'The public profile with this username or alias. If it is an alias, `Content-Location` has the path of the primary username.',
     body: 'SimplifiedProfile',
     examples: {
-      username: { summary: 'By the username', target: '/api/lookup/username/Ada' },
-      alias: { summary: 'By an alias; the followers count is hidden', target: '/api/lookup/username/shy' },
+      username: { summary: 'By username', target: '/api/lookup/username/Ada' },
+      alias: { summary: 'By alias; the followers count is hidden', target: '/api/lookup/username/shy' },
     },
     refused: { bad_parameter: '/api/lookup/username/100%', not_found: '/api/lookup/username/ghost' },
   },
@@ -33,7 +33,7 @@ export const API_OPERATIONS: Record<string, OperationDoc> = {
     ...byUsername,
     operationId: 'getLinksByUsername',
     summary: 'List a profile’s links by username or alias',
-    description: 'The public links of the profile that has this username or alias, in the owner’s order.',
+    description: 'The public links of the profile with this username or alias, in the owner’s order.',
     body: 'Links',
     examples: {
       links: { summary: 'Some links', target: '/api/lookup/username/Ada/links' },
@@ -64,7 +64,7 @@ export const API_OPERATIONS: Record<string, OperationDoc> = {
     operationId: 'getProfileByAuthId',
     summary: 'Look up a profile by auth ID',
     description:
-      'The public profile whose owner signs in with this auth ID. The ID is private: an answer contains it only if the request did.',
+      'The public profile whose owner signs in with this auth ID. Auth IDs are private: a response contains one only if the request did.',
     body: 'SimplifiedProfile',
     examples: { profile: { summary: 'A profile', target: '/api/lookup/authid/auth0%7Cada' } },
     refused: { bad_parameter: '/api/lookup/authid/%E0', not_found: '/api/lookup/authid/auth0%7Cghost' },
@@ -84,13 +84,13 @@ export const API_OPERATIONS: Record<string, OperationDoc> = {
     operationId: 'getProfiles',
     summary: 'Look up many profiles at once',
     description:
-      'Up to 100 profiles in one request, by any mix of usernames, aliases, UIDs and auth IDs. Those that are found are in `profiles`, the others in `missing`, both in the order of the request and with their query; a repeated query is answered once. The request costs as many requests as it has distinct queries, all or none of them, or one if it is refused for another reason than the rate limits. If the key’s limits have no room for them now, wait as `Retry-After` says. If a limit could never admit so many at once, the request is malformed. So is one whose answer would exceed 1 MiB: it costs its full price; ask for the same profiles in several requests.',
+      'Up to 100 profiles in one request, by any mix of usernames, aliases, UIDs and auth IDs. `profiles` has the profiles that were found, `missing` the queries without a profile, both in the order of the request; a repeated query is answered once. The request costs as many requests as it has distinct queries, all or nothing, or one if it is refused for a reason other than the rate limits. If the limits have no room for it now, wait for `Retry-After` seconds. If a limit could never admit that many at once, or the response would exceed 1 MiB (which costs the full price), the request is a 400: ask for the profiles in several requests.',
     parameters: { query: MANY, header: IF_NONE_MATCH },
     body: 'FoundProfiles',
     mayBeBig: true,
     examples: {
       mixed: {
-        summary: 'Three queries, one of which finds nobody',
+        summary: 'Three queries, one of which finds no profile',
         target: '/api/lookup?username=lovelace&username=ghost&uid=12',
       },
     },
@@ -102,7 +102,7 @@ export const API_OPERATIONS: Record<string, OperationDoc> = {
     operationId: 'getLeaderboard',
     summary: 'Read a page of the leaderboard',
     description:
-      'The top 10 000 profiles by views, then by UID, without banned ones and those that don’t want to be listed. A page has at most 1 MiB, but at least one entry, even if fewer than `limit` entries fit. `Link` leads to the previous and the next page, which begins after the last entry shown. Pages beyond the end are empty.',
+      'The top 10 000 profiles by views, then by UID, without banned profiles and those that don’t want to be listed. A page has at least one entry, and may have fewer than `limit`, because it ends before 1 MiB. `Link` has the URLs of the previous page and of the next page, which begins after the last entry. Pages beyond the end are empty.',
     parameters: { query: PAGE, header: IF_NONE_MATCH },
     body: 'LeaderboardPage',
     mayBeBig: true,

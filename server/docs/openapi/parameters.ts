@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { AUTH_ID, LIMIT, MANY_MAX, OFFSET, UID, USERNAME, type WholeNumber } from '../../../shared/api/parameters.ts';
 
-/** The parameters of an operation in zod-openapi's format: one object schema for each place. */
+/** The parameters of an operation in zod-openapi's format. */
 export type Parameters = { path?: z.ZodObject; query?: z.ZodObject; header?: z.ZodObject };
 
 const described = (schema: z.ZodType, description: string, example?: unknown) =>
@@ -16,25 +16,21 @@ const whole = (bounds: WholeNumber) => z.int().min(bounds.minimum).max(bounds.ma
 export const USERNAME_IN_PATH = z.object({
   username: described(
     text(USERNAME),
-    'The username or an alias, percent-encoded. Compared in folded form: Unicode NFKC and lower case. An impossible name is answered with 404.',
+    'The username or an alias, percent-encoded. Compared in folded form: Unicode NFKC and lower case. An impossible name is a 404.',
     'Ada',
   ),
 });
 
 /** The parameter of `/api/lookup/uid/{uid}`. */
 export const UID_IN_PATH = z.object({
-  uid: described(
-    uid(),
-    'The id of the profile, in decimal without leading zeros. Anything else is answered with 400.',
-    7,
-  ),
+  uid: described(uid(), 'The id of the profile, in decimal without leading zeros. Anything else is a 400.', 7),
 });
 
 /** The parameter of `/api/lookup/authid/{authId}`. */
 export const AUTH_ID_IN_PATH = z.object({
   authId: described(
     text(AUTH_ID),
-    'The auth ID, 1 to 255 bytes, percent-encoded (`/` as `%2F`) and matched exactly. An impossible one is answered with 404.',
+    'The auth ID, 1 to 255 bytes, percent-encoded (`/` as `%2F`) and matched exactly. An impossible auth ID is a 404.',
     'auth0|ada',
   ),
 });
@@ -46,14 +42,14 @@ const repeated = (what: string, schema: z.ZodType, example: unknown) =>
     .optional()
     .meta({
       param: {
-        description: `${what} May be repeated; all three together 1 to ${MANY_MAX} times, for an answer of at most 1 MiB.`,
+        description: `${what} May be repeated: 1 to ${MANY_MAX} usernames, UIDs and auth IDs in all, for a response of at most 1 MiB.`,
         style: 'form',
         explode: true,
         example,
       },
     });
 
-/** The query of a lookup of many profiles. Values that no profile can have are allowed; they are listed as `missing`. */
+/** The query of a lookup of many profiles. Impossible values are allowed, and listed as `missing`. */
 export const MANY = z.object({
   username: repeated('A username or an alias.', z.string(), ['Ada', 'ghost']),
   uid: repeated('A UID; a malformed one refuses the whole request.', uid(), [12]),
@@ -62,14 +58,14 @@ export const MANY = z.object({
 
 /** The query of the leaderboard: which page. */
 export const PAGE = z.object({
-  limit: described(whole(LIMIT), 'The most entries of the page; it has fewer if they would exceed 1 MiB.', 3),
-  offset: described(whole(OFFSET), 'How many entries come before the page.', 0),
+  limit: described(whole(LIMIT), 'The maximum number of entries; there are fewer if they would exceed 1 MiB.', 3),
+  offset: described(whole(OFFSET), 'The number of entries before the page.', 0),
 });
 
 /** The header of conditional requests. */
 export const IF_NONE_MATCH = z.object({
   'If-None-Match': described(
     z.string().optional(),
-    'The ETag of the answer that the client has, a list of them, or `*`. If the answer is unchanged, it is a 304 without a body.',
+    'The ETag of a stored response, a list of ETags, or `*`. If the response is unchanged, it is a 304 without a body.',
   ),
 });

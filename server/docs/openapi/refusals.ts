@@ -6,7 +6,7 @@ import { rateLimited } from '../../http/quota.ts';
 import { tooManyFailures } from '../../http/throttle.ts';
 import { COMMON_HEADERS, type Headers, headersNamed, ownHeader } from './headers.ts';
 
-/** Refusals as thrown by a route's own code, by their codes. */
+/** Refusals as a route throws them, by their codes. */
 export type Thrown = Partial<Record<ErrorCode, AppError>>;
 
 /** How a document describes refusals. */
@@ -14,7 +14,7 @@ export type RefusalStyle = {
   readonly headers: Headers;
   /** The schema of the body of refusals with these codes, which share a status. */
   readonly bodyOf: (codes: readonly ErrorCode[]) => z.ZodType;
-  /** The names of further header components of an answer that is one of these refusals. */
+  /** The names of further header components of a response with one of these codes. */
   readonly headersOf: (codes: readonly ErrorCode[]) => readonly string[];
   /** Whether headers such as Allow have the same value on every route, so that the document can list the values. */
   readonly hasFixedValues: boolean;
@@ -23,9 +23,9 @@ export type RefusalStyle = {
 };
 
 /**
- * The responses of these refusals, one for each status, as the server answers them. `thrown` has the refusals with sentences
- * of their own. Responses of an operation become components, with `operationId` in their names if only their sentences
- * differ; with null they are inlined.
+ * The responses of these refusals, one for each status, as the server sends them. `thrown` has the refusals with their own
+ * sentences. Responses of an operation become components, with `operationId` in their names if only their sentences differ;
+ * with null they are inlined.
  */
 export function refusalResponses(
   style: RefusalStyle,
@@ -40,7 +40,7 @@ export function refusalResponses(
   );
 }
 
-/** An example of a refusal. The Retry-After of limits is more than a second, as it mostly is. */
+/** An example of a refusal, with a typical Retry-After. */
 function exampleOf(code: ErrorCode): AppError {
   if (code === 'rate_limited') return rateLimited([{ quota: 60, windowSeconds: 60 }], 1, 12);
   if (code === 'too_many_failures') return tooManyFailures(42);
@@ -74,7 +74,7 @@ function responseOf(style: RefusalStyle, group: readonly PublicRefusal[]): ZodOp
       ...headersNamed(style.headers, ...COMMON_HEADERS, 'No-Cache-Control', ...style.headersOf(codes)),
       'X-Error-Code': ownHeader(
         z.enum(codes as [ErrorCode, ...ErrorCode[]]),
-        'Which refusal this is, for programs; the sentence in the body is for people and may change.',
+        'The code of the refusal, for programs; the sentence in the body is for people, and may change.',
       ),
       ...ownHeaders(style, group),
     }),
@@ -94,9 +94,9 @@ function exampleIn(code: ErrorCode, value: object) {
 
 const OWN_HEADERS: Record<string, string> = {
   'WWW-Authenticate': 'What is wrong with the key or token (RFC 6750).',
-  'Retry-After': 'Seconds after which the same request has room, or is worth trying again.',
+  'Retry-After': 'Seconds to wait before sending the same request again.',
   Connection: '`close`: the rest of the body is not read.',
-  Allow: 'The methods that this path has.',
+  Allow: 'The methods of this path.',
 };
 
 /** The headers that only refusals have. */

@@ -14,20 +14,20 @@ import sample from '../../../shared/sample/profiles.jsonl' with { type: 'text' }
 import { createApp } from '../../app.ts';
 import { closeService, createService, type Service } from '../../process/service.ts';
 
-/** An answer of the sample service. */
+/** A response of the sample service. */
 export type SampleAnswer = { status: number; headers: Headers; body: string };
 
-/** A service whose database holds the sample profiles. */
+/** A service whose database contains the sample profiles. */
 export type Samples = {
-  /** Requests a target (path and query) with a key that has this identifier. */
+  /** Requests a target (path and query) with the key that has this identifier. */
   ask: (target: string, identifier: string) => Promise<SampleAnswer>;
   publicUrl: string;
 };
 
-/** A clock that stands still, so that the document is always the same. */
+/** A frozen clock, so that the document is always the same. */
 const CLOCK = withSettledTime({ nowMs: () => Date.UTC(2026, 0, 1), monotonicMs: () => 0 });
 
-/** Runs `act` on a service with the sample profiles, in a temporary folder that is removed afterwards. */
+/** Runs `act` on a service with the sample profiles, in a temporary folder. */
 export async function withSamples<T>(act: (samples: Samples) => Promise<T>): Promise<T> {
   const folder = mkdtempSync(join(tmpdir(), 'profile-lookup-samples-'));
   const config = readConfig({ DATABASE_PATH: join(folder, 'profiles.db'), SECURITY_CONTACT: 'security@example.org' });
@@ -53,7 +53,7 @@ export async function withSamples<T>(act: (samples: Samples) => Promise<T>): Pro
 
 function samplesOf(service: Service): Samples {
   const { config } = service.deps;
-  // Accepts every secret, as the key whose identifier it is.
+  // Every secret is accepted, and is the identifier of its key.
   const verify = (identifier: string): VerifiedKey => ({
     identifier,
     name: 'Badge bot',

@@ -20,8 +20,7 @@ export type Schema = {
 export type Reference = { $ref: string };
 
 /**
- * An example of a response body, which the server has really sent to the request `x-request` (`GET <target>`); for a refusal
- * also what to do about it (`x-remedy`).
+ * A real response body, with its request `x-request` (`GET <target>`) or, for a refusal, with what to do about it (`x-remedy`).
  */
 export type Example = { summary: string; value: unknown; 'x-request'?: string; 'x-remedy'?: string };
 
@@ -64,7 +63,7 @@ export type Operation = {
 /** The operations of one path, and its server if that differs from the document's. */
 export type PathItem = Partial<Record<'get' | 'post' | 'patch', Operation>> & { servers?: { url: string }[] };
 
-/** The components that operations refer to. */
+/** The components referenced by operations. */
 export type Components = {
   schemas: Record<string, Schema>;
   headers: Record<string, Header>;

@@ -8,10 +8,10 @@ const FORMATS: readonly BarLink[] = [
   ['/openapi.json', 'openapi.json'],
 ];
 
-/** The bar at the top of /docs and /docs/try: links to the visitor's keys, if the server has pages for them, and to all formats. */
+/** The bar at the top of /docs and /docs/try: links to the visitor's keys (if the portal is on) and to all formats. */
 export function docsBar(config: Config, path: string): Html {
   const keys: readonly BarLink[] = config.developerPlatform ? [['/developers/keys', 'API keys']] : [];
-  // An absolute URL: because of its policy, /docs/try works at PUBLIC_URL only.
+  // Absolute, because the policy of /docs/try allows only PUBLIC_URL.
   const tryIt: BarLink = [config.publicUrl + TRY_PATHS.page, 'Try it'];
   const formats = barMenu(html`Formats`, barItems(config, FORMATS));
   return topBar(config, [...keys, ['/docs', 'Docs'], tryIt], path, formats);

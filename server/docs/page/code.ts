@@ -1,6 +1,6 @@
 import { escapeHtml, type Html, html, raw } from '../../html.ts';
 
-/** A block of code with a caption. The page's script adds a button that copies the code. */
+/** A code block with a caption. The page's script adds a copy button. */
 export function codeBlock(code: Html, label: string): Html {
   return html`<figure class="code"><figcaption>${label}</figcaption><pre tabindex="0"><code>${code}</code></pre></figure>`;
 }
@@ -12,12 +12,12 @@ export function shellBlock(line: string): Html {
 
 /** The curl command of a request. `variable` is the shell variable with the key or token; null if none is needed. */
 export function curlLine(url: string, variable: string | null): string {
-  // Within single quotes only a single quote is special to the shell, so that is percent-encoded.
+  // Within single quotes, only a single quote is special to the shell, so it is percent-encoded.
   const word = /[^\w:/.%-]/.test(url) ? `'${url.replaceAll("'", '%27')}'` : url;
   return variable === null ? `curl -sS ${word}` : `curl -sS -H "Authorization: Bearer $${variable}" ${word}`;
 }
 
-/** Syntax-highlighted JSON; values that don't fit on one line are broken into several. */
+/** Syntax-highlighted JSON; values that don't fit on one line are split. */
 export function jsonBlock(value: unknown, label: string): Html {
   return codeBlock(raw(colour(layOut(value, ''))), label);
 }

@@ -1,21 +1,21 @@
 import { type Html, html } from '../../html.ts';
-import { serverAddress } from '../openapi/read.ts';
+import { serverUrl } from '../openapi/read.ts';
 import type { OpenApi } from '../openapi/types.ts';
 import { codeBlock, curlLine, shellBlock } from './code.ts';
 
-// Examples of requests in three languages. JavaScript and Python use no packages, and read the secret from the environment
-// variable SECRET, which the first shell command of the page sets.
+// Example requests in three languages. JavaScript and Python use no packages, and read the secret from the environment variable
+// SECRET, which the first shell command of the page sets.
 
 /** A first request, and the document's ready-made clients. */
 export function firstRequest(document: OpenApi): Html {
   const clients = document['x-clients'] ?? [];
-  return html`<p>For a first request, read the secret into a variable without showing it, and ask what it may do:</p>
-${shellBlock('read -rs SECRET && export SECRET')}${shellBlock(curlLine(`${serverAddress(document)}/api/key`, 'SECRET'))}
-<p>Programs that this shell starts have the variable too. These clients are files to copy: they wait as <code>Retry-After</code> says, and ask only for what has changed.</p>
+  return html`<p>For a first request, read the secret into a variable without showing it, and look up its key:</p>
+${shellBlock('read -rs SECRET && export SECRET')}${shellBlock(curlLine(`${serverUrl(document)}/api/key`, 'SECRET'))}
+<p>Programs started from this shell inherit the variable. These clients are single files to copy; they wait for <code>Retry-After</code>, and use conditional requests.</p>
 ${clients.map(({ name, description, source }) => codeBlock(html`${source.trimEnd()}`, `${name}, ${description}`))}`;
 }
 
-/** A request with a key, as a shell command, and collapsed in JavaScript and Python. */
+/** A request with a key: a shell command, and collapsed JavaScript and Python. */
 export function requestWithKey(url: string): Html {
   const folded = [
     ['JavaScript', javaScript(url)],

@@ -1,12 +1,12 @@
 import { escapeHtml, type Html, html, raw } from '../../html.ts';
 import { codeBlock } from './code.ts';
 
-/** A section of a text: its heading and content. The part before the first heading has no heading. */
+/** A section of a text. The part before the first heading has no heading. */
 export type Section = { heading: string | null; body: Html };
 
 /**
- * Reads the Markdown that `server/docs/openapi/guide.md` uses: second-level headings, paragraphs, lists, code blocks, and what
- * {@link inlineMarkdown} reads. Anything else stays plain text.
+ * Converts the Markdown of `server/docs/openapi/guide.md`: second-level headings, paragraphs, lists, code blocks, and inline
+ * elements as in {@link inlineMarkdown}. Anything else stays plain text.
  */
 export function readMarkdown(text: string): Section[] {
   return text.split(/^## /m).map((part, index) => {
@@ -16,7 +16,7 @@ export function readMarkdown(text: string): Section[] {
   });
 }
 
-/** Reads a text with `code`, **bold** and [links](#anchor). */
+/** Converts a text with `code`, **bold** and [links](#anchor). */
 export function inlineMarkdown(text: string): Html {
   const escaped = escapeHtml(text)
     .replace(/`([^`]+)`/g, '<code>$1</code>')

@@ -1,27 +1,24 @@
 import { escapeHtml, type Html, html, raw } from '../../html.ts';
-import { resolved, serverAddress } from '../openapi/read.ts';
+import { resolved, serverUrl } from '../openapi/read.ts';
 import type { Example, OpenApi, Operation, Parameter, ResponseObject } from '../openapi/types.ts';
 import { codeBlock, curlLine, jsonBlock, shellBlock } from './code.ts';
 import { requestWithKey } from './examples.ts';
 import { inlineMarkdown } from './markdown.ts';
 import { typeText } from './schema.ts';
 
-/** Content that is collapsed under a heading, and opened, even without scripts, by a link to `id`; `more` follows the heading. */
+/** Content collapsed under a heading. A link to `id` opens it, even without scripts; `more` follows the heading. */
 export function fold(id: string, heading: string, body: Html, more: Html = html``): Html {
   return html`<article><details><summary><h3>${heading}</h3>${more}</summary><div id="${id}">${body}</div></details></article>`;
 }
 
-/**
- * The collapsed section of one operation: what it is for, its parameters, examples to copy, and all its answers. `tryIt` is
- * the URL of the page for trying it.
- */
+/** The collapsed section of an operation: description, parameters, examples and responses. `tryIt` is the URL of /docs/try. */
 export function operationSection(document: OpenApi, path: string, operation: Operation, tryIt: string): Html {
   const { operationId, summary, description, parameters = [], responses } = operation;
   const permission = operation['x-permission'];
   const [scheme] = operation.security.flatMap(Object.keys);
   const needs = permission ?? { apiKey: 'any key', metricsToken: 'METRICS_TOKEN' }[scheme ?? ''] ?? 'no key';
   const request = html`<span class="request"><span class="pill method">GET</span> <code>${raw(breakable(path))}</code> <span class="pill needs">${needs}</span></span>`;
-  // That page has only the operations that need a key.
+  // /docs/try has only the operations that need a key.
   const link =
     scheme === 'apiKey'
       ? html`<p class="try"><a class="button second" href="${tryIt}#/${operation.tags[0] ?? ''}/${operationId}">Try it</a></p>`
@@ -52,7 +49,7 @@ function exampleBlocks(document: OpenApi, path: string, operation: Operation): H
   const [kind] = Object.values(content);
   const [scheme] = operation.security.flatMap(Object.keys);
   const variable = scheme === undefined ? null : scheme === 'apiKey' ? 'SECRET' : 'METRICS_TOKEN';
-  const url = (target: string) => serverAddress(document) + target;
+  const url = (target: string) => serverUrl(document) + target;
   const examples = Object.values(kind?.examples ?? {});
   if (examples.length === 0) {
     return html`<h4>Example</h4>${shellBlock(curlLine(url(path), variable))}`;
@@ -68,7 +65,7 @@ function exampleBlocks(document: OpenApi, path: string, operation: Operation): H
 }
 
 function answerBlock({ value }: Example): Html {
-  return typeof value === 'string' ? codeBlock(html`${value.trimEnd()}`, 'Answer') : jsonBlock(value, 'Answer');
+  return typeof value === 'string' ? codeBlock(html`${value.trimEnd()}`, 'Response') : jsonBlock(value, 'Response');
 }
 
 function answerTable(document: OpenApi, responses: Operation['responses']): Html {
@@ -82,8 +79,8 @@ function answerTable(document: OpenApi, responses: Operation['responses']): Html
     const link = /^[23]/.test(status) ? html`${status}` : html`<a href="#errors">${status}</a>`;
     return html`<tr><th scope="row">${link}</th><td>${body}</td><td>${inlineMarkdown(description)}${extra}</td></tr>`;
   });
-  return html`<h4>Answers</h4><table class="answers"><thead><tr><th>Status</th><th>Body</th><th>Meaning</th></tr></thead><tbody>${rows}</tbody></table>`;
+  return html`<h4>Responses</h4><table class="answers"><thead><tr><th>Status</th><th>Body</th><th>Meaning</th></tr></thead><tbody>${rows}</tbody></table>`;
 }
 
-/** The headers that only some answers have; the table of answers lists them. */
+/** The headers that only some responses have, listed in their table. */
 const OWN_HEADERS = ['Content-Location', 'Link', 'WWW-Authenticate', 'Retry-After', 'Allow'];

@@ -1,4 +1,4 @@
-// Marks the current section in the table of contents, and opens the target of links in browsers that don't.
+// Marks the current section in the table of contents, and opens the targets of links in browsers that don't.
 
 const nav = document.querySelector('.contents');
 const contents = nav.querySelector('details');
@@ -22,7 +22,7 @@ const idOf = ({ hash }) => {
 };
 
 const links = new Map([...contents.querySelectorAll('a')].map((link) => [idOf(link), link]));
-// Collapsed content has no position of its own, so that of its article counts.
+// Collapsed content has no position, so its article's position counts.
 const places = new Map(
   [...links].map(([id, link]) => {
     const target = document.getElementById(id);
@@ -43,7 +43,7 @@ const mark = () => {
   if (link === current) return;
   current?.removeAttribute('aria-current');
   link?.setAttribute('aria-current', 'true');
-  // Doesn't scroll away what a keyboard user has focused in the contents.
+  // Scrolling could move the link that a keyboard user has focused out of view.
   if (link !== null && wide.matches && !contents.contains(document.activeElement)) show(link);
   current = link;
 };

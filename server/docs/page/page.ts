@@ -13,17 +13,16 @@ import script from './page.browser.js' with { type: 'text' };
 import style from './page.css' with { type: 'text' };
 import { schemaTable, typeText } from './schema.ts';
 
-/** What the page adds to sections of the guide, by their anchors. */
+/** The additions to sections of the guide, by their anchors. */
 const AFTER: Record<string, (document: OpenApi) => Html> = {
   authentication: firstRequest,
   permissions: permissionTable,
   errors: errorTable,
 };
 
-/** An entry of the table of contents. */
 type Entry = { id: string; text: string; children?: Entry[] };
 
-/** Renders an OpenAPI document as one page. Except for its links, everything on the page comes from the document. */
+/** Renders an OpenAPI document as one page. */
 export function docsPage(config: Config, document: OpenApi): FramedPage {
   const { info, servers, components } = document;
   const [intro, ...guide] = readMarkdown(info.description);
@@ -69,7 +68,7 @@ ${foot(html``)}`;
   return framePage(config, { title: 'API documentation', description: info.summary, style, scripts: [script], body });
 }
 
-/** A text of the guide in which `/developers` is a link, if the server has these pages. */
+/** Turns `/developers` into a link if the portal is on. */
 function linked(config: Config, body: Html): Html {
   if (!config.developerPlatform) return body;
   const path = html`<code>/developers</code>`.html;
@@ -87,11 +86,10 @@ function contents(entries: readonly Entry[]): Html {
   return html`<ul>${items}</ul>`;
 }
 
-/** The contact for questions, if the server has one. */
 function contactLine({ contact }: OpenApi['info']): Html {
   if (contact === undefined) return html``;
   const [text, address] = 'email' in contact ? [contact.email, `mailto:${contact.email}`] : [contact.url, contact.url];
-  return html`<p>Questions, or in need of a key? Ask <a href="${address}">${text}</a>.</p>`;
+  return html`<p>Have questions, or need a key? Ask <a href="${address}">${text}</a>.</p>`;
 }
 
 function permissionTable(document: OpenApi): Html {
@@ -106,7 +104,7 @@ function permissionTable(document: OpenApi): Html {
   return html`<table><thead><tr><th>Permission</th><th>Lets you</th></tr></thead><tbody>${rows}</tbody></table>`;
 }
 
-/** The table of all refusals by status: when they come, and what to do about them. */
+/** The table of all refusals by status, with what to do about them. */
 function errorTable(document: OpenApi): Html {
   const operations = readOperations(document).flatMap(({ operation }) => Object.entries(operation.responses));
   const others = Object.entries(document['x-other-requests'].responses);
@@ -134,5 +132,5 @@ function headerTable(headers: Record<string, Header>): Html {
       const isVariant = /^(Private|Public|No)-/.test(name);
       return html`<tr><th scope="row"><code>${isVariant ? name.replace(/^\w+-/, '') : name}</code></th><td>${shown}</td><td>${inlineMarkdown(description)}</td></tr>`;
     });
-  return html`<p>Of answers; those that not every answer has are named where they occur.</p><table class="fields"><thead><tr><th>Header</th><th>Example</th><th>Meaning</th></tr></thead><tbody>${rows}</tbody></table>`;
+  return html`<p>Response headers. Those that only some responses have are listed with these responses.</p><table class="fields"><thead><tr><th>Header</th><th>Example</th><th>Meaning</th></tr></thead><tbody>${rows}</tbody></table>`;
 }

@@ -39,12 +39,12 @@ function listBound({ minItems, maxItems }: Schema): Html {
     : html`, ${String(minItems)} to ${String(maxItems)}`;
 }
 
-function range(least: unknown, most: unknown, unit: string): Html {
-  const hasMost = most !== undefined && most !== Number.MAX_SAFE_INTEGER;
-  if (least === undefined && !hasMost) return html``;
-  if (!hasMost) return html` (${String(least)} or more${unit})`;
-  if (least === undefined) return html` (at most ${String(most)}${unit})`;
-  return html` (${String(least)} to ${String(most)}${unit})`;
+function range(min: unknown, max: unknown, unit: string): Html {
+  const hasMax = max !== undefined && max !== Number.MAX_SAFE_INTEGER;
+  if (min === undefined && !hasMax) return html``;
+  if (!hasMax) return html` (${String(min)} or more${unit})`;
+  if (min === undefined) return html` (at most ${String(max)}${unit})`;
+  return html` (${String(min)} to ${String(max)}${unit})`;
 }
 
 function literal(value: unknown): Html {

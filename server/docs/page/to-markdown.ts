@@ -4,10 +4,7 @@ type Open = { tag: string; kind: string; href: string; text: string };
 /** The info strings of code blocks whose captions only name a language. */
 const LANGUAGES: Record<string, string> = { Shell: 'sh', HTTP: 'http' };
 
-/**
- * Converts the content of the /docs page to Markdown. Leaves out links within the page and to /docs/try, and the examples in
- * JavaScript and Python.
- */
+/** Converts /docs to Markdown, without links within the page and to /docs/try, and without examples in JavaScript and Python. */
 export function toMarkdown(page: string): string {
   const open: Open[] = [{ tag: '', kind: '', href: '', text: '' }];
   let main = '';
@@ -41,7 +38,7 @@ export function toMarkdown(page: string): string {
   return `${main.trim()}\n`;
 }
 
-/** The Markdown of a text between tags. Line breaks that only format the HTML are dropped. */
+/** The Markdown of a text between tags, without line breaks that only format the HTML. */
 function textOf(text: string, open: readonly Open[]): string {
   const isCode = open.some(({ tag }) => tag === 'code');
   if (!isCode && /^\s*\n\s*$/.test(text)) return '';
@@ -58,7 +55,7 @@ function markdownOf({ tag, kind, href, text }: Open, around: readonly Open[], ca
     case 'p':
       return `${text}\n\n`;
     case 'summary':
-      // A heading in it has already added an empty line.
+      // A heading inside has already added an empty line.
       return `${text.trimEnd()}\n\n`;
     case 'li':
       return `- ${text}\n`;

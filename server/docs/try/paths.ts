@@ -1,4 +1,4 @@
-/** The paths of the page for trying the API, and of the two files that it loads. */
+/** The paths of the try-it page, and of the two files that it loads. */
 export const TRY_PATHS = {
   page: '/docs/try',
   script: '/docs/try/swagger-ui.js',

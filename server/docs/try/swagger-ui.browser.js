@@ -1,11 +1,11 @@
-// Runs after Swagger UI's bundle and before the page calls SwaggerUIBundle: adds what the options of
-// @elysiajs/openapi, which are JSON, can't express.
+// Runs after Swagger UI's bundle and before the page calls SwaggerUIBundle. Adds functions, which the options of
+// @elysiajs/openapi can't contain, because they are JSON.
 (() => {
   const original = window.SwaggerUIBundle;
 
   // The page's policy allows requests to the API only, so only the API's operations and its key are offered.
   const onlyApi = (next) => (document) => {
-    // Operations outside of the API name a server of their own.
+    // Operations outside of the API name their own server.
     const paths = Object.entries(document.paths ?? {}).filter(([, { servers }]) => servers === undefined);
     const { securitySchemes: { apiKey } = {} } = document.components ?? {};
     next({
@@ -31,7 +31,7 @@
   };
   window.SwaggerUIBundle = (options) => original({ ...options, plugins: [plugin] });
 
-  // The page's sandbox forbids forms, so browsers fire no submit event, for which Swagger UI's dialog for the key waits.
+  // Swagger UI's dialog for the key waits for a submit event, which browsers don't fire, because the sandbox forbids forms.
   document.addEventListener('click', (event) => {
     const button = event.target.closest?.('button[type=submit]');
     if (!button?.form) return;

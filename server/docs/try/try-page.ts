@@ -11,16 +11,16 @@ import ours from './swagger-ui.browser.js' with { type: 'text' };
 import style from './try.css' with { type: 'text' };
 
 /**
- * Makes `/docs/try`: Swagger UI for `/openapi.json`, in which readers send requests with their own key. The page is made by
- * `@elysiajs/openapi`; the bar at its top is ours. So much third-party script runs on the same origin as the portal's cookies
- * that its Content-Security-Policy allows only the page's two files, its inline script and styles by their hashes, and
- * connections to the API and its document: none of it can reach `/developers` or `/manage` by a request, a frame or a new
- * window. The policy has absolute URLs, so the page works at `PUBLIC_URL` only.
+ * Creates `/docs/try`: Swagger UI for `/openapi.json`, in which readers send requests with their own key. `@elysiajs/openapi`
+ * makes the page; the bar at its top is ours. Because much third-party script runs on the origin of the portal's cookies, the
+ * Content-Security-Policy allows only the page's two files, its inline script and styles by their hashes, and connections to
+ * the API and its document: the script can't reach `/developers` or `/manage` by a request, a frame or a new window. The policy
+ * has absolute URLs, so the page works only at `PUBLIC_URL`.
  */
 export async function tryPage(config: Config): Promise<FramedPage> {
   const plugin = openapi({
     path: '/page',
-    // Relative to the page's own address, /docs/try.
+    // Relative to the URL of the page, /docs/try.
     specPath: '../openapi.json',
     provider: 'swagger-ui',
     documentation: {
@@ -34,7 +34,7 @@ export async function tryPage(config: Config): Promise<FramedPage> {
       cdn: publicPath(config, TRY_PATHS.script),
       theme: publicPath(config, TRY_PATHS.style),
       persistAuthorization: false,
-      // Lets links open the page at an operation.
+      // Links can open the page at an operation.
       deepLinking: true,
     },
   });

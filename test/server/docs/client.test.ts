@@ -9,9 +9,8 @@ import { PROJECT } from '../../support/cli.ts';
 import { get, startTestServer } from '../../support/http.ts';
 import { giveKeysTo, keyFor } from '../../support/requests.ts';
 
-// A client as its author would write it: openapi-typescript makes types of the document (test/support/client-types.ts),
-// openapi-fetch sends the requests, and the type check of the project holds this file to those types. What the types must
-// refuse is marked with @ts-expect-error.
+// A typical client: openapi-typescript generates types from the document (test/support/client-types.ts), openapi-fetch sends the
+// requests, and the project's type check checks this file. @ts-expect-error marks errors that the types must report.
 
 const server = await startTestServer();
 const both = await keyFor(server.deps, ['1000/1m']);
@@ -29,7 +28,7 @@ giveKeysTo(server.deps, 7);
 const clientOf = ({ secret }: { secret: string }) =>
   createClient<paths>({
     baseUrl: `${server.url}/api`,
-    // Sent by the helper that checks every answer against the document.
+    // This helper checks every response against the document.
     fetch: (request) => get(server, request.url.slice(server.url.length), secret, { headers: request.headers }),
   });
 const client = clientOf(both);
@@ -37,12 +36,12 @@ const client = clientOf(both);
 type Profile = components['schemas']['SimplifiedProfile'];
 
 describe('a lookup', () => {
-  test('in each way returns a profile with its types', async () => {
+  test('by any kind of name returns a typed profile', async () => {
     const { data } = await client.GET('/lookup/username/{username}', { params: { path: { username: 'ADA' } } });
     const profile: Profile | undefined = data;
     const followers: number | null | undefined = profile?.followersCount;
     expect([profile?.username, followers, profile?.badges[0]?.enabled]).toEqual(['Ada', 1815, true]);
-    // @ts-expect-error: what is private is in no answer
+    // @ts-expect-error: private fields are not in responses
     expect(profile?.email).toBeUndefined();
 
     const byUid = await client.GET('/lookup/uid/{uid}', { params: { path: { uid: 7 } } });
@@ -56,14 +55,14 @@ describe('a lookup', () => {
     expect(wrong.error?.error).toContain('uid');
   });
 
-  test('of names that need encoding finds them', async () => {
+  test('finds names that have to be encoded', async () => {
     for (const username of ['100%', 'q&a?', '#hash', 'C++', 'two words', 'さくら', "O'Neill"]) {
       const { data } = await client.GET('/lookup/username/{username}', { params: { path: { username } } });
       expect(data?.username).toBe(username);
     }
   });
 
-  test('of nobody is an error with a sentence', async () => {
+  test('of an unknown name is an error with a sentence', async () => {
     const { data, error, response } = await client.GET('/lookup/username/{username}', {
       params: { path: { username: 'ghost' } },
     });
@@ -71,7 +70,7 @@ describe('a lookup', () => {
     expect([response.status, data, sentence]).toEqual([404, undefined, 'There is no such profile.']);
   });
 
-  test('that has not changed costs no body', async () => {
+  test('of an unchanged profile has no body', async () => {
     const path = { uid: 7 };
     const first = await client.GET('/lookup/uid/{uid}', { params: { path } });
     const etag = first.response.headers.get('etag') ?? '';
@@ -80,7 +79,7 @@ describe('a lookup', () => {
   });
 });
 
-test('links come in the owner’s order, optional fields absent', async () => {
+test('links are in the owner’s order, and optional fields are absent', async () => {
   const { data } = await client.GET('/lookup/uid/{uid}/links', { params: { path: { uid: 3 } } });
   const links: components['schemas']['Link'][] = data?.links ?? [];
   expect(links.map(({ id, linkMode, title }) => [id, linkMode, title])).toEqual([
@@ -89,7 +88,7 @@ test('links come in the owner’s order, optional fields absent', async () => {
   ]);
 });
 
-test('many at once: what is found has its query, what is not is missing', async () => {
+test('a lookup of many returns the profiles with their queries, and the missing queries', async () => {
   const query = { username: ['lovelace', 'ghost', 'q&a?'], uid: [12, 4], authid: ['auth0|3c6ef362'] };
   const { data } = await client.GET('/lookup', { params: { query } });
   expect(data?.profiles.map(({ query, profile }) => [query, profile.id])).toEqual([
@@ -106,7 +105,7 @@ function nextOffset({ headers }: Response): number | null {
   return next === undefined ? null : Number(new URL(next).searchParams.get('offset'));
 }
 
-test('the leaderboard, page after page as Link leads', async () => {
+test('the leaderboard can be read page by page, by Link', async () => {
   const seen: [number, number][] = [];
   let offset: number | null = 0;
   while (offset !== null) {
@@ -123,7 +122,7 @@ test('the leaderboard, page after page as Link leads', async () => {
   expect(new Set(seen.map(([, id]) => id)).size).toBe(47);
 });
 
-test('a permission that the key lacks is 403, and the key says so itself', async () => {
+test('a request without the permission is a 403, and /api/key lists the permissions', async () => {
   const limited = clientOf(lookupOnly);
   const { response, error } = await limited.GET('/leaderboard');
   expect([response.status, error]).toEqual([403, { error: 'This API key lacks the permission api.leaderboard.' }]);
@@ -132,7 +131,7 @@ test('a permission that the key lacks is 403, and the key says so itself', async
   expect(permissions).toEqual(['api.lookup']);
 });
 
-test('over a limit the answer is 429; waiting as long as Retry-After says is enough', async () => {
+test('a rate-limited request is a 429, and waiting for Retry-After is enough', async () => {
   const patient = clientOf(narrow);
   const ask = () => patient.GET('/lookup', { params: { query: { uid: [1, 2, 3] } } });
   expect((await ask()).response.status).toBe(200);

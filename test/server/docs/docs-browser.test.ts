@@ -12,7 +12,7 @@ const document = servedDocument(server.deps.config);
 const operations = readOperations(document).map(({ operation }) => operation);
 
 describe('the page as it is sent', () => {
-  test('has a policy that lets it load nothing, and says nothing of where its reader was', async () => {
+  test('has a policy that forbids loading anything, and reveals nothing to linked sites', async () => {
     const answer = await get(server, '/docs');
     expect([answer.status, answer.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8']);
     expect(answer.headers.get('content-security-policy')).toMatch(
@@ -30,7 +30,7 @@ describe('the page as it is sent', () => {
     expect(await (await get(alone, '/docs')).text()).not.toContain('href="/developers');
   });
 
-  test('names whom to ask, where CONTACT says so: an address or a page, as in the document', async () => {
+  test('names the contact if CONTACT is set: an e-mail address or a URL, as in the document', async () => {
     expect(document.info.contact).toBeUndefined();
     for (const [CONTACT, contact, link] of [
       ['help@example.org', { email: 'help@example.org' }, '<a href="mailto:help@example.org">help@example.org</a>'],
@@ -47,7 +47,7 @@ describe('the page as it is sent', () => {
     }
   });
 
-  test('may be kept, and asked for again with its tag, by HEAD too', async () => {
+  test('may be cached, and revalidated by its tag, by HEAD too', async () => {
     const whole = await get(server, '/docs');
     const etag = whole.headers.get('etag') as string;
     const head = await get(server, '/docs', null, { method: 'HEAD' });
@@ -62,7 +62,7 @@ describe('the page as it is sent', () => {
     ]);
   });
 
-  test('is where / leads, behind the public prefix', async () => {
+  test('is the target of /, after the public prefix', async () => {
     for (const method of ['GET', 'HEAD']) {
       const answer = await get(server, '/', null, { method });
       expect([answer.status, answer.headers.get('location'), await answer.text()]).toEqual([302, '/docs', '']);
@@ -75,7 +75,7 @@ describe('the page as it is sent', () => {
     expect(text).toContain('https://example.org/profiles/api/lookup/username/Ada');
   });
 
-  test('has all that the document has', async () => {
+  test('has everything in the document', async () => {
     const text = await (await get(server, '/docs')).text();
     const ids = [...text.matchAll(/\sid="([^"]+)"/g)].map((match) => match[1]);
     expect(new Set(ids).size).toBe(ids.length);
@@ -87,7 +87,7 @@ describe('the page as it is sent', () => {
     for (const { heading } of readMarkdown(document.info.description).slice(1))
       expect(text).toContain(`>${heading}</a>`);
     for (const [, hash] of text.matchAll(/href="#([^"]+)"/g)) expect(ids).toContain(hash);
-    // What the guide's sections are followed by hangs on their names.
+    // The additions to the guide's sections depend on their headings.
     for (const sign of ['read -rs SECRET', '<code>api.leaderboard</code></th>', '<q>This API key is not valid.</q>']) {
       expect(text).toContain(sign);
     }
@@ -109,7 +109,7 @@ describe('the page in a browser', () => {
     const name = `asks for nothing else, has no fault and fits: ${size.width} px, ${size.colorScheme}`;
     test.skipIf(!hasChromium)(name, async () => {
       const { page, requests, troubles } = await openPage(`${server.url}/docs`, size);
-      // In the browser's words: the tests' types know no DOM.
+      // A string, because the tests' types have no DOM.
       await page.evaluate('document.querySelectorAll("main details").forEach((each) => (each.open = true))');
       expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(size.width);
       const text = await page.evaluate<string>('getComputedStyle(document.body).color');
@@ -121,7 +121,7 @@ describe('the page in a browser', () => {
     });
   }
 
-  test.skipIf(!hasChromium)('works the same with a hash that is malformed or names nothing', async () => {
+  test.skipIf(!hasChromium)('works with a malformed or unknown hash', async () => {
     for (const hash of ['#%', '#%E0%A4', '#nothing']) {
       const { page, troubles } = await openPage(`${server.url}/docs${hash}`, { width: 1280, colorScheme: 'light' });
       await page.locator('nav.contents').getByRole('link', { name: 'Errors' }).click();
@@ -131,7 +131,7 @@ describe('the page in a browser', () => {
   });
 
   test.skipIf(!hasChromium)(
-    'can be used by everybody, whatever is unfolded',
+    'is accessible, whatever is unfolded',
     async () => {
       const { page } = await openPage(`${server.url}/docs`, { width: 1280, colorScheme: 'light' });
       await expectUsable(page);
@@ -139,7 +139,7 @@ describe('the page in a browser', () => {
     60_000,
   );
 
-  test.skipIf(!hasChromium)('copies a line, and goes where its contents lead', async () => {
+  test.skipIf(!hasChromium)('copies a line, and follows the links of its contents', async () => {
     const { page, troubles } = await openPage(`${server.url}/`, { width: 390, colorScheme: 'light' });
     expect(page.url()).toBe(`${server.url}/docs`);
     const article = page.locator('#getProfileByUsername');
@@ -156,7 +156,7 @@ describe('the page in a browser', () => {
   });
 
   test.skipIf(!hasChromium)(
-    'shows what an address leads to below the bar that sticks',
+    'shows the target of a URL below the sticky bar',
     async () => {
       for (const width of [1280, 700]) {
         const { page } = await openPage(`${server.url}/docs`, { width, colorScheme: 'light' });
@@ -176,12 +176,12 @@ describe('the page in a browser', () => {
   );
 
   test.skipIf(!hasChromium)(
-    'opens what its contents lead to, from anywhere, on a phone and without scripts',
+    'opens the targets of its contents, from anywhere, on a phone and without scripts',
     async () => {
       for (const more of [{}, { isWithoutScripts: true }] as const) {
         const { page, troubles } = await openPage(`${server.url}/docs`, { width: 390, colorScheme: 'dark', ...more });
         await page.emulateMedia({ reducedMotion: 'reduce' });
-        const answers = page.locator('#getProfileByUid').getByText('Answers', { exact: true });
+        const answers = page.locator('#getProfileByUid').getByText('Responses', { exact: true });
         expect(await answers.isVisible()).toBe(false);
         await page.locator('footer').scrollIntoViewIfNeeded();
         const summary = page.getByText('Contents', { exact: true });
@@ -189,10 +189,10 @@ describe('the page in a browser', () => {
         await summary.click();
         await page.locator('nav').getByRole('link', { name: 'Look up a profile by UID' }).click();
         expect(await answers.isVisible()).toBe(true);
-        // The heading is below what sticks, and within what is seen.
+        // The heading is below the sticky bar, and in the viewport.
         const top = (await page.locator('summary', { hasText: 'Look up a profile by UID' }).boundingBox())?.y ?? 0;
         expect([top >= 40, top < 400]).toEqual([true, true]);
-        // A link from within the page leads into a fold too.
+        // A link on the page opens a fold too.
         await page.locator('#getProfileByUid').getByRole('link', { name: 'SimplifiedProfile' }).first().click();
         expect(await page.locator('#schema-SimplifiedProfile').isVisible()).toBe(true);
         expect(troubles).toEqual([]);
@@ -202,7 +202,7 @@ describe('the page in a browser', () => {
   );
 
   test.skipIf(!hasChromium)(
-    'lets the keyboard skip the contents, by a link that is seen once it has the focus',
+    'has a link, visible once focused, with which keyboard users skip the contents',
     async () => {
       const { page, troubles } = await openPage(`${server.url}/docs`, { width: 1280, colorScheme: 'light' });
       const clip = () => page.evaluate<string>('getComputedStyle(document.querySelector(".skip")).clipPath');
@@ -218,7 +218,7 @@ describe('the page in a browser', () => {
     },
   );
 
-  test('can be read where scripts are off', async () => {
+  test('can be read without scripts', async () => {
     const text = await (await get(server, '/docs')).text();
     expect(text).toContain('<details><summary>Contents</summary>');
     expect(text).not.toContain('<button');

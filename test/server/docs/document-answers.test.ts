@@ -13,11 +13,11 @@ import { METRICS_TOKEN, startSampleServer } from '../../support/machine/sample-s
 import { ROUTES } from '../../support/requests.ts';
 import { testClock, testDeps } from '../../support/world.ts';
 
-// Every answer that the document tells of, provoked: each path, each status, each sentence that it shows.
+// Provokes every response in the document: each path, each status, each sentence.
 
 const { server, keys, document } = await startSampleServer();
 
-describe('every answer that the document tells of is given, its sentences too', () => {
+describe('the server sends every documented response, with its sentence', () => {
   const puppet = startPuppet();
 
   for (const route of ROUTES.filter(({ path }) => path !== '/')) {
@@ -53,7 +53,7 @@ describe('every answer that the document tells of is given, its sentences too', 
     }
   }
 
-  test('elsewhere: / leads to the page', async () => {
+  test('elsewhere: / redirects to the page', async () => {
     const answer = await getRaw(server, '/');
     expect([answer.status, answer.headers.get('location'), answer.body]).toEqual([302, '/docs', '']);
     expect(Object.keys(Object.fromEntries(others))).toContain('302');
@@ -72,7 +72,7 @@ type Provoke = (provoked: Provoked) => Promise<RawAnswer>;
 const bearer = (by: string) => [`Authorization: Bearer ${by}`];
 let address = 0;
 
-/** How each answer is had. */
+/** How to provoke each response. */
 const PROVOKE: Record<string, Provoke> = {
   found: ({ target }) => getRaw(server, target, bearer(target === '/metrics' ? METRICS_TOKEN : keys.both.secret)),
   unchanged: ({ target }) => getRaw(server, target, [...bearer(keys.both.secret), 'If-None-Match: *']),
@@ -116,7 +116,7 @@ const PROVOKE: Record<string, Provoke> = {
   not_ready: ({ target, puppet }) => puppet.ask(target, { isReady: () => false }),
 };
 
-/** A service whose database fails with this, whatever is asked of it. */
+/** A service whose database always fails with this error. */
 function failing(error: Error): Partial<Service> {
   const fail = () => {
     throw error;
@@ -126,7 +126,7 @@ function failing(error: Error): Partial<Service> {
 
 type Puppet = { ask: (target: string, changes: Partial<Service>) => Promise<RawAnswer> };
 
-/** The real server on a socket, but for parts that are made to fail. */
+/** The real server on a socket, with parts that can be made to fail. */
 function startPuppet(): Puppet {
   const deps = { ...testDeps({ variables: { METRICS_TOKEN } }), clock: testClock() };
   const whole = createService(deps, () => undefined);

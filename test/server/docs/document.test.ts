@@ -14,15 +14,16 @@ import { startSampleServer } from '../../support/machine/sample-server.ts';
 import { checkAnswer, documentedAnswer } from '../../support/network/document.ts';
 import { ROUTES } from '../../support/requests.ts';
 
-// The document for itself: valid, about every route, its examples the answers of a server with the sample profiles. That
-// each answer is given at all is in document-answers.test.ts; that none is given beyond it, wherever tests ask.
+// The document itself is valid, has every route, and its examples are responses about the sample profiles.
+// document-answers.test.ts checks that the server sends each documented response; every other test's requests, that it sends
+// no other.
 
 const { server, keys, document } = await startSampleServer();
 
 const at = (publicUrl: string) => ({ publicUrl, publicName: 'Linkhive', contact: null });
 
 describe('the document', () => {
-  test('is what /openapi.json says, for programs of any origin of their own to keep', async () => {
+  test('is served at /openapi.json, may be cached, and is revalidated by its tag', async () => {
     const answer = await get(server, '/openapi.json');
     expect([answer.status, answer.headers.get('cache-control')]).toEqual([200, 'public, max-age=300']);
     expect((await answer.json()) as OpenApi).toEqual(JSON.parse(JSON.stringify(document)));
@@ -53,7 +54,7 @@ describe('the document', () => {
     expect(isSame ? 'up to date' : 'out of date: bun run openapi').toBe('up to date');
   });
 
-  test('says whose the server is and where, whatever characters its address has, and its own version', () => {
+  test('has the server’s own name and URL, whatever characters that has, and the version of the interface', () => {
     for (const publicUrl of ['https://example.org/profiles', "https://example.org/a&b$&'c"]) {
       const { servers, info, openapi } = servedDocument(at(publicUrl));
       expect([openapi, info.version, info.title]).toEqual(['3.1.0', '1.0.0', 'Linkhive']);
@@ -62,7 +63,7 @@ describe('the document', () => {
     }
   });
 
-  test('has every route but the one that leads to the page, with the permission that it needs', () => {
+  test('has every route except /, with the permission that it needs', () => {
     const shown = readOperations(document).map(({ path, operation }) => [
       path,
       operation.security,
@@ -83,7 +84,7 @@ describe('the document', () => {
   });
 });
 
-describe('an answer that is not as documented is found out', () => {
+describe('an undocumented response fails a test', () => {
   const headers = async () => (await get(server, '/healthz')).headers;
   const received = { method: 'GET', target: '/healthz', status: 200, body: '{"status":"ok"}' };
 
@@ -109,7 +110,7 @@ describe('an answer that is not as documented is found out', () => {
   });
 });
 
-describe('the examples of what is found are what the server answers once the sample is imported', () => {
+describe('the success examples are the responses of a server with the sample profiles', () => {
   for (const { path, operation } of readOperations(document)) {
     const found = documentedAnswer(document, { method: 'GET', target: path.replace(/\{\w+\}/, 'x'), status: 200 });
     const examples = Object.values(found?.content ?? {}).flatMap((kind) => Object.values(kind.examples ?? {}));

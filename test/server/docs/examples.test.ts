@@ -7,12 +7,12 @@ import { cleanEnvironment, PROJECT } from '../../support/cli.ts';
 import { get } from '../../support/http.ts';
 import { startSampleServer } from '../../support/machine/sample-server.ts';
 
-// What the page shows to be copied is taken from the page, and run.
+// Extracts the code examples from the page, and runs them.
 
 const { server, keys, document } = await startSampleServer();
 const page = await (await get(server, '/docs')).text();
 
-/** The blocks of code with this caption, as somebody copies them; the address is the running server's. */
+/** The code blocks with this caption, as copied from the page, with the URL of the running server. */
 function blocks(caption: string): string[] {
   const found = page.matchAll(/<figcaption>([^<]*)<\/figcaption><pre[^>]*><code>([\s\S]*?)<\/code>/g);
   return [...found]
@@ -27,7 +27,7 @@ function blocks(caption: string): string[] {
     );
 }
 
-/** How each language runs many programs one after the other, each from its own text. */
+/** How each language runs several programs one after another. */
 const LANGUAGES = [
   {
     caption: 'JavaScript',
@@ -50,7 +50,7 @@ async function run({ caption, program }: (typeof LANGUAGES)[number], code: strin
   return { code: await child.exited, stdout, stderr };
 }
 
-describe('what the page shows to be copied works as it stands', () => {
+describe('the examples on the page work as they are', () => {
   for (const language of LANGUAGES) {
     const isAbsent = Bun.which(language.program) === null;
     test.skipIf(isAbsent)(`in ${language.caption}, for every request that needs a key`, async () => {
@@ -67,7 +67,7 @@ describe('what the page shows to be copied works as it stands', () => {
     });
   }
 
-  test('the clients, as they are in docs/clients/, with the address of the server', () => {
+  test('the clients are those in docs/clients/, with the URL of the server', () => {
     for (const name of ['profile-lookup.ts', 'profile_lookup.py']) {
       const file = readFileSync(join(PROJECT, 'docs/clients', name), 'utf8').trimEnd();
       expect(file).toContain('"http://127.0.0.1:3000/api"');
@@ -76,7 +76,7 @@ describe('what the page shows to be copied works as it stands', () => {
   });
 });
 
-test('every code of a refusal stands once in the table of errors, with what to do', () => {
+test('the table of errors has every code once, with what to do', () => {
   const [, table = ''] = /<table class="errors">([\s\S]*?)<\/table>/.exec(page) ?? [];
   const rows = [
     ...table.matchAll(/<tr><th scope="row">\d{3} <code>(\w+)<\/code><\/th><td>[^<]+<q>.+?<\/q><\/td><td>([^<]+)</g),

@@ -8,7 +8,7 @@ const server = await startTestServer({ variables: { CONTACT: 'help@example.org' 
 const [page, answer] = [await get(server, '/docs'), await get(server, '/docs.md')];
 const [html, markdown] = [await page.text(), await answer.text()];
 
-/** The words that a reader sees of HTML, without the signs that stand for tags: quotation marks, brackets and semicolons. */
+/** The visible words of HTML, without the characters that stand for tags: quotation marks, brackets and semicolons. */
 function wordsOf(text: string): string[] {
   const spaced = text.replace(/<\/?(?:a|code|q|small|span|strong|wbr)\b[^>]*>/g, '').replace(/<[^>]+>/g, ' ');
   const seen = spaced.replaceAll('&lt;', '<').replaceAll('&gt;', '>');
@@ -20,7 +20,7 @@ function wordsOf(text: string): string[] {
 }
 
 describe('/docs.md', () => {
-  test('has the words of the page in their order, but for examples in further languages', () => {
+  test('has the words of the page in the same order, without examples in JavaScript and Python', () => {
     const main = html.slice(html.indexOf('<main'), html.indexOf('</main>'));
     const labels = /<figcaption>(?:Shell|HTTP)<\/figcaption>/g;
     const shown = main
@@ -37,7 +37,7 @@ describe('/docs.md', () => {
     expect(places).toEqual(places.toSorted((one, other) => one - other));
   });
 
-  test('is Markdown, leads out but not into itself, and the page leads to it', () => {
+  test('is Markdown without links within itself, and linked from the page', () => {
     expect([answer.status, answer.headers.get('content-type')]).toEqual([200, 'text/markdown; charset=utf-8']);
     expect(markdown.match(/\]\([^)]*\)/g)).toEqual(['](mailto:help@example.org)', '](/developers)']);
     expect(markdown.replace(/^```[\s\S]*?^```/gm, 'code')).not.toMatch(/\n{3}|^ +$/m);
@@ -45,7 +45,7 @@ describe('/docs.md', () => {
   });
 });
 
-describe('is compressed, HEAD too, as Accept-Encoding weighs it:', () => {
+describe('is compressed according to Accept-Encoding, also for HEAD:', () => {
   const cases: [accepted: string[], coding: string | null][] = [
     [[], null],
     [[''], null],
@@ -76,7 +76,7 @@ describe('is compressed, HEAD too, as Accept-Encoding weighs it:', () => {
   }
 });
 
-test('what Markdown could take for something else comes through it', () => {
+test('characters that are special in Markdown are preserved', () => {
   const text = 'a <b> & "c" | d';
   const escaped = text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
   const code = `<code>${escaped}</code>`;

@@ -15,7 +15,7 @@ const secret = await prepare(server.deps);
 const address = `${server.deps.config.publicUrl}/docs/try`;
 
 describe('the page as it is sent', () => {
-  test('has a policy without unsafe-*, in which every address is a path of this server', async () => {
+  test('has a policy without unsafe-*, in which every URL is a path of this server', async () => {
     const policy = (await get(server, '/docs/try')).headers.get('content-security-policy') as string;
     const { publicUrl } = server.deps.config;
     const hash = "'sha256-[\\w+/]{43}='";
@@ -26,7 +26,7 @@ describe('the page as it is sent', () => {
     );
   });
 
-  test('and its files are sent compressed to those who accept that, and whole to others', async () => {
+  test('and its files are compressed for clients that accept it', async () => {
     const script = '/docs/try/swagger-ui.js';
     for (const path of ['/docs', '/docs.md', '/docs/try', script, '/docs/try/swagger-ui.css', '/openapi.json']) {
       const zipped = await get(server, path, null, { headers: { 'Accept-Encoding': 'br, gzip;q=0.5' } });
@@ -51,7 +51,7 @@ describe('the page as it is sent', () => {
     }
   });
 
-  test('is at the public address, whose path may have any character', async () => {
+  test('is at the public URL, whose path may have any character', async () => {
     const prefixed = await startTestServer({ variables: { PUBLIC_URL: 'https://example.org/a;b,c/' } });
     const answer = await get(prefixed, '/docs/try');
     expect(answer.headers.get('content-security-policy')).toContain(
@@ -63,12 +63,12 @@ describe('the page as it is sent', () => {
 
 const openPage = (hasChromium ? await startBrowser() : null) as OpenPage;
 
-// True of frames, which could remove their own attribute; the sandbox of a policy can't be removed.
+// The warning is true of frames, which could remove their own attribute; the sandbox of a policy can't be removed.
 const SANDBOX_WARNING =
   'console: An iframe which has both allow-scripts and allow-same-origin for its sandbox attribute can escape its sandboxing.';
 
 describe('the page in a browser', () => {
-  test.skipIf(!hasChromium)('has a bar that everybody can use', async () => {
+  test.skipIf(!hasChromium)('has an accessible bar', async () => {
     const { page } = await openPage(address, { width: 1280, colorScheme: 'light' });
     await page.getByRole('button', { name: 'Authorize' }).waitFor();
     expect(await page.title()).toBe('Try it – API documentation – Profile Lookup');
@@ -93,7 +93,7 @@ describe('the page in a browser', () => {
     expect(await page.evaluate('JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie])')).toBe(
       '[{},{},""]',
     );
-    // Whatever the page has asked for is here; all operations that it offers are the API's.
+    // All requests of the page; it offers only the API's operations.
     const paths = ['/docs/try', '/docs/try/swagger-ui.css', '/docs/try/swagger-ui.js', '/openapi.json'];
     expect(requests.toSorted()).toEqual(
       ['/api/lookup/username/Ada', ...paths].map((path) => server.deps.config.publicUrl + path),
@@ -105,27 +105,30 @@ describe('the page in a browser', () => {
     expect(troubles.filter((trouble) => trouble !== SANDBOX_WARNING)).toEqual([]);
   });
 
-  test.skipIf(!hasChromium)('is where /docs leads for each operation, which is open then, and leads back', async () => {
-    const { page, troubles } = await openPage(`${server.url}/docs#getProfileByUid`, {
-      width: 390,
-      colorScheme: 'light',
-    });
-    await page.locator('#getProfileByUid').getByRole('link', { name: 'Try it' }).click();
-    await page.locator('#operations-Lookup-getProfileByUid').getByRole('button', { name: 'Try it out' }).waitFor();
-    const bar = page.locator('.top');
-    expect(await page.evaluate<string>("getComputedStyle(document.querySelector('.top')).display")).toBe('flex');
-    expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(390);
-    await bar.getByRole('link', { name: 'Docs' }).click();
-    await page.getByRole('heading', { level: 1 }).waitFor();
-    expect(new URL(page.url()).pathname).toBe('/docs');
-    expect(troubles.filter((trouble) => trouble !== SANDBOX_WARNING)).toEqual([]);
-  });
+  test.skipIf(!hasChromium)(
+    'is linked from each operation of /docs, opens at that operation, and links back',
+    async () => {
+      const { page, troubles } = await openPage(`${server.url}/docs#getProfileByUid`, {
+        width: 390,
+        colorScheme: 'light',
+      });
+      await page.locator('#getProfileByUid').getByRole('link', { name: 'Try it' }).click();
+      await page.locator('#operations-Lookup-getProfileByUid').getByRole('button', { name: 'Try it out' }).waitFor();
+      const bar = page.locator('.top');
+      expect(await page.evaluate<string>("getComputedStyle(document.querySelector('.top')).display")).toBe('flex');
+      expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(390);
+      await bar.getByRole('link', { name: 'Docs' }).click();
+      await page.getByRole('heading', { level: 1 }).waitFor();
+      expect(new URL(page.url()).pathname).toBe('/docs');
+      expect(troubles.filter((trouble) => trouble !== SANDBOX_WARNING)).toEqual([]);
+    },
+  );
 
   test.skipIf(!hasChromium)(
-    'lets no script of its own reach the portal, by a request, a frame, a form, an image or a new window',
+    'keeps its scripts from reaching the portal by a request, a frame, a form, an image or a new window',
     async () => {
       const { page } = await openPage(address, { width: 1280, colorScheme: 'dark' });
-      // In the browser's words: the tests' types know no DOM. Each attempt ends with what it has reached.
+      // A string, because the tests' types have no DOM. Each attempt returns what it has reached.
       const reached = await page.evaluate<Record<string, unknown>>(`(async () => {
         const outcome = (promise) => promise.then(() => 'reached', () => 'refused');
         const element = (name, set) => new Promise((resolve, reject) => {
@@ -164,7 +167,7 @@ describe('the page in a browser', () => {
       const { beacon, ...others } = reached;
       expect([...new Set(Object.values(others))]).toEqual(['refused']);
       expect(['queued', 'refused']).toContain(beacon as string);
-      // What a script can't see, the server would have logged: nothing but the page's own requests has arrived.
+      // The server would have logged what a script can't see: it received only the page's own requests.
       expect(page.url()).toBe(address);
       const arrived = server.log.map(({ route }) => route);
       expect(arrived.filter((route) => !String(route).match(/^\/(docs|openapi|api)/))).toEqual([]);
