@@ -21,18 +21,18 @@ import { type AskedHost, askHost } from '../remote/client.ts';
 import { pathOf } from '../remote/command-scope.ts';
 import { targetFor } from '../remote/target.ts';
 
-/** A possible next word of a command line, with a short description. */
+/** A completion of the last word of a command line, with a short description. */
 export type Candidate = { value: string; about: string };
 
-/** The only candidate if a file name is expected: the shell then completes file names itself. */
+/** The only candidate if a file name is expected, which the shell then completes itself. */
 export const FILES = ':files';
 
-/** An unfinished command line: its command, the number of arguments, and the flag that still needs a value. */
+/** An incomplete command line: its command, the number of arguments, and the flag that still needs a value. */
 type CommandLine = { command: Command; args: number; flag: Option | null } & Pick<Globals, 'db' | 'host' | 'envFile'>;
 
 /**
- * Returns the completions of the last word: subcommands, flags or values. `words` are the words after the program's name. The
- * list is empty if nothing is known, or if the database can't be read.
+ * Returns the completions of the last word: subcommands, flags or values; none if the database can't be read. `words` are
+ * the words after the program's name.
  */
 export async function candidatesFor(program: Command, words: readonly string[]): Promise<Candidate[]> {
   const typed = words.at(-1) ?? '';
@@ -44,7 +44,7 @@ export async function candidatesFor(program: Command, words: readonly string[]):
 
 function parseLine(program: Command, words: readonly string[]): CommandLine {
   const line: CommandLine = { command: program, args: 0, flag: null };
-  // "help keys approve" is completed as "keys approve" is.
+  // "help keys approve" is completed like "keys approve".
   for (const word of words[0] === 'help' ? words.slice(1) : words) {
     if (word.startsWith('-')) {
       const option = flagsOf(line.command).find(({ short, long }) => short === word || long === word);
@@ -55,7 +55,7 @@ function parseLine(program: Command, words: readonly string[]): CommandLine {
       if (line.flag.long === '--db') line.db = word;
       if (line.flag.long === '--host') line.host = word;
       if (line.flag.long === '--env-file') line.envFile = word;
-      // A flag of several values takes words until the next flag.
+      // A variadic flag takes all words until the next flag.
       if (!line.flag.variadic) line.flag = null;
       continue;
     }
@@ -94,12 +94,12 @@ function flagCandidates(command: Command): Candidate[] {
   return [...all, { value: '--help', about: 'display help for command' }];
 }
 
-/** The flags of the command itself and those that every command has. */
+/** The flags of the command, and the global flags. */
 function flagsOf(command: Command): Option[] {
   return [...command.options, ...(command.parent === null ? [] : flagsOf(command.parent))];
 }
 
-/** The facts of the input that a flag of a command of the group `keys` gives; undefined for other flags. */
+/** The facts of the input of a flag of `keys …`; undefined for other flags. */
 function inputOf(command: Command, { long }: Option): InputFacts | undefined {
   const operation = command.parent?.name() === 'keys' ? operationOf(command.name()) : undefined;
   const inputs = operation === undefined ? [] : flaggedInputs(operation, 'operator');
@@ -107,7 +107,7 @@ function inputOf(command: Command, { long }: Option): InputFacts | undefined {
   return schema && factsOf(schema);
 }
 
-/** The values of fields that have a few only. */
+/** The values of inputs with a fixed list. */
 const VALUES: Partial<Record<InputKind, readonly string[]>> = { permissions: PERMISSIONS, states: KEY_STATES };
 
 function flagValues({ long, flags }: Option): Candidate[] {
@@ -120,7 +120,7 @@ function plain(values: readonly string[]): Candidate[] {
   return values.map((value) => ({ value, about: '' }));
 }
 
-/** The states of keys that a command of the group `keys` accepts; empty if it accepts all. */
+/** The states of keys that a command of the group `keys` accepts; empty if all. */
 function statesFor(verb: string): readonly KeyState[] {
   return operationOf(verb)?.from ?? [];
 }
@@ -139,10 +139,10 @@ async function identifiers(line: CommandLine, states: readonly KeyState[]): Prom
   });
 }
 
-/** How long completion waits for a server, in milliseconds. */
+/** How long completion waits for a server. */
 const PATIENCE_MS = 2_000;
 
-/** The server's first page of keys in one of these states (all states if none is given). Throws what `askHost` throws. */
+/** The server's first page of keys in these states (none: all). Throws what `askHost` throws. */
 export async function keyNamesAt(host: AskedHost, states: readonly KeyState[]): Promise<KeyName[]> {
   const query = { state: states.length === 0 ? undefined : states.join(',') };
   const request = { method: 'GET', path: '/keys', query, answer: KeyList, patienceMs: PATIENCE_MS } as const;
@@ -178,7 +178,7 @@ async function unlessRefused(find: () => Candidate[] | Promise<Candidate[]>): Pr
   try {
     return await find();
   } catch (error) {
-    // Without a readable database, or an answer, there are no candidates; the command itself will say what is wrong.
+    // The command itself will report the error.
     if (error instanceof AppError) return [];
     throw error;
   }

@@ -3,7 +3,7 @@ import { AppError } from '../../shared/errors.ts';
 import { writeOutput } from '../terminal/stdout.ts';
 import { candidatesFor, FILES } from './candidates.ts';
 
-// The scripts contain no names of commands. At each TAB they call profilectl with the words typed so far, and it prints one
+// The scripts contain no names of commands. At each TAB they call profilectl with the words typed so far, which prints one
 // candidate per line, with a description after a tab. The single line `:files` makes the shell complete file names.
 
 const BASH = `# Completion of profilectl for bash.
@@ -57,7 +57,7 @@ complete -c profilectl -f -k -a '(__profilectl_candidates)'`;
 
 const SCRIPTS: Record<string, string> = { bash: BASH, zsh: ZSH, fish: FISH };
 
-/** Adds `completion`, which prints a script that makes the shell complete commands, flags and identifiers. */
+/** Adds `completion`, which prints a completion script for a shell. */
 export function addTo(command: Command): void {
   command
     .argument('[shell]', 'bash, zsh or fish')
@@ -66,7 +66,7 @@ export function addTo(command: Command): void {
     .addHelpText(
       'after',
       `
-Identifiers of keys come from the local database (DATABASE_PATH or --db), or from the server that you are logged in to.
+Identifiers of keys come from the local database (DATABASE_PATH or --db) or from the server that you are logged in to.
 
 Examples:
   eval "$(profilectl completion bash)"                                        # in ~/.bashrc

@@ -7,26 +7,25 @@ import { AppError } from '../../shared/errors.ts';
 
 const PATIENCE_MS = 5_000;
 
-/** The server's answer. */
+/** The server's response. */
 export type ServerAnswer = { status: number; body: string };
 
-/** The server's address for commands on this machine: loopback if it listens on all addresses. Throws `usage`. */
+/** The server's URL for commands on this machine: loopback if it listens on all addresses. Throws `usage`. */
 export function serverUrl({ host, port, tls }: Config, path: string): URL {
-  if (port === 0) throw new AppError('usage', 'PORT is 0, so the port of the server is not known; set it.');
+  if (port === 0) throw new AppError('usage', 'PORT is 0, so the port of the server is unknown; set PORT.');
   const reachable = { '0.0.0.0': '127.0.0.1', '::': '::1' }[host] ?? host;
   const written = reachable.includes(':') ? `[${reachable}]` : reachable;
   return new URL(`${tls === null ? 'http' : 'https'}://${written}:${port}${path}`);
 }
 
 /**
- * Sends a GET request to the server on this machine, with a bearer token if one is given. Throws `refused` if there is no
- * answer. It does not use `fetch`, which would send the request to a proxy named in the environment.
+ * Sends a GET request to the server on this machine. Throws `refused` without a response. It does not use `fetch`, which
+ * would use a proxy named in the environment.
  */
 export async function askServer(url: URL, token: string | null = null): Promise<ServerAnswer> {
   const { promise, resolve, reject } = Promise.withResolvers<ServerAnswer>();
   const options = {
-    // The certificate is for the public host, not for this address. It need not be checked, because the request does not
-    // leave this machine.
+    // The certificate is for the public host, not for this address, and the request does not leave this machine.
     rejectUnauthorized: false,
     agent: false,
     signal: AbortSignal.timeout(PATIENCE_MS),

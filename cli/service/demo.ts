@@ -26,12 +26,12 @@ const PROFILE = 'Ada';
 const PROFILE_ADDRESS = 'ada@example.org';
 const ADMIN = 'Grace';
 
-/** Adds `demo`, which runs a server with sample profiles in a temporary folder and deletes the folder at the end. */
+/** Adds `demo`, which runs a server with sample profiles in a temporary folder, and removes the folder at the end. */
 export function addTo(command: Command): void {
   command
     .addHelpText(
       'after',
-      '\nTouches no real data: everything is in a temporary folder that is removed at the end.\n\nExample:\n  profilectl demo',
+      '\nUses no real data: everything is in a temporary folder that is removed at the end.\n\nExample:\n  profilectl demo',
     )
     .action(async () => {
       const folder = mkdtempSync(join(tmpdir(), 'profile-lookup-demo-'));
@@ -59,7 +59,7 @@ async function runDemo(folder: string): Promise<void> {
   const imported = await importSample(deps);
   const identifier = await issueKey(deps);
   const invitation = await inviteAdmin(deps);
-  // Servers reload their certificate at SIGHUP. The demo has none, and ends with its terminal, so that its folder is deleted.
+  // Servers reload their certificate at SIGHUP. The demo has none, and ends with its terminal, so that its folder is removed.
   process.once('SIGHUP', () => process.emit('SIGTERM', 'SIGTERM'));
   await serve(deps, childCommands(config.databasePath), () => explain(deps, folder, imported, identifier, invitation));
 }
@@ -88,7 +88,7 @@ async function issueKey(deps: Deps): Promise<string> {
   return identifier;
 }
 
-/** Adds an admin, and returns the address where they can register a passkey. */
+/** Adds an admin, and returns the link to register a passkey. */
 async function inviteAdmin(deps: Deps): Promise<Invitation> {
   const sessions = openSessionsFile(deps.config.databasePath);
   using _ = sessions.sqlite;
@@ -107,19 +107,19 @@ function explain(
   const onBox = `${invocation()} --db ${shellWord(config.databasePath)}`;
   print(`
 Profile Lookup is running on ${config.publicUrl} with ${imported} sample profiles.
-Key ${identifier} was requested for the profile ${PROFILE} and approved; its secret was sent by mail, once:
+Key ${identifier} was requested for the profile ${PROFILE} and approved; its secret was mailed, once:
   ${mail}
 
 In another terminal, this reads the secret from the mail and looks up a profile:
   curl -sS -H "Authorization: Bearer $(grep -ohm1 'plk_${identifier}_[0-9A-Za-z]*' ${mail})" ${config.publicUrl}/api/lookup/username/${PROFILE}
 
-More addresses to try in that line:
+Other URLs to try in that command:
   "${config.publicUrl}/api/lookup/username/lovelace" (an alias)
   "${config.publicUrl}/api/lookup/uid/7/links"
   "${config.publicUrl}/api/leaderboard?limit=5"
   "${config.publicUrl}/api/key"
 
-In a browser, as the owner of ${PROFILE}: sign in with the username ${PROFILE} and the address ${PROFILE_ADDRESS} at
+In a browser, as the owner of ${PROFILE}: sign in with the username ${PROFILE} and the e-mail address ${PROFILE_ADDRESS} at
   ${config.publicUrl}/developers/sign-in
 The code is mailed to the same folder; this shows the latest one:
   grep -ohm1 '^[0-9A-Z]\\{4\\}-[0-9A-Z]\\{4\\}$' "$(ls ${mails}/*Z-sign-in.eml | tail -n 1)"
@@ -148,7 +148,7 @@ function freePort(): number {
   return typeof port === 'number' ? port : PORT;
 }
 
-/** Listens on a port for a moment (0: on any free one). Returns the port, or the code of the error. */
+/** Listens on a port for a moment (0: any free one). Returns the port, or an error code. */
 function tryPort(hostname: string, port: number): number | string {
   try {
     const probe = Bun.listen({ hostname, port, socket: { data() {} } });

@@ -7,13 +7,13 @@ import { askServer, serverUrl } from './ask-server.ts';
 
 const FORBIDDEN = 403;
 
-/** Adds `healthcheck`, which asks the server on this machine whether it is ready. Containers run it. */
+/** Adds `healthcheck`, which asks the server on this machine whether it is ready, for containers. */
 export function addTo(command: Command): void {
   command
     .addHelpText(
       'after',
       `
-It reads the same variables as "serve" (HOST, PORT, TLS_CERT_FILE) and opens no database.
+Reads HOST, PORT and TLS_CERT_FILE as "serve" does, and does not open the database.
 
 Example:
   profilectl healthcheck --env-file /etc/profile-lookup.env`,

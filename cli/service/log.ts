@@ -12,19 +12,19 @@ import { wholeNumber } from '../terminal/values.ts';
 
 type Options = { since?: string; by?: string; kind?: string[]; limit?: string; after?: string };
 
-/** The number of entries that a terminal shows at a time. */
+/** The default limit on a terminal. */
 const PAGE_SIZE = 50;
 
 const MAX_LIMIT = 1_000_000_000;
 
 const WHEN = 'When (UTC)';
 
-/** Adds `log`, which lists what people did. */
+/** Adds `log`, which lists the audit log. */
 export function addTo(command: Command): void {
   const groups = LOG_GROUPS.map(({ group, kinds }) => `  ${group.padEnd(10)}${kinds.join(', ')}`).join('\n');
   command
     .option('--since <time>', `only entries since then: ${PAST_SYNTAX}`)
-    .option('--by <who>', 'only what this person did, by name, or this kind: operator, admin, owner, platform')
+    .option('--by <who>', 'only entries of the person with this name, or of a kind: operator, admin, owner, platform')
     .option('--kind <kind...>', 'only entries of these kinds, listed below')
     .option('--limit <n>', 'at most this many entries; default: 50 on a terminal, otherwise all')
     .option('--after <cursor>', 'only entries after this cursor, the "next" of the previous page')
@@ -34,8 +34,8 @@ export function addTo(command: Command): void {
 Groups, and their kinds:
 ${groups}
 
-The newest entry comes first. Reasons, names of keys and other texts are not included: "profilectl keys show" has them.
-What the service did itself, and which mails were sent, is in the histories of keys.
+The newest entry comes first. Reasons, names of keys and other texts are not included; "profilectl keys show" has them.
+Actions of the service itself, and mails, are only in the histories of keys.
 
 Examples:
   profilectl log --since 7d
@@ -61,7 +61,7 @@ function list(command: Command, { deps, json }: Context, options: Options): void
   }
 }
 
-/** The entries as a table. A narrow terminal wraps the lines. */
+/** The entries as a table, which a narrow terminal wraps. */
 function logText(entries: readonly LogEntry[]): string {
   const when = (atMs: number) => isoTime(atMs).slice(0, 19).replace('T', ' ');
   return table(
@@ -93,7 +93,7 @@ function filterOf({ since, by, kind, after }: Options, nowMs: number): LogFilter
   };
 }
 
-/** The filters as they were typed. */
+/** The filters as typed. */
 function flagsOf({ since, by, kind, limit }: Options): string[] {
   return [
     ...(since === undefined ? [] : ['--since', since]),

@@ -2,15 +2,15 @@ import { MIGRATIONS } from '../../shared/db/migrations.ts';
 import { AppError } from '../../shared/errors.ts';
 import { VERSION } from '../../shared/version.ts';
 
-// A server runs some of its work as commands of its own program. If that was upgraded meanwhile, the file at its path differs
-// from the running program: it may need a newer schema, or have other options.
+// A server runs some of its work as commands of its own program. If that file was upgraded since the server started, it may
+// need a newer schema or have other options.
 
-/** The version of this program, and the schema that it needs. */
+/** The version of this program and the schema that it needs. */
 export function thisProgram(): string {
   return `${VERSION}, schema ${MIGRATIONS.length}`;
 }
 
-/** Throws `not_ready` if a server of another version has started this command; `server` is its {@link thisProgram}. */
+/** Throws `not_ready` if the server that started this command is another version. `server` is its {@link thisProgram}. */
 export function refuseOtherProgram(server: string | undefined): void {
   const here = thisProgram();
   if (server === undefined || server === here) return;

@@ -17,8 +17,8 @@ import { thisProgram } from './same-program.ts';
 
 const STDOUT = 1;
 
-const OUTPUT_HELP = `On a terminal it prints where it listens and what it answers as text; otherwise its output
-is the log, one JSON object per line.`;
+const OUTPUT_HELP = `On a terminal it prints its URL, and logs requests as text; otherwise it logs one JSON
+object per line.`;
 
 /** Adds `serve`, which runs the HTTP server until SIGTERM or SIGINT. */
 export function addTo(command: Command): void {
@@ -37,7 +37,7 @@ export function addTo(command: Command): void {
     });
 }
 
-/** Runs the server for a person at a terminal: it prints where it listens and any warnings, and logs as text. */
+/** Runs the server for a person at a terminal: prints its URL and warnings, and logs as text. */
 async function serveOnTerminal(deps: ServerDeps, options: ServerOptions): Promise<void> {
   const { config, clock } = deps;
   await serve(deps, { ...options, log: inWords(openLogOutput(STDOUT)) }, ({ url }) => {
@@ -53,13 +53,13 @@ ${warnings.join('')}Ctrl-C stops it.
   });
 }
 
-/** The commands that a server on this database runs as child processes: VACUUM, and the import of a backend's profiles. */
+/** The commands that a server on this database runs as child processes: VACUUM, and imports from backends. */
 export function childCommands(databasePath: string): Pick<ServerOptions, 'vacuum' | 'feedCommand'> {
   const commandOf = commandsOn(databasePath);
   return { vacuum: { command: commandOf('db', 'vacuum') }, feedCommand: commandOf('profiles', 'import', '-') };
 }
 
-/** Makes the argument lists of commands on this database, run by the binary, or by Bun with the file it was started with. */
+/** The arguments of commands on this database, run by this binary, or by Bun with the file that it runs now. */
 function commandsOn(databasePath: string): (...command: string[]) => string[] {
   const program = isBinary() ? [process.execPath] : [process.execPath, '--no-env-file', Bun.main];
   const options = ['--from-server', thisProgram(), '--json', '--db', resolve(databasePath)];

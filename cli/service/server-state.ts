@@ -4,7 +4,7 @@ import { AppError } from '../../shared/errors.ts';
 import { ageText, counted } from '../terminal/output.ts';
 import { askServer, serverUrl } from './ask-server.ts';
 
-/** What is known of the running server. A field is null if the server was not asked or didn't report it. */
+/** The state of the server. A field is null if the server was not asked or did not report it. */
 export type ServerState = {
   running: boolean;
   url: string | null;
@@ -17,8 +17,8 @@ export type ServerState = {
 const UNKNOWN = { url: null, ready: null, startedAt: null, requests: null, requestsPerSecond: null };
 
 /**
- * Asks the server about its state, and returns a warning if it doesn't answer as it should. `isServed` says whether a server
- * holds the lock of the database; if that is null (unknown), the server is running if it answers.
+ * Asks the server about its state, and returns a warning if it does not respond as it should. `isServed` says whether a server
+ * holds the lock of the database; if null (unknown), the server counts as running if it responds.
  */
 export async function askState(
   config: Config,
@@ -30,7 +30,7 @@ export async function askState(
     const url = serverUrl(config, '/readyz');
     const { status } = await askServer(url);
     state = { ...state, url: url.origin, ready: status === 200 };
-    if (status !== 200) return { state, warning: [`The server answers ${status} when asked whether it is ready.`] };
+    if (status !== 200) return { state, warning: [`The server is not ready: it answers ${status}.`] };
     if (config.metricsToken !== null) state = { ...state, ...(await measure(config, config.metricsToken)) };
     return { state, warning: [] };
   } catch (error) {
@@ -46,7 +46,9 @@ const SAMPLE_MS = 1_000;
 async function measure(config: Config, token: string) {
   const read = async () => {
     const { status, body } = await askServer(serverUrl(config, '/metrics'), token);
-    if (status !== 200) throw new AppError('refused', `/metrics answers ${status}; is METRICS_TOKEN the server's?`);
+    if (status !== 200) {
+      throw new AppError('refused', `/metrics answers ${status}; METRICS_TOKEN must be that of the server.`);
+    }
     return body;
   };
   const first = await read();

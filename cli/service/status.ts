@@ -15,15 +15,15 @@ import { ageText, counted, print, printJson, table, wrapLine } from '../terminal
 import { outputColumns } from '../terminal/stdout.ts';
 import { askState, type ServerState, serverText } from './server-state.ts';
 
-/** Adds `status`, which shows the state of the service on one screen. */
+/** Adds `status`, which shows the state of the service. */
 export function addTo(command: Command): void {
   command
     .addHelpText(
       'after',
       `
-It reads the same variables as "serve", but from its own environment: give both the same file with --env-file, and run both
-as the same user. With METRICS_TOKEN it also shows the server's uptime and, measured for a second, its rate of API
-requests. Warnings do not change the exit code.
+Reads the same variables as "serve", but from its own environment: use the same --env-file for both, and run both as the same
+user. With METRICS_TOKEN it also shows the server's uptime and, measured for one second, the rate of API requests. Warnings
+do not change the exit code.
 
 Examples:
   profilectl status
@@ -60,9 +60,9 @@ function statusText(
     ['Server', serverText(server, nowMs)],
     ['Variables', environmentText(environment, server.running)],
     ['Database', `${database.path}, ${bytesText(database.bytes)}, write-ahead log ${bytesText(database.walBytes)}`],
-    ['Disk', status.disk === null ? 'not known' : diskLine(status.disk)],
+    ['Disk', status.disk === null ? 'unknown' : diskLine(status.disk)],
     ['Quotas', quotasLine(quotas)],
-    ['Profiles', `${profiles.total}, ${profiles.banned} of them banned`],
+    ['Profiles', `${profiles.total}, of which ${profiles.banned} banned`],
     ['Keys', keysLine(keys)],
     ['Queue', queueLine(queue, nowMs)],
     ['Approvals', openAttempts === 0 ? 'none under way' : `${openAttempts} under way`],
@@ -86,8 +86,8 @@ function lastDoneText(last: Status['lastBackup'], preposition: string, nowMs: nu
 }
 
 function environmentText({ user, files }: EnvironmentOrigin, isRunning: boolean): string {
-  const others = isRunning ? '; the running server may have others' : '';
-  return `as this command reads them, run by ${user}: ${['the environment', ...files].join(' and ')}${others}`;
+  const others = isRunning ? '; the running server may use others' : '';
+  return `read by this command as the user ${user} from ${['the environment', ...files].join(' and ')}${others}`;
 }
 
 function diskLine({ freeBytes, totalBytes }: NonNullable<Status['disk']>): string {
@@ -123,14 +123,14 @@ function signInsLine(signIns: SessionStatus | null): string {
   return `${counted(sessions, 'session')}; ${counted(mailsLastHour, 'sign-in mail')} in the last hour, at most ${mailsPerHour}`;
 }
 
-/** At most this many undelivered mails are shown; `--json` has all. */
-const SHOWN_MAILS = 10;
+/** `--json` has all. */
+const MAX_MAILS_SHOWN = 10;
 
 const INDENT = '  ';
 
-/** The latest undelivered mails as a table below an empty line, each with its tries and the reason below; nothing without any. */
+/** The latest undelivered mails as a table, each with its tries and the reason below. */
 function undeliveredLines({ undelivered }: NoticeStatus): string[] {
-  const latest = undelivered.slice(-SHOWN_MAILS);
+  const latest = undelivered.slice(-MAX_MAILS_SHOWN);
   if (latest.length === 0) return [];
   const rows = latest.map(({ at, identifier, uid, kind, to, result }) => {
     return [at, identifier ?? (uid === null ? '' : `profile ${uid}`), kind, to, result];
@@ -155,7 +155,7 @@ function tracesLine({ tracesSince, vacuumedAt }: ErasureStatus, nowMs: number): 
   return `texts may be left in the file since ${tracesSince}, until it is vacuumed${vacuumed}`;
 }
 
-/** Lists the files in which erased data may remain: files known by name, and kinds of files that may be anywhere. */
+/** The files in which erased texts may remain: those known by name, and kinds of files that may be anywhere. */
 function notReachedLine({ keptCopies, mailFolder }: ErasureStatus): string {
   const known = [...keptCopies, ...(mailFolder === null ? [] : [`mails in ${mailFolder}`])];
   return [...known, 'backups, exports, rejected lines, sent mails and logs'].join(', ');

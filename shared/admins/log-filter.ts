@@ -4,10 +4,11 @@ import { parseSpan } from '../keys/expiry.ts';
 const DATE = /^\d{4}-\d{2}-\d{2}$/;
 
 /** The syntax of a moment in the log, for refusals. */
-export const PAST_SYNTAX = 'a span such as 7d or 12h, a date such as 2026-01-31, or a time such as 2026-01-31T09:00Z';
+export const PAST_SYNTAX =
+  'a duration such as 7d or 12h, a date such as 2026-01-31, or a time such as 2026-01-31T09:00Z';
 
 /**
- * Parses a moment after or before which entries are requested: a span back from now, a date (its midnight in UTC) or an
+ * Parses a moment after or before which entries are requested: a duration before now, a date (its midnight in UTC) or an
  * ISO 8601 time with its zone. Returns milliseconds since 1970, or null if it is none of these.
  */
 export function parsePast(text: string, nowMs: number): number | null {

@@ -17,7 +17,7 @@ const variables = { DATABASE_PATH: deps.config.databasePath };
 beforeAll(async () => {
   pending = await request(deps, { profile: 'ada', name: 'Evil \u202ebot: $(touch pwned) `x`' });
   ({ identifier: active } = await issue(deps, { profile: 'ada' }));
-  // As a shell finds it: a program called profilectl on the PATH.
+  // A program called profilectl on the PATH, where a shell finds it.
   const words = profilectlWords([]).map((word) => `'${word}'`);
   writeFileSync(join(bin, 'profilectl'), `#!/bin/sh\nexec ${words.join(' ')} "$@"\n`);
   chmodSync(join(bin, 'profilectl'), 0o755);
@@ -32,8 +32,8 @@ async function next(...words: string[]): Promise<string[]> {
     .map((line) => line.split('\t')[0] as string);
 }
 
-describe('what may come next', () => {
-  test('commands are those of the tree', async () => {
+describe('candidates', () => {
+  test('are all commands and subcommands', async () => {
     const program = await createProgram();
     expect(await next('')).toEqual(program.commands.map((command) => command.name()));
     for (const command of program.commands.filter(({ commands }) => commands.length > 0)) {
@@ -43,7 +43,7 @@ describe('what may come next', () => {
     expect(await next('profiles', 'un')).toEqual(['unban']);
   });
 
-  test('flags are the command’s own and the global ones, and no hidden one', async () => {
+  test('are the command’s flags and the global flags, without hidden ones', async () => {
     const flags = await next('keys', 'approve', '--');
     expect(flags).toEqual([
       '--permission',
@@ -62,7 +62,7 @@ describe('what may come next', () => {
     expect(await next('completion', '--ca')).toEqual([]);
   });
 
-  test('values where they are a closed list', async () => {
+  test('are the values of a flag or argument with a fixed list', async () => {
     expect(await next('keys', 'list', '--state', '')).toHaveLength(7);
     expect(await next('keys', 'list', '--state', 'pending', 'A')).toEqual(['Active']);
     expect(await next('keys', 'request', '--permission', 'api.le')).toEqual(['api.leaderboard']);
@@ -74,7 +74,7 @@ describe('what may come next', () => {
     expect(await next('completion', '')).toEqual(['bash', 'zsh', 'fish']);
   });
 
-  test('identifiers, only those with which the command can do something', async () => {
+  test('are the identifiers of keys in states that the command accepts', async () => {
     expect(await next('keys', 'approve', '')).toEqual([pending]);
     expect(await next('keys', 'revoke', '')).toEqual([active]);
     expect(await next('keys', 'change', '')).toEqual([active]);
@@ -87,12 +87,12 @@ describe('what may come next', () => {
     expect((await profilectl(elsewhere)).stdout).toStartWith(pending);
   });
 
-  test('help is completed with the words of the command that it explains', async () => {
+  test('of help are the commands that it explains', async () => {
     expect(await next('help', 'keys', 'ap')).toEqual(['approve']);
     expect(await next('help', 'profi')).toEqual(['profiles']);
   });
 
-  test('files are left to the shell, and of all else nothing is said', async () => {
+  test('are left to the shell for files, and empty for anything else', async () => {
     for (const words of [
       ['profiles', 'import', ''],
       ['db', 'restore', 'x'],
@@ -111,7 +111,7 @@ describe('what may come next', () => {
     }
   });
 
-  test('a script for a shell that is not known is a usage error', async () => {
+  test('need a known shell: 2', async () => {
     for (const words of [['completion'], ['completion', 'ksh'], ['completion', 'bash', 'zsh']]) {
       expect(await profilectl(words)).toMatchObject({
         code: 2,
@@ -122,7 +122,7 @@ describe('what may come next', () => {
   });
 });
 
-/** Types into an interactive shell, TABs among it, and returns the words that it ran in the end. */
+/** Types text with TABs into an interactive shell, and returns the words that it finally ran. */
 async function typeInto(shell: string[], start: string, typed: string): Promise<string> {
   const child = Bun.spawn(shell, {
     env: cleanEnvironment({
@@ -164,12 +164,12 @@ async function typeInto(shell: string[], start: string, typed: string): Promise<
 
 const RUN = 'profilectl_ran() { printf \'ran <%s>\\n\' "$*"; }';
 
-describe('in the shells themselves', () => {
+describe('in real shells', () => {
   const has = (shell: string) => Bun.which(shell) !== null;
 
   test.skipIf(!has('bash'))('bash completes commands, flags and identifiers at TAB', async () => {
     const start = `PS1=; source <(profilectl completion bash); ${RUN}; complete -F _profilectl profilectl`;
-    // At the end of the line the program is replaced by a function that shows what the shell made of it.
+    // Ctrl-A goes to the start of the line, to replace the program by a function that prints its arguments.
     const typed = 'profilectl key\tappr\t\t--perm\tapi.lo\t\u0001profilectl_ran \n';
     const words = await typeInto(['bash', '--norc', '--noprofile', '-i'], start, typed);
     expect(words).toBe(`profilectl keys approve ${pending} --permission api.lookup`);
@@ -182,7 +182,7 @@ describe('in the shells themselves', () => {
     expect(words).toBe(`profilectl keys approve ${pending} --permission api.lookup`);
   });
 
-  test.skipIf(!has('fish'))('fish completes commands, flags and identifiers, each with what it is', async () => {
+  test.skipIf(!has('fish'))('fish completes commands, flags and identifiers, each with its description', async () => {
     const at = async (line: string) => {
       const child = Bun.spawn(
         ['fish', '--no-config', '-c', `profilectl completion fish | source; complete -C "${line}"`],
@@ -200,7 +200,7 @@ describe('in the shells themselves', () => {
     expect(await at('profilectl db restore prof')).toContain('profiles.db');
   });
 
-  test('what strangers called a key is never run', async () => {
+  test('the names of keys are never executed', async () => {
     expect(await Bun.file(join(deps.folder, 'pwned')).exists()).toBe(false);
   });
 });

@@ -27,7 +27,7 @@ async function startDemo(TMPDIR: string) {
   return { child, printed, curl };
 }
 
-/** A folder with nothing but an `npx` that runs the Bun of this version without a registry. */
+/** A PATH with an `npx` that runs this version of Bun without a registry. */
 function npxThatIsBun(folder: string): string {
   const bin = join(folder, 'bin');
   mkdirSync(bin, { recursive: true });
@@ -37,7 +37,7 @@ function npxThatIsBun(folder: string): string {
 }
 
 test.skipIf(Bun.which('curl') === null)(
-  'two demos side by side each print a curl line that works as it stands, and leave nothing behind',
+  'two simultaneous demos each print curl commands that work as printed, and leave no files',
   async () => {
     const TMPDIR = tempFolder();
     const demos = [await startDemo(TMPDIR), await startDemo(TMPDIR)];
@@ -68,13 +68,13 @@ test.skipIf(Bun.which('curl') === null)(
   },
 );
 
-test('a demo says where to sign in as the owner and as an admin, all of it works, and a platform can send profiles', async () => {
+test('owner and admin can sign in to a demo as it says, and a backend can send profiles to it', async () => {
   const TMPDIR = tempFolder();
   const { child, printed } = await startDemo(TMPDIR);
   const lineWith = (text: string) => printed.split('\n').find((line) => line.includes(text)) ?? '';
   const run = (line: string) =>
     Bun.spawnSync(['sh', '-c', line], { env: { PATH: npxThatIsBun(TMPDIR) }, cwd: TMPDIR }).stdout.toString();
-  const [, name = '', address = ''] = /username (\S+) and the address (\S+) at/.exec(printed) ?? [];
+  const [, name = '', address = ''] = /username (\S+) and the e-mail address (\S+) at/.exec(printed) ?? [];
   const [url = ''] = /http:\/\/localhost:\d+(?=\/developers\/sign-in$)/m.exec(printed) ?? [];
 
   const post = (path: string, form: Record<string, string>, cookie = '') =>
@@ -107,7 +107,7 @@ test('a demo says where to sign in as the owner and as an admin, all of it works
   expect(readdirSync(TMPDIR)).toEqual(['bin']);
 });
 
-/** The cookies that an answer sets, as a browser sends them back. */
+/** The cookies that a response sets, as a browser sends them back. */
 function cookiesOf({ headers }: Response): string {
   return headers
     .getSetCookie()
@@ -115,7 +115,7 @@ function cookiesOf({ headers }: Response): string {
     .join('; ');
 }
 
-/** Looks again and again until there is something, for at most ten seconds; the mail is sent after the answer. */
+/** Polls until there is a result, for at most ten seconds, because the mail is sent after the response. */
 async function until(look: () => string): Promise<string> {
   const deadline = performance.now() + 10_000;
   for (;;) {

@@ -6,12 +6,12 @@ import { tempFolder } from '../../support/world.ts';
 
 const database = () => ({ DATABASE_PATH: `${tempFolder()}/profiles.db` });
 
-/** Runs the check with the server's own variables and its real port. */
+/** Runs the check with the server's variables and actual port. */
 function check(port: number, variables: Record<string, string> = {}, words: string[] = []) {
   return profilectl(['healthcheck', ...words], { variables: { ...variables, PORT: String(port) } });
 }
 
-test('a server that is ready: 0; when it is gone: 1', async () => {
+test('a ready server: 0; no server: 1', async () => {
   const server = await startServerProcess(database());
   expect(await check(server.port)).toEqual({ code: 0, stdout: `The server on ${server.url} is ready.\n`, stderr: '' });
   expect(await check(server.port, {}, ['--json'])).toEqual({ code: 0, stdout: '{"status":"ok"}\n', stderr: '' });
@@ -21,14 +21,14 @@ test('a server that is ready: 0; when it is gone: 1', async () => {
   expect(JSON.parse(stderr)).toEqual({ error: `No server answers on ${server.url}.` });
 });
 
-test('over TLS, whatever host its certificate is for', async () => {
+test('a server with TLS, whatever host its certificate is for: 0', async () => {
   const { certFile, keyFile } = testCertificate('elsewhere');
   const tls = { TLS_CERT_FILE: certFile, TLS_KEY_FILE: keyFile, PUBLIC_URL: 'https://mail.example.org' };
   const server = await startServerProcess({ ...database(), ...tls, HOST: '0.0.0.0' });
   expect(await check(server.port, { ...tls, HOST: '0.0.0.0' })).toMatchObject({ code: 0, stderr: '' });
 });
 
-test('open to other machines behind a proxy: it is answered where 127.0.0.1 is trusted, and says so where it is not', async () => {
+test('a server behind a proxy: 0 if TRUSTED_PROXIES has 127.0.0.1; otherwise the error says to add it: 1', async () => {
   const open = { HOST: '0.0.0.0', PUBLIC_URL: 'https://api.example.org' };
   const trusting = { ...open, TRUSTED_PROXIES: '127.0.0.1,172.16.0.0/12' };
   expect(await check((await startServerProcess({ ...database(), ...trusting })).port, trusting)).toMatchObject({
@@ -42,7 +42,7 @@ test('open to other machines behind a proxy: it is answered where 127.0.0.1 is t
   });
 });
 
-test('another status, or a proxy of the environment: the server itself is asked', async () => {
+test('a server that answers 503: 1; a proxy in the environment is ignored', async () => {
   const paths: string[] = [];
   const busy = Bun.serve({
     hostname: '127.0.0.1',
@@ -61,6 +61,6 @@ test('another status, or a proxy of the environment: the server itself is asked'
   expect(paths).toEqual(['/readyz']);
 });
 
-test('PORT 0 can’t be asked: 2', async () => {
+test('PORT=0: 2', async () => {
   expect(await check(0)).toMatchObject({ code: 2, stderr: expect.stringContaining('PORT') });
 });

@@ -5,7 +5,7 @@ import { profilectl } from '../../support/cli.ts';
 import { openTerminal } from '../../support/machine/terminal.ts';
 import { tempFolder } from '../../support/world.ts';
 
-// What `profilectl log` lists, of what commands have really done.
+// What `profilectl log` lists after real commands.
 
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 
@@ -31,7 +31,7 @@ async function world() {
 
 const REQUEST = ['keys', 'request', '--profile', 'ada', '--name', 'A secret name', '--permission', 'api.lookup'];
 
-test('keys, admins, tokens, bans, erasures and restores, newest first, without any text that people wrote', async () => {
+test('lists keys, admins, tokens, bans, erasures and restores, newest first, without any text that people wrote', async () => {
   const { folder, run } = await world();
   const about = 'It shows the badges of our members beside their names in the chat of ours, and keeps nothing.';
   const requested = await run(...REQUEST, '--description', about);
@@ -85,7 +85,7 @@ test('keys, admins, tokens, bans, erasures and restores, newest first, without a
   for (const theirs of ['A secret name', 'A reason', 'badges', 'ada', 'example.org']) expect(all).not.toContain(theirs);
 });
 
-test('by person, kind and time, a part at a time; what is no such thing is a usage error', async () => {
+test('filters by person, kind and time, lists page by page, and refuses invalid filters: 2', async () => {
   const { run } = await world();
   for (const name of ['Grace', 'Hopper', 'Ada']) await run('admins', 'add', name);
   await run('profiles', 'ban', 'ada');
@@ -107,7 +107,7 @@ test('by person, kind and time, a part at a time; what is no such thing is a usa
   const { next } = JSON.parse((await run('log', '--limit', '1', '--kind', 'admins', '--json')).stdout);
   expect(next).toBe(after);
   for (const [words, sentence] of [
-    [['--since', 'soon'], '--since must be a span such as 7d'],
+    [['--since', 'soon'], '--since must be a duration such as 7d'],
     [
       ['--kind', 'x'],
       'Unknown --kind; use a group (keys, admins, tokens, bans, erasures, restores) or a kind listed by',
@@ -120,7 +120,7 @@ test('by person, kind and time, a part at a time; what is no such thing is a usa
   }
 });
 
-test('50 at a time on a terminal, with the command for the next', async () => {
+test('prints 50 entries at a time on a terminal, and the command for the next page', async () => {
   const { db, variables } = await world();
   const sqlite = new Database(db);
   sqlite.run(

@@ -9,9 +9,9 @@ import { KEY, openTerminal } from '../../support/machine/terminal.ts';
 import { TEST_CA, TEST_CA_FILE, testCertificate } from '../../support/network/certificates.ts';
 import { tempFolder } from '../../support/world.ts';
 
-// What an operator sees of `profilectl serve` as a process: certificates, signals, and where it refuses to start.
+// `profilectl serve` as a process: certificates, signals, and when it refuses to start.
 
-/** A folder with a database's place and a certificate that can be exchanged. */
+/** Variables for a new database and a certificate, and `put`, which replaces the certificate. */
 function site() {
   const folder = tempFolder();
   const certFile = join(folder, 'tls.pem');
@@ -25,7 +25,7 @@ function site() {
   return { put, certFile, keyFile, variables };
 }
 
-/** A TLS connection: whom the certificate names, how to write, and what came back once it is closed. */
+/** A TLS connection: the name in the certificate, and all that was received until it is closed. */
 async function open({ port }: ServerProcess) {
   const { promise: ready, resolve, reject } = Promise.withResolvers<void>();
   const { promise: answer, resolve: closed } = Promise.withResolvers<string>();
@@ -48,7 +48,7 @@ const NO_TLS = { TLS_CERT_FILE: '', TLS_KEY_FILE: '' };
 const HEAD = 'GET /healthz HTTP/1.1\r\nHost: localhost\r\n';
 
 describe('SIGHUP', () => {
-  test('new connections get the new certificate; requests begun under the old one are answered', async () => {
+  test('new connections get the new certificate, and old connections are still answered', async () => {
     const { put, variables } = site();
     const server = await startServerProcess(variables);
     const [half, silent] = [await open(server), await open(server)];
@@ -67,7 +67,7 @@ describe('SIGHUP', () => {
     expect(await server.end()).toBe(0);
   });
 
-  test('a broken certificate: the old one stays, and the log says so without a word of the key', async () => {
+  test('if the new certificate is invalid, the old one stays in use, and the log says so without the key', async () => {
     const { put, certFile, keyFile, variables } = site();
     const server = await startServerProcess(variables);
     writeFileSync(certFile, 'no certificate');
@@ -86,7 +86,7 @@ describe('SIGHUP', () => {
     expect(server.printed()).not.toContain('very-private');
   });
 
-  test('without TLS it changes nothing', async () => {
+  test('changes nothing without TLS', async () => {
     const server = await startServerProcess({ DATABASE_PATH: join(tempFolder(), 'p.db') });
     server.signal('SIGHUP');
     expect((await get(server, '/readyz')).status).toBe(200);
@@ -94,11 +94,11 @@ describe('SIGHUP', () => {
   });
 });
 
-test.skipIf(Bun.which('openssl') === null)('openssl: TLS 1.2 and 1.3 are spoken, 1.1 and 1.0 refused', async () => {
+test.skipIf(Bun.which('openssl') === null)('openssl: TLS 1.2 and 1.3 are accepted, 1.0 and 1.1 refused', async () => {
   const server = await startServerProcess(site().variables);
   const ask = async (version: string) => {
     const words = ['openssl', 's_client', '-connect', `127.0.0.1:${server.port}`, '-CAfile', TEST_CA_FILE, version];
-    // OpenSSL itself speaks the old versions only at its lowest level of security.
+    // OpenSSL itself supports the old versions only at its lowest security level.
     const options = ['-servername', 'localhost', '-cipher', 'ALL:@SECLEVEL=0'];
     const client = Bun.spawn([...words, ...options], { stdin: 'ignore', stdout: 'pipe', stderr: 'pipe' });
     const texts = await Promise.all([new Response(client.stdout).text(), new Response(client.stderr).text()]);
@@ -108,10 +108,10 @@ test.skipIf(Bun.which('openssl') === null)('openssl: TLS 1.2 and 1.3 are spoken,
   for (const version of ['-tls1', '-tls1_1']) expect(await ask(version)).toContain('alert protocol version');
 });
 
-describe('an address that other machines reach', () => {
+describe('on an address that other machines can reach', () => {
   const open = { HOST: '0.0.0.0', PUBLIC_URL: 'https://api.example.org', PORT: '0' };
 
-  test('plain HTTP: it does not start, and names the three ways out', async () => {
+  test('serve refuses to start with plain HTTP, and names the three alternatives', async () => {
     const refused = await profilectl(['serve'], { variables: { ...site().variables, ...NO_TLS, ...open } });
     expect(refused).toMatchObject({ code: 2, stdout: '' });
     expect(refused.stderr.trim().split('\n')).toHaveLength(1);
@@ -121,18 +121,18 @@ describe('an address that other machines reach', () => {
   });
 
   for (const [way, variables] of [
-    ['a certificate', {}],
-    ['a proxy', { ...NO_TLS, TRUSTED_PROXIES: '10.0.0.0/8' }],
-    ['loopback', { ...NO_TLS, HOST: '127.0.0.1' }],
+    ['with a certificate', {}],
+    ['behind a proxy', { ...NO_TLS, TRUSTED_PROXIES: '10.0.0.0/8' }],
+    ['on loopback instead', { ...NO_TLS, HOST: '127.0.0.1' }],
   ] as const) {
-    test(`${way}: it starts`, async () => {
+    test(`serve starts ${way}`, async () => {
       const server = await startServerProcess({ ...site().variables, ...open, ...variables });
       expect(await server.end()).toBe(0);
     });
   }
 });
 
-test('with PORT=0 the document names the port that the system chose', async () => {
+test('with PORT=0 the OpenAPI document has the port that the system assigned', async () => {
   const server = await startServerProcess({ PORT: '0', DATABASE_PATH: join(tempFolder(), 'p.db') });
   const document = (await (await fetch(`${server.url}/openapi.json`)).json()) as { servers: { url: string }[] };
   expect(document.servers.map(({ url }) => url)).toEqual([`${server.url}/api`]);
@@ -144,7 +144,7 @@ describe('DATABASE_MUST_EXIST=on', () => {
   const serve = (DATABASE_PATH: string) =>
     profilectl(['serve'], { variables: { DATABASE_PATH, PORT: '0', DATABASE_MUST_EXIST: 'on' } });
 
-  test('a folder without a database, as of a volume that is not mounted, is refused and left as it is', async () => {
+  test('serve refuses a folder without a database, such as an unmounted volume, and creates nothing', async () => {
     const folder = tempFolder();
     for (const path of [join(folder, 'profiles.db'), join(folder, 'none/profiles.db')]) {
       const refused = await serve(path);
@@ -154,13 +154,13 @@ describe('DATABASE_MUST_EXIST=on', () => {
     expect(readdirSync(folder)).toEqual([]);
   });
 
-  test('an empty file is no database', async () => {
+  test('serve refuses an empty file', async () => {
     const path = join(tempFolder(), 'profiles.db');
     writeFileSync(path, '', { mode: 0o600 });
     expect(await serve(path)).toMatchObject({ code: 1, stderr: expect.stringContaining('There is no database at') });
   });
 
-  test('a database that is there is served, and commands that make one still may', async () => {
+  test('serve accepts an existing database, which profiles import may create', async () => {
     const variables = { DATABASE_PATH: join(tempFolder(), 'p.db'), DATABASE_MUST_EXIST: 'on' };
     const stdin = '{"id":1,"username":"Ada"}\n';
     expect(await profilectl(['profiles', 'import', '-'], { variables, stdin })).toMatchObject({ code: 0 });
@@ -169,7 +169,7 @@ describe('DATABASE_MUST_EXIST=on', () => {
   });
 });
 
-test('on a terminal it says in words where it listens, the documentation, the database and what is missing', async () => {
+test('on a terminal serve prints its URL, documentation, database and warnings, and logs as text', async () => {
   const path = join(tempFolder(), 'p.db');
   const terminal = openTerminal(['serve'], { PORT: '0', DATABASE_PATH: path });
   await terminal.see('Ctrl-C stops it.');

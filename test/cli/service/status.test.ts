@@ -20,10 +20,10 @@ import { tempFolder, testClock, testDeps } from '../../support/world.ts';
 
 const DAY_MS = 86_400_000;
 
-/** What is said where the disk of this machine is nearly full; test/faults/files/disk.test.ts looks at that. */
+/** The warning if the disk of this machine is nearly full, which test/faults/files/disk.test.ts tests. */
 const ABOUT_DISK = /^(Warning: )?The disk of .*\n?/m;
 
-/** A database with these keys, and `profilectl status` on it. */
+/** A database with a profile, and `profilectl status` on it. */
 function world(ageDays = 0) {
   const clock = testClock(systemClock.nowMs() - ageDays * DAY_MS);
   const deps = testDeps({ clock });
@@ -42,7 +42,7 @@ function world(ageDays = 0) {
 }
 
 describe('without a server', () => {
-  test('says so, counts the keys, and warns of what an operator should do', async () => {
+  test('says that no server is running, counts the keys, and prints warnings', async () => {
     const { deps, status, text } = world();
     await request(deps);
     const { identifier } = await issue(deps, {}, { expiresAtMs: systemClock.nowMs() + 29 * DAY_MS });
@@ -62,7 +62,7 @@ describe('without a server', () => {
     expect(shown.match(/^Warning: /gm)).toHaveLength(3);
   });
 
-  test('counts the profiles and tells whose variables it has read', async () => {
+  test('counts the profiles, and says where the variables come from', async () => {
     const { deps, base } = world();
     insertProfile(deps.db, { id: 2, username: 'banned', banned: true });
     const file = join(deps.folder, 'settings');
@@ -74,11 +74,11 @@ describe('without a server', () => {
       environment: { user: userName(), files: [file] },
     });
     const shown = (await profilectl(words, { variables: base })).stdout;
-    expect(shown).toMatch(/^Profiles +2, 1 of them banned$/m);
-    expect(shown).toContain(`as this command reads them, run by ${userName()}: the environment and ${file}\n`);
+    expect(shown).toMatch(/^Profiles +2, of which 1 banned$/m);
+    expect(shown).toContain(`read by this command as the user ${userName()} from the environment and ${file}\n`);
   });
 
-  test('lists mails that are not delivered, also one that nobody has tried to send', async () => {
+  test('lists undelivered mails, including those not tried yet', async () => {
     const { deps, text } = world();
     const identifier = await request(deps);
     rejectKey(deps, { identifier, reason: 'Not yet.', by: onBox('admin') });
@@ -87,7 +87,7 @@ describe('without a server', () => {
     expect(shown).toContain('Warning: 1 mail is not delivered.\n');
   });
 
-  test('the reason why the webhook failed is whole on a terminal of 80 columns', async () => {
+  test('never truncates the reason for a failed webhook on a terminal of 80 columns', async () => {
     const webhook = await startWebhook();
     webhook.answer = statusOf(302);
     const clock = testClock(systemClock.nowMs());
@@ -103,7 +103,7 @@ describe('without a server', () => {
     expect(terminal.screen().replaceAll('\r', '')).toContain(`${row}\n  tried once: ${reason}\n  ADMIN_WEBHOOK_URL.\n`);
   });
 
-  test('a backup within the week is shown and not warned of; an older one, an old request and loose modes are', async () => {
+  test('warns of old backups and restore tests, old requests and files that others can read', async () => {
     const { deps, status, text, databasePath } = world(8);
     await request(deps);
     const file = join(deps.folder, 'backup.db');
@@ -130,7 +130,7 @@ describe('without a server', () => {
     expect((await status()).warnings).toContain(`A backup was last restored for a test 35 days ago; ${advice}`);
   });
 
-  test('profiles that show more than MAX_PROFILE_KIB allows are counted', async () => {
+  test('counts profiles larger than MAX_PROFILE_KIB', async () => {
     const { deps, status } = world();
     insertProfile(deps.db, { id: 900, customize: JSON.stringify({ text: 'x'.repeat(2_000) }) });
     expect(await status()).toMatchObject({ oversizedProfiles: 0 });
@@ -141,20 +141,20 @@ describe('without a server', () => {
     ]);
   });
 
-  test('the last import is shown with who made it, its lines and how many were refused', async () => {
+  test('shows the last import with its actor and counts', async () => {
     const { deps, status, text } = world(1);
     expect(await status()).toMatchObject({ lastImport: null });
     expect(await text()).toMatch(/^Last import +none$/m);
     const at = new Date(deps.clock.nowMs()).toISOString();
     await importLines(deps, [{ id: 1, username: 'ada' }, 'nonsense', { id: 2, username: 'bob' }]);
-    // One that changes nothing is none.
+    // An import that changes nothing does not count.
     await importLines(deps, [{ id: 3, username: 'ADA' }], { strict: true });
     const by = 'operator (on the box)';
     expect(await status()).toMatchObject({ lastImport: { at, by, lines: 3, refused: 1 } });
     expect(await text()).toMatch(/^Last import +1d ago, by operator \(on the box\): 3 lines, 1 refused$/m);
   });
 
-  test('what a backend sends is distinguished from imports', async () => {
+  test('shows the last feed of a backend apart from imports', async () => {
     const { deps, status, text } = world(1);
     expect(await status()).toMatchObject({ lastFeed: null });
     expect(await text()).toMatch(/^Last feed +none$/m);
@@ -168,7 +168,7 @@ describe('without a server', () => {
     expect(await text()).toMatch(/^Last feed +1d ago, by platform backend: 2 lines, 1 refused$/m);
   });
 
-  test('a certificate that is there for long is not warned of, one that can’t be read is', async () => {
+  test('warns of a certificate that can’t be read, but not of a valid one', async () => {
     const { deps, status } = world();
     const { certFile, keyFile } = testCertificate();
     expect((await status({ TLS_CERT_FILE: certFile, TLS_KEY_FILE: keyFile })).warnings).toHaveLength(1);
@@ -178,7 +178,7 @@ describe('without a server', () => {
     expect(warnings).toContain(`The certificate in ${broken} can't be read.`);
   });
 
-  test('a missing database, and one of an older schema, is refused, naming its path', async () => {
+  test('refuses a missing database and one of an older schema, naming the path', async () => {
     const path = join(tempFolder(), 'profiles.db');
     makeDatabase(path);
     const older = await profilectl(['status', '--db', path], { program: nextVersion().words });
@@ -191,8 +191,8 @@ describe('without a server', () => {
   });
 });
 
-describe('beside a server', () => {
-  test('says where it is, that it is ready and, with the token, how long it is up and how busy', async () => {
+describe('with a running server', () => {
+  test('shows its URL, whether it is ready and, with METRICS_TOKEN, its uptime and request rate', async () => {
     const { base, status, text } = world();
     const METRICS_TOKEN = 'a-token';
     const server = await startServerProcess({ ...base, METRICS_TOKEN });
@@ -213,7 +213,7 @@ describe('beside a server', () => {
     expect(await text({ ...beside, METRICS_TOKEN })).toMatch(
       /^Server +running on http:\S+, ready, up for \d+s, 3 API requests since then, 0\/s now$/m,
     );
-    expect(await text(beside)).toMatch(/^Variables +as this command .*; the running server may have others$/m);
+    expect(await text(beside)).toMatch(/^Variables +read by this command .*; the running server may use others$/m);
     const wrong = await status({ ...beside, METRICS_TOKEN: 'another' });
     expect(wrong.server).toMatchObject({ ready: true, startedAt: null });
     expect(wrong.warnings.join()).toContain('/metrics answers 401');
@@ -222,10 +222,10 @@ describe('beside a server', () => {
     expect(elsewhere.warnings.join()).toContain("doesn't answer");
     expect(await server.end()).toBe(0);
     expect((await status(beside)).server.running).toBe(false);
-    // Many commands, some of which watch the server for a second.
+    // Many commands, some of which measure for a second.
   }, 30_000);
 
-  test('looking whether one runs takes nothing from one that starts', () => {
+  test('checking whether a server runs does not keep another from starting', () => {
     const path = join(tempFolder(), 'profiles.db');
     expect(isServed(path)).toBe(false);
     const lock = lockForServing(path);

@@ -331,7 +331,7 @@ describe('people and decisions', () => {
     const older = /href="([^"]*before=[^"]*)">Older/.exec(first)?.[1]?.replaceAll('&amp;', '&') as string;
     expect([rowsOf(first), rowsOf((await visit(world, older, { cookie })).body)]).toEqual([50, 11]);
     for (const [query, sentence] of [
-      ['?from=soon', 'must be a span such as 7d or 12h, a date such as 2026-01-31'],
+      ['?from=soon', 'must be a duration such as 7d or 12h, a date such as 2026-01-31'],
       ['?kind=x', 'There is no such kind of entry.'],
       ['?key=x', 'The identifier of a key has 8 letters and digits.'],
     ] as const) {
