@@ -7,10 +7,10 @@ import { issue, request } from '../../../support/keys.ts';
 import { adminWorld, signInAdmin } from '../../../support/portal/admin-pages.ts';
 import { type PageWorld, signInOwner, valuesOf, visit } from '../../../support/portal/pages.ts';
 
-// Who reaches the admins' pages: every one of them, for a key that waits, one that works and one that nobody has.
+// Access to every page and form of admins, for a pending key, an Active one and an unknown identifier.
 
 const ADMINS = PAGE_ROUTES.filter(({ who }) => who === 'admin');
-const NOBODYS = 'zzzzzzzz';
+const UNKNOWN = 'zzzzzzzz';
 const FORM = { operation: 'revoke', reason: 'Leaked.', shown: 'x' };
 
 /** Everything that is stored about keys and people. */
@@ -27,18 +27,18 @@ const ask = (world: PageWorld, path: string, { method, fields = {} }: (typeof AD
     ...(method === 'POST' && { form: Object.entries(FORM).filter(([name]) => name in fields) }),
   });
 
-/** A world with two keys of Ada, and the paths of a route for each of them and for two identifiers that nobody has. */
+/** A world with two keys of Ada; `pathsOf` returns the paths of a route for each of them and for two unknown identifiers. */
 async function worldWithKeys() {
   const world = await adminWorld();
   const admin = await signInAdmin(world, 'Grace');
   const { identifier } = await issue(world.access, { profile: 'ada' });
   const pending = await request(world.access, { profile: 'ada' });
-  const identifiers = [NOBODYS, identifier, pending, otherCase(pending)];
+  const identifiers = [UNKNOWN, identifier, pending, otherCase(pending)];
   const pathsOf = ({ path }: (typeof ADMINS)[number]) => identifiers.map((one) => path.replace(/:\w+/, one));
   return { world, admin, identifiers, pathsOf };
 }
 
-test('an owner is refused by every page and form of admins, also for their own key, and whatever the identifier', async () => {
+test('every page and form of admins refuses an owner in the same way, for their own key, another key and an unknown one', async () => {
   const { world, pathsOf } = await worldWithKeys();
   const owner = signInOwner(world.access, 7);
   const before = traces(world);
@@ -53,7 +53,7 @@ test('an owner is refused by every page and form of admins, also for their own k
   expect(traces(world)).toBe(before);
 });
 
-test('the links in the head of a page are those of who sees it, and each leads to a page', async () => {
+test('the head of a page has the links for its visitor, and each leads to a page', async () => {
   const { world, admin } = await worldWithKeys();
   const linksFor = async (cookie: string) => {
     const { body } = await visit(world, '/developers', { cookie });
@@ -76,7 +76,7 @@ test('the links in the head of a page are those of who sees it, and each leads t
   }
 });
 
-test('an identifier that differs only in letter case from a key’s is refused with that one, by every page and form', async () => {
+test('every page and form refuses an identifier in the wrong letter case and names the right one', async () => {
   const { world, admin, identifiers } = await worldWithKeys();
   const before = traces(world);
   const ofOneKey = ADMINS.filter(({ path }) => path.startsWith('/developers/admin/keys/:identifier'));
@@ -87,13 +87,13 @@ test('an identifier that differs only in letter case from a key’s is refused w
       const { status, body } = await at(otherCase(identifier));
       expect([route.path, status]).toEqual([route.path, 404]);
       expect(body).toContain(unknownButAlike(identifier));
-      expect((await at(NOBODYS)).body).toContain(UNKNOWN_KEY);
+      expect((await at(UNKNOWN)).body).toContain(UNKNOWN_KEY);
     }
   }
   expect(traces(world)).toBe(before);
 });
 
-test('nobody, and an admin who was removed, is sent to sign in from every page, and none of their forms does anything', async () => {
+test('every page redirects visitors and removed admins to the sign-in, and every form refuses them', async () => {
   const { world, admin, pathsOf } = await worldWithKeys();
   expect((await visit(world, '/developers/admin', admin)).status).toBe(200);
   removeAdmin(world.access, 'Grace', onBox('root'));

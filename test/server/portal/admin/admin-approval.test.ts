@@ -20,14 +20,13 @@ import {
 } from '../../../support/portal/admin-pages.ts';
 import { ask, signInOwner, visit } from '../../../support/portal/pages.ts';
 
-// Approving in the background: the page is answered at once, and tells from the database alone how it goes.
+// Approvals run in the background: the form is answered at once, and pages show the progress from the database alone.
 
-/** Pages whose mail goes to a port of this machine. */
 const worldMailingTo = (port: number) =>
   adminWorld({ MAIL_URL: `smtp://127.0.0.1:${port}`, MAIL_FROM: 'keys@example.net' });
 
-/** The same with a key that waits, and an admin who is signed in: `approve` approves it, `read` is the text of its page. */
-async function waitingKey({ port }: { port: number }) {
+/** Pages that mail to a port of this machine, with a pending key: `approve` approves it, `read` returns the text of its page. */
+async function pendingKey({ port }: { port: number }) {
   const world = await worldMailingTo(port);
   const grace = await signInAdmin(world, 'Grace');
   const identifier = await request(world.access, { profile: 'ada' });
@@ -49,10 +48,10 @@ async function slowSmtp() {
   return { ...smtp, open: gate.resolve, arrived: arrived.promise };
 }
 
-describe('how an approval went is on the key’s page', () => {
-  test('while the mail is on its way, and once it was accepted', async () => {
+describe('the page of a key shows the outcome of its approval', () => {
+  test('while the e-mail is on its way, and once it was accepted', async () => {
     const smtp = await slowSmtp();
-    const { world, grace, identifier, approve } = await waitingKey(smtp);
+    const { world, grace, identifier, approve } = await pendingKey(smtp);
     const hopper = await signInAdmin(world, 'Hopper');
     expect((await approve()).status).toBe(303);
     await smtp.arrived;
@@ -65,7 +64,7 @@ describe('how an approval went is on the key’s page', () => {
     expect(during.body).toContain(`<a href="${path}">Look again</a>`);
     // The second admin sees who is approving it, and can't begin a second attempt.
     expect(textOf(await ask(world, path, { cookie: hopper.cookie }))).toContain('admin Grace approved it');
-    // Who has approved goes on to another request, and is told there.
+    // The next request's page shows Grace the outcome.
     const other = await request(world.access, { profile: 'ada' });
     const next = `/developers/admin/keys/${other}?decided=${identifier}`;
     const nextPage = () => ask(world, next, { cookie: grace.cookie });
@@ -85,10 +84,10 @@ describe('how an approval went is on the key’s page', () => {
     expect(world.events).toEqual([]);
   });
 
-  test('refused by the mail server: its reason is for admins, and no owner ever reads it', async () => {
+  test('if the mail server refuses the e-mail, with its reason for admins and without it for owners', async () => {
     const failures: SmtpFailures = { rcpt: '550 5.1.1 mailbox of the marked-server is full' };
     const smtp = await startSmtp({ failures });
-    const { world, grace, identifier, approve, read } = await waitingKey(smtp);
+    const { world, grace, identifier, approve, read } = await pendingKey(smtp);
     await approve();
     await visit(world, '/developers');
     const page = await read();
@@ -113,24 +112,24 @@ describe('how an approval went is on the key’s page', () => {
     expect(showKey(world.access, identifier)).toMatchObject({ state: 'Active', attempt: { number: 2 } });
   });
 
-  test('refused by the mail server, and rejected after that: nothing says that the key is pending', async () => {
+  test('if the request was rejected after the mail server had refused, without calling it pending', async () => {
     const smtp = await startSmtp({ failures: { rcpt: '550 5.1.1 no such mailbox' } });
-    const { world, identifier, approve, read } = await waitingKey(smtp);
+    const { world, identifier, approve, read } = await pendingKey(smtp);
     await approve();
     await visit(world, '/developers');
     rejectKey(world.access, { identifier, reason: 'No.', by: onBox('root') });
     const page = await read();
     expect(page).toContain('but the e-mail with the secret was refused.');
     expect(page).not.toContain('The request is still pending');
-    // An hour later only the history has it.
+    // An hour later, only the history shows it.
     world.clock.advance(3_600_000);
     const later = await keyPageOf(world, await signInAdmin(world, 'Hopper'), identifier);
     expect(later.body).toContain('<div id="attempt" role="status" data-result="refused"></div>');
   });
 
-  test('not confirmed: the connection was lost where the mail may have been taken', async () => {
+  test('as not confirmed if the connection was lost when the mail server may have accepted the e-mail', async () => {
     const smtp = await startBrokenSmtp({ dot: 'close' });
-    const { world, identifier, approve, read } = await waitingKey(smtp);
+    const { world, identifier, approve, read } = await pendingKey(smtp);
     await approve();
     await visit(world, '/developers');
     const page = await read();
@@ -139,9 +138,9 @@ describe('how an approval went is on the key’s page', () => {
     expect(showKey(world.access, identifier).state).toBe('pending');
   });
 
-  test('decided otherwise meanwhile: by whom, and that the secret never works', async () => {
+  test('if another admin rejected it in the meantime: who did, and that the secret never works', async () => {
     const smtp = await slowSmtp();
-    const { world, identifier, approve, read } = await waitingKey(smtp);
+    const { world, identifier, approve, read } = await pendingKey(smtp);
     const hopper = await signInAdmin(world, 'Hopper');
     await approve();
     await smtp.arrived;
@@ -158,9 +157,9 @@ describe('how an approval went is on the key’s page', () => {
     expect(showKey(world.access, identifier).state).toBe('rejected');
   });
 
-  test('the address was changed meanwhile: the attempt is void, and the request says so', async () => {
+  test('if the e-mail address was changed in the meantime: the attempt is void and the request stays pending', async () => {
     const smtp = await slowSmtp();
-    const { world, identifier, approve, read } = await waitingKey(smtp);
+    const { world, identifier, approve, read } = await pendingKey(smtp);
     await approve();
     await smtp.arrived;
     await importLines(world.access, [{ id: 7, username: 'ada', email: 'other@example.org' }]);
@@ -174,11 +173,11 @@ describe('how an approval went is on the key’s page', () => {
     expect(showKey(world.access, identifier).state).toBe('pending');
   });
 
-  test('the address was changed once the passkey had answered: nothing is mailed, and the page shows the key anew', async () => {
+  test('nothing is mailed if the e-mail address changes right after the passkey was used', async () => {
     const smtp = await startSmtp();
-    const { world, grace, identifier } = await waitingKey(smtp);
+    const { world, grace, identifier } = await pendingKey(smtp);
     const page = await askToDecide(world, grace, identifier, APPROVAL);
-    // The mailer is asked for once the passkey's answer is used up.
+    // The mailer is called once the assertion is consumed.
     const { mailer } = world.access;
     let asked = 0;
     world.access.mailer = async () => {
@@ -195,7 +194,7 @@ describe('how an approval went is on the key’s page', () => {
 });
 
 describe('when the server stops', () => {
-  test('no approval begins any more, and nothing of it is lost', async () => {
+  test('no approval starts, and the form comes back as it was sent', async () => {
     const world = await adminWorld();
     const grace = await signInAdmin(world, 'Grace');
     const identifier = await request(world.access, { profile: 'ada' });
@@ -216,9 +215,9 @@ describe('when the server stops', () => {
     expect((await decideAs(world, grace, identifier, reject)).status).toBe(303);
   });
 
-  test('one that is under way is waited for, then stored as not confirmed; its mail never works', async () => {
+  test('it waits for an approval in progress, then stores it as not confirmed, and the mailed secret never works', async () => {
     const smtp = await slowSmtp();
-    const { world, grace, identifier, approve } = await waitingKey(smtp);
+    const { world, grace, identifier, approve } = await pendingKey(smtp);
     await approve();
     await smtp.arrived;
     await stopBackground(world.services.background, 10);

@@ -20,13 +20,13 @@ import { call, personTokenFor } from '../../../support/portal/manage.ts';
 import { useKey } from '../../../support/portal/owner-pages.ts';
 import { serverOfPages } from '../../../support/portal/pages.ts';
 
-// The admins' pages in a real Chromium, whose virtual authenticator keeps real passkeys.
+// The admins' pages in a real Chromium, whose virtual authenticator stores real passkeys.
 
 const failures: SmtpFailures = {};
 let gate = Promise.withResolvers<void>();
 gate.resolve();
 const smtp = await startSmtp({ failures, onMessage: () => gate.promise });
-// Passkeys need the name of a host, and addresses in mails and pages have the port.
+// Passkeys need a host name, and URLs in mails and pages include the port.
 const port = freePort();
 const ORIGIN = `http://localhost:${port}`;
 const world = await adminWorld({ PUBLIC_URL: ORIGIN, MAIL_URL: smtp.url, MAIL_FROM: 'keys@example.net' });
@@ -37,7 +37,7 @@ const openPage = (hasChromium ? await startBrowser() : null) as OpenPage;
 
 const WIDE = { width: 1280, colorScheme: 'light' } as const;
 
-/** Opens a path in a browser that keeps passkeys, and answers for its owner. A script may run before those of each page. */
+/** Opens a path in a browser with a passkey authenticator that needs no person. `script` runs before those of each page. */
 async function openWithPasskeys(path: string, script = '') {
   const { page, troubles } = await openPage(`${ORIGIN}/developers`, WIDE);
   await page.addInitScript(script);
@@ -50,7 +50,7 @@ const button = (page: Page, name: string) => page.getByRole('button', { name });
 
 const confirm = (name: string) => confirmPasskey(access, unconfirmedPasskey(access, name).passkey.id, onBox('root'));
 
-/** Registers a passkey at the address that the box prints, has it confirmed there, and signs in. */
+/** Registers a passkey by an admin's link, confirms it as root, and signs in. */
 async function enrolAndSignIn(name: string, script = '') {
   const { address } = addAdmin(access, name, onBox('root'));
   const { page, troubles } = await openWithPasskeys(address.slice(ORIGIN.length), script);
@@ -90,7 +90,7 @@ describe.skipIf(!hasChromium)('an admin with a browser', () => {
     expect(troubles).toEqual([]);
   });
 
-  test('enrols, is confirmed on the box, signs in, approves, sees how it goes, and the key works', async () => {
+  test('enrols, is confirmed on the server, signs in, approves a request, sees its outcome, and the key works', async () => {
     const identifier = await request(access, { profile: 'ada' });
     world.clock.advance(1);
     const other = await request(access, { profile: 'ada' });
@@ -109,7 +109,7 @@ describe.skipIf(!hasChromium)('an admin with a browser', () => {
     await page.getByRole('group', { name: 'Rate limits' }).getByLabel('other', { exact: true }).check();
     await limits.fill('7/1m');
     gate.resolve();
-    // The page asks by itself, and shows the outcome where screen readers announce it; what was typed stays.
+    // The page polls, and shows the outcome where screen readers announce it; typed text stays.
     await status.getByText('The key is Active.').waitFor();
     expect([new URL(page.url()).pathname, await limits.inputValue()]).toEqual([
       `/developers/admin/keys/${other}`,
@@ -125,7 +125,7 @@ describe.skipIf(!hasChromium)('an admin with a browser', () => {
     expect(troubles).toEqual([]);
   }, 60_000);
 
-  test('enrols, signs in, and approves two together, by keyboard alone', async () => {
+  test('enrols, signs in, and approves two requests together, by keyboard alone', async () => {
     await importLines(access, [{ id: 12, username: 'cara', email: 'cara@example.org' }]);
     const keys = [
       await request(access, { profile: 'cara', name: 'First of two' }),
@@ -160,7 +160,7 @@ describe.skipIf(!hasChromium)('an admin with a browser', () => {
     expect(troubles).toEqual([]);
   }, 60_000);
 
-  test('decides by keyboard alone', async () => {
+  test('rejects a request by keyboard alone', async () => {
     const identifier = await request(access, { profile: 'ada', name: 'Bot of the keyboard' });
     const { page } = await enrolAndSignIn('Hopper');
     const { keyboard } = page;
@@ -179,7 +179,7 @@ describe.skipIf(!hasChromium)('an admin with a browser', () => {
     expect(showKey(access, identifier).state).toBe('rejected');
   }, 60_000);
 
-  test('opens a link of their profilectl signed out, sees what it sets, types a reason, and decides by passkey only', async () => {
+  test('opens a link of profilectl while signed out, sees what it sets, types a reason, and decides by passkey only', async () => {
     await importLines(access, [{ id: 10, username: 'dora', email: 'dora@example.org' }]);
     const identifier = await request(access, { profile: 'dora' });
     const { page, troubles } = await enrolAndSignIn('Lovelace');
@@ -193,7 +193,7 @@ describe.skipIf(!hasChromium)('an admin with a browser', () => {
     const link = `${address}?operation=approve&rateLimits=7/1m,70/1h&expires=${script}`;
     await page.goto(link);
     await button(page, 'Sign in with a passkey').click();
-    // What is malformed is refused at its field, and no text of it becomes markup.
+    // A malformed value is refused at its field, and does not become markup.
     await page.getByRole('alert').getByText('The expiry must be').waitFor();
     expect([await page.evaluate('typeof mark'), await page.locator('img').count()]).toEqual(['undefined', 0]);
     await expectUsable(page);
@@ -222,27 +222,27 @@ describe.skipIf(!hasChromium)('an admin with a browser', () => {
     expect(troubles).toEqual([]);
   }, 60_000);
 
-  test('reads in words what prevents the use of a passkey', async () => {
+  test('reads why a passkey can’t be used', async () => {
     const { page } = await openPage(`${ORIGIN}/developers/admin/sign-in`, WIDE);
     await page.addInitScript('delete window.PublicKeyCredential');
     await button(page, 'Sign in with a passkey').click();
     await page.getByRole('alert').getByText('This browser can’t use passkeys.').waitFor();
     await page.goto(`${ORIGIN}/developers/enrol`);
     await page.getByText('This link is incomplete').waitFor();
-    // A device that has a passkey of this admin makes no second one, which would replace it.
+    // A device with a passkey of this admin does not create a second one, which would replace it.
     const { page: known } = await enrolAndSignIn('Turing');
     await known.goto(inviteAdmin(access, 'Turing', { keepPasskeys: true }, onBox('root')).address);
     await button(known, 'Continue').click();
     await button(known, 'Create a passkey').click();
     await known.getByRole('alert').getByText('This device already has a passkey for this admin').waitFor();
-    // An authenticator without a passkey for this site, or an owner who cancels.
+    // An authenticator without a passkey for this site, or a person who cancels.
     const { page: empty } = await openWithPasskeys('/developers/admin/sign-in');
     await button(empty, 'Sign in with a passkey').click();
     await empty.getByRole('alert').getByText('No passkey was used').waitFor();
     expect(await button(empty, 'Use a passkey').isEnabled()).toBe(true);
     const without = await openPage(`${ORIGIN}/developers/enrol`, { ...WIDE, isWithoutScripts: true });
     await without.page.getByText('Passkeys need JavaScript').waitFor();
-    // The same server under another name: no passkey would be taken there.
+    // The same server under another name, where no passkey would be accepted.
     const { page: other } = await openPage(`${server.url}/developers/admin/sign-in`, WIDE);
     await button(other, 'Sign in with a passkey').click();
     await other.getByRole('alert').getByText(`Passkeys work at ${ORIGIN} only`).waitFor();
@@ -250,7 +250,7 @@ describe.skipIf(!hasChromium)('an admin with a browser', () => {
 });
 
 describe.skipIf(!hasChromium)('everybody can use the pages for admins', () => {
-  test('axe finds nothing, and nothing is cut off, on any of them: narrow and dark, wide and light', async () => {
+  test('axe finds no violations and nothing is cut off, narrow and dark, wide and light', async () => {
     const { identifier: used } = await issue(access, { profile: 'bea', name: `Long${'g'.repeat(56)}` });
     useKey(access, used, 20);
     const pending = await request(access, { profile: 'bea', successorOf: used });
@@ -295,7 +295,7 @@ describe.skipIf(!hasChromium)('everybody can use the pages for admins', () => {
     expect(troubles.filter((text) => !/422|ERR_ABORTED/.test(text))).toEqual([]);
   }, 120_000);
 
-  test('what people, passkeys and mail servers are called or say is shown as text on all of them, and runs nowhere', async () => {
+  test('texts of people, passkeys and mail servers are shown as text on every page, and never run', async () => {
     const MARK = `"'></textarea></title><script>mark()</script><img src=x onerror=mark()>\u202e https://evil.example/`;
     await importLines(access, [{ id: 9, username: 'cleo', email: 'cleo@example.org' }]);
     const projectUrl = 'https://evil.example/?<script>mark()</script>';
@@ -337,7 +337,7 @@ describe.skipIf(!hasChromium)('everybody can use the pages for admins', () => {
     await page.getByText('with the secret was refused').first().waitFor();
     delete failures.rcpt;
     await look();
-    // A violation of the policy would stand here.
+    // A violation of the policy would be listed here.
     expect(troubles.filter((text) => !/ERR_ABORTED/.test(text))).toEqual([]);
   }, 60_000);
 });

@@ -26,7 +26,7 @@ import {
 import { useKey } from '../../../support/portal/owner-pages.ts';
 import { type PageWorld, signInOwner, unescaped, valuesOf, visit } from '../../../support/portal/pages.ts';
 
-// What admins decide on keys with a passkey: exactly what the page showed, and nothing else.
+// Admins decide on keys with a passkey: exactly what the page showed, and nothing else.
 
 const ADA = { profile: 'ada' };
 
@@ -39,7 +39,7 @@ const traces = ({ access }: PageWorld) =>
     mails(access),
   ]);
 
-test('an approval is shown as it will be, then carried out, and the key works with what was granted', async () => {
+test('an approval is carried out as it was shown, and the key has what was granted', async () => {
   const world = await adminWorld();
   const grace = await signInAdmin(world, 'Grace');
   const { access, clock } = world;
@@ -62,7 +62,7 @@ test('an approval is shown as it will be, then carried out, and the key works wi
   ]) {
     expect(textOf(page)).toContain(part);
   }
-  // A span counts from when it was shown, however long the passkey takes.
+  // A duration counts from when the page was shown, however long the passkey takes.
   clock.advance(60_000);
   const answer = await sendDecision(world, grace, identifier, withPasskey(page, grace.authenticator));
   expect([answer.status, valuesOf(answer, 'location')]).toEqual([303, [`/developers/admin?decided=${identifier}`]]);
@@ -80,7 +80,7 @@ test('an approval is shown as it will be, then carried out, and the key works wi
   expect(mailedSecrets(access, identifier).length).toBe(1);
 });
 
-test('the page of a request says for how long it has been pending, and what other keys its profile has and had, and how used', async () => {
+test('the page of a request says how long it has been pending, and lists the profile’s other keys with their usage', async () => {
   const world = await adminWorld();
   const { access, clock } = world;
   const identifier = await request(access, ADA);
@@ -96,7 +96,7 @@ test('the page of a request says for how long it has been pending, and what othe
   expect(await read()).toContain('Old bot: 138 requests in the last 30 days, 67 % answered');
 });
 
-test('a successor’s approval ends the key before it when the page said so', async () => {
+test('the approval of a successor ends the replaced key at the time shown', async () => {
   const world = await adminWorld();
   const grace = await signInAdmin(world, 'Grace');
   const { identifier: old } = await issue(world.access, ADA);
@@ -105,7 +105,7 @@ test('a successor’s approval ends the key before it when the page said so', as
   await decideAs(world, grace, identifier, fields);
   await settleBackground(world.services.background);
   expect(showKey(world.access, old).expiresAt).toBe('2026-01-08T00:00:00.000Z');
-  // Histories and the log have the times of pages, and none of terminals.
+  // Histories and the log format times for pages, not for terminals.
   const log = await visit(world, '/developers/admin/log', { cookie: grace.cookie });
   for (const page of [await keyPageOf(world, grace, old), await keyPageOf(world, grace, identifier), log]) {
     expect(textOf(page)).toContain('2026-01-08 00:00 UTC');
@@ -113,7 +113,7 @@ test('a successor’s approval ends the key before it when the page said so', as
   }
 });
 
-test('a decision on a request leads to the next one, the oldest first, or to the queue, and any other back to its key', async () => {
+test('a decision on a request leads to the next one, oldest first, or to the queue; any other decision leads back to its key', async () => {
   const world = await adminWorld();
   const grace = await signInAdmin(world, 'Grace');
   const { access, clock } = world;
@@ -161,7 +161,7 @@ test('a decision on a request leads to the next one, the oldest first, or to the
   ]);
   expect(valuesOf(revoked, 'location')).toEqual(back);
   expect(showKey(access, identifier).state).toBe('revoked');
-  // A key that is named there but is not there, or anything else, is told of by nothing.
+  // An unknown identifier or any other text is ignored.
   for (const decided of ['00000000', '<b>']) {
     const path = `/developers/admin/keys/${waiting}?decided=${encodeURIComponent(decided)}`;
     const shown = await visit(world, path, { cookie: grace.cookie });
@@ -169,7 +169,7 @@ test('a decision on a request leads to the next one, the oldest first, or to the
   }
 });
 
-test('a key is suspended with a reason and resumed, each as the page showed the key and with the passkey', async () => {
+test('a key is suspended with a reason and resumed, by passkey and only in the state that the page showed', async () => {
   const world = await adminWorld();
   const { access } = world;
   const [grace, hopper] = [await signInAdmin(world, 'Grace'), await signInAdmin(world, 'Hopper')];
@@ -180,7 +180,7 @@ test('a key is suspended with a reason and resumed, each as the page showed the 
     ['reason', 'Too fast.'],
   ];
   useKey(access, identifier, 1, 2_000);
-  // The page that asks for the reason, and the one that asks for the passkey, say what breaks.
+  // Both the page that asks for the reason and the one that asks for the passkey say what breaks.
   const stops = 'Programs that use “Bot” stop at once; it answered 2 003 requests today.';
   expect(textOf(await askToDecide(world, grace, identifier, [['operation', 'suspend']]))).toContain(stops);
   const page = await askToDecide(world, grace, identifier, suspension);
@@ -195,9 +195,9 @@ test('a key is suspended with a reason and resumed, each as the page showed the 
   const shown = await visit(world, next, { cookie: `${grace.cookie}; ${flash.split(';')[0]}` });
   expect(textOf(shown)).toContain('Key suspended. Its owner gets the reason by e-mail.');
   expect(textOf(shown)).toContain('(UID 7) · suspended for less than a minute by admin Grace · ');
-  // Nothing stops when a key ends that does not work anyway.
+  // No program stops if the key does not work anyway.
   expect(textOf(await askToDecide(world, grace, identifier, [['operation', 'revoke']]))).not.toContain('stop at once');
-  // Hopper changes the key while Grace looks at it as it was.
+  // Hopper changes the key after Grace has opened its page.
   const stale = await askToDecide(world, grace, identifier, [['operation', 'resume']]);
   await decideAs(world, hopper, identifier, [
     ['operation', 'change'],
@@ -210,7 +210,7 @@ test('a key is suspended with a reason and resumed, each as the page showed the 
   expect(textOf(refused)).toContain('its permissions, rate limits or expiry were changed. Nothing was done.');
   expect((await decideAs(world, grace, identifier, [['operation', 'resume']])).status).toBe(303);
   expect(state()).toBe('Active');
-  // What is decided on an Active key is not done to one that was suspended meanwhile.
+  // A decision on an Active key is not carried out on one that was suspended in the meantime.
   const late = await askToDecide(world, grace, identifier, suspension);
   await decideAs(world, hopper, identifier, suspension);
   expect((await sendDecision(world, grace, identifier, withPasskey(late, grace.authenticator))).status).not.toBe(303);
@@ -218,7 +218,7 @@ test('a key is suspended with a reason and resumed, each as the page showed the 
 });
 
 describe('a decision that is not what the page showed is refused and shown again', () => {
-  /** A key on which an operation is possible; a request succeeds another key, so that it has every field of the form. */
+  /** A key on which an operation is possible. A request replaces another key, so that it has every field of the form. */
   const keyFor = async ({ access, clock }: PageWorld, { from }: AnyOperation): Promise<string> => {
     const [state = 'pending'] = from ?? [];
     if (state !== 'pending') return keyIn(state, { ...access, clock }, ADA.profile);
@@ -229,27 +229,27 @@ describe('a decision that is not what the page showed is refused and shown again
     const fields = decidedValues(operation);
     const shown = fields.flatMap(({ first, textsOf }) => textsOf(first));
     const others = DECISIONS.filter(({ name }) => name !== operation.name);
-    /** Every field with another value than was shown, and another operation. */
+    /** Each field with a value that was not shown, and each other operation. */
     const changes: [string, string][][] = [
       ...fields.flatMap(({ others, textsOf }) => others.map(textsOf)),
       ...others.map(({ name }): [string, string][] => [['operation', name]]),
     ];
 
-    test(`${operation.name}: every field, and the operation`, async () => {
+    test(`${operation.name}, if any field or the operation was changed`, async () => {
       const world = await adminWorld();
       const [grace, hopper] = [await signInAdmin(world, 'Grace'), await signInAdmin(world, 'Hopper')];
       const identifier = await keyFor(world, operation);
       const before = traces(world);
       for (const [at, change] of changes.entries()) {
         world.clock.advance(60_000);
-        // Neither reaches the limit of challenges.
+        // By turns, so that neither reaches the limit of challenges.
         const admin = at % 2 === 0 ? grace : hopper;
         const page = await askToDecide(world, admin, identifier, [['operation', operation.name], ...shown]);
         expect([change, page.status, page.refusal]).toEqual([change, 200, null]);
         const names = change.map(([name]) => name);
         const sent = withPasskey(page, admin.authenticator).filter(([name]) => !names.includes(name));
         const answer = await sendDecision(world, admin, identifier, [...sent, ...change]);
-        // Another operation is not possible in this state, lacks a field, or is not what the passkey confirmed.
+        // Another operation is impossible in this state, lacks a field, or was not confirmed by the passkey.
         const isPossible = answer.status === 403 || (answer.status === 422 && names.includes('operation'));
         expect([change, answer.status, isPossible]).toEqual([change, answer.status, true]);
         if (answer.status === 403) {
@@ -260,7 +260,7 @@ describe('a decision that is not what the page showed is refused and shown again
       }
     });
 
-    test(`${operation.name}: and the page shows the value of every field`, async () => {
+    test(`${operation.name}, whose page shows the value of every field`, async () => {
       const world = await adminWorld();
       const grace = await signInAdmin(world, 'Grace');
       const identifier = await keyFor(world, operation);
@@ -277,7 +277,7 @@ describe('a decision that is not what the page showed is refused and shown again
     });
   }
 
-  test('another key than the page’s', async () => {
+  test('a decision sent for another key', async () => {
     const world = await adminWorld();
     const grace = await signInAdmin(world, 'Grace');
     const [one, other] = [await request(world.access, ADA), await request(world.access, ADA)];
@@ -290,7 +290,7 @@ describe('a decision that is not what the page showed is refused and shown again
     expect(traces(world)).toBe(before);
   });
 
-  test('a key that is not any more as the page showed it', async () => {
+  test('a decision on a key that has changed since the page was shown', async () => {
     const world = await adminWorld();
     const grace = await signInAdmin(world, 'Grace');
     const { identifier: old } = await issue(world.access, ADA);
@@ -307,7 +307,7 @@ describe('a decision that is not what the page showed is refused and shown again
       `Key ${identifier} has changed meanwhile: key ${old}, which it is to replace, was changed. Nothing was done.`,
     );
     expect(showKey(world.access, identifier).state).toBe('pending');
-    // An old page does not even get a challenge.
+    // The form of an outdated page does not even get a challenge.
     const stale = hiddenIn(page).filter(([, value]) => value !== '');
     expect((await sendDecision(world, grace, identifier, [...stale, ['expires', ''], ['retireOld', '']])).status).toBe(
       409,
@@ -315,8 +315,8 @@ describe('a decision that is not what the page showed is refused and shown again
   });
 });
 
-describe('nobody decides without their own passkey, used just now and once', () => {
-  test('a session alone is only asked for it', async () => {
+describe('each decision needs a fresh assertion by the admin’s own passkey, so it is refused', () => {
+  test('with a session alone, which is asked for the passkey', async () => {
     const world = await adminWorld();
     const grace = await signInAdmin(world, 'Grace');
     const identifier = await request(world.access, ADA);
@@ -327,7 +327,7 @@ describe('nobody decides without their own passkey, used just now and once', () 
     expect(traces(world)).toBe(before);
   });
 
-  test('an answer that is old, used, another’s or forged', async () => {
+  test('with an assertion that is expired, used, forged or another admin’s', async () => {
     const world = await adminWorld();
     const grace = await signInAdmin(world, 'Grace');
     const hopper = await signInAdmin(world, 'Hopper');
@@ -346,7 +346,7 @@ describe('nobody decides without their own passkey, used just now and once', () 
       expect([what, answer.status, answer.refusal]).toEqual([what, 403, 'forbidden']);
       expect(traces(world)).toBe(before);
     }
-    // Hopper's session can't use what Grace has confirmed.
+    // Hopper's session can't use Grace's assertion.
     const graces = withPasskey(await ask(), grace.authenticator);
     expect((await sendDecision(world, hopper, identifier, graces)).status).toBe(403);
     expect(traces(world)).toBe(before);
@@ -361,7 +361,7 @@ describe('nobody decides without their own passkey, used just now and once', () 
     expect(showKey(access, next).state).toBe('pending');
   });
 
-  test('an owner, nobody, or an admin who was removed meanwhile', async () => {
+  test('for an owner, a visitor, or an admin who was removed in the meantime', async () => {
     const world = await adminWorld();
     const grace = await signInAdmin(world, 'Grace');
     const identifier = await request(world.access, ADA);
@@ -379,7 +379,7 @@ describe('nobody decides without their own passkey, used just now and once', () 
   });
 });
 
-test('two admins on one request: the second reads who is deciding, until that is done or has lapsed', async () => {
+test('an admin sees which other admin is deciding on the same request, until their challenge expires', async () => {
   const world = await adminWorld();
   const grace = await signInAdmin(world, 'Grace');
   const hopper = await signInAdmin(world, 'Hopper');
@@ -397,7 +397,7 @@ test('two admins on one request: the second reads who is deciding, until that is
   expect((await sendDecision(world, grace, identifier, withPasskey(page, grace.authenticator))).status).toBe(403);
 });
 
-test('what can’t be is refused before the passkey is asked for, with what was typed and the rule at its field', async () => {
+test('an impossible decision is refused before the passkey is requested, with what was typed and the rule at its field', async () => {
   const world = await adminWorld();
   const grace = await signInAdmin(world, 'Grace');
   const { access } = world;
@@ -440,12 +440,12 @@ test('what can’t be is refused before the passkey is asked for, with what was 
   expect([there.status, textOf(there).includes('MAIL_URL is not set')]).toEqual([422, true]);
 });
 
-test('what would be refused now is not offered: the reason is in its place, on the page of a key, in the queue and for a link', async () => {
+test('a decision that would be refused is replaced by the reason: on the page of a key, in the queue and for a link', async () => {
   const world = await adminWorld();
   const noMail = await adminWorld({ MAIL_URL: '' });
   const [grace, root] = [await signInAdmin(world, 'Grace'), await signInAdmin(noMail, 'Grace')];
   const pending = await request(world.access, ADA);
-  /** The buttons and forms of an approval and a rejection that a page has. */
+  /** Which of approval and rejection a page offers by a button or a form. */
   const offered = async (at: PageWorld, admin: typeof grace, path: string) => {
     const { body } = await visit(at, path, { cookie: admin.cookie });
     return ['approve', 'reject'].filter((name) =>
@@ -479,7 +479,7 @@ test('what would be refused now is not offered: the reason is in its place, on t
   );
 });
 
-test('the page of a key says that its profile is banned, in whatever state the key is', async () => {
+test('the page of a key in any state says that its profile is banned', async () => {
   const world = await adminWorld();
   const grace = await signInAdmin(world, 'Grace');
   const { identifier: active } = await issue(world.access, ADA);
@@ -499,7 +499,7 @@ test('the page of a key says that its profile is banned, in whatever state the k
   expect([refused.status, textOf(refused).includes('The profile ada is banned')]).toEqual([422, true]);
 });
 
-test('every state of a key has its page, with the forms that are possible in it', async () => {
+test('the page of a key has the forms that are possible in its state', async () => {
   const world = await adminWorld();
   const grace = await signInAdmin(world, 'Grace');
   const forms = {
@@ -530,7 +530,7 @@ test('every state of a key has its page, with the forms that are possible in it'
   ]);
 });
 
-test('each id stands once on the page of a key, and on the one that asks for the reason, which keeps what was typed', async () => {
+test('ids are unique on the page of a key and on the one that asks for a reason, which keeps what was typed', async () => {
   const world = await adminWorld();
   const grace = await signInAdmin(world, 'Grace');
   const { identifier } = await issue(world.access, ADA);
@@ -548,7 +548,7 @@ test('each id stands once on the page of a key, and on the one that asks for the
     const ids = [...body.matchAll(/ id="([^"]*)"/g)].map(([, id]) => id);
     expect(ids.toSorted()).toEqual([...new Set(ids)].toSorted());
   }
-  // The key changes meanwhile: it is shown anew, and the reason is not typed again.
+  // If the key changes in the meantime, its new state is shown, and the reason is kept.
   const hopper = await signInAdmin(world, 'Hopper');
   await decideAs(world, hopper, identifier, [
     ['operation', 'change'],

@@ -20,13 +20,13 @@ import { registerAt, secretOf } from '../../../support/portal/admins.ts';
 import { createAuthenticator } from '../../../support/portal/authenticator.ts';
 import { pageWorld, unescaped, valuesOf, visit } from '../../../support/portal/pages.ts';
 
-// How admins come in, and what they see of requests, people and decisions.
+// How admins enrol and sign in, and what they see of requests, people and decisions.
 
 const ENROL = '/developers/enrol';
 const SIGN_IN = '/developers/admin/sign-in';
 
-describe('a passkey is registered at the address that the box has printed', () => {
-  test('once, under a name; it counts after it was confirmed on the box, and ADMIN_EMAIL is told', async () => {
+describe('a passkey is registered by the link of `admins add`', () => {
+  test('once, under a name; it works after its confirmation on the server, and ADMIN_EMAIL is notified', async () => {
     const world = await adminWorld({ ADMIN_EMAIL: 'root@example.org' });
     const { access } = world;
     const secret = secretOf(addAdmin(access, 'Grace', onBox('root')).address);
@@ -58,7 +58,7 @@ describe('a passkey is registered at the address that the box has printed', () =
     expect((await visit(world, ENROL, { form: { secret } })).status).toBe(403);
   });
 
-  test('a wrong, old or forged one is refused; the secret stands on no refusal', async () => {
+  test('unless the link is wrong or expired or the passkey is for another origin; no refusal contains the secret', async () => {
     const world = await adminWorld();
     const secret = secretOf(addAdmin(world.access, 'Grace', onBox('root')).address);
     const { challenge } = beginRegistration(world.access, secret);
@@ -80,7 +80,7 @@ describe('a passkey is registered at the address that the box has printed', () =
 });
 
 describe('signing in by passkey', () => {
-  test('leads to the page that was asked for, in a new session, and ends the one before', async () => {
+  test('leads to the requested page, in a new session, and ends the previous one', async () => {
     const world = await adminWorld();
     const { cookie, authenticator } = await signInAdmin(world, 'Grace');
     const sent = await visit(world, '/developers/admin/log', {});
@@ -93,7 +93,7 @@ describe('signing in by passkey', () => {
     expect(session).toEndWith('; Path=/; Max-Age=43200; HttpOnly; SameSite=Lax');
     expect((await visit(world, '/developers/admin', { cookie })).status).toBe(303);
     expect((await visit(world, '/developers/admin', { cookie: session.split(';')[0] as string })).status).toBe(200);
-    // The same answer again, and one without a passkey, sign nobody in.
+    // A repeated assertion does not sign in, and no redirect leads to another site.
     expect((await visit(world, SIGN_IN, { form })).status).toBe(403);
     for (const next of ['https://evil.example', '//evil.example', SIGN_IN]) {
       const asked = await visit(world, SIGN_IN, { form: { next } });
@@ -102,7 +102,7 @@ describe('signing in by passkey', () => {
     }
   });
 
-  test('where no passkey can work, the pages say what to set', async () => {
+  test('is impossible where passkeys can’t work, and the pages say what to set', async () => {
     for (const [publicUrl, sentence] of [
       ['http://127.0.0.1:3000', 'to http://localhost:3000 to try it out on this machine'],
       ['http://api.example.org', 'set PUBLIC_URL to a URL that begins with https://'],
@@ -116,7 +116,7 @@ describe('signing in by passkey', () => {
     }
   });
 
-  test('works, and so does deciding, while strangers behind the same address ask to sign in ever so often', async () => {
+  test('and deciding still work while strangers at the same IP address try to sign in again and again', async () => {
     const world = await adminWorld();
     const { cookie, authenticator } = await signInAdmin(world, 'Grace');
     const page = await visit(world, SIGN_IN, { form: {}, cookie });
@@ -128,7 +128,7 @@ describe('signing in by passkey', () => {
     const [passkey] = listPasskeys(world.access.db, 'Grace');
     const remove = `/developers/admin/people/passkeys/${passkey?.id}/remove`;
     for (let time = 0; time < 30; time++) expect((await visit(world, remove, own)).status).toBe(200);
-    // Whoever asks too often is told when to try again.
+    // Too many requests are answered with the time to try again.
     const answer = await visit(world, remove, own);
     expect([answer.status, valuesOf(answer, 'retry-after')]).toEqual([429, ['60']]);
   });
@@ -138,13 +138,13 @@ describe('the queue', () => {
   test.each([
     ['', 'No requests are waiting. New ones appear here. API'],
     ['root@example.org', 'No requests are waiting. New ones appear here, and admins get an e-mail. API'],
-  ])('says while it is empty who hears of new requests where ADMIN_EMAIL is "%s"', async (address, words) => {
+  ])('says while it is empty who is notified of new requests, if ADMIN_EMAIL is "%s"', async (address, words) => {
     const world = await adminWorld({ ADMIN_EMAIL: address });
     const { cookie } = await signInAdmin(world, 'Grace');
     expect(textOf(await visit(world, '/developers/admin', { cookie }))).toContain(words);
   });
 
-  test('has the oldest request first, with its age and profile, and pages of 50', async () => {
+  test('lists the oldest request first, with age and profile, in pages of 50', async () => {
     const world = await adminWorld();
     const { access, clock } = world;
     const { cookie } = await signInAdmin(world, 'Grace');
@@ -173,7 +173,7 @@ describe('the queue', () => {
     const first = await visit(world, '/developers/admin', { cookie: signedIn });
     expect(textOf(first)).toContain('52 requests are waiting, the oldest for 2 days');
     expect(textOf(first)).toContain('2 days ago');
-    // The head counts them, on every page of an admin.
+    // The head of every page of an admin has their number.
     for (const path of ['', '/keys', '/log']) {
       const { body } = await visit(world, `/developers/admin${path}`, { cookie: signedIn });
       expect(body).toContain('>Requests 52</a>');
@@ -189,7 +189,7 @@ describe('the queue', () => {
       true,
       false,
     ]);
-    // What is chosen there, and what is refused, stays on that page.
+    // Selections and refused forms stay on that page.
     const choose = unescaped(
       /href="\/developers\/admin(\?[^"]*)">Choose the first 2 of this page</.exec(second.body)?.[1] ?? '',
     );
@@ -218,7 +218,7 @@ describe('the queue', () => {
   });
 });
 
-test('looking at anything writes nothing', async () => {
+test('viewing pages writes nothing', async () => {
   const world = await adminWorld();
   const { access } = world;
   const { cookie } = await signInAdmin(world, 'Grace');
@@ -234,7 +234,7 @@ test('looking at anything writes nothing', async () => {
 });
 
 describe('people and decisions', () => {
-  test('passkeys are removed by a passkey, down to one, and that ends all sessions', async () => {
+  test('removing a passkey needs a passkey, ends all sessions, and is impossible for the last one', async () => {
     const world = await adminWorld();
     const { access } = world;
     const first = await signInAdmin(world, 'Grace');
@@ -268,7 +268,7 @@ describe('people and decisions', () => {
     expect((await visit(world, other, { cookie: hoppers, form: {} })).status).toBe(404);
   });
 
-  test('the log has everything that was decided about keys and people, newest first, in pages', async () => {
+  test('the log lists every decision on keys and people, newest first, in pages', async () => {
     const world = await adminWorld();
     const { access, clock } = world;
     const { cookie } = await signInAdmin(world, 'Grace');
@@ -290,11 +290,11 @@ describe('people and decisions', () => {
       'root (on the box) Added the admin Grace',
     ].map((part) => [part, text.indexOf(part)] as const);
     expect(order.filter(([, at]) => at === -1)).toEqual([]);
-    // What was decided at the same moment has no order of its own but that of its table.
+    // Entries with the same time are ordered by their tables.
     expect(order[0]?.[1]).toBeLessThan(Math.min(...order.slice(1).map(([, at]) => at)));
     expect(page.body).toContain('Say &lt;more&gt;.');
     expect(page.body).toContain(`Rejected the request for key <a class="mono" href="/developers/admin/keys/${other}">`);
-    // The zone is said once, in the head of the column.
+    // The time zone is shown once, in the head of the column.
     expect(text.match(/\bUTC\b/g)?.length).toBe(1 + text.split('A UTC date').length - 1);
     for (let at = 0; at < 60; at++) {
       clock.advance(1_000);
@@ -312,7 +312,7 @@ describe('people and decisions', () => {
     expect((await visit(world, '/developers/admin/log?before=x', { cookie })).status).toBe(400);
   });
 
-  test('the log is filtered by person, kind, key and time, and its pages keep that', async () => {
+  test('the log can be filtered by person, kind, key and time, on all of its pages', async () => {
     const world = await adminWorld();
     const { access, clock } = world;
     await signInAdmin(world, 'Grace');

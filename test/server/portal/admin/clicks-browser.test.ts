@@ -15,7 +15,7 @@ import { expectUsable } from '../../../support/portal/looking.ts';
 import { personAt } from '../../../support/portal/pace.ts';
 import { serverOfPages } from '../../../support/portal/pages.ts';
 
-// What deciding takes, counted in a real Chromium: clicks, touches of the passkey, keys, and where things are on the page.
+// The effort of deciding, measured in a real Chromium: clicks, touches of the passkey, key presses, and positions on the page.
 
 const port = freePort();
 const ORIGIN = `http://localhost:${port}`;
@@ -25,10 +25,10 @@ const { access } = world;
 await serverOfPages(world, { port });
 const openPage = (hasChromium ? await startBrowser() : null) as OpenPage;
 
-/** How often the person has clicked, and how often the passkey was touched, since the page where the count starts. */
+/** Clicks, and touches of the passkey, since the count started. */
 type Count = { clicks: number; touches: number };
 
-/** A browser that is signed in; `count` starts a count at the page of the queue. */
+/** A signed-in browser; `count` opens the queue and starts a count. */
 async function signedIn(name: string) {
   const { address } = addAdmin(access, name, onBox('root'));
   const { page, troubles } = await openPage(`${ORIGIN}/developers`, { width: 1280, colorScheme: 'light' });
@@ -42,7 +42,7 @@ async function signedIn(name: string) {
   tools.on('WebAuthn.credentialAsserted', () => {
     seen.touches++;
   });
-  // A click on a label is followed by one of the browser on what it names, which nobody did.
+  // The browser follows a click on a label by one on its input, which does not count.
   await page.addInitScript(`addEventListener('click', (event) => event.detail > 0 && noteClick(), true)`);
   await page.goto(address);
   await button(page, 'Continue').click();
@@ -65,12 +65,12 @@ const button = (page: Page, name: string | RegExp) => page.getByRole('button', {
 
 let profiles = 200;
 
-/** Descriptions as people write them, of which one says what has to be known; each fits into the line of its row. */
+/** A good description and a poor one, as people write them; each fits into the line of its row. */
 const BADGES =
   'A Discord bot for our guild. When somebody types /badges, it looks up that profile and shows its badges. It stores nothing.';
 const VAGUE = 'I want to try the API and see what it can do for me. Maybe I will build a page of statistics later.';
 
-/** Requests of profiles of their own, oldest first. */
+/** Requests of different profiles, oldest first. */
 async function requests(count: number, name = 'Bot', more: Parameters<typeof request>[1] = {}): Promise<string[]> {
   const keys: string[] = [];
   for (let n = 0; n < count; n++) {
@@ -92,8 +92,8 @@ async function requests(count: number, name = 'Bot', more: Parameters<typeof req
 
 const states = (keys: readonly string[]) => keys.map((key) => showKey(access, key).state);
 
-describe.skipIf(!hasChromium)('deciding takes', () => {
-  test('from the queue to the page of the outcome: one 2 clicks and a touch, twelve 14 or 3 and a touch', async () => {
+describe.skipIf(!hasChromium)('an admin', () => {
+  test('decides on one request with 2 clicks and a touch, and on twelve with 14 or 3 clicks and a touch', async () => {
     const { page, troubles, count } = await signedIn('Grace');
     // One: from the queue to the next request, which says the outcome.
     const [first = '', ...others] = await requests(2);
@@ -109,7 +109,7 @@ describe.skipIf(!hasChromium)('deciding takes', () => {
     await button(page, 'Reject with my passkey').click();
     await page.getByText('Rejected: Bot 1').waitFor();
     expect(rejected).toEqual({ clicks: 2, touches: 1 });
-    // By way of the page of the request it is one more, whatever is decided.
+    // From the page of the request, either decision takes one click more.
     const [approved = '', refused = ''] = await requests(2);
     for (const [key, name, said] of [
       [approved, 'Approve', 'Approved: Bot 0'],
@@ -123,7 +123,7 @@ describe.skipIf(!hasChromium)('deciding takes', () => {
       await page.getByText(said).waitFor();
       expect([name, through]).toEqual([name, { clicks: 3, touches: 1 }]);
     }
-    // Twelve that are alike, each chosen: from the queue to the page of the outcomes.
+    // Twelve similar requests, each selected: from the queue to the page of the outcomes.
     const twelve = await requests(12);
     const chosen = await count();
     expect(await page.locator('.bar').isVisible()).toBe(false);
@@ -137,7 +137,7 @@ describe.skipIf(!hasChromium)('deciding takes', () => {
     const atOnce = await count();
     await page.getByRole('link', { name: 'Choose the first 12' }).click();
     await button(page, 'Approve as asked…').click();
-    // The button is there from the start, however long the list is above it.
+    // The button is visible at once, however long the list above it is.
     const approve = button(page, 'Approve with my passkey');
     await approve.waitFor();
     const bottoms: number[] = [];
@@ -154,14 +154,14 @@ describe.skipIf(!hasChromium)('deciding takes', () => {
     await page.getByText('12 of 12 mailed').waitFor();
     expect([atOnce, new Set(states(more))]).toEqual([{ clicks: 3, touches: 1 }, new Set(['Active'])]);
     expect(new URL(page.url()).pathname).toMatch(/^\/developers\/admin\/decided\/\d+$/);
-    // None is left, which the head says too.
+    // No request is left, so the head shows no number.
     expect(await page.locator('.nav a').first().textContent()).toBe('Requests');
     await expectUsable(page);
     await settleBackground(world.services.background);
     expect(troubles).toEqual([]);
   }, 120_000);
 
-  test('less than 4 minutes for twelve requests: what an admin reads, chooses and types, with two rejected for one reason', async () => {
+  test('reads twelve requests, approves ten and rejects two with one reason, in less than 4 minutes', async () => {
     await requests(10, 'Badge bot', { description: BADGES });
     await requests(2, 'Scraper', {
       description: VAGUE,
@@ -184,12 +184,12 @@ describe.skipIf(!hasChromium)('deciding takes', () => {
     await admin.read('Requests', 'Choose the first 10');
     await admin.tap('link', 'Choose the first 10');
     await admin.tap('button', 'Approve as asked…');
-    // Each was read in the queue: what they have in common, and whom the first mail goes to, is not.
+    // Each was read in the queue, except what they have in common and the recipient of the first mail.
     await admin.read('Approve 10 requests?', 'Badge bot 0');
     await admin.tap('button', 'Approve with my passkey');
     await page.getByText('10 of 10 mailed').waitFor();
     await admin.read('10 decisions', '10 of 10 mailed');
-    // Two touches of the passkey take as long as pressing something.
+    // Each of two touches of the passkey takes as long as a tap.
     admin.did.taps += 2;
     process.stderr.write(`Twelve requests take ${admin.seconds()} s\n`);
     expect(admin.did.taps).toBe(11);
@@ -197,7 +197,7 @@ describe.skipIf(!hasChromium)('deciding takes', () => {
     expect(troubles).toEqual([]);
   }, 60_000);
 
-  test('a row, by its keys: x chooses, j and k move, a and r lead to the decision, and nowhere else do they anything', async () => {
+  test('selects with x, moves with j and k, decides with a and r, but only while the focus is in a row', async () => {
     const [, second = ''] = await requests(3, 'Row');
     const { page, troubles, count } = await signedIn('Hopper');
     await count();
@@ -216,7 +216,7 @@ describe.skipIf(!hasChromium)('deciding takes', () => {
     expect(await page.locator(':checked').count()).toBe(0);
     await page.keyboard.press('x');
     expect(await page.locator(':checked').getAttribute('value')).toBe(second);
-    // How many are chosen is counted by the style.
+    // A CSS counter shows how many are selected.
     const counted = 'getComputedStyle(document.querySelector(".count"), "::before").content';
     expect(await page.evaluate<string>(counted)).toContain('selected');
     expect(await page.locator('.bar').isVisible()).toBe(true);
@@ -232,14 +232,14 @@ describe.skipIf(!hasChromium)('deciding takes', () => {
     expect(troubles).toEqual([]);
   }, 60_000);
 
-  test('no search for where: Approve… is beside the description at 1280 × 800, ten keys away, and at the bottom of a phone', async () => {
+  test('finds Approve… beside the description at 1280 × 800, within ten key presses, and at the bottom of a phone', async () => {
     const [key = ''] = await requests(1, 'Discord role sync');
     await issue(access, { profile: `user${profiles}`, name: 'Another' });
     const { page } = await signedIn('Lovelace');
     await page.goto(`${QUEUE}/keys/${key}`);
     const approve = button(page, 'Approve…');
     const { y = 0, height = 0 } = (await approve.boundingBox()) ?? {};
-    // Reject… is beside it, and told apart by more than its colour.
+    // Reject… is beside it, and differs by more than its colour.
     const reject = button(page, 'Reject…');
     expect((await reject.boundingBox())?.y).toBe(y);
     const grounds = await page.evaluate<string[]>(
@@ -270,7 +270,7 @@ describe.skipIf(!hasChromium)('deciding takes', () => {
     expect(await approve.isVisible()).toBe(true);
   }, 60_000);
 
-  test('five rows fit into 800 pixels, four while the bar is there; everybody can use the queue and the pages after it', async () => {
+  test('sees five rows in 800 pixels, four while the bar is shown, on accessible pages', async () => {
     await requests(8, 'Bot of the queue');
     const { page, count } = await signedIn('Turing');
     await count();
@@ -293,13 +293,13 @@ describe.skipIf(!hasChromium)('deciding takes', () => {
     await expectUsable(page);
   }, 60_000);
 
-  test('nothing that has the focus is hidden by what sticks, on a phone, in a wide window, and at 400 % zoom', async () => {
+  test('sees the focused element, never below a sticky bar, on a phone, in a wide window, and at 400 % zoom', async () => {
     await requests(6, 'Bot to tab through');
     const { page, count } = await signedIn('Hamilton');
     await count();
     await page.locator('input[name="chosen"]').first().click();
     const key = await page.locator('input[name="chosen"]').first().getAttribute('value');
-    // What is hit in the middle of what has the focus: a bar that sticks there would hide it.
+    // The element at the centre of the focused one: a sticky bar there would hide it.
     const isHidden = `(() => {
       const { left, right, top, bottom } = document.activeElement.getBoundingClientRect();
       const bar = document.elementFromPoint((left + right) / 2, (top + bottom) / 2)?.closest('.top, .bar');
@@ -343,7 +343,7 @@ describe.skipIf(!hasChromium)('deciding takes', () => {
       }
     }
     expect(hidden).toEqual([]);
-    // At 400 % zoom nothing sticks, as it would leave too little of the page.
+    // At 400 % zoom nothing is sticky, because it would leave too little of the page.
     expect(sticking).toEqual(
       [390, 1280].flatMap((width) =>
         Object.keys(pages)
@@ -353,7 +353,7 @@ describe.skipIf(!hasChromium)('deciding takes', () => {
     );
   }, 60_000);
 
-  test('no script: choosing, the bar, the search and the way to the decision are there without', async () => {
+  test('selects, searches, filters the log and reaches the decision without scripts', async () => {
     const { page } = await signedIn('Joan');
     const cookies = await page.context().cookies();
     const { page: plain } = await openPage(`${ORIGIN}/developers`, {

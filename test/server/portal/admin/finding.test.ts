@@ -6,7 +6,7 @@ import { issue, request } from '../../../support/keys.ts';
 import { adminWorld, signInAdmin, textOf } from '../../../support/portal/admin-pages.ts';
 import { visit } from '../../../support/portal/pages.ts';
 
-// What an admin finds by the one field above the list.
+// The search field above the list of keys.
 
 const world = await adminWorld();
 const { access } = world;
@@ -18,7 +18,7 @@ await importLines(access, [
 const { identifier: active } = await issue(access, { profile: 'wanda', name: 'Discord role sync' });
 const pending = await request(access, { profile: 'lukas', name: '100%_sure' });
 
-/** The identifiers of the keys that are found, in their order. */
+/** The identifiers of the keys that the search finds, in order. */
 async function found(text: string, more = ''): Promise<string[]> {
   const { body } = await visit(world, `/developers/admin/keys?find=${encodeURIComponent(text)}${more}`, { cookie });
   return [...body.matchAll(/<th scope="row"><a href="\/developers\/admin\/keys\/(\w{8})"><bdi>/g)].map(
@@ -31,22 +31,22 @@ test.each([
   ['a part of its name', () => 'ROLE', [active]],
   ['the beginning of its profile’s username, folded', () => 'łUK', [active]],
   ['the beginning of an alias', () => 'wan', [active]],
-  ['the beginning of one username and not of another', () => 'luk', [pending]],
+  ['the beginning of its username, but not of a similar one', () => 'luk', [pending]],
   ['the profile’s address, in any case', () => 'lukasz@example.ORG', [active]],
-  ['white space around it', () => '  role ', [active]],
-  ['no wildcard', () => '%_', [pending]],
+  ['a part of its name with white space around it', () => '  role ', [active]],
+  ['characters that SQL would treat as wildcards', () => '%_', [pending]],
 ])('a key is found by %s', async (_, text, keys) => {
   expect(await found(text())).toEqual(keys);
 });
 
 test.each(['asz', 'example.org', 'lukasz@example', '%', "' OR 1=1 --", '\u0000'.repeat(2), 'x'.repeat(300)])(
-  'nothing is found by %j, which is a part of none of these',
+  'a search for %j finds nothing',
   async (text) => {
     expect(await found(text === '%' ? '%%' : text)).toEqual([]);
   },
 );
 
-test('what was looked for stays in the field, as text, and can be narrowed to a state', async () => {
+test('the search text stays in the field, as text, and results can be filtered by state', async () => {
   expect(await found('luk', '&state=pending')).toEqual([pending]);
   expect(await found('luk', '&state=Active')).toEqual([]);
   const { body } = await visit(world, `/developers/admin/keys?find=${encodeURIComponent('"><b>mark')}`, { cookie });
@@ -62,7 +62,7 @@ test('an erased key is listed under its identifier', async () => {
   expect(body).toContain(`<a href="/developers/admin/keys/${identifier}"><bdi>${identifier}</bdi></a></th>`);
 });
 
-test('the queue is filtered by what is asked for and by whom, and decisions lead back to what was shown', async () => {
+test('the queue can be filtered by request and by owner, and decisions lead back to the same filter', async () => {
   await importLines(access, [{ id: 23, username: 'board', email: 'board@example.org' }]);
   const own = { profile: 'board', expectedUsage: 'Now and then' };
   const both = await request(access, { ...own, permissions: ['api.lookup', 'api.leaderboard'] });
@@ -89,7 +89,7 @@ test('the queue is filtered by what is asked for and by whom, and decisions lead
   expect((await visit(world, '/developers/admin?only=other', { cookie })).status).toBe(400);
 });
 
-test('nobody but admins is asked for it', async () => {
+test('only admins can search', async () => {
   const answer = await visit(world, '/developers/admin/keys?find=lukasz');
   expect([answer.status, textOf(answer).includes('Discord')]).toEqual([303, false]);
 });

@@ -16,7 +16,7 @@ async function world() {
   return { ...made, overview };
 }
 
-test('of a service that nobody uses yet, the overview says so in whole sentences', async () => {
+test('the overview of an unused service says so in full sentences', async () => {
   const { overview } = await world();
   const page = await overview();
   const text = textOf(page);
@@ -33,16 +33,16 @@ test('of a service that nobody uses yet, the overview says so in whole sentences
   expect(text).toMatch(/Disk [\d.]+ (Mi|Gi|Ti)B of [\d.]+ (Mi|Gi|Ti)B free\./);
 });
 
-test('the overview has requests by outcome, busiest keys, keys near their limits, and what waits', async () => {
+test('the overview shows requests by outcome, the busiest keys, keys near their limits, and waiting requests', async () => {
   const { access, clock, overview } = await world();
   const { db } = access;
   await importLines(access, [{ id: 8, username: 'bea', email: 'bea@example.org' }]);
   storeLastImport(db, { atMs: clock.nowMs(), by: onBox('root'), lines: 12_000, refused: 3 });
   const busy = (await issue(access, { profile: 'ada', name: 'Busy <bot>' })).identifier;
   const quiet = (await issue(access, { profile: 'bea', name: 'Quiet bot' })).identifier;
-  // Today 2 000 answered, 3 not found and 1 000 over a limit; yesterday half of the first and the last.
+  // Today 2000 answered, 3 not found and 1000 over a limit; yesterday half as many answered and over a limit.
   useKey(access, busy, 2, 2_000);
-  // Of the others, one has little left and was refused nothing, one neither.
+  // Neither of the others was refused anything; one has little left.
   const insert = db.$client.query(
     'INSERT INTO key_usage (identifier, day, ok, not_found, forbidden, malformed, limited, failed, last_used_at) VALUES (?, ?, ?, 0, 0, 0, 0, 0, 0)',
   );
