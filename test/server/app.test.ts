@@ -5,7 +5,7 @@ import { closeService, createService } from '../../server/process/service.ts';
 import { expectRefusal, keyFor, pathOf, prepare, ROUTES } from '../support/requests.ts';
 import { testClock, testDeps } from '../support/world.ts';
 
-// Over the application's own list of routes: a route that is added without its guards fails.
+// Tests of the application's own list of routes: a new route without its guards fails.
 
 const clock = testClock();
 const deps = testDeps({ clock });
@@ -45,7 +45,7 @@ test('every route is documented, unknown, or the portal’s', () => {
   expect(paths.filter(isApi).length).toBe(11);
 });
 
-test('no route validates or parses before a key is checked', () => {
+test('no route validates or parses before the key is checked', () => {
   for (const { path, hooks } of app.routes) {
     for (const schema of ['body', 'query', 'params', 'headers', 'cookie', 'response'] as const) {
       expect([path, schema, hooks[schema]]).toEqual([path, schema, undefined]);
@@ -55,7 +55,7 @@ test('no route validates or parses before a key is checked', () => {
 
 describe('every route under /api, by every method', () => {
   for (const path of paths.filter(isApi)) {
-    test(`${path} is refused without a key, and with one that does not work`, async () => {
+    test(`${path} refuses requests without a working key`, async () => {
       for (const method of METHODS) {
         clock.advance(60_001);
         await expectRefusal(await ask(path, method), 401, { RateLimit: null });
@@ -63,7 +63,7 @@ describe('every route under /api, by every method', () => {
       }
     });
 
-    test(`${path} is refused by other methods than GET and HEAD, and counted unless it is free`, async () => {
+    test(`${path} refuses methods other than GET and HEAD, and counts the request unless it is free`, async () => {
       const { secret: counted } = await keyFor(deps, ['100/1m']);
       const isFree = ROUTES.find((route) => route.path === path)?.isFree === true;
       for (const [index, method] of METHODS.filter((one) => !/GET|HEAD/.test(one)).entries()) {
@@ -77,7 +77,7 @@ describe('every route under /api, by every method', () => {
 
 describe('every route outside /api', () => {
   for (const path of paths.filter((one) => !isApi(one) && !isPortal(one) && !/security|metrics/.test(one))) {
-    test(`${path} takes GET and HEAD only`, async () => {
+    test(`${path} accepts only GET and HEAD`, async () => {
       for (const method of METHODS.filter((one) => !/GET|HEAD/.test(one))) {
         await expectRefusal(await ask(path, method), isUnknown(path) ? 404 : 405);
       }
@@ -85,7 +85,7 @@ describe('every route outside /api', () => {
   }
 });
 
-test('what is looked up is answered in the same turn: Elysia awaits no hook and no handler of it', async () => {
+test('requests with a key are answered synchronously: Elysia awaits none of their hooks and handlers', async () => {
   for (const { path, access } of ROUTES.filter((route) => route.access !== 'anyone')) {
     for (const method of ['GET', 'HEAD']) {
       const answer = ask(path, method, secret);

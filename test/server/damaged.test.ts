@@ -3,7 +3,7 @@ import { get, startTestServer, type TestServer } from '../support/http.ts';
 import { insertProfile } from '../support/profiles.ts';
 import { expectRefusal, giveKeysTo, keyFor } from '../support/requests.ts';
 
-// Stored values that no command of ours writes: by hand, past the checks, or by a damaged file.
+// Stored values that no command writes: written by hand, past the checks, or by a damaged file.
 
 const DAMAGED: [column: string, value: string | number][] = [
   ['customize', '{"a":'],
@@ -21,7 +21,7 @@ const DAMAGED: [column: string, value: string | number][] = [
 /** The ids of the board of {@link world}, in its order. */
 const BOARD = [3, 4, 5, 6, 7, 8, 9];
 
-/** A server with a board that one profile heads and the others share places on. */
+/** A server with a leaderboard: one profile is first, and the others share the second rank. */
 async function world() {
   const server = await startTestServer();
   for (const id of BOARD) insertProfile(server.deps.db, { id, viewsCount: id === 3 ? 9 : 5 });
@@ -47,28 +47,28 @@ async function world() {
   return { server, put, lookUp, entries, identifier };
 }
 
-const saidOf = ({ log }: TestServer, message: string) =>
+const loggedBy = ({ log }: TestServer, message: string) =>
   log.filter((line) => line.message === message && /profile 7 is damaged/.test(String(line.cause))).length;
 
-test.each(DAMAGED)('a profile with %s %p is a 500 for itself, and all others are as before', async (column, value) => {
+test.each(DAMAGED)('a profile with %s %p is a 500, and all others are still served', async (column, value) => {
   const { server, put, lookUp } = await world();
   put(7, column, value);
   for (const path of ['/uid/7', '/username/user7', '?uid=6&uid=7']) {
     const sentence = await expectRefusal(await lookUp(path), 500);
     expect(sentence).toBe('The server failed to answer this request.');
   }
-  expect(saidOf(server, 'A request failed.')).toBe(3);
+  expect(loggedBy(server, 'A request failed.')).toBe(3);
   for (const path of ['/uid/6', '/uid/7/links', '?uid=6&uid=8']) expect((await lookUp(path)).status).toBe(200);
 });
 
-test.each(DAMAGED)('a profile with %s %p is left out of its page, with a log line', async (column, value) => {
+test.each(DAMAGED)('a profile with %s %p is omitted from its page, and logged', async (column, value) => {
   const { server, put, entries } = await world();
   const before = await entries(100, 0);
   expect(before.map(([id]) => id)).toEqual(BOARD);
   put(7, column, value);
   const expected = before.filter(([id]) => id !== 7);
   expect(await entries(100, 0)).toEqual(expected);
-  expect(saidOf(server, 'A profile is left out of the leaderboard.')).toBe(1);
+  expect(loggedBy(server, 'A profile is left out of the leaderboard.')).toBe(1);
   for (let limit = 1; limit <= BOARD.length; limit++) {
     for (let offset = 0; offset <= BOARD.length; offset++) {
       const page = before.slice(offset, offset + limit).filter(([id]) => id !== 7);
@@ -77,7 +77,7 @@ test.each(DAMAGED)('a profile with %s %p is left out of its page, with a log lin
   }
 });
 
-test('a profile that is mended is shown again, and a board of nothing but damaged ones is empty', async () => {
+test('a repaired profile is listed again, and a board of only damaged profiles is empty', async () => {
   const { put, lookUp, entries } = await world();
   for (const id of BOARD) put(id, 'customize', '{');
   expect(await entries(100, 0)).toEqual([]);

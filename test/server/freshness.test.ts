@@ -6,10 +6,10 @@ import { keyFor } from '../support/requests.ts';
 import { rounds } from '../support/rounds.ts';
 import { testDeps } from '../support/world.ts';
 
-// What this process commits, another that serves must show; it keeps what it has read in memory.
+// A serving process caches what it has read, but must show what this process commits.
 
 const PROFILES = 20;
-/** Half of them by an operator's own SQL, half by imports. */
+/** Half by an operator's own SQL, half by imports. */
 const COMMITS = 2 * rounds(200);
 
 const createdAt = '2024-05-01T00:00:00.000Z';
@@ -19,12 +19,12 @@ const BOUND_MS = 10;
 
 type Commit = { value: number; atMs: number };
 
-/** The last value that had been committed at least {@link BOUND_MS} before a request began. */
-function leastOf(commits: readonly Commit[], begunAtMs: number): number {
+/** The oldest value that a request may see: the last one committed at least {@link BOUND_MS} before it began. */
+function minOf(commits: readonly Commit[], begunAtMs: number): number {
   return commits.findLast(({ atMs }) => atMs <= begunAtMs - BOUND_MS)?.value ?? 0;
 }
 
-test('no answer is older than 10 ms, whatever a writer does beside the readers', async () => {
+test('no response is older than 10 ms, whatever is written concurrently', async () => {
   const deps = testDeps();
   const { secret } = await keyFor(deps, ['1000000/1s']);
   const ids = Array.from({ length: PROFILES }, (_, index) => index + 1);
@@ -59,10 +59,10 @@ test('no answer is older than 10 ms, whatever a writer does beside the readers',
           async (path) => (await get(server, path, secret)).json(),
         ),
       )) as [{ viewsCount: number }, { links: { name: string }[] }, { leaderboard: { viewsCount: number }[] }];
-      const least = leastOf(commits.get(id) as Commit[], begunAtMs);
-      expect(profile.viewsCount).toBeGreaterThanOrEqual(least);
-      expect(Number(links.links[0]?.name)).toBeGreaterThanOrEqual(least);
-      expect(board.leaderboard[0]?.viewsCount).toBeGreaterThanOrEqual(leastOf(highest, begunAtMs));
+      const min = minOf(commits.get(id) as Commit[], begunAtMs);
+      expect(profile.viewsCount).toBeGreaterThanOrEqual(min);
+      expect(Number(links.links[0]?.name)).toBeGreaterThanOrEqual(min);
+      expect(board.leaderboard[0]?.viewsCount).toBeGreaterThanOrEqual(minOf(highest, begunAtMs));
       checked++;
     }
   }
@@ -71,8 +71,8 @@ test('no answer is older than 10 ms, whatever a writer does beside the readers',
   for (let value = 1; value <= COMMITS; value++) {
     const id = ids[value % PROFILES] as number;
     if (value <= COMMITS / 2) {
-      // SQL of somebody's own: nothing notes what it changed. This is done before the server saves usage for the first time
-      // (nine seconds after the first request) and before any import, in the same moment as which it would be seen later.
+      // An operator's own SQL writes no note of what it changed. It precedes the server's first save of usage (nine seconds
+      // after the first request) and every import, because a change at the same moment as one of these is seen later.
       deps.db.$client.transaction(() => {
         deps.db.$client.run('UPDATE profiles SET views_count = ? WHERE id = ?', [value, id]);
         deps.db.$client.run('UPDATE links SET name = ? WHERE profile_id = ?', [`${value}`, id]);
@@ -91,7 +91,7 @@ test('no answer is older than 10 ms, whatever a writer does beside the readers',
   expect(checked).toBeGreaterThan(20);
 }, 60_000);
 
-test('a name that moves leads to its new profile at once, and a renamed profile is not found by the old one', async () => {
+test('a name that moves to another profile finds it at once, and a renamed profile is not found by its old name', async () => {
   const deps = testDeps();
   const { secret } = await keyFor(deps, ['1000000/1s']);
   const server = await startServerProcess({ DATABASE_PATH: deps.config.databasePath });

@@ -9,13 +9,14 @@ import { ADA, ownerWorld } from '../support/portal/owner-pages.ts';
 import { serverOfPages, unescaped, visit } from '../support/portal/pages.ts';
 import { tempFolder } from '../support/world.ts';
 
-// Sentences about files are for the operator, those about rules for whoever broke them, however the database is called.
+// Sentences about files are for the operator only, sentences about rules for whoever broke them, whatever the name of the
+// database file.
 
 const FULL = 'has 3 keys already';
 
 for (const name of ['profile', 'a', 'lines', 'keys']) {
-  describe(`where the file of the database is called ${name}`, () => {
-    test('rules are told on pages, to profilectl elsewhere and to backends', async () => {
+  describe(`with a database file called ${name}`, () => {
+    test('pages, remote profilectl and backends get the sentences about rules', async () => {
       const world = await ownerWorld({ DATABASE_PATH: join(tempFolder(), name) });
       const { access, cookie } = world;
       for (let asked = 0; asked < 3; asked++) await request(access, { profile: 'ada' });

@@ -4,12 +4,12 @@ import { keyUsage } from '../../shared/usage/usage-view.ts';
 import { get, startTestServer } from '../support/http.ts';
 import { keyFor, prepare } from '../support/requests.ts';
 
-test('every answer to a valid key is counted for it, and is in the database once the server has stopped', async () => {
+test('every response to a valid key is counted, and is in the database once the server has stopped', async () => {
   const server = await startTestServer();
   const { deps } = server;
   const other = (await prepare(deps)).slice(4, 12);
   const { identifier, secret } = await keyFor(deps, ['7/1d'], ['api.lookup']);
-  const asked = [
+  const paths = [
     '/api/lookup/uid/7',
     '/api/key',
     '/api/lookup/uid/8',
@@ -17,10 +17,10 @@ test('every answer to a valid key is counted for it, and is in the database once
     '/api/leaderboard',
     '/api/no',
   ];
-  for (const path of asked) await get(server, path, secret);
+  for (const path of paths) await get(server, path, secret);
   await get(server, '/api/key', secret, { method: 'POST' });
   for (let turn = 0; turn < 3; turn++) await get(server, '/api/lookup/uid/7', secret);
-  // Neither of these is anybody's.
+  // These don't belong to a key.
   await get(server, '/api/key', 'guess');
   await get(server, '/healthz', secret);
   await server.stop();
@@ -30,7 +30,7 @@ test('every answer to a valid key is counted for it, and is in the database once
   expect(keyUsage(deps, other, 1).lastUsedAt).toBeNull();
 });
 
-test('a client that has the answer already is one that was answered, and a fault is a failure', async () => {
+test('a 304 counts as a success, and a 500 as a failure', async () => {
   const server = await startTestServer();
   await prepare(server.deps);
   const { identifier, secret } = await keyFor(server.deps, ['9/1d']);
@@ -43,7 +43,7 @@ test('a client that has the answer already is one that was answered, and a fault
   expect(keyUsage(server.deps, identifier, 1).days[0]).toMatchObject({ ok: 2, failed: 1 });
 });
 
-test('an import that holds the database does not hold up a request that is counted', async () => {
+test('an import that locks the database does not delay requests, and they are still counted', async () => {
   const server = await startTestServer();
   const secret = await prepare(server.deps);
   const importing = openFile(server.deps.config.databasePath, 0);

@@ -4,8 +4,8 @@ import { checkAnswer } from '../support/network/document.ts';
 import { insertProfile } from '../support/profiles.ts';
 import { prepare, SUBJECT } from '../support/requests.ts';
 
-// What a stranger can put on the wire. Whatever it is, the server gives its one kind of answer, or the runtime's own empty
-// one, and goes on serving.
+// Hostile input on the wire. The server always sends one of its own responses, or the runtime's empty one, and continues
+// serving.
 
 const server = await startTestServer();
 const secret = await prepare(server.deps);
@@ -24,7 +24,7 @@ const send = async (text: string) => {
   return answer;
 };
 
-describe('where the path is found', () => {
+describe('finding the path', () => {
   for (const host of [
     'a',
     'a:1',
@@ -37,7 +37,7 @@ describe('where the path is found', () => {
     'a:65535',
     '%41',
   ]) {
-    test(`the Host ${host} does not move it (elysia #748)`, async () => {
+    test(`works with the Host ${host} (elysia #748)`, async () => {
       expect((await ask('/api/lookup/uid/7', `Host: ${host}`)).body).toContain('"username":"Ada"');
       expect((await ask('/healthz', `Host: ${host}`)).body).toBe('{"status":"ok"}');
       expect((await getRaw(server, '/api/key', [`Host: ${host}`])).status).toBe(401);
@@ -46,7 +46,7 @@ describe('where the path is found', () => {
 
   const impossible = ['a:99999999', 'a:65536', '[::1]:65536', 'a:x', 'a:1:2', '::1'];
   for (const host of ['', ' ', 'a b', 'a/b', '/healthz', 'user@a', '???', 'a#b', '\\', '/', ...impossible]) {
-    test(`no authority: Host "${host}" is 400, on every path`, async () => {
+    test(`the invalid Host "${host}" is a 400, on every path`, async () => {
       for (const target of ['/healthz', '/api/key', '/healthz/api/key', '/x/../healthz']) {
         const answer = await ask(target, `Host: ${host}`);
         expect([answer.status, answer.body]).toEqual([400, '{"error":"The request has no valid Host header."}']);
@@ -54,7 +54,7 @@ describe('where the path is found', () => {
     });
   }
 
-  test('two Host lines are 400, the same one twice and beside an absolute-form target too', async () => {
+  test('two Host lines are a 400, even if they are equal, and with an absolute-form target', async () => {
     for (const [one, other] of [
       ['a', 'b'],
       ['a', 'a'],
@@ -68,12 +68,12 @@ describe('where the path is found', () => {
     }
   });
 
-  test('no Host at all: 400, ours under HTTP/1.0 and the runtime’s under 1.1', async () => {
+  test('a request without a Host is a 400: ours for HTTP/1.0, the runtime’s for 1.1', async () => {
     expect(await send('GET /healthz HTTP/1.0\r\n\r\n')).toMatchObject({ status: 400 });
     expect(await send('GET /healthz HTTP/1.1\r\n\r\n')).toMatchObject({ status: 400, body: '' });
   });
 
-  test('an absolute-form target counts by its path, whatever its authority', async () => {
+  test('the path of an absolute-form target counts, whatever its authority', async () => {
     for (const origin of ['http://a', 'http://evil.example:99', 'https://x']) {
       expect((await ask(`${origin}/api/lookup/uid/7`)).body).toContain('"username":"Ada"');
       expect((await getRaw(server, `${origin}/api/key`)).status).toBe(401);
@@ -81,11 +81,11 @@ describe('where the path is found', () => {
     }
   });
 
-  test('an authority-form target is 400', async () => {
+  test('an authority-form target is a 400', async () => {
     expect((await getRaw(server, 'a:80', [], 'CONNECT')).status).toBe(400);
   });
 
-  test('several slashes are another path', async () => {
+  test('a path with repeated slashes is a different path', async () => {
     for (const target of ['//api/key', '///api/key', '//a/api/key']) {
       expect((await getRaw(server, target)).status).toBe(404);
       expect((await ask(target)).status).toBe(404);
@@ -97,8 +97,8 @@ describe('where the path is found', () => {
     }
   });
 
-  // Bun parses the URL as browsers do before we see it. Both ways of reading such a path end behind the same guards.
-  test('dot segments are resolved, encoded ones too, and a backslash is a slash', async () => {
+  // Bun parses the URL as browsers do. Both readings of such a path lead to routes with the same guards.
+  test('dot segments are resolved, even encoded ones, and a backslash is a slash', async () => {
     for (const target of ['/x/../api/key', '/x/%2e%2E/api/key', '/./api/key', '\\api\\key'.replace('\\', '/')]) {
       expect((await getRaw(server, target)).status).toBe(401);
       expect((await ask(target)).body).toContain('"identifier"');
@@ -108,20 +108,20 @@ describe('where the path is found', () => {
     expect((await ask('/api/lookup/username/%2e')).status).toBe(404);
   });
 
-  test('a number sign is no fragment: nothing is there', async () => {
+  test('a number sign does not begin a fragment: the path is unknown', async () => {
     expect((await ask('/api/key#x')).status).toBe(404);
     expect((await ask('/api/leaderboard?limit=5#x')).status).toBe(400);
     expect((await getRaw(server, '/healthz#')).status).toBe(404);
   });
 
-  test('an encoded path is another path', async () => {
+  test('a percent-encoded path is a different path', async () => {
     expect((await getRaw(server, '/%61pi/key')).status).toBe(404);
     expect((await ask('/api%2Fkey')).status).toBe(404);
     expect((await ask('/api/%6Bey')).status).toBe(404);
   });
 });
 
-describe('how a path parameter is decoded', () => {
+describe('decoding a path parameter', () => {
   insertProfile(server.deps.db, { id: 8, username: 'José ★', authId: 'https://x/?a=1&b=2#é' });
   insertProfile(server.deps.db, { id: 9, username: 'a+b', authId: 'a%2Fb' });
   insertProfile(server.deps.db, { id: 10, username: 'links', authId: 'x/links' });
@@ -142,7 +142,7 @@ describe('how a path parameter is decoded', () => {
     ['uid/%37', 7],
   ];
   for (const [path, id] of found) {
-    test(`${path} is profile ${id}`, async () => {
+    test(`${path} finds profile ${id}`, async () => {
       expect((await ask(`/api/lookup/${path}`)).body).toStartWith(`{"id":${id},`);
       expect((await ask(`/api/lookup/${path}/links`)).body).toBe('{"links":[]}');
     });
@@ -163,7 +163,7 @@ describe('how a path parameter is decoded', () => {
     '%F5%80%80%80',
   ];
   for (const name of broken) {
-    test(`${name} is 400, naming the parameter`, async () => {
+    test(`${name} is a 400 that names the parameter`, async () => {
       for (const parameter of ['username', 'uid', 'authId']) {
         for (const suffix of ['', '/links']) {
           const answer = await ask(`/api/lookup/${parameter.toLowerCase()}/${name}${suffix}`);
@@ -191,7 +191,7 @@ describe('how a path parameter is decoded', () => {
     '...',
   ];
   for (const name of impossible) {
-    test(`${name.slice(0, 70)} gets the 404 of every unknown profile: no such name can be`, async () => {
+    test(`${name.slice(0, 70)}, an impossible name, gets the 404 of every unknown profile`, async () => {
       const unknown = [404, '{"error":"There is no such profile."}'];
       for (const way of ['username', 'authid']) {
         const answer = await ask(`/api/lookup/${way}/${name}`);
@@ -200,12 +200,12 @@ describe('how a path parameter is decoded', () => {
     });
   }
 
-  test('a backslash is a slash, as parsers of URLs have it: nothing is at that path', async () => {
+  test('a backslash is a slash, as in URL parsers, and the path is unknown', async () => {
     for (const way of ['username', 'authid']) expect((await ask(`/api/lookup/${way}/a\\`)).status).toBe(404);
   });
 
-  // Bun's URL parser has put U+FFFD for the raw bytes: from there on they are the same.
-  test('raw bytes that are no UTF-8 are a bad parameter, and so is U+FFFD itself', async () => {
+  // Bun's URL parser replaces the raw bytes with U+FFFD, so they can't be distinguished.
+  test('raw bytes that are not UTF-8 are a bad parameter, and so is U+FFFD itself', async () => {
     const rest = `HTTP/1.1\r\nHost: a\r\n${credentials}\r\nConnection: close\r\n\r\n`;
     for (const name of ['\xe9\xff', '%EF%BF%BD']) {
       expect((await send(`GET /api/lookup/username/${name} ${rest}`)).status).toBe(400);
@@ -228,7 +228,7 @@ describe('how a path parameter is decoded', () => {
     'x',
     '７',
   ]) {
-    test(`the UID ${uid} is 400`, async () => {
+    test(`the UID ${uid} is a 400`, async () => {
       const answer = await ask(`/api/lookup/uid/${uid}`);
       expect([answer.status, answer.body]).toEqual([
         400,
@@ -237,13 +237,13 @@ describe('how a path parameter is decoded', () => {
     });
   }
 
-  test('the largest UID is nobody', async () => {
+  test('the largest UID is valid, but unknown', async () => {
     expect((await ask('/api/lookup/uid/9007199254740991')).status).toBe(404);
   });
 });
 
-describe('too long', () => {
-  test('a path over 8 KiB is 414 before anybody is asked for a key; 8 KiB are looked at', async () => {
+describe('length limits', () => {
+  test('a path over 8 KiB is a 414 before the key is checked; 8 KiB are accepted', async () => {
     for (const head of ['/api/lookup/username/', '/', '/api/']) {
       const at = (length: number) => head + 'a'.repeat(length - head.length);
       expect((await getRaw(server, at(8_193))).status).toBe(414);
@@ -252,18 +252,18 @@ describe('too long', () => {
     }
   });
 
-  test('a long query is no path', async () => {
+  test('the length of the query does not count', async () => {
     expect((await ask(`/api/key?${'a'.repeat(8_500)}`)).status).toBe(400);
   });
 
-  test('headers or a target over 16 KiB are the runtime’s 431; too many headers too', async () => {
+  test('headers or a target over 16 KiB, or too many headers, get the runtime’s 431', async () => {
     expect(await getRaw(server, '/healthz', [`X: ${'a'.repeat(20_000)}`])).toMatchObject({ status: 431, body: '' });
     expect(await getRaw(server, `/${'a'.repeat(20_000)}`)).toMatchObject({ status: 431, body: '' });
     const many = Array.from({ length: 300 }, (_, index) => `X${index}: a`);
     expect(await getRaw(server, '/healthz', many)).toMatchObject({ status: 431, body: '' });
   });
 
-  test('a body over 1 GiB is the runtime’s 413, a smaller one is not read', async () => {
+  test('a body over 1 GiB gets the runtime’s 413, a smaller one is not read', async () => {
     const post = (length: number) => getRaw(server, '/healthz', [`Content-Length: ${length}`], 'POST');
     expect(await post(1_100_000_000)).toMatchObject({ status: 413, body: '' });
     expect(await post(1_000_000_000)).toMatchObject({ status: 405 });
@@ -290,7 +290,7 @@ describe('broken requests', () => {
     '\0\0\0\0',
   ];
   for (const line of lines) {
-    test(`${JSON.stringify(line)} is refused with an empty answer`, async () => {
+    test(`${JSON.stringify(line)} is refused with an empty response`, async () => {
       const text = await sendRaw(server, Buffer.from(`${line}\r\nHost: a\r\nConnection: close\r\n\r\n`, 'latin1'));
       expect(text).toMatch(/^HTTP\/1\.1 (400|505) /);
       expect(takeApart(text).body).toBe('');
@@ -310,7 +310,7 @@ describe('broken requests', () => {
     'Transfer-Encoding: gzip',
   ];
   for (const field of fields) {
-    test(`the field ${JSON.stringify(field)} is refused with an empty answer`, async () => {
+    test(`the field ${JSON.stringify(field)} is refused with an empty response`, async () => {
       const text = await sendRaw(
         server,
         Buffer.from(`GET /healthz HTTP/1.1\r\nHost: a\r\n${field}\r\nConnection: close\r\n\r\n`, 'latin1'),
@@ -320,14 +320,14 @@ describe('broken requests', () => {
     });
   }
 
-  test('two Authorization fields are no credentials, though both were good', async () => {
+  test('two Authorization fields are refused, even if both are valid', async () => {
     const answer = await ask('/api/key', credentials);
     expect(answer.status).toBe(401);
     expect(answer.headers.get('www-authenticate')).toBe('Bearer realm="profile-lookup"');
   });
 });
 
-test('the request id is always ours and never twice', async () => {
+test('the request id is always the server’s own, and never repeated', async () => {
   const ids = new Set<string | null>();
   for (let turn = 0; turn < 20; turn++) {
     const { headers } = await getRaw(server, '/healthz', ['X-Request-Id: chosen-by-me']);
