@@ -11,9 +11,9 @@ export type PortalServices = {
   readonly report: (level: 'info' | 'warn' | 'error', message: string, cause?: unknown, requestId?: string) => void;
   /** Whether a visitor may be redirected to a path: it is a page's. */
   readonly isPage: (path: string) => boolean;
-  /** Limits how many texts an address may send to the page that reports leaked secrets. */
+  /** Limits how many texts an IP address may send to the page that reports leaked secrets. */
   readonly leakReportThrottle: Throttle;
-  /** Limits how often an address may request or revoke a personal token. */
+  /** Limits how often an IP address may request or revoke a personal token. */
   readonly tokenThrottle: Throttle;
   /** The ids of assertions whose decisions are being carried out. */
   readonly inProgress: Set<number>;

@@ -47,11 +47,11 @@ test('no response is older than 10 ms, whatever is written concurrently', async 
     const answer = await get(server, '/api/leaderboard?limit=1', secret);
     return ((await answer.json()) as { leaderboard: [{ viewsCount: number }] }).leaderboard[0].viewsCount;
   };
-  let isOver = false;
+  let isDone = false;
   let checked = 0;
 
   async function read(): Promise<void> {
-    for (let turn = 0; !isOver; turn++) {
+    for (let turn = 0; !isDone; turn++) {
       const id = ids[(turn * 7) % PROFILES] as number;
       const begunAtMs = performance.now();
       const [profile, links, board] = (await Promise.all(
@@ -86,7 +86,7 @@ test('no response is older than 10 ms, whatever is written concurrently', async 
     highest.push(commit);
     await new Promise((resolve) => setImmediate(resolve));
   }
-  isOver = true;
+  isDone = true;
   await readers;
   expect(checked).toBeGreaterThan(20);
 }, 60_000);

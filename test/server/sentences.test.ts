@@ -19,7 +19,7 @@ for (const name of ['profile', 'a', 'lines', 'keys']) {
     test('pages, remote profilectl and backends get the sentences about rules', async () => {
       const world = await ownerWorld({ DATABASE_PATH: join(tempFolder(), name) });
       const { access, cookie } = world;
-      for (let asked = 0; asked < 3; asked++) await request(access, { profile: 'ada' });
+      for (let turn = 0; turn < 3; turn++) await request(access, { profile: 'ada' });
       const form = { name: 'Bot', description: DESCRIPTION, permissions: 'api.lookup' };
       const page = await visit(world, '/developers/keys/new', { cookie, form });
       expect([page.status, page.refusal, world.events]).toEqual([422, 'refused_form', []]);
@@ -27,8 +27,8 @@ for (const name of ['profile', 'a', 'lines', 'keys']) {
 
       const server = await serverOfPages(world, { feedCommand: feedCommandFor(access) });
       const token = personTokenFor(access, ownerToSign(access, ADA.id) as Signed);
-      const asked = { profile: 'ada', name: 'Bot', description: DESCRIPTION, permissions: ['api.lookup'] };
-      const answer = await call(server, '/manage/v1/keys', token, { body: asked });
+      const body = { profile: 'ada', name: 'Bot', description: DESCRIPTION, permissions: ['api.lookup'] };
+      const answer = await call(server, '/manage/v1/keys', token, { body });
       expect(await expectRefused(answer, 409, 'not_possible')).toContain(FULL);
 
       const platform = tokenFor(access, { rights: ['profiles'] });

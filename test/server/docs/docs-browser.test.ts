@@ -40,9 +40,9 @@ describe('the page as it is sent', () => {
         'href="https://x.example.org/?a=1&amp;b=2"',
       ],
     ] as const) {
-      const asked = await startTestServer({ variables: { CONTACT } });
-      expect(await (await get(asked, '/docs')).text()).toContain(link);
-      const { info } = (await (await get(asked, '/openapi.json')).json()) as typeof document;
+      const configured = await startTestServer({ variables: { CONTACT } });
+      expect(await (await get(configured, '/docs')).text()).toContain(link);
+      const { info } = (await (await get(configured, '/openapi.json')).json()) as typeof document;
       expect(info.contact).toEqual(contact);
     }
   });

@@ -18,14 +18,14 @@ const gate = Promise.withResolvers<void>();
 let state: 'well' | 'silent' | 'held' = 'well';
 let held = 0;
 const server = await serverOfPages(world, {
-  portal: portalOf(world, async (asked) => {
+  portal: portalOf(world, async (request) => {
     // As if the thread did not answer.
     if (state === 'silent') throw new Error('The thread dies.');
     if (state === 'held') {
       held++;
       await gate.promise;
     }
-    return answerIn(world, asked);
+    return answerIn(world, request);
   }),
 });
 // Requests wait only briefly for a locked file.

@@ -92,7 +92,7 @@ const clientOf = (token: string) =>
   createClient<paths>({
     baseUrl: server.url,
     headers: { Authorization: `Bearer ${token}` },
-    fetch: async (asked) => checkCall(asked.method, new URL(asked.url).pathname, await fetch(asked)),
+    fetch: async (request) => checkCall(request.method, new URL(request.url).pathname, await fetch(request)),
   });
 
 test('so does a typed client generated from the OpenAPI document', async () => {

@@ -37,7 +37,7 @@ const KEYS = '/manage/v1/keys';
 const FIELDS = { name: 'Bot', description: DESCRIPTION, permissions: ['api.lookup'] };
 
 /** The request of each operation on a key, or on the keys of a profile. */
-const ASKED: Record<string, { method: string; path: (about: About) => string; body?: (about: About) => object }> = {
+const REQUESTS: Record<string, { method: string; path: (about: About) => string; body?: (about: About) => object }> = {
   list: { method: 'GET', path: ({ profile }) => `${KEYS}?profile=${profile}` },
   request: { method: 'POST', path: () => KEYS, body: ({ profile }) => ({ ...FIELDS, profile }) },
   show: { method: 'GET', path: ({ pending }) => `${KEYS}/${pending}` },
@@ -57,7 +57,7 @@ const ASKED: Record<string, { method: string; path: (about: About) => string; bo
 /** The statuses for an own key, another's key and an unknown key, by kind of person; as in the table of operations. */
 const LOOK = { owner: [200, 404, 404], admin: [200, 200, 404] };
 const OWNERS_DO = { owner: [200, 404, 404], admin: [403, 403, 403] };
-const DECIDE = { owner: [403, 403, 403], admin: ['asked', 'asked', 404] };
+const DECIDE = { owner: [403, 403, 403], admin: ['page', 'page', 404] };
 const ANSWERS: Record<string, Record<'owner' | 'admin', readonly (number | string)[]>> = {
   list: LOOK,
   request: { ...OWNERS_DO, owner: [201, 404, 404] },
@@ -82,7 +82,7 @@ async function keysOf(profile: string): Promise<About> {
 }
 
 const ask = (operation: string, about: About, token: string) => {
-  const { method, path, body } = ASKED[operation] as (typeof ASKED)[string];
+  const { method, path, body } = REQUESTS[operation] as (typeof REQUESTS)[string];
   return call(server, path(about), token, { method, ...(body && { body: body(about) }) });
 };
 
@@ -101,7 +101,7 @@ const traces = () =>
   );
 
 describe('every operation, every kind of token, every key', () => {
-  for (const operation of Object.keys(ASKED)) {
+  for (const operation of Object.keys(REQUESTS)) {
     test(operation, async () => {
       const [ada, bea] = [await newOwner(), await newOwner()];
       const [own, others] = [await keysOf(ada.profile), await keysOf(bea.profile)];
@@ -120,7 +120,7 @@ describe('every operation, every kind of token, every key', () => {
         // The own key comes last, because it may change.
         for (const at of [1, 2, 0]) {
           const answer = await ask(operation, abouts[at] as About, token);
-          const kindOf = answer.headers.get('x-error-code') === 'decision_needed' ? 'asked' : answer.status;
+          const kindOf = answer.headers.get('x-error-code') === 'decision_needed' ? 'page' : answer.status;
           expect([operation, kind, at, kindOf]).toEqual([operation, kind, at, wanted[at] as string]);
           if (!answer.ok) expect(traces()).toBe(before);
         }
@@ -134,7 +134,7 @@ describe('every operation, every kind of token, every key', () => {
 });
 
 describe('an identifier that differs only in letter case from a key’s', () => {
-  const ofOneKey = Object.keys(ASKED).filter((name) => name !== 'list' && name !== 'request');
+  const ofOneKey = Object.keys(REQUESTS).filter((name) => name !== 'list' && name !== 'request');
 
   test('is refused with that key’s identifier if the person may see it; otherwise exactly like an unknown one', async () => {
     const [ada, bea] = [await newOwner(), await newOwner()];
@@ -147,7 +147,7 @@ describe('an identifier that differs only in letter case from a key’s', () => 
     for (const operation of ofOneKey) {
       // The operation's path says which of the profile's two keys it uses.
       const wanted = (about: About) =>
-        unknownButAlike(ASKED[operation]?.path(about).includes(about.active) ? about.active : about.pending);
+        unknownButAlike(REQUESTS[operation]?.path(about).includes(about.active) ? about.active : about.pending);
       const refused = async (about: About, token: string) =>
         expectRefused(await ask(operation, alike(about), token), 404, 'not_found');
       if (ANSWERS[operation]?.owner[0] !== 403) {
@@ -230,12 +230,12 @@ describe('an owner', () => {
 
 describe('errors in the input are reported only to those who may perform the operation', () => {
   /** Sends bodies and parameters that no operation accepts. */
-  const send = async ({ method, path, body }: (typeof ASKED)[string], about: About, token: string) => [
+  const send = async ({ method, path, body }: (typeof REQUESTS)[string], about: About, token: string) => [
     ...(body === undefined ? [] : [await call(server, path(about), token, { method, body: '{' })]),
     await call(server, `${path(about).split('?')[0]}?more=1`, token, { method, ...(body && { body: body(about) }) }),
   ];
 
-  for (const [operation, asked] of Object.entries(ASKED)) {
+  for (const [operation, sent] of Object.entries(REQUESTS)) {
     test(operation, async () => {
       const [ada, bea] = [await newOwner(), await newOwner()];
       const [own, others] = [await keysOf(ada.profile), await keysOf(bea.profile)];
@@ -248,8 +248,8 @@ describe('errors in the input are reported only to those who may perform the ope
           const wanted = ANSWERS[operation]?.[kind][at];
           // The profile of a request or a list is an input, which is checked later.
           const isLate = operation === 'list' || (operation === 'request' && wanted === 404);
-          const status = wanted === 'asked' ? 403 : wanted === 404 && !isLate ? 404 : wanted === 403 ? 403 : 400;
-          for (const answer of await send(asked, about, token)) {
+          const status = wanted === 'page' ? 403 : wanted === 404 && !isLate ? 404 : wanted === 403 ? 403 : 400;
+          for (const answer of await send(sent, about, token)) {
             expect([kind, at, answer.status]).toEqual([kind, at, status]);
           }
         }
@@ -267,7 +267,7 @@ describe('with If-Match, an operation is refused if the key has changed', () => 
     test(operation, async () => {
       const { profile, token } = await newOwner();
       const about = await keysOf(profile);
-      const { method, path, body } = ASKED[operation] as (typeof ASKED)[string];
+      const { method, path, body } = REQUESTS[operation] as (typeof REQUESTS)[string];
       const target = path(about);
       const identifier = target.split('/')[4] as string;
       const send = (tag: string) =>
@@ -300,8 +300,8 @@ describe('with If-Match, an operation is refused if the key has changed', () => 
     const path = `${KEYS}/${identifier}`;
     const headers = { 'If-Match': '"x"' };
     await expectRefused(await call(server, `${path}/withdraw`, grace, { method: 'POST', headers }), 403, 'forbidden');
-    const asked = await call(server, `${path}/revoke`, grace, { method: 'POST', headers });
-    expect(asked.headers.get('x-error-code')).toBe('decision_needed');
+    const decision = await call(server, `${path}/revoke`, grace, { method: 'POST', headers });
+    expect(decision.headers.get('x-error-code')).toBe('decision_needed');
   });
 });
 

@@ -84,10 +84,10 @@ describe('the third-party client oauth4webapi', () => {
       token_type: 'bearer',
       expires_in: 90 * 86_400,
     });
-    const asked = await oauth.protectedResourceRequest(
+    const response = await oauth.protectedResourceRequest(
       ...[made.access_token, 'GET', new URL(`${server.url}/manage/v1/me`), undefined, undefined, options],
     );
-    expect(await asked.json()).toMatchObject({ kind: 'owner', name: 'ada' });
+    expect(await response.json()).toMatchObject({ kind: 'owner', name: 'ada' });
     for (let times = 0; times < 2; times++) {
       const answer = await oauth.revocationRequest(as, client, oauth.None(), made.access_token, options);
       expect(await oauth.processRevocationResponse(answer)).toBeUndefined();
@@ -131,8 +131,8 @@ describe('POST /manage/v1/token', () => {
       /profilectl on <bdi>laptop<\/bdi><\/strong>, allowed <time[^>]+>[^<]+<\/time> from 127\.0\.0\.1/,
     );
     await settleBackground(world.services.background);
-    const told = access.db.$client.query("SELECT about FROM notices WHERE kind = 'new-sign-in'").values();
-    expect(JSON.parse(told.at(-1)?.[0] as string)).toEqual({ address: '127.0.0.1', agent: 'profilectl on laptop' });
+    const notices = access.db.$client.query("SELECT about FROM notices WHERE kind = 'new-sign-in'").values();
+    expect(JSON.parse(notices.at(-1)?.[0] as string)).toEqual({ address: '127.0.0.1', agent: 'profilectl on laptop' });
   });
 
   test('a code that was requested without a redirect_uri is refused with one', async () => {

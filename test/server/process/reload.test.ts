@@ -25,7 +25,7 @@ const WHOLE_ANSWER = /^HTTP\/1\.1 200 [\s\S]*\r\n\r\n\{"status":"ok"\}$/;
 
 const CLOSING = /\r\nConnection: close\r\n/i;
 
-type Counts = { answered: number; closing: number; lost: string[]; isOver: boolean };
+type Counts = { answered: number; closing: number; lost: string[]; isDone: boolean };
 
 /** A connection with a completed TLS handshake. A reset before that lost no request, and is retried. */
 async function open(port: number): Promise<TLSSocket> {
@@ -64,10 +64,10 @@ async function ask(socket: TLSSocket, closed: Promise<void>): Promise<string> {
 /** Sends requests on one connection until it is closed, and then on the next. */
 async function keepAsking(port: number, name: string, longestPauseMs: number, counts: Counts): Promise<void> {
   const random = seededRandom(name);
-  while (!counts.isOver) {
+  while (!counts.isDone) {
     const socket = await open(port);
     const closed = closing(socket);
-    for (let isOpen = true; isOpen && !counts.isOver; ) {
+    for (let isOpen = true; isOpen && !counts.isDone; ) {
       const pausedAtMs = performance.now();
       await Bun.sleep(random() * longestPauseMs);
       const silentMs = performance.now() - pausedAtMs;
@@ -91,7 +91,7 @@ for (const WORKERS of ['1', '2']) {
     const { certFile, keyFile } = testCertificate();
     const variables = { TLS_CERT_FILE: certFile, TLS_KEY_FILE: keyFile, LOG_LEVEL: 'info', WORKERS };
     const server = await startServerProcess({ ...variables, DATABASE_PATH: `${tempFolder()}/p.db` });
-    const counts: Counts = { answered: 0, closing: 0, lost: [], isOver: false };
+    const counts: Counts = { answered: 0, closing: 0, lost: [], isDone: false };
     const clients = [
       ...Array.from({ length: STEADY_CLIENTS }, (_, at) =>
         keepAsking(server.port, `steady client ${at}`, LONGEST_PAUSE_MS, counts),
@@ -106,7 +106,7 @@ for (const WORKERS of ['1', '2']) {
       server.signal('SIGHUP');
       await server.see(new RegExp(`(?:The certificate was reloaded[\\s\\S]*){${reload}}`));
     }
-    counts.isOver = true;
+    counts.isDone = true;
     await Promise.all(clients);
     expect(counts.lost).toEqual([]);
     // Nearly all responses told the client to move to the new listener.

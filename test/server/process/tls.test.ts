@@ -102,8 +102,8 @@ test('all workers switch to the new certificate, and so does a worker that is st
     onWorker: (worker) => void workers.push(worker),
   });
   const subjects = async () => {
-    const asked = Array.from({ length: 12 }, () => ask('/healthz', [], undefined, crew.port));
-    return [...new Set((await Promise.all(asked)).map(({ subject }) => subject))];
+    const responses = Array.from({ length: 12 }, () => ask('/healthz', [], undefined, crew.port));
+    return [...new Set((await Promise.all(responses)).map(({ subject }) => subject))];
   };
   expect(await subjects()).toEqual([expect.stringContaining('localhost')]);
   put('elsewhere');

@@ -122,9 +122,9 @@ test('VACUUM runs between imports that follow each other without a pause', async
   const w = await world();
   const { databasePath } = w.deps.config;
   let imports = 0;
-  let isOver = false;
+  let isDone = false;
   const importing = (async () => {
-    while (!isOver) {
+    while (!isDone) {
       // Between two imports only a process that already waits for the lock can acquire it.
       const lock = await lockForImport(databasePath);
       imports++;
@@ -138,7 +138,7 @@ test('VACUUM runs between imports that follow each other without a pause', async
   await until(() => vacuuming.logged(/was vacuumed/) === 1);
   const before = imports;
   await until(() => imports > before);
-  isOver = true;
+  isDone = true;
   await importing;
   await vacuuming.stop();
   expect(readErasures(w.deps.db.$client).tracesSinceMs).toBeNull();

@@ -91,9 +91,9 @@ test('a dead worker is logged, counted and replaced; limits stay exact, and the 
   insertProfile(server.deps.db, { id: 7 });
   const { secret } = await keyFor(server.deps, ['400/1h']);
   const statuses: number[] = [];
-  let isOver = false;
+  let isDone = false;
   const client = async () => {
-    while (!isOver) {
+    while (!isDone) {
       // The connections of the dying worker are lost; their requests may have been counted.
       const answer = await ask(server, '/api/lookup/uid/7', secret).catch(() => null);
       statuses.push(answer?.status ?? 0);
@@ -112,7 +112,7 @@ test('a dead worker is logged, counted and replaced; limits stay exact, and the 
     while (!server.log.some(({ message }) => message === `Worker ${number} serves again.`)) await Bun.sleep(5);
   }
   while (statuses.filter((status) => status === 429).length < 50) await Bun.sleep(5);
-  isOver = true;
+  isDone = true;
   await Promise.all(clients);
   const count = (status: number) => statuses.filter((one) => one === status).length;
   expect(count(200)).toBeLessThanOrEqual(400);
@@ -177,12 +177,12 @@ test('every worker applies a suspension, and its end, within 10 ms of the commit
   const variables = { WORKERS: '2', TRUSTED_PROXIES: '127.0.0.1' };
   const server = await startCrew(testDeps({ variables }));
   const { secret, identifier } = await keyFor(server.deps, ['100000/1d']);
-  let asked = 0;
+  let sent = 0;
   // Each request has a new IP address, which has no failed logins.
   const from = () => {
     const headers = {
       Connection: 'close',
-      'X-Forwarded-For': `192.0.2.${++asked % 250}`,
+      'X-Forwarded-For': `192.0.2.${++sent % 250}`,
       'X-Forwarded-Proto': 'https',
     };
     return get(server, '/api/key', secret, { headers });
@@ -215,9 +215,9 @@ test('a stop under load finishes in-flight requests, and limits stay exact on th
     const left = [...levels.matchAll(/r=(\d+)/g)].map(([, remaining]) => Number(remaining));
     expect(left).toEqual([100_000 - admitted, 90_000 - admitted]);
     const before = admitted;
-    let isOver = false;
+    let isDone = false;
     const client = async () => {
-      while (!isOver) {
+      while (!isDone) {
         const answer = await ask(server, '/api/lookup/uid/7', secret).catch(() => null);
         if (answer === null) return;
         if (answer.status === 200) admitted++;
@@ -227,7 +227,7 @@ test('a stop under load finishes in-flight requests, and limits stay exact on th
     const clients = [client(), client(), client()];
     while (admitted - before < 100) await Bun.sleep(1);
     await server.stop();
-    isOver = true;
+    isDone = true;
     await Promise.all(clients);
     expect(await fetch(`${server.url}/healthz`).catch(() => null)).toBeNull();
     const requests = server.log.filter(({ route, status }) => route === '/api/lookup/uid/:uid' && status === 200);

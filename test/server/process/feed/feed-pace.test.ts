@@ -166,9 +166,9 @@ describe('a feed whose connection', () => {
 /** Expects a log without errors, and with one line about the cut-off request. */
 function expectOneInfo(log: readonly Record<string, unknown>[]): void {
   expect(log.filter(({ level }) => level !== 'info')).toEqual([]);
-  const told = log.filter(({ message }) => String(message).startsWith('A request with profiles was cut off. '));
-  expect(told).toHaveLength(1);
-  expect(log.filter(({ requestId, status }) => requestId === told[0]?.requestId && status === 408)).toHaveLength(1);
+  const logged = log.filter(({ message }) => String(message).startsWith('A request with profiles was cut off. '));
+  expect(logged).toHaveLength(1);
+  expect(log.filter(({ requestId, status }) => requestId === logged[0]?.requestId && status === 408)).toHaveLength(1);
 }
 
 /** A feed on its own connection. */

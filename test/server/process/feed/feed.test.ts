@@ -100,8 +100,8 @@ describe('all or nothing', () => {
       }
       expect(await stored()).toEqual([]);
       // The thousandth line here has no line feed.
-      const most = jsonLines(...many.slice(0, lines)).trimEnd();
-      expect((await sendLines(server, token, '', most)).status).toBe(200);
+      const allowed = jsonLines(...many.slice(0, lines)).trimEnd();
+      expect((await sendLines(server, token, '', allowed)).status).toBe(200);
     },
     LIMIT_MS,
   );
