@@ -7,24 +7,24 @@ import { pathOf, scopeOf } from './command-scope.ts';
 import { readLogins } from './stored-logins.ts';
 
 /**
- * Throws `refused` if a command for the box only finds no database, and this user is logged in to a server: they probably
- * work on their own machine, and expect the login to be used. Otherwise opening the database fails with the reason.
+ * Throws `refused` if a command that works only on the server itself finds no database, and this user is logged in to a
+ * server: they probably expect the login to be used. In other cases, opening the database fails with the reason.
  */
 export function checkIsOnBox(command: Command, databasePath: string): void {
   if (scopeOf(command) !== 'box' || existsSync(databasePath)) return;
   const servers = storedServers();
   if (servers === '') return;
-  // A database that was named may exist, but be invisible to this user.
+  // A named database may exist, but be invisible to this user.
   if (databasePath !== DEFAULT_DATABASE_PATH && foreignOwner(databasePath) !== null) return;
-  const where = `works only on the box, the machine with the database, and there is none at ${databasePath}.`;
+  const where = `works only on the server itself, and there is no database at ${databasePath}.`;
   const login = `The login to ${servers} is not used.`;
   throw new AppError(
     'refused',
-    `"profilectl ${pathOf(command)}" ${where} ${login} --db or DATABASE_PATH names another database.`,
+    `"profilectl ${pathOf(command)}" ${where} ${login} Use --db or DATABASE_PATH to name another database.`,
   );
 }
 
-/** The servers with a stored login, as a list in a sentence; empty if there are none, or if they can't be read. */
+/** The servers with a stored login, as text; empty if there are none, or if they can't be read. */
 function storedServers(): string {
   try {
     return [...readLogins().keys()].join(' and ');

@@ -1,20 +1,19 @@
 import { spawn } from 'node:child_process';
 import { describeDesktop } from '../../shared/config/environment.ts';
 
-/** Whether a browser opened on this machine would be visible to the person at the terminal. */
+/** Whether the person at the terminal would see a browser that is opened on this machine. */
 export function hasBrowser(): boolean {
   const { browser, isRemote, hasDisplay } = describeDesktop();
   return !isRemote && (browser !== null || hasDisplay);
 }
 
 /**
- * Opens an address in the browser, with the command in BROWSER or the desktop's own. The promise resolves if that fails, and
- * otherwise never, because some commands end only when the browser is closed. Other users of the machine can read the
- * address in the list of processes.
+ * Opens a URL in the browser, with the command in BROWSER or that of the desktop. The promise resolves only if that fails,
+ * because some commands end when the browser is closed. Other users of the machine can read the URL in the list of processes.
  */
-export function openBrowser(address: string): Promise<void> {
-  const [command = '', ...words] = openerOf(address);
-  // In a session of its own, so that Ctrl-C in this terminal does not end the browser.
+export function openBrowser(url: string): Promise<void> {
+  const [command = '', ...words] = openerOf(url);
+  // In its own session, so that Ctrl-C in this terminal does not end the browser.
   const child = spawn(command, words, { stdio: 'ignore', detached: true });
   child.unref();
   const { promise, resolve } = Promise.withResolvers<void>();
@@ -26,8 +25,8 @@ export function openBrowser(address: string): Promise<void> {
   return promise;
 }
 
-function openerOf(address: string): string[] {
+function openerOf(url: string): string[] {
   const { browser } = describeDesktop();
-  if (browser !== null) return ['/bin/sh', '-c', `${browser} "$1"`, 'sh', address];
-  return [process.platform === 'darwin' ? 'open' : 'xdg-open', address];
+  if (browser !== null) return ['/bin/sh', '-c', `${browser} "$1"`, 'sh', url];
+  return [process.platform === 'darwin' ? 'open' : 'xdg-open', url];
 }

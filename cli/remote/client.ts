@@ -6,10 +6,10 @@ import { VERSION } from '../../shared/version.ts';
 import { connectionFault } from './connection-fault.ts';
 import { refusalOfAnswer, strangeAnswer } from './refused-answer.ts';
 
-// All requests from profilectl to a server's /manage/v1: JSON, forms and JSON Lines. Of an answer only what its schema
-// describes is used, within limits of size, time and pages. `output.ts` cleans it for the terminal.
+// All requests from profilectl to a server's /manage/v1: JSON, forms and JSON Lines. Responses are checked by a schema that
+// drops unknown fields, and limited in size, time and pages. `output.ts` cleans them for the terminal.
 
-/** A server and the token to use there, null if none is needed. */
+/** A server and the token for it, null if none is needed. */
 export type AskedHost = {
   /** The origin with the optional path of its PUBLIC_URL, without a trailing slash. */
   url: string;
@@ -19,46 +19,44 @@ export type AskedHost = {
 /** One request. At most one of `json`, `form` and `lines` is its body. */
 export type HostRequest<Body> = {
   method: 'GET' | 'POST' | 'PATCH';
-  /** The path below `/manage/v1`, such as `/keys`, with typed values already encoded or checked. */
+  /** The path below `/manage/v1`, such as `/keys`. Typed values in it must be encoded or checked. */
   path: string;
-  /** Parameters; undefined ones are omitted, and a list becomes one parameter for each element. */
+  /** Undefined parameters are omitted, and each element of a list becomes a parameter. */
   query?: Record<string, string | readonly string[] | undefined>;
-  /** The entity tag that the key must still have (RFC 9110, section 13.1.1). */
+  /** The ETag that the key must still have (RFC 9110, section 13.1.1). */
   ifMatch?: string | undefined;
   json?: object;
   form?: Record<string, string>;
-  /** JSON Lines. */
   lines?: Uint8Array<ArrayBuffer>;
-  /** The schema of the answer's body, a JSON object. */
+  /** The schema of the response's body, a JSON object. */
   answer: z.ZodType<Body>;
-  /** Codes of refusals that are returned as answers; all others are thrown. */
+  /** Codes of refusals that are returned like successes; others are thrown. */
   returned?: readonly string[];
-  /** How long the whole answer may take, in milliseconds. */
+  /** How long the whole response may take. */
   patienceMs?: number;
 };
 
-/** The answer: its headers, its JSON object (empty if the server sent no body), and the length of its text in characters. */
+/** The response: its headers, its JSON object (empty if there is no body), and the length of its text in characters. */
 export type HostAnswer<Body> = { headers: Headers; body: Body; length: number };
 
 const PATIENCE_MS = 30_000;
 
-/** The limit of an answer, and of all pages of a list together: far more than any server sends. */
+/** The limit of a response, and of all pages of a list together: far more than any server sends. */
 const MAX_ANSWER_BYTES = 64 * 2 ** 20;
 
-/** The limit of pages of a list: far more than any list has. */
+/** Far more pages than any list has. */
 const MAX_PAGES = 2_000;
 
 /**
- * Sends a request to a server and returns its answer. Everything else is thrown as an AppError that says what to do:
- * `try_later` if the server can't be reached or the connection breaks, `not_logged_in` if it doesn't accept the token,
- * `refused` for a body of another kind, otherwise the server's code with its sentence. No redirect is followed, and nothing
- * is sent unencrypted to another machine.
+ * Sends a request to a server and returns its response. Throws `try_later` if the server can't be reached or the connection
+ * breaks, `not_logged_in` if it does not accept the token, `refused` if the body does not match the schema, otherwise the
+ * server's code with its sentence. Redirects are not followed, and nothing is sent unencrypted to another machine.
  */
 export async function askHost<Body>(host: AskedHost, request: HostRequest<Body>): Promise<HostAnswer<Body>> {
   const url = urlOf(host, request);
   const isLocal = isLoopback(url.hostname.replace(/^\[|\]$/g, ''));
   if (url.protocol !== 'https:' && !isLocal) {
-    throw new AppError('refused', `${host.url} is not HTTPS; nothing was sent, because others could have read it.`);
+    throw new AppError('refused', `${host.url} is not HTTPS; nothing was sent, because others could read it.`);
   }
   const patienceMs = request.patienceMs ?? PATIENCE_MS;
   // Sending the same lines again is harmless.
@@ -73,14 +71,14 @@ export async function askHost<Body>(host: AskedHost, request: HostRequest<Body>)
       signal: AbortSignal.timeout(patienceMs),
       // Certificates are checked even if NODE_TLS_REJECT_UNAUTHORIZED is 0.
       tls: { rejectUnauthorized: true },
-      // A proxy from the environment would get the token unencrypted.
+      // A proxy from the environment would receive the token unencrypted.
       ...(url.protocol === 'http:' && { proxy: false }),
     });
     text = await readText(answer);
   } catch (error) {
     throw connectionFault(host.url, isChange, patienceMs, error);
   }
-  // A body that is missing counts as an empty object; a proxy's page is not JSON.
+  // A missing body counts as an empty object. A page of a proxy is not JSON.
   const json = text === null ? undefined : parseJson(text || '{}');
   const code = answer.headers.get('x-error-code') ?? '';
   if (!answer.ok && request.returned?.includes(code) !== true) throw refusalOfAnswer(host, answer, json);
@@ -90,7 +88,7 @@ export async function askHost<Body>(host: AskedHost, request: HostRequest<Body>)
 }
 
 /**
- * Requests a list page by page, and yields the bodies of all pages. Throws what {@link askHost} throws, and `refused` for an
+ * Requests a list page by page, and yields the body of each page. Throws what {@link askHost} throws, and `refused` for an
  * endless list.
  */
 export async function* askPages<Body>(host: AskedHost, request: HostRequest<Body>): AsyncGenerator<Body> {
@@ -106,10 +104,10 @@ export async function* askPages<Body>(host: AskedHost, request: HostRequest<Body
   throw new AppError('refused', sentence);
 }
 
-/** The cursor of the next page (RFC 8288), if there is one. The rest of its address is ignored: it may name any server. */
+/** The cursor of the next page (RFC 8288), if there is one. The rest of its URL is ignored: it may name any server. */
 function nextCursor(link: string | null): string | undefined {
-  const [, address = ''] = /<([^>]*)>;\s*rel="next"/.exec(link ?? '') ?? [];
-  return URL.parse(address)?.searchParams.get('after') ?? undefined;
+  const [, url = ''] = /<([^>]*)>;\s*rel="next"/.exec(link ?? '') ?? [];
+  return URL.parse(url)?.searchParams.get('after') ?? undefined;
 }
 
 function bodyOf(
@@ -134,7 +132,7 @@ function urlOf(host: AskedHost, { path, query = {} }: HostRequest<unknown>): URL
   return url;
 }
 
-/** The answer's body as text; null if it is too long, in which case the rest is not read. */
+/** The body of a response as text; null if it is too long: the rest is not read. */
 async function readText(answer: Response): Promise<string | null> {
   const decoder = new TextDecoder();
   let text = '';

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { AppError } from '../../shared/errors.ts';
 
-/** What a command works on: the local database (only on the box), servers, or either of them. */
+/** What a command works on: the local database (`box`), a server, or either of them. */
 export type CommandScope = 'box' | 'server' | 'either';
 
 /** The words of a command after the program's name, such as `keys list`. */
@@ -12,7 +12,7 @@ export function pathOf(command: Command): string {
   return path === '' ? command.name() : `${path} ${command.name()}`;
 }
 
-/** Returns what a command works on. `keys check` needs neither, and counts as `box`, so that it takes no `--host`. */
+/** The scope of a command. `keys check` needs neither, and counts as `box` so that it refuses `--host`. */
 export function scopeOf(command: Command): CommandScope {
   const path = pathOf(command);
   if (/^(login|logout|whoami)$/.test(path)) return 'server';
@@ -20,19 +20,18 @@ export function scopeOf(command: Command): CommandScope {
 }
 
 /**
- * Throws `refused` if `--host` is given to a command that works only on the box, and `usage` if `--db` is given to one for
- * servers: ignoring the flag would do something other than the person meant.
+ * Throws `refused` if `--host` is given to a command that works only on the server itself, and `usage` if `--db` is given to
+ * one that always uses a server: ignoring the flag would do something other than the person meant.
  */
 export function checkScope(command: Command): void {
   const { db, host } = command.optsWithGlobals<{ db?: string; host?: string }>();
   const scope = scopeOf(command);
   const named = `"profilectl ${pathOf(command)}"`;
   if (scope === 'box' && host !== undefined) {
-    const why =
-      pathOf(command) === 'keys check' ? 'uses no server' : 'works only on the box, the machine with the database';
+    const why = pathOf(command) === 'keys check' ? 'does not use a server' : 'works only on the server itself';
     throw new AppError('refused', `${named} ${why}; it does not support --host.`);
   }
   if (scope === 'server' && db !== undefined) {
-    throw new AppError('usage', `${named} is about servers; it does not support --db.`);
+    throw new AppError('usage', `${named} always uses a server; it does not support --db.`);
   }
 }

@@ -3,30 +3,29 @@ import { AppError, type ErrorCode, exitCodeOf } from '../../shared/errors.ts';
 import { REFUSALS } from '../../shared/refusals.ts';
 import { cleanForTerminal } from '../../shared/text.ts';
 
-/** The statuses of a server, or a proxy before it, that mean that trying again later can help. */
+/** The statuses, of a server or a proxy in front of it, after which trying again later can help. */
 const LATER = [408, 429, 502, 503, 504];
 
 const UNAUTHORIZED = 401;
 
-/** The status of a proxy that refuses a body of this length. */
 const TOO_LARGE = 413;
 
-const LONGEST_SENTENCE = 2_000;
+const MAX_SENTENCE_LENGTH = 2_000;
 
-/** A sentence of a server, which is not trusted: truncated, and on one line without control characters. */
-export const ServerSentence = z.string().transform((text) => cleanForTerminal(text.slice(0, LONGEST_SENTENCE)));
+/** A sentence from a server, which is not trusted: truncated, on one line, without control characters. */
+export const ServerSentence = z.string().transform((text) => cleanForTerminal(text.slice(0, MAX_SENTENCE_LENGTH)));
 
-/** The body of a refusal; those of /token and /revoke have the sentence in `error_description` (RFC 6749). */
+/** The body of a refusal. Those of /token and /revoke have the sentence in `error_description` (RFC 6749). */
 const Refusal = z.object({ error: ServerSentence.optional(), error_description: ServerSentence.optional() });
 
-const LONGEST_PAUSE_SECONDS = 3_600;
+const MAX_PAUSE_SECONDS = 3_600;
 
-/** The code of a path that the server doesn't have, for example because its Developer Platform is switched off. */
+/** The code of a path that the server does not have, for example because its Developer Platform is switched off. */
 const UNKNOWN_PATH: ErrorCode = 'unknown_path';
 
 /**
- * The error for an unsuccessful answer: the refusal named by its X-Error-Code, with the server's sentence. `body` is its
- * JSON, null if it has none.
+ * The error for an unsuccessful response: the refusal named by its X-Error-Code, with the server's sentence. `body` is its
+ * JSON, undefined if it is not JSON.
  */
 export function refusalOfAnswer(
   host: { url: string; token: string | null },
@@ -55,34 +54,34 @@ export function refusalOfAnswer(
   if (location !== null) {
     return new AppError(
       'refused',
-      `${host.url} redirects to another address, ${whereTo(host.url, location)}; use that one.`,
+      `${host.url} redirects to another URL, ${whereTo(host.url, location)}; use that one.`,
     );
   }
   if (status === TOO_LARGE) {
-    const where = 'a proxy before it, whose limit on bodies is too small for this';
-    return new AppError('refused', `What was sent is too long for ${host.url}, or for ${where}.`);
+    const proxy = 'a proxy in front of it, whose limit on request bodies is too small';
+    return new AppError('refused', `The request is too large for ${host.url}, or for ${proxy}.`);
   }
   return strangeAnswer(host.url, status);
 }
 
-/** The error for an answer that is not from Profile Lookup. */
+/** The error for a response that is not from Profile Lookup. */
 export function strangeAnswer(url: string, status: number): AppError {
-  const what = `answers with something that is not from Profile Lookup (status ${status})`;
-  return new AppError('refused', `${url} ${what}; check the address.`);
+  return new AppError(
+    'refused',
+    `The response of ${url} (status ${status}) is not from Profile Lookup; check the URL.`,
+  );
 }
 
 function isErrorCode(code: string): code is ErrorCode {
   return Object.hasOwn(REFUSALS, code);
 }
 
-/** The value of Retry-After in seconds, limited; null if the header is missing or not a number. */
+/** Retry-After in seconds, limited; null if the header is missing or not a number. */
 function pauseOf(retryAfter: string | null): number | null {
-  return retryAfter !== null && /^\d{1,9}$/.test(retryAfter)
-    ? Math.min(Number(retryAfter), LONGEST_PAUSE_SECONDS)
-    : null;
+  return retryAfter !== null && /^\d{1,9}$/.test(retryAfter) ? Math.min(Number(retryAfter), MAX_PAUSE_SECONDS) : null;
 }
 
-/** The origin of a redirect, without the path, which may contain anything. */
+/** The origin of a redirect; its path may contain anything. */
 function whereTo(url: string, location: string): string {
   return URL.canParse(location, url) ? new URL(location, url).origin : 'which is malformed';
 }

@@ -21,9 +21,9 @@ import { AppError } from '../../shared/errors.ts';
 import { looseMode } from '../../shared/file-mode.ts';
 import { notice } from '../terminal/output.ts';
 
-// hosts.json stores the logins of this user: the token for each server. It is a plain file of mode 0600 in a folder of mode
-// 0700, and is always replaced as a whole. A process that changes it locks hosts.json.lock, an empty file that is kept: the
-// operating system releases the lock of a killed process.
+// hosts.json stores the logins of this user, with the token for each server. It has mode 0600, in a folder of mode 0700, and
+// is always replaced as a whole. A process that changes it locks hosts.json.lock, an empty file that is kept; the operating
+// system releases the lock of a killed process.
 
 const Hosts = z.object({
   hosts: z.record(
@@ -32,13 +32,13 @@ const Hosts = z.object({
   ),
 });
 
-/** A stored login. `endsAt` is the latest time at which its token ends, as reported by the server (ISO 8601); null if never. */
+/** A stored login. `endsAt` is the latest time at which its token expires, as reported by the server (ISO 8601), or null. */
 export type Login = z.infer<typeof Hosts>['hosts'][string];
 
-/** The logins by server address, as `checkServerUrl` returns it. */
+/** The logins by server URL, as `checkServerUrl` returns it. */
 export type Logins = Map<string, Login>;
 
-/** How long a process waits for another that is changing the logins, which takes milliseconds. */
+/** How long a process waits for another one to change the logins, which takes milliseconds. */
 const MAX_WAIT_MS = 5_000;
 
 /** Where the logins of this user are stored. */
@@ -47,8 +47,8 @@ export function loginsPath(): string {
 }
 
 /**
- * Returns the stored logins, none if there is no file. Warns on stderr of a file that other users can read. Throws `refused`,
- * with what to do, if the file can't be read, is malformed, or belongs to another user.
+ * Reads the stored logins; none if there is no file. Warns on stderr if other users can read the file. Throws `refused`, with
+ * advice, if it can't be read, is malformed, or belongs to another user.
  */
 export function readLogins(path = loginsPath()): Logins {
   const logins = readQuietly(path);
@@ -58,9 +58,9 @@ export function readLogins(path = loginsPath()): Logins {
 }
 
 /**
- * Changes the stored logins: `change` gets them and may set and delete some. Processes do this one at a time. The new file
- * replaces the old one once it is completely on disk. Throws what {@link readLogins} throws, `try_later` if another process
- * holds the lock for `maxWaitMs` milliseconds, and `refused` if the file can't be written; then nothing has changed.
+ * Changes the stored logins with `change`, one process at a time. The new file replaces the old one once it is completely on
+ * disk. Throws what {@link readLogins} throws, `try_later` if another process holds the lock for `maxWaitMs`, and `refused` if
+ * the file can't be written; then nothing has changed.
  */
 export async function changeLogins(
   change: (logins: Logins) => void,
@@ -99,7 +99,7 @@ function replaceLogins(path: string, logins: Logins): void {
 }
 
 function readQuietly(path: string): Logins {
-  // Also false if this user may not enter the folder, which then can't contain a login of theirs.
+  // Also false if this user may not enter the folder, which then has no login of theirs.
   if (!existsSync(path)) return new Map();
   const text = guard(path, 'read', () => {
     const stat = lstatSync(path);
@@ -115,12 +115,12 @@ function readQuietly(path: string): Logins {
     const { hosts } = Hosts.parse(JSON.parse(text));
     return new Map(Object.entries(hosts).map(([url, login]) => [checkServerUrl('host', url), login]));
   } catch {
-    // Without the cause, which may quote the file's content.
+    // Without the cause, which may quote the file.
     throw new AppError('refused', `${path} is not a valid login file; remove it, and log in again.`);
   }
 }
 
-/** Runs `act`, which reads or writes the file at `path`, and turns a system error into a sentence. */
+/** Runs `act`, which reads or writes the file, and turns a system error into a sentence. */
 function guard<T>(path: string, verb: 'read' | 'written', act: () => T): T {
   try {
     return act();

@@ -9,25 +9,25 @@ import { type Globals, globalsOf } from '../context.ts';
 import { pathOf } from './command-scope.ts';
 import { readLogins } from './stored-logins.ts';
 
-/** A server, by its address as `checkServerUrl` returns it, and the token to send there. */
+/** A server, by its URL as `checkServerUrl` returns it, and the token for it. */
 export type Host = { url: string; token: string };
 
-/** What a command works with: the local database, on the box, or a server. */
+/** What a command works on: the local database (`box`) or a server. */
 export type Target = { kind: 'box' } | { kind: 'host'; host: Host };
 
 /** The target without the token, or why it is unclear. */
 type Choice = { kind: 'box' } | { kind: 'host'; url: string } | { kind: 'unclear'; sentence: string };
 
 /**
- * The target of a command that works on the box and remotely: that of `--db` or `--host`, otherwise the only one that is
- * found: a database (DATABASE_PATH, or a file at its default) or a server (PROFILECTL_HOST, or a stored login). Throws `usage`
- * if there is not exactly one, `not_logged_in` without a token for the server, and what `readLogins` throws.
+ * The target of a command that works on the local database or remotely: that of `--db` or `--host`, otherwise the only one
+ * that exists: a database (DATABASE_PATH, or a file at its default) or a server (PROFILECTL_HOST, or a stored login). Throws
+ * `usage` unless there is exactly one, `not_logged_in` without a token for the server, and what `readLogins` throws.
  */
 export async function targetOf(command: Command): Promise<Target> {
   return targetFor(globalsOf(command), pathOf(command));
 }
 
-/** The same, from the options of the command and its path, such as `keys list`. */
+/** Like {@link targetOf}, from the options of a command and its path, such as `keys list`. */
 export async function targetFor(
   { db, host, envFile }: Pick<Globals, 'db' | 'host' | 'envFile'>,
   path: string,
@@ -39,7 +39,7 @@ export async function targetFor(
   const environment = readEnvironment(envFile);
   const { source } = environment;
   const choice = host === undefined ? choose(path, source) : hostAt(checkServerUrl('--host', host));
-  // On the box, reading the configuration prints the warnings.
+  // For a local database, reading the configuration prints the warnings.
   if (choice.kind === 'box') return choice;
   warnOfEnvironment(environment);
   if (choice.kind === 'unclear') throw new AppError('usage', choice.sentence);
@@ -47,8 +47,7 @@ export async function targetFor(
 }
 
 /**
- * The token for a server: the one in PROFILECTL_TOKEN, otherwise that of the stored login. Throws `not_logged_in` if there is
- * neither.
+ * The token for a server: PROFILECTL_TOKEN, otherwise that of the stored login. Throws `not_logged_in` without either.
  */
 export function tokenFor(url: string, source: Source): string {
   const token = remoteToken(source) ?? readLogins().get(url)?.token;
@@ -57,21 +56,21 @@ export function tokenFor(url: string, source: Source): string {
 }
 
 /**
- * The server named by the argument of a command about logins, by `--host` or by PROFILECTL_HOST; null if there is none of
- * these. Throws `usage` if both the argument and `--host` are given.
+ * The server of a command about logins, named by its argument, `--host` or PROFILECTL_HOST; null without any. Throws `usage`
+ * if both the argument and `--host` are given.
  */
 export function serverNamed(command: Command, argument: string | undefined, source: Source): string | null {
   const { host } = globalsOf(command);
   if (argument !== undefined && host !== undefined) {
     throw new AppError('usage', `${argument} and --host ${host} are mutually exclusive; leave one out.`);
   }
-  if (argument !== undefined) return checkServerUrl('The address', argument);
+  if (argument !== undefined) return checkServerUrl('The URL', argument);
   return host === undefined ? remoteHost(source) : checkServerUrl('--host', host);
 }
 
 /**
- * The only server with a stored login. Throws `usage` if there are several, or none although a `token` is set in
- * PROFILECTL_TOKEN, and `not_logged_in` if there is neither.
+ * The only server with a stored login. Throws `usage` if there are several, or none but a `token` in PROFILECTL_TOKEN, and
+ * `not_logged_in` without either.
  */
 export function onlyLogin(token: string | null = null): string {
   const [url, ...others] = readLogins().keys();
@@ -79,7 +78,7 @@ export function onlyLogin(token: string | null = null): string {
   if (url === undefined) {
     throw new AppError(
       'not_logged_in',
-      'You are not logged in to any server; run "profilectl login" with the address of one.',
+      'You are not logged in to any server; run "profilectl login" with the URL of one.',
     );
   }
   if (others.length > 0) throw new AppError('usage', severalText([url, ...others]));
@@ -94,11 +93,11 @@ function hostAt(url: string): Choice {
   return { kind: 'host', url };
 }
 
-/** Chooses the target if neither `--db` nor `--host` is given. `path` is the command's. */
+/** The target if neither `--db` nor `--host` is given. `path` is the command's. */
 function choose(path: string, source: Source): Choice {
   const database = databaseHere(source);
   const named = remoteHost(source);
-  // An import may change every profile, so it needs the server to be named. Without a server it creates the database.
+  // An import may change every profile, so the server has to be named. Without a server it creates the database.
   const isImport = path === 'profiles import';
   if (isImport && named === null && database !== null) return BOX;
   const servers = named === null ? [...readLogins().keys()] : [named];
@@ -106,7 +105,7 @@ function choose(path: string, source: Source): Choice {
     return servers.length === 0 ? BOX : unclear(`This could mean ${database} or ${serversText(named, servers)}`);
   }
   if (isImport && named === null) {
-    return servers.length === 0 ? BOX : unclear(`An import does not use ${serversText(named, servers)} by itself`);
+    return servers.length === 0 ? BOX : unclear(`An import does not use ${serversText(named, servers)} by default`);
   }
   const [url, ...others] = servers;
   if (url === undefined) return { kind: 'unclear', sentence: remoteToken(source) === null ? NOWHERE : TOKEN_ALONE };
@@ -117,9 +116,9 @@ function unclear(what: string): Choice {
   return { kind: 'unclear', sentence: `${what}; say which with --db <path> or --host <url>.` };
 }
 
-const NOWHERE = `There is no database at ${DEFAULT_DATABASE_PATH}, and you are not logged in to any server: --db or DATABASE_PATH names a database, "profilectl login https://…" logs in to a server.`;
+const NOWHERE = `There is no database at ${DEFAULT_DATABASE_PATH}, and you are not logged in to any server. Use --db or DATABASE_PATH to name a database, or "profilectl login https://…" to log in to a server.`;
 
-/** The configured or existing local database, as it is called in a sentence; null if there is none. */
+/** The configured or existing local database, for a sentence; null if there is none. */
 function databaseHere({ DATABASE_PATH: path }: Source): string | null {
   if (path) return `the database ${path} (DATABASE_PATH)`;
   return existsSync(DEFAULT_DATABASE_PATH) ? `the database ${DEFAULT_DATABASE_PATH}` : null;

@@ -3,18 +3,18 @@ import { foldName } from '../../../shared/profiles/name.ts';
 import type { CheckedLine } from './send-lines.ts';
 
 /**
- * Lines that were refused only because another profile has the name or auth ID, each with the later lines of its profile that
- * were not sent yet. They are sent again at the end of the file: by then the other profile may have given up the name, or its
- * own line is deferred too, when two profiles swap names.
+ * Lines that were refused only because another profile has the name or auth ID, and the later lines of their profiles. They
+ * are sent at the end of the file: by then the other profile may have given up the name, or its line is deferred too, if two
+ * profiles swap names.
  */
 export type DeferredLines = {
-  /** Keeps a line for the end. False if there is no room for it. */
+  /** Defers a line. False if there is no room for it. */
   add: (line: CheckedLine) => boolean;
-  /** Whether a line of this profile is deferred: later ones must not be sent before it. */
+  /** Whether a line of this profile is deferred, so that later ones must not be sent before it. */
   has: (id: number) => boolean;
   /**
-   * Call this when a later line of a profile was applied before its deferred lines. What it sets is removed from them, so that
-   * they can't undo it. Returns how many are dropped, because the later line erases the profile.
+   * To be called when a later line of a profile was applied before its deferred lines. Removes the fields that it sets from
+   * them, so that they can't undo it. Returns the number of lines dropped because the later line erases the profile.
    */
   overtake: (line: CheckedLine) => number;
   count: () => number;
@@ -22,10 +22,10 @@ export type DeferredLines = {
   lines: () => CheckedLine[];
 };
 
-/** The lines are in memory and must fit into one request, whose answer lists at most this many refused lines. */
-const MOST = { lines: 10_000, bytes: 32 * 2 ** 20 };
+/** The lines are kept in memory, and must fit into one request, whose response lists at most 10 000 refused lines. */
+const MAX = { lines: 10_000, bytes: 32 * 2 ** 20 };
 
-/** Makes an empty list. `merge` says whether fields that a line lacks are kept. */
+/** Makes an empty list. `merge` says whether the import merges. */
 export function createDeferredLines(merge: boolean): DeferredLines {
   const waiting = new Map<number, CheckedLine[]>();
   let count = 0;
@@ -40,7 +40,7 @@ export function createDeferredLines(merge: boolean): DeferredLines {
   };
   return {
     add: (line) => {
-      if (count >= MOST.lines || bytes + line.bytes > MOST.bytes) return false;
+      if (count >= MAX.lines || bytes + line.bytes > MAX.bytes) return false;
       set(line.id, [...linesOf(line.id), line]);
       return true;
     },
@@ -59,8 +59,8 @@ export function createDeferredLines(merge: boolean): DeferredLines {
 const FIELDS = new Map<string, { isKept?: true }>(FIELD_LIST.map((field) => [field.name, field]));
 
 /**
- * The rest of an earlier line after a later one was applied: a line that changes only what the later one didn't set. Unknown
- * fields were counted before, and are omitted.
+ * What is left of an earlier line after a later one was applied: a line that changes only the fields that the later one did
+ * not set. Unknown fields were counted before, and are omitted.
  */
 function overtaken(earlier: CheckedLine, later: CheckedLine, merge: boolean): string {
   if (earlier.isDeletion) return earlier.body;
@@ -68,7 +68,7 @@ function overtaken(earlier: CheckedLine, later: CheckedLine, merge: boolean): st
   const set = new Set(after.map(([name]) => name));
   const left = fieldsOf(earlier).filter(([name]) => name === 'id' || !set.has(name));
   if (merge) return JSON.stringify(Object.fromEntries(left));
-  // The later line has replaced everything else.
+  // The later line has replaced all other fields.
   const kept = Object.fromEntries(left.filter(([name]) => FIELDS.get(name)?.isKept));
   const line = { ...Object.fromEntries(after), ...kept };
   return JSON.stringify(
@@ -76,7 +76,7 @@ function overtaken(earlier: CheckedLine, later: CheckedLine, merge: boolean): st
   );
 }
 
-/** The aliases without the one that has become the username, which an import drops too. */
+/** The aliases without the one that is now the username, which an import drops too. */
 function aliasesBeside(username: unknown, aliases: unknown[]): unknown[] {
   const taken = foldName(String(username));
   return aliases.filter((alias) => foldName(String(alias)) !== taken);

@@ -23,8 +23,8 @@ import { type AskedHost, askHost } from '../client.ts';
 import { createDeferredLines, type DeferredLines } from './deferred-lines.ts';
 import { type CheckedLine, type LineRefused, type SentEnd, sendLines, type Tries } from './send-lines.ts';
 
-// "profiles import" to a remote server. Lines are checked here first, by the same rules; valid ones are sent in batches, one per
-// request, and what the server refuses is reported with its line number in the file.
+// "profiles import" to a remote server. Lines are first checked here, by the same rules; valid ones are sent in batches, one
+// per request. Lines that the server refuses are reported with their numbers in the file.
 
 /** How to import; the same options as for the local database. */
 export type RemoteImport = Pick<
@@ -37,7 +37,7 @@ export type RemoteImport = Pick<
   tries?: Tries;
 };
 
-/** A batch has at most 10 000 lines, because an answer lists at most 10 000 refused ones. */
+/** A batch has at most 10 000 lines, because a response lists at most 10 000 refused lines. */
 const BATCH_LIMITS = { lines: 10_000, bytes: 8 * 2 ** 20 };
 
 type Run = {
@@ -55,8 +55,8 @@ type Run = {
 type RejectedLine = { number: number; id: number | null; raw: string | Uint8Array | null; refusal: Refusal };
 
 /**
- * Sends JSON Lines to a server with the token of a backend; memory does not grow with the file. Throws `forbidden` for
- * another token, what `importProfiles` throws for the source, and `done_in_part` for an error after some lines were imported.
+ * Sends JSON Lines to a server with the token of a backend. Memory does not grow with the file. Throws `forbidden` for another
+ * token, what `importProfiles` throws for the source, and `done_in_part` for an error after some lines were imported.
  */
 export async function importToHost(
   host: AskedHost,
@@ -77,18 +77,18 @@ export async function importToHost(
   }
 }
 
-/** Checks before anything is sent that the token may import profiles. */
+/** Checks that the token may import profiles. */
 async function checkRight(host: AskedHost): Promise<void> {
   const { body } = await askHost(host, { method: 'GET', path: '/me', answer: Me });
   if (body.kind === 'platform' && body.rights.includes('profiles')) return;
   throw new AppError(
     'forbidden',
-    'Sending profiles needs a backend\'s token with the "profiles" right in PROFILECTL_TOKEN; "profilectl tokens add" on the box creates one.',
+    'Sending profiles needs a backend\'s token with the "profiles" right in PROFILECTL_TOKEN; "profilectl tokens add" on the server itself creates one.',
   );
 }
 
 /** Sends the lines in batches, and the deferred ones again at the end. Returns the number of blank lines. */
-async function sendInBatches(run: Run, source: ImportSource, most: { lines: number; bytes: number }): Promise<number> {
+async function sendInBatches(run: Run, source: ImportSource, max: { lines: number; bytes: number }): Promise<number> {
   const totalBytes = sizeOf(source);
   const splitter = createLineSplitter(run.rejects?.writePiece);
   let rejected: RejectedLine[] = [];
@@ -116,7 +116,7 @@ async function sendInBatches(run: Run, source: ImportSource, most: { lines: numb
       batch.push(checked);
       batchBytes += checked.bytes;
     }
-    if (batch.length + rejected.length >= most.lines || batchBytes >= most.bytes) await flush();
+    if (batch.length + rejected.length >= max.lines || batchBytes >= max.bytes) await flush();
   };
 
   for await (const chunk of chunksOf(source)) {
@@ -132,9 +132,9 @@ async function sendInBatches(run: Run, source: ImportSource, most: { lines: numb
   return splitter.state().blank;
 }
 
-/** Sends all lines in one request, which imports all of them or nothing. Returns the number of blank lines. */
+/** Sends all lines in one request, which imports all or none of them. Returns the number of blank lines. */
 async function sendWhole(run: Run, source: ImportSource): Promise<number> {
-  const most = FEED_LIMITS.whole;
+  const max = FEED_LIMITS.whole;
   const splitter = createLineSplitter(run.rejects?.writePiece);
   const good: CheckedLine[] = [];
   const rejected: RejectedLine[] = [];
@@ -144,10 +144,10 @@ async function sendWhole(run: Run, source: ImportSource): Promise<number> {
     if ('refusal' in checked) rejected.push(checked);
     else good.push(checked);
     bytes += 'refusal' in checked ? 0 : checked.bytes + 1;
-    if (good.length + rejected.length <= most.lines && bytes <= most.bytes) return;
+    if (good.length + rejected.length <= max.lines && bytes <= max.bytes) return;
     throw new AppError(
       'refused',
-      `With --strict a server takes at most ${most.lines} lines and ${most.bytes / 2 ** 20} MiB; nothing was changed. Leave --strict out, or import the file on the box.`,
+      `With --strict a server accepts at most ${max.lines} lines and ${max.bytes / 2 ** 20} MiB; nothing was changed. Leave --strict out, or import the file on the server itself.`,
     );
   };
   for await (const chunk of chunksOf(source)) for (const line of splitter.push(chunk)) addLine(line);
@@ -169,7 +169,7 @@ async function send(
   return sendLines(host, lines, { merge, asOfMs, partial, onWarning, ...(tries !== undefined && { tries }) });
 }
 
-/** Checks a line by the rules that need no database, and counts it. */
+/** Counts a line, and checks it by the rules that need no database. */
 function checkLine(run: Run, line: SplitLine): CheckedLine | RejectedLine {
   const parsed = readLine(run, line);
   if (!('reason' in parsed) && 'text' in line) {
@@ -179,7 +179,7 @@ function checkLine(run: Run, line: SplitLine): CheckedLine | RejectedLine {
   return { number: line.number, id: parsed.id, raw: rawOf(line), refusal: parsed as Refusal };
 }
 
-/** Returns the lines of a request that were refused for good, and defers those that may succeed at the end. */
+/** Defers the refused lines that may succeed at the end, and returns the others. */
 function sortOut(
   { report }: Run,
   lines: readonly CheckedLine[],
@@ -190,12 +190,12 @@ function sortOut(
   return lines.flatMap((line, at) => {
     const one = refusedAt.get(at);
     if (one === undefined) {
-      // Deferred lines of a profile that was then erased count as imported before it.
+      // Deferred lines of a profile that was then erased count as imported.
       const imported = deferred?.overtake(line) ?? 0;
       if (imported > 0) report.applied({ ...NOTHING_APPLIED, imported });
       return [];
     }
-    // A line may succeed after an earlier deferred line of its profile, whatever it was refused for.
+    // Whatever the reason, a line may succeed after an earlier deferred line of its profile.
     const mayWait = deferred !== null && (sumOfHeld(one.reason) !== null || deferred.has(line.id));
     return mayWait && deferred.add(line) ? [] : rejectedLine(line, one);
   });

@@ -6,59 +6,58 @@ import type { Applied } from '../../../shared/profiles/edit/pass.ts';
 import { type AskedHost, askHost } from '../client.ts';
 import { ServerSentence } from '../refused-answer.ts';
 
-/** A line that has passed the checks here. */
+/** A line that has passed the local checks. */
 export type CheckedLine = {
   /** Its number in the file, from 1. */
   number: number;
   /** The id of its profile. */
   id: number;
-  /** Whether it erases the profile. */
   isDeletion: boolean;
-  /** The line as in the file. */
+  /** As in the file. */
   text: string;
-  /** What is sent. */
+  /** As it is sent. */
   body: string;
   bytes: number;
 };
 
-/** A line that the server refused: its index in the request from 0, the field if known, and why. */
+/** A line that the server refused: its index in the request, the field if known, and the reason. */
 export type LineRefused = { at: number; field: string | null; reason: string };
 
-/** What a server did with the lines of one request. */
+/** The result of one request. */
 export type SentEnd = Applied & { refused: LineRefused[] };
 
 /** How to send. */
 export type SendOptions = {
   merge: boolean;
-  /** When the lines were read, in milliseconds since 1970; undefined if not given. */
+  /** When the lines were read, if known. */
   asOfMs?: number | undefined;
-  /** Whether the server imports the other lines if it refuses some; otherwise it imports all or nothing. */
+  /** Whether the server imports the valid lines if it refuses others; otherwise all or none. */
   partial: boolean;
-  /** Called with the reason for each retry, a sentence. */
+  /** Called with the reason for each retry. */
   onWarning: (sentence: string) => void;
   tries?: Tries;
 };
 
-/** How often a request is tried, with pauses that double from the first to the longest. */
-export type Tries = { most: number; firstPauseMs: number; longestPauseMs: number };
+/** How often a request is tried, with pauses that double from the first to the maximum. */
+export type Tries = { max: number; firstPauseMs: number; maxPauseMs: number };
 
 /** About two minutes in total. */
-const TRIES: Tries = { most: 11, firstPauseMs: 250, longestPauseMs: 30_000 };
+const TRIES: Tries = { max: 11, firstPauseMs: 250, maxPauseMs: 30_000 };
 
 /** If a server asks for a longer pause, the import fails instead. */
-const LONGEST_WAIT_SECONDS = 300;
+const MAX_WAIT_SECONDS = 300;
 
-/** A request may take a minute, and `eachByte` milliseconds more per byte, for slow connections. */
-const PATIENCE_MS = { least: 60_000, eachByte: 1 / 16 };
+/** A request may take `min`, and `eachByte` more per byte, for slow connections. */
+const PATIENCE_MS = { min: 60_000, eachByte: 1 / 16 };
 
 /**
  * Sends lines in one request. If the server can't be reached, closes the connection or is busy, sends them again, which is
- * harmless if they were already imported. Throws the last error if that doesn't help, and other errors of `askHost` at once.
+ * harmless if they were already imported. Throws the last error if that does not help, and other errors of `askHost` at once.
  */
 export async function sendLines(
   host: AskedHost,
   lines: readonly CheckedLine[],
-  { merge, asOfMs, partial, onWarning, tries: { most, ...pauses } = TRIES }: SendOptions,
+  { merge, asOfMs, partial, onWarning, tries: { max, ...pauses } = TRIES }: SendOptions,
 ): Promise<SentEnd> {
   const body = Buffer.from(lines.map(({ body: text }) => `${text}\n`).join(''));
   for (let tries = 1; ; tries++) {
@@ -74,11 +73,11 @@ export async function sendLines(
         lines: body,
         answer: answerTo(lines.length),
         returned: ['lines_refused'],
-        patienceMs: PATIENCE_MS.least + body.length * PATIENCE_MS.eachByte,
+        patienceMs: PATIENCE_MS.min + body.length * PATIENCE_MS.eachByte,
       });
       return readEnd(done);
     } catch (error) {
-      const pauseMs = tries < most ? pauseAfter(error, tries, pauses) : null;
+      const pauseMs = tries < max ? pauseAfter(error, tries, pauses) : null;
       if (pauseMs === null) throw error;
       onWarning(`${(error as AppError).message} Sending the same lines again in ${pauseMs / 1000} s.`);
       await Bun.sleep(pauseMs);
@@ -86,20 +85,16 @@ export async function sendLines(
   }
 }
 
-/** How long to wait before the next try, in milliseconds; null if trying again doesn't help. */
-function pauseAfter(
-  error: unknown,
-  tries: number,
-  { firstPauseMs, longestPauseMs }: Omit<Tries, 'most'>,
-): number | null {
+/** The pause before the next try, in milliseconds; null if trying again does not help. */
+function pauseAfter(error: unknown, tries: number, { firstPauseMs, maxPauseMs }: Omit<Tries, 'max'>): number | null {
   if (!(error instanceof AppError) || exitCodeOf(error.code) !== exitCodeOf('try_later')) return null;
   const { retryAfterSeconds = 0 } = error.details;
-  if (retryAfterSeconds > LONGEST_WAIT_SECONDS) return null;
-  const pauseMs = Math.min(firstPauseMs * 2 ** (tries - 1), longestPauseMs);
+  if (retryAfterSeconds > MAX_WAIT_SECONDS) return null;
+  const pauseMs = Math.min(firstPauseMs * 2 ** (tries - 1), maxPauseMs);
   return Math.max(pauseMs, retryAfterSeconds * 1000);
 }
 
-/** The schema of a server's answer to this many lines: their outcome, or the sentence that refuses the whole request. */
+/** The schema of the response to this many lines: their outcome, or the sentence that refuses the whole request. */
 function answerTo(lines: number) {
   const count = LinesDone.shape.imported.default(0);
   const refused = z.object({
@@ -115,7 +110,7 @@ function answerTo(lines: number) {
   ]);
 }
 
-/** Converts the answer. Throws `refused` if it refuses the request as a whole. */
+/** Throws `refused` if the whole request was refused. */
 function readEnd(body: z.infer<ReturnType<typeof answerTo>>): SentEnd {
   if (body.refused === undefined) throw new AppError('refused', body.error);
   const refused = body.refused.map(({ line, field = null, reason }) => ({ at: line - 1, field, reason }));

@@ -4,24 +4,23 @@ import { AppError } from '../../../shared/errors.ts';
 import { REFUSALS } from '../../../shared/refusals.ts';
 
 // Receives the answer of the server's page through the browser (RFC 8252, section 7.3): one request to a loopback port that
-// the system has assigned.
+// the system assigns.
 
 /** The answer of the page: a code or the name of an error, and the issuer that it claims (RFC 9207). */
 export type PageAnswer = { code: string | null; error: string | null; issuer: string | null };
 
 /** A listener that waits for one answer. */
 export type Callback = {
-  /** The address to which the page redirects the browser. */
+  /** The URL to which the page redirects the browser. */
   redirectUri: string;
-  /** Resolves when the answer has arrived and the browser has its page. */
+  /** Resolves when the answer has arrived and the browser has received a page. */
   answer: Promise<PageAnswer>;
-  /** Closes the listener. */
   close: () => void;
 };
 
 /**
- * Listens on 127.0.0.1, or on ::1 if the machine has no IPv4, for one answer with this `state`; everything else is refused
- * and changes nothing. Throws `refused` if it can listen on neither.
+ * Listens on 127.0.0.1, or on ::1 without IPv4, for one answer with this `state`; other requests are refused. Throws
+ * `refused` if it can listen on neither.
  */
 export async function listenForAnswer(state: string): Promise<Callback> {
   const { promise, resolve } = Promise.withResolvers<PageAnswer>();
@@ -47,7 +46,7 @@ export async function listenForAnswer(state: string): Promise<Callback> {
   };
 }
 
-/** Returns null if it is not the answer to this login: the state differs, or a parameter is missing or repeated. */
+/** Null if this is not the answer to this login: the state differs, or a parameter is missing or repeated. */
 function answerIn(parameters: URLSearchParams, state: string): PageAnswer | null {
   const one = (name: string) => {
     const values = parameters.getAll(name);
@@ -65,7 +64,7 @@ async function listen(server: Server): Promise<AddressInfo> {
     server.listen(0, host, () => resolve(true));
     if (await promise) return server.address() as AddressInfo;
   }
-  const sentence = 'No local port can be opened for the browser; with --no-browser you type a code instead.';
+  const sentence = 'No local port can be opened for the browser; use --no-browser to type a code instead.';
   throw new AppError('refused', sentence);
 }
 
@@ -80,7 +79,7 @@ const DONE: Page = {
 
 const STRANGE: Page = {
   status: REFUSALS.bad_request.status,
-  title: 'Not the answer',
+  title: 'Unexpected request',
   text: 'This is not the answer that profilectl is waiting for. Nothing was changed.',
 };
 
@@ -90,7 +89,7 @@ const NOTHING: Page = {
   text: REFUSALS.unknown_path.sentence,
 };
 
-/** Answers with a page that loads nothing, repeats nothing of the request, and doesn't leak the code by a Referer header. */
+/** Sends a page that loads nothing, repeats nothing of the request, and does not leak the code in a Referer header. */
 function reply(response: ServerResponse, { status, title, text }: Page): void {
   response.writeHead(status, {
     'Content-Type': 'text/html; charset=utf-8',

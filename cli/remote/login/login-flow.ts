@@ -12,14 +12,14 @@ import { openBrowser } from '../browser.ts';
 import { listenForAnswer, type PageAnswer } from './callback.ts';
 import { exchangeCode } from './token.ts';
 
-// The two ways to log in on a page of the server: through a browser on this machine, or with a code that the page shows.
+// The two ways to log in on a page of the server: through a browser on this machine, or by a code that the page shows.
 
-/** How long to wait for the page's answer: as long as its code works. */
+/** As long as the code of the page works. */
 const PATIENCE_MS = 300_000;
 
 /**
- * Opens the server's page in a browser of this machine, waits until the person has decided there, and returns the token; null
- * if no browser could be opened. Throws `refused` if the person cancelled or the page is another server's, `try_later` after
+ * Opens the server's page in a browser of this machine, waits for the person to decide there, and returns the token; null if
+ * no browser could be opened. Throws `refused` if the person cancelled or the page is of another server, `try_later` after
  * five minutes, `cancelled` after Ctrl-C, and what `askHost` throws.
  */
 export async function getTokenByBrowser(url: string, patienceMs = PATIENCE_MS): Promise<string | null> {
@@ -33,11 +33,11 @@ export async function getTokenByBrowser(url: string, patienceMs = PATIENCE_MS): 
 async function waitForCode(url: string, pkce: Pkce, patienceMs: number) {
   const { redirectUri, answer, close } = await listenForAnswer(pkce.state);
   try {
-    const address = pageAddress(url, pkce, redirectUri);
+    const page = pageUrl(url, pkce, redirectUri);
     notice(
-      `Your browser opens this page, where you can allow the login; if it doesn't, open the page yourself:\n${address}`,
+      `Opening this page in your browser, where you can allow the login. If it does not open, open it yourself:\n${page}`,
     );
-    const failed = openBrowser(address).then(() => null);
+    const failed = openBrowser(page).then(() => null);
     const found = await Promise.race([answer, failed, lateAfter(patienceMs)]);
     return { code: found === null ? null : codeOf(url, found), redirectUri };
   } finally {
@@ -46,16 +46,16 @@ async function waitForCode(url: string, pkce: Pkce, patienceMs: number) {
 }
 
 /**
- * Prints the address of the server's page, asks for the code that it shows, again if it doesn't work, and returns the token.
+ * Prints the URL of the server's page, asks for the code that it shows, again after a wrong code, and returns the token.
  * Throws `invalid_grant` after the last try, `cancelled`, and what `askHost` throws.
  */
 export async function getTokenByCode(url: string): Promise<string> {
   const pkce = createPkce();
-  notice(`Open this page in a browser, and allow the login there:\n${pageAddress(url, pkce, null)}`);
+  notice(`Open this page in a browser, and allow the login there:\n${pageUrl(url, pkce, null)}`);
   for (let triesLeft: number = PURPOSES['login code'].tries; ; triesLeft--) {
     const typed = await askText({
       message: 'Code from the page',
-      hint: "Eight letters and digits. Capitals, hyphens and spaces don't matter.",
+      hint: "Eight letters and digits; case, hyphens and spaces don't matter.",
       fault: (text) => (readCode(text) === null ? 'A code has eight letters and digits, like 7Q2M-X0A1.' : null),
     });
     try {
@@ -71,7 +71,7 @@ function nothingChanged(): string {
   return refusalOf('cancelled').sentence as string;
 }
 
-/** Rejects after this many milliseconds. The timer doesn't keep the process alive. */
+/** Rejects after this time. The timer does not keep the process alive. */
 async function lateAfter(patienceMs: number): Promise<never> {
   const { promise, resolve } = Promise.withResolvers<void>();
   setTimeout(resolve, patienceMs).unref();
@@ -80,7 +80,7 @@ async function lateAfter(patienceMs: number): Promise<never> {
   throw new AppError('try_later', sentence);
 }
 
-/** The code of an answer. Throws `refused` if the person cancelled, or if the page is another server's (RFC 9207). */
+/** The code of an answer. Throws `refused` if the person cancelled, or if the page is of another server (RFC 9207). */
 function codeOf(url: string, { code, error, issuer }: PageAnswer): string {
   if (issuer !== url) throw new AppError('refused', otherServerText(url, issuer));
   if (error === 'access_denied') throw new AppError('refused', 'You cancelled the login; nothing was changed.');
@@ -90,13 +90,11 @@ function codeOf(url: string, { code, error, issuer }: PageAnswer): string {
 
 function otherServerText(url: string, issuer: string | null): string {
   const other = nameOf(issuer);
-  const whose = other === null ? 'names no server' : `belongs to ${other}`;
-  const advice =
-    other === null ? 'Check the address.' : `If you want to use that server, run "profilectl login ${other}".`;
-  return `The page that answered ${whose} instead of ${url}; nothing was changed. ${advice}`;
+  if (other === null) return `The page that answered does not belong to ${url}; nothing was changed. Check the URL.`;
+  return `The page that answered belongs to ${other}, not to ${url}; nothing was changed. To use that server, run "profilectl login ${other}".`;
 }
 
-/** The server's address that a page claims, or null if that is none. */
+/** The server URL that a page claims, or null if that is not a valid one. */
 function nameOf(issuer: string | null): string | null {
   try {
     return issuer === null ? null : checkServerUrl('iss', issuer);
@@ -108,7 +106,7 @@ function nameOf(issuer: string | null): string | null {
 
 /** The random values of one login. */
 type Pkce = {
-  /** The secret that proves, when the code is exchanged, that this process asked for it (RFC 7636). Only then is it sent. */
+  /** The secret that proves that this process requested the code; sent only when the code is exchanged (RFC 7636). */
   verifier: string;
   /** The value that the page's answer must repeat. */
   state: string;
@@ -116,17 +114,16 @@ type Pkce = {
 
 const RANDOM_BYTES = 32;
 
-/** Makes the random values of a login. */
 function createPkce(): Pkce {
   const secret = () => Buffer.from(systemRandom(RANDOM_BYTES)).toString('base64url');
   return { verifier: secret(), state: secret() };
 }
 
 /**
- * The address of the server's page on which a person allows the login. `redirectUri` is where the page sends the code; null
- * if it shows the code instead. The address contains no secret, because other users may read it in the list of processes.
+ * The URL of the page on which a person allows the login. `redirectUri` is where the page sends the code, null if it shows
+ * the code instead. The URL contains no secret, because other users may read it in the list of processes.
  */
-function pageAddress(url: string, { verifier, state }: Pkce, redirectUri: string | null): string {
+function pageUrl(url: string, { verifier, state }: Pkce, redirectUri: string | null): string {
   const parameters = new URLSearchParams({
     response_type: 'code',
     client_id: CLI_CLIENT_ID,

@@ -14,19 +14,18 @@ import { expectServer, identityText, readIdentity, tryEndToken } from './token.t
 
 type Options = { browser: boolean; withToken?: boolean };
 
-/** Adds `login`, which gets a token from a server and stores it for the commands that use that server. */
+/** Adds `login`, which requests a token from a server and stores it for commands that use that server. */
 export function addTo(command: Command): void {
   command
-    .argument('[url]', 'the address of the server, such as https://api.example.org; default: --host or PROFILECTL_HOST')
+    .argument('[url]', 'the URL of the server, such as https://api.example.org; default: --host or PROFILECTL_HOST')
     .option('--no-browser', "don't open a browser; print a URL, and ask for the code that its page shows")
     .option('--with-token', 'read a token from stdin, or from a hidden prompt')
     .addHelpText(
       'after',
       `
-The browser opens a page of the server, where a signed-in owner or admin allows the login, and then returns to an address
-of this machine. Over SSH, without a display, or with --no-browser the page shows a short code to type here. A token
-expires after 30 days without use and after 90 days in any case, an admin's after 12 hours. --with-token also accepts a
-backend's token.
+Opens a page of the server in the browser, where a signed-in owner or admin allows the login. Over SSH, without a display or
+with --no-browser, the page shows a short code to type here instead. Tokens of owners expire after 30 days without use, and
+after 90 days in any case; tokens of admins expire after 12 hours. --with-token also accepts the token of a backend.
 
 The token is stored in $XDG_CONFIG_HOME/profilectl/hosts.json (in ~/.config if that is unset), with mode 0600: anyone who
 can read the file can do what you can. PROFILECTL_TOKEN, if set, is used instead.
@@ -43,35 +42,35 @@ Examples:
       if (url === null) {
         throw new AppError('usage', 'Name the server: profilectl login https://api.example.org');
       }
-      // Checked first, so that no token is created that can't be stored.
+      // Fails early, so that no token is created that can't be stored.
       readLogins();
       if (options.withToken === true) return storeLogin({ url, token: await readToken() }, globals, source);
       const host = { url, token: await getToken(url, options.browser) };
       try {
         await storeLogin(host, globals, source);
       } catch (error) {
-        // Nothing else has this token, so it would be lost.
+        // The token would be lost.
         await tryEndToken(host);
         throw error;
       }
     });
 }
 
-/** Gets a token through the browser or by a typed code. Throws `usage` if neither is possible. */
+/** Obtains a token through the browser or by a typed code. Throws `usage` if neither is possible. */
 async function getToken(url: string, mayOpen: boolean): Promise<string> {
   const isByBrowser = mayOpen && hasBrowser();
-  if (!isByBrowser && !canAsk()) throw noPortal(url);
+  if (!isByBrowser && !canAsk()) throw cannotLogIn(url);
   await expectServer(url);
   const token = isByBrowser ? await getTokenByBrowser(url) : null;
   if (token !== null) return token;
-  if (!canAsk()) throw noPortal(url);
+  if (!canAsk()) throw cannotLogIn(url);
   return getTokenByCode(url);
 }
 
-function noPortal(url: string): AppError {
+function cannotLogIn(url: string): AppError {
   return new AppError(
     'usage',
-    `There is neither a browser nor a terminal to log in with; "profilectl login ${url} --with-token" reads a token from stdin, or set PROFILECTL_TOKEN.`,
+    `There is neither a browser nor a terminal to log in with; pass a token to "profilectl login ${url} --with-token" on stdin, or set PROFILECTL_TOKEN.`,
   );
 }
 
@@ -81,7 +80,7 @@ async function readToken(): Promise<string> {
   throw new AppError('usage', `Standard input has ${token === '' ? 'no token' : 'no valid token'}.`);
 }
 
-/** Stores a token, after asking the server whose it is. The token that it replaces is ended on the server. */
+/** Asks the server whose token this is, and stores it. The token that it replaces is revoked on the server. */
 async function storeLogin(host: Host, globals: Globals, source: Source): Promise<void> {
   const { url, token } = host;
   const identity = await readIdentity(host);

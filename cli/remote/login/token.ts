@@ -6,19 +6,19 @@ import { cleanForTerminal } from '../../../shared/text.ts';
 import { askHost } from '../client.ts';
 import type { Host } from '../target.ts';
 
-// Requests to a server about tokens. Each function throws what `askHost` throws.
+// Requests to a server about tokens. All functions throw what `askHost` throws.
 
 /** Whose token it is. */
 export type Identity = {
   kind: 'owner' | 'admin' | 'platform';
   name: string;
-  /** The token's identifier, eight characters in its middle, which are not secret. */
+  /** The token's identifier: eight characters in its middle, which are not secret. */
   token: string;
-  /** The latest time at which it ends (ISO 8601); null if it works until it is removed. */
+  /** The latest time at which it expires (ISO 8601); null if it works until it is removed. */
   endsAt: string | null;
 };
 
-/** The prefix of backends' tokens, which are created and removed on the box. */
+/** The prefix of backends' tokens, which are created and removed on the server itself. */
 const PLATFORM_PREFIX = 'plp_';
 
 /** Throws unless there is a server that people can log in to. */
@@ -29,7 +29,7 @@ export async function expectServer(url: string): Promise<void> {
   );
 }
 
-/** Asks whose token this is. Throws `not_logged_in` if the server does not accept it. */
+/** Asks the server whose token this is. Throws `not_logged_in` if it does not accept it. */
 export async function readIdentity(host: Host): Promise<Identity> {
   const { body } = await askHost(host, { method: 'GET', path: '/me', answer: Me });
   const { kind, name, token } = body;
@@ -37,8 +37,8 @@ export async function readIdentity(host: Host): Promise<Identity> {
 }
 
 /**
- * Exchanges the code of the server's page for a token. `redirectUri` is where the browser brought the code, null if the
- * person typed it.
+ * Exchanges the code of the server's page for a token. `redirectUri` is where the browser sent the code, null if the person
+ * typed it.
  */
 export async function exchangeCode(
   url: string,
@@ -55,7 +55,7 @@ export async function exchangeCode(
   return body.access_token;
 }
 
-/** Ends a person's token on the server (RFC 7009). Returns false for a backend's token, which can't be ended this way. */
+/** Revokes a person's token on the server (RFC 7009). Returns false for a backend's token, which can't be revoked this way. */
 export async function endToken({ url, token }: Host): Promise<boolean> {
   if (token.startsWith(PLATFORM_PREFIX)) return false;
   const form = { token, token_type_hint: 'access_token', client_id: CLI_CLIENT_ID };
@@ -63,7 +63,7 @@ export async function endToken({ url, token }: Host): Promise<boolean> {
   return true;
 }
 
-/** Does the same as {@link endToken}, and ignores refusals. */
+/** Like {@link endToken}, but ignores refusals. */
 export async function tryEndToken(host: Host): Promise<void> {
   try {
     await endToken(host);
@@ -72,7 +72,7 @@ export async function tryEndToken(host: Host): Promise<void> {
   }
 }
 
-/** The owner and the end of a token as text, such as `Ada (owner), until 2027-01-01T00:00:00.000Z at the latest`. */
+/** An identity as text, such as `Ada (owner), until 2027-01-01T00:00:00.000Z at the latest`. */
 export function identityText({ kind, name, endsAt }: Identity): string {
   return `${name} (${kind}), ${endsAt === null ? 'until the token is removed' : `until ${endsAt} at the latest`}`;
 }

@@ -6,13 +6,13 @@ import { print, printJson } from '../../terminal/output.ts';
 import { onlyLogin, serverNamed, tokenFor } from '../target.ts';
 import { identityText, readIdentity } from './token.ts';
 
-/** Adds `whoami`, which asks a server whose token this machine uses for it. */
+/** Adds `whoami`, which asks a server whose token this machine uses. */
 export function addTo(command: Command): void {
   command
     .addHelpText(
       'after',
       `
-It asks the server, so it also checks the token: the exit code is 4 if it no longer works.
+Asks the server, which also checks the token: the exit code is 4 if it no longer works.
 
 Examples:
   profilectl whoami

@@ -42,7 +42,7 @@ test('refuses an unknown name, and --host', async () => {
   expect(await run('nobody')).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('no profile') });
   expect(await run('bob', '--host', 'https://api.example.org')).toMatchObject({
     code: 1,
-    stderr: expect.stringContaining('works only on the box'),
+    stderr: expect.stringContaining('works only on the server itself'),
   });
   expect(bob()).toEqual([true, true]);
 });

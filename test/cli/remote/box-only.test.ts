@@ -9,14 +9,14 @@ import { AppError, exitCodeOf } from '../../../shared/errors.ts';
 import { profilectl } from '../../support/cli.ts';
 import { tempFolder } from '../../support/world.ts';
 
-// What a person is told who types a command for the box at a machine that has no database.
+// Commands that work only on the server itself, run on a machine without a database.
 
 const A = 'https://a.example.org';
 
-/** The commands for the box that work without a database, or make one. */
+/** Those that work without a database, or create one. */
 const NEED_NONE = /^(keys check|db restore|config check|mail test|serve|healthcheck|demo|completion|version|help)$/;
 
-/** What else a command must be given, beside its required arguments. */
+/** What else a command needs, beside its required arguments. */
 const MORE: Record<string, string[]> = {
   'tokens add': ['--right', 'sign-ins'],
   'profiles show': ['ada'],
@@ -44,7 +44,7 @@ afterAll(() => {
   Object.assign(process.env, before.environment);
 });
 
-/** Exit code and sentence of a command in a folder without a database. */
+/** The exit code and sentence of a command in a folder without a database. */
 async function outcomeOf(command: Command, configHome: string): Promise<string> {
   const path = pathOf(command);
   const given = command.registeredArguments
@@ -65,24 +65,24 @@ async function outcomeOf(command: Command, configHome: string): Promise<string> 
   }
 }
 
-test('every command for the box says so where there is no database but a login, and that the login is not asked', async () => {
+test('with a login but no database, every such command says that the login is not used', async () => {
   expect(commands.length).toBeGreaterThan(20);
   for (const command of commands) {
     expect(await outcomeOf(command, settings.one)).toBe(
-      `1 "profilectl ${pathOf(command)}" works only on the box, the machine with the database, and there is none at data/profiles.db. The login to ${A} is not used. --db or DATABASE_PATH names another database.`,
+      `1 "profilectl ${pathOf(command)}" works only on the server itself, and there is no database at data/profiles.db. The login to ${A} is not used. Use --db or DATABASE_PATH to name another database.`,
     );
   }
 });
 
-test('every one of them says that the database is missing where there is no login', async () => {
+test('without a login, every such command says that the database is missing', async () => {
   for (const command of commands) {
     expect(await outcomeOf(command, settings.none)).toStartWith('1 There is no database at data/profiles.db. ');
   }
 });
 
-test('a database that was named and is not there is named in that sentence', async () => {
+test('the sentence names the missing database of --db', async () => {
   const variables = { XDG_CONFIG_HOME: settings.one };
   const { code, stderr } = await profilectl(['status', '--db', join(folder, 'none.db')], { variables });
   expect(code).toBe(1);
-  expect(stderr).toContain(`there is none at ${join(folder, 'none.db')}. The login to ${A} is not used.`);
+  expect(stderr).toContain(`there is no database at ${join(folder, 'none.db')}. The login to ${A} is not used.`);
 });

@@ -18,7 +18,7 @@ afterEach(() => {
   );
 });
 
-test('a browser here is of use where there is a display or BROWSER names one, and never over SSH', () => {
+test('there is a browser if there is a display or BROWSER is set, but never over SSH', () => {
   const cases: [Record<string, string>, boolean][] = [
     [{}, process.platform !== 'linux'],
     [{ DISPLAY: ':0' }, true],
@@ -33,9 +33,9 @@ test('a browser here is of use where there is a display or BROWSER names one, an
   }
 });
 
-test('a browser that fails or is not there is noticed; nothing of an address is read by the shell', async () => {
+test('a failing or missing browser is noticed, and the shell does not interpret the URL', async () => {
   const address = 'https://a.example.org/;exit 0&$(exit 0)';
-  // Each of these commands fails; the last one because it gets the address as it is.
+  // Each of these commands fails; the last one because it receives the URL unchanged.
   for (const BROWSER of ['false', '/nowhere/browser', `test '${address}' !=`]) {
     setOnly({ BROWSER });
     await openBrowser(address);

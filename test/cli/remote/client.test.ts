@@ -7,11 +7,11 @@ import { cleanEnvironment, PROJECT } from '../../support/cli.ts';
 import { TEST_CA_FILE, testCertificate } from '../../support/network/certificates.ts';
 import { refusal } from '../../support/refusal.ts';
 
-// Servers that misbehave, and what profilectl says of each.
+// Requests to servers, and errors for servers that misbehave.
 
 const TOKEN = 'plt_not-a-token';
 
-/** A server that does with each connection what it is told, once something has arrived. */
+/** A server that calls `act` for each connection once bytes have arrived. */
 async function rawServer(act: (socket: Socket, bytes: string) => void): Promise<string> {
   const server = createServer((socket) => {
     socket.on('error', () => undefined);
@@ -24,7 +24,7 @@ async function rawServer(act: (socket: Socket, bytes: string) => void): Promise<
   return `http://127.0.0.1:${(server.address() as { port: number }).port}`;
 }
 
-/** A server that answers whatever it is asked with this. */
+/** A server that answers every request with `answer`. */
 function serverOf(answer: (request: Request) => Response | Promise<Response>, tls?: { cert: string; key: string }) {
   const server = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch: answer, ...(tls && { tls }) });
   afterAll(() => server.stop(true));
@@ -41,7 +41,7 @@ const ask = (url: string, more: Partial<HostRequest<Record<string, unknown>>> = 
 
 const codeAndSentence = ({ code, message }: AppError) => [exitCodeOf(code), message];
 
-test('a request carries its token, its parameters one by one, and its body in the form that it has', async () => {
+test('a request has its token, its parameters, and its body in the right format', async () => {
   const url = serverOf(async (request) =>
     json({
       url: request.url.replace(/^.*:\d+/, ''),
@@ -76,21 +76,21 @@ test('a request carries its token, its parameters one by one, and its body in th
   expect(form.body).toMatchObject({ token: null, type: 'application/x-www-form-urlencoded', body: 'code=a+b' });
 });
 
-test('an empty answer is an empty object', async () => {
+test('an empty response is an empty object', async () => {
   expect((await ask(serverOf(() => new Response(null, { status: 200 })))).body).toEqual({});
 });
 
-describe('a server that gives no answer', () => {
-  test('is an error to try again, with exit code 75', async () => {
+describe('a server without a complete response', () => {
+  test('can be tried again: 75', async () => {
     const gone = await rawServer((socket) => socket.destroy());
     expect(codeAndSentence(await refusal(ask(gone)))).toEqual([
       75,
-      `The connection to ${gone} was closed before the answer arrived; try again.`,
+      `The connection to ${gone} was closed before the response arrived; try again.`,
     ]);
     const half = await rawServer((socket) => socket.end('HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n{"a'));
     expect(codeAndSentence(await refusal(ask(half, { method: 'POST', json: {} })))).toEqual([
       75,
-      `The connection to ${half} was closed before the answer arrived; try again. The request may have been carried out; check before you try again.`,
+      `The connection to ${half} was closed before the response arrived; try again. The request may have been carried out; check before you try again.`,
     ]);
     const silent = await rawServer(() => {});
     expect(codeAndSentence(await refusal(ask(silent, { patienceMs: 100 })))).toEqual([
@@ -101,29 +101,29 @@ describe('a server that gives no answer', () => {
     expect((await refusal(ask(slow, { patienceMs: 100 }))).message).toContain('did not answer within 0.1 s');
     expect(codeAndSentence(await refusal(ask('http://127.0.0.1:1')))).toEqual([
       75,
-      'No server answers on http://127.0.0.1:1 (ECONNREFUSED); check the address, and try again later.',
+      'No server answers on http://127.0.0.1:1 (ECONNREFUSED); check the URL, and try again later.',
     ]);
     expect(codeAndSentence(await refusal(ask('https://nowhere.invalid')))).toEqual([
       75,
-      "The name nowhere.invalid can't be resolved; check the name and the network.",
+      "The host name nowhere.invalid can't be resolved; check the name and the network.",
     ]);
   });
 
-  test('is reported as a wrong address if it speaks no HTTP or no TLS', async () => {
+  test('is reported as a wrong URL if it does not speak HTTP or TLS: 1', async () => {
     const ssh = await rawServer((socket) => socket.end('SSH-2.0-OpenSSH_9.2\r\n'));
     expect(codeAndSentence(await refusal(ask(ssh)))).toEqual([
       1,
-      `The server at ${ssh} does not speak HTTP; check the address.`,
+      `The server at ${ssh} does not speak HTTP; check the URL.`,
     ]);
     const clear = ssh.replace('http:', 'https:');
     expect(codeAndSentence(await refusal(ask(clear)))).toEqual([
       1,
-      `The server at ${clear} does not speak HTTPS; nothing was sent. Check the address.`,
+      `The server at ${clear} does not speak HTTPS; nothing was sent. Check the URL.`,
     ]);
   });
 });
 
-test('a certificate that is not trusted is refused whatever the environment says, and nothing is sent', async () => {
+test('an untrusted certificate is refused before anything is sent', async () => {
   let asked = 0;
   const url = serverOf(() => {
     asked++;
@@ -131,17 +131,17 @@ test('a certificate that is not trusted is refused whatever the environment says
   }, testCertificate());
   const [code, sentence] = codeAndSentence(await refusal(ask(url)));
   expect([code, asked]).toEqual([1, 0]);
-  expect(sentence).toContain(`${url} has a certificate that can't be trusted (UNABLE_TO_VERIFY_LEAF_SIGNATURE);`);
+  expect(sentence).toContain(`The certificate of ${url} can't be trusted (UNABLE_TO_VERIFY_LEAF_SIGNATURE);`);
 });
 
-test('nothing goes to another machine in clear', async () => {
+test('nothing is sent unencrypted to another machine', async () => {
   expect(codeAndSentence(await refusal(ask('http://192.0.2.1')))).toEqual([
     1,
-    'http://192.0.2.1 is not HTTPS; nothing was sent, because others could have read it.',
+    'http://192.0.2.1 is not HTTPS; nothing was sent, because others could read it.',
   ]);
 });
 
-test('what the environment says of certificates and proxies counts, but for loopback in clear', async () => {
+test('NODE_EXTRA_CA_CERTS, HTTPS_PROXY and NO_PROXY are used; NODE_TLS_REJECT_UNAUTHORIZED and HTTP_PROXY are not', async () => {
   const seen: string[] = [];
   const proxy = await rawServer((socket, bytes) => {
     seen.push(bytes.split('\r\n', 1)[0] as string);
@@ -170,7 +170,7 @@ test('what the environment says of certificates and proxies counts, but for loop
   });
   const [first, second, third, fourth] = (await new Response(child.stdout).text()).split('\n');
   expect(first).toBe('secure');
-  expect(second).toStartWith(`refused ${elsewhere} has a certificate that can't be trusted`);
+  expect(second).toStartWith(`refused The certificate of ${elsewhere} can't be trusted`);
   expect(third).toBe('clear');
   expect(fourth).toBe(
     "try_later The proxy in HTTPS_PROXY can't connect to https://api.example.org; check it, or list the host in NO_PROXY.",
@@ -178,9 +178,9 @@ test('what the environment says of certificates and proxies counts, but for loop
   expect(seen).toEqual(['CONNECT api.example.org:443 HTTP/1.1']);
 });
 
-describe('an answer that is no success', () => {
-  /** What profilectl makes of an answer: its exit code, sentence and pause. */
-  async function told(answer: () => Response, token: string | null = TOKEN) {
+describe('an unsuccessful response', () => {
+  /** The exit code, sentence and pause for a response. */
+  async function errorFor(answer: () => Response, token: string | null = TOKEN) {
     const url = serverOf(answer);
     const error = await refusal(askHost({ url, token }, { method: 'GET', path: '/me', answer: ANY }));
     const { retryAfterSeconds } = error.details;
@@ -190,77 +190,77 @@ describe('an answer that is no success', () => {
   const refused = (status: number, code: string, error: string) => () =>
     json({ error }, { status, headers: { 'X-Error-Code': code } });
 
-  test('is refused with the exit code that its code has here, and with its sentence', async () => {
-    expect(await told(refused(404, 'not_found', 'There is no key k7Qm2XaB.'))).toEqual([
+  test('throws its error code, with the sentence of the server', async () => {
+    expect(await errorFor(refused(404, 'not_found', 'There is no key k7Qm2XaB.'))).toEqual([
       1,
       'There is no key k7Qm2XaB.',
     ]);
-    expect(await told(refused(403, 'forbidden', 'No.'))).toEqual([1, 'No.']);
-    expect(await told(refused(409, 'changed_since', 'It has changed.'))).toEqual([1, 'It has changed.']);
-    expect(await told(refused(422, 'a_code_of_the_future', 'Something new.'))).toEqual([1, 'Something new.']);
-    expect(await told(refused(429, 'too_many_requests', 'Tomorrow.'))).toEqual([75, 'Tomorrow.']);
-    expect(await told(refused(500, 'internal', 'It failed.'))).toEqual([1, 'It failed.']);
+    expect(await errorFor(refused(403, 'forbidden', 'No.'))).toEqual([1, 'No.']);
+    expect(await errorFor(refused(409, 'changed_since', 'It has changed.'))).toEqual([1, 'It has changed.']);
+    expect(await errorFor(refused(422, 'a_code_of_the_future', 'Something new.'))).toEqual([1, 'Something new.']);
+    expect(await errorFor(refused(429, 'too_many_requests', 'Tomorrow.'))).toEqual([75, 'Tomorrow.']);
+    expect(await errorFor(refused(500, 'internal', 'It failed.'))).toEqual([1, 'It failed.']);
     const oauth = json({ error: 'invalid_grant', error_description: 'The code is over.' }, { status: 400 });
-    expect(await told(() => oauth, null)).toEqual([1, 'The code is over.']);
+    expect(await errorFor(() => oauth, null)).toEqual([1, 'The code is over.']);
   });
 
-  test('a token that is not accepted has an exit code of its own', async () => {
+  test('to a token that is not accepted means logging in: 4', async () => {
     const sentence = 'URL does not accept the token; run "profilectl login URL".';
-    expect(await told(refused(401, 'invalid_token', 'This token is not valid.'))).toEqual([4, sentence]);
+    expect(await errorFor(refused(401, 'invalid_token', 'This token is not valid.'))).toEqual([4, sentence]);
   });
 
-  test('is to be tried again where a server or a proxy says so, after its pause', async () => {
+  test('with a status such as 429 or 503 can be tried again, after Retry-After: 75', async () => {
     for (const status of [502, 503, 504]) {
       const page = () => new Response('<h1>Oh</h1>', { status, headers: { 'Content-Type': 'text/html' } });
-      expect(await told(page)).toEqual([75, `URL can't answer at the moment (status ${status}); try again later.`]);
+      expect(await errorFor(page)).toEqual([75, `URL can't answer at the moment (status ${status}); try again later.`]);
     }
     const limited = json({ error: 'Slow down.' }, { status: 429, headers: { 'Retry-After': '7' } });
-    expect(await told(() => limited)).toEqual([75, 'Slow down.', 7]);
+    expect(await errorFor(() => limited)).toEqual([75, 'Slow down.', 7]);
     const wild = (pause: string) => () => json({ error: 'Later.' }, { status: 503, headers: { 'Retry-After': pause } });
-    expect(await told(wild('999999999'))).toEqual([75, 'Later.', 3600]);
-    expect(await told(wild('Wed, 21 Oct 2026 07:28:00 GMT'))).toEqual([75, 'Later.']);
+    expect(await errorFor(wild('999999999'))).toEqual([75, 'Later.', 3600]);
+    expect(await errorFor(wild('Wed, 21 Oct 2026 07:28:00 GMT'))).toEqual([75, 'Later.']);
   });
 
-  test('says that the address is wrong where no Profile Lookup answers', async () => {
+  test('that is not from Profile Lookup means a wrong URL', async () => {
     const stranger = (status: number) =>
-      `URL answers with something that is not from Profile Lookup (status ${status}); check the address.`;
+      `The response of URL (status ${status}) is not from Profile Lookup; check the URL.`;
     const page = (status: number) => () =>
       new Response('<h1>Welcome</h1>', { status, headers: { 'Content-Type': 'text/html' } });
-    expect(await told(page(200))).toEqual([1, stranger(200)]);
-    expect(await told(page(404))).toEqual([1, stranger(404)]);
-    expect(await told(() => json([1]))).toEqual([1, stranger(200)]);
-    expect(await told(() => new Response('{"a":'))).toEqual([1, stranger(200)]);
-    expect(await told(refused(404, 'unknown_path', 'There is nothing at this path.'))).toEqual([
+    expect(await errorFor(page(200))).toEqual([1, stranger(200)]);
+    expect(await errorFor(page(404))).toEqual([1, stranger(404)]);
+    expect(await errorFor(() => json([1]))).toEqual([1, stranger(200)]);
+    expect(await errorFor(() => new Response('{"a":'))).toEqual([1, stranger(200)]);
+    expect(await errorFor(refused(404, 'unknown_path', 'There is nothing at this path.'))).toEqual([
       1,
       'URL does not support this request: its Developer Platform is switched off, or its version is older than this one.',
     ]);
   });
 
-  test('is not followed to another address', async () => {
+  test('with a redirect is not followed', async () => {
     let asked = 0;
     const other = serverOf(() => {
       asked++;
       return json({});
     });
-    const sentence = `URL redirects to another address, ${other}; use that one.`;
-    expect(await told(() => Response.redirect(`${other}/manage/v1/me`, 307))).toEqual([1, sentence]);
+    const sentence = `URL redirects to another URL, ${other}; use that one.`;
+    expect(await errorFor(() => Response.redirect(`${other}/manage/v1/me`, 307))).toEqual([1, sentence]);
     expect(asked).toBe(0);
   });
 
-  test('brings nothing to the terminal but its sentence, cleaned and cut', async () => {
-    expect(await told(refused(403, 'forbidden', 'No\u001b[2J\u202e way\r\nout.'))).toEqual([1, 'No[2J way out.']);
-    const [, long] = await told(refused(403, 'forbidden', 'x'.repeat(100_000)));
+  test('has its sentence cleaned and truncated for the terminal', async () => {
+    expect(await errorFor(refused(403, 'forbidden', 'No\u001b[2J\u202e way\r\nout.'))).toEqual([1, 'No[2J way out.']);
+    const [, long] = await errorFor(refused(403, 'forbidden', 'x'.repeat(100_000)));
     expect((long as string).length).toBe(2_000);
   });
 
-  test('is returned where the caller asks for its code', async () => {
+  test('is returned if the caller expects its code', async () => {
     const url = serverOf(refused(403, 'decision_needed', 'Open this.'));
     const answer = await ask(url, { returned: ['decision_needed'] });
     expect(answer.body).toEqual({ error: 'Open this.' });
   });
 });
 
-test('an answer without end is not read to its end', async () => {
+test('an endless response is refused', async () => {
   const chunk = new Uint8Array(2 ** 20).fill(0x20);
   let sent = 0;
   const endless = serverOf(
@@ -277,15 +277,15 @@ test('an answer without end is not read to its end', async () => {
   const [code, sentence] = codeAndSentence(await refusal(ask(endless)));
   expect([code, sentence]).toEqual([
     1,
-    `${endless} answers with something that is not from Profile Lookup (status 200); check the address.`,
+    `The response of ${endless} (status 200) is not from Profile Lookup; check the URL.`,
   ]);
   expect(sent).toBeLessThan(200);
 });
 
-describe('an answer of another kind than was asked for', () => {
+describe('a response that does not match the schema', () => {
   const answer = z.object({ name: z.string(), count: z.int().min(0), more: z.object({ at: z.string() }).optional() });
 
-  test('is refused, with exit code 1', async () => {
+  test('is refused: 1', async () => {
     for (const body of [
       {},
       { name: 'a' },
@@ -296,12 +296,12 @@ describe('an answer of another kind than was asked for', () => {
       const url = serverOf(() => json(body));
       expect(codeAndSentence(await refusal(ask(url, { answer })))).toEqual([
         1,
-        `${url} answers with something that is not from Profile Lookup (status 200); check the address.`,
+        `The response of ${url} (status 200) is not from Profile Lookup; check the URL.`,
       ]);
     }
   });
 
-  test('comes without the fields that it has beside, which a later version may have added', async () => {
+  test('only by unknown fields, which a later version may have added, is returned without them', async () => {
     const url = serverOf(() => json({ name: 'a', count: 1, later: true, more: { at: 'b', later: [1] } }));
     expect((await ask(url, { answer })).body).toEqual({ name: 'a', count: 1, more: { at: 'b' } });
   });
@@ -310,7 +310,7 @@ describe('an answer of another kind than was asked for', () => {
 describe('a list', () => {
   const answer = z.object({ page: z.int(), filler: z.string().optional() });
 
-  /** Reads a list whose pages are these, each of which says that another follows while `hasNext`. */
+  /** A function that reads a list with these pages, where `hasNext` says whether another page follows. */
   async function readPages(pageAt: (place: number) => object, hasNext: (place: number) => boolean) {
     const asked: string[] = [];
     const url = serverOf((request) => {
@@ -328,7 +328,7 @@ describe('a list', () => {
     return { url, asked, pages, read };
   }
 
-  test('is asked for page by page, at the server that was named', async () => {
+  test('is read page by page, from the named server only', async () => {
     const { asked, pages, read } = await readPages(
       (page) => ({ page }),
       (place) => place < 2,
@@ -338,7 +338,7 @@ describe('a list', () => {
     expect(asked).toEqual(['?state=Active', '?state=Active&after=a%2B0', '?state=Active&after=a%2B1']);
   });
 
-  test('without an end is refused, by its pages or its length', async () => {
+  test('is refused if it is endless, by its number of pages or its length', async () => {
     const small = await readPages(
       () => ({ page: 7 }),
       () => true,

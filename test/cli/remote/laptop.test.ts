@@ -5,7 +5,7 @@ import { profilectl } from '../../support/cli.ts';
 import { testCertificate } from '../../support/network/certificates.ts';
 import { newLaptop } from '../../support/portal/logins.ts';
 
-// A machine that is logged in to servers that don't answer, or not as they should.
+// A machine that is logged in to servers that don't respond, or not as they should.
 
 const ENDS_AT = '2027-01-01T00:00:00.000Z';
 const AWAY = 'http://127.0.0.1:1';
@@ -22,7 +22,7 @@ const page = Bun.serve({
   port: 0,
   fetch: () => new Response('<h1>Sign in to this network</h1>', { headers: { 'Content-Type': 'text/html' } }),
 });
-/** Closes every connection, as a proxy does that has waited too long for the server behind it. */
+/** Closes every connection, like a proxy after a timeout of the server behind it. */
 const cutting = Bun.listen({
   hostname: '127.0.0.1',
   port: 0,
@@ -42,21 +42,21 @@ async function runAt(url: string, words: string[], stdin = '') {
   return { ...finished, stored: Object.keys(JSON.parse(readFileSync(laptop.file, 'utf8')).hosts) };
 }
 
-/** How a server behaves, and the exit code and the sentence that report it. */
+/** The behaviour of a server, and the exit code and sentence that report it. */
 const cases: [what: string, url: string, code: number, sentence: string][] = [
-  ['away', AWAY, 75, 'No server answers on URL (ECONNREFUSED); check the address, and try again later.'],
+  ['down', AWAY, 75, 'No server answers on URL (ECONNREFUSED); check the URL, and try again later.'],
   [
     'cut off by a proxy',
     `http://127.0.0.1:${cutting.port}`,
     75,
-    'The connection to URL was closed before the answer arrived; try again.',
+    'The connection to URL was closed before the response arrived; try again.',
   ],
-  ['of another name', `https://localhost:${stranger.port}`, 1, "URL has a certificate that can't be trusted ("],
+  ['of another name', `https://localhost:${stranger.port}`, 1, "The certificate of URL can't be trusted ("],
   [
     'behind the sign-in page of a network',
     `http://127.0.0.1:${page.port}`,
     1,
-    'URL answers with something that is not from Profile Lookup (status 200); check the address.',
+    'The response of URL (status 200) is not from Profile Lookup; check the URL.',
   ],
 ];
 
@@ -79,17 +79,17 @@ test.each(cases)(
     const { error } = JSON.parse(logout.stderr);
     expect(error).toStartWith(said);
     expect(error).toEndWith(
-      ` The login is removed here, but the token may still work there until ${ENDS_AT}; end it at ${url}/developers/sessions.`,
+      ` The login was removed here, but the token may still work there until ${ENDS_AT}; revoke it at ${url}/developers/sessions.`,
     );
   },
 );
 
-test('logged in to no server, to several, or not to this one: each is reported in a sentence', async () => {
+test('no login, several logins and a login to another server are each reported in a sentence', async () => {
   const laptop = newLaptop();
   const run = (...words: string[]) => profilectl(words, { variables: laptop.variables, stdin: '' });
   const sentences = async (...commands: string[][]) =>
     (await Promise.all(commands.map((words) => run(...words)))).map(({ code, stderr }) => [code, stderr.trim()]);
-  const nowhere = [4, 'You are not logged in to any server; run "profilectl login" with the address of one.'];
+  const nowhere = [4, 'You are not logged in to any server; run "profilectl login" with the URL of one.'];
   expect(await sentences(['whoami'], ['logout'])).toEqual([nowhere, nowhere]);
   expect(existsSync(laptop.file)).toBe(false);
   const PROFILECTL_TOKEN = `plt_k7Qm2XaB_${'x'.repeat(38)}`;
@@ -126,9 +126,9 @@ test('logged in to no server, to several, or not to this one: each is reported i
     [4, `You are not logged in to ${other}; run "profilectl login ${other}".`],
     [4, `You are not logged in to ${other}.`],
     both,
-    [2, 'The address must look like https://api.example.org, without query or fragment.'],
+    [2, 'The URL must look like https://api.example.org, without query or fragment.'],
     [2, 'Name the server: profilectl login https://api.example.org'],
-    [2, '"profilectl login" is about servers; it does not support --db.'],
+    [2, '"profilectl login" always uses a server; it does not support --db.'],
     // A token is never an argument, and is not repeated.
     [2, 'Too many arguments (1 expected); see profilectl login --help.'],
   ]);

@@ -20,7 +20,7 @@ import { tempFolder } from '../../support/world.ts';
 const URL_A = 'https://a.example.org';
 const LOGIN = { token: 'token-a', endsAt: '2027-01-01T00:00:00.000Z' };
 
-/** A path for logins in a settings folder of its own; with `text` there is such a file. */
+/** A path for logins in a new settings folder; with `text` the file exists. */
 function pathOf(text?: string): string {
   const path = join(tempFolder(), 'settings/profilectl/hosts.json');
   if (text === undefined) return path;
@@ -31,7 +31,7 @@ function pathOf(text?: string): string {
 
 const add = (url: string) => (logins: Logins) => void logins.set(url, LOGIN);
 
-/** The words of a process that stores a login at each of these servers, one after the other. */
+/** The command of a process that stores a login for each of these servers, one after the other. */
 function storing(path: string, urls: readonly string[]): string[] {
   const code = `
     const { changeLogins } = await import('${PROJECT}/cli/remote/stored-logins.ts');
@@ -41,7 +41,7 @@ function storing(path: string, urls: readonly string[]): string[] {
   return [process.execPath, '--no-env-file', '-e', code];
 }
 
-test('what is stored is read again, in a file of mode 0600 in a folder of mode 0700', async () => {
+test('logins are stored in a file of mode 0600 in a folder of mode 0700, and read again', async () => {
   const path = pathOf();
   expect(readLogins(path)).toEqual(new Map());
   await changeLogins(add(URL_A), path);
@@ -60,7 +60,7 @@ test('what is stored is read again, in a file of mode 0600 in a folder of mode 0
   expect(statSync(`${path}.lock`).size).toBe(0);
 });
 
-test('processes that store logins at once lose none', async () => {
+test('processes that store logins at the same time lose none', async () => {
   const path = pathOf();
   const urls = [1, 2, 3, 4].map((one) => Array.from({ length: 10 }, (_, at) => `https://h${one}-${at}.example.org`));
   const codes = urls.map((some) => Bun.spawn(storing(path, some), { env: cleanEnvironment() }).exited);
@@ -68,7 +68,7 @@ test('processes that store logins at once lose none', async () => {
   expect([...readLogins(path).keys()].toSorted()).toEqual(urls.flat().toSorted());
 });
 
-test.skipIf(!HAS_STRACE)('strace: no byte is ever in a file of another mode, and none is in it half', () => {
+test.skipIf(!HAS_STRACE)('strace: the file always has mode 0600, and is replaced as a whole', () => {
   const path = pathOf();
   const trace = join(tempFolder(), 'trace');
   const files = ['openat', 'write', 'pwrite64', 'fsync', 'rename', 'chmod', 'fchmod', 'fchmodat', 'link', 'symlink'];
@@ -83,7 +83,7 @@ test.skipIf(!HAS_STRACE)('strace: no byte is ever in a file of another mode, and
     .split('\n')
     .filter((line) => line.includes(dirname(path)) && !line.includes('execve'))
     .map((line) => line.replace(/^\d+ +/, '').replaceAll(dirname(path), '.'));
-  // The lock's file holds nothing.
+  // The lock file stays empty.
   const ofLock = calls.filter((call) => call.includes('hosts.json.lock'));
   expect(ofLock.filter((call) => !call.startsWith('openat('))).toEqual([]);
   const changing = calls.filter((call) => !ofLock.includes(call) && !/^openat\((?!.*O_CREAT)/.test(call));
@@ -98,7 +98,7 @@ test.skipIf(!HAS_STRACE)('strace: no byte is ever in a file of another mode, and
   expect(changing[0]).toMatch(/O_EXCL/);
 });
 
-describe('a file that is not as profilectl writes it is named in a sentence, and stays', () => {
+describe('an invalid file is refused by name, and not changed', () => {
   const fault = async (path: string) => {
     const before = existsSync(path) && statSync(path).isFile() ? readFileSync(path, 'utf8') : null;
     await expect(changeLogins(add(URL_A), path)).rejects.toThrow(path);
@@ -133,7 +133,7 @@ describe('a file that is not as profilectl writes it is named in a sentence, and
     expect(await fault(pathOf(text))).toBe('PATH is not a valid login file; remove it, and log in again.');
   });
 
-  test('a folder, a pipe', async () => {
+  test('a folder or a pipe', async () => {
     const folder = pathOf();
     mkdirSync(folder, { recursive: true });
     expect(await fault(folder)).toBe('PATH is not a regular file; remove it, and log in again.');
@@ -150,39 +150,36 @@ describe('a file that is not as profilectl writes it is named in a sentence, and
     expect(await fault(path)).toBe('PATH is a symbolic link, which is not followed; replace it with the file.');
   });
 
-  test.skipIf(process.geteuid?.() !== 0)('as root: one of another user', async () => {
+  test.skipIf(process.geteuid?.() !== 0)('as root: a file of another user', async () => {
     const path = pathOf('{"hosts":{}}');
     chownSync(path, 65_534, 65_534);
     expect(await fault(path)).toBe('PATH belongs to another user, so it is not read; remove it, and log in again.');
   });
 
-  test.skipIf(NO_MOUNT !== null)(
-    'a full disk, one that can only be read, and a file in the way of the folder',
-    async () => {
-      const disk = mountSmallDisk(64 * 1024);
-      const path = join(disk.folder, 'profilectl/hosts.json');
-      await changeLogins(add(URL_A), path);
-      disk.fill();
-      const sentence = (one: string, what: string) =>
-        expect(changeLogins(add('https://b.example.org'), one)).rejects.toThrow(what);
-      await sentence(path, `The disk of ${path} is full; the file is unchanged.`);
-      expect(readdirSync(dirname(path)).toSorted()).toEqual(['hosts.json', 'hosts.json.lock']);
-      expect([...readLogins(path).keys()]).toEqual([URL_A]);
-      const readOnly = join(disk.showReadOnly(), 'profilectl/hosts.json');
-      await sentence(readOnly, `${readOnly} can't be written (EROFS); check the file, its folder and its disk.`);
-      expect([...readLogins(readOnly).keys()]).toEqual([URL_A]);
-      const below = join(pathOf(''), 'profilectl/hosts.json');
-      await sentence(below, `${below} can't be written (`);
-      expect(readLogins(below)).toEqual(new Map());
-    },
-  );
+  test.skipIf(NO_MOUNT !== null)('a full disk, a read-only disk, and a file in place of the folder', async () => {
+    const disk = mountSmallDisk(64 * 1024);
+    const path = join(disk.folder, 'profilectl/hosts.json');
+    await changeLogins(add(URL_A), path);
+    disk.fill();
+    const sentence = (one: string, what: string) =>
+      expect(changeLogins(add('https://b.example.org'), one)).rejects.toThrow(what);
+    await sentence(path, `The disk of ${path} is full; the file is unchanged.`);
+    expect(readdirSync(dirname(path)).toSorted()).toEqual(['hosts.json', 'hosts.json.lock']);
+    expect([...readLogins(path).keys()]).toEqual([URL_A]);
+    const readOnly = join(disk.showReadOnly(), 'profilectl/hosts.json');
+    await sentence(readOnly, `${readOnly} can't be written (EROFS); check the file, its folder and its disk.`);
+    expect([...readLogins(readOnly).keys()]).toEqual([URL_A]);
+    const below = join(pathOf(''), 'profilectl/hosts.json');
+    await sentence(below, `${below} can't be written (`);
+    expect(readLogins(below)).toEqual(new Map());
+  });
 });
 
 // Root may read any file, so the test takes that right away from the process.
 const canTry = process.geteuid?.() === 0 && Bun.which('setpriv') !== null;
 
 test.skipIf(!canTry)(
-  'setpriv, as root: a file that may not be read is named; a folder that may not be entered has no login',
+  'setpriv, as root: an unreadable file is refused by name, and an inaccessible folder has no logins',
   () => {
     const path = pathOf('{"hosts":{}}');
     const code = `
@@ -198,7 +195,7 @@ test.skipIf(!canTry)(
   },
 );
 
-test('a file that others can read is warned of, and has mode 0600 after the next change', async () => {
+test('a file that other users can read causes a warning, and has mode 0600 after the next change', async () => {
   const path = pathOf('{"hosts":{}}');
   chmodSync(path, 0o640);
   const printed = spyOn(process.stderr, 'write').mockImplementation(() => true);
@@ -213,9 +210,9 @@ test('a file that others can read is warned of, and has mode 0600 after the next
   }
 });
 
-test('while another process changes the logins, a change waits for it, then says so; one that was killed keeps none waiting', async () => {
+test('a change waits for another process that changes the logins, with a time limit, but not for a killed one', async () => {
   const path = pathOf('{"hosts":{}}');
-  // The file that a process leaves when it is killed half-way; below, a process that never finishes.
+  // The file that a killed process leaves. The process below never finishes.
   writeFileSync(`${path}.new`, '{"hosts":{"https://b.exam', { mode: 0o600 });
   const code = `
     const { changeLogins } = await import('${PROJECT}/cli/remote/stored-logins.ts');
@@ -230,7 +227,7 @@ test('while another process changes the logins, a change waits for it, then says
     code: 'try_later',
     message: `Another profilectl is changing ${path}; try again when it is done.`,
   });
-  // By another process, because waiting keeps this one from everything else.
+  // In another process, because waiting blocks this one.
   Bun.spawn(['sh', '-c', `sleep 0.2; kill -9 ${other.pid}`]);
   await changeLogins(add(URL_A), path);
   expect(await other.exited).not.toBe(0);

@@ -9,14 +9,14 @@ import { AppError, exitCodeOf } from '../../../shared/errors.ts';
 import { profilectl } from '../../support/cli.ts';
 import { tempFolder } from '../../support/world.ts';
 
-// Which way a command goes, for every combination of what may say so.
+// Which database or server a command uses, for every combination of options, variables, files and logins.
 
 const A = 'https://a.example.org';
 const B = 'https://b.example.org/prefix';
 const DEFAULT = 'data/profiles.db';
 const NAMED = '/srv/profiles.db';
 
-/** What may be there: options, variables, a database at the default path, logins at no server, at A, or at both. */
+/** Which options, variables and database at the default path there are, and the number of logins: none, A, or A and B. */
 type Situation = {
   db: boolean;
   host: boolean;
@@ -75,8 +75,8 @@ afterAll(() => {
   process.chdir(before.folder);
 });
 
-/** The way as text: `box`, `<server> <token>`, or exit code and sentence. */
-async function wayIn(situation: Situation, words: readonly string[]): Promise<string> {
+/** The target as text: `box`, `<server> <token>`, or exit code and sentence. */
+async function targetIn(situation: Situation, words: readonly string[]): Promise<string> {
   const { db, host, path, file, hostVariable, token, logins } = situation;
   const variables = {
     XDG_CONFIG_HOME: settings[logins],
@@ -89,8 +89,8 @@ async function wayIn(situation: Situation, words: readonly string[]): Promise<st
   try {
     const options = [...(db ? ['--db', 'x.db'] : []), ...(host ? ['--host', 'HTTPS://A.example.org:443/'] : [])];
     await program.parseAsync([...words, ...options], { from: 'user' });
-    const way = await asked;
-    return way.kind === 'box' ? 'box' : `${way.host.url} ${way.host.token}`;
+    const target = await asked;
+    return target.kind === 'box' ? 'box' : `${target.host.url} ${target.host.token}`;
   } catch (error) {
     if (!(error instanceof AppError)) throw error;
     return `${exitCodeOf(error.code)} ${error.message}`;
@@ -100,14 +100,14 @@ async function wayIn(situation: Situation, words: readonly string[]): Promise<st
   }
 }
 
-/** What a command that asks `url` is told: the token that goes there, or that there is none. */
+/** The target of a command that uses the server `url`: with the token for it, or the error that there is none. */
 function asking(url: string, { token, logins }: Situation): string {
   if (token) return `${url} from-variable`;
   if (logins === 2 || (logins === 1 && url === A)) return `${url} stored-${url === A ? 'a' : 'b'}`;
   return `4 You are not logged in to ${url}; run "profilectl login ${url}".`;
 }
 
-/** The name of the database that is there without `--db`, or null. */
+/** The database that is found without `--db`, as named in sentences, or null. */
 function databaseIn({ path, file }: Situation): string | null {
   if (path) return `the database ${NAMED} (DATABASE_PATH)`;
   return file ? `the database ${DEFAULT}` : null;
@@ -117,7 +117,7 @@ const STORED = ['', `the server ${A} (where you are logged in)`, `the servers ${
 const VARIABLE = `the server ${B} (PROFILECTL_HOST)`;
 const SAY_WHICH = 'say which with --db <path> or --host <url>.';
 
-/** The rules of both commands that an option or PROFILECTL_HOST decides. */
+/** The expected target if an option or PROFILECTL_HOST decides it, otherwise null. */
 function decided(situation: Situation): string | null {
   const { db, host, hostVariable } = situation;
   const database = databaseIn(situation);
@@ -128,17 +128,17 @@ function decided(situation: Situation): string | null {
   return database === null ? asking(B, situation) : `2 This could mean ${database} or ${VARIABLE}; ${SAY_WHICH}`;
 }
 
-/** Every situation in which a command does not go the way that the rules say. */
+/** Every situation in which the target of a command differs from `rule`. */
 async function othersThan(words: readonly string[], rule: (situation: Situation) => string): Promise<object[]> {
   const wrong: object[] = [];
   for (const situation of SITUATIONS) {
-    const [way, wanted] = [await wayIn(situation, words), rule(situation)];
-    if (way !== wanted) wrong.push({ ...situation, way, wanted });
+    const [target, expected] = [await targetIn(situation, words), rule(situation)];
+    if (target !== expected) wrong.push({ ...situation, target, expected });
   }
   return wrong;
 }
 
-test('each command on keys goes where exactly one thing says, whatever is there', async () => {
+test('commands on keys use the only database or server there is, and refuse if there are several or none', async () => {
   const undecided = (situation: Situation) => {
     const { logins, token } = situation;
     const database = databaseIn(situation);
@@ -148,23 +148,23 @@ test('each command on keys goes where exactly one thing says, whatever is there'
     if (logins === 0 && token)
       return '2 PROFILECTL_TOKEN is set, but no server is named; name one with --host or PROFILECTL_HOST.';
     return logins === 0
-      ? `2 There is no database at ${DEFAULT}, and you are not logged in to any server: --db or DATABASE_PATH names a database, "profilectl login https://…" logs in to a server.`
+      ? `2 There is no database at ${DEFAULT}, and you are not logged in to any server. Use --db or DATABASE_PATH to name a database, or "profilectl login https://…" to log in to a server.`
       : `2 You are logged in to several servers: ${A}, ${B}; name one with --host or PROFILECTL_HOST.`;
   };
   expect(SITUATIONS).toHaveLength(192);
   expect(await othersThan(['keys', 'list'], (situation) => decided(situation) ?? undecided(situation))).toEqual([]);
 });
 
-test('an import goes there too, but never to a stored login by itself', async () => {
+test('an import does the same, but never uses a stored login by default', async () => {
   const undecided = (situation: Situation) =>
     databaseIn(situation) !== null || situation.logins === 0
       ? 'box'
-      : `2 An import does not use ${STORED[situation.logins]} by itself; ${SAY_WHICH}`;
+      : `2 An import does not use ${STORED[situation.logins]} by default; ${SAY_WHICH}`;
   const rule = (situation: Situation) => decided(situation) ?? undecided(situation);
   expect(await othersThan(['profiles', 'import', '-'], rule)).toEqual([]);
 });
 
-test('a command for the box only never looks at servers, and refuses --host; one about servers refuses --db', async () => {
+test('a command that works only on the server itself ignores logins, and refuses --host', async () => {
   const broken = tempFolder();
   mkdirSync(join(broken, 'profilectl/hosts.json'), { recursive: true });
   const variables = { XDG_CONFIG_HOME: broken, PROFILECTL_HOST: 'nonsense', PROFILECTL_TOKEN: 'ä' };
@@ -172,14 +172,14 @@ test('a command for the box only never looks at servers, and refuses --host; one
   const box = (name: string) => ({
     code: 1,
     stdout: '',
-    stderr: `"profilectl ${name}" works only on the box, the machine with the database; it does not support --host.\n`,
+    stderr: `"profilectl ${name}" works only on the server itself; it does not support --host.\n`,
   });
   expect(await run('version')).toMatchObject({ code: 0, stderr: '' });
   expect((await run('db', 'check', '--db', '/nowhere.db')).stderr).toStartWith('There is no database at /nowhere.db.');
   expect(await run('db', 'check', '--host', A)).toEqual(box('db check'));
   expect(await run('--host', 'nonsense', 'keys', 'check')).toMatchObject({
     code: 1,
-    stderr: '"profilectl keys check" uses no server; it does not support --host.\n',
+    stderr: '"profilectl keys check" does not use a server; it does not support --host.\n',
   });
   expect(await run('profiles', 'list', '--host', A, '--db', 'x.db')).toEqual(box('profiles list'));
 });

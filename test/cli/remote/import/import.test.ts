@@ -17,7 +17,6 @@ import { rounds } from '../../../support/rounds.ts';
 import { byId, linesOf, modelOf, storedProfiles } from '../../../support/storage/import-model.ts';
 import { tempFolder, testClock, testDeps } from '../../../support/world.ts';
 
-/** Processes take a while on a busy machine. */
 const LIMIT_MS = 60_000;
 
 /** A real server, and the token of a backend that may send profiles to it. */
@@ -30,7 +29,7 @@ async function feedWorld(changes: Parameters<typeof tokenFor>[1] = {}) {
 
 const world = await feedWorld();
 
-/** Of a profile whose line says when it was created, so that imports at different times are the same. */
+/** A line with a createdAt, so that imports at different times have the same result. */
 const profile = (id: number, username: string, more: object = {}) => ({
   id,
   username,
@@ -38,7 +37,7 @@ const profile = (id: number, username: string, more: object = {}) => ({
   ...more,
 });
 
-/** Runs `profiles import` here and on a remote server, each on a new database; returns what both printed and made. */
+/** Runs `profiles import` on a local database and on a remote server, both empty; returns what each printed and stored. */
 async function both(text: string, ...flags: string[]) {
   const local = testDeps();
   const { access, server, host } = await feedWorld();
@@ -74,7 +73,7 @@ describe('profiles import --host', () => {
 
   for (const flags of [[], ['--json'], ['--merge', '--json']]) {
     test(
-      `with ${flags.join(' ') || 'no flags'} prints, refuses and stores what an import on the box does`,
+      `with ${flags.join(' ') || 'no flags'} prints, refuses and stores the same as a local import`,
       async () => {
         const { here, there } = await both(lines, ...flags);
         expect(there).toEqual(here as NonNullable<typeof here>);
@@ -85,7 +84,7 @@ describe('profiles import --host', () => {
   }
 
   test(
-    'with --strict puts in all or nothing',
+    'with --strict imports all or nothing',
     async () => {
       const bad = await both(lines, '--strict');
       expect(bad.there).toEqual(bad.here as NonNullable<typeof bad.here>);
@@ -107,7 +106,7 @@ describe('profiles import --host', () => {
     });
 
   test(
-    'names the server on stderr, and takes lines from a pipe that ends early',
+    'names the server on stderr, and imports the lines of a pipe that ends early',
     async () => {
       const whole = jsonLines(profile(20, 'eve'), profile(21, 'eva'));
       const done = await run([], whole.slice(0, -5));
@@ -118,7 +117,7 @@ describe('profiles import --host', () => {
   );
 
   test(
-    'says what works only on the box, or too much at once',
+    'refuses --prune, too many lines for --strict, and an input without lines',
     async () => {
       const pruned = await run(['--prune', '--yes']);
       expect(pruned).toMatchObject({
@@ -136,7 +135,7 @@ describe('profiles import --host', () => {
   );
 
   test(
-    'sends nothing with a token that may not, or that is none',
+    'sends nothing with a token that does not work, or lacks the right',
     async () => {
       const { host } = await feedWorld({ rights: ['sign-ins'] });
       const source = [Buffer.from(jsonLines(profile(1, 'ada')))];
@@ -152,7 +151,7 @@ describe('profiles import --host', () => {
   );
 });
 
-/** A server that puts in what it gets in this process, after `fail` had a chance to answer instead. */
+/** A server that imports in this process, unless `fail` returns a response instead. */
 function quickServer(deps: Deps, fail: (request: Request) => Response | null = () => null) {
   const server = Bun.serve({
     hostname: '127.0.0.1',
@@ -181,7 +180,7 @@ function quickServer(deps: Deps, fail: (request: Request) => Response | null = (
 
 const BATCHES = { merge: false, strict: false, batchLimits: { lines: 3, bytes: 1_000_000 } } satisfies RemoteImport;
 
-test('what is in after a swap of names over many requests is what an import on the box puts in', async () => {
+test('swapping names across many requests has the same result as a local import', async () => {
   const size = 12;
   const order = fc.shuffledSubarray(
     Array.from({ length: size }, (_, at) => at),
@@ -193,7 +192,7 @@ test('what is in after a swap of names over many requests is what an import on t
   });
   await fc.assert(
     fc.asyncProperty(order, order, kinds, fc.boolean(), async (names, lineOrder, of, merge) => {
-      // Profile 99 has a name that its line never gives up.
+      // Profile 99 never gives up its name.
       const before = [...names.map((_, at) => profile(at + 1, `name${at}`)), profile(99, 'kept', { authId: 'a|99' })];
       const lines = lineOrder.map((at) => {
         const id = at + 1;
@@ -216,7 +215,7 @@ test('what is in after a swap of names over many requests is what an import on t
   );
 }, 120_000);
 
-test('lines go in requests of up to 10 000, and the result counts all of them', async () => {
+test('lines are sent in requests of up to 10 000, and the result counts all of them', async () => {
   const deps = testDeps();
   let requests = 0;
   const server = quickServer(deps, () => {
@@ -228,7 +227,7 @@ test('lines go in requests of up to 10 000, and the result counts all of them', 
   expect([requests, imported, refused]).toEqual([2, 10_001, []]);
 });
 
-test('a line that waits does not undo a later one for the same profile', async () => {
+test('a deferred line does not undo a later one of the same profile', async () => {
   const deps = testDeps();
   await importLines(deps, [profile(1, 'ada'), profile(2, 'bob')]);
   const later = [profile(3, 'c'), profile(4, 'd'), profile(1, 'countess'), profile(2, 'bea')];
@@ -241,7 +240,7 @@ test('a line that waits does not undo a later one for the same profile', async (
   expect(await exportText(deps)).toContain('"username":"countess"');
 });
 
-test('a line that waits gives up the alias that a later line of its profile has made the username', async () => {
+test('a deferred line loses the alias that a later line of its profile has made the username', async () => {
   const deps = testDeps();
   const lines = [
     profile(1, 'ada'),
@@ -258,7 +257,7 @@ test('a line that waits gives up the alias that a later line of its profile has 
   expect(await namesById(deps)).toEqual({ 1: ['countess'], 3: ['hopper', 'ada'] });
 });
 
-test('the time at which the lines were read goes with every request; what was left out is counted over all', async () => {
+test('every request has the time of --as-of, and skipped lines are counted over all requests', async () => {
   const clock = testClock();
   const deps = testDeps({ clock });
   const lines = Array.from({ length: 8 }, (_, at) => profile(at + 1, `name${at}`));
@@ -272,14 +271,14 @@ test('the time at which the lines were read goes with every request; what was le
 });
 
 for (const merge of [true, false]) {
-  test(`wherever requests end, lines come to the same as one after the other, merge ${merge}`, async () => {
+  test(`the result does not depend on where requests end, merge ${merge}`, async () => {
     await fc.assert(
-      fc.asyncProperty(linesOf(merge), fc.integer({ min: 1, max: 6 }), async (given, most) => {
+      fc.asyncProperty(linesOf(merge), fc.integer({ min: 1, max: 6 }), async (given, max) => {
         const deps = testDeps();
-        // A name of a new profile is its display name, so that has to be said: its first line may come in the end only.
+        // Otherwise the display name of a new profile would be the username of whichever of its lines is applied first.
         const lines = given.map((line) => (line.deleted ? line : { displayName: 'Any', ...line }));
         const numbered = lines.map((line, number) => ({ ...line, number }));
-        const options = { strict: false, merge, batchLimits: { lines: most, bytes: 1e6 } };
+        const options = { strict: false, merge, batchLimits: { lines: max, bytes: 1e6 } };
         const outcome = await importToHost(quickServer(deps), [Buffer.from(jsonLines(...lines))], options);
         const refused = outcome.refused.map(({ line }) => line - 1);
         const whole = modelOf(numbered, merge);
@@ -298,13 +297,13 @@ for (const merge of [true, false]) {
 
 describe('a server that fails', () => {
   const source = () => [Buffer.from(jsonLines(...Array.from({ length: 9 }, (_, at) => profile(at + 1, `user${at}`))))];
-  const tries = { most: 4, firstPauseMs: 1, longestPauseMs: 2 };
+  const tries = { max: 4, firstPauseMs: 1, maxPauseMs: 2 };
   const answer =
     (status: number, headers: Record<string, string> = {}) =>
     () =>
       Response.json({ error: 'Not now.' }, { status, headers });
 
-  test('is asked again where that can help, with pauses', async () => {
+  test('is tried again if that can help, with pauses', async () => {
     const deps = testDeps();
     const failures = [answer(503), answer(429, { 'Retry-After': '1' }), answer(502)];
     const warnings: string[] = [];
@@ -319,7 +318,7 @@ describe('a server that fails', () => {
     ]);
   });
 
-  test('ends the import where it fails too often, and the sentence says how many lines are in', async () => {
+  test('ends the import if it fails too often, and the error says how many lines were imported', async () => {
     for (const [good, code, sentence] of [
       [0, 'try_later', 'Not now.'],
       [2, 'done_in_part', 'Not now; 6 lines were imported.'],
@@ -327,11 +326,11 @@ describe('a server that fails', () => {
       let asked = 0;
       const host = quickServer(testDeps(), () => (asked++ < good ? null : answer(503)()));
       const error = await refusal(importToHost(host, source(), { ...BATCHES, tries }));
-      expect([error.code, error.message, asked]).toEqual([code, sentence, good + tries.most]);
+      expect([error.code, error.message, asked]).toEqual([code, sentence, good + tries.max]);
     }
   });
 
-  test('is not waited for longer than a few minutes, nor asked again where that can not help', async () => {
+  test('is not tried again after a Retry-After of more than five minutes, or if that can’t help', async () => {
     for (const [status, headers] of [
       [503, { 'Retry-After': '3600' }],
       [403, { 'X-Error-Code': 'insufficient_scope' }],
@@ -347,7 +346,7 @@ describe('a server that fails', () => {
     }
   });
 
-  test('has what it says of a line in one line, without what a terminal obeys', async () => {
+  test('has its reasons cleaned for the terminal, and printed on one line', async () => {
     const refused = [{ line: 1, field: 'name\n', reason: '\u001b[31mNo\nline 2: a line of its own' }];
     const host = quickServer(testDeps(), () => Response.json({ imported: 2, refused }));
     const onRefused = mock();
@@ -357,7 +356,7 @@ describe('a server that fails', () => {
     expect(JSON.stringify(details)).not.toContain('\\n');
   });
 
-  test('whose answer is none is not believed', async () => {
+  test('is refused if its response does not match the schema', async () => {
     const all = { imported: 3, deleted: 0, notThere: 0, refused: [] };
     for (const body of [
       { ...all, imported: '3' },
@@ -373,7 +372,7 @@ describe('a server that fails', () => {
   });
 });
 
-/** A proxy that cuts each connection as it is told: after so many bytes of the client, or instead of the answer to them. */
+/** A proxy that cuts connections after this number of bytes from the client, either at once or when the response begins. */
 async function cuttingProxy(port: number, cuts: ({ after: number; isAnswered: boolean } | null)[]): Promise<number> {
   const server = createServer((client) => {
     const cut = cuts.shift() ?? null;
@@ -402,7 +401,7 @@ async function cuttingProxy(port: number, cuts: ({ after: number; isAnswered: bo
 }
 
 test(
-  'connections that are cut in the middle of the lines, or before the answer, change nothing of what is in at the end',
+  'connections that are cut while lines are sent, or before the response, do not change the result',
   async () => {
     const { access, server, host } = await feedWorld();
     const size = 90;

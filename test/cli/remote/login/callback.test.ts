@@ -14,13 +14,13 @@ afterEach(() => {
   for (const callback of open.splice(0)) callback.close();
 });
 
-test('it listens on a port of loopback that the system assigns, under one path', async () => {
+test('it listens on a loopback port that the system assigns', async () => {
   const [one, other] = [await listening(), await listening()];
   for (const { redirectUri } of [one, other]) expect(redirectUri).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/callback$/);
   expect(one.redirectUri).not.toBe(other.redirectUri);
 });
 
-test('the answer with the right state is taken once, by a page that says where to go on', async () => {
+test('it accepts the answer with the right state once, and shows a page that sends the person back', async () => {
   const { redirectUri, answer } = await listening();
   const page = await fetch(`${redirectUri}?code=the-code&state=${STATE}&iss=https%3A%2F%2Fa.example.org`);
   expect(page.status).toBe(200);
@@ -31,13 +31,13 @@ test('the answer with the right state is taken once, by a page that says where t
   expect((await answer).code).toBe('the-code');
 });
 
-test('a no is an answer too', async () => {
+test('it also accepts a refusal', async () => {
   const { redirectUri, answer } = await listening();
   await fetch(`${redirectUri}?error=access_denied&state=${STATE}&iss=https%3A%2F%2Fa.example.org`);
   expect(await answer).toEqual({ code: null, error: 'access_denied', issuer: 'https://a.example.org' });
 });
 
-test('whatever is not the answer changes nothing, is repeated nowhere, and the answer is waited for still', async () => {
+test('it refuses other requests without repeating any part of them, and keeps waiting', async () => {
   const { redirectUri, answer } = await listening();
   const origin = new URL(redirectUri).origin;
   const right = `code=the-code&state=${STATE}`;
@@ -69,7 +69,7 @@ test('whatever is not the answer changes nothing, is repeated nowhere, and the a
   expect(await answer).toEqual({ code: 'the-code', error: null, issuer: null });
 });
 
-test('after the end nobody listens any more', async () => {
+test('it stops listening when it is closed', async () => {
   const { redirectUri, close } = await listening();
   expect((await fetch(redirectUri)).status).toBe(400);
   close();

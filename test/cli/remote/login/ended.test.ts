@@ -16,12 +16,12 @@ import { ADA } from '../../../support/portal/owner-pages.ts';
 import { signInOwner } from '../../../support/portal/pages.ts';
 import { tempFolder } from '../../../support/world.ts';
 
-// What ends the access of somebody who is signed in, in a browser and by a stored login of profilectl: done on the box, while
-// the server runs that both use.
+// What ends the access of a person who is signed in with a browser and with a stored login of profilectl, when it is done on
+// the server itself.
 
 const openPage = (hasChromium ? await startBrowser() : null) as OpenPage;
 
-/** A server, an owner or an admin who is signed in to it in both ways, and commands on the box. */
+/** A server, an owner or an admin who is signed in to it in both ways, and commands on the server itself. */
 async function world(who: 'owner' | 'admin') {
   const folder = tempFolder();
   const port = freePort();
@@ -36,7 +36,7 @@ async function world(who: 'owner' | 'admin') {
   const cookie = who === 'owner' ? signInOwner(access, ADA.id) : `session=${grace.token}`;
   const backup = join(folder, 'backup.db');
   expect(await box(['db', 'backup', backup])).toMatchObject({ code: 0 });
-  // A restore wants a database that nobody else has open.
+  // A restore is refused while another process has the database open.
   access.sessions.sqlite.close();
   access.db.$client.close();
   const laptop = newLaptop();

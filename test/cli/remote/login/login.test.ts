@@ -24,7 +24,7 @@ import { ADA, ownerWorld } from '../../../support/portal/owner-pages.ts';
 import { serverOfPages } from '../../../support/portal/pages.ts';
 import { refusal } from '../../../support/refusal.ts';
 
-// Logging in at a real server, from a machine that has only `profilectl`.
+// Logging in to a real server, from a machine that has only `profilectl`.
 
 const port = freePort();
 const url = `http://localhost:${port}`;
@@ -46,7 +46,7 @@ async function logIn(desktop: Laptop, ...words: string[]) {
   return { page: await page.text(), ...(await login.finished) };
 }
 
-test('an owner logs in by the browser, sees who they are, logs out, and the token has ended', async () => {
+test('an owner logs in through the browser, sees who they are, and logs out, which revokes the token', async () => {
   const desktop = newDesktop();
   const login = await startLogin([url], desktop);
   expect(await desktop.opened()).toBe(login.address);
@@ -81,10 +81,10 @@ test('an owner logs in by the browser, sees who they are, logs out, and the toke
   expect(await run(desktop, 'whoami')).toMatchObject({ code: 4, stdout: '' });
 });
 
-/** A code as nobody shows it, so that the search for codes finds what a program wrote and not what is typed here. */
+/** The code in another form, so that the search for leaked codes does not find what is typed here. */
 const typedAs = (code: string | null) => (code as string).toLowerCase().replace('-', ' ');
 
-/** Begins a login without a browser here; returns the terminal that waits for the code, and the address of the page. */
+/** Starts a login without a browser. Returns the terminal that waits for the code, and the URL of the page. */
 async function beginByCode(laptop: Laptop, ...words: string[]) {
   const terminal = openTerminal(['login', url, '--no-browser', ...words], laptop.variables);
   await terminal.see('Code from the page');
@@ -92,7 +92,7 @@ async function beginByCode(laptop: Laptop, ...words: string[]) {
   return { terminal, address };
 }
 
-test('an admin types the short code of the page, which is shown meanwhile, and is logged in for twelve hours', async () => {
+test('an admin types the short code of the page, which is visible, and is logged in for twelve hours', async () => {
   const laptop = newLaptop();
   const { terminal, address } = await beginByCode(laptop, '--json');
   const { cookie } = await signInAdmin(world, 'Grace');
@@ -111,7 +111,7 @@ test('an admin types the short code of the page, which is shown meanwhile, and i
   expect(terminal.screen()).toContain('"kind":"admin","name":"Grace"');
 });
 
-test('a mistyped code is asked for again, five times in all, and the code of another login is refused', async () => {
+test('a wrong code can be typed again, five times in total, and the code of another login is wrong', async () => {
   const [laptop, other] = [newLaptop(), newLaptop()];
   const [own, another] = [await beginByCode(laptop), await beginByCode(other)];
   const { code } = await decideOn(own.address, world.cookie, 'allow');
@@ -123,7 +123,7 @@ test('a mistyped code is asked for again, five times in all, and the code of ano
   own.terminal.type(`${typedAs(foreign)}${KEY.enter}`);
   expect(await own.terminal.exited).toBe(1);
   expect(existsSync(laptop.file)).toBe(false);
-  // Nobody has spent a try of the other login, which has the page's code and not this one's.
+  // The tries of the other login were not used up.
   another.terminal.type(`${typedAs(code)}${KEY.enter}`);
   await another.terminal.see(/This code does not work[\s\S]*Code from the page/);
   another.terminal.type(`${typedAs(foreign)}${KEY.enter}`);
@@ -131,13 +131,13 @@ test('a mistyped code is asked for again, five times in all, and the code of ano
   expect(storedIn(other)[url]?.endsAt).toBe(inDays(90));
 });
 
-test('no command line of any process has a token, a code or the verifier, and the page can’t be made to give a token without it', async () => {
-  // A browser that stays open, so that its command line is there to be read.
+test('no command line of any process has a token, a code or the verifier, without which a code is worth nothing', async () => {
+  // A browser that stays open, so that its command line can be read.
   const desktop = newLaptop({ BROWSER: 'sleep 5; true' });
   const seen: string[] = [];
   const login = await startLogin([url], desktop);
   const { goOn, code } = await decideOn(login.address, world.cookie, 'allow');
-  // Another user of this machine who has read the address, and even the code, has no verifier.
+  // Another user of this machine who has read the URL, and even the code, has no verifier.
   const parameters = new URL(login.address).searchParams;
   const guess = new URLSearchParams({
     grant_type: 'authorization_code',
@@ -172,8 +172,8 @@ test('no command line of any process has a token, a code or the verifier, and th
   expect(hashes.filter((hash) => hash === challenge)).toHaveLength(0);
 });
 
-describe('what ends a login without a token says why, and stores nothing', () => {
-  test('a no on the page: 1', async () => {
+describe('a failed login reports the reason and stores nothing', () => {
+  test('after a refusal on the page: 1', async () => {
     const desktop = newDesktop();
     const login = await startLogin([url], desktop);
     const { goOn, code } = await decideOn(login.address, world.cookie, 'refuse');
@@ -185,11 +185,11 @@ describe('what ends a login without a token says why, and stores nothing', () =>
     expect(existsSync(desktop.file)).toBe(false);
   });
 
-  test('an answer of another server: 1, and that server is named', async () => {
+  test('after an answer of another server, which is named: 1', async () => {
     const cases: [string, string][] = [
-      ['https://b.example.org/', 'belongs to https://b.example.org'],
-      ['javascript:alert(1)', 'names no server'],
-      ['', 'names no server'],
+      ['https://b.example.org/', `belongs to https://b.example.org, not to ${url}`],
+      ['javascript:alert(1)', `does not belong to ${url}`],
+      ['', `does not belong to ${url}`],
     ];
     const answers = cases.map(async ([iss, said]) => {
       const desktop = newDesktop();
@@ -199,13 +199,13 @@ describe('what ends a login without a token says why, and stores nothing', () =>
       await fetch(`${parameters.get('redirect_uri')}?${answer}`);
       const { code, stderr } = await login.finished;
       expect(code).toBe(1);
-      expect(stderr).toContain(`\nThe page that answered ${said} instead of ${url}; nothing was changed.`);
+      expect(stderr).toContain(`\nThe page that answered ${said}; nothing was changed.`);
       expect(existsSync(desktop.file)).toBe(false);
     });
     await Promise.all(answers);
   });
 
-  test('a wrong code, and one of another login: 1', async () => {
+  test('after a wrong code, or the code of another login: 1', async () => {
     const [desktop, other] = [newDesktop(), newDesktop()];
     const [login, another] = [await startLogin([url], desktop), await startLogin([url], other)];
     const { code: foreign } = await decideOn(another.address, world.cookie, 'allow');
@@ -224,7 +224,7 @@ describe('what ends a login without a token says why, and stores nothing', () =>
     expect([existsSync(desktop.file), existsSync(other.file)]).toEqual([false, false]);
   });
 
-  test('Ctrl-C, in front of the browser and at the prompt: 130', async () => {
+  test('after Ctrl-C, while waiting for the browser and at the prompt: 130', async () => {
     const desktop = newDesktop();
     const waiting = openTerminal(['login', url], desktop.variables);
     await waiting.see('developers/cli?');
@@ -239,7 +239,7 @@ describe('what ends a login without a token says why, and stores nothing', () =>
     expect([existsSync(desktop.file), existsSync(laptop.file)]).toEqual([false, false]);
   });
 
-  test('nobody who decides within five minutes: 75', async () => {
+  test('if nobody decides within five minutes: 75', async () => {
     const { variables } = newDesktop();
     process.env.BROWSER = variables.BROWSER;
     try {
@@ -252,8 +252,8 @@ describe('what ends a login without a token says why, and stores nothing', () =>
   });
 });
 
-describe('without a browser here', () => {
-  test('where the browser fails, a terminal is asked for the code', async () => {
+describe('without a browser', () => {
+  test('login asks for the code on a terminal', async () => {
     const terminal = openTerminal(['login', url], newLaptop({ BROWSER: '/nowhere/browser' }).variables);
     await terminal.see('No browser could be opened.');
     await terminal.see('Code from the page');
@@ -261,12 +261,12 @@ describe('without a browser here', () => {
     expect(await terminal.exited).toBe(130);
   });
 
-  test('and without a terminal it says what reads a token instead: 2', async () => {
+  test('or a terminal, login says how to pass a token: 2', async () => {
     const laptops = [newLaptop(), newLaptop({ BROWSER: 'false' }), newLaptop({ DISPLAY: ':0', SSH_TTY: '/dev/pts/1' })];
     for (const { code, stdout, stderr } of await Promise.all(laptops.map((laptop) => run(laptop, 'login', url)))) {
       expect([code, stdout]).toEqual([2, '']);
       expect(stderr).toContain(
-        `There is neither a browser nor a terminal to log in with; "profilectl login ${url} --with-token" reads a token from stdin`,
+        `There is neither a browser nor a terminal to log in with; pass a token to "profilectl login ${url} --with-token" on stdin`,
       );
     }
   });
@@ -276,7 +276,7 @@ describe('login --with-token', () => {
   const read = (laptop: Laptop, stdin: string, ...words: string[]) =>
     profilectl(['login', url, '--with-token', ...words], { variables: laptop.variables, stdin });
 
-  test('stores a token of a person or a backend that works, and leaves it alone where another takes its place', async () => {
+  test('stores a token of a person or a backend; a new login revokes the former, but logout does not revoke a backend’s', async () => {
     const laptop = newLaptop();
     const persons = personTokenFor(world.access, ownerToSign(world.access, ADA.id) as Signed);
     const platforms = tokenFor(world.access);
@@ -297,11 +297,13 @@ describe('login --with-token', () => {
     expect(await statusOf(persons)).toBe(401);
     const out = await run(laptop, 'logout');
     expect(out).toMatchObject({ code: 0, stdout: `Logged out of ${url}.\n` });
-    expect(out.stderr).toBe(`The backend's token still works: "profilectl tokens remove" on the box ends it.\n`);
+    expect(out.stderr).toBe(
+      `The backend's token still works; "profilectl tokens remove" on the server itself removes it.\n`,
+    );
     expect(await statusOf(platforms)).toBe(200);
   });
 
-  test('refuses one that does not work: 4; what is no token, or nothing: 2; each without repeating it', async () => {
+  test('refuses a token that does not work: 4; malformed or empty input: 2; without repeating it', async () => {
     const laptop = newLaptop();
     const ended = `plt_00000000_${'x'.repeat(38)}`;
     const cases: [string, number, string][] = [
@@ -316,13 +318,13 @@ describe('login --with-token', () => {
   });
 });
 
-/** The identifiers of Ada's tokens that let somebody in. */
+/** The identifiers of Ada's tokens that work. */
 function aliveTokens(): string[] {
   const listed = listSignIns(world.access, ownerToSign(world.access, ADA.id) as Signed, 'profilectl');
   return listed.filter(({ endedAtMs }) => endedAtMs === null).map(({ identifier }) => identifier);
 }
 
-test.skipIf(NO_MOUNT !== null)('a token that can’t be stored, on a full disk, is ended again', async () => {
+test.skipIf(NO_MOUNT !== null)('a token that can’t be stored because the disk is full is revoked', async () => {
   const disk = mountSmallDisk(64 * 1024);
   const desktop = newDesktop();
   const full = { ...desktop, variables: { ...desktop.variables, XDG_CONFIG_HOME: disk.folder } };
@@ -335,7 +337,7 @@ test.skipIf(NO_MOUNT !== null)('a token that can’t be stored, on a full disk, 
   expect(aliveTokens()).toEqual(before);
 });
 
-test('a login takes the place of the one before at the same server, whose token is ended', async () => {
+test('a login replaces the former one at the same server, and revokes its token', async () => {
   const desktop = newDesktop();
   expect((await logIn(desktop)).code).toBe(0);
   const { token: former } = storedIn(desktop)[url] as { token: string };
@@ -344,7 +346,7 @@ test('a login takes the place of the one before at the same server, whose token 
   expect([await statusOf(former), await statusOf(token)]).toEqual([401, 200]);
 });
 
-test('PROFILECTL_TOKEN wins over what is stored, and each command about logins says so', async () => {
+test('PROFILECTL_TOKEN takes precedence over the stored token, and login, whoami and logout say so', async () => {
   const desktop = newDesktop();
   const token = tokenFor(world.access, { name: 'nightly' });
   const both = { ...desktop, variables: { ...desktop.variables, PROFILECTL_TOKEN: token } };
@@ -358,7 +360,7 @@ test('PROFILECTL_TOKEN wins over what is stored, and each command about logins s
   expect(await statusOf(token)).toBe(200);
 });
 
-test('an expired token, and one that was ended elsewhere: 4, with the command to run', async () => {
+test('an expired token is refused, naming the command to run: 4', async () => {
   const desktop = newDesktop();
   await logIn(desktop);
   world.clock.advance(31 * DAY_MS);
