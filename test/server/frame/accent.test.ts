@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test';
 import { accentsOf, colourOf } from '../../../server/frame/accent.ts';
 import { seededRandom } from '../../support/rounds.ts';
 
-/** Contrast as WCAG 2.2 defines it, of colours as `#rrggbb`; written a second time. */
+/** The contrast of two colours (`#rrggbb`) as defined by WCAG 2.2, implemented independently. */
 function contrast(one: string, other: string): number {
   const luminance = (colour: string) => {
     const [red = 0, green = 0, blue = 0] = [1, 3, 5].map((at) => {
@@ -15,7 +15,7 @@ function contrast(one: string, other: string): number {
   return (light + 0.05) / (dark + 0.05);
 }
 
-/** Nine parts of a hundred of a colour in another, as `color-mix(in srgb, …)` mixes them. */
+/** A mix of 9 % of a colour and 91 % of another, like `color-mix(in srgb, …)`. */
 function tinted(colour: string, ground: string): string {
   const parts = [1, 3, 5].map((at) => {
     const [one, other] = [colour, ground].map((text) => Number.parseInt(text.slice(at, at + 2), 16)) as [
@@ -29,7 +29,7 @@ function tinted(colour: string, ground: string): string {
   return `#${parts.join('')}`;
 }
 
-/** What the accent is seen on, links in a line about an outcome included, and the text on it. */
+/** The backgrounds of links, including those in notes about outcomes, and the text on the accent. */
 const GROUNDS = ['ground', 'card', 'raised', 'good-ground', 'warn-ground', 'bad-ground', 'on-accent'];
 
 const random = seededRandom('colours');
@@ -38,7 +38,7 @@ const hex = () =>
     .toString(16)
     .padStart(6, '0')}`;
 
-test('any colour is moved until it can be read on all grounds, and a button’s text on it, in light and in dark', () => {
+test('any colour is adjusted until it is readable on all backgrounds, and a button’s text on it, in light and dark', () => {
   const colours = ['#000000', '#ffffff', '#ffff00', '#0000ff', '#808080', ...Array.from({ length: 200 }, hex)];
   for (const colour of colours) {
     const accents = accentsOf(colour);
@@ -53,14 +53,14 @@ test('any colour is moved until it can be read on all grounds, and a button’s 
   }
 });
 
-test('a colour that can be read stays as it is', () => {
+test('a readable colour stays as it is', () => {
   expect(accentsOf('#4338ca').light).toBe('#4338ca');
   expect(accentsOf('#aab4ff').dark).toBe('#aab4ff');
-  // Its hue stays where it is moved.
+  // An adjusted one keeps its hue.
   expect(accentsOf('#ffff00')).toEqual({ light: '#707000', dark: '#ffff00' });
 });
 
-test('our own accent can be read too', () => {
+test('the default accent is readable', () => {
   const { light, dark } = colourOf('accent');
   expect([accentsOf(light).light, accentsOf(dark).dark]).toEqual([light, dark]);
 });

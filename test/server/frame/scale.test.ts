@@ -4,10 +4,9 @@ import { join } from 'node:path';
 import { PROJECT } from '../../support/cli.ts';
 import { FILES } from '../../support/source/sources.ts';
 
-/** A declaration of a style sheet: the selector of its rule, its property and its value. */
 type Declaration = readonly [selector: string, property: string, value: string];
 
-/** All declarations of a style sheet, in order. No text in ours has a brace or a semicolon in it. */
+/** All declarations of a style sheet, in order. No string in ours contains a brace or a semicolon. */
 function declarationsOf(css: string): Declaration[] {
   const rules = css.replace(/\/\*[\s\S]*?\*\//g, '').matchAll(/([^{};]+)\{([^{}]*)\}/g);
   return [...rules].flatMap(([, selector = '', body = '']) =>
@@ -21,17 +20,17 @@ const SHEETS = FILES.filter((path) => /^server\/.*\.css$/.test(path));
 const read = (path: string) => declarationsOf(readFileSync(join(PROJECT, path), 'utf8'));
 const BASE = 'server/frame/base.css';
 
-/** What a value of such a property may have in it beside the names of the scale. */
+/** The allowed values of each kind of property. */
 const RULES: readonly [property: RegExp, isAllowed: (value: string) => boolean][] = [
   [/^font-size$/, (value) => /^var\(--size(-\w+)?\)$/.test(value)],
-  // Code is as high as the text around it: its letters are wider.
+  // Code is smaller than the text around it, because its letters are wider.
   [/^font$/, (value) => /^((600 )?var\(--size\) \/ 1\.5rem var\(--sans\)|0\.92em var\(--mono\)|inherit)$/.test(value)],
   [/^line-height$/, (value) => ['1.25rem', '1.5rem', '2rem', '2.125rem'].includes(value)],
   [/^(margin|padding|gap|row-gap|column-gap|inset)/, (value) => isSpace(value)],
-  // The heights of what sticks to the window's edges.
+  // The heights of sticky elements.
   [/^scroll-(padding|margin)/, (value) => isSpace(value.replace(/\b(4|4\.5|6|7|10)rem\b/g, 'auto'))],
   [/radius$/, (value) => /^var\(--r(8|10|999)\)$|^50%$/.test(value)],
-  // Named colours, and words that name none; whatever else may be a colour of its own.
+  // Named colours, and keywords that are not colours.
   [
     /^(?!.*(radius|spacing)$).*(color|background|border|fill|shadow|outline|stroke|decoration)/,
     (value) => /^((var\(--[\w-]+\)|none|transparent|currentColor|inherit|solid|inset|0|-?[1-4]px)(\s|$))+$/.test(value),
@@ -44,8 +43,8 @@ function isSpace(value: string): boolean {
   );
 }
 
-describe('all pages are made of one scale', () => {
-  test('which has these text sizes, spaces, radii and widths', () => {
+describe('all style sheets use one scale', () => {
+  test('of these text sizes, spaces, radii and widths', () => {
     const scale = read(BASE).filter(
       ([selector, property]) => selector === ':root' && /^--(s|r)\d|^--size|-width$/.test(property),
     );
@@ -70,7 +69,7 @@ describe('all pages are made of one scale', () => {
     });
   });
 
-  test('so that no style sheet has a font size, a space, a radius or a colour of its own', () => {
+  test('and no other font sizes, spaces, radii or colours', () => {
     expect(SHEETS.length).toBeGreaterThan(2);
     const others = SHEETS.flatMap((path) =>
       read(path)
@@ -93,11 +92,11 @@ describe('all pages are made of one scale', () => {
     ['text-decoration-color', 'CanvasText'],
     ['margin-block', '0 0.3rem'],
     ['border-radius', '4px'],
-  ])('which %s: %s would not keep to', (property, value) => {
+  ])('so that %s: %s is found', (property, value) => {
     expect(RULES.some(([of, isAllowed]) => of.test(property) && !isAllowed(value))).toBe(true);
   });
 
-  test('and only the scale itself gives a name to a value', () => {
+  test('and only the scale defines custom properties', () => {
     const named = SHEETS.flatMap((path) =>
       read(path).filter(
         ([selector, property]) => property.startsWith('--') && !(path === BASE && selector === ':root'),

@@ -14,8 +14,8 @@ import { type PageWorld, serverOfPages, signInOwner } from '../../support/portal
 import { countUnended } from '../../support/portal/sessions-rows.ts';
 import { testClock } from '../../support/world.ts';
 
-// The pages in a real Chromium, which sends Origin and Sec-Fetch-Site by itself. The service is one host of a site; users
-// of the platform have other hosts of the same site.
+// The pages in a real Chromium, which sends Origin and Sec-Fetch-Site itself. Users of the platform have other hosts of the
+// service's site.
 
 /** Pages with one owner, whose codes the test knows. */
 async function worldAt(variables: Record<string, string>, port = 0) {
@@ -32,7 +32,7 @@ const port = freePort();
 const OWN = `https://dev.bio.example:${port}`;
 const secure = await worldAt({ PUBLIC_URL: OWN, TLS_CERT_FILE: certFile, TLS_KEY_FILE: keyFile }, port);
 const plain = await worldAt({});
-// Whatever is asked for here is an empty page, from which the test does what a page of somebody else could.
+// Serves an empty page, in which the test does what a foreign page could do.
 const elsewhere = Bun.serve({
   port: 0,
   hostname: '127.0.0.1',
@@ -48,7 +48,7 @@ const openPage = (hasChromium ? await startBrowser() : null) as OpenPage;
 
 const WIDE = { width: 1280, colorScheme: 'light' } as const;
 
-/** Sends a form from the page that is open, as a script of it would, and returns the status of what comes. */
+/** Sends a form from the open page, as its script would, and returns the status of the response. */
 async function submit(page: Page, action: string): Promise<number> {
   const [response] = await Promise.all([
     page.waitForNavigation(),
@@ -57,7 +57,7 @@ async function submit(page: Page, action: string): Promise<number> {
   return response?.status() ?? 0;
 }
 
-/** In the page: sends a form to each address, into a frame of its own, and resolves when all frames have an answer. */
+/** In the page: sends a form to each URL, each into a separate frame, and resolves when all frames have loaded. */
 const SUBMIT_INTO_FRAMES = `(addresses) => Promise.all(addresses.map((address, at) => new Promise((resolve) => {
   const frame = Object.assign(document.createElement('iframe'), { name: 'frame' + at });
   const form = Object.assign(document.createElement('form'), { method: 'post', action: address, target: frame.name });
@@ -66,7 +66,7 @@ const SUBMIT_INTO_FRAMES = `(addresses) => Promise.all(addresses.map((address, a
   form.submit();
 }))).then(() => undefined)`;
 
-/** In the page: sends each address a POST, whose answer is kept from that page. */
+/** In the page: sends a POST to each URL, whose response the page can't read. */
 const SEND_ALL = `(addresses) => Promise.all(addresses.map((address) =>
   fetch(address, { method: 'POST', mode: 'no-cors', credentials: 'include', body: new URLSearchParams('a=1') })
     .catch(() => undefined))).then(() => undefined)`;
@@ -75,7 +75,7 @@ describe.skipIf(!hasChromium)('no page of another origin changes anything', () =
   const livingSessions = () => countUnended(secure.world.access.sessions, 'browser');
   const forms = PAGE_ROUTES.filter(({ method }) => method === 'POST').map(({ path }) => path.replace(/:\w+/g, '1'));
 
-  test('a sibling host or a foreign one, by form and by fetch, with a session and without', async () => {
+  test('from a sibling host or a foreign one, by form and by fetch, with and without a session', async () => {
     const { page } = await openPage(`${OWN}/developers`, WIDE);
     for (const isSignedIn of [false, true]) {
       if (isSignedIn) {
@@ -90,14 +90,14 @@ describe.skipIf(!hasChromium)('no page of another origin changes anything', () =
           await page.goto(origin);
           const asked = secure.server.log.length;
           await page.evaluate(`(${send})(${JSON.stringify(forms.map((path) => OWN + path))})`);
-          // Only our log tells what was answered.
+          // The page can't read the statuses; the log has them.
           const answered = secure.server.log.slice(asked).filter(({ method }) => method === 'POST');
           expect(answered.map(({ status }) => status)).toEqual(Array(forms.length).fill(403));
         }
       }
       expect(livingSessions()).toEqual(before);
     }
-    // The same from a page of our own does what it says.
+    // A form of our own page works.
     await page.goto(`${OWN}/developers/sessions`);
     await page.getByText('ada', { exact: true }).click();
     await page.getByRole('button', { name: 'Sign out', exact: true }).click();
@@ -106,8 +106,8 @@ describe.skipIf(!hasChromium)('no page of another origin changes anything', () =
   }, 90_000);
 });
 
-describe.skipIf(!hasChromium)('everybody can use the pages', () => {
-  test('axe finds nothing, and nothing is cut off, at 320 and 1280 pixels, light and dark', async () => {
+describe.skipIf(!hasChromium)('the pages are accessible', () => {
+  test('axe finds no violations and nothing is cut off, at 320 and 1280 pixels, light and dark', async () => {
     const { page, troubles } = await openPage(`${plain.server.url}/developers`, WIDE);
     const go = async (path: string) => {
       await page.goto(plain.server.url + path);
@@ -124,11 +124,11 @@ describe.skipIf(!hasChromium)('everybody can use the pages', () => {
     const handedOver = new URL(handOver(plain.world.access, { uid: 7 }, openerFor(plain.world.access)).address);
     await go(handedOver.pathname + handedOver.search);
     await go('/developers/nothing');
-    // Only the statuses of refused pages are told of, and no violation of the policy.
+    // Only the statuses of refused pages are reported, and no violation of the policy.
     expect(troubles.filter((text) => !/422|404/.test(text))).toEqual([]);
   }, 60_000);
 
-  test('without scripts and by keyboard alone an owner is refused with what they typed, signs in, and signs out', async () => {
+  test('by keyboard alone and without scripts, an owner corrects a refused form, signs in, signs out and reports a secret', async () => {
     const { page } = await openPage(`${plain.server.url}/developers`, { ...WIDE, isWithoutScripts: true });
     const { keyboard } = page;
     await keyboard.press('Tab');

@@ -13,13 +13,13 @@ import { ADA } from '../../support/portal/owner-pages.ts';
 import { type PageWorld, sentAgain, signInOwner, valuesOf, visit } from '../../support/portal/pages.ts';
 import { testClock } from '../../support/world.ts';
 
-// The pages while the disk of both files is full, and after that. Needs the right to mount, as root has it.
+// The pages while the disk of both files is full, and afterwards. Needs permission to mount.
 
 const TYPED = { name: 'ada', address: ADA.email, next: '/developers/sessions' };
 const NOT_WRITTEN = 'The server can’t store anything just now, since its disk is full or broken; nothing was done.';
 const TOLD: unknown[] = [503, 'not_written', ['60'], true];
 
-/** Pages of an owner who has a key, with both files on a disk of their own. */
+/** Pages of an owner who has a key, with both files on a separate disk. */
 async function worldOnDisk() {
   const disk = mountSmallDisk(4 * 1_048_576);
   const DATABASE_PATH = join(disk.folder, 'profiles.db');
@@ -35,7 +35,7 @@ async function worldOnDisk() {
   return { disk, world, identifier, lastCode: codes.lastCode };
 }
 
-/** Leaves no room on the disk, nor in the logs of the two files, which are written anew from their beginning. */
+/** Fills the disk, and empties the logs of the two files, which would otherwise be overwritten from their beginning. */
 function fill(disk: SmallDisk, { access: { db, sessions } }: PageWorld): void {
   emptyLog(sessions);
   db.$client.run('PRAGMA wal_checkpoint(TRUNCATE)');
@@ -43,7 +43,7 @@ function fill(disk: SmallDisk, { access: { db, sessions } }: PageWorld): void {
 }
 
 test.skipIf(NO_MOUNT !== null)(
-  'while the disk is full every form says what is wrong and what to do, and loses nothing; signing out makes the browser forget its session',
+  'while the disk is full, every form says what to do and keeps what was typed, and signing out still removes the cookie',
   async () => {
     const { disk, world, identifier, lastCode } = await worldOnDisk();
     const post = async (path: string, form: Record<string, string>, cookie: string) => {
@@ -75,11 +75,11 @@ test.skipIf(NO_MOUNT !== null)(
     expect((await post('/developers/sessions/end-all', {}, cookie)).told).toEqual(TOLD);
     const { told, body } = await enter();
     expect([told, sentAgain(body)]).toEqual([TOLD, Object.entries(code)]);
-    // Pages are shown as ever, to those who are signed in too.
+    // Pages are still shown, also with a session.
     for (const path of ['/developers', '/developers/keys', own, '/developers/sessions', '/developers/sign-in']) {
       expect([path, (await visit(world, path, { cookie })).status]).toEqual([path, 200]);
     }
-    // The last use of the session is not noted.
+    // The last use of the session is not recorded.
     expect(new Set(world.events.splice(0).map(([, message]) => message))).toEqual(
       new Set(['The last use of a session could not be recorded.', 'A request failed.']),
     );
@@ -101,7 +101,7 @@ test.skipIf(NO_MOUNT !== null)(
   },
 );
 
-test('a form with a secret is not repeated, and one with a passkey’s answer comes without that', async () => {
+test('a failed form with a secret is not offered again, and one with a passkey’s credential comes back without it', async () => {
   const { world } = await withoutDisk();
   world.access.sessions.sqlite.run('ALTER TABLE tickets RENAME TO gone');
   const ticket = 'a'.repeat(43);
@@ -128,7 +128,7 @@ test('a form with a secret is not repeated, and one with a passkey’s answer co
   expect([signed.body.includes('spentspentsp'), signed.body.includes(clientDataJSON)]).toEqual([false, false]);
 });
 
-/** Pages at an address that can have passkeys. */
+/** Pages at a URL that allows passkeys. */
 async function withoutDisk() {
   const access = testAccess({ variables: { PUBLIC_URL: 'http://localhost:3000' } });
   const world = { access, services: createPortalServices(access, () => {}) };

@@ -19,7 +19,7 @@ const KEY = `/developers/keys/${identifier}`;
 
 const WIDE: Size = { width: 1280, colorScheme: 'light' };
 
-/** A window on a page, as its owner sees it. */
+/** A window on a page, signed in as its owner. */
 async function windowOn(path: string, size: Size) {
   const { page, troubles } = await openPage(`${server.url}/developers/found`, size);
   const [name = '', value = ''] = world.cookie.split('=');
@@ -29,7 +29,7 @@ async function windowOn(path: string, size: Size) {
 }
 
 describe.skipIf(!hasChromium)('times', () => {
-  test('are in the zone of the browser, which the foot names, and in UTC without scripts', async () => {
+  test('are in the browser’s time zone, which the footer names, and in UTC without scripts', async () => {
     const seen = async (size: Size) => {
       const { page, troubles } = await windowOn(KEY, size);
       const history = page.locator('table', { hasText: 'Who' }).first();
@@ -60,7 +60,7 @@ describe.skipIf(!hasChromium)('times', () => {
 });
 
 describe.skipIf(!hasChromium)('a page', () => {
-  test('copies what is worth copying, by a button that only scripts make', async () => {
+  test('has buttons to copy texts, but only with scripts', async () => {
     const { page, troubles } = await windowOn(KEY, WIDE);
     await page.getByRole('button', { name: 'Copy the identifier' }).click();
     await page.getByRole('button', { name: 'Copied the identifier' }).waitFor();
@@ -70,7 +70,7 @@ describe.skipIf(!hasChromium)('a page', () => {
     expect(await plain.page.getByRole('button', { name: 'Copy' }).count()).toBe(0);
   }, 30_000);
 
-  test('says on the pressed button that the form is sent, and is as it was to whoever comes back', async () => {
+  test('shows on the pressed button that the form is being sent, until the visitor comes back', async () => {
     const { page } = await windowOn(`${KEY}/rename`, WIDE);
     const said = await page.evaluate<string>(
       "(() => { const button = document.querySelector('main button'); button.click(); return button.textContent; })()",
@@ -81,7 +81,7 @@ describe.skipIf(!hasChromium)('a page', () => {
     expect(await page.locator('main button').textContent()).toBe('Rename');
   }, 30_000);
 
-  test('gives a button back what it said that was pressed twice', async () => {
+  test('restores the text of a button that was pressed twice', async () => {
     const { page } = await windowOn(`${KEY}/rename`, WIDE);
     const said = await page.evaluate<string[]>(`(() => {
       addEventListener('submit', (event) => event.preventDefault());
@@ -95,7 +95,7 @@ describe.skipIf(!hasChromium)('a page', () => {
     expect(said).toEqual(['Sending…', 'Rename']);
   }, 30_000);
 
-  test('that refuses a form has the focus on what is wrong, without scripts too', async () => {
+  test('with a refused form focuses the list of errors, even without scripts', async () => {
     for (const how of [WIDE, { ...WIDE, isWithoutScripts: true } as const]) {
       const { page } = await windowOn(`${KEY}/rename`, how);
       await page.fill('#name', '');
@@ -108,7 +108,7 @@ describe.skipIf(!hasChromium)('a page', () => {
     }
   }, 30_000);
 
-  test('has a menu under the name of who is signed in, which Escape, a click elsewhere or the next link close', async () => {
+  test('has a menu under the visitor’s name, which Escape, a click elsewhere or the focus elsewhere closes', async () => {
     const { page } = await windowOn(KEY, WIDE);
     const [menu, link] = [page.locator('summary', { hasText: 'ada' }), page.getByRole('link', { name: 'Sessions' })];
     for (const leave of [
@@ -121,7 +121,7 @@ describe.skipIf(!hasChromium)('a page', () => {
       await leave();
       expect(await link.isVisible()).toBe(false);
     }
-    // Without scripts it makes room for what has the focus.
+    // Without scripts, the style hides it once the focus is elsewhere.
     const plain = await windowOn(KEY, { ...WIDE, isWithoutScripts: true });
     await plain.page.locator('summary', { hasText: 'ada' }).press('Enter');
     expect(await plain.page.getByRole('link', { name: 'Sessions' }).isVisible()).toBe(true);
@@ -130,8 +130,8 @@ describe.skipIf(!hasChromium)('a page', () => {
   }, 30_000);
 });
 
-describe.skipIf(!hasChromium)('the bar of a phone', () => {
-  test('has two lines, and room for the longest names of a service and an admin', async () => {
+describe.skipIf(!hasChromium)('the bar on a phone', () => {
+  test('has two lines, and space for the longest names of a service and an admin', async () => {
     const { page } = await openPage(`${server.url}/developers/found`, { width: 390, colorScheme: 'light' });
     const config = { ...world.access.config, publicName: 'The longest of all names of 40 letters..' };
     for (const [kind, name, most] of [
@@ -161,7 +161,7 @@ describe.skipIf(!hasChromium)('the bar of a phone', () => {
   }, 30_000);
 });
 
-/** In the page: whether any part of what has the focus can be seen, and what it is. */
+/** In the page: whether any part of the focused element is visible, and which element it is. */
 const SEEN = `(() => {
   const one = document.activeElement;
   const { left, top, right, bottom } = one.getBoundingClientRect();
@@ -173,7 +173,7 @@ const SEEN = `(() => {
   return { isSeen, what: one.outerHTML.slice(0, 120), isBody: one === document.body };
 })()`;
 
-describe.skipIf(!hasChromium)('nothing that has the focus is hidden by what sticks', () => {
+describe.skipIf(!hasChromium)('sticky elements never hide the focused element', () => {
   for (const size of [
     { ...WIDE, height: 800 },
     { width: 320, height: 200, colorScheme: 'dark' },
@@ -181,7 +181,7 @@ describe.skipIf(!hasChromium)('nothing that has the focus is hidden by what stic
   ] satisfies Size[]) {
     test(`at ${size.width} × ${size.height}, forwards and backwards`, async () => {
       const { page } = await windowOn(KEY, size);
-      // Otherwise /docs scrolls smoothly to what has the focus.
+      // Otherwise /docs scrolls smoothly to the focused element.
       await page.emulateMedia({ reducedMotion: 'reduce' });
       for (const path of [KEY, '/developers/keys/new', '/developers/sessions', '/docs']) {
         await page.goto(server.url + path);

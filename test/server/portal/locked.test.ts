@@ -8,12 +8,11 @@ import { importLines } from '../../support/import.ts';
 import { DESCRIPTION, request } from '../../support/keys.ts';
 import { ADA } from '../../support/portal/owner-pages.ts';
 import { fetchPage, signInOwner } from '../../support/portal/pages.ts';
-
 import { testClock, testDeps } from '../../support/world.ts';
 
-// Another process holds the write lock of a file, as an import does, while pages are asked for at a server.
+// Pages of a server while another process, such as an import, holds the write lock of a file.
 
-/** A server with an owner who is signed in and has asked for a key, and how to hold the lock of a file. */
+/** A server with a signed-in owner and a pending key; `hold` locks a file, and returns a function that unlocks it. */
 async function lockedWorld() {
   const deps = { ...testDeps(), clock: testClock(systemClock.nowMs()) };
   await importLines(deps, [ADA]);
@@ -27,7 +26,7 @@ async function lockedWorld() {
     const answer = await fetchPage(server, path, { headers });
     return { status: answer.status, page: await answer.text() };
   };
-  // The thread runs, and has noted this use of the session.
+  // The thread has started, and has recorded this use of the session.
   while ((await show('/developers/keys')).status !== 200) await Bun.sleep(10);
   const send = (path: string, form: Record<string, string>) =>
     fetchPage(server, path, { method: 'POST', headers, body: new URLSearchParams(form) });
@@ -51,7 +50,7 @@ const FORMS = {
 };
 
 for (const file of ['database', 'sessions'] as const) {
-  test(`${file}: a form waits for the lock two seconds, then is refused with what was typed; pages that read are shown meanwhile`, async () => {
+  test(`${file}: a form waits 2 seconds for the lock and is then refused with what was typed, while pages are still shown`, async () => {
     const { identifier, show, send, hold } = await lockedWorld();
     const [path, form] = FORMS[file](identifier);
     const release = hold(file);
@@ -77,12 +76,16 @@ for (const file of ['database', 'sessions'] as const) {
     expect((await send(path, form)).status).toBe(303);
   }, 20_000);
 
-  test(`${file}: a form that waits is carried out once the lock is released, each of several once`, async () => {
+  test(`${file}: waiting forms are carried out exactly once when the lock is released`, async () => {
     const { identifier, show, send, hold } = await lockedWorld();
     const [path, form, next] = FORMS[file](identifier);
     const release = hold(file);
     const sent = [send(path, form), ...(file === 'database' ? [send('/developers/keys/new', KEY)] : [])];
-    await Bun.sleep(500);
+    let answered = 0;
+    for (const one of sent) void one.then(() => answered++);
+    // The thread answers requests that were sent later, so the forms have arrived there.
+    for (let n = 0; n < 5; n++) expect((await show('/developers/keys')).status).toBe(200);
+    expect(answered).toBe(0);
     release();
     for (const answer of await Promise.all(sent)) expect(answer.status).toBe(303);
     expect((await show(next)).status).toBe(200);
@@ -92,7 +95,7 @@ for (const file of ['database', 'sessions'] as const) {
   }, 20_000);
 }
 
-test('a form that needs both files waits two seconds in all, and not two for each', async () => {
+test('a form that needs both files waits 2 seconds in total, not for each of them', async () => {
   const { identifier, send, hold } = await lockedWorld();
   const [path, form] = FORMS.database(identifier);
   const releases = { sessions: hold('sessions'), database: hold('database') };

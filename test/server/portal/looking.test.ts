@@ -11,9 +11,9 @@ import { startSmtp } from '../../support/mail/smtp.ts';
 import { ADA, ownerWorld } from '../../support/portal/owner-pages.ts';
 import { fetchPage, pageWorld, serverOfPages, signInOwner, visit } from '../../support/portal/pages.ts';
 
-// Looking at pages changes nothing; pages and the API accept only their own kind of credential.
+// Viewing pages changes nothing, and pages and the API accept only their own kind of credential.
 
-test('a key whose time is over is shown as expired, though nobody has stored that yet and the database is locked', async () => {
+test('a key is shown as expired before that is stored, even while the database is locked', async () => {
   const world = await ownerWorld();
   const { access, clock, cookie } = world;
   const { identifier } = await issue(access, { profile: ADA.username }, { expiresAtMs: clock.nowMs() + 90_000 });
@@ -40,13 +40,13 @@ test('a key whose time is over is shown as expired, though nobody has stored tha
     422,
     true,
   ]);
-  // The server stores it, and then the page is the same to the byte.
+  // Once the server has stored it, the page is the same byte for byte.
   expireKeys(access);
   expect(traces()).not.toEqual(before);
   expect(await looks()).toBe(unstored);
 });
 
-test('keys are listed by the state that they have now', async () => {
+test('keys are listed by their current state, stored or not', async () => {
   const { access, clock } = await ownerWorld();
   const over = await issue(access, { profile: ADA.username }, { expiresAtMs: clock.nowMs() + 1 });
   const lasting = await issue(access, { profile: ADA.username });
@@ -80,7 +80,7 @@ test('pages accept only the cookie, and the API only the bearer token', async ()
   }
 });
 
-test('an owner reads which mail was not delivered, but not to whom, by which server and why', async () => {
+test('an owner reads which e-mail was not delivered, but neither recipient, mail server nor reason', async () => {
   const smtp = await startSmtp();
   const world = await ownerWorld({ MAIL_URL: smtp.url, MAIL_FROM: 'keys@example.org' });
   smtp.failures.rcpt = '550 5.1.1 mailbox-word unknown';

@@ -18,7 +18,7 @@ import { ADA, ownerWorld } from '../../support/portal/owner-pages.ts';
 
 const PUBLIC_URL = 'http://localhost:3000/lookup';
 
-test('every address in a mail of any kind is that of a page, below PUBLIC_URL', async () => {
+test('every link to the portal in any kind of e-mail leads to an existing page below PUBLIC_URL', async () => {
   const { access, clock, lastCode } = await ownerWorld({ PUBLIC_URL, ADMIN_EMAIL: 'root@example.org' });
   const root = onBox('root');
   const owner = { kind: 'owner', name: 'owner', profileId: ADA.id } as const;
@@ -69,7 +69,7 @@ test('every address in a mail of any kind is that of a page, below PUBLIC_URL', 
   }
 });
 
-/** An address without the full stop of the sentence that it ends. */
+/** A URL without the punctuation after it. */
 function withoutEnd(address: string): string {
   return address.replace(/[.,:;)]+$/, '');
 }

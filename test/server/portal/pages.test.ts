@@ -24,8 +24,8 @@ const server = await serverOfPages(world);
 const pathsOf = (method: string) => PAGE_ROUTES.filter((route) => route.method === method).map(({ path }) => path);
 const asPath = (template: string) => template.replace(/:\w+/g, '999');
 
-describe('every answer', () => {
-  test('has the headers that keep it to this site, refusals and all; nobody stores it', async () => {
+describe('every response', () => {
+  test('has the security headers and is never cached, including refusals', async () => {
     const asked = [
       ...[...pathsOf('GET').map(asPath), '/developers/nothing', '/developers/'].map((path) => ['GET', path] as const),
       ...pathsOf('POST').map((path) => ['POST', asPath(path)] as const),
@@ -55,7 +55,7 @@ describe('every answer', () => {
     expect([redirected.GET > 0, redirected.POST > 0]).toEqual([true, true]);
   });
 
-  test('to HEAD is that to GET, without the page', async () => {
+  test('to HEAD has the headers of GET without the page', async () => {
     const [head, whole] = [
       await fetchPage(server, '/developers', { method: 'HEAD' }),
       await fetchPage(server, '/developers'),
@@ -69,7 +69,7 @@ describe('every answer', () => {
 });
 
 describe('refusals are pages, with the sentence and status that a program would get', () => {
-  test('an unknown path, one with a slash too many, one that can’t be decoded', async () => {
+  test('for a path that is unknown, has an extra slash or can’t be decoded', async () => {
     for (const path of [
       '/developers/',
       '/developers/nothing',
@@ -84,7 +84,7 @@ describe('refusals are pages, with the sentence and status that a program would 
       await expectRefusal(await get(server, path), 404);
   });
 
-  test('another method, with those that the path has', async () => {
+  test('for an unsupported method, with the methods that the path has', async () => {
     for (const path of new Set(PAGE_ROUTES.map(({ path }) => path))) {
       const has = PAGE_ROUTES.filter((route) => route.path === path).map(({ method }) => method);
       const allow = has.flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method])).join(', ');
@@ -96,13 +96,13 @@ describe('refusals are pages, with the sentence and status that a program would 
     }
   });
 
-  test('a request without a Host, and a path that is too long', async () => {
+  test('for a path that is too long', async () => {
     const answer = await fetchPage(server, `/developers/${'a'.repeat(8_200)}`);
     expect([answer.status, answer.headers.get('x-error-code')]).toEqual([414, 'uri_too_long']);
     expect(answer.headers.get('content-type')).toBe('text/html; charset=utf-8');
   });
 
-  test('a fault says nothing of its cause, and is logged with it under the request id', async () => {
+  test('for an internal error, without its cause, which is logged under the request id', async () => {
     const broken = pageWorld();
     await importLines(broken.access, [{ id: 7, username: 'ada', email: 'ada@example.org' }]);
     const cookie = signInOwner(broken.access, 7);
@@ -123,7 +123,7 @@ describe('refusals are pages, with the sentence and status that a program would 
   });
 });
 
-test('pages that need somebody send a visitor to sign in, and a form says that they are signed out and keeps what was typed', async () => {
+test('pages that require signing in redirect visitors to it, and forms say that they are signed out', async () => {
   for (const { method, path, who } of PAGE_ROUTES.filter((route) => route.who !== 'anyone')) {
     const at = asPath(path);
     const door = who === 'admin' ? '/developers/admin/sign-in' : '/developers/sign-in';
@@ -134,7 +134,7 @@ test('pages that need somebody send a visitor to sign in, and a form says that t
   }
 });
 
-test('a template matches its paths only, whatever is between its slashes', async () => {
+test('the template of a path matches any text between its slashes, and no other path', async () => {
   const refusalOf = async (path: string) => (await visit(world, path, { form: {} })).refusal;
   for (const id of ['x%20y', '%2F', '%23', '999']) {
     expect([id, await refusalOf(`/developers/sessions/${id}/end`)]).toEqual([id, 'signed_out']);
@@ -143,7 +143,7 @@ test('a template matches its paths only, whatever is between its slashes', async
     expect([path, await refusalOf(`/developers/${path}`)]).toEqual([path, 'unknown_path']);
 });
 
-test('log and metrics name the template, and nothing that was sent', async () => {
+test('log and metrics have the template of a path, and nothing that was sent', async () => {
   const cookie = signInOwner(world.access, 7);
   await fetchPage(server, '/developers/sessions/4711/end?secret=typed', {
     method: 'POST',
@@ -158,7 +158,7 @@ test('log and metrics name the template, and nothing that was sent', async () =>
   expect(metrics).not.toContain('4711');
 });
 
-test('GET and HEAD write nothing, but the last use, once a minute', async () => {
+test('GET and HEAD write nothing except the last use of a session, once a minute', async () => {
   const cookie = signInOwner(world.access, 7);
   const { folder, sessions, db } = world.access;
   const changes = () =>
@@ -177,17 +177,17 @@ test('GET and HEAD write nothing, but the last use, once a minute', async () => 
   expect(readdirSync(folder).filter((name) => name.includes('sessions')).length).toBeGreaterThan(0);
 });
 
-describe('who is not able to keep a cookie is not signed in', () => {
+describe('signing in is impossible if cookies or IP addresses can’t be trusted', () => {
   const unsafe = pageWorld({ PUBLIC_URL: 'http://api.example.org', HOST: '127.0.0.1' });
 
-  test('plain HTTP on a name that is not this machine: the page says what to set', async () => {
+  test('with plain HTTP on a public host name, and the page says what to set', async () => {
     await importLines(unsafe.access, [{ id: 7, username: 'ada', email: 'ada@example.org' }]);
     const cookie = signInOwner(unsafe.access, 7);
     expect((await visit(unsafe, '/developers')).body).toContain('set PUBLIC_URL to a URL that begins with https://');
     expect((await visit(unsafe, '/developers/sessions', { cookie })).status).toBe(303);
   });
 
-  test('a proxy that nobody has named: the page says what to set', async () => {
+  test('behind an unknown proxy, and the page says what to set', async () => {
     const cookie = signInOwner(world.access, 7);
     expect((await visit(world, '/developers/sessions', { cookie })).status).toBe(200);
     expect((await visit(world, '/developers/sessions', { cookie, isBehindUnknownProxy: true })).status).toBe(303);
@@ -196,7 +196,7 @@ describe('who is not able to keep a cookie is not signed in', () => {
   });
 });
 
-test('with HTTPS only the cookie with the prefix counts, and only where it comes once', async () => {
+test('with HTTPS, only the cookie with the prefix is accepted, and only if it is not repeated', async () => {
   const secure = pageWorld({ PUBLIC_URL: 'https://api.example.org' });
   await importLines(secure.access, [{ id: 7, username: 'ada', email: 'ada@example.org' }]);
   const cookie = signInOwner(secure.access, 7);
@@ -217,7 +217,7 @@ test('with HTTPS only the cookie with the prefix counts, and only where it comes
   expect(await status(cookie)).toBe(303);
 });
 
-test('what a form did is said once, on the page that is shown next', async () => {
+test('the message about a form’s effect is shown once, on the next page', async () => {
   const cookie = signInOwner(world.access, 7);
   const out = await visit(world, '/developers/sign-out', { form: {}, cookie });
   const flash = valuesOf(out, 'set-cookie').find((value) => value.startsWith('flash=')) as string;
@@ -229,7 +229,7 @@ test('what a form did is said once, on the page that is shown next', async () =>
   }
 });
 
-test('a session ends one or all of its person, and nobody else’s', async () => {
+test('a signed-in person can end one or all of their own sessions, and no others', async () => {
   await importLines(world.access, [{ id: 8, username: 'bea', email: 'bea@example.org' }]);
   const [ada, adaToo, bea] = [signInOwner(world.access, 7), signInOwner(world.access, 7), signInOwner(world.access, 8)];
   const isIn = async (cookie: string) => (await visit(world, '/developers/sessions', { cookie })).status === 200;
@@ -245,7 +245,7 @@ test('a session ends one or all of its person, and nobody else’s', async () =>
   expect([await isIn(ada), await isIn(bea)]).toEqual([false, true]);
 });
 
-test('of ever so many sessions the newest are listed, and all can be ended', async () => {
+test('only the latest sessions are listed if there are many, but all can be ended', async () => {
   const at = pageWorld();
   insertProfile(at.access.db, { id: 7 });
   for (let times = 0; times < MOST_LISTED + 20; times++) signInOwner(at.access, 7);
@@ -257,7 +257,7 @@ test('of ever so many sessions the newest are listed, and all can be ended', asy
   expect(countUnended(at.access.sessions, 'browser')).toBe(0);
 });
 
-test('sessions are listed by what people call their browsers, and nothing of what a browser sent stands there', async () => {
+test('sessions are listed by the usual names of browsers, without text that a browser sent', async () => {
   const at = pageWorld();
   insertProfile(at.access.db, { id: 7 });
   const signed = ownerToSign(at.access, 7) as Signed;

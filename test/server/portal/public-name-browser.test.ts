@@ -12,7 +12,7 @@ import { ownerWorld } from '../../support/portal/owner-pages.ts';
 import { serverOfPages, unescaped, visit } from '../../support/portal/pages.ts';
 import { tempFolder } from '../../support/world.ts';
 
-// Whose service it is: PUBLIC_NAME, PUBLIC_LOGO and PUBLIC_COLOR on all pages and in the documents.
+// PUBLIC_NAME, PUBLIC_LOGO and PUBLIC_COLOR on all pages and in the documents.
 
 const LOGO = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 8 8"><script>document.title = 'run'</script><rect width="8" height="8"/></svg>`;
 const logo = join(tempFolder(), 'logo.svg');
@@ -29,7 +29,7 @@ const server = await serverOfPages(world);
 
 const PATHS = ['/developers', '/developers/sign-in', '/developers/nothing', '/docs'];
 
-test('all pages are titled and headed with the name, and have the logo as their icon', async () => {
+test('all pages have the name in title and head, and the logo as icon', async () => {
   for (const path of PATHS) {
     const page = await (await fetch(server.url + path)).text();
     expect(page).toMatch(/<title>[^<]+ – Link&lt;hive&gt; &amp; Co<\/title>/);
@@ -40,13 +40,13 @@ test('all pages are titled and headed with the name, and have the logo as their 
         `<meta name="theme-color" media="(prefers-color-scheme: ${scheme})" content="${colourOf('card')[scheme]}">`,
       );
     }
-    // What the service runs on is said in the foot alone.
+    // The program's name is only in the footer.
     expect(page.replace(/<figure class="code">.*?<\/figure>/gs, '').split('Profile Lookup')).toHaveLength(2);
     expect(page).toContain('<p>Runs on Profile Lookup.</p></footer>');
   }
 });
 
-test('both documents are titled with it, and so is a passkey', async () => {
+test('both OpenAPI documents and passkeys have the name', async () => {
   const titleOf = async (path: string) =>
     ((await (await fetch(server.url + path)).json()) as { info: { title: string } }).info.title;
   expect(await titleOf('/openapi.json')).toBe('Link<hive> & Co');
@@ -77,7 +77,6 @@ describe.skipIf(!hasChromium)('in a browser', () => {
       expect(troubles).toEqual([]);
     }
     const { page } = await openPage(`${server.url}/developers/sign-in`, { width: 1280, colorScheme: 'light' });
-    // In light and dark.
     await expectUsable(page);
     await page.goto(`${server.url}/docs`);
     await expectUsable(page);

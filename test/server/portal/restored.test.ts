@@ -15,7 +15,7 @@ import { ADA } from '../../support/portal/owner-pages.ts';
 import { fetchPage, signInOwner } from '../../support/portal/pages.ts';
 import { tempFolder, testClock, testDeps } from '../../support/world.ts';
 
-/** An owner who is signed in, for servers whose pages are in a thread of their own, which has the time of day. */
+/** A signed-in owner, for servers whose portal runs in a separate thread, which uses the real time. */
 async function signedIn(variables: Record<string, string> = {}) {
   const clock = testClock();
   clock.advance(Date.now() - clock.nowMs());
@@ -29,13 +29,13 @@ async function signedIn(variables: Record<string, string> = {}) {
   return { deps, cookie, token };
 }
 
-test('a session and a limit are those of the whole server, however many workers it has', async () => {
+test('sessions and limits apply to the whole server, with any number of workers', async () => {
   const { deps, cookie } = await signedIn({ WORKERS: '2' });
   const server = await serverOn(deps);
   const seen = new Set<string>();
   const body = new URLSearchParams({ name: ADA.username, address: ADA.email, next: '' }).toString();
   while (seen.size < 2) {
-    // A new connection each time, so that either worker gets some.
+    // A new connection each time, so that both workers get some.
     const headers = { cookie, Connection: 'close' };
     const page = await fetchPage(server, '/developers/keys', { headers });
     expect([page.status, (await page.text()).includes('<summary><bdi>ada</bdi></summary>')]).toEqual([200, true]);
@@ -45,15 +45,15 @@ test('a session and a limit are those of the whole server, however many workers 
   }
   await server.stop();
   using file = new Database(`${deps.config.databasePath}.sessions`, { readonly: true });
-  // One ask a minute is counted, in four rows, and makes a code.
+  // Only one request a minute is counted, in four rows, and makes a code.
   expect(file.query('SELECT (SELECT count(*) FROM mail_counts), (SELECT count(*) FROM tickets)').values()).toEqual([
     [4, 1],
   ]);
 });
 
-test('a restore ends every session and every person’s token at the next request', async () => {
+test('after a restore, every session and every person’s token is refused at the next request', async () => {
   const { deps, cookie, token } = await signedIn();
-  // Copies, since a restore wants a database that nobody has open.
+  // Copies, because a restore requires that no other process has the database open.
   const [folder, from] = [tempFolder(), deps.config.databasePath];
   const [backup, copy] = [join(folder, 'backup.db'), join(folder, 'profiles.db')];
   backupDatabase(deps.db, backup);

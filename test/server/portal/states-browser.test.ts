@@ -14,7 +14,7 @@ import { hasChromium } from '../../support/portal/chromium.ts';
 import { expectUsable } from '../../support/portal/looking.ts';
 import { type PageWorld, serverOfPages, signInOwner } from '../../support/portal/pages.ts';
 
-// Confirmations, lists and keys in states that other tests do not come to, looked at in one window.
+// Accessibility of confirmations, lists and keys in states that other tests don't cover.
 
 const openPage = (hasChromium ? await startBrowser() : null) as OpenPage;
 
@@ -22,7 +22,7 @@ const OWNERS = ['full', 'ended', 'gone', 'empty'].map((username, at) => {
   return { id: 20 + at, username, email: `${username}@example.org` };
 });
 
-/** Owners with all kinds of keys: `full` has as many as it may, `ended` those that work no more, `gone` is erased. */
+/** Owners with all kinds of keys: `full` has the maximum, `ended` has ended ones, `gone` is erased. */
 async function allKeys({ access, clock }: PageWorld) {
   await importLines(access, OWNERS);
   const make = (state: Parameters<typeof keyIn>[0], profile: string) => keyIn(state, { ...access, clock }, profile);
@@ -53,7 +53,7 @@ async function adminWithTwoPasskeys({ access }: PageWorld): Promise<string> {
 const press = (page: Page, name: string | RegExp) => page.locator('main').getByRole('button', { name }).first().click();
 
 test.skipIf(!hasChromium)(
-  'everybody can use each confirmation, and lists and pages of keys in every state',
+  'confirmations, and lists and pages of keys in every state, are accessible',
   async () => {
     const world = await adminWorld();
     const { ended, suspended, active } = await allKeys(world);

@@ -14,7 +14,7 @@ async function crowd(path: string, init: RequestInit = {}) {
   return { headers: [...response.headers], text: await response.text() };
 }
 
-test('in a crowd every page is refused by the same page, a form with what was typed, a call with JSON', async () => {
+test('when too many pages are requested, pages are refused by a constant page, forms with what was typed, and calls with JSON', async () => {
   const first = await crowd('/developers');
   expect(first.text).toContain(`<p>${SENTENCE}</p>`);
   expect(await crowd('/developers/keys?a=b')).toEqual(first);

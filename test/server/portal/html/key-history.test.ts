@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test';
 import { historyTable } from '../../../../server/portal/html/key-history.ts';
 import type { HistoryView } from '../../../../shared/keys/view.ts';
 
-test('a key that was renamed ever so often shows the latest 200 entries of its history, and says how many there are', () => {
+test('a history of more than 200 entries shows the latest 200, and says how many there are', () => {
   const renamed = (count: number) =>
     Array.from({ length: count }, (_, at): HistoryView => {
       const detail = { nameBefore: `Name ${at}`, nameAfter: `Name ${at + 1}` };

@@ -7,11 +7,11 @@ import { pageWorld, signInOwner, visit } from '../../../support/portal/pages.ts'
 
 const MARK = `"'></textarea></title><script>mark()</script><img src=x onerror=mark()>\u202e`;
 
-test('nothing that somebody sends becomes markup, on any page or refusal: path, query, fields, cookies, browser', async () => {
+test('paths, queries, fields, cookies and browser names never become markup, on any page or refusal', async () => {
   const world = pageWorld();
   await importLines(world.access, [{ id: 7, username: 'ada', email: 'ada@example.org' }]);
   for (const { method, path, fields = {}, query = [] } of PAGE_ROUTES) {
-    // Signing out or ending sessions ends the one before.
+    // A new session for each route, because some end it.
     const signedIn = signInOwner(world.access, 7);
     const names = method === 'POST' ? Object.keys(fields) : [...query];
     const pairs = new URLSearchParams(names.map((name): [string, string] => [name, MARK]));
@@ -28,7 +28,7 @@ test('nothing that somebody sends becomes markup, on any page or refusal: path, 
   }
 });
 
-test('nothing that owners and admins have written becomes markup on an admin’s page, confirmations included', async () => {
+test('texts of owners and admins never become markup on an admin’s page, including confirmations', async () => {
   const world = await adminWorld();
   const { access } = world;
   const text = `"'><script>mark()<img src=x>`;

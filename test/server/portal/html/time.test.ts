@@ -6,7 +6,7 @@ const NOW_MS = Date.parse('2026-01-31T09:05:30Z');
 const [MINUTE, HOUR, DAY] = [60_000, 3_600_000, 86_400_000] as const;
 
 describe('times', () => {
-  test('are shown to the minute, with their zone or under a head that has it', () => {
+  test('are shown to the minute, with their zone or in a column that names it', () => {
     expect(timeText(NOW_MS).html).toBe('<time datetime="2026-01-31T09:05:30.000Z">2026-01-31 09:05 UTC</time>');
     expect(columnTime(NOW_MS).html).toContain('>2026-01-31 09:05</time>');
   });
@@ -37,7 +37,7 @@ describe('times', () => {
   });
 });
 
-test('a sentence that terminals get too has exact times and thousands as pages have them, and is else as it was', () => {
+test('in sentences shared with terminals, only times and thousands are formatted for pages', () => {
   const sentence =
     '<b> k7Qm2000 has 2000 characters; it has 1004. 5000/1d until 2026-01-31T09:05:30.000Z, not 2026-01-31.';
   expect(pageSentence(sentence).html).toBe(
@@ -45,7 +45,7 @@ test('a sentence that terminals get too has exact times and thousands as pages h
   );
 });
 
-test('numbers have narrow spaces between thousands', () => {
+test('numbers have narrow spaces as thousands separators', () => {
   expect([0, 7, 999, 1_000, 49_573, 1_234_567].map(numberText)).toEqual([
     '0',
     '7',

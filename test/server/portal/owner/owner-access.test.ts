@@ -24,9 +24,9 @@ import {
   visit,
 } from '../../../support/portal/pages.ts';
 
-// Who reaches which key through the owners' pages: every one of them, for one's own key, another's and one that nobody has.
+// Access to every page and form of owners, for one's own key, another owner's and an unknown one.
 
-const NOBODYS = 'zzzzzzzz';
+const UNKNOWN = 'zzzzzzzz';
 const OF_ONE_KEY = PAGE_ROUTES.filter(({ path }) => path.startsWith('/developers/keys/:identifier'));
 const OWNERS = PAGE_ROUTES.filter(({ path }) => path.startsWith('/developers/keys'));
 const FORM = { name: 'Bot', description: DESCRIPTION, permissions: 'api.lookup', reason: 'Leaked.' };
@@ -38,7 +38,7 @@ const fieldsOf = (fields: object) => Object.entries(FORM).filter(([name]) => nam
 const traces = ({ access: { db } }: OwnerWorld) =>
   JSON.stringify(['api_keys', 'key_events', 'notices'].map((name) => db.$client.query(`SELECT * FROM ${name}`).all()));
 
-/** An answer without the identifier that the client sent, the only difference between answers about different keys. */
+/** A response without the identifier that the client sent, the only difference between responses about different keys. */
 const withoutOwn = (answer: PageAnswer, identifier: string) =>
   JSON.parse(JSON.stringify(answer).replaceAll(identifier, '…'));
 
@@ -49,7 +49,7 @@ const ask = (
   cookie = world.cookie,
 ) => visit(world, path, { cookie, ...(method === 'POST' && { form: fieldsOf(fields) }) });
 
-test('another’s key is answered to the byte as one that nobody has, by every page and form, and nothing happens to it', async () => {
+test('every page and form responds to another owner’s key as to an unknown one, byte for byte, and changes nothing', async () => {
   const world = await ownerWorld();
   const { identifier: active } = await issue(world.access, { profile: BEA.username, name: 'Secret plan' });
   const pending = await request(world.access, { profile: BEA.username, name: 'Secret plan' });
@@ -57,7 +57,7 @@ test('another’s key is answered to the byte as one that nobody has, by every p
   expect(OF_ONE_KEY.length).toBeGreaterThanOrEqual(7);
   for (const route of OF_ONE_KEY) {
     const at = (identifier: string) => ask(world, route.path.replace(':identifier', identifier), route);
-    const unknown = withoutOwn(await at(NOBODYS), NOBODYS);
+    const unknown = withoutOwn(await at(UNKNOWN), UNKNOWN);
     expect([route.path, unknown.status, unknown.refusal]).toEqual([route.path, 404, 'not_found']);
     for (const identifier of [active, pending, otherCase(active), otherCase(pending)]) {
       expect(withoutOwn(await at(identifier), identifier)).toEqual(unknown);
@@ -74,14 +74,14 @@ test('another’s key is answered to the byte as one that nobody has, by every p
       identifier,
     ),
   ];
-  const unknown = await successor(NOBODYS);
+  const unknown = await successor(UNKNOWN);
   expect(unknown.map(({ status }) => status)).toEqual([404, 404, 404]);
   for (const identifier of [active, pending, otherCase(active)]) expect(await successor(identifier)).toEqual(unknown);
   expect((await visit(world, '/developers/keys', { cookie: world.cookie })).body).not.toContain('Secret plan');
   expect(traces(world)).toBe(before);
 });
 
-test('an identifier that differs only in letter case from that of an own key is refused with the own one, by every page and form', async () => {
+test('every page and form refuses an identifier in the wrong letter case, and names the right one of one’s own key', async () => {
   const world = await ownerWorld();
   const identifier = await request(world.access, { profile: ADA.username });
   const before = traces(world);
@@ -98,7 +98,7 @@ test('an identifier that differs only in letter case from that of an own key is 
   expect(traces(world)).toBe(before);
 });
 
-test('an admin is refused by every page and form of owners, whatever the identifier, and a stranger is sent to sign in', async () => {
+test('every page and form of owners refuses admins, whatever the identifier, and asks visitors to sign in', async () => {
   const world = await ownerWorld({ PUBLIC_URL: 'http://localhost:8080' });
   const { identifier: active } = await issue(world.access, { profile: ADA.username });
   const pending = await request(world.access, { profile: ADA.username });
@@ -106,7 +106,7 @@ test('an admin is refused by every page and form of owners, whatever the identif
   const before = traces(world);
   for (const route of OWNERS) {
     const answers = [];
-    for (const identifier of [NOBODYS, active, pending]) {
+    for (const identifier of [UNKNOWN, active, pending]) {
       const path = route.path.replace(':identifier', identifier);
       answers.push(withoutOwn(await ask(world, path, route, admin), identifier));
       const stranger = await ask(world, path, route, '');
@@ -118,7 +118,7 @@ test('an admin is refused by every page and form of owners, whatever the identif
   expect(traces(world)).toBe(before);
 });
 
-test('who has to sign in first gets to the wanted page then: the successor of a key too', async () => {
+test('signing in leads to the requested page with the parameters that it reads', async () => {
   const world = await ownerWorld();
   const wayOf = async (path: string) => valuesOf(await visit(world, path), 'location')[0];
   const door = '/developers/sign-in?next=%2Fdevelopers%2Fkeys';
@@ -126,7 +126,7 @@ test('who has to sign in first gets to the wanted page then: the successor of a 
   for (const query of ['other=1', 'successor-of=']) {
     expect(await wayOf(`/developers/keys/new?${query}`)).toBe(`${door}%2Fnew`);
   }
-  // Of a value nothing but its encoded text is kept, and nothing of what the page does not read.
+  // Only the encoded text of a value is kept, and no parameters that the page does not read.
   for (const query of ['successor-of=%2F%2Fevil%0d%0a', 'successor-of=//evil%0D%0A&other=b']) {
     expect(await wayOf(`/developers/keys/new?${query}`)).toBe(
       `${door}%2Fnew%3Fsuccessor-of%3D%252F%252Fevil%250D%250A`,
@@ -136,10 +136,10 @@ test('who has to sign in first gets to the wanted page then: the successor of a 
   expect(body).toContain('name="next" value="/developers/keys/new?successor-of=k7Qm2XaB"');
 });
 
-describe('while somebody is signed in', () => {
+describe('while an owner is signed in', () => {
   const see = (world: OwnerWorld, path = '') => visit(world, `/developers/keys${path}`, { cookie: world.cookie });
 
-  test('a ban leaves looking, withdrawing and revoking', async () => {
+  test('a ban allows only viewing, withdrawing and revoking', async () => {
     const world = await ownerWorld();
     const { identifier: active } = await issue(world.access, { profile: 'ada' });
     const pending = await request(world.access, { profile: 'ada' });
@@ -169,7 +169,7 @@ describe('while somebody is signed in', () => {
     expect((await keysListed(world.access, {})).map(({ state }) => state)).toEqual(['revoked', 'withdrawn']);
   });
 
-  test('a new username changes nothing; another profile with the old one sees nothing of it', async () => {
+  test('a new username changes nothing, and another profile with the old one sees none of the keys', async () => {
     const world = await ownerWorld();
     const identifier = await request(world.access, { profile: 'ada' });
     await importLines(world.access, [
@@ -186,7 +186,7 @@ describe('while somebody is signed in', () => {
   });
 
   const endings: [string, (world: OwnerWorld) => unknown][] = [
-    ['another address', (world) => importLines(world.access, [{ ...ADA, email: 'other@example.org' }])],
+    ['a changed e-mail address', (world) => importLines(world.access, [{ ...ADA, email: 'other@example.org' }])],
     ['an erasure', (world) => eraseProfile(world.access, 'ada', onBox('root'))],
     [
       'an erasure and a new import of the same id',
@@ -197,7 +197,7 @@ describe('while somebody is signed in', () => {
     ],
   ];
   for (const [what, end] of endings) {
-    test(`${what} ends it at the next request, for pages and forms`, async () => {
+    test(`${what} ends the session at the next request, for pages and forms`, async () => {
       const world = await ownerWorld();
       const identifier = await request(world.access, { profile: 'ada' });
       expect((await see(world, `/${identifier}`)).status).toBe(200);
@@ -226,7 +226,7 @@ describe('a sign-in from a browser that the owner has not used before', () => {
   const told = ({ access: { db } }: OwnerWorld) =>
     db.$client.query("SELECT about FROM notices WHERE kind = 'new-sign-in'").all() as { about: string }[];
 
-  test('is mailed about once, in none of the browser’s own words, and one from the same browser is not', async () => {
+  test('sends one e-mail, without any text of the browser, and the next one from the same browser sends none', async () => {
     const world = await ownerWorld();
     const first = await enter(world, await codeOf(world));
     expect(first.status).toBe(303);
@@ -239,7 +239,7 @@ describe('a sign-in from a browser that the owner has not used before', () => {
     expect(told(world)).toHaveLength(1);
   });
 
-  test('signs nobody in if that can’t be stored, and the code still works', async () => {
+  test('fails if the notification can’t be stored, and the code still works afterwards', async () => {
     const world = await ownerWorld();
     const cookie = await codeOf(world);
     const { sqlite } = world.access.sessions;
@@ -250,7 +250,7 @@ describe('a sign-in from a browser that the owner has not used before', () => {
     expect((await enter(world, cookie)).status).toBe(303);
   });
 
-  test('does not wait for the lock of the database, as an import holds it, and is mailed about once that is released', async () => {
+  test('does not wait while an import locks the database, and sends its e-mail afterwards', async () => {
     const world = await ownerWorld();
     const cookie = await codeOf(world);
     const other = openBare(world.access.config.databasePath, 'write');
@@ -271,7 +271,7 @@ describe('a sign-in from a browser that the owner has not used before', () => {
     expect(world.access.sessions.sqlite.query('SELECT count(*) AS n FROM untold_sign_ins').get()).toEqual({ n: 0 });
   });
 
-  test('is mailed about after a restart too, unless the profile is another one by then', async () => {
+  test('sends its e-mail even after a restart, unless the profile’s address has changed by then', async () => {
     const world = await ownerWorld();
     for (const { id } of [ADA, BEA]) {
       const owner = readBinding(world.access.db, id) as Binding;
@@ -294,7 +294,7 @@ describe('a found secret', () => {
   const give = (world: OwnerWorld, secret: string, address = '192.0.2.9') =>
     visit(world, '/developers/found', { form: { secret }, address });
 
-  test('ends its key at once without a sign-in, and the answer to any text is the same to the byte', async () => {
+  test('revokes its key at once, without signing in, and every text gets the same response byte for byte', async () => {
     const world = await ownerWorld();
     const { identifier, secret } = await issue(world.access, { profile: 'ada' });
     const texts = [secret, secret, `${secret.slice(0, -1)}0`, 'plk_', '<b>', '😀'.repeat(5_000)];
@@ -308,14 +308,14 @@ describe('a found secret', () => {
     expect(revokeLeakedKeys(world.access, secret)).toBeUndefined();
   });
 
-  test('is asked for again where nothing was pasted, and nobody is thanked for that', async () => {
+  test('is requested again if nothing was pasted, without a thank-you', async () => {
     const answer = await give(await ownerWorld(), ' \r\n ');
     expect([answer.status, answer.refusal]).toEqual([422, 'refused_form']);
     expect(answer.body).toContain('<a href="#secret">Paste the secret that you found.</a>');
     expect(answer.body).not.toContain('Thank you');
   });
 
-  test('is one of 30 texts a minute from an address at most, right ones or not, and no more is done with the next', async () => {
+  test('is not looked for after 30 texts within a minute from one IP address, with secrets or not', async () => {
     const world = await ownerWorld();
     const { secret } = await issue(world.access, { profile: 'ada' });
     for (let n = 0; n < 30; n++) expect((await give(world, `text ${n}`)).status).toBe(303);

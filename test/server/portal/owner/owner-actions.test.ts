@@ -11,18 +11,17 @@ import { adminWorld, askToDecide, signInAdmin } from '../../../support/portal/ad
 import { ADA, BEA, type OwnerWorld, ownerWorld } from '../../../support/portal/owner-pages.ts';
 import { signInOwner, unescaped, visit } from '../../../support/portal/pages.ts';
 
-// The pages that are made from the entries of the table: those on which owners do something with a key of theirs, and the
-// buttons of those on which admins decide.
+// The pages that are generated from the table of operations: those of owners' actions, and the buttons of admins' decisions.
 
 const at = (world: OwnerWorld, path: string, form?: Record<string, string>) =>
   visit(world, `/developers/keys/${path}`, { cookie: world.cookie, ...(form && { form }) });
 
-/** What a form sends unseen that says which state of the key its page has shown. */
+/** The hidden field that says which state of the key the page has shown. */
 const shownIn = ({ body }: { body: string }) => /name="shown" value="([^"]+)"/.exec(body)?.[1] as string;
 
 /** The class and the text of each button in a part of a page. */
 const buttonsIn = (body: string) =>
-  // An admin's page of a key has those of the decision once more where a narrow window sees them.
+  // An admin's page of a key has the buttons of decisions a second time, for narrow windows.
   [
     ...body
       .slice(Math.max(body.indexOf('<main'), body.indexOf('<aside')))
@@ -37,7 +36,7 @@ describe.each(OWNERS_ACTIONS.map(([operation, door]) => [operation.name, operati
   (_, operation, door) => {
     const { texts, isDangerous, from, who } = operation;
 
-    test('its page is made from its entry, and the key’s page leads there in just the states in which it is possible', async () => {
+    test('its page is generated from its entry, and the key’s page links to it exactly in the states that allow it', async () => {
       for (const state of KEY_STATES) {
         const world = await ownerWorld();
         const identifier = await keyIn(state, { ...world.access, clock: world.clock }, ADA.username);
@@ -63,7 +62,7 @@ describe.each(OWNERS_ACTIONS.map(([operation, door]) => [operation.name, operati
       }
     });
 
-    test('nobody is led there who may not, and another’s key is no key', async () => {
+    test('there is no link for owners who may not perform it, and another owner’s key is unknown', async () => {
       const world = await ownerWorld();
       const state = statesOf(from)[0] as KeyState;
       const identifier = await keyIn(state, { ...world.access, clock: world.clock }, ADA.username);
@@ -81,7 +80,7 @@ describe.each(OWNERS_ACTIONS.map(([operation, door]) => [operation.name, operati
       expect(showKey(world.access, identifier).state).toBe(state);
     });
 
-    test('does what was shown, or says what has changed and does nothing', async () => {
+    test('it does what was shown, or says what has changed and does nothing', async () => {
       const world = await ownerWorld();
       const { access } = world;
       const identifier = statesOf(from).includes('Active')
@@ -99,7 +98,7 @@ describe.each(OWNERS_ACTIONS.map(([operation, door]) => [operation.name, operati
       expect([refused.status, refused.refusal]).toEqual([409, 'changed_since']);
       expect(refused.body).toContain(`Key ${identifier} has changed meanwhile: it`);
       expect(showKey(access, identifier)).toEqual(before);
-      // The page that says so shows the new state, and that one can be confirmed.
+      // That page shows the new state, which can be confirmed.
       expect(shownIn(refused)).not.toBe(shownIn(first));
       expect((await at(world, path, { ...fields, shown: unescaped(shownIn(refused)) })).status).toBe(303);
       expect(showKey(access, identifier)).not.toEqual(before);
@@ -107,7 +106,7 @@ describe.each(OWNERS_ACTIONS.map(([operation, door]) => [operation.name, operati
   },
 );
 
-test('an admin’s forms and confirmations have the look that the entries say: what ends or refuses something is red, one is filled', async () => {
+test('on admins’ forms and confirmations, buttons that end or refuse something are red, and only Approve is filled', async () => {
   const world = await adminWorld();
   const grace = await signInAdmin(world, 'Grace');
   for (const state of ['pending', 'Active'] as const) {

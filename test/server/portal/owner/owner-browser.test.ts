@@ -16,8 +16,8 @@ import { answerIn, portalOf, serverOfPages } from '../../../support/portal/pages
 const openPage = (hasChromium ? await startBrowser() : null) as OpenPage;
 
 /**
- * A new service with its owners, and a window on one of its pages, signed in if `isSignedIn`. Each answer waits for
- * `answered`, which is called once it was made.
+ * A new service with its owners, and a window on one of its pages, signed in if `isSignedIn`. Each response is held back until
+ * `answered` resolves.
  */
 async function windowOn(
   path: string,
@@ -41,13 +41,13 @@ async function windowOn(
   return { world, server, page, troubles, go };
 }
 
-/** Goes on with Tab until what is focused has this name, and presses Enter. */
+/** Presses Tab until the focused element has this name, then Enter. */
 async function press(page: Page, name: string): Promise<void> {
   await tabTo(page, (focused) => focused.text === name);
   await page.keyboard.press('Enter');
 }
 
-/** Goes on with Tab to a field, replaces what is in it, and looks that it has what was typed. */
+/** Presses Tab until a field has the focus, and replaces its content. */
 async function type(page: Page, field: string, text: string): Promise<void> {
   await tabTo(page, ({ id }) => id === field);
   await page.keyboard.press('Control+A');
@@ -65,7 +65,7 @@ async function tabTo(page: Page, isIt: (focused: { id: string; text: string }) =
     if (text !== '' || id !== '') expect([id, text, isSeen]).toEqual([id, text, true]);
     if (isIt({ id, text })) return;
   }
-  throw new Error('Tab leads there nowhere.');
+  throw new Error('Tab does not reach it.');
 }
 
 const heading = (page: Page, text: string) => page.getByRole('heading', { level: 1, name: text }).waitFor();
@@ -79,7 +79,7 @@ describe.skipIf(!hasChromium)('an owner', () => {
     test(`who clicks twice on the button makes one request, ${how} scripts`, async () => {
       const [first, second] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
       let posts = 0;
-      // The answer to the first click waits until the second one has arrived.
+      // The response to the first click is held back until the second one has arrived.
       const answered = async ({ method }: { method: string }) => {
         if (method !== 'POST') return;
         (++posts === 1 ? first : second).resolve();
@@ -104,7 +104,7 @@ describe.skipIf(!hasChromium)('an owner', () => {
     }, 60_000);
   }
 
-  test('signs in, asks, is refused with everything typed still there, asks rightly, renames and withdraws: by keyboard alone, at 320 pixels, without scripts', async () => {
+  test('signs in, corrects a refused request, renames and withdraws it, by keyboard alone, at 320 pixels and without scripts', async () => {
     const { world, page, troubles } = await windowOn(
       '/developers/keys',
       { width: 320, colorScheme: 'dark', isWithoutScripts: true },
@@ -116,7 +116,7 @@ describe.skipIf(!hasChromium)('an owner', () => {
     await page.keyboard.press('Enter');
     await heading(page, 'Enter the code');
     await settleBackground(world.services.background);
-    // On a line of its own: an id in the mail's head may look like a code.
+    // Only on a separate line: an id in the mail's header may look like a code.
     const code = /^ *([0-9A-Z]{4}-[0-9A-Z]{4})\r?$/m.exec(mails(world.access).at(-1) ?? '')?.[1] as string;
     // The only field of its page has the cursor.
     expect(await page.locator(':focus').getAttribute('id')).toBe('code');
@@ -140,7 +140,7 @@ describe.skipIf(!hasChromium)('an owner', () => {
     expect(await page.locator('#expectedUsage').inputValue()).toBe('Now and then\n');
     expect(await page.locator('#permissions').isChecked()).toBe(true);
     expect(await page.locator('#permissions-1').isChecked()).toBe(true);
-    // The summary leads to the field.
+    // The summary links to the field.
     await press(page, 'Enter a name.');
     expect(await page.locator(':focus').getAttribute('id')).toBe('name');
     await page.keyboard.insertText('Badge bot');
@@ -170,7 +170,7 @@ describe.skipIf(!hasChromium)('an owner', () => {
     expect(troubles.filter((text) => !text.includes('422'))).toEqual([]);
   }, 60_000);
 
-  test('reads the chart at 390 pixels: its scale beside it, and its first day and today in one line below, apart', async () => {
+  test('sees at 390 pixels the scale beside the chart, and its first day and today below, on one line without overlap', async () => {
     const { world, page } = await windowOn('/developers', { width: 390, colorScheme: 'light' }, true);
     const { identifier } = await issue(world.access, { profile: 'ada' });
     useKey(world.access, identifier, 25, 2_553);
@@ -198,7 +198,7 @@ describe.skipIf(!hasChromium)('an owner', () => {
     expect(await page.locator('.usage .today rect').count()).toBe(2);
   }, 60_000);
 
-  test('sees what an Active key was used for, asks for a successor, and revokes the old key, at 1280 pixels', async () => {
+  test('sees the usage of an Active key, requests its replacement, and revokes the old key, at 1280 pixels', async () => {
     const { world, page, troubles, go } = await windowOn('/developers', { width: 1280, colorScheme: 'light' }, true);
     const { access } = world;
     const { identifier } = await issue(access, { profile: 'ada', name: 'Badge bot' });
@@ -212,7 +212,7 @@ describe.skipIf(!hasChromium)('an owner', () => {
     expect(await page.getByRole('row', { name: /^2025-12-30/ }).textContent()).toBe('2025-12-3030315');
     await page.getByRole('link', { name: 'Replace…' }).click();
     await heading(page, 'Replace a key');
-    // The count below a text is that of the server: code points, without white space at the ends.
+    // Characters are counted as on the server: in code points, without white space at the ends.
     await page.getByLabel('Name', { exact: true }).fill('  Badge bot 😀 ');
     await page.getByLabel('What does it do').fill(`  ${'😀'.repeat(20)} `);
     await isLoaded(page, '60 more characters needed');
@@ -243,10 +243,10 @@ describe.skipIf(!hasChromium)('an owner', () => {
   }, 60_000);
 });
 
-/** Everything that nobody should be able to do with a text: markup, an end of whatever it stands in, a turned direction, an astral character. */
+/** Markup, ends of surrounding elements, bidirectional control characters and an astral character. */
 const MARK = `"'></textarea></title></bdi><script>mark()</script><img src=x onerror=mark()><a href=//evil.example>x</a>\u202e\u2067 😀`;
 
-/** A service where every text that people write has the mark, and the paths of all pages of its owner. */
+/** A service in which every text that people write contains the mark, and the paths of all pages of its owner. */
 async function markedWindow(size: Size) {
   const opened = await windowOn('/developers', size, true);
   const { access } = opened.world;
@@ -275,12 +275,12 @@ async function markedWindow(size: Size) {
 }
 
 describe.skipIf(!hasChromium)('every page of an owner', () => {
-  test('shows markup, turned and astral characters as texts, and runs nothing of them', async () => {
+  test('shows markup, bidirectional and astral characters as text, and runs none of it', async () => {
     const { page, troubles, go, paths, active, pending } = await markedWindow({ width: 1280, colorScheme: 'light' });
     const look = async () => {
       expect(await page.locator('img, main a[href*="evil"]').count()).toBe(0);
       expect(await page.evaluate('typeof mark')).toBe('undefined');
-      // What follows a text that turns the direction is not turned.
+      // A bidirectional control character does not affect the text after it.
       const turned =
         "[...document.querySelectorAll('main *')].some((one) => getComputedStyle(one).direction !== 'ltr' && one.localName !== 'bdi')";
       expect(await page.evaluate(turned)).toBe(false);
@@ -294,7 +294,7 @@ describe.skipIf(!hasChromium)('every page of an owner', () => {
         expect(((await page.locator('main').textContent()) ?? '').split('<script>mark()</script>')).toHaveLength(5);
       }
     }
-    // And in forms that come back: each field of each form, with control characters too.
+    // The same in refused forms: each field of each form, with control characters too.
     for (const path of paths.filter((one) => /new$|rename$|revoke$/.test(one))) {
       await go(path);
       const fields = page.locator('main input:not([type=hidden], [type=checkbox]), main textarea');
@@ -305,13 +305,13 @@ describe.skipIf(!hasChromium)('every page of an owner', () => {
       const kept = await fields.evaluateAll((all) => all.map((one) => (one as unknown as { value: string }).value));
       expect(kept).toEqual(kept.map(() => `\u0007${MARK}`));
     }
-    // Refused forms and the key that nobody has are refused by status; a violation of the policy would stand here too.
+    // Statuses of refused forms and of an unknown key; a violation of the policy would be listed too.
     expect(troubles.filter((text) => !/\b(422|404)\b/.test(text))).toEqual([]);
   }, 60_000);
 
-  test('has nothing that axe finds and nothing cut off, at 320 and 1280 pixels, light and dark; targets are 24 pixels high', async () => {
+  test('has no violations that axe finds and nothing cut off, at 320 and 1280 pixels, light and dark; targets are 24 pixels high', async () => {
     const { world, page, go, paths } = await markedWindow({ width: 1280, colorScheme: 'light' });
-    // A page with a form is looked at as it comes back, which has everything that it had at first, and more.
+    // A page with a form is checked once it was refused, when it has everything that it had at first, and more.
     for (const path of paths) {
       await go(path);
       if (/new$|rename$|revoke$/.test(path)) {

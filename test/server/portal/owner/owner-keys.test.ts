@@ -15,7 +15,7 @@ import { startSmtp } from '../../../support/mail/smtp.ts';
 import { ADA, BEA, type OwnerWorld, ownerWorld, useKey } from '../../../support/portal/owner-pages.ts';
 import { type Sent, sentAgain, signInOwner, valuesOf, visit } from '../../../support/portal/pages.ts';
 
-// What owners see of their keys and do with them, in one thread and with a clock that stands still.
+// What owners see of their keys and do with them, in one thread and with a stopped clock.
 
 const FORM = {
   name: 'Badge bot',
@@ -26,16 +26,16 @@ const FORM = {
   successorOf: '',
 };
 
-/** What Ada is shown at a path of hers, or of what she sends there. */
+/** The response to Ada for one of her pages, or for a form that she sends there. */
 const at = (world: OwnerWorld, path: string, form?: Sent['form']) =>
   visit(world, `/developers/keys${path}`, { cookie: world.cookie, ...(form && { form }) });
 
-/** The id of the form that a page shows, which the form sends along. */
+/** The id of the form on a page, which the form sends along. */
 function formIdOf({ body }: { body: string }): string {
   return /name="formId" value="([\w-]{43})"/.exec(body)?.[1] as string;
 }
 
-/** A page as a person reads it, without its markup. */
+/** The text of a page, without markup. */
 const textOf = (body: string) =>
   body
     .slice(body.indexOf('<main'))
@@ -45,7 +45,7 @@ const textOf = (body: string) =>
     .replace(/\s+/g, ' ');
 
 describe('a request', () => {
-  test('is stored as it was typed, and leads to its page, which says what happens next', async () => {
+  test('is stored as typed, and leads to its page, which says what happens next', async () => {
     const world = await ownerWorld();
     const sent = await at(world, '/new', [...Object.entries(FORM), ['permissions', 'api.leaderboard']]);
     const [key] = await keysListed(world.access, {});
@@ -63,7 +63,7 @@ describe('a request', () => {
     expect(textOf((await at(world, '')).body)).toContain('1 of 3 keys used');
   });
 
-  test('that breaks rules comes back with everything that was typed, and tells each rule at its field', async () => {
+  test('that breaks rules comes back with everything that was typed, and with each rule at its field', async () => {
     const world = await ownerWorld();
     const typed = {
       ...FORM,
@@ -87,7 +87,7 @@ describe('a request', () => {
       expect(answer.body).toContain(`id="${field}-fault"`);
       expect(answer.body).toMatch(new RegExp(` id="${field}"`));
     }
-    // A browser drops the first line feed of a textarea, so that one stands before the text.
+    // Browsers drop the first line feed of a textarea, so one precedes the text.
     expect(answer.body).toContain(`>\n${typed.description}</textarea>`);
     expect(answer.body).toContain('value="ftp://example.org/&quot;x&quot;"');
     expect(answer.body).toContain('&lt;b&gt;ää');
@@ -95,7 +95,7 @@ describe('a request', () => {
     expect(await keysListed(world.access, {})).toEqual([]);
   });
 
-  test('has room for the longest texts, counted in code points', async () => {
+  test('can have the longest texts, counted in code points', async () => {
     const world = await ownerWorld();
     const longest = {
       ...FORM,
@@ -109,7 +109,7 @@ describe('a request', () => {
     expect((await keysListed(world.access, {}))[0]).toMatchObject(stored);
   });
 
-  test('is refused where three keys are used; no link leads there, and the pages name what holds the places, with links', async () => {
+  test('is refused if three keys are in use: pages have no link to the form, and link to these keys instead', async () => {
     const world = await ownerWorld();
     const { identifier: active } = await issue(world.access, { profile: 'ada', name: 'Bot 0' });
     const rejected = await keyIn('rejected', { ...world.access, clock: world.clock }, 'ada');
@@ -136,7 +136,7 @@ describe('a request', () => {
       'Replace this key All 3 keys are in use, requests included. End one first: Bot 1 (pending)',
     );
     expect(ofActive).toContain('Bot 0 (Active): this key');
-    // Who looks for "Replace" where it usually is comes to what it needs.
+    // The usual links to replace a key lead to what has to be done first.
     for (const link of ['<li><a href="#replace">Replace…</a>', 'Lost it? <a href="#replace">'])
       expect(pages[2]?.body).toContain(link);
     expect(pages[2]?.body).toContain('<section id="replace">');
@@ -146,7 +146,7 @@ describe('a request', () => {
     expect(list.body).not.toContain('href="/developers/keys/new"');
   });
 
-  test('is the fifth of a day at most; the sixth keeps what was typed and says when to ask again', async () => {
+  test('is refused after five a day, with what was typed and the time to try again', async () => {
     const world = await ownerWorld();
     world.clock.advance(DAY_MS / 2);
     for (let n = 0; n < 5; n++) {
@@ -162,7 +162,7 @@ describe('a request', () => {
     expect(answer.body).toContain(`>\n${DESCRIPTION}</textarea>`);
   });
 
-  test('that is sent twice by one form is one request, with one outcome, also where that takes the last place', async () => {
+  test('that is sent repeatedly from one form is one request with one outcome, even if it takes the last slot', async () => {
     const world = await ownerWorld({ ADMIN_EMAIL: 'root@example.net' });
     for (let n = 0; n < 2; n++) await request(world.access, { profile: 'ada', name: `Bot ${n}` });
     const formId = formIdOf(await at(world, '/new'));
@@ -182,7 +182,7 @@ describe('a request', () => {
     expect(afterOne).not.toEqual(before);
   });
 
-  test('that is sent by another form, by another owner or for something else is another request', async () => {
+  test('from another form, by another owner or with other texts is a separate request', async () => {
     const world = await ownerWorld();
     const formId = formIdOf(await at(world, '/new'));
     expect(formIdOf(await at(world, '/new'))).not.toBe(formId);
@@ -193,15 +193,15 @@ describe('a request', () => {
       await visit(world, '/developers/keys/new', { cookie: bea, form: { ...FORM, formId } }),
     ];
     expect(new Set(sent.flatMap((answer) => valuesOf(answer, 'location'))).size).toBe(3);
-    // A form that was refused is the same form.
+    // A refused form keeps its id.
     expect(formIdOf(await at(world, '/new', { ...FORM, formId, name: '' }))).toBe(formId);
-    // Erasing the profile leaves nothing of what it asked for.
+    // Erasing the profile removes the hashes of its forms.
     eraseProfile(world.access, 'ada', onBox('root'));
     const left = world.access.db.$client.query('SELECT profile_id FROM api_keys WHERE form_hash IS NOT NULL').values();
     expect(left).toEqual([[BEA.id]]);
   });
 
-  test('that could not be answered is sent again by the same form, whose id is not among what was typed', async () => {
+  test('that was refused because the owner is signed out can be sent again from the same form, whose id is not listed', async () => {
     const world = await ownerWorld();
     const formId = formIdOf(await at(world, '/new'));
     const answer = await visit(world, '/developers/keys/new', { form: { ...FORM, formId } });
@@ -213,7 +213,7 @@ describe('a request', () => {
     expect(new Set(paths.flatMap((one) => valuesOf(one, 'location'))).size).toBe(1);
   });
 
-  test('for a successor begins with what the old key has, and is for the same profile', async () => {
+  test('for a successor is filled in from the old key, and is refused once that is revoked', async () => {
     const world = await ownerWorld();
     const { identifier } = await issue(world.access, { profile: 'ada', name: 'Old', expectedUsage: 'Much' });
     const page = await at(world, `/new?successor-of=${identifier}`);
@@ -236,7 +236,7 @@ describe('a request', () => {
 });
 
 describe('a request like an ended key', () => {
-  test('is filled in with what that one had, and replaces none', async () => {
+  test('is filled in from that key, and replaces none', async () => {
     const world = await ownerWorld();
     const deps = { ...world.access, clock: world.clock };
     for (const state of ['rejected', 'withdrawn', 'revoked', 'expired'] as const) {
@@ -251,7 +251,7 @@ describe('a request like an ended key', () => {
     }
   });
 
-  test('is none of a key that has not ended', async () => {
+  test('is refused if the key has not ended', async () => {
     const world = await ownerWorld();
     const identifier = await request(world.access, { profile: 'ada' });
     const answer = await at(world, `/new?like=${identifier}`);
@@ -262,7 +262,7 @@ describe('a request like an ended key', () => {
   });
 });
 
-test('an owner without keys reads what a key is for, how long it takes and what comes next', async () => {
+test('an owner without keys reads what a key is for, what happens next, and how long it takes', async () => {
   const world = await ownerWorld();
   const empty = await at(world, '');
   expect(textOf(empty.body)).toContain('No keys yet. A key lets your program look up profiles');
@@ -282,7 +282,7 @@ test('an owner without keys reads what a key is for, how long it takes and what 
   );
 });
 
-test('a pending key says how many requests are older, and how long an answer usually takes', async () => {
+test('a pending key says how many requests are older, but no usual wait before five were decided', async () => {
   const world = await ownerWorld();
   await request(world.access, { profile: 'bea' });
   world.clock.advance(3_600_000);
@@ -296,7 +296,7 @@ test('a pending key says how many requests are older, and how long an answer usu
   }
 });
 
-test('an Active key says what is left of each limit and when there is more, as the quota file has it', async () => {
+test('an Active key shows what the quota file says is left of each limit, and when it refills', async () => {
   const world = await ownerWorld();
   const { access, clock } = world;
   const rateLimits = [
@@ -304,7 +304,7 @@ test('an Active key says what is left of each limit and when there is more, as t
     { quota: 5_000, windowSeconds: 86_400 },
   ];
   const { identifier } = await issue(access, { profile: 'ada' }, { rateLimits });
-  // No server has ever counted: only the limits are known.
+  // No server has counted yet, so only the limits are known.
   expect(textOf((await at(world, `/${identifier}`)).body)).toContain('What is left now 60 per minute 5 000 per day');
   const limits = openLimits(access.config.databasePath, clock, () => undefined);
   expect(limits.spend(limits.accountOf({ identifier, rateLimits }), 60)).toBeNull();
@@ -323,7 +323,7 @@ test('an Active key says what is left of each limit and when there is more, as t
   limits.close();
 });
 
-test('requests that got 429 are told when the limit is full again, with the limit, until the end of the next day', async () => {
+test('requests that got 429 are shown until the end of the next day, even after the limit has refilled', async () => {
   const world = await ownerWorld();
   const { access, clock } = world;
   const rateLimits = [
@@ -342,7 +342,7 @@ test('requests that got 429 are told when the limit is full again, with the limi
   await use(50);
   useKey(access, identifier, 1, 1_440);
   clock.advance(120_000);
-  // Neither minute was full, so that only the answers know which limit it was.
+  // Neither minute was used up, so which limit was exceeded is unknown here.
   expect(await textAt('')).toContain('Active 720 requests got 429 today · 4 900 left of 5 000 per day · last used');
   expect(await textAt(`/${identifier}`)).toContain(
     '720 of 2 163 requests got 429 today, over a rate limit, which each response names. After a 429, wait as long as',
@@ -366,7 +366,7 @@ test('requests that got 429 are told when the limit is full again, with the limi
 });
 
 describe('a key’s page says in words', () => {
-  test('each state, how it ended, by whom and why', async () => {
+  test('its state, how it ended, by whom and why', async () => {
     const world = await ownerWorld();
     const { access, clock } = world;
     const deps = { ...access, clock };
@@ -391,7 +391,7 @@ describe('a key’s page says in words', () => {
     expect(textOf((await at(world, '')).body)).toContain('0 of 3 keys used');
   });
 
-  test('how an approval went whose mail is on its way, was refused or lost, and nothing of what the mail server said', async () => {
+  test('whether the e-mail of an approval is on its way, was refused or is not confirmed, without the mail server’s words', async () => {
     const smtp = await startSmtp();
     const world = await ownerWorld({ MAIL_URL: smtp.url, MAIL_FROM: 'keys@example.org' });
     const approve = (identifier: string) =>
@@ -411,7 +411,7 @@ describe('a key’s page says in words', () => {
     expect(words('voided')).toContain('Waiting for an admin.');
   });
 
-  test('what was granted and changed, and what it was used for, as bars and as a table', async () => {
+  test('what was granted and changed, and its usage as a chart and a table', async () => {
     const world = await ownerWorld();
     const { access, clock } = world;
     const { identifier } = await issue(access, { profile: 'ada' }, { expiresAtMs: clock.nowMs() + 90 * DAY_MS });
@@ -448,7 +448,7 @@ describe('a key’s page says in words', () => {
 });
 
 describe('what an owner does with a key', () => {
-  test('renaming, withdrawing and revoking are in the history as the owner’s own, and apply at once', async () => {
+  test('renaming, withdrawing and revoking apply at once, and are in the history as done by “you”', async () => {
     const world = await ownerWorld();
     const { access } = world;
     const pending = await request(access, { profile: 'ada' });
@@ -471,7 +471,7 @@ describe('what an owner does with a key', () => {
     expect(states).toEqual(['withdrawn', 'revoked']);
   });
 
-  test('a refused name or reason comes back as it was typed; what is over already is said', async () => {
+  test('a refused name or reason comes back as typed, and a key that has already ended is refused', async () => {
     const world = await ownerWorld();
     const { identifier } = await issue(world.access, { profile: 'ada' });
     const name = 'x'.repeat(256);
@@ -497,7 +497,7 @@ describe('what an owner does with a key', () => {
     }
   });
 
-  test('the owner gets a mail about it, with the page that takes it back; no page waits for the mail server', async () => {
+  test('the owner gets an e-mail about it, which links to the key’s page, and no page waits for the mail server', async () => {
     const world = await ownerWorld();
     const { access } = world;
     const [path = ''] = valuesOf(await at(world, '/new', FORM), 'location');

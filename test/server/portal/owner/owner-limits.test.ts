@@ -8,10 +8,9 @@ import { ADA } from '../../../support/portal/owner-pages.ts';
 import { fetchPage, signInOwner, unescaped } from '../../../support/portal/pages.ts';
 import { testClock, testDeps } from '../../../support/world.ts';
 
-// What the page of a key says of a whole server, whose pages are in a thread of their own: what its program has spent, and the
-// line to try it with.
+// Rate limits and the curl line on the page of a key, on a whole server, whose pages are in a thread of their own.
 
-/** A server with an Active key, at the address that it says is its own, and its owner, who is signed in. */
+/** A server at its PUBLIC_URL, with an Active key and its signed-in owner. */
 async function world(workers: string) {
   const port = freePort();
   const clock = testClock();
@@ -34,26 +33,26 @@ async function world(workers: string) {
 }
 
 describe.each(['1', '2'])('with WORKERS=%s', (workers) => {
-  test('the page of a key tells within a second what its program has spent, also while nothing is left', async () => {
+  test('the page of a key shows within seconds what its program has spent, even if nothing is left', async () => {
     const { server, identifier, secret, look } = await world(workers);
     expect(await look(`/${identifier}`)).toContain('<strong>10 left of 10 per hour</strong> <span>unused</span>');
     for (let n = 0; n < 10; n++) expect((await get(server, '/api/lookup/username/nobody', secret)).status).toBe(404);
     expect((await get(server, '/api/lookup/username/nobody', secret)).status).toBe(429);
     const refusedAtMs = performance.now();
-    // It is saved every 0.8 s.
+    // Limits are saved every 0.8 s.
     let page = '';
     while (!page.includes('<strong>0 left of 10 per hour</strong>')) page = await look(`/${identifier}`);
     expect(page).toContain('<span>requests get 429 · ');
     expect(page).toContain('<strong>4\u202f990 left of 5\u202f000 per day</strong>');
     expect(await look('')).toContain('0 left of 10 per hour, so requests get 429</span> · last used <time');
-    // The counts are saved within a second too, as nobody has used a key for nine.
+    // Usage counts are saved within a second too, because no key was used in the nine seconds before.
     while (!page.includes('got 429 today')) page = await look(`/${identifier}`);
     expect(page).toContain('<strong>1 of 11 requests got 429 today, over 10 per hour.</strong>');
     expect(performance.now() - refusedAtMs).toBeLessThan(8_000);
     await server.stop();
   });
 
-  test('a key that was only tried is not called unused', async () => {
+  test('a key that was only tried by /api/key is not shown as unused', async () => {
     const { server, identifier, secret, look } = await world(workers);
     expect(await look('')).toContain('not used yet');
     const triedAtMs = performance.now();
@@ -65,7 +64,7 @@ describe.each(['1', '2'])('with WORKERS=%s', (workers) => {
 });
 
 test.skipIf(Bun.which('curl') === null)(
-  'the line to try a key with works as it stands on the page, with the secret of the mail',
+  'the curl line on the page of a key works with the secret from the e-mail',
   async () => {
     const { server, identifier, secret, look } = await world('1');
     const page = await look(`/${identifier}`);

@@ -8,13 +8,13 @@ import { ADA, ownerWorld, useKey } from '../../../support/portal/owner-pages.ts'
 import { personAt } from '../../../support/portal/pace.ts';
 import { serverOfPages } from '../../../support/portal/pages.ts';
 
-// How long an owner with a phone takes for what they come for, estimated from what they read, type and tap.
+// How long an owner with a phone needs for usual tasks, estimated from what they read, type and tap.
 
 const openPage = (hasChromium ? await startBrowser() : null) as OpenPage;
 const PHONE = { width: 390, height: 844, colorScheme: 'light' } as const;
 
 describe.skipIf(!hasChromium)('an owner with a phone', () => {
-  test('asks for a key in less than 3 minutes, from the start page to the page of the request', async () => {
+  test('requests a key in less than 3 minutes, from the start page to the page of the request', async () => {
     const world = await ownerWorld();
     const server = await serverOfPages(world);
     const { page, troubles } = await openPage(`${server.url}/developers`, PHONE);
@@ -47,7 +47,7 @@ describe.skipIf(!hasChromium)('an owner with a phone', () => {
     expect(troubles).toEqual([]);
   }, 60_000);
 
-  test('finds in 20 seconds why a program gets 429 and what to do, an hour after it did, from the list of keys', async () => {
+  test('finds out within 20 seconds, an hour later, why a program got 429 and what to do', async () => {
     const world = await ownerWorld();
     const { access, clock, cookie } = world;
     const rateLimits = [
@@ -71,7 +71,7 @@ describe.skipIf(!hasChromium)('an owner with a phone', () => {
     expect(owner.seconds()).toBeLessThanOrEqual(12);
     await owner.tap('link', 'Badge bot');
     await owner.read('Badge bot', 'After a 429, wait as long as Retry-After says.');
-    // Both are seen without scrolling.
+    // Visible without scrolling.
     const { y = 0, height = 0 } = (await page.getByText('got 429 today').boundingBox()) ?? {};
     expect(y + height).toBeLessThan(844);
     expect(owner.did.taps).toBe(1);

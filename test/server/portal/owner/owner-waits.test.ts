@@ -11,12 +11,12 @@ import { personTokenFor } from '../../../support/portal/manage.ts';
 import { ADA, ownerWorld } from '../../../support/portal/owner-pages.ts';
 import { ask, visit } from '../../../support/portal/pages.ts';
 
-// An owner is signed in when the form is sent. While it waits for the write lock, the profile gets another owner.
+// While an owner's form waits for the write lock, the profile's owner changes.
 
 const REQUEST = { name: 'Bot', description: DESCRIPTION, permissions: 'api.lookup' };
 
-/** What an owner sends: the path and the fields of a form, and the same as a request under /manage/v1. */
-const DOINGS = {
+/** The path and the fields of an owner's form, and the same as a request under /manage/v1. */
+const ACTIONS = {
   request: [() => '/developers/keys/new', REQUEST, 'POST', () => '/keys', { ...REQUEST, permissions: ['api.lookup'] }],
   rename: [(id) => `/developers/keys/${id}/rename`, { name: 'Mine' }, 'PATCH', (id) => `/keys/${id}`, { name: 'Mine' }],
   withdraw: [(id) => `/developers/keys/${id}/withdraw`, {}, 'POST', (id) => `/keys/${id}/withdraw`, {}],
@@ -27,14 +27,14 @@ const DOINGS = {
 >;
 
 const CHANGES = {
-  'the e-mail address is another one': (deps) => void changeByHand(deps, 'ada', () => ({ email: 'new@example.org' })),
-  'the profile is erased': (deps) => void eraseProfile(deps, 'ada', onBox('root')),
+  'the e-mail address has changed': (deps) => void changeByHand(deps, 'ada', () => ({ email: 'new@example.org' })),
+  'the profile has been erased': (deps) => void eraseProfile(deps, 'ada', onBox('root')),
 } satisfies Record<string, (deps: Parameters<typeof changeByHand>[0]) => void>;
 
-describe.each(Object.keys(DOINGS) as (keyof typeof DOINGS)[])('%s', (name) => {
-  const [formPath, form, method, path, body] = DOINGS[name];
-  describe.each(Object.keys(CHANGES) as (keyof typeof CHANGES)[])('where %s when the lock is got', (what) => {
-    /** A world in which that happens, the key that is asked about, and all that is stored of keys after it happened. */
+describe.each(Object.keys(ACTIONS) as (keyof typeof ACTIONS)[])('%s', (name) => {
+  const [formPath, form, method, path, body] = ACTIONS[name];
+  describe.each(Object.keys(CHANGES) as (keyof typeof CHANGES)[])('if %s before the lock is released', (what) => {
+    /** A world in which that happens, and its key; `expectNothing` checks that nothing was stored after it happened. */
     async function world() {
       const { access, cookie } = await ownerWorld();
       const identifier =
@@ -58,7 +58,7 @@ describe.each(Object.keys(DOINGS) as (keyof typeof DOINGS)[])('%s', (name) => {
       };
     }
 
-    test('the page says that nobody is signed in any more, and nothing is done', async () => {
+    test('the page says that the owner is signed out, and nothing is done', async () => {
       const { cookie, identifier, services, expectNothing } = await world();
       const answer = await visit({ services }, formPath(identifier), { form, cookie });
       expect([answer.status, answer.refusal]).toEqual([403, 'signed_out']);
@@ -67,7 +67,7 @@ describe.each(Object.keys(DOINGS) as (keyof typeof DOINGS)[])('%s', (name) => {
       expect((await ask({ services }, '/developers/keys', { cookie })).status).toBe(303);
     });
 
-    test('the token of profilectl is not valid any more, and nothing is done', async () => {
+    test('the token of profilectl is invalid, and nothing is done', async () => {
       const { access, identifier, services, expectNothing } = await world();
       const token = personTokenFor(access, ownerToSign(access, ADA.id) as Signed);
       const answer = await ask({ services }, `/manage/v1${path(identifier)}`, {

@@ -7,7 +7,7 @@ import { adminWorld, sendDecision, signInAdmin, textOf, withPasskey } from '../.
 import { ask, valuesOf, visit } from '../../../support/portal/pages.ts';
 import { formOn } from '../../../support/portal/remote.ts';
 
-// A link to the page of a key may fill in one of its forms. It decides nothing.
+// A link to the page of a key may fill in one of its forms, but decides nothing.
 
 const world = await adminWorld();
 const { access } = world;
@@ -15,7 +15,7 @@ const grace = await signInAdmin(world, 'Grace');
 
 let profiles = 100;
 
-/** A new profile with a key that waits, or is Active. */
+/** The key of a new profile. */
 async function keyFor(state: 'pending' | 'Active'): Promise<string> {
   const profile = `owner${++profiles}`;
   await importLines(access, [{ id: profiles, username: profile, email: `${profile}@example.org` }]);
@@ -38,7 +38,7 @@ const MARK = 'Set by a link';
 
 const marksOn = ({ body }: { body: string }) => body.split(`<mark>${MARK}</mark>`).length - 1;
 
-test('it fills in what it names, marks what differs, and nothing is decided but by the form and the passkey', async () => {
+test('a link fills in and marks values, and nothing is decided without the form and the passkey', async () => {
   const identifier = await keyFor('pending');
   const before = traces();
   const query =
@@ -58,7 +58,7 @@ test('it fills in what it names, marks what differs, and nothing is decided but 
   expect(marksOn(page)).toBe(3);
   expect(textOf(page)).toContain(`${MARK} , instead of 60/1m 5000/1d.`);
   expect(textOf(page)).toContain('A link leads to the form Approve of this page');
-  // No text comes from a link.
+  // A link can't set a text.
   expect(page.body).not.toContain('Mine');
   expect(traces()).toBe(before);
   const asked = await sendDecision(world, grace, identifier, formOn(page, 'approve'));
@@ -79,7 +79,7 @@ test('it fills in what it names, marks what differs, and nothing is decided but 
   expect(keyHistory(access, identifier).at(-1)?.by).toBe('admin Grace');
 });
 
-test('what is as it was asked for, or as usual, has no mark, however it is written', async () => {
+test('values that equal the request or the defaults are not marked, in any notation', async () => {
   const identifier = await keyFor('pending');
   const same = 'operation=approve&permissions=api.lookup&rateLimits=60/60s,5000/24h&expires=never';
   const page = await open(identifier, same);
@@ -89,11 +89,11 @@ test('what is as it was asked for, or as usual, has no mark, however it is writt
   const changed = await open(active, 'operation=change&rateLimits=8/1m');
   expect(marksOn(changed)).toBe(1);
   expect(new Map(formOn(changed, 'change')).get('rateLimitsOther')).toBe('8/1m');
-  // The fields of one form are no others'.
+  // Fields of other forms are ignored.
   expect(marksOn(await open(active, 'operation=revoke&rateLimits=8/1m'))).toBe(0);
 });
 
-test('the end of an old key is filled in for its successor only', async () => {
+test('the end of an old key can be set only for its successor', async () => {
   const old = await keyFor('Active');
   const profile = showKey(access, old).profile as string;
   const successor = await request(access, { profile, successorOf: old });
@@ -104,7 +104,7 @@ test('the end of an old key is filled in for its successor only', async () => {
   expect(textOf(other)).toContain('does not replace another key, so there is no old key to end.');
 });
 
-describe('what is malformed is shown as a refused field, and never acted on', () => {
+describe('a malformed value is shown as a refused field, and never acted on', () => {
   const WRONG: [query: string, field: string, sentence: string][] = [
     ['operation=approve&rateLimits=many', 'rateLimits', 'A rate limit is'],
     ['operation=approve&rateLimits=1/1m,2/1m', 'rateLimits', 'may not have the same window'],
@@ -124,14 +124,14 @@ describe('what is malformed is shown as a refused field, and never acted on', ()
       expect(page.body).toContain(`id="${field}-fault"`);
       expect(textOf(page)).toContain(sentence);
       expect(page.body).not.toContain('<script>mark()');
-      // Sent as it is filled in, it is refused before the passkey is asked for.
+      // Sent as filled in, it is refused before the passkey is requested.
       const sent = await sendDecision(world, grace, identifier, formOn(page, 'approve'));
       expect([sent.status, sent.refusal]).toEqual([422, 'refused_form']);
       expect(traces()).toBe(before);
     });
   }
 
-  test('an operation that there is not, or that the key does not allow, fills nothing in', async () => {
+  test('an unknown operation, or one that the key’s state does not allow, fills in nothing', async () => {
     const [pending, active] = [await keyFor('pending'), await keyFor('Active')];
     const wrong: [string, string, string][] = [
       [pending, 'operation=erase&rateLimits=7/1m', 'names an unknown decision'],
@@ -151,7 +151,7 @@ describe('what is malformed is shown as a refused field, and never acted on', ()
   });
 });
 
-test('signing in leads back to the page with everything that the link fills in', async () => {
+test('signing in returns to the page with all values of the link', async () => {
   const identifier = await keyFor('pending');
   const query = 'operation=approve&permissions=api.lookup&rateLimits=7/1m,70/1h&expires=90d&retireOld=7d';
   const away = await ask(world, pathOf(identifier, query), {});

@@ -3,7 +3,7 @@ import { sendRaw } from '../../../support/http.ts';
 import { importLines } from '../../../support/import.ts';
 import { pageWorld, serverOfPages, signInOwner } from '../../../support/portal/pages.ts';
 
-// Other hosts of the same site may set cookies that are sent here too, but none that a browser calls `__Host-…`.
+// Other hosts of the same site can set cookies that browsers send here too, but none whose name begins with `__Host-`.
 
 const world = pageWorld({ PUBLIC_URL: 'https://dev.bio.example', TRUSTED_PROXIES: '127.0.0.1' });
 await importLines(world.access, [{ id: 7, username: 'ada', email: 'ada@example.org' }]);
@@ -11,7 +11,7 @@ const server = await serverOfPages(world);
 const pair = signInOwner(world.access, 7);
 const token = pair.slice(pair.indexOf('=') + 1);
 
-/** The status of the page of sessions, which is 200 only for somebody who is signed in. `cookie` is Latin-1. */
+/** The status of the page of sessions: 200 if signed in. `cookie` is Latin-1. */
 async function statusWith(cookie: string): Promise<number> {
   const lines = ['X-Forwarded-For: 192.0.2.7', 'X-Forwarded-Proto: https', `Cookie: ${cookie}`];
   const head = ['GET /developers/sessions HTTP/1.1', 'Host: dev.bio.example', ...lines, 'Connection: close', '', ''];
@@ -19,13 +19,13 @@ async function statusWith(cookie: string): Promise<number> {
   return Number(answer.split(' ')[1]);
 }
 
-test('the session’s cookie is believed under its own name only, whatever another host of the site has set', async () => {
+test('the session cookie is accepted only under its exact name, whatever another host of the site has set', async () => {
   expect(await statusWith(pair)).toBe(200);
   expect(await statusWith(`a=b;\t ${pair}`)).toBe(200);
   const others = [
     `session=${token}`,
     `__host-session=${token}`,
-    // Chromium takes each of these from a sibling host, and sends it here.
+    // Chromium accepts each of these from a sibling host, and sends it here.
     `\xa0${pair}`,
     `\x85${pair}`,
     Buffer.from(`\u00a0${pair}`).toString('latin1'),
@@ -33,10 +33,10 @@ test('the session’s cookie is believed under its own name only, whatever anoth
     Buffer.from(`\ufeff${pair}`).toString('latin1'),
   ];
   for (const other of others) expect([other, await statusWith(other)]).toEqual([other, 303]);
-  // Nor does such a cookie sign anybody out.
+  // Such a cookie does not sign out either.
   for (const other of others) expect([other, await statusWith(`${other}x; ${pair}`)]).toEqual([other, 200]);
 });
 
-test('a cookie that comes twice is not believed', async () => {
+test('a repeated session cookie is not accepted', async () => {
   for (const cookie of [`${pair}; ${pair}`, `${pair}; __Host-session=x`]) expect(await statusWith(cookie)).toBe(303);
 });

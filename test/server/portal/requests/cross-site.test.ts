@@ -4,8 +4,8 @@ import { pageWorld, signInOwner, valuesOf, visit } from '../../../support/portal
 import { countUnended } from '../../../support/portal/sessions-rows.ts';
 import { insertProfile } from '../../../support/profiles.ts';
 
-// Every form of the table, from every kind of page that could send it. A browser always tells the site of a page that sends
-// a form over HTTPS, and its origin.
+// Every form of the table, from every kind of page that could send it. Over HTTPS, browsers always send Sec-Fetch-Site and
+// Origin with a form.
 
 const PUBLIC_URL = 'https://api.example.org/lookup';
 const OWN = 'https://api.example.org';
@@ -25,7 +25,7 @@ const world = pageWorld({ PUBLIC_URL });
 insertProfile(world.access.db, { id: 7 });
 const cookie = signInOwner(world.access, 7);
 
-/** The code of the refusal, or null, of an empty form that was sent with these headers. */
+/** The code of the refusal of an empty form with these headers; null if it is accepted. */
 async function codeOf(path: string, headers: Record<string, string>): Promise<string | null> {
   const answer = await visit(world, path.replace(/:\w+/g, '999'), {
     method: 'POST',
@@ -39,7 +39,7 @@ for (const { path } of PAGE_ROUTES.filter(({ method }) => method === 'POST')) {
   describe(`POST ${path}`, () => {
     const sessions = () => countUnended(world.access.sessions, 'browser');
 
-    test('nothing but a page of this very origin is believed, signed in or not', async () => {
+    test('is refused unless it comes from this exact origin, signed in or not', async () => {
       const before = sessions();
       for (const who of [{}, { cookie }]) {
         for (const site of ['same-site', 'cross-site', 'none', '', 'Same-Origin', 'same-origin, same-origin']) {
@@ -54,7 +54,7 @@ for (const { path } of PAGE_ROUTES.filter(({ method }) => method === 'POST')) {
       expect(sessions()).toEqual(before);
     });
 
-    test('a page of this origin is, by either header', async () => {
+    test('is accepted from this origin by either header', async () => {
       for (const headers of [
         { 'sec-fetch-site': 'same-origin' },
         { 'sec-fetch-site': 'same-origin', origin: 'null' },
@@ -66,7 +66,7 @@ for (const { path } of PAGE_ROUTES.filter(({ method }) => method === 'POST')) {
   });
 }
 
-test('what another site sent is not offered to be sent again', async () => {
+test('a form from another site is not offered to be sent again', async () => {
   const answer = await visit(world, '/developers/sign-out', {
     method: 'POST',
     body: 'name=sent-elsewhere',
@@ -77,7 +77,7 @@ test('what another site sent is not offered to be sent again', async () => {
   expect(answer.body).not.toContain('sent-elsewhere');
 });
 
-test('a form from elsewhere is refused for that first, whatever its path and whether the path takes forms', async () => {
+test('a form from another site is refused as such even if its path is unknown or has no forms', async () => {
   const foreign = { 'sec-fetch-site': 'same-site' };
   for (const path of [
     '/developers/nothing',

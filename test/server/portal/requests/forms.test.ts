@@ -9,7 +9,7 @@ import { refusal } from '../../../support/refusal.ts';
 const server = await serverOfPages(pageWorld());
 const PATH = '/developers/sign-out';
 
-/** Status and code of what a body is answered with, which is always a page or a redirect. */
+/** Status and code of the response to a body, which is always a page or a redirect. */
 async function post(
   body: string | Uint8Array<ArrayBuffer> | ReadableStream,
   type?: string,
@@ -20,8 +20,8 @@ async function post(
   return [answer.status, answer.headers.get('x-error-code')];
 }
 
-describe('the body of a form', () => {
-  test('may have 64 KiB; one byte more is a page that says so, even without a Content-Length', async () => {
+describe('a form', () => {
+  test('may have 64 KiB, and one byte more is refused, with or without a Content-Length', async () => {
     const most = `a=${'x'.repeat(MAX_FORM_BYTES - 2)}`;
     expect(await post(most)).toEqual([400, 'bad_form']);
     for (const body of [`${most}x`, `${most}${'x'.repeat(900_000)}`]) {
@@ -31,7 +31,7 @@ describe('the body of a form', () => {
     expect(await post(new Blob([most]).stream())).toEqual([400, 'bad_form']);
   });
 
-  test('is a form: every other type is refused unread', async () => {
+  test('of another media type is refused', async () => {
     for (const type of [
       'application/json',
       'multipart/form-data; boundary=x',
@@ -49,7 +49,7 @@ describe('the body of a form', () => {
     expect(JSON.stringify(none)).toContain('415');
   });
 
-  test('is UTF-8, percent-encoded, with known fields, each once', async () => {
+  test('must be percent-encoded UTF-8 with known fields, each once', async () => {
     for (const body of [
       'a=%',
       'a=%4',
@@ -66,7 +66,7 @@ describe('the body of a form', () => {
     expect(await post(new Uint8Array([0x61, 0x3d, 0xff]))).toEqual([400, 'bad_form']);
   });
 
-  test('that stops half-way is no form, and is logged as one that was refused', async () => {
+  test('with a malformed chunk is refused', async () => {
     const lines = Object.entries(SAME_ORIGIN).map(([name, value]) => `${name}: ${value}\r\n`);
     const head = `POST ${PATH} HTTP/1.1\r\nHost: a\r\n${lines.join('')}Connection: close\r\nTransfer-Encoding: chunked\r\n\r\n`;
     const answer = takeApart(await sendRaw(server, Buffer.from(`${head}3\r\na=1\r\nzz\r\n`)));
@@ -74,7 +74,7 @@ describe('the body of a form', () => {
   });
 });
 
-test('what a browser sends comes out as it was sent; what trims a text is its schema', () => {
+test('a form is read exactly as sent, without trimming', () => {
   const texts = fc.array(fc.tuple(fc.constantFrom('one', 'many'), fc.string({ unit: 'binary' })), { maxLength: 6 });
   fc.assert(
     fc.property(texts, (pairs) => {
@@ -89,7 +89,7 @@ test('what a browser sends comes out as it was sent; what trims a text is its sc
   );
 });
 
-test('a query may have parameters of others; its own come once, percent-encoded', async () => {
+test('unknown parameters of a query are ignored; known ones must be percent-encoded, each once', async () => {
   expect([...readQuery('utm_source=mail&state=a%20b&%zz', ['state'])]).toEqual([['state', 'a b']]);
   for (const query of ['state=a&state=a', 'state=%ff', 'state=%']) {
     expect(await refusal(() => readQuery(query, ['state']))).toMatchObject({ code: 'bad_parameter' });

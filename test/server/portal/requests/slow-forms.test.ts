@@ -11,7 +11,7 @@ const server = await serverOfPages(world);
 
 const sockets: Socket[] = [];
 
-/** Begins to send a form and says no more. Resolves to the status that comes, or 0 where the connection is closed. */
+/** Starts sending a form and then stops. Resolves to the status of the response, or 0 if the connection is closed. */
 function sendSlowly(address: string): Promise<number> {
   const { promise, resolve } = Promise.withResolvers<number>();
   const lines = Object.entries({ ...SAME_ORIGIN, 'X-Forwarded-For': address, Host: 'x', 'Content-Length': '60000' });
@@ -26,8 +26,8 @@ function sendSlowly(address: string): Promise<number> {
   return promise;
 }
 
-test('clients that send forms slowly, from ever so many addresses, keep nobody else from the pages', async () => {
-  // The last of them take the place of the first.
+test('clients that send forms slowly from many IP addresses don’t keep others from the pages', async () => {
+  // The last ones displace the first ones.
   const slow = Array.from({ length: MAX_READING + 20 }, (_, index) => sendSlowly(`10.0.${index % 20}.1`));
   expect(await Promise.race(slow)).toBe(503);
   const headers = { 'X-Forwarded-For': '192.0.2.9' };

@@ -15,8 +15,8 @@ import { serverOfPages } from '../../../support/portal/pages.ts';
 import { countLogins } from '../../../support/portal/sessions-rows.ts';
 import { noteMail, noteToken } from '../../../support/secret-search.ts';
 
-// A login of profilectl in a real Chromium: from the address that profilectl opens to the code that comes back to it. The
-// service speaks HTTPS, and profilectl listens without it on loopback.
+// A login of profilectl in a real Chromium, from the URL that profilectl opens to the code that it receives. The service uses
+// HTTPS, and profilectl listens on loopback without it.
 
 const port = freePort();
 const OWN = `https://dev.bio.example:${port}`;
@@ -30,17 +30,17 @@ const sibling = Bun.serve({
   fetch: () => new Response('<!doctype html><title>Elsewhere</title>', { headers: { 'Content-Type': 'text/html' } }),
 });
 afterAll(() => sibling.stop(true));
-/** Another host of the same site, whose owner writes pages. */
+/** Another host of the same site, with pages of its owner. */
 const SIBLING = `https://ada.bio.example:${sibling.port}`;
 const openPage = (hasChromium ? await startBrowser() : null) as OpenPage;
 
-/** Signs Ada in in a window. */
+/** Signs in Ada in a window. */
 async function keepCookie(page: Page): Promise<void> {
   const [name = '', value = ''] = world.cookie.split('=');
   await page.context().addCookies([{ name, value, url: OWN, secure: true, httpOnly: true, sameSite: 'Lax' }]);
 }
 
-/** What profilectl is told, at an address of its own; without a sign of it the test ends at its time limit. */
+/** Listens like profilectl; `told` resolves to the parameters of its callback. */
 function listen() {
   const told = Promise.withResolvers<Record<string, string>>();
   const listener = Bun.serve({
@@ -84,7 +84,7 @@ const NARROW: Size = { width: 320, colorScheme: 'dark', isWithoutScripts: true }
 const WIDE: Size = { width: 1280, colorScheme: 'light' };
 
 describe.skipIf(!hasChromium)('profilectl login', () => {
-  test('brings its code to profilectl, without scripts, by keyboard, at 320 pixels, after signing in', async () => {
+  test('returns its code to profilectl after signing in, by keyboard, at 320 pixels and without scripts', async () => {
     const { told, redirectUri } = listen();
     const state = 'a state & more';
     const { page, troubles } = await openPage(OWN + cliPath({ redirect_uri: redirectUri, state }), NARROW);
@@ -103,7 +103,7 @@ describe.skipIf(!hasChromium)('profilectl login', () => {
     expect(readSignIn(world.access, 'profilectl', token)?.person).toMatchObject({ kind: 'owner', profileId: ADA.id });
   }, 60_000);
 
-  test('tells profilectl that it was not allowed, shows a code to type, and has nothing that axe finds', async () => {
+  test('reports a refusal to profilectl, or shows a code to type, on pages in which axe finds no violations', async () => {
     const { told, redirectUri } = listen();
     const { page, troubles } = await openPage(`${OWN}/developers/found`, WIDE);
     await keepCookie(page);
@@ -124,7 +124,7 @@ describe.skipIf(!hasChromium)('profilectl login', () => {
       await expectUsable(page);
     }
     expect(troubles).toEqual([]);
-    // Where nobody listens any more, the page stays with its link.
+    // If profilectl no longer listens, the page with its link stays.
     await page.route('http://127.0.0.1:4711/**', (route) => route.abort('aborted'));
     await page.goto(OWN + cliPath());
     await page.getByRole('button', { name: 'Allow', exact: true }).click();
@@ -136,7 +136,7 @@ describe.skipIf(!hasChromium)('profilectl login', () => {
     await expectUsable(page);
   }, 60_000);
 
-  test('is let in by no page of a sibling host, which sends the whole form or frames the page', async () => {
+  test('can’t be allowed by a page of a sibling host, neither by sending the form nor in a frame', async () => {
     const { page } = await openPage(SIBLING, WIDE);
     await keepCookie(page);
     const codes = () => countLogins(world.access.sessions);
@@ -163,7 +163,7 @@ describe.skipIf(!hasChromium)('profilectl login', () => {
       })`,
     );
     expect(page.frames().map((frame) => frame.url())).toEqual([`${SIBLING}/`, 'chrome-error://chromewebdata/']);
-    // The same form of the page itself lets it in.
+    // The same form of the page itself allows it.
     await page.goto(OWN + cliPath({ redirect_uri: null }));
     await page.getByRole('button', { name: 'Allow', exact: true }).click();
     await heading(page, 'Type this code');

@@ -19,7 +19,7 @@ import { ADA, BEA, ownerWorld } from '../../../support/portal/owner-pages.ts';
 import { SAME_ORIGIN, serverOfPages, signInOwner, valuesOf, visit } from '../../../support/portal/pages.ts';
 import { countLogins } from '../../../support/portal/sessions-rows.ts';
 
-// The page that lets a profilectl in: what it shows, to whom, and that it sends nobody anywhere else.
+// The page that allows a profilectl: what it shows, to whom, and that it never redirects elsewhere.
 
 const world = await ownerWorld();
 const { access, cookie } = world;
@@ -33,7 +33,7 @@ async function decide(decision: string, changes: Record<string, string | null> =
   return visit(world, '/developers/cli', { form: [...hiddenIn(page), ['decision', decision]], cookie: as });
 }
 
-test('it names the machine, who is signed in, where from, and what the machine will be allowed', async () => {
+test('it shows the machine, the signed-in person, the browser’s IP address, and what the machine will be allowed to do', async () => {
   const { status, body } = await see({ machine: 'Ada’s desk' });
   expect(status).toBe(200);
   for (const text of ['<bdi>Ada’s desk</bdi>', 'the owner of <bdi>ada</bdi>', '192.0.2.7', 'for at most 90 days']) {
@@ -45,7 +45,7 @@ test('it names the machine, who is signed in, where from, and what the machine w
   for (const text of ['the admin <bdi>Grace</bdi>', 'for 12 hours', 'your passkey']) expect(page.body).toContain(text);
 });
 
-test('looking changes nothing, letting in makes a code, and not letting in makes none', async () => {
+test('only allowing makes a code; viewing or refusing does not', async () => {
   const before = codes();
   await see();
   const refused = await decide('refuse');
@@ -54,20 +54,20 @@ test('looking changes nothing, letting in makes a code, and not letting in makes
   expect(back.href).toBe(
     `${REDIRECT_URI}?error=access_denied&state=a+state&iss=${encodeURIComponent(access.config.publicUrl)}`,
   );
-  const let_in = await decide('allow');
-  const there = goOnIn(let_in.body) as URL;
-  expect([let_in.status, codes(), there.origin + there.pathname]).toEqual([200, before + 1, REDIRECT_URI]);
+  const allowed = await decide('allow');
+  const there = goOnIn(allowed.body) as URL;
+  expect([allowed.status, codes(), there.origin + there.pathname]).toEqual([200, before + 1, REDIRECT_URI]);
   expect(Object.fromEntries(there.searchParams)).toEqual({
     code: expect.stringMatching(/^[\w-]{43}$/),
     state: 'a state',
     iss: access.config.publicUrl,
   });
-  // The link for browsers that don't go on by themselves.
-  expect(let_in.body).toContain(`<a href="${Bun.escapeHTML(there.href)}">continue</a>`);
-  expect(valuesOf(let_in, 'location')).toEqual([]);
+  // The link for browsers that don't follow the redirect.
+  expect(allowed.body).toContain(`<a href="${Bun.escapeHTML(there.href)}">continue</a>`);
+  expect(valuesOf(allowed, 'location')).toEqual([]);
 });
 
-test('without an address to go back to it shows the code, and leads nowhere', async () => {
+test('without a redirect URL, it shows the code and redirects nowhere', async () => {
   const typed = { redirect_uri: null, state: null };
   const { body } = await decide('allow', typed);
   expect(body).toMatch(/<code data-copy="the code">[0-9A-HJKMNP-TV-Z]{4}-[0-9A-HJKMNP-TV-Z]{4}<\/code>/);
@@ -75,7 +75,7 @@ test('without an address to go back to it shows the code, and leads nowhere', as
   expect([goOnIn(body), goOnIn((await decide('refuse', typed)).body)]).toEqual([null, null]);
 });
 
-test('a form without a decision, or shown to somebody else, asks again and makes nothing', async () => {
+test('a form without a decision, or shown to another person, asks again and makes no code', async () => {
   const before = codes();
   const fields = hiddenIn(await see());
   const bea = signInOwner(access, BEA.id);
@@ -91,13 +91,13 @@ test('a form without a decision, or shown to somebody else, asks again and makes
       null,
     ]);
   }
-  // Whoever is signed out meanwhile is offered to send it again, which asks again.
+  // After signing out, the form can be sent again without the decision, so that the page asks again.
   const out = await visit(world, '/developers/cli', { form: [...fields, ['decision', 'allow']] });
   expect([out.status, out.refusal, out.body.includes('<textarea name="decision"')]).toEqual([403, 'signed_out', false]);
   expect(codes()).toBe(before);
 });
 
-describe('what profilectl does not send is a page that says so, and leads nowhere', () => {
+describe('a request that profilectl would not send is refused without a redirect', () => {
   const cases: Record<string, (string | null)[]> = {
     response_type: [null, '', 'token', 'code token'],
     client_id: [null, '', 'other', 'Profilectl'],
@@ -157,7 +157,6 @@ describe('what profilectl does not send is a page that says so, and leads nowher
         const form: [string, string][] = [...others, ['decision', 'allow']];
         if (value !== null) form.push([name, value]);
         const answers = [await see({ [name]: value }), await visit(world, '/developers/cli', { form, cookie })];
-        // A form's line ends are line feeds, so that one of these values is another one there.
         for (const answer of answers) {
           expect([name, value, answer.status, answer.refusal]).toEqual([name, value, 400, 'bad_parameter']);
           expect([goOnIn(answer.body), valuesOf(answer, 'location')]).toEqual([null, []]);
@@ -168,7 +167,7 @@ describe('what profilectl does not send is a page that says so, and leads nowher
     });
   }
 
-  test('a parameter that comes twice', async () => {
+  test('a repeated parameter', async () => {
     for (const [name, value] of Object.entries(cliQuery())) {
       const more = new URLSearchParams({ [name]: value });
       expect((await visit(world, `${cliPath()}&${more}`, { cookie })).status).toBe(400);
@@ -176,7 +175,7 @@ describe('what profilectl does not send is a page that says so, and leads nowher
   });
 });
 
-test('the two loopback addresses are taken, with every port', async () => {
+test('both loopback addresses are accepted, with any port', async () => {
   for (const host of ['127.0.0.1', '[::1]']) {
     for (const port of [1, 80, 443, 65_535]) {
       const redirect_uri = `http://${host}:${port}/callback`;
@@ -186,7 +185,7 @@ test('the two loopback addresses are taken, with every port', async () => {
   }
 });
 
-test('what a machine calls itself is a text without control characters, on every page that shows it', async () => {
+test('the machine’s name is shown as text without control characters on every page', async () => {
   const machine = `\u001b[2J"'></bdi><script>mark()</script>\u202e\u0000\r\n${'😀'.repeat(70)}`;
   const own = await ownerWorld();
   const server = await serverOfPages(own);
@@ -209,7 +208,7 @@ test('what a machine calls itself is a text without control characters, on every
   }
 });
 
-test('a state comes back as it was, and is markup nowhere', async () => {
+test('the state is returned unchanged, and never becomes markup', async () => {
   const state = `"'></textarea><script>mark()</script>&x=1#;url=http://evil.example/ %00`;
   const { body } = await decide('allow', { state });
   expect(body).not.toContain('<script>mark');
@@ -217,7 +216,7 @@ test('a state comes back as it was, and is markup nowhere', async () => {
   expect([back.searchParams.get('state'), back.hash, back.host]).toEqual([state, '', '127.0.0.1:4711']);
 });
 
-test('whoever has to sign in first comes back with every parameter, as an owner and as an admin', async () => {
+test('signing in as an owner or an admin returns to the page with every parameter', async () => {
   const query = cliQuery({ machine: "Ada's (old) desk*~!", state: 'a+b c&d=e#%2F' });
   const path = `/developers/cli?${new URLSearchParams(query)}`;
   const sent = valuesOf(await visit(world, path), 'location')[0] as string;
@@ -242,7 +241,7 @@ test('whoever has to sign in first comes back with every parameter, as an owner 
   expect(new Map(hiddenIn(page))).toEqual(new Map([...Object.entries(query), ['shown', `owner ${BEA.id}`]]));
 });
 
-test('no foreign page lets anything in, and none frames the page', async () => {
+test('other sites can neither send the form nor frame the page', async () => {
   const before = codes();
   const form: [string, string][] = [...hiddenIn(await see()), ['decision', 'allow']];
   for (const site of ['cross-site', 'same-site', 'none']) {
@@ -254,7 +253,7 @@ test('no foreign page lets anything in, and none frames the page', async () => {
   expect(valuesOf(await see(), 'content-security-policy')[0]).toContain("frame-ancestors 'none'");
 });
 
-test('the sessions of a person tell of each login, and end one or all, of nobody else', async () => {
+test('a person’s sessions list each of their logins, and can end one or all of them, but no others', async () => {
   const own = await ownerWorld();
   await importLines(own.access, [BEA]);
   const [first, second, others] = [ADA, ADA, BEA].map(({ id }, index) =>
@@ -285,7 +284,7 @@ test('the sessions of a person tell of each login, and end one or all, of nobody
   expect(alive).toEqual([[others]]);
 });
 
-test('the form sends exactly what the address had', async () => {
+test('the form sends exactly the parameters of the URL', async () => {
   const fields = hiddenIn(await see());
   expect(fields.map(([name]) => name)).toEqual([...CLI_PARAMETERS, 'shown']);
 });

@@ -12,7 +12,7 @@ import { expectUsable } from '../../../support/portal/looking.ts';
 import { ADA, ownerWorld } from '../../../support/portal/owner-pages.ts';
 import { serverOfPages, signInOwner } from '../../../support/portal/pages.ts';
 
-// Whoever has a page open in a real Chromium while the access ends, by another connection than that of the pages.
+// Access ends while a page is open in a real Chromium, through another connection than the portal's.
 
 const world = await ownerWorld({ PUBLIC_URL: 'http://localhost:3000' });
 const server = await serverOfPages(world);
@@ -20,7 +20,7 @@ const beside = { ...openAccess(world.access.config), clock: world.clock };
 afterAll(() => closeAccess(beside));
 const openPage = (hasChromium ? await startBrowser() : null) as OpenPage;
 
-/** A window of somebody with this Cookie header, on a page with a text in its form. */
+/** A window with this Cookie header, on a page with a text typed into its form. */
 async function windowOf(cookie: string, path: string, field: string) {
   const { page } = await openPage(`${server.url}/developers/found`, { width: 320, colorScheme: 'dark' });
   const [name = '', value = ''] = cookie.split('=');
@@ -31,10 +31,9 @@ async function windowOf(cookie: string, path: string, field: string) {
   return page;
 }
 
-/** What is stored about keys. */
 const stored = () => JSON.stringify(world.access.db.$client.query('SELECT * FROM api_keys').values());
 
-describe.skipIf(!hasChromium)('access ends at the next request, and nothing that was typed is lost', () => {
+describe.skipIf(!hasChromium)('access ends at the next request, and typed text is kept, for', () => {
   const cases = [
     {
       name: 'an owner whose address was changed',
@@ -70,7 +69,7 @@ describe.skipIf(!hasChromium)('access ends at the next request, and nothing that
       await page.getByRole('button', { name: 'Send again' }).waitFor();
       const way = page.getByRole('link', { name: 'Sign in (in a new tab)' });
       expect(await way.getAttribute('href')).toBe(isOwner ? '/developers/sign-in' : '/developers/admin/sign-in');
-      // The page is the same for owners, with less in it.
+      // The page for owners is the same with less in it.
       if (!isOwner) await expectUsable(page);
       await page.goto(`${server.url}${isOwner ? '/developers/keys' : '/developers/admin'}`);
       await page.getByRole('heading', { level: 1, name: isOwner ? 'Sign in' : 'Sign in as an admin' }).waitFor();

@@ -23,7 +23,7 @@ async function world(variables: Record<string, string> = {}): Promise<PageWorld 
   return { access, clock, services, events, lastCode: codes.lastCode };
 }
 
-/** The cookies that an answer sets, as the browser sends them back. */
+/** The cookies that responses set, as the browser sends them. */
 function cookiesOf(...answers: PageAnswer[]): string {
   const jar = new Map<string, string>();
   for (const value of answers.flatMap((answer) => valuesOf(answer, 'set-cookie'))) {
@@ -43,7 +43,7 @@ const mailsOf = ({ access }: PageWorld) => {
   }
 };
 
-test('an owner signs in with the mailed code, gets to the wanted page, and is recognised the next time', async () => {
+test('an owner signs in with the e-mailed code, returns to the requested page, and is recognised the next time', async () => {
   const at = await world();
   const refused = await visit(at, '/developers/sessions');
   expect(valuesOf(refused, 'location')).toEqual(['/developers/sign-in?next=%2Fdevelopers%2Fsessions']);
@@ -65,9 +65,9 @@ test('an owner signs in with the mailed code, gets to the wanted page, and is re
   expect(cookie).toMatch(/^session=[\w-]{43}; known=[\w-]{43}$/);
   const sessions = await visit(at, '/developers/sessions', { cookie });
   expect(sessions.body).toContain('This browser.');
-  // The name in the head says so; no line takes room for it.
+  // The name in the head says so, so there is no message.
   expect(sessions.body).not.toContain('class="flash"');
-  // A second sign-in ends the first session: its cookie is gone from the browser.
+  // A second sign-in ends the first session, whose cookie it replaces.
   at.clock.advance(60_000);
   const again = await visit(at, '/developers/sign-in', { form: TYPED, cookie });
   const second = await visit(at, '/developers/sign-in/code', {
@@ -78,7 +78,7 @@ test('an owner signs in with the mailed code, gets to the wanted page, and is re
   expect((await visit(at, '/developers/sessions', { cookie })).status).toBe(303);
 });
 
-test('whatever was typed, the answer is the same page, byte for byte', async () => {
+test('whether username and address match or not, the response is the same byte for byte', async () => {
   const at = await world();
   const answers = [];
   for (const form of [
@@ -99,7 +99,7 @@ test('whatever was typed, the answer is the same page, byte for byte', async () 
   expect(mailsOf(at)).toBe(1);
 });
 
-test('a refused form comes back with what was typed, lists the errors first, and links to each field', async () => {
+test('a refused form comes back with what was typed, and with a list of errors that link to their fields', async () => {
   const at = await world();
   const answer = await visit(at, '/developers/sign-in', {
     form: { name: '', address: '"><b>x', next: '/developers/sessions' },
@@ -120,7 +120,7 @@ test('a refused form comes back with what was typed, lists the errors first, and
   }
 });
 
-test('a code works in the browser that asked, and signs nobody else in', async () => {
+test('a code works once, and only in the browser that requested it', async () => {
   const at = await world();
   const asked = await visit(at, '/developers/sign-in', { form: TYPED });
   const code = at.lastCode();
@@ -132,7 +132,7 @@ test('a code works in the browser that asked, and signs nobody else in', async (
   expect((await enter(cookiesOf(asked))).status).toBe(422);
 });
 
-describe('signing in leads to pages of ours only', () => {
+describe('signing in leads only to pages of the portal', () => {
   const elsewhere = [
     'https://evil.example/',
     '//evil.example',
@@ -147,7 +147,7 @@ describe('signing in leads to pages of ours only', () => {
     '/developers/sessions?x=1',
   ];
 
-  test('whatever the link or the form says', async () => {
+  test('whatever link or form say', async () => {
     const at = await world();
     for (const next of elsewhere) {
       at.clock.advance(86_400_000);
@@ -166,7 +166,7 @@ describe('signing in leads to pages of ours only', () => {
   });
 });
 
-describe('where nobody can sign in, the page says what to set and no code is made', () => {
+describe('if signing in is impossible, the page says what to set, and no code is made:', () => {
   const cases = [
     ['MAIL_URL', { MAIL_URL: '' }, {}],
     ['PUBLIC_URL', { PUBLIC_URL: 'http://api.example.org' }, {}],
@@ -181,7 +181,7 @@ describe('where nobody can sign in, the page says what to set and no code is mad
         false,
       ]);
       expect(page.body).toContain(`set ${variable}`);
-      // Nor does the start page lead there.
+      // The start page has no link to it either.
       const start = await visit(at, '/developers', sent);
       expect([start.body.includes(`set ${variable}`), start.body.includes('<a class="button"')]).toEqual([true, false]);
       const asked = await visit(at, '/developers/sign-in', { form: TYPED, ...sent });
@@ -191,7 +191,7 @@ describe('where nobody can sign in, the page says what to set and no code is mad
   }
 });
 
-test('a mail that can’t be sent is logged, without the address or the code', async () => {
+test('a failed e-mail is logged without the address or the code', async () => {
   const at = await world({ MAIL_URL: 'smtp://127.0.0.1:1', MAIL_FROM: 'lookup@example.org' });
   const asked = await visit(at, '/developers/sign-in', { form: TYPED });
   expect(asked.status).toBe(303);
@@ -199,7 +199,7 @@ test('a mail that can’t be sent is logged, without the address or the code', a
   expect(JSON.stringify(at.events)).not.toMatch(new RegExp(`ada@|${at.lastCode()}`, 'i'));
 });
 
-test('a fault loses nothing that was typed: it can be sent again, a code too, and signs in once the fault is gone', async () => {
+test('after an internal error, a form with what was typed can be sent again, even one with a code', async () => {
   const at = await world();
   const { sqlite } = at.access.sessions;
   const typed = { ...TYPED, next: '/developers/sessions' };

@@ -13,16 +13,15 @@ import { testClock, testDeps } from '../../../support/world.ts';
 
 const ADA = { id: 7, username: 'ada', email: 'ada@example.org' };
 
-/** How many rows a statement counts. */
 const count = (sqlite: Pick<Database, 'query'>, table: string) =>
   (sqlite.query(`SELECT count(*) AS n FROM ${table}`).get() as { n: number }).n;
 
-/** Looks again and again until something is so. */
-async function until(isSo: () => boolean): Promise<void> {
-  while (!isSo()) await Bun.sleep(10);
+/** Polls until a condition is true. */
+async function until(isTrue: () => boolean): Promise<void> {
+  while (!isTrue()) await Bun.sleep(10);
 }
 
-test('a server with visitors deletes what belongs to nobody any more', async () => {
+test('a server deletes sessions whose owner has changed', async () => {
   const deps = { ...testDeps(), clock: testClock() };
   await importLines(deps, [ADA]);
   const { databasePath } = deps.config;
@@ -37,7 +36,7 @@ test('a server with visitors deletes what belongs to nobody any more', async () 
   await server.stop();
 });
 
-test('what has ended is deleted again and again, client addresses 30 days after a session’s end, in the log behind the file too; a fault is told and tried again', async () => {
+test('expired rows are deleted repeatedly, from the log of the file too, and a failure is logged and retried', async () => {
   const { access, clock, services, events } = pageWorld();
   await importLines(access, [ADA]);
   const { sqlite } = access.sessions;
