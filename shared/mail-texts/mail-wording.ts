@@ -2,11 +2,14 @@ import { isoTime } from '../clock.ts';
 import type { Predecessor } from '../keys/life/successor.ts';
 import { formatRateLimit, type RateLimit, rateLimitWords } from '../limits/rate-limit.ts';
 import type { Block } from '../mail/layout.ts';
-import { cleanForTerminal, numberText } from '../text.ts';
+import { cleanForTerminal } from '../text.ts';
 
-/** A rate limit as a person says it: `60/1m (at most 60 requests in any minute)`. */
+/**
+ * A rate limit as a person says it: `60/1m (at most 60 requests in any minute)`. In ASCII, without the narrow spaces that pages
+ * have: otherwise the mail with a secret would be quoted-printable, which breaks the line to try.
+ */
 export function rateLimitInWords(limit: RateLimit): string {
-  return `${formatRateLimit(limit)} (at most ${rateLimitWords(limit, 'in any', numberText)})`;
+  return `${formatRateLimit(limit)} (at most ${rateLimitWords(limit, 'in any')})`;
 }
 
 /** Milliseconds since 1970 as `2026-01-01 00:00:00 UTC`. */

@@ -102,7 +102,7 @@ cat "$1" | head -n 2 | cat - "$1.new" > "$1.all"; mv "$1.all" "$1"`;
   test('that fails is named, and nothing has changed: 1', async () => {
     const terminal = ask({ VISUAL: 'no-such-editor' });
     expect(await terminal.exited).toBe(1);
-    expect(terminal.screen()).toContain('The editor "no-such-editor" failed; set EDITOR');
+    expect(terminal.screen()).toContain('The editor "no-such-editor" failed; set VISUAL or EDITOR');
     expect(await requested()).toBeUndefined();
   });
 });

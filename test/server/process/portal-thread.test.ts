@@ -199,7 +199,7 @@ test('if the database can’t be opened, a page says so, and the next request re
   expect(await send('/developers/sign-out', '')).toEqual({
     code: 'internal',
     cookies: ['session=; Path=/; Max-Age=0; HttpOnly; SameSite=Lax'],
-    text: expect.stringContaining('This browser is signed out all the same'),
+    text: expect.stringContaining('This browser is signed out anyway'),
   });
   const requestId = answer.headers.get('x-request-id');
   expect(server.log).toContainEqual(

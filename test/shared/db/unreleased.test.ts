@@ -110,7 +110,9 @@ describe('a database of the last unreleased commit', () => {
     expect((await run('status')).stderr).toContain('has an older schema');
     expect((await run('db', 'backup', backup)).code).toBe(0);
     expect((await run('db', 'check', '--restore', backup)).stdout).toContain('restores 1 profile and 0 keys');
-    expect((await run('db', 'restore', backup, '--yes')).stderr).toContain('"profilectl serve" upgrades it');
+    expect((await run('db', 'restore', backup, '--yes')).stderr).toContain(
+      '"profilectl serve" upgrades when it starts',
+    );
     const server = await startServerProcess({ DATABASE_PATH: path });
     expect(await server.end()).toBe(0);
     expect((await run('profiles', 'export')).stdout).toContain('"username":"a"');

@@ -104,7 +104,7 @@ describe('the approval mail has all that its reader needs, in both parts', () =>
   for (const [what, words] of [
     ['identifier and name', ['k7Qm2XaB', 'Nightly statistics']],
     ['permissions granted and requested', ['api.lookup (profiles and their links)', 'api.lookup, api.leaderboard']],
-    ['rate limits', ['60/1m (at most 60 requests in any minute)', '5000/1d (at most 5 000 requests in any day)']],
+    ['rate limits', ['60/1m (at most 60 requests in any minute)', '5000/1d (at most 5000 requests in any day)']],
     ['expiry', ['2027-01-31 12:00:00 UTC']],
     ['how to keep it', ['password manager', 'client-side code', 'repository']],
     ['that it voids earlier ones', ['A secret in an earlier e-mail about this key no longer works.']],
