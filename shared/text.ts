@@ -49,7 +49,7 @@ export function escapeJsonForTerminal(json: string): string {
 }
 
 /** Words as a list: `a, b and c`. */
-export function listed(words: readonly string[], last: 'and' | 'or'): string {
+export function joinWords(words: readonly string[], last: 'and' | 'or'): string {
   return words.length < 2 ? words.join('') : `${words.slice(0, -1).join(', ')} ${last} ${words.at(-1)}`;
 }
 

@@ -3,7 +3,7 @@ import { AppError } from '../../shared/errors.ts';
 import { OPERATIONS } from '../../shared/operations.ts';
 import { canAsk } from '../terminal/output.ts';
 import { carryOut } from './carry-out.ts';
-import { addCommandOfAnyKey } from './command.ts';
+import { addCommandWithOptionalKey } from './command.ts';
 import { walkQueue } from './queue.ts';
 import { queueIsOnPage } from './remote/decide.ts';
 
@@ -12,7 +12,7 @@ const operation = OPERATIONS.approve;
 /** Adds `keys approve`, which without an identifier asks about each pending request. */
 export function addTo(parent: Command): void {
   const withoutKey = 'without it, go through all pending requests';
-  addCommandOfAnyKey(parent, operation, withoutKey, (context, { identifier, ...args }) => {
+  addCommandWithOptionalKey(parent, operation, withoutKey, (context, { identifier, ...args }) => {
     if (identifier !== undefined) return carryOut(context, operation, { identifier, ...args });
     if (context.yes || !canAsk()) {
       throw new AppError('usage', 'The identifier is missing; without it you need a terminal, and no --yes.');

@@ -6,7 +6,7 @@ import type { KeyView } from '../../shared/keys/view.ts';
 import { type AnyOperation, flaggedInputs } from '../../shared/operations/entry.ts';
 import { refuseKind } from '../../shared/operations/who.ts';
 import { OPERATIONS } from '../../shared/operations.ts';
-import { listed } from '../../shared/text.ts';
+import { joinWords } from '../../shared/text.ts';
 import { columnsOf, notice } from '../terminal/output.ts';
 import { confirm } from '../terminal/prompts.ts';
 import { retryIfChanged } from '../terminal/retry-if-changed.ts';
@@ -66,7 +66,7 @@ async function kindOf(context: KeysContext, isDecision: boolean): Promise<Person
 
 function nothingToChange(operation: AnyOperation): AppError {
   const flags = flaggedInputs(operation, 'operator').map(([, schema]) => flagName(schema));
-  return new AppError('usage', `Say what to change: ${listed(flags, 'or')}.`);
+  return new AppError('usage', `Say what to change: ${joinWords(flags, 'or')}.`);
 }
 
 /** Shows the key, asks, and returns the input after a yes. Throws `cancelled` after a no. */

@@ -5,7 +5,7 @@ import { factsOf } from '../../shared/keys/fields/input-facts.ts';
 import { readTyped } from '../../shared/keys/fields/input-text.ts';
 import { parseInput } from '../../shared/keys/fields/parse-input.ts';
 import { type AnyOperation, flaggedInputs } from '../../shared/operations/entry.ts';
-import { listed } from '../../shared/text.ts';
+import { joinWords } from '../../shared/text.ts';
 import type { KeysContext } from './context.ts';
 import { withKeys } from './with-keys.ts';
 
@@ -15,7 +15,7 @@ import { withKeys } from './with-keys.ts';
 export type KeyArguments = { identifier: string; given: Record<string, unknown>; isWaiting: boolean };
 
 /** The action of a command, on the local database or a remote server. */
-export type Act = (context: KeysContext, args: KeyArguments) => Promise<void>;
+export type Action = (context: KeysContext, args: KeyArguments) => Promise<void>;
 
 const IDENTIFIER_HELP = 'the 8 characters that name the key';
 
@@ -31,35 +31,35 @@ refused for good; 75 if nothing was decided, or the mail can be tried again. Wit
 address and exits with 75 at once, unless --wait is given.`;
 
 /** Adds the command of an operation to the group `keys`, and returns it. Throws if the operation has none. */
-export function addCommand(parent: Command, operation: AnyOperation, act: Act): Command {
-  const { verb } = doorOf(operation);
+export function addCommand(parent: Command, operation: AnyOperation, act: Action): Command {
+  const { verb } = commandSpecOf(operation);
   const command = parent.command(verb).description(operation.summary);
   if ('identifier' in operation.input.shape) command.argument('<identifier>', IDENTIFIER_HELP);
   return withFlags(command, operation, act);
 }
 
 /** Adds a command whose identifier is optional; `withoutKey` says in its help what it does without one. */
-export function addCommandOfAnyKey(
+export function addCommandWithOptionalKey(
   parent: Command,
   operation: AnyOperation,
   withoutKey: string,
   act: (context: KeysContext, args: Omit<KeyArguments, 'identifier'> & { identifier?: string }) => Promise<void>,
 ): Command {
-  const { verb } = doorOf(operation);
+  const { verb } = commandSpecOf(operation);
   const command = parent.command(verb).description(operation.summary);
   command.argument('[identifier]', `${IDENTIFIER_HELP}; ${withoutKey}`);
   return withFlags(command, operation, act);
 }
 
-function doorOf({ name, doors }: AnyOperation) {
+function commandSpecOf({ name, doors }: AnyOperation) {
   if (doors.command === null) throw new Error(`The operation ${name} has no command.`);
   return doors.command;
 }
 
-function withFlags(command: Command, operation: AnyOperation, act: Act): Command {
-  const { verb, examples, help: about } = doorOf(operation);
+function withFlags(command: Command, operation: AnyOperation, act: Action): Command {
+  const { verb, examples, help: about } = commandSpecOf(operation);
   const isDecision = operation.doors.page === 'decision';
-  for (const [, schema] of flaggedInputs(operation, 'operator')) command.option(...flagOf(schema));
+  for (const [, schema] of flaggedInputs(operation, 'operator')) command.option(...flagSpecOf(schema));
   if (isDecision) command.option(...WAIT_FLAG);
   const isConfirmed = operation.event !== null && 'identifier' in operation.input.shape;
   const paragraphs = [...(isConfirmed ? [CONFIRMED_HELP] : []), about, ...(isDecision ? [REMOTE_HELP] : [])];
@@ -75,7 +75,7 @@ function withFlags(command: Command, operation: AnyOperation, act: Act): Command
   );
 }
 
-function flagOf(schema: z.ZodType): readonly [flag: `--${string}`, about: string] {
+function flagSpecOf(schema: z.ZodType): readonly [flag: `--${string}`, about: string] {
   const { flag, label } = factsOf(schema);
   if (flag === null) throw new Error(`The ${label} has no flag.`);
   return flag;
@@ -92,7 +92,7 @@ export function readFlags(
 ): Record<string, unknown> {
   const values: Record<string, unknown> = {};
   for (const [input, schema] of flaggedInputs(operation, 'operator')) {
-    const texts = options[new Option(...flagOf(schema)).attributeName()];
+    const texts = options[new Option(...flagSpecOf(schema)).attributeName()];
     if (texts !== undefined) values[input] = parseInput(schema, readTyped(factsOf(schema), [texts].flat(), nowMs));
   }
   return values;
@@ -105,10 +105,10 @@ export function refuseMissing(
 ): void {
   const flags = schemas.filter(([input]) => given[input] === undefined).map(([, schema]) => flagName(schema));
   if (flags.length === 0) return;
-  throw new AppError('usage', `${listed(flags, 'and')} ${flags.length === 1 ? 'is' : 'are'} missing.`);
+  throw new AppError('usage', `${joinWords(flags, 'and')} ${flags.length === 1 ? 'is' : 'are'} missing.`);
 }
 
 /** The name of a field's flag, such as `--name`. */
 export function flagName(schema: z.ZodType): string {
-  return flagOf(schema)[0].split(' ', 1)[0] as string;
+  return flagSpecOf(schema)[0].split(' ', 1)[0] as string;
 }

@@ -1,6 +1,6 @@
 import type { WholeNumber } from '../../shared/api/parameters.ts';
 import { AppError } from '../../shared/errors.ts';
-import { listed } from '../../shared/text.ts';
+import { joinWords } from '../../shared/text.ts';
 
 /** Parameter names that an error sentence may repeat: plain characters, and too short to be a secret. */
 const NAMEABLE = /^[A-Za-z0-9_.[\]-]{1,32}$/;
@@ -49,7 +49,7 @@ export function queryValues<Name extends string>(
 ): { name: Name; value: string }[] {
   const pairs = queryPairs(query, allowed);
   if (pairs.length < 1 || pairs.length > max) {
-    throw new AppError('bad_parameter', `Send ${listed(allowed, 'or')} 1 to ${max} times in all.`);
+    throw new AppError('bad_parameter', `Send ${joinWords(allowed, 'or')} 1 to ${max} times in all.`);
   }
   const seen = new Map(allowed.map((name) => [name, new Set<string>()]));
   return pairs.filter((pair): pair is { name: Name; value: string } => {
@@ -125,6 +125,6 @@ function malformed(name: string): never {
 
 function unknown(name: string | undefined, allowed: readonly string[]): AppError {
   const subject = name !== undefined && NAMEABLE.test(name) ? `The query parameter ${name}` : 'A query parameter';
-  const rule = allowed.length === 0 ? 'accepts none' : `accepts only ${listed(allowed, 'and')}`;
+  const rule = allowed.length === 0 ? 'accepts none' : `accepts only ${joinWords(allowed, 'and')}`;
   return new AppError('bad_parameter', `${subject} is unknown: this path ${rule}.`);
 }
