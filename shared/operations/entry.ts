@@ -11,115 +11,110 @@ import type { Who } from './who.ts';
 
 // The type of an operation; `shared/operations.ts` is the table of all.
 
-/** The input of an operation as a door passes it on: the names are known, the schema checks the values. */
+/** The input of an operation as a door passes it, before the schema checks the values. */
 export type Sent<Shape extends z.ZodRawShape> = { readonly [Name in keyof Shape]?: unknown };
 
-/** Its route under `/manage/v1/keys`. If it needs an assertion, an admin gets the URL of the key's page instead. */
+/** The route of an operation under `/manage/v1/keys`. If it needs an assertion, an admin gets the URL of the key's page. */
 export type JsonDoor = {
   method: 'GET' | 'POST' | 'PATCH';
-  /** What follows `/manage/v1/keys`. */
+  /** Appended to `/manage/v1/keys`. */
   path: '' | '/:identifier' | `/:identifier/${string}`;
   operationId: string;
-  /** The summary in the document, if it is not that of the operation. */
+  /** In the OpenAPI document; by default the operation's summary. */
   summary?: string;
   description: string;
-  /** The inputs that the body may have. */
+  /** The inputs accepted in the body. */
   body?: readonly string[];
-  /** The inputs that the query may have, by their names in forms. */
+  /** The inputs accepted in the query; parameters have the names of form fields. */
   query?: readonly string[];
   answers: 'key' | 'new key' | 'key with history' | 'list' | 'usage';
 };
 
-/** The page on which owners perform it on one of their keys, if it differs from the one for admins. */
+/** The page on which owners perform an operation on one of their keys. */
 export type OwnerPage = {
-  /** What follows `/developers/keys/:identifier/`. */
+  /** Appended to `/developers/keys/:identifier/`. */
   path: string;
-  /** Its consequence for owners, if it is not the one in {@link Texts}. */
+  /** By default the consequence in {@link Texts}. */
   consequence?: string;
 };
 
-/** Its doors. Pages that are written by hand are not among them. */
+/** The doors through which an operation can be performed, except pages that are written by hand. */
 export type Doors = {
-  /** `profilectl keys <verb>`, its examples, and additional help besides the flags. */
+  /** `profilectl keys <verb>`; `help` is shown below the flags. */
   command: { verb: string; examples: readonly string[]; help?: string } | null;
   /** Present if admins decide it on the page of the key. */
   page?: 'decision';
-  /** Absent if owners can't perform it from the page of a key. */
+  /** Present if owners can perform it from the page of a key. */
   ownerPage?: OwnerPage;
   json: JsonDoor | null;
 };
 
-/** The texts that people read when they perform it. */
+/** What people read when they perform an operation. */
 export type Texts = {
-  /** Above a confirmation, before the identifier: `Approve key`. */
+  /** The heading of the confirmation, before the identifier: `Approve key`. */
   title: string;
-  /** On the button that leads to it. */
   button: string;
-  /** Its consequence, below what is to be confirmed. */
+  /** Shown below the confirmation's values. */
   consequence: string;
   /** The message on the next page; null if that page says it anyway. */
   done: string | null;
-  /** What a command says after Ctrl-C about a key in this state, if it is not the message of all operations. */
+  /** The command's message after Ctrl-C; null or absent for the general message. */
   interrupted?: (key: Pick<KeyView, 'identifier' | 'state'>) => string | null;
 };
 
-/** The result of an act that continues afterwards: the door waits for it, or runs it in the background. */
+/** The output of an operation that was only started: the door awaits `finish`, or runs it in the background. */
 export type Unfinished = { finish: (signal?: AbortSignal) => Promise<void> };
 
-/** A key with its history, and the key that it replaces, if it replaces one. */
+/** A key with its history, and the key that it replaces, if any. */
 export type ShownKey = { key: KeyView; history: readonly HistoryView[]; predecessor: KeyView | null };
 
 type Facts = {
   name: string;
   who: Who;
-  /** The required states of a key; null if any will do, or if there is no key yet. */
+  /** The states in which a key allows it; null if all do, or if there is no key yet. */
   from: readonly KeyState[] | null;
-  /** The state of the key afterwards; null if it stays as it is. */
+  /** The resulting state; null if the state does not change. */
   to: KeyState | null;
-  /** The resulting entry in the key's history; null if it changes nothing. */
+  /** The entry that it adds to the key's history; null if it changes nothing. */
   event: KeyEventName | null;
-  /** The facts of the key and its profile that it relies on: if one has changed since it was shown, nothing is done. */
+  /** The facts of the key and its profile that must still be as they were shown; otherwise nothing is done. */
   version: readonly KeyFact[];
   /** One sentence, for help and documents. */
   summary: string;
   doors: Doors;
   texts: Texts | null;
-  /** Whether omitted inputs keep the key's present values, so that some of them are enough. */
+  /** Whether omitted inputs keep the key's present values. */
   keepsRest: boolean;
   /** Whether it ends or refuses something. */
   isDangerous: boolean;
   /**
-   * Null if its act is complete when it returns. Otherwise the act only starts the operation, and what it returns has
-   * to be finished. `begins` is the entry with which it starts in the history, `done` the word for one that was finished;
-   * the others are the log's words about the key, after its identifier, if that is refused or fails.
+   * Null if `act` completes the operation. Otherwise `act` only starts it and returns an {@link Unfinished}. `begins` is the
+   * first entry in the history, `done` the word for a finished one; `refused` and `failed` follow the identifier in the log.
    */
   continuation: { begins: KeyEventName; done: string; refused: string; failed: string } | null;
 };
 
-/** An action of people on keys. Every door is made from these, and none has its own rules on who may do what. */
+/** An action of people on keys. Every door is made from these; no door has its own rules on who may do what. */
 export type Operation<Input extends object, Output> = Facts & {
-  /** Made from `FIELDS` in `keys/inputs.ts`, each required or optional. */
+  /** Made from `FIELDS` in `keys/fields/inputs.ts`. */
   input: z.ZodObject;
-  /** The input for kinds of person who may omit some of {@link input}. */
+  /** Replaces {@link input} for kinds of person of whom more is required. */
   inputOf: Partial<Record<Person['kind'], z.ZodObject>>;
-  /** Defaults by input, for when nobody has typed anything; an absent input is not requested for this key. */
+  /** The defaults; an input without an entry does not apply to this key. */
   usual(deps: Pick<Deps, 'db' | 'config'>, key: KeyView): Readonly<Record<string, unknown>>;
-  /** Throws `usage` if this key, as far as it shows, can't have this input; checks input while it is typed. */
+  /** Throws `usage` if this key, as far as it was shown, can't have this input. Called while the input is typed. */
   refuse(
     key: KeyView,
     input: Readonly<Record<string, unknown>>,
     at: Pick<Deps, 'approvalLeaseMs'> & { nowMs: number },
   ): void;
-  /** Which of these inputs a key has not got, as far as it shows them: none once it was decided with this input. */
+  /** Returns the inputs whose values the key does not have; empty after a decision with this input. */
   lacks(shown: ShownKey, input: Readonly<Record<string, unknown>>): readonly string[];
-  /** What is to be confirmed besides the input: names and values. Throws what {@link check} does. */
+  /** Returns what is confirmed besides the input. Throws what {@link check} does. */
   alsoConfirmed(deps: Deps, key: KeyView): readonly (readonly [name: string, value: string])[];
-  /** Throws the refusal that the operation would meet now, before anybody confirms it. */
+  /** Throws if the operation would be refused now; called before the confirmation. */
   check(deps: Deps, input: { identifier: string; expiresAtMs?: number | null | undefined }): void;
-  /**
-   * Checks and trims the input, and performs the operation. Only `perform` calls this, after its checks; throws
-   * `usage`, and what the function for it in `keys/` throws.
-   */
+  /** Checks and trims the input, and performs the operation; `usage` if it is invalid. Only `perform` may call this. */
   act(deps: Deps, actor: Person, input: Input): Output | Promise<Output>;
 };
 
@@ -134,7 +129,7 @@ type Entry<Shape extends z.ZodRawShape, Output> = Pick<Facts, 'name' | 'who' | '
     act: (deps: Deps, actor: Person, input: z.output<z.ZodObject<Shape>>) => Output | Promise<Output>;
   };
 
-/** An entry of the table, whose act gets its input as the schema returns it; defaults suit looking at a key. */
+/** Makes an entry of the table. `act` receives the parsed input; the defaults suit operations that only look. */
 export function operation<Shape extends z.ZodRawShape, Output>(
   entry: Entry<Shape, Output>,
 ): Operation<Sent<Shape>, Output> {
@@ -171,7 +166,7 @@ export function inputFor(
   return inputOf[kind] ?? input;
 }
 
-/** The parameters of an operation's query under `/manage/v1/keys`: names, inputs and schemas. */
+/** The query parameters of an operation under `/manage/v1/keys`. */
 export function queryInputs(
   { shape }: z.ZodObject,
   { query = [] }: JsonDoor,
@@ -182,7 +177,7 @@ export function queryInputs(
   });
 }
 
-/** The inputs with a flag of `profilectl` for a kind of person: names and schemas. */
+/** The inputs for which `profilectl` has a flag. */
 export function flaggedInputs(
   operation: Pick<AnyOperation, 'input' | 'inputOf'>,
   kind: Person['kind'],

@@ -14,10 +14,7 @@ import { ADMINS_DECIDE } from './who.ts';
 
 const { identifier } = FIELDS;
 
-/**
- * The facts that are compared with what the admin confirmed. Owners can't change them once the key has a secret, so no owner can
- * keep admins from deciding.
- */
+// The facts that an admin confirms. Owners can't change them once the key has a secret: an owner can't block decisions.
 const GRANTED_FACTS = ['key', 'state', 'grant', 'profile', 'request'] as const;
 
 /** Changes the permissions, rate limits or expiry of a key that has a secret. */
@@ -29,9 +26,9 @@ export const change = operation({
   doors: {
     command: {
       verb: 'change',
-      help: `What is not given stays as it is, and so does the secret. If any flag is given, the rest is not asked for. Running servers
-apply the change within 10 ms. Requests already counted in a rate limit's window still count if that window stays, even with
-another quota; a new window starts unused.`,
+      help: `The secret stays the same, and so does everything without a flag. With at least one flag, the command asks for nothing else.
+Running servers apply the change within 10 ms. If the window of a rate limit stays, requests already counted in it still
+count, even with another quota; a new window starts unused.`,
       examples: [
         'k7Qm2XaB',
         'k7Qm2XaB --rate-limit 600/1m 50000/1d',
@@ -46,8 +43,8 @@ another quota; a new window starts unused.`,
   texts: {
     ...{ title: 'Change key', button: 'Change' },
     consequence:
-      'The change applies at once, the secret stays the same, and the owner gets an e-mail that says what changed.',
-    done: 'Key changed. Its owner gets an e-mail that says how.',
+      'The change applies at once, the secret stays the same, and the owner gets an e-mail with the old and new values.',
+    done: 'Key changed. Its owner gets an e-mail with the old and new values.',
     interrupted: ({ identifier: key, state }) =>
       `Interrupted; key ${key} is ${state}. "profilectl keys show ${key}" shows whether it was changed.`,
   },
@@ -61,7 +58,7 @@ another quota; a new window starts unused.`,
   act: (deps, by, { identifier: key, ...wanted }) => changeKey(deps, { identifier: key, change: wanted, by }),
 });
 
-/** Suspends a key until it is resumed. */
+/** Suspends an Active key until it is resumed. */
 export const suspend = operation({
   ...{ name: 'suspend', who: ADMINS_DECIDE, ...MOVES.suspend, version: GRANTED_FACTS },
   input: WITH_REASON,
@@ -70,7 +67,7 @@ export const suspend = operation({
     command: {
       verb: 'suspend',
       help: 'The key keeps its slot, its secret, its expiry, and its rate limits with the requests already counted.',
-      examples: ['k7Qm2XaB --reason "It asks for every profile in turn; please tell us what for."'],
+      examples: ['k7Qm2XaB --reason "It looks up every profile in turn; please tell us why."'],
     },
     page: 'decision',
     json: decision('suspend', 'suspend a key'),
@@ -85,7 +82,7 @@ export const suspend = operation({
   act: (deps, by, input) => moveAndNotify(deps, 'suspend', { ...input, by }),
 });
 
-/** Ends the suspension of a key. */
+/** Resumes a suspended key. */
 export const resume = operation({
   ...{ name: 'resume', who: ADMINS_DECIDE, ...MOVES.resume, version: GRANTED_FACTS },
   input: z.object({ identifier }),
@@ -98,7 +95,7 @@ export const resume = operation({
   texts: {
     ...{ title: 'Resume key', button: 'Resume' },
     consequence:
-      'The same secret works again at once, unless the profile is banned, within the limits that the key had. The owner gets an e-mail.',
+      'The same secret works again at once, with the same limits, unless the profile is banned. The owner gets an e-mail.',
     done: 'Key resumed. Its owner gets an e-mail.',
   },
   alsoConfirmed: (_deps, { refusedFor }) =>
@@ -106,7 +103,7 @@ export const resume = operation({
   act: (deps, by, { identifier: key }) => moveAndNotify(deps, 'resume', { identifier: key, reason: null, by }),
 });
 
-/** Revokes a key; an owner may do that with their own, without a reason. */
+/** Revokes a key that has a secret. Owners may revoke their own without a reason. */
 export const revoke = operation({
   ...{ name: 'revoke', ...MOVES.revoke, version: GRANTED_FACTS },
   who: { ...ADMINS_DECIDE, owner: 'own' },
@@ -122,12 +119,12 @@ export const revoke = operation({
     ownerPage: {
       path: 'revoke',
       consequence:
-        'This can’t be undone. Still need it? If you have room for another key, replace this one first, and revoke it once your program has the new secret.',
+        'This can’t be undone. Still need it? If you can request another key, replace this one first, and revoke it once your program has the new secret.',
     },
     json: {
       ...{ method: 'POST', path: '/:identifier/revoke', operationId: 'revokeKey', body: ['reason'], answers: 'key' },
       description:
-        'For its owner, with a reason or without: every request with its secret is refused from then on. An admin gets 403 `decision_needed` with the `address` of the page on which admins revoke it by a passkey.',
+        'For its owner, with or without a reason. Every request with its secret is refused from then on. An admin gets 403 `decision_needed`; `address` is the page where admins revoke the key with a passkey.',
     },
   },
   texts: {

@@ -16,46 +16,46 @@ import { ALL_LOOK, type Who } from './who.ts';
 
 const ONE_KEY = z.object({ identifier: FIELDS.identifier });
 
-/** Looking at pending requests, of all profiles. */
+// Looking at the pending requests of all profiles.
 const ADMINS_LOOK: Who = { ...ALL_LOOK, owner: 'none' };
 
 /** Lists keys. */
 export const list = operation({
   ...{ name: 'list', who: ALL_LOOK, input: LIST_FILTER },
-  summary: 'List keys, the oldest pending request first, with its age.',
+  summary: 'List keys: pending requests first, oldest first, with their age.',
   doors: {
     command: {
       verb: 'list',
       examples: ['--state pending', '--unused 90d', '--name bot', '--profile Ada --json'],
-      help: `On a terminal 50 keys are shown at a time, with the command for the next page. For --unused, a key that was never used
-counts from its approval. The server records uses every ten seconds.`,
+      help: `On a terminal the command shows 50 keys at a time, and the command for the next page. For --unused, the time of a key that
+was never used counts from its approval. The server records uses every ten seconds.`,
     },
     json: {
       ...{ method: 'GET', path: '', operationId: 'listKeys', answers: 'list' },
       description:
-        'Pending ones first, oldest first, 50 per page by default; an owner’s own only. `Link` leads to the next page, and misses no key that is decided meanwhile.',
+        'Pending requests first, oldest first, 50 per page by default. Owners see only their own keys. `Link` has the next page, which skips no key even if one is decided in between.',
       query: ['states', 'profile', 'unusedForMs', 'namePart', 'limit', 'after'],
     },
   },
   act: listForPerson,
 });
 
-/** Lists a page of the pending requests, with the facts for a decision. */
+/** Lists one page of the pending requests, with the facts that admins need for a decision. */
 export const queue = operation({
   ...{ name: 'queue', who: ADMINS_LOOK, summary: 'List the requests that are waiting, oldest first.' },
   input: z.object({ limit: FIELDS.limit, after: FIELDS.after.nullish(), only: z.enum(QUEUE_FILTERS).nullish() }),
   act: listQueue,
 });
 
-/** Finds the next request to decide on after this one. */
+/** Finds the next pending request after this one. */
 export const nextPending = operation({
-  ...{ name: 'nextPending', who: ADMINS_LOOK, input: ONE_KEY, summary: 'Find the request to decide on next.' },
+  ...{ name: 'nextPending', who: ADMINS_LOOK, input: ONE_KEY, summary: 'Find the next pending request.' },
   act: (deps, _by, { identifier }) => next(deps, identifier),
 });
 
-/** Finds the position of a request in the queue, counted from 1, and the total. */
+/** Finds the position of a request in the queue, counted from 1, and the length of the queue. */
 export const queuePlace = operation({
-  ...{ name: 'queuePlace', who: ADMINS_LOOK, input: ONE_KEY, summary: 'Find where a request is in the queue.' },
+  ...{ name: 'queuePlace', who: ADMINS_LOOK, input: ONE_KEY, summary: 'Find the position of a request in the queue.' },
   act: (deps, _by, { identifier }) => ({ position: countOlder(deps, identifier) + 1, waiting: countPending(deps) }),
 });
 
@@ -66,7 +66,7 @@ export const show = operation({
     command: { verb: 'show', examples: ['k7Qm2XaB'] },
     json: {
       ...{ method: 'GET', path: '/:identifier', operationId: 'showKey', answers: 'key with history' },
-      description: 'Owners see their own, admins all. The history has the oldest entry first.',
+      description: 'Owners see only their own keys, admins all. The history starts with the oldest entry.',
     },
   },
   act: (deps, { kind }, { identifier }) => ({
@@ -75,21 +75,21 @@ export const show = operation({
   }),
 });
 
-/** Shows a key's usage. */
+/** Counts the requests of a key, by day and outcome. */
 export const usage = operation({
   ...{ name: 'usage', who: ALL_LOOK },
   input: z.object({ identifier: FIELDS.identifier, days: FIELDS.days.default(USUAL_DAYS) }),
-  summary: 'Show what a key was used for, day by day.',
+  summary: 'Show how many requests a key made each day, by outcome.',
   doors: {
     command: {
       verb: 'usage',
       examples: ['k7Qm2XaB', 'k7Qm2XaB --days 7 --json'],
-      help: `Days are in UTC. Every request with the key counts, including refused ones. The server records uses every ten seconds,
-and keeps the records for ${USAGE_DAYS} days.`,
+      help: `Days are in UTC. Every request with the key counts, even if it is refused. The server records uses every ten seconds and
+keeps the records for ${USAGE_DAYS} days.`,
     },
     json: {
       ...{ method: 'GET', path: '/:identifier/usage', operationId: 'getUsage', answers: 'usage' },
-      description: 'Requests by how they ended, for each of the last days (UTC), today last.',
+      description: 'Requests by outcome, for each of the last days (UTC), today last.',
       query: ['days'],
     },
   },

@@ -25,9 +25,9 @@ export const request = operation({
   doors: {
     command: {
       verb: 'request',
-      help: `On a terminal the command asks for what is missing (long texts in EDITOR, if that is set), and shows the whole request
-before it is sent. Prints the identifier and "pending". A successor takes what is not given from the key that it is to
-replace; both work until an admin ends the old one, or it expires. At a server the profile is your own.`,
+      help: `On a terminal the command prompts for missing values (for long texts in EDITOR, if that is set), and shows the whole
+request before it sends it. It prints the identifier and "pending". The values of a successor default to those of the key
+that it replaces; both keys work until an admin ends the old one, or it expires. Remotely, the profile is your own.`,
       examples: [
         '',
         '--successor-of k7Qm2XaB',
@@ -39,7 +39,7 @@ replace; both work until an admin ends the old one, or it expires. At a server t
     json: {
       ...{ method: 'POST', path: '', operationId: 'requestKey', answers: 'new key' },
       description:
-        'For owners, 5 a day (UTC), who may leave the profile out. The key is pending until an admin decides.',
+        'For owners, up to 5 times a day (UTC). `profile` may be omitted. The key is pending until an admin decides.',
       body: ['profile', ...Object.keys(KEY_REQUEST.shape), 'successorOf'],
     },
   },
@@ -51,17 +51,17 @@ replace; both work until an admin ends the old one, or it expires. At a server t
   act: (deps, by, input) => requestKey(deps, { ...input, by }),
 });
 
-/** Renames a key in any state. */
+/** Renames a key, whatever its state. */
 export const edit = operation({
   ...{ name: 'edit', who: { ...OWNERS_DO, owner: 'own, unless banned' }, event: 'edited', version: KEY_FACTS },
   input: z.object({ identifier, name }),
-  summary: 'Rename a key; "keys change" changes what it may do.',
+  summary: 'Rename a key; "keys change" changes permissions, rate limits and expiry.',
   doors: {
     command: { verb: 'edit', examples: ['k7Qm2XaB --name "Badge bot 2"'] },
     ownerPage: { path: 'rename' },
     json: {
       ...{ method: 'PATCH', path: '/:identifier', operationId: 'renameKey', body: ['name'], answers: 'key' },
-      description: 'For owners, 5 times a day (UTC); nothing else of a key can be edited.',
+      description: 'For owners, up to 5 times a day (UTC). Nothing else can be edited.',
     },
   },
   texts: {
@@ -91,7 +91,7 @@ export const withdraw = operation({
   texts: {
     ...{ title: 'Withdraw the request of key', button: 'Withdraw the request' },
     consequence:
-      'No admin will decide on it, and it no longer counts towards the limit. This can’t be undone, but you can request it again.',
+      'Admins won’t see it any more, and it no longer counts towards the limit. This can’t be undone, but you can request the key again.',
     done: 'Request withdrawn.',
   },
   isDangerous: true,

@@ -19,23 +19,23 @@ import { ADMINS_DECIDE } from './who.ts';
 
 const { identifier } = FIELDS;
 
-/** Approves a request; its result has to be finished, which mails the secret. */
+/** Starts the approval of a request; `finish` of its output mails the secret. */
 export const approve = operation({
   ...{ name: 'approve', who: ADMINS_DECIDE, ...MOVES.approve, version: KEY_FACTS },
   input: z.object({ identifier, ...GRANT.shape }),
-  summary: 'Approve a pending request: its secret is created and mailed to the owner, once.',
+  summary: 'Approve a pending request: the secret is created and mailed to the owner, once.',
   doors: {
     command: {
       verb: 'approve',
-      help: `If no mail can be sent, the command says so before the first question. Without an identifier it goes through the pending
-requests, oldest first: approve, reject with a reason, skip, or stop.
+      help: `If MAIL_URL is not set, the command fails before the first prompt. Without an identifier it shows the pending requests one
+after another, oldest first: approve, reject with a reason, skip, or stop.
 Without a terminal, or with --yes, the identifier is required, and omitted flags have defaults: the requested permissions;
-DEFAULT_RATE_LIMITS, or the old key's for a successor; no expiry; the old key ends when it would have.`,
+DEFAULT_RATE_LIMITS, or for a successor the limits of the old key; no expiry; the expiry of the old key stays as it is.`,
       examples: [
         '',
         'k7Qm2XaB',
         'k7Qm2XaB --yes --permission api.lookup --rate-limit 60/1m 5000/1d --expires 90d',
-        'k7Qm2XaB --yes --retire-old 7d     # a successor: the key before it ends in a week',
+        'k7Qm2XaB --yes --retire-old 7d     # a successor: the old key expires in a week',
       ],
     },
     page: 'decision',
@@ -44,15 +44,15 @@ DEFAULT_RATE_LIMITS, or the old key's for a successor; no expiry; the old key en
   texts: {
     ...{ title: 'Approve key', button: 'Approve' },
     consequence:
-      'The secret is made and e-mailed to the owner, once. The key works as soon as that e-mail is accepted.',
+      'The secret is created and e-mailed to the owner, once. The key works as soon as the mail server accepts that e-mail.',
     done: null,
     interrupted: ({ identifier: key, state }) =>
-      state === 'Active' ? `Interrupted; key ${key} is Active, and the e-mail with its secret is out.` : null,
+      state === 'Active' ? `Interrupted; key ${key} is Active, and the e-mail with its secret was sent.` : null,
   },
   continuation: {
     ...{ begins: 'approval started', done: 'mailed' },
     refused: 'was approved, but did not become Active; its page says why.',
-    failed: 'could not be approved to the end.',
+    failed: 'could not be approved.',
   },
   usual: (deps, { requestedPermissions, successorOf }) => ({
     permissions: requestedPermissions,
@@ -81,7 +81,7 @@ DEFAULT_RATE_LIMITS, or the old key's for a successor; no expiry; the old key en
 export const reject = operation({
   ...{ name: 'reject', who: ADMINS_DECIDE, ...MOVES.reject, version: KEY_FACTS },
   input: WITH_REASON,
-  summary: 'Reject a pending request; the owner is mailed the reason.',
+  summary: 'Reject a pending request; the reason is mailed to the owner.',
   doors: {
     command: {
       verb: 'reject',
@@ -92,7 +92,7 @@ export const reject = operation({
   },
   texts: {
     ...{ title: 'Reject the request of key', button: 'Reject' },
-    consequence: 'The owner gets the reason by e-mail. This can’t be undone; the owner can ask again.',
+    consequence: 'The owner gets the reason by e-mail. This can’t be undone, but the owner can request the key again.',
     done: 'The owner gets the reason by e-mail.',
   },
   isDangerous: true,

@@ -1,12 +1,9 @@
 import type { Person } from '../actor.ts';
 import { AppError } from '../errors.ts';
 
-// Who may perform an operation, and on which keys.
-
 /**
- * The keys on which a kind of person may perform an operation. `all, asserted`: all, each time with an assertion of the
- * admin's passkey for exactly this. `own`: those of the person's own profile; `own, unless banned`: none while it is
- * banned.
+ * The keys on which a kind of person may perform an operation. `all, asserted`: all, with an assertion of the admin's
+ * passkey for exactly this input. `own`: those of the person's own profile; `own, unless banned`: none while it is banned.
  */
 export type Reach = 'all' | 'all, asserted' | 'own' | 'own, unless banned' | 'none';
 
@@ -19,11 +16,11 @@ export function refuseKind({ who }: { who: Who }, kind: Person['kind']): void {
     throw new AppError('forbidden', `Only ${who.owner === 'none' ? 'admins' : 'owners'} can do this.`);
 }
 
-/** Actions of owners on their own keys; the operator can perform them for owners without another way. */
+/** Actions of owners on their own keys. The operator can perform them for owners who can't sign in. */
 export const OWNERS_DO: Who = { operator: 'all', admin: 'none', owner: 'own', platform: 'none' };
 
 /** Looking at keys, which changes nothing. */
 export const ALL_LOOK: Who = { operator: 'all', admin: 'all', owner: 'own', platform: 'none' };
 
-/** Decisions, which nobody makes on their own keys. */
+/** Decisions on keys, which owners can't make on their own. */
 export const ADMINS_DECIDE: Who = { operator: 'all', admin: 'all, asserted', owner: 'none', platform: 'none' };

@@ -15,7 +15,7 @@ import { insertProfile } from '../support/profiles.ts';
 import { refusal } from '../support/refusal.ts';
 import { testClock, testDeps } from '../support/world.ts';
 
-// Who may do what with which keys: the table of the Developer Platform, through the one function that every door calls.
+// Who may do what with which keys, tested through `perform`, which every door calls.
 
 const OWN = 1;
 const OTHERS = 2;
@@ -31,7 +31,7 @@ const PEOPLE = {
 type Name = keyof typeof OPERATIONS;
 type Kind = keyof typeof PEOPLE;
 
-/** What the table says, written down a second time: for each operation who may do it with their own key, and with another's. */
+/** Who may perform each operation on their own key, and on another's: what the table says, a second time. */
 const ALLOWED: Record<Name, { own: Kind[]; others: Kind[] }> = {
   request: { own: ['operator', 'owner'], others: ['operator'] },
   list: {
@@ -68,10 +68,9 @@ const ALLOWED: Record<Name, { own: Kind[]; others: Kind[] }> = {
   revoke: { own: ['operator', 'admin', 'owner'], others: ['operator', 'admin'] },
 };
 
-/** An entry of the table, whose input is only known where it is asked for. */
 const operationNamed = (name: Name) => ALL_OPERATIONS.find((operation) => operation.name === name) as AnyOperation;
 
-/** A database with a profile of one's own and another, and what each operation needs to succeed with one of them. */
+/** A database with the actor's own profile and another, and the input with which each operation succeeds on one of them. */
 async function world() {
   const clock = testClock();
   const deps = { ...testDeps({ clock }), clock };
@@ -87,7 +86,7 @@ async function world() {
   };
   const act = (name: Name, actor: Person, input: Record<string, unknown>) =>
     performAndSend(deps, actor, operationNamed(name), input);
-  /** Everything that an operation could have changed, and every mail that it could have sent. */
+  /** Everything that an operation could have changed or sent. */
   const traces = () => {
     const tables = ['api_keys', 'key_events', 'key_attempts', 'notices'];
     return JSON.stringify([
@@ -98,32 +97,32 @@ async function world() {
   return { deps, inputFor, act, traces };
 }
 
-/** The input with which somebody asks about what does not exist. */
+/** The same input about a key or profile that does not exist. */
 function aboutNothing(input: Record<string, unknown>): Record<string, unknown> {
   return { ...input, ...('identifier' in input ? { identifier: '00000000' } : { profile: 'nobody' }) };
 }
 
 describe('every operation, every kind of person, every key', () => {
-  test('the table has the operations that are tried here', () => {
+  test('the table has exactly the operations that are tested here', () => {
     expect(Object.keys(OPERATIONS)).toEqual(Object.keys(ALLOWED));
     for (const [key, { name }] of Object.entries(OPERATIONS)) expect(name).toBe(key);
   });
 
-  test('what changes a key is decided on a version of it, has an event and texts, and says by which doors it is done', () => {
+  test('an operation that changes keys has a version, an event, texts and doors', () => {
     const changing = ALL_OPERATIONS.filter(({ event }) => event !== null);
     expect(changing.map(({ name }) => name)).toEqual([
       ...['request', 'edit', 'withdraw', 'approve', 'reject', 'change', 'suspend', 'resume', 'revoke'],
     ]);
     for (const { name, version, texts, doors, isDangerous } of changing) {
-      const least = name === 'request' ? [] : ['key', 'state', 'grant', 'profile', 'request'];
-      expect([name, least.filter((fact) => !version.includes(fact as KeyFact))]).toEqual([name, []]);
+      const required = name === 'request' ? [] : ['key', 'state', 'grant', 'profile', 'request'];
+      expect([name, required.filter((fact) => !version.includes(fact as KeyFact))]).toEqual([name, []]);
       const hasPage = name === 'request' || doors.page !== undefined || doors.ownerPage !== undefined;
       expect([name, texts === null, doors.command?.verb, hasPage]).toEqual([name, false, name, true]);
       expect([name, isDangerous]).toEqual([name, ['withdraw', 'reject', 'suspend', 'revoke'].includes(name)]);
     }
   });
 
-  test('the log has each of those that admins decide', async () => {
+  test('the log has an entry for each decision of an admin', async () => {
     for (const { name, event } of DECISIONS) {
       const { deps, inputFor, act } = await world();
       await act(name as Name, PEOPLE.admin, await inputFor(name as Name, OWN));
@@ -146,7 +145,7 @@ describe('every operation, every kind of person, every key', () => {
           } else {
             const { code, message } = await refusal(act(name, PEOPLE[kind], input));
             const ofNothing = await refusal(act(name, PEOPLE[kind], aboutNothing(input)));
-            // What one may not see is refused like what does not exist; what one may never do, whatever it is about.
+            // A key that the person can't see is refused like an unknown one, an operation of others whatever the key.
             expect({ code, message }).toEqual({ code: ofNothing.code, message: ofNothing.message });
             expect(code).toBe(isAllowedAtAll ? 'not_found' : 'forbidden');
             expect(traces()).toBe(before);
@@ -161,7 +160,7 @@ describe('every operation, every kind of person, every key', () => {
 
 describe('mails without a secret', () => {
   for (const name of ['request', 'edit', 'reject', 'change', 'suspend', 'resume', 'revoke'] as const) {
-    test(`${name} stores them, says which, and leaves it to whoever asked to send them`, async () => {
+    test(`${name} stores them and returns their ids, but sends nothing`, async () => {
       const { deps, inputFor } = await world();
       const input = await inputFor(name, OWN);
       const person = ALLOWED[name].own.includes('owner') ? PEOPLE.owner : PEOPLE.admin;
@@ -178,7 +177,7 @@ describe('mails without a secret', () => {
 });
 
 describe('an owner', () => {
-  test('lists own keys only, with and without a name, and sees when only these were used', async () => {
+  test('lists only their own keys, with or without filters, and sees the last uses of these only', async () => {
     const { deps, act } = await world();
     const own = await request(deps, { profile: 'user1' });
     const { identifier: other } = await issue(deps, { profile: 'user2' });
@@ -197,16 +196,16 @@ describe('an owner', () => {
     }
   });
 
-  test('requests for the own profile, even if another one takes its name in between', async () => {
+  test('requests a key for their own profile, even if another one takes its name in between', async () => {
     const { deps } = await world();
     const { act } = OPERATIONS.request;
     const fields = { name: 'Bot', description: DESCRIPTION, permissions: ['api.lookup'] };
-    // The check has been passed with a name that meanwhile leads to the other profile.
+    // The check has been passed with a name that now belongs to the other profile.
     const { identifier } = await act(deps, PEOPLE.owner, { ...fields, profile: 'user2' });
     expect(showKey(deps, identifier).profile).toBe('user1');
   });
 
-  test('of a banned profile looks, withdraws and revokes, and does nothing else', async () => {
+  test('of a banned profile can look, withdraw and revoke, and nothing else', async () => {
     const { deps, inputFor, act } = await world();
     const inputs = new Map<Name, Record<string, unknown>>();
     for (const name of ['withdraw', 'revoke', 'show', 'list', 'usage'] as const) {
@@ -225,7 +224,7 @@ describe('an owner', () => {
     }
   });
 
-  test('need not say why they revoke, and the mail then gives no reason; everybody else must', async () => {
+  test('can revoke without a reason, and the mail then gives none; the operator and admins need one', async () => {
     const { deps, act } = await world();
     const { identifier } = await issue(deps, { profile: 'user1' });
     for (const person of [PEOPLE.operator, PEOPLE.admin]) {
@@ -239,7 +238,7 @@ describe('an owner', () => {
     expect(mail).not.toContain('reason');
   });
 
-  test('loses sight of the keys of an erased profile', async () => {
+  test('no longer sees the keys of an erased profile', async () => {
     const { deps, act } = await world();
     const identifier = await request(deps, { profile: 'user1' });
     withdrawKey(deps, { identifier, by: onBox('root') });
@@ -254,7 +253,7 @@ describe('an identifier that differs only in letter case from a key’s', () => 
     (name) => 'identifier' in OPERATIONS[name as Name].input.shape,
   ) as Name[];
 
-  test('is refused with that key’s by every operation, to those who see the key, and as an unknown one to others', async () => {
+  test('is refused by every operation with that key’s identifier to those who see the key, and as unknown to others', async () => {
     const { deps, inputFor, act, traces } = await world();
     const input = await inputFor('show', OWN);
     const [own, others] = [input.identifier as string, await request(deps, { profile: 'user2' })];
@@ -277,7 +276,7 @@ describe('an identifier that differs only in letter case from a key’s', () => 
     expect(traces()).toBe(before);
   });
 
-  test('is refused in the same way as the identifier of the key to succeed', async () => {
+  test('is refused in the same way as the identifier of the key to replace', async () => {
     const { deps, inputFor, act } = await world();
     const own = await request(deps, { profile: 'user1' });
     const input = await inputFor('request', OWN);
@@ -290,7 +289,7 @@ describe('an identifier that differs only in letter case from a key’s', () => 
     expect(await messageFor('owner', 'request', { successorOf: otherCase(others) })).toBe(UNKNOWN_KEY);
   });
 
-  test('is refused to an owner in the same way where another profile has exactly this one', async () => {
+  test('is refused to an owner in the same way if a key of another profile has exactly this one', async () => {
     const { deps, act } = await world();
     const template = await request(deps, { profile: 'user1' });
     insertKeyAs(deps.db, 'aBcdefgh', OWN, template);
@@ -306,7 +305,7 @@ describe('an identifier that differs only in letter case from a key’s', () => 
   });
 });
 
-test('an older identifier, which has characters that new ones don’t, works as ever: its key is shown, approved and verified', async () => {
+test('a key with an older identifier, whose characters new ones avoid, can be shown, approved and verified', async () => {
   const { deps, act } = await world();
   const identifier = '0O1Il0O1';
   insertKeyAs(deps.db, identifier, OWN, await request(deps, { profile: 'user1' }));
@@ -316,7 +315,7 @@ test('an older identifier, which has characters that new ones don’t, works as 
   expect(identifierOfSecret(secret)).toBe(identifier);
 });
 
-test('a history names who acted: with names for those who run the service, without for owners', async () => {
+test('a history names who acted to the operator and admins, and only says their role to owners', async () => {
   const { deps, act } = await world();
   const { identifier } = (await act('request', PEOPLE.owner, {
     profile: 'user1',
@@ -337,7 +336,7 @@ test('a history names who acted: with names for those who run the service, witho
   expect(await seenBy(PEOPLE.owner)).toEqual(['you', 'the operator', 'an admin', 'an admin', 'an admin']);
 });
 
-describe('an input of the wrong shape is refused with a sentence, and nothing happens', () => {
+describe('an invalid input is refused with a sentence, and nothing changes', () => {
   const wrong: [Name, Record<string, unknown>, string][] = [
     ['request', { profile: undefined }, 'The profile is missing.'],
     ['request', { profile: 7 }, 'The profile must be a text.'],
