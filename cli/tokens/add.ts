@@ -33,8 +33,8 @@ Examples:
     .action((name: string, options: Options, command: Command) =>
       withAccess(command, ({ access, actor, json }) => {
         const rights = needed(options.right, '--right');
-        const isWithoutAddress = options.withoutAddress === true;
-        const added = addToken(access, { name, rights, isWithoutAddress, eraseLimit: options.eraseLimit }, actor);
+        const excludesContactFields = options.withoutAddress === true;
+        const added = addToken(access, { name, rights, excludesContactFields, eraseLimit: options.eraseLimit }, actor);
         notice(powerText(added));
         if (json) printJson(added);
         else print(added.token);

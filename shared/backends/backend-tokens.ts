@@ -28,7 +28,7 @@ export type NewToken = {
   name: string;
   rights: readonly string[];
   /** Whether its lines leave `email`, `authId` and `banned` of profiles alone. */
-  isWithoutAddress: boolean;
+  excludesContactFields: boolean;
   /** How many profiles it may erase on a day (UTC). */
   eraseLimit: number;
 };
@@ -47,7 +47,7 @@ export type TokenView = {
 
 /** The token of a request: whose it is, and what it may do. */
 export type BackendToken = Pick<TokenView, 'identifier' | 'name' | 'rights' | 'eraseLimit'> & {
-  isWithoutAddress: boolean;
+  excludesContactFields: boolean;
 };
 
 /**
@@ -55,7 +55,7 @@ export type BackendToken = Pick<TokenView, 'identifier' | 'name' | 'rights' | 'e
  * unknown rights and a limit out of bounds, and `refused` if two tokens have the name already.
  */
 export function addToken(access: Access, wanted: NewToken, by: Actor): TokenView & { token: string } {
-  const { name, isWithoutAddress, eraseLimit } = wanted;
+  const { name, excludesContactFields, eraseLimit } = wanted;
   const rights = checkNewToken(wanted);
   const { token, identifier } = newTokenText('plp', access.random);
   const folded = foldName(name);
@@ -68,9 +68,9 @@ export function addToken(access: Access, wanted: NewToken, by: Actor): TokenView
       const sentence = `${name} has two tokens already, ${which}; "profilectl tokens remove" ends one of them.`;
       throw new AppError('refused', sentence);
     }
-    const added = { identifier, name, folded, tokenHash, rights, isWithoutAddress, eraseLimit, addedAt: atMs };
+    const added = { identifier, name, folded, tokenHash, rights, excludesContactFields, eraseLimit, addedAt: atMs };
     tx.insert(platformTokens).values(added).run();
-    const detail = { token: identifier, rights, withoutAddress: isWithoutAddress, eraseLimit };
+    const detail = { token: identifier, rights, withoutAddress: excludesContactFields, eraseLimit };
     addPeopleEvent(tx, { atMs, by, event: 'added', kind: 'platform', name, detail });
     return added;
   });
@@ -155,20 +155,20 @@ export function readBackendToken(db: Db | Tx, token: string): BackendToken | nul
   const { identifier } = text;
   const row = db.select().from(platformTokens).where(eq(platformTokens.identifier, identifier)).get();
   if (row === undefined || !isSameHash(row.tokenHash, hashOf(token))) return null;
-  const { name, rights, isWithoutAddress, eraseLimit } = row;
-  return { identifier, name, rights, isWithoutAddress, eraseLimit };
+  const { name, rights, excludesContactFields, eraseLimit } = row;
+  return { identifier, name, rights, excludesContactFields, eraseLimit };
 }
 
 function viewOf(
   row: Omit<typeof platformTokens.$inferSelect, 'folded' | 'tokenHash'>,
   usedAt: number | null,
 ): TokenView {
-  const { identifier, name, rights, isWithoutAddress, eraseLimit, addedAt } = row;
+  const { identifier, name, rights, excludesContactFields, eraseLimit, addedAt } = row;
   return {
     identifier,
     name,
     rights,
-    withoutAddress: isWithoutAddress,
+    withoutAddress: excludesContactFields,
     eraseLimit,
     addedAt: isoTime(addedAt),
     lastUsedAt: usedAt === null ? null : isoTime(usedAt),

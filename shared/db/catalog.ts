@@ -1,24 +1,21 @@
 import type { Sqlite } from './connect.ts';
 
-/**
- * Whether a file has a table. A file that is about to be replaced may be empty, or of a commit before version 0.1.0.
- * Throws SQLite's errors.
- */
+/** Whether a file has this table. A file that is about to be replaced may be empty, or from before version 0.1.0. */
 export function hasTable(sqlite: Sqlite, name: string): boolean {
   return sqlite.query("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?").get(name) !== null;
 }
 
-/** Whether a file has nothing in it, not even a table. Throws SQLite's errors. */
+/** Whether a file has no tables or anything else. */
 export function isEmpty(sqlite: Sqlite): boolean {
   return sqlite.query('SELECT 1 FROM sqlite_schema').get() === null;
 }
 
-/** The application id in a file's header, by which programs recognise their files; 0 if it has none. Throws SQLite's errors. */
+/** The application id in a file's header, by which programs recognise their files; 0 if it has none. */
 export function readApplicationId(sqlite: Sqlite): number {
   return (sqlite.query('PRAGMA application_id').get() as { application_id: number }).application_id;
 }
 
-/** Writes a file's application id. Throws SQLite's errors. */
+/** Writes a file's application id. */
 export function writeApplicationId(sqlite: Sqlite, id: number): void {
   sqlite.run(`PRAGMA application_id = ${id}`);
 }
@@ -29,8 +26,8 @@ export function writeApplicationId(sqlite: Sqlite, id: number): void {
 export type SchemaRow = { type: string; name: string; sql: string | null };
 
 /**
- * Everything in a database's schema by name, except what is not ours: SQLite's own sqlite_stat tables, and two tables
- * that Litestream adds to a database that it replicates. Throws SQLite's errors.
+ * A database's schema by name, without SQLite's own sqlite_stat tables and the two tables that Litestream adds to a
+ * database it replicates.
  */
 export function readSchema(sqlite: Sqlite): SchemaRow[] {
   return sqlite

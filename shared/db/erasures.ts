@@ -3,18 +3,18 @@ import type { Opened, Sqlite } from './connect.ts';
 import { guardDatabase } from './faults.ts';
 import { prepareWrite } from './write.ts';
 
-// SQLite overwrites deleted rows (secure_delete), but moving rows between pages may have left older copies in unused
-// parts of other pages. Only a VACUUM writes a file without these copies. So each transaction that erases profiles adds
-// a row to `erasures`, which says that a VACUUM is due. Replaced texts need no row: the VACUUM after their profile's
-// erasure removes their copies too.
+// SQLite overwrites deleted rows (secure_delete), but when it moved rows between pages earlier, it may have left copies
+// in unused parts of other pages. Only a VACUUM writes a file without these copies. So each transaction that erases
+// profiles adds a row to `erasures`, which says that a VACUUM is due. Replaced texts need no row: the VACUUM after
+// their profile's erasure removes their copies too.
 
-/** Which erasures wait for a VACUUM. Times are milliseconds since 1970. */
+/** Which erasures still need a VACUUM. */
 export type Erasures = {
   /** The number of the latest transaction that erased profiles; 0 if there was none. */
   lastSeq: number;
-  /** When the first erasure after the last VACUUM was made; null if there is none. */
+  /** The time of the first erasure since the last VACUUM; null if there is none. */
   tracesSinceMs: number | null;
-  /** When a VACUUM last removed the copies of an erasure; null if that never happened. */
+  /** When a VACUUM last removed the copies of an erasure; null if never. */
   vacuumedAtMs: number | null;
 };
 
@@ -23,12 +23,13 @@ export function noteErasure(sqlite: Sqlite, nowMs: number): void {
   sqlite.query('INSERT INTO erasures (at) VALUES (?)').run(nowMs);
 }
 
-/** How long the id of an erased profile is kept, milliseconds. A file that was read longer ago is refused. */
+/** How long the id of an erased profile is kept. A file that was read longer ago is refused. */
 export const KEPT_AFTER_ERASURE_MS = 40 * DAY_MS;
 
 /**
- * Records that the profile with this id was erased at `atMs`, so that importing older data does not restore it. Call inside a
- * transaction, whose time is `nowMs`; a stored time after it comes from a clock that was ahead, and is replaced.
+ * Records that the profile with this id was erased at `atMs`, so that importing older data does not restore it. Call
+ * inside a transaction, whose time is `nowMs`. A stored time later than `nowMs` comes from a clock that was ahead, and
+ * is replaced.
  */
 export function noteErasedProfile(sqlite: Sqlite, id: number, { atMs, nowMs }: { atMs: number; nowMs: number }): void {
   sqlite
@@ -39,25 +40,25 @@ export function noteErasedProfile(sqlite: Sqlite, id: number, { atMs, nowMs }: {
     .run(id, atMs, nowMs);
 }
 
-/** How many rows are deleted at once, since requests wait for it. */
-const DROPPED_AT_ONCE = 2_000;
+/** The number of rows deleted in one transaction, which blocks requests that write. */
+const MAX_ROWS_PER_STEP = 2_000;
 
 /**
- * Deletes the ids of profiles that were erased more than 40 days ago, a few thousand at most, and none while the clock
- * is not settled. Returns whether more are left. Throws `refused` for a file that can't be written.
+ * Deletes up to a few thousand ids of profiles that were erased more than 40 days ago; none until the clock is settled
+ * (CONTRIBUTING.md). Returns whether more are left. Throws `refused` for a file that can't be written.
  */
 export function dropErasedProfiles({ $client: sqlite }: Opened, clock: Pick<Clock, 'settledMs'>): boolean {
-  // Nothing is that old while the clock is not settled.
+  // Until the clock is settled, no row counts as that old.
   const beforeMs = () => (clock.settledMs() ?? 0) - KEPT_AFTER_ERASURE_MS;
   return guardDatabase(sqlite.filename, () => {
     if (sqlite.query('SELECT 1 FROM erased_profiles WHERE at < ? LIMIT 1').get(beforeMs()) === null) return false;
     const drop = 'DELETE FROM erased_profiles WHERE id IN (SELECT id FROM erased_profiles WHERE at < ? LIMIT ?)';
-    const { changes } = prepareWrite(sqlite, () => sqlite.query(drop).run(beforeMs(), DROPPED_AT_ONCE))();
-    return changes === DROPPED_AT_ONCE;
+    const { changes } = prepareWrite(sqlite, () => sqlite.query(drop).run(beforeMs(), MAX_ROWS_PER_STEP))();
+    return changes === MAX_ROWS_PER_STEP;
   });
 }
 
-/** Reads which erasures wait for a VACUUM. Throws SQLite's errors. */
+/** Reads which erasures still need a VACUUM. */
 export function readErasures(sqlite: Sqlite): Erasures {
   return sqlite
     .query(
@@ -67,10 +68,7 @@ export function readErasures(sqlite: Sqlite): Erasures {
     .get() as Erasures;
 }
 
-/**
- * Records that a VACUUM, begun when `lastSeq` was the latest erasure, has removed the copies of all erasures up to that
- * one.
- */
+/** Records that a VACUUM has removed the copies of all erasures up to `lastSeq`, the latest one when it began. */
 export function noteVacuum(sqlite: Sqlite, lastSeq: number, clock: Pick<Clock, 'nowMs'>): void {
   prepareWrite(sqlite, () => {
     sqlite.query('DELETE FROM erasures WHERE seq < ?').run(lastSeq);

@@ -33,21 +33,21 @@ export function databaseFault(path: string, error: unknown): AppError | null {
 }
 
 /**
- * Whether an error of SQLite says that the content of a file is damaged: its pages or, with SQLITE_ERROR, its tables.
- * SQLite also reports most reads that fail with EIO as damage; {@link hasFailedOnDisk} detects these.
+ * Whether SQLite reports that the content of a file is damaged: its pages or, with SQLITE_ERROR, its tables. SQLite
+ * also reports most reads that fail with EIO as damage; {@link hasFailedOnDisk} detects these.
  */
 export function isDamage(error: unknown): boolean {
   return error instanceof SQLiteError && /^SQLITE_(CORRUPT|NOTADB|ERROR)/.test(error.code ?? '');
 }
 
-/** Whether a system call for the main file of a connection has failed; those for its write-ahead log are not noticed. */
+/** Whether a system call on a connection's main file has failed. Failures on the write-ahead log go unnoticed. */
 export function hasFailedOnDisk(sqlite: Sqlite): boolean {
-  // SQLite writes a 32-bit number; Bun wants room for two.
+  // SQLite writes one 32-bit number, but Bun requires room for two.
   const errno = new Int32Array(2);
   return sqlite.fileControl(constants.SQLITE_FCNTL_LAST_ERRNO, errno) !== 0 || errno[0] !== 0;
 }
 
-/** Whether an error says that the disk can't be written: it is full, read-only or broken. */
+/** Whether the disk can't be written to: it is full, read-only or broken. */
 export function isDiskFault(error: unknown): boolean {
   if (!(error instanceof AppError)) return false;
   const { code } = (error.details.cause ?? {}) as { code?: unknown };

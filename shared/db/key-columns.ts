@@ -1,4 +1,4 @@
-// The values that the columns about keys may hold. The rules about these values are in shared/keys.
+// The values that the columns about keys may hold. Their rules are in `shared/keys`.
 
 /** The states of an API key, spelled as in JSON, tables and the database. */
 export const KEY_STATES = ['pending', 'Active', 'suspended', 'rejected', 'withdrawn', 'revoked', 'expired'] as const;
@@ -11,17 +11,17 @@ export const PERMISSIONS = ['api.lookup', 'api.leaderboard'] as const;
 /** `api.lookup` grants every lookup and links endpoint, `api.leaderboard` the leaderboard only. */
 export type Permission = (typeof PERMISSIONS)[number];
 
-/** The result of an approval attempt. An `open` attempt whose lease is over counts as `not confirmed`. */
+/** The result of an approval attempt. An `open` attempt whose lease has expired counts as `not confirmed`. */
 export const ATTEMPT_RESULTS = ['open', 'accepted', 'refused', 'not confirmed', 'voided'] as const;
 
 export type AttemptResult = (typeof ATTEMPT_RESULTS)[number];
 
 /**
  * The kinds of mails without a secret, with the recipient of each. A new kind is one line here and one in the table of
- * `shared/upkeep/delivery/kinds.ts`, which has its text. All but the last four are about a key.
+ * `shared/upkeep/delivery/kinds.ts`, which has its text. All but the last four are about keys.
  */
 export const NOTICE_KINDS = {
-  /** A key was requested. Requests within an hour of such a mail are reported together, at the end of that hour. */
+  /** A key was requested. Requests within an hour after such a mail are reported together at the end of that hour. */
   request: 'admins',
   rejection: 'owner',
   suspension: 'owner',
@@ -29,27 +29,27 @@ export const NOTICE_KINDS = {
   revocation: 'owner',
   change: 'owner',
   reminder: 'owner',
-  /** A key was requested in the owner's name, by a page or from elsewhere. */
+  /** A key was requested for the owner, on a page or remotely. */
   submission: 'owner',
-  /** A key was renamed in the owner's name, by a page or from elsewhere. */
+  /** A key was renamed for the owner, on a page or remotely. */
   renaming: 'owner',
-  /** Somebody who is not an admin reported the secret of an Active or suspended key, which was therefore revoked. */
+  /** The secret of an Active or suspended key was reported by somebody other than an admin, and the key was revoked. */
   exposure: 'admins',
-  /** A new browser or command line signed in for the profile. */
+  /** A new browser or `profilectl` signed in for the profile. */
   'new-sign-in': 'owner',
-  /** The profile got another e-mail address. */
+  /** The profile's e-mail address was changed. */
   address: 'former address',
-  /** The profile, which has Active keys, was banned, or its ban was lifted. */
+  /** The profile, which has Active keys, was banned or unbanned. */
   ban: 'owner',
-  /** Somebody registered a passkey and waits to be confirmed as an admin. */
+  /** Somebody registered a passkey and is waiting to be confirmed as an admin. */
   enrolment: 'admins',
 } as const satisfies Record<string, 'admins' | 'owner' | 'former address'>;
 
-/** The name of such a kind. */
+/** A kind of mail. */
 export type NoticeKind = keyof typeof NOTICE_KINDS;
 
 /**
- * The result of a notice. `waiting`: to be sent, perhaps again. `accepted` by the mail server; `refused` by it
+ * The result of a notice. `waiting`: still to be sent, perhaps again. `accepted` by the mail server. `refused` by it
  * permanently, because of the address. `dropped`: given up after three days, or by `db restore`. `moot`: no longer true
  * when it was due, so it was not sent.
  */

@@ -7,18 +7,18 @@ import { LAST_UNRELEASED_COMMIT, MIGRATIONS, type Migration } from './migrations
 import { realPath } from './real-path.ts';
 
 /**
- * The application id in the file's header, "PLK1": a file with another id belongs to another program and is never
- * touched.
+ * The application id in the file's header, "PLK1". A file with another id belongs to another program and is never
+ * changed.
  */
 export const APPLICATION_ID = 0x504c4b31;
 
-/** How a database's schema compares with the one of this program. */
+/** How a database's schema compares with that of this program. */
 export type SchemaState = 'new' | 'older' | 'current';
 
 /**
- * Compares a database with the known migrations; one is older too where only its list of them differs. Throws `refused` if
- * the file is another program's, was made by a newer version or before the first one, or has migrations that differ from
- * the released ones.
+ * Compares a database with the known migrations; it is also `older` if only its list of migrations differs. Throws
+ * `refused` if the file is another program's, was made by a newer version or before the first one, or has migrations
+ * that differ from the released ones.
  */
 export function schemaState(sqlite: Sqlite, path: string, migrations = MIGRATIONS): SchemaState {
   // One statement reads all values from one snapshot: another process may be creating the tables.
@@ -33,14 +33,15 @@ export function schemaState(sqlite: Sqlite, path: string, migrations = MIGRATION
   const { applied, list, changed } = compareMigrations(sqlite, migrations);
   if (list === 'unreleased') throw unreleasedDatabase(path);
   if (applied > migrations.length) throw newerDatabase(path, applied, migrations.length);
-  if (changed !== null) throw fileRefusal(`The database ${path} has another migration ${changed} than this version.`);
+  if (changed !== null)
+    throw fileRefusal(`The database ${path} has a different migration ${changed} than this version.`);
   return list === 'replaced' || applied < migrations.length ? 'older' : 'current';
 }
 
 /**
- * The result of comparing the list of migrations in a file: how many it has, and the name of the first that differs
- * from the known one of its number, or null. A `replaced` list is the complete one that the first migration replaces,
- * so the file counts as having that migration; an `unreleased` list is a part of it, or an earlier one.
+ * The result of comparing the list of migrations in a file with the known ones: how many were applied, and the name of
+ * the first that differs, or null. A `replaced` list is the complete one from before version 0.1.0, which the first
+ * migration replaces: it counts as that one migration. An `unreleased` list is an incomplete or earlier one.
  */
 export type Compared = { applied: number; list: 'known' | 'replaced' | 'unreleased'; changed: string | null };
 
@@ -63,7 +64,7 @@ export function compareMigrations(sqlite: Sqlite, migrations: readonly Migration
 
 function unreleasedDatabase(path: string): AppError {
   const way = `run "profilectl serve" of commit ${LAST_UNRELEASED_COMMIT} on it once, and then this version`;
-  return fileRefusal(`The database ${path} was made before version 0.1.0, and too early to be upgraded: ${way}.`);
+  return fileRefusal(`The database ${path} was made before version 0.1.0and can't be upgraded directly: ${way}.`);
 }
 
 function newerDatabase(path: string, applied: number, known: number): AppError {
@@ -72,11 +73,13 @@ function newerDatabase(path: string, applied: number, known: number): AppError {
   const way =
     copy === null
       ? 'upgrade the program.'
-      : `upgrade the program, or give up what was written since the upgrade: "profilectl --db ${path} db restore ${copy}" puts the copy back that was made before it.`;
+      : `upgrade the program, or discard everything written since the upgrade: "profilectl --db ${path} db restore ${copy}" restores the copy that was made before it.`;
   return fileRefusal(`${made}; ${way}`);
 }
 
-/** The newest copy that was made beside a database before its schema was raised above `known`, or null. */
+/**
+ * The newest copy that was made beside a database before its schema was raised above `known`; null if there is none.
+ */
 function copyOfSchema(path: string, known: number): string | null {
   const file = realPath(path);
   const start = `${basename(file)}.before-schema-`;
@@ -98,10 +101,10 @@ function namesIn(folder: string): string[] {
 }
 
 /**
- * Brings a database to the newest schema. Any number of processes may call it at once: each reads the version inside
+ * Upgrades a database to the newest schema. Any number of processes may call it at once: each reads the version inside
  * the immediate transaction that changes it, so every step is applied exactly once. Foreign keys are checked before the
- * commit. Before the tables of an existing database change, `beforeUpgrade` is called inside that transaction with the
- * number of migrations in the database. Nobody else can write then, and if it throws, the database stays as it was.
+ * commit. Before the tables of an existing database change, `beforeUpgrade` is called inside that transaction, while
+ * nobody else can write, with the number of applied migrations; if it throws, the database stays unchanged.
  */
 export function migrate(
   sqlite: Sqlite,
@@ -110,7 +113,7 @@ export function migrate(
   beforeUpgrade: (applied: number) => void = () => {},
 ): void {
   if (schemaState(sqlite, path, migrations) === 'current') return;
-  // Migrations that rebuild a table need foreign keys off, and the pragma does nothing inside a transaction.
+  // Migrations that rebuild a table need foreign keys off, and the pragma has no effect inside a transaction.
   sqlite.run('PRAGMA foreign_keys = OFF');
   try {
     sqlite.transaction(() => applyMissing(sqlite, path, migrations, beforeUpgrade)).immediate();
@@ -136,8 +139,8 @@ function applyMissing(
 }
 
 /**
- * Applies the migrations that a file lacks, inside the caller's transaction; a file without any gets all. A list that
- * the first migration replaces becomes that one.
+ * Applies the migrations that a file lacks, inside the caller's transaction. A list that the first migration replaces
+ * is rewritten as that migration.
  */
 export function applyMigrations(sqlite: Sqlite, migrations: readonly Migration[]): void {
   sqlite.run(
@@ -159,7 +162,7 @@ export function applyMigrations(sqlite: Sqlite, migrations: readonly Migration[]
   }
 }
 
-/** How many migrations a database of this program has, which is the number of its schema. */
+/** The number of applied migrations, which is the version of the schema. */
 export function appliedMigrations(sqlite: Sqlite, migrations = MIGRATIONS): number {
   return compareMigrations(sqlite, migrations).applied;
 }

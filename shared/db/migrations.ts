@@ -1,21 +1,19 @@
 import first from '../../drizzle/main/0000_first.sql' with { type: 'text' };
 
-/** A step of the schema, numbered from 1 by its position. */
+/** A step of the schema. Migrations are numbered from 1 by their position. */
 export type Migration = { name: string; sql: string; replaces?: ReplacedList };
 
 /**
- * The list of migrations that a first migration replaces and that made the same schema: `all` is the SHA-256 of the
- * lines `<name> <SHA-256>` of all of them. `firsts` are those of the first migration in this list and in earlier ones.
+ * The list of migrations from before version 0.1.0 that the first migration replaces; both make the same schema. `all`
+ * is the SHA-256 of its lines `<name> <SHA-256>`. `firsts` are the SHA-256 of the first migration in this list and in
+ * earlier ones.
  */
 export type ReplacedList = { firsts: readonly string[]; all: string };
 
-/**
- * The last commit whose databases have such a list: its program upgrades databases of earlier commits to the end of the
- * list.
- */
+/** The last commit whose databases have such a list. Its program upgrades databases of earlier commits. */
 export const LAST_UNRELEASED_COMMIT = '8872805';
 
-/** Every migration in order. Never edited after release: each database contains their checksums. */
+/** All migrations in order. Never edit one after release: each database contains their checksums. */
 export const MIGRATIONS: readonly Migration[] = [
   {
     name: '0000_first',

@@ -4,9 +4,9 @@ import { guardDatabase } from './faults.ts';
 import { schemaState } from './migrate.ts';
 
 /**
- * Opens one more connection to a main database that exists and has the current schema. By default it waits for no lock.
- * Throws `refused` for any other file, and `busy`. It never creates a file, so a database that was removed is not
- * replaced by an empty one.
+ * Opens another connection to an existing main database with the current schema. By default it does not wait for locks.
+ * Throws `refused` for any other file, and `busy`. Never creates a file, so a database that was removed is not replaced
+ * by an empty one.
  */
 export function openBeside(path: string, busyTimeoutMs = 0, opening: Pick<Opening, 'isDurable'> = {}): Sqlite {
   const check = (sqlite: Sqlite) => {

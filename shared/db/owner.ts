@@ -5,8 +5,8 @@ import { userName } from '../user.ts';
 const { R_OK, W_OK, X_OK } = constants;
 
 /**
- * Checks whether a file can't be read and written because the file, or a folder above it, belongs to another user than
- * the one that this process runs as. Returns a sentence that names both users; null if there is no such problem.
+ * Checks whether this process can't read and write a file because the file, or a folder above it, belongs to another
+ * user. Returns a sentence that names both users; null if that is not the problem.
  */
 export function foreignOwner(path: string): string | null {
   const file = resolve(path);
@@ -15,12 +15,12 @@ export function foreignOwner(path: string): string | null {
   return others.reduce((found, folder) => found ?? faultOf(folder, X_OK), fault);
 }
 
-/** A sentence if this user may not use the file or folder and another user owns it; null otherwise. */
+/** A sentence if another user owns the file or folder and this user may not access it; null otherwise. */
 function faultOf(path: string, access: number): string | null {
   const stat = statOf(path);
   if (stat === undefined || isAllowed(path, access) || stat.uid === process.geteuid?.()) return null;
   const owner = userName(stat.uid);
-  return `${path} belongs to the user ${owner}, and this runs as ${userName()}, who may not use it; run it as ${owner}, for example with "sudo -u ${owner}".`;
+  return `${path} belongs to the user ${owner}, and this runs as ${userName()}, who may not access it; run it as ${owner}, for example with "sudo -u ${owner}".`;
 }
 
 function foldersAbove(folder: string): string[] {
@@ -37,7 +37,7 @@ function isAllowed(path: string, access: number): boolean {
   }
 }
 
-/** Undefined if the file does not exist, or lies in a folder that this user may not enter. */
+/** Undefined if the file does not exist, or is in a folder that this user may not enter. */
 function statOf(path: string): Stats | undefined {
   try {
     return statSync(path, { throwIfNoEntry: false });
@@ -47,8 +47,8 @@ function statOf(path: string): Stats | undefined {
 }
 
 /**
- * If root runs the program, gives a file the owner of `like`, so that the service that owns the database can read the
- * file.
+ * If this process runs as root, gives a file the owner of `like`, so that the service that owns the database can read
+ * it.
  */
 export function giveToOwnerOf(like: string, path: string): void {
   if (process.getuid?.() !== 0) return;
@@ -56,7 +56,7 @@ export function giveToOwnerOf(like: string, path: string): void {
   chownSync(path, uid, gid);
 }
 
-/** Creates an empty file of mode 0600 if there is none, and gives it to the owner of `like` as {@link giveToOwnerOf} does. */
+/** Creates an empty file of mode 0600 with the owner of `like` ({@link giveToOwnerOf}), unless it exists. */
 export function makeFileLike(like: string, path: string): void {
   if (existsSync(path)) return;
   closeSync(openSync(path, 'a', 0o600));

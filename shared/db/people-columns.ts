@@ -16,7 +16,7 @@ export type PeopleEventName = (typeof PEOPLE_EVENTS)[number];
 /** What a backend's token may do: send profiles, and sign its users in as owners. */
 export const BACKEND_RIGHTS = ['profiles', 'sign-ins'] as const;
 
-/** One of them. */
+/** A right of a backend's token. */
 export type BackendRight = (typeof BACKEND_RIGHTS)[number];
 
 /** The events that the table `service_events` records. */

@@ -2,9 +2,9 @@ import { type Placeholder, sql } from 'drizzle-orm';
 import type { Db, Tx } from './connect.ts';
 
 /**
- * Caches a query that many requests need, once for each open database: Drizzle takes longer to generate most of them as
- * SQL than SQLite takes to run them. `make` prepares it, with `sql.placeholder` for its varying values. The returned
- * function gets the query for a database, or for a transaction on it.
+ * Caches a prepared query for each open database: Drizzle takes longer to generate most queries than SQLite takes to
+ * run them. `make` prepares it, with `sql.placeholder` for its varying values. The returned function gets the query for
+ * a database or a transaction on it.
  */
 export function keepQuery<Query>(make: (db: Db | Tx) => Query): (db: Db | Tx) => Query {
   const kept = new WeakMap<Db | Tx, Query>();
@@ -17,7 +17,7 @@ export function keepQuery<Query>(make: (db: Db | Tx) => Query): (db: Db | Tx) =>
   };
 }
 
-/** Placeholders for the values of an insert, each with the name of its column. */
+/** Placeholders for the values of an insert, each named after its column. */
 export function placeholders<Name extends string>(...names: Name[]): { [One in Name]: Placeholder<One> } {
   return Object.fromEntries(names.map((name) => [name, sql.placeholder(name)])) as { [One in Name]: Placeholder<One> };
 }

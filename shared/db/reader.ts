@@ -4,64 +4,64 @@ import { databaseFault } from './faults.ts';
 import { openBeside } from './open-beside.ts';
 
 /**
- * The server's connection for reading. Requests share a read transaction, called a view, because a transaction's locks
- * cost as much as a lookup (3 µs). A view begins with the first read and ends with the turn of the event loop, or,
- * under load, after {@link VIEW_MS}; the next view sees what others have committed since. Only the functions of this
- * file change a reader.
+ * The server's read connection. Requests share a read transaction, called a view, because a transaction's locks cost as
+ * much as a lookup (3 µs). A view begins with the first read and ends with the turn of the event loop or, under load,
+ * after {@link VIEW_MS}; the next view sees everything committed since. Only the functions of this file change a
+ * reader.
  */
 export type Reader = {
   readonly sqlite: Sqlite;
-  /** Reports a fault that no response shows to the operator. */
+  /** Reports an error to the operator that no response shows. */
   readonly report: ReportFault;
   readonly statements: ReturnType<typeof prepareStatements>;
   /** Called at the start of each view. */
   readonly listeners: OnView[];
-  /** The value of `PRAGMA data_version` when all listeners were last called; -1 before the first view. */
+  /** `PRAGMA data_version` when all listeners were last called; -1 before the first view. */
   version: number;
   isOpen: boolean;
-  /** When the view was opened, in milliseconds of the monotonic clock that {@link renewView} is given. */
+  /** When the view was opened, by the monotonic clock of {@link renewView}. */
   openedAtMs: number;
-  /** How many reads the current period of {@link VIEW_MS} has had. */
+  /** The number of reads in the current period of {@link VIEW_MS}. */
   reads: number;
-  /** True under load: views last for {@link VIEW_MS}; otherwise they end with the turn of the event loop. */
+  /** Whether the server is under load: views last for {@link VIEW_MS} instead of one turn of the event loop. */
   isBusy: boolean;
-  /** Ends the current period; null while nobody reads. */
+  /** Ends the current period; null if nothing is being read. */
   timer: Timer | null;
 };
 
-/** Takes a sentence for the operator's log, and the underlying fault. */
+/** Receives a sentence for the operator's log, and the underlying error. */
 export type ReportFault = (sentence: string, cause: unknown) => void;
 
 /**
- * A listener is called with two arguments: whether the view sees more commits than the view before, and when the view
- * was opened, in milliseconds of the monotonic clock that {@link renewView} is given.
+ * Called with whether the view sees newer commits than the previous view, and when the view was opened, in milliseconds
+ * of the monotonic clock of {@link renewView}.
  */
 export type OnView = (hasCommits: boolean, nowMs: number) => void;
 
-/** How long a view lasts under load, and the length of the periods in which reads are counted. */
+/** How long a view lasts under load, and the length of the periods for which reads are counted. */
 const VIEW_MS = 2;
 
-/** More reads than this in {@link VIEW_MS} are load; a turn of the event loop then has about three requests. */
+/** More reads than this in {@link VIEW_MS} count as load; a turn of the event loop then has about three requests. */
 const BUSY_READS = 32;
 
 /**
- * No request starts in a view older than this, even if a turn is long or a timer late: a change must be seen within 10
- * ms.
+ * No request starts in a view older than this, even if a turn is long or a timer late: servers must see a change within
+ * 10 ms.
  */
 const MAX_VIEW_MS = 5;
 
-/** How long the connection waits for a lock; readers hardly ever meet one. */
+/** Readers hardly ever meet a lock. */
 const BUSY_TIMEOUT_MS = 300;
 
 /**
- * The size of SQLite's page cache, enough for the inner pages of a few million profiles. More did not make lookups
- * faster, because reading from the system's file cache costs as little. Mapping the file (mmap_size) would count as
- * memory of the process, and a fault of the disk would kill the process.
+ * The size of SQLite's page cache, enough for the inner pages of a few million profiles. A larger cache did not make
+ * lookups faster, since reading from the system's file cache costs as little. A mapped file (mmap_size) would count as
+ * the process's memory, and a disk error would kill the process.
  */
 const CACHE_KIB = 8_192;
 
 /**
- * Opens a reader on a main database that exists and has the current schema. Throws `refused` for any other, and `busy`.
+ * Opens a reader on an existing main database with the current schema. Throws `refused` for any other file, and `busy`.
  */
 export function openReader(databasePath: string, report: ReportFault = () => {}): Reader {
   const sqlite = openBeside(databasePath, BUSY_TIMEOUT_MS);
@@ -84,22 +84,20 @@ export function openReader(databasePath: string, report: ReportFault = () => {})
 function prepareStatements(sqlite: Sqlite) {
   return {
     begin: sqlite.prepare('BEGIN'),
-    // ROLLBACK takes as long as COMMIT and has nothing to undo here, but works after a failed read too, where COMMIT
-    // fails.
+    // ROLLBACK takes as long as COMMIT and has nothing to undo here, but unlike COMMIT it also works after a failed
+    // read.
     rollback: sqlite.prepare('ROLLBACK'),
     // The value changes with every commit of another connection, and only between transactions.
     dataVersion: sqlite.prepare<{ data_version: number }, []>('PRAGMA data_version'),
   };
 }
 
-/** Registers a function to call at the start of each view, inside that view. */
+/** Registers a function to call inside each view, at its start. */
 export function onView(reader: Reader, act: OnView): void {
   reader.listeners.push(act);
 }
 
-/**
- * Registers a function to call at the start of each view that sees newer data than the one before, inside that view.
- */
+/** Registers a function to call inside each view that sees newer data than the one before, at its start. */
 export function onCommit(reader: Reader, act: () => void): void {
   onView(reader, (hasCommits) => {
     if (hasCommits) act();
@@ -107,9 +105,9 @@ export function onCommit(reader: Reader, act: () => void): void {
 }
 
 /**
- * Runs a function that reads, in the open view or in a new one, and returns its result. After a fault of SQLite the
- * view is ended, so that the next read begins a new one. Throws the function's AppErrors as they are, `busy` for a
- * lock, `refused` for a file that can't be read.
+ * Runs a function that reads, in the open view or in a new one, and returns its result. After an error of SQLite the
+ * view is ended, so that the next read begins a new one. Throws the function's AppErrors unchanged, `busy` for a lock,
+ * `refused` for a file that can't be read.
  */
 export function readInView<T>(reader: Reader, act: () => T): T {
   try {
@@ -122,13 +120,13 @@ export function readInView<T>(reader: Reader, act: () => T): T {
   }
 }
 
-/** Before each request: ends a view that is older than {@link MAX_VIEW_MS}. `nowMs` is a monotonic clock's. */
+/** Call before each request: ends a view that is older than {@link MAX_VIEW_MS}. `nowMs` is from a monotonic clock. */
 export function renewView(reader: Reader, nowMs: number): void {
   if (reader.isOpen && nowMs - reader.openedAtMs > MAX_VIEW_MS) endView(reader);
   if (!reader.isOpen) reader.openedAtMs = nowMs;
 }
 
-/** Ends the open view, if there is one. Never throws. */
+/** Ends the open view, if any. Never throws. */
 export function endView(reader: Reader): void {
   if (!reader.isOpen) return;
   reader.isOpen = false;
@@ -142,7 +140,7 @@ export function closeReader(reader: Reader): void {
   reader.sqlite.close();
 }
 
-/** Opens a view if none is open, and calls the listeners. Throws SQLite's errors. */
+/** Opens a view if none is open, and calls the listeners. */
 function openView(reader: Reader): void {
   reader.reads++;
   if (reader.isOpen) return;
@@ -154,7 +152,7 @@ function openView(reader: Reader): void {
     begin.run();
     const version = dataVersion.get()?.data_version as number;
     for (const act of reader.listeners) act(version !== reader.version, reader.openedAtMs);
-    // If a listener throws, the version is not stored, so that the next view calls all listeners again.
+    // If a listener throws, the version is not stored, and the next view calls all listeners again.
     reader.version = version;
   } catch (error) {
     endView(reader);
@@ -170,17 +168,17 @@ function endPeriod(reader: Reader): void {
   reader.isOpen = false;
   endTransaction(reader);
   reader.isBusy = reader.reads > BUSY_READS;
-  // If the transaction could not be ended, the timer continues even without reads, so that a later period tries again.
+  // If the transaction could not be ended, the timer continues even without reads, to try again.
   const continuation = reader.reads > 0 || reader.sqlite.inTransaction;
   reader.timer = continuation ? setTimeout(endPeriod, VIEW_MS, reader) : null;
   reader.reads = 0;
 }
 
-/** Ends the transaction, unless a failed read has ended it already. A failure is reported, and tried again later. */
+/** Ends the transaction, unless a failed read has already ended it. A failure is reported and retried later. */
 function endTransaction({ sqlite, statements, report }: Reader): void {
   try {
     if (sqlite.inTransaction) statements.rollback.run();
   } catch (cause) {
-    report('A view of the database could not be ended; it is tried again.', cause);
+    report('A view of the database could not be ended; the server will try again.', cause);
   }
 }

@@ -1,7 +1,7 @@
 import type { Opened } from './connect.ts';
 import { schemaState } from './migrate.ts';
 
-/** True if the database is open, belongs to this program, and has this version's schema. Never throws. */
+/** Whether the database is open, belongs to this program, and has this version's schema. Never throws. */
 export function isReady(db: Opened): boolean {
   try {
     return schemaState(db.$client, db.$client.filename) === 'current';

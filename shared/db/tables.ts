@@ -3,7 +3,7 @@ import type { Db, Opened, Sqlite } from './connect.ts';
 
 const known = new WeakMap<Sqlite, Db>();
 
-/** Wraps an open main database in Drizzle: the same object each time, since queries are cached for it. */
+/** Wraps an open main database in Drizzle. Returns the same object each time, since queries are cached for it. */
 export function withTables({ $client }: Opened): Db {
   const made = known.get($client) ?? Object.assign(drizzle(keepingStatements($client)), { $client });
   known.set($client, made);
@@ -12,8 +12,7 @@ export function withTables({ $client }: Opened): Db {
 
 /**
  * The part of a connection that Drizzle uses. Drizzle would have SQLite compile each statement again, which takes
- * longer than running most of them; instead it gets the statements that the connection caches, which end with the
- * connection.
+ * longer than running most of them; this returns the statements that the connection caches until it is closed.
  */
 function keepingStatements(sqlite: Sqlite): Sqlite {
   const kept = {

@@ -3,13 +3,13 @@ import { noteNoChange } from './changes.ts';
 import { type Db, isInTransaction, type Sqlite, type Tx } from './connect.ts';
 import { guardDatabase } from './faults.ts';
 
-// Every write transaction on the main database, except in migrations, is made here, so that each records which profiles
-// it changes or that it changes none (`changes.ts`).
+// Makes every write transaction on the main database, except in migrations, so that each records which profiles it
+// changes or that it changes none (`changes.ts`).
 
 /**
  * Runs a function in one immediate transaction and returns its result. The write lock is taken before the first read,
- * so what the function reads can't be outdated when it writes. Records that no profile changes, so that servers keep
- * the profiles in their caches. Throws `busy` and `refused` for SQLite's faults, and the function's own errors; nothing
+ * so data that the function reads can't be outdated when it writes. Records that no profile changes, so that servers
+ * keep their cached profiles. Throws `busy` and `refused` for SQLite's errors, and the function's own errors; nothing
  * is written then.
  */
 export function write<T>(db: Db, act: (tx: Tx) => T): T {
@@ -27,7 +27,7 @@ export function writeProfiles<T>(db: Db, act: (tx: Tx) => T): T {
   return guardDatabase(db.$client.filename, () =>
     db.$client
       .transaction(() => {
-        // The same object inside and outside, so that queries kept for the database (prepared-query.ts) serve in transactions too.
+        // The transaction gets the same object, so that queries cached for the database (prepared-query.ts) work in it.
         if (!isInTransaction(db)) throw new Error('the transaction has not begun');
         const result = act(db);
         if (result instanceof Promise)
@@ -39,8 +39,8 @@ export function writeProfiles<T>(db: Db, act: (tx: Tx) => T): T {
 }
 
 /**
- * Like {@link write}, for a function that compares or stores the time: it gets the time at which the lock was got, in
- * milliseconds since 1970. While a command waits for the lock, a key may expire.
+ * Like {@link write}, for a function that compares or stores the time. It receives the time at which the lock was
+ * acquired, in milliseconds since 1970: a key may expire while a command waits for the lock.
  */
 export function writeNow<T>(
   { db, clock }: { db: Db; clock: Pick<Clock, 'nowMs'> },
@@ -51,7 +51,7 @@ export function writeNow<T>(
 
 /**
  * Prepares {@link write} for a connection without Drizzle: the returned function runs `act` in an immediate transaction
- * and records that no profile changes. Throws SQLite's errors.
+ * and records that no profile changes.
  */
 export function prepareWrite<Of extends unknown[], T>(sqlite: Sqlite, act: (...of: Of) => T): (...of: Of) => T {
   const transaction = sqlite.transaction((...of: Of) => {

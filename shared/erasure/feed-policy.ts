@@ -13,7 +13,7 @@ import { effectsOnKeys } from './erase-profile.ts';
 export type BackendLimits = {
   name: string;
   /** Whether they leave `email`, `authId` and `banned` as they are, and erase no banned profile. */
-  isWithoutAddress: boolean;
+  excludesContactFields: boolean;
   /** How many profiles the tokens of this name may erase on a day (UTC). */
   eraseLimit: number;
 };
@@ -26,17 +26,17 @@ const BANNED_STAYS = deletionRefused('a banned profile may not be erased with th
 
 /** The effects of a backend's import on keys, and its restrictions. */
 export function effectsOfBackend(limits: BackendLimits): EffectsOnKeys {
-  const { name, isWithoutAddress, eraseLimit } = limits;
+  const { name, excludesContactFields, eraseLimit } = limits;
   return {
     ...effectsOnKeys({ kind: 'platform', name }),
     refuseErasure: (tx, id, nowMs) => {
       const held = tx.select({ banned: profiles.banned }).from(profiles).where(eq(profiles.id, id)).get();
       // The erasure of a profile that does not exist is not counted.
       if (held === undefined) return null;
-      if (isWithoutAddress && held.banned) return BANNED_STAYS;
+      if (excludesContactFields && held.banned) return BANNED_STAYS;
       return countErasure(tx, { folded: foldName(name), eraseLimit, nowMs });
     },
-    ...(isWithoutAddress && { refuseRow: keepGuarded }),
+    ...(excludesContactFields && { refuseRow: keepGuarded }),
   };
 }
 

@@ -127,7 +127,7 @@ test.skipIf(!canTry)('setpriv, as root: a file of another user is refused, namin
   };
   const refusal = (path: string) => [
     1,
-    `${path} belongs to the user nobody, and this runs as root, who may not use it; run it as nobody, for example with "sudo -u nobody".`,
+    `${path} belongs to the user nobody, and this runs as root, who may not access it; run it as nobody, for example with "sudo -u nobody".`,
   ];
   const commands = [['keys', 'list'], ['serve'], ['profiles', 'import', join(PROJECT, 'shared/sample/profiles.jsonl')]];
   chownSync(database, 65_534, 65_534);

@@ -10,8 +10,8 @@ export function me({ access, caller }: Call): JsonAnswer {
   return { body: caller.kind === 'backend' ? backendView(caller.token) : personView(access, caller.token) };
 }
 
-function backendView({ identifier, name, rights, isWithoutAddress, eraseLimit }: BackendToken): object {
-  return { kind: 'platform', name, token: identifier, rights, withoutAddress: isWithoutAddress, eraseLimit };
+function backendView({ identifier, name, rights, excludesContactFields, eraseLimit }: BackendToken): object {
+  return { kind: 'platform', name, token: identifier, rights, withoutAddress: excludesContactFields, eraseLimit };
 }
 
 function personView(access: Access, { identifier, person, endsAtMs }: CliLogin): object {

@@ -20,10 +20,10 @@ export const FEED_QUERY = z.object({
 
 /** The order for the import, from a backend's token and the query. Throws `bad_parameter`. */
 export function orderOf(token: BackendToken, query: z.output<typeof FEED_QUERY>, nowMs: number): FeedOrder {
-  const { identifier, name, isWithoutAddress, eraseLimit } = token;
+  const { identifier, name, excludesContactFields, eraseLimit } = token;
   const asOf = query['as-of'];
   const read = asOf === undefined ? { atMs: null } : readAsOf(asOf, nowMs);
   if ('fault' in read) throw new AppError('bad_parameter', `as-of ${read.fault}.`);
   const order = { merge: query.mode === 'merge', partial: query.partial === '1', asOfMs: read.atMs };
-  return { token: identifier, name, isWithoutAddress, eraseLimit, ...order };
+  return { token: identifier, name, excludesContactFields, eraseLimit, ...order };
 }

@@ -15,8 +15,8 @@ import type { ActorKind } from '../../actor.ts';
 import type { AttemptResult, KeyEventName, KeyState, NoticeKind, Permission } from '../key-columns.ts';
 import { profiles } from './profiles.ts';
 
-// Times are milliseconds since 1970 (UTC). JSON columns hold compact JSON text as JSON.stringify writes it.
-// The migrations add what drizzle-kit can't say: STRICT, WITHOUT ROWID and the triggers.
+// Times are milliseconds since 1970 (UTC). JSON columns hold the compact output of JSON.stringify. Migrations add what
+// drizzle-kit can't express: STRICT, WITHOUT ROWID and triggers.
 
 /** A stored rate limit: `quota` requests in any window of `windowSeconds` seconds. */
 export type StoredRateLimit = { quota: number; windowSeconds: number };
@@ -42,12 +42,12 @@ export const apiKeys = sqliteTable(
     expiresAt: integer('expires_at'),
     /** SHA-256 of the secret; present exactly while the key is Active or suspended. */
     secretHash: blob('secret_hash', { mode: 'buffer' }),
-    /** The fence: an approval activates only while this is its own number. */
+    /** The fence: an attempt to approve the key activates it only if this is still the attempt's number. */
     attemptNumber: integer('attempt_number').notNull().default(0),
-    /** The key that this one was requested to replace: Active then, and of the same profile. Never changed. */
+    /** The key that this one was requested to replace: Active at that time, and of the same profile. Never changed. */
     successorOf: text('successor_of').references((): AnySQLiteColumn => apiKeys.identifier),
     /**
-     * SHA-256 of the id and the content of the form by which the key was requested, so that sending a form twice makes one
+     * SHA-256 of the id and the content of the form that requested the key, so that a form sent twice makes one
      * request; null if it was requested in another way, and once the profile is erased.
      */
     formHash: blob('form_hash', { mode: 'buffer' }),
@@ -81,7 +81,10 @@ export const apiKeys = sqliteTable(
   ],
 );
 
-/** Approval attempts: who tried to mail which grant to which address, and the result. At most one is open for a key. */
+/**
+ * Approval attempts: who tried to mail which grant to which e-mail address, and the result. A key has at most one open
+ * attempt.
+ */
 export const keyAttempts = sqliteTable(
   'key_attempts',
   {
@@ -100,7 +103,7 @@ export const keyAttempts = sqliteTable(
     rateLimits: text('rate_limits', { mode: 'json' }).$type<StoredRateLimit[]>().notNull(),
     expiresAt: integer('expires_at'),
     result: text().$type<AttemptResult>().notNull(),
-    /** The latest expiry of the key that this one replaces, once this attempt is accepted; null leaves it alone. */
+    /** The latest expiry of the replaced key once this attempt is accepted; null leaves that key alone. */
     retireOldAt: integer('retire_old_at'),
   },
   (t) => [
@@ -112,29 +115,29 @@ export const keyAttempts = sqliteTable(
   ],
 );
 
-/** The changes to a key, from what to what; times are ISO 8601 in UTC, null for no expiry. */
+/** The changes to a key; times are ISO 8601 in UTC, null for no expiry. */
 export type KeyChanges = {
   permissions?: { from: Permission[]; to: Permission[] };
   rateLimits?: { from: StoredRateLimit[]; to: StoredRateLimit[] };
   expiresAt?: { from: string | null; to: string | null };
 };
 
-/** The contents of `key_events.detail`, the only column that is blanked when the profile is erased. */
+/** The contents of `key_events.detail`, the only column that the profile's erasure clears. */
 export type KeyEventDetail = {
   reason?: string;
   nameBefore?: string;
   nameAfter?: string;
   attempt?: number;
-  /** Of a refused mail: whether the mail server said to try again. */
+  /** Of a refused mail: the mail server said to try again. */
   isTemporary?: true;
   changes?: KeyChanges;
   /** The key that this one was requested to replace. */
   successorOf?: string;
-  /** The expiry that the approval of this key gave to the one that it replaces. */
+  /** The expiry that this key's approval gave to the replaced key. */
   retiresOldAt?: string;
-  /** The key whose approval changed the expiry of this one. */
+  /** The key whose approval changed this key's expiry. */
   successor?: string;
-  /** The mail that was not delivered, and whom it was for. */
+  /** The mail that was not delivered, and its recipient. */
   mail?: NoticeKind;
   to?: string;
 };
@@ -161,7 +164,9 @@ export const keyEvents = sqliteTable(
   ],
 );
 
-/** The usage of keys, one row for each day (UTC) with requests: their number by outcome. Kept 400 days. */
+/**
+ * The usage of keys: one row for each key and day (UTC) with requests, which counts their outcomes. Kept for 400 days.
+ */
 export const keyUsage = sqliteTable(
   'key_usage',
   {

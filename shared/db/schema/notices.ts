@@ -4,15 +4,15 @@ import type { NoticeKind, NoticeResult } from '../key-columns.ts';
 import { apiKeys } from './keys.ts';
 import { profiles } from './profiles.ts';
 
-// Times are milliseconds since 1970 (UTC). JSON columns hold compact JSON text as JSON.stringify writes it.
-// The migrations add what drizzle-kit can't say: STRICT, WITHOUT ROWID and the triggers.
+// Times are milliseconds since 1970 (UTC). JSON columns hold the compact output of JSON.stringify. Migrations add what
+// drizzle-kit can't express: STRICT, WITHOUT ROWID and triggers.
 
 /**
- * The subject of a notice. About a key: the entry of its history, or the step of a reminder (a number of days before
- * the expiry that the key had then, milliseconds since 1970). About a profile: the origin of a sign-in, the profile's
- * previous address, or whether it is now banned and which Active keys it has. About neither: the admin who enrolled,
- * and from where. For the webhook, about a mail that could not be delivered: its recipient. It is emptied once a notice
- * that is not about a key has ended, since it names an address.
+ * The subject of a notice. About a key: the entry of its history, or the step of a reminder (days before the expiry,
+ * and the expiry that the key had then, in milliseconds since 1970). About a profile: the origin of a sign-in, the
+ * profile's previous e-mail address, or whether it is now banned and its Active keys. About neither: the admin who
+ * enrolled, and the IP address. For the webhook, about a mail that could not be delivered: its recipient. Since it
+ * names an address, it is emptied once a notice that is not about a key has ended.
  */
 export type NoticeAbout =
   | { event: number }
@@ -24,10 +24,10 @@ export type NoticeAbout =
   | { undeliveredTo: string };
 
 /**
- * Mails without a secret and messages to the webhook, one row for each recipient, stored in the same transaction as the
- * event (`shared/outbox/`). A mail is composed and addressed when it is sent: neither its text nor its address is
- * stored, except in the `about` of those that are not about a key. Most are about a key, some about a profile, and the
- * enrolment of an admin is about neither.
+ * Mails without a secret and messages to the webhook: one row for each recipient, stored in the same transaction as the
+ * event (`shared/outbox/`). A mail is composed and addressed when it is sent: its text and its e-mail address are not
+ * stored, except in the `about` of notices that are not about a key. Most are about a key, some about a profile, and
+ * the enrolment of an admin is about neither.
  */
 export const notices = sqliteTable(
   'notices',
@@ -40,20 +40,23 @@ export const notices = sqliteTable(
     recipient: text().notNull(),
     about: text({ mode: 'json' }).$type<NoticeAbout>().notNull(),
     at: integer().notNull(),
-    /** How many times sending it was started. */
+    /** The number of attempts started. */
     tries: integer().notNull().default(0),
-    /** The earliest next attempt: after a pause following a failure, or after the lease of an attempt in progress. */
+    /**
+     * The earliest time of the next attempt: after the pause that follows a failure, or after the lease of an attempt
+     * in progress.
+     */
     nextTryAt: integer('next_try_at').notNull(),
     result: text().$type<NoticeResult>().notNull().default('waiting'),
-    /** Why it is not delivered, as a sentence without addresses; null before the first failure and once accepted. */
+    /** Why it is undelivered, as a sentence without addresses; null before the first failure and once accepted. */
     fault: text(),
-    /** When the mail server accepted it; null before, and in rows from before this column. */
+    /** When the mail server accepted it; null before, and in rows older than this column. */
     sentAt: integer('sent_at'),
   },
   (t) => [
     index('notices_key').on(t.identifier, t.recipient, t.id),
     index('notices_profile').on(t.profileId, t.recipient, t.id),
-    // Changed addresses come last, since one import may change very many.
+    // Mails about changed e-mail addresses are sent last, since one import may change very many.
     index('notices_waiting').on(sql`(kind = 'address')`, t.nextTryAt).where(sql`result = 'waiting'`),
     index('notices_requests').on(t.recipient, t.sentAt).where(sql`kind = 'request'`),
     index('notices_webhook').on(t.result, t.nextTryAt).where(sql`recipient = 'webhook'`),

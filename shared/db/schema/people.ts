@@ -3,8 +3,8 @@ import { blob, check, index, integer, primaryKey, sqliteTable, text, uniqueIndex
 import type { ActorKind } from '../../actor.ts';
 import type { BackendRight, PeopleEventName } from '../people-columns.ts';
 
-// Times are milliseconds since 1970 (UTC). JSON columns hold compact JSON text as JSON.stringify writes it.
-// The migrations add what drizzle-kit can't say: STRICT, WITHOUT ROWID and the triggers.
+// Times are milliseconds since 1970 (UTC). JSON columns hold the compact output of JSON.stringify. Migrations add what
+// drizzle-kit can't express: STRICT, WITHOUT ROWID and triggers.
 
 /** Admins of the Developer Platform. An admin counts only with at least one confirmed passkey. */
 export const admins = sqliteTable(
@@ -13,10 +13,7 @@ export const admins = sqliteTable(
     id: integer().primaryKey({ autoIncrement: true }),
     name: text().notNull(),
     folded: text().notNull(),
-    /**
-     * A random number that changes when everything that the admin signed in with ends: sessions and invitations are
-     * bound to it.
-     */
+    /** A random number, replaced to end the admin's sign-ins and invitations, which are bound to it. */
     generation: integer().notNull(),
     /** The user handle in passkeys: random bytes, not secret. */
     userHandle: blob('user_handle', { mode: 'buffer' }).notNull(),
@@ -42,13 +39,13 @@ export const passkeys = sqliteTable(
     publicKey: blob('public_key', { mode: 'buffer' }).notNull(),
     signCount: integer('sign_count').notNull(),
     isBackupEligible: integer('is_backup_eligible', { mode: 'boolean' }).notNull(),
-    /** What its owner calls it. */
+    /** Chosen by the admin. */
     name: text().notNull(),
     registeredAt: integer('registered_at').notNull(),
-    /** The client's address, and the browser's user agent. */
+    /** The client's IP address, and the browser's user agent. */
     registeredFrom: text('registered_from').notNull(),
     registeredBy: text('registered_by').notNull(),
-    /** Null until somebody on the server itself has confirmed it; until then it can't sign in. */
+    /** Null until it is confirmed on the server itself; until then it can't sign in. */
     confirmedAt: integer('confirmed_at'),
     lastUsedAt: integer('last_used_at'),
   },
@@ -65,11 +62,10 @@ export const passkeys = sqliteTable(
 
 /** The contents of `people_events.detail`. */
 export type PeopleEventDetail = {
-  /** The name of the passkey. */
   passkey?: string;
-  /** How many passkeys were removed with it. */
+  /** The number of passkeys removed with the admin. */
   endedPasskeys?: number;
-  /** The identifier of the backend's token, and its rights. */
+  /** The identifier of the backend's token. */
   token?: string;
   rights?: BackendRight[];
   withoutAddress?: boolean;
@@ -85,11 +81,11 @@ export const platformTokens = sqliteTable(
     folded: text().notNull(),
     tokenHash: blob('token_hash', { mode: 'buffer' }).notNull(),
     rights: text({ mode: 'json' }).$type<BackendRight[]>().notNull(),
-    /** Whether its lines leave `email`, `authId` and `banned` of profiles alone. */
-    isWithoutAddress: integer('is_without_address', { mode: 'boolean' }).notNull(),
+    /** Whether its lines leave the profiles' `email`, `authId` and `banned` unchanged. */
+    excludesContactFields: integer('is_without_address', { mode: 'boolean' }).notNull(),
     /**
-     * How many profiles the tokens of this name may erase in a day (UTC), all together; each token has its own limit on
-     * that sum.
+     * The number of profiles that all tokens of this name together may erase per day (UTC). Each token is checked
+     * against its own limit.
      */
     eraseLimit: integer('erase_limit').notNull(),
     addedAt: integer('added_at').notNull(),
@@ -100,12 +96,12 @@ export const platformTokens = sqliteTable(
     check('platform_tokens_name', sql`length(${t.name}) BETWEEN 1 AND 64`),
     check('platform_tokens_token_hash', sql`length(${t.tokenHash}) = 32`),
     check('platform_tokens_rights', sql`json_array_length(${t.rights}) > 0`),
-    check('platform_tokens_is_without_address', sql`${t.isWithoutAddress} IN (0, 1)`),
+    check('platform_tokens_is_without_address', sql`${t.excludesContactFields} IN (0, 1)`),
     check('platform_tokens_erase_limit', sql`${t.eraseLimit} >= 0`),
   ],
 );
 
-/** How many profiles the tokens of a name have erased on a day, which is counted from 1970 (UTC). */
+/** The number of profiles that the tokens of a name erased on a day, counted from 1970-01-01 (UTC). */
 export const platformErasures = sqliteTable(
   'platform_erasures',
   {
@@ -116,7 +112,7 @@ export const platformErasures = sqliteTable(
   (t) => [primaryKey({ columns: [t.folded, t.day] }), check('platform_erasures_erased', sql`${t.erased} >= 0`)],
 );
 
-/** Decisions about admins and backends: append-only, which triggers enforce. Contains no addresses. */
+/** Decisions about admins and backends: append-only, which triggers enforce. Contains no e-mail or IP addresses. */
 export const peopleEvents = sqliteTable(
   'people_events',
   {
@@ -126,7 +122,6 @@ export const peopleEvents = sqliteTable(
     /** What kind of actor `by` names. */
     byKind: text('by_kind').$type<ActorKind>().notNull(),
     event: text().$type<PeopleEventName>().notNull(),
-    /** Whom it is about. */
     kind: text().$type<'admin' | 'platform'>().notNull(),
     name: text().notNull(),
     detail: text({ mode: 'json' }).$type<PeopleEventDetail>(),

@@ -2,10 +2,13 @@ import { sql } from 'drizzle-orm';
 import { check, index, integer, primaryKey, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
 import type { ActorKind } from '../../actor.ts';
 
-// Times are milliseconds since 1970 (UTC). JSON columns hold compact JSON text as JSON.stringify writes it.
-// The migrations add what drizzle-kit can't say: STRICT, WITHOUT ROWID and the triggers.
+// Times are milliseconds since 1970 (UTC). JSON columns hold the compact output of JSON.stringify. Migrations add what
+// drizzle-kit can't express: STRICT, WITHOUT ROWID and triggers.
 
-/** A profile's own columns. What each means, and which are public, is defined in `shared/profiles/fields.ts`. */
+/**
+ * Profiles without their names and links. `shared/profiles/fields.ts` defines the meaning of each column, and which are
+ * public.
+ */
 export const profiles = sqliteTable(
   'profiles',
   {
@@ -25,23 +28,23 @@ export const profiles = sqliteTable(
     /** Private: decides whether the leaderboard may list the profile. */
     showOnLeaderboard: integer('show_on_leaderboard', { mode: 'boolean' }).notNull().default(true),
     createdAt: integer('created_at').notNull(),
-    /** Private: the identity from the customer's sign-in. */
+    /** Private: the user's id in the customer's sign-in. */
     authId: text('auth_id'),
     /** Private: the owner's e-mail address. */
     email: text(),
     /**
-     * Tells an inserted row from an earlier one with the same id: a random number of 53 bits that INSERT draws and no UPDATE
-     * changes; 0 in rows of some commits before version 0.1.0. Sign-ins are bound to it.
+     * Distinguishes the row from an earlier one with the same id: a random number of 53 bits that INSERT draws and
+     * UPDATE never changes; 0 in rows of some commits before version 0.1.0. Sign-ins are bound to it.
      */
     generation: integer().notNull().default(0),
     /**
-     * How often this row got another e-mail address, one that differs in more than case. Sign-ins are bound to it, so
-     * that restoring a former address revives none of them.
+     * How often the e-mail address changed in more than case. Sign-ins are bound to it, so that none of them is valid
+     * again when a former address is restored.
      */
     addressChanges: integer('address_changes').notNull().default(0),
     /**
      * When the row, its names or its links were last written, or confirmed by a backend or a command: lines of a file
-     * that was read before that are skipped (`shared/profiles/edit/newer.ts`). 0 in rows of some commits before version
+     * that was read earlier are skipped (`shared/profiles/edit/newer.ts`). 0 in rows of some commits before version
      * 0.1.0.
      */
     writtenAt: integer('written_at').notNull().default(0),
@@ -63,7 +66,10 @@ export const profiles = sqliteTable(
   ],
 );
 
-/** Usernames and aliases, one namespace: the folded form is the key. Position 0 is the username, then the aliases in order. */
+/**
+ * Usernames and aliases share one namespace, whose key is the folded form. Position 0 is the username; the aliases
+ * follow in order.
+ */
 export const profileNames = sqliteTable(
   'profile_names',
   {
@@ -113,8 +119,8 @@ export const profileChanges = sqliteTable('profile_changes', {
 });
 
 /**
- * Transactions that erased profiles (`shared/db/erasures.ts`): the latest that a VACUUM has covered, and all since. A
- * row says when, but not who was erased.
+ * Transactions that erased profiles (`shared/db/erasures.ts`): the latest that a VACUUM has covered, and all later
+ * ones. A row says when, but not who was erased.
  */
 export const erasures = sqliteTable('erasures', {
   seq: integer().primaryKey(),
@@ -124,20 +130,20 @@ export const erasures = sqliteTable('erasures', {
 });
 
 /**
- * Profiles that were erased lately (`shared/db/erasures.ts`), so that a file which was read before does not bring them back.
- * A row is deleted after 40 days.
+ * Profiles erased in the last 40 days (`shared/db/erasures.ts`), so that a file that was read earlier does not restore
+ * them.
  */
 export const erasedProfiles = sqliteTable(
   'erased_profiles',
   {
     id: integer().primaryKey(),
-    /** When it was erased; for a line of an import with --as-of that time. */
+    /** When it was erased; for a line of an import with --as-of, the time that the option names. */
     at: integer().notNull(),
   },
   (t) => [index('erased_profiles_at').on(t.at)],
 );
 
-/** A table for the last import of a kind that ended and changed something: one row, or none. */
+/** A table with at most one row: the last import of a kind that ended and changed something. */
 function lastImportTable<Name extends string>(name: Name) {
   return sqliteTable(
     name,
@@ -146,7 +152,7 @@ function lastImportTable<Name extends string>(name: Name) {
       at: integer().notNull(),
       by: text().notNull(),
       byKind: text('by_kind').$type<ActorKind>().notNull(),
-      /** How many lines it read, and how many of them it refused. */
+      /** The number of lines that it read, and of those that it refused. */
       lines: integer().notNull(),
       refused: integer().notNull(),
     },
@@ -161,5 +167,5 @@ function lastImportTable<Name extends string>(name: Name) {
 /** The last import (`shared/profiles/last-import.ts`) by anybody but a backend. */
 export const lastImport = lastImportTable('last_import');
 
-/** The last import by a backend. These arrive every few seconds, and would hide the nightly ones. */
+/** The last import by a backend. Backends send profiles every few seconds, which would hide the nightly imports. */
 export const lastFeed = lastImportTable('last_feed');

@@ -4,8 +4,8 @@ import type { ActorKind } from '../../actor.ts';
 import type { ServiceEventName } from '../people-columns.ts';
 import { profiles } from './profiles.ts';
 
-// Times are milliseconds since 1970 (UTC).
-// The migrations add what drizzle-kit can't say: STRICT, WITHOUT ROWID and the triggers.
+// Times are milliseconds since 1970 (UTC). Migrations add what drizzle-kit can't express: STRICT, WITHOUT ROWID and
+// triggers.
 
 /**
  * Actions on profiles and on the database that the log shows: bans, erasures and restores. Append-only, which triggers
@@ -20,9 +20,9 @@ export const serviceEvents = sqliteTable(
     /** What kind of actor `by` names. */
     byKind: text('by_kind').$type<ActorKind>().notNull(),
     event: text().$type<ServiceEventName>().notNull(),
-    /** The profile that was banned, or whose ban was lifted; null for anything else, and once it is erased. */
+    /** The profile that was banned or unbanned; null for other events, and once it is erased. */
     profileId: integer('profile_id').references(() => profiles.id, { onDelete: 'set null' }),
-    /** How many profiles one transaction erased; 1 for anything else. */
+    /** The number of profiles that one transaction erased; 1 for other events. */
     count: integer().notNull().default(1),
   },
   (t) => [

@@ -10,7 +10,7 @@ export type FeedOrder = {
   token: string;
   /** The name of the backend. */
   name: string;
-  isWithoutAddress: boolean;
+  excludesContactFields: boolean;
   eraseLimit: number;
   /** Whether a line changes only the fields that it contains. */
   merge: boolean;

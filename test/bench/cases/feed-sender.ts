@@ -10,7 +10,7 @@ import type { Target } from '../servers.ts';
 export function senderToken(databasePath: string): string {
   const access = openAccess(testConfig({ DATABASE_PATH: databasePath }));
   try {
-    const wanted = { name: 'bench', rights: ['profiles'], isWithoutAddress: false, eraseLimit: 0 } as const;
+    const wanted = { name: 'bench', rights: ['profiles'], excludesContactFields: false, eraseLimit: 0 } as const;
     return addToken(access, { ...wanted, rights: [...wanted.rights] }, onBox('bench')).token;
   } finally {
     closeAccess(access);

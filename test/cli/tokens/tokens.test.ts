@@ -43,7 +43,7 @@ describe('profilectl tokens', () => {
       name: 'Backend',
       rights: ['profiles', 'sign-ins'],
       eraseLimit: ERASE_LIMIT.default,
-      isWithoutAddress: false,
+      excludesContactFields: false,
     });
     expect(bytesOf(access)).not.toContain(token.slice(13));
     expect(listLog(access.db, 1)).toMatchObject([

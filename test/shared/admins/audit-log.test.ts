@@ -148,7 +148,7 @@ describe('what people did', () => {
     const other = await request(access, { profile: 'ada' });
     rejectKey(access, { identifier: other, reason: 'No.', by: GRACE });
     addAdmin(access, 'Hopper', onBox('grace'));
-    addToken(access, { name: 'b', rights: ['profiles'], isWithoutAddress: false, eraseLimit: 1 }, onBox('root'));
+    addToken(access, { name: 'b', rights: ['profiles'], excludesContactFields: false, eraseLimit: 1 }, onBox('root'));
     const kinds = (filter: LogFilter) => listLog(db, 99, filter).map(({ kind }) => kind);
     expect(kinds({ by: 'admin grace' })).toEqual(['key-rejected']);
     expect(kinds({ by: 'GRACE (on the box)' })).toEqual(['admin-added']);

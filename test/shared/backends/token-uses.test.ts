@@ -10,7 +10,7 @@ test('when a token was last used is forgotten once the token is removed, and not
   const clock = testClock(undefined, false);
   const access = testAccess({ clock });
   const add = () => {
-    const wanted = { rights: ['profiles'], isWithoutAddress: false, eraseLimit: ERASE_LIMIT.default };
+    const wanted = { rights: ['profiles'], excludesContactFields: false, eraseLimit: ERASE_LIMIT.default };
     return addToken(access, { name: 'backend', ...wanted }, onBox('root')).identifier;
   };
   const [removed, kept] = [add(), add()];

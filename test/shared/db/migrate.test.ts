@@ -17,7 +17,7 @@ import { tempFolder } from '../../support/world.ts';
 const folder = tempFolder();
 const path = (name: string) => join(folder, name, 'profiles.db');
 
-test('the migrations that the program carries are the files of drizzle/main, in order', () => {
+test('the migrations in the program are the files of drizzle/main, in order', () => {
   const files = readdirSync(join(PROJECT, 'drizzle/main')).filter((name) => name.endsWith('.sql'));
   expect(MIGRATIONS.map((migration) => `${migration.name}.sql`)).toEqual(files.sort());
   for (const { name, sql } of MIGRATIONS) {
@@ -25,7 +25,7 @@ test('the migrations that the program carries are the files of drizzle/main, in 
   }
 });
 
-test('the migrated schema is the one that drizzle-kit would make, and every table is STRICT', () => {
+test('every table of the migrated schema is STRICT', () => {
   const db = openDatabase(path('schema'), 'serve');
   const tables = db.$client.query('PRAGMA table_list').all() as { name: string; strict: number; type: string }[];
   const ours = tables.filter(({ name, type }) => type === 'table' && !name.startsWith('sqlite_'));
@@ -34,7 +34,7 @@ test('the migrated schema is the one that drizzle-kit would make, and every tabl
   db.$client.close();
 });
 
-test('the migrations say what the schema says: drizzle-kit finds nothing to add', () => {
+test('the migrations match the schema: drizzle-kit finds no difference', () => {
   const out = join(folder, 'drift');
   cpSync(join(PROJECT, 'drizzle/main'), out, { recursive: true });
   const words = ['x', 'drizzle-kit', 'generate', '--dialect=sqlite', '--schema=shared/db/schema/*.ts'];
@@ -46,7 +46,7 @@ test('the migrations say what the schema says: drizzle-kit finds nothing to add'
   expect(readdirSync(out).sort()).toEqual(readdirSync(join(PROJECT, 'drizzle/main')).sort());
 });
 
-test('ten processes that start at once on a new database all find it migrated', async () => {
+test('10 processes that open a new database at the same time all find it migrated', async () => {
   const script = join(folder, 'open.ts');
   writeFileSync(
     script,
@@ -64,13 +64,13 @@ test('ten processes that start at once on a new database all find it migrated', 
   }
 });
 
-describe('which databases are opened by whom', () => {
-  test('a missing one is refused by commands that only use it, naming its path', () => {
+describe('opening', () => {
+  test('a missing database is refused by commands that only use it, with its path', () => {
     expect(() => openDatabase(path('missing'), 'use')).toThrow(path('missing'));
     expect(statSync(join(folder, 'missing'), { throwIfNoEntry: false })).toBeUndefined();
   });
 
-  test('a newer one is refused with a clear sentence', () => {
+  test('a newer database is refused with a sentence that says so', () => {
     const sqlite = openFile(path('newer'), 1000);
     migrate(sqlite, path('newer'), NEXT_MIGRATIONS);
     sqlite.close();
@@ -79,14 +79,14 @@ describe('which databases are opened by whom', () => {
     }
   });
 
-  test('one whose migrations were changed afterwards is refused', () => {
+  test('a database whose migrations were changed afterwards is refused', () => {
     const sqlite = openFile(path('changed'), 1000);
     migrate(sqlite, path('changed'), [{ ...(MIGRATIONS[0] as Migration), sql: 'CREATE TABLE x (id INTEGER)' }]);
     sqlite.close();
-    expect(() => openDatabase(path('changed'), 'serve')).toThrow('another migration');
+    expect(() => openDatabase(path('changed'), 'serve')).toThrow('different migration');
   });
 
-  test('another program’s database and a file that is none are left alone', () => {
+  test('another program’s database, or a file that is not a database, is left alone', () => {
     const foreign = new Database(join(folder, 'foreign.db'));
     foreign.run('CREATE TABLE theirs (id INTEGER)');
     foreign.close();
@@ -94,7 +94,7 @@ describe('which databases are opened by whom', () => {
     listless.run('PRAGMA application_id = 0x504c4b31');
     listless.run('CREATE TABLE profiles (id INTEGER)');
     listless.close();
-    writeFileSync(join(folder, 'text.db'), 'This is no database. '.repeat(100));
+    writeFileSync(join(folder, 'text.db'), 'This is not a database. '.repeat(100));
     for (const name of ['foreign.db', 'listless.db', 'text.db']) {
       const before = readFileSync(join(folder, name));
       expect(() => openDatabase(join(folder, name), 'serve')).toThrow('not a Profile Lookup database');
@@ -117,7 +117,7 @@ test('a migration that fails leaves the database as it was', () => {
   sqlite.close();
 });
 
-test('new files are for their owner only, whatever the umask, and looser ones are named', () => {
+test('only the owner can read new files, whatever the umask, and files with looser modes are reported', () => {
   const umask = process.umask(0);
   try {
     const db = openDatabase(path('modes'), 'serve');
@@ -131,7 +131,7 @@ test('new files are for their owner only, whatever the umask, and looser ones ar
   }
 });
 
-test('one database has one server', () => {
+test('a second server for the same database is refused', () => {
   const lock = lockForServing(path('lock'));
   expect(() => lockForServing(path('lock'))).toThrow('is running on');
   symlinkSync(path('lock'), join(folder, 'link.db'));
@@ -145,7 +145,7 @@ test('one database has one server', () => {
   lockForServing(path('lock')).close();
 });
 
-test('a second name of a database by a hard link is refused, in every mode, but not the name that is in use', () => {
+test('a second name of a database (a hard link) is refused in every mode, but not the name in use', () => {
   const database = path('linked');
   const second = join(tempFolder(), 'second.db');
   openDatabase(database, 'serve').$client.close();
@@ -157,13 +157,13 @@ test('a second name of a database by a hard link is refused, in every mode, but 
   unlinkSync(second);
   const serving = openDatabase(database, 'serve');
   linkSync(database, second);
-  // A worker that is replaced, a command beside the server.
+  // A replaced worker, and a command beside the server.
   for (const mode of ['serve', 'use'] as const) openDatabase(database, mode).$client.close();
   expect(() => openDatabase(second, 'use')).toThrow('has a second name');
   serving.$client.close();
 });
 
-test('the second name that a killed restore has left keeps nobody from the database, but a further one does', () => {
+test('a second name left by a killed restore does not prevent opening the database, but a third one does', () => {
   const database = path('restored');
   const aside = `${database}.before-restore-20260101T000000Z`;
   openDatabase(database, 'serve').$client.close();
@@ -175,7 +175,7 @@ test('the second name that a killed restore has left keeps nobody from the datab
   expect(() => openDatabase(database, 'serve')).toThrow('has a second name');
 });
 
-test('a write that waits inside its transaction is refused and undone, and a locked database is "busy"', () => {
+test('a write that awaits inside its transaction is refused and rolled back, and a locked database throws "busy"', () => {
   const db = withTables(openDatabase(path('write'), 'serve'));
   expect(() => write(db, async () => 1)).toThrow('may not wait');
   const other = openFile(path('write'), 0);

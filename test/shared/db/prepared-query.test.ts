@@ -17,7 +17,7 @@ const usernameOf = keepQuery((db) =>
     .prepare(),
 );
 
-test('a kept query reads what its transaction has just written, and nothing of it once that is taken back', () => {
+test('a cached query reads what its transaction has written, but no longer after a rollback', () => {
   const { db } = testDeps();
   insertProfile(db, { id: 1, username: 'before' });
   expect(usernameOf(db).get({ id: 1 })).toEqual({ username: 'before' });
@@ -25,13 +25,13 @@ test('a kept query reads what its transaction has just written, and nothing of i
     write(db, (tx) => {
       tx.update(profiles).set({ username: 'after' }).where(eq(profiles.id, 1)).run();
       expect(usernameOf(tx).get({ id: 1 })).toEqual({ username: 'after' });
-      throw new Error('taken back');
+      throw new Error('rolled back');
     });
-  expect(change).toThrow('taken back');
+  expect(change).toThrow('rolled back');
   expect(usernameOf(db).get({ id: 1 })).toEqual({ username: 'before' });
 });
 
-test('each open database has kept queries of its own, which do not hold its file open once it is closed', () => {
+test('each open database has its own cached queries, which do not keep its file open after it is closed', () => {
   const [one, other] = [testDeps(), testDeps()];
   insertProfile(one.db, { id: 1, username: 'one' });
   insertProfile(other.db, { id: 1, username: 'other' });
@@ -42,6 +42,6 @@ test('each open database has kept queries of its own, which do not hold its file
   expect(usernameOf(other.db).get({ id: 1 })).toEqual({ username: 'other' });
   expect(existsSync(`${path}-wal`)).toBe(true);
   beside.$client.close();
-  // The last connection that is closed removes the write-ahead log.
+  // The last connection to close removes the write-ahead log.
   expect(existsSync(`${path}-wal`)).toBe(false);
 });

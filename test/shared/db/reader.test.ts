@@ -4,7 +4,7 @@ import { insertProfile } from '../../support/profiles.ts';
 import { emptyLogSoon } from '../../support/storage/write-ahead-log.ts';
 import { testDeps } from '../../support/world.ts';
 
-/** A reader whose statements fail as often as `failures` says, and a function that reads with it. */
+/** A reader with statements that fail as often as `failures` says, and a function that reads with it. */
 function world(failures: Partial<Record<keyof Reader['statements'], number>> = {}) {
   const { db, config } = testDeps();
   const { $client: sqlite } = db;
@@ -33,7 +33,7 @@ function world(failures: Partial<Record<keyof Reader['statements'], number>> = {
 }
 
 for (const name of ['begin', 'dataVersion'] as const) {
-  test(`if ${name} fails, the read fails, and the next one sees what was committed meanwhile`, async () => {
+  test(`if ${name} fails, the read fails, and the next one sees the newest commit`, async () => {
     const { db, sqlite, reader, read } = world({ [name]: 1 });
     expect(read).toThrow(`${name} failed`);
     expect(reader.sqlite.inTransaction).toBe(false);
@@ -43,7 +43,7 @@ for (const name of ['begin', 'dataVersion'] as const) {
   });
 }
 
-test('if ending a view fails, that is reported and tried again, even if nobody reads any more', async () => {
+test('if ending a view fails, that is reported and retried, even without further reads', async () => {
   const { db, sqlite, reader, reported, read } = world({ rollback: 2 });
   expect(read()).toBe(0);
   insertProfile(db);

@@ -12,8 +12,8 @@ import { startServerProcess } from '../../support/machine/server-process.ts';
 import { makeDatabase, NEXT_MIGRATIONS, nextVersion } from '../../support/machine/upgrade.ts';
 import { tempFolder, testDeps } from '../../support/world.ts';
 
-// Files of commits before version 0.1.0. Those of the last of these commits have the schema of 0.1.0, and lists of
-// migrations that stand in test/fixtures/unreleased-*.txt, a line `<name> <SHA-256>` each.
+// Files of commits before version 0.1.0. The files of the last of these commits have the schema of 0.1.0, and the lists
+// of migrations in test/fixtures/unreleased-*.txt, with lines `<name> <SHA-256>`.
 
 const linesOf = (name: string) =>
   readFileSync(join(PROJECT, 'test/fixtures', name), 'utf8')
@@ -23,10 +23,10 @@ const linesOf = (name: string) =>
 const MAIN = linesOf('unreleased-main.txt');
 const SESSIONS = linesOf('unreleased-sessions.txt');
 
-/** The first migration of commits that had twenty of them. */
+/** The first migration of commits that had 20 of them. */
 const EARLIEST = '0000_first 4334cc5fbc7379b4a85e9605f1e8917bdb1a645770f69f5bddcb70bf0ff468f1';
 
-/** Gives a file such a list. */
+/** Gives a file such a list of migrations. */
 function setList(sqlite: Sqlite, lines: readonly string[]): void {
   sqlite.run('DELETE FROM migrations');
   for (const line of lines) {
@@ -36,19 +36,19 @@ function setList(sqlite: Sqlite, lines: readonly string[]): void {
 
 const listOf = (sqlite: Sqlite) => sqlite.query('SELECT number, name, sha256 FROM migrations').all();
 
-/** The list of the first version of the same file. */
+/** The list in a file of the first version. */
 const firstOf = ([first]: typeof MIGRATIONS) => [
   { number: 1, name: '0000_first', sha256: new Bun.CryptoHasher('sha256').update(first?.sql ?? '').digest('hex') },
 ];
 
-/** Everything that a database holds but its list of migrations. */
+/** Everything in a database except its list of migrations. */
 function contentOf(sqlite: Sqlite): unknown[] {
   const schema = readSchema(sqlite);
   const tables = schema.filter(({ type, name }) => type === 'table' && name !== 'migrations');
   return [schema, tables.map(({ name }) => [name, sqlite.query(`SELECT * FROM ${name}`).all()])];
 }
 
-/** A database with a profile and the list of an unreleased commit, which nobody has open. */
+/** A closed database with a profile and the list of an unreleased commit. */
 function makeUnreleased(lines = MAIN) {
   const folder = tempFolder();
   const path = join(folder, 'profiles.db');
@@ -69,7 +69,7 @@ function makeUnreleased(lines = MAIN) {
 }
 
 describe('a database of the last unreleased commit', () => {
-  test('is taken over by serve: nothing but its list of migrations changes, and nothing is copied', () => {
+  test('is upgraded by serve: only its list of migrations changes, and nothing is copied', () => {
     const { folder, path, content } = makeUnreleased();
     for (const mode of ['use', 'fill', 'pages'] as const) {
       expect(() => openDatabase(path, mode)).toThrow('"profilectl serve" migrates it');
@@ -82,7 +82,7 @@ describe('a database of the last unreleased commit', () => {
     expect(readdirSync(folder).sort()).toEqual(['profiles.db', 'profiles.db.reserve']);
   });
 
-  test('is taken over once by eight that start at once', async () => {
+  test('is upgraded once by 8 processes that open it at the same time', async () => {
     const { folder, path, content } = makeUnreleased();
     const script = join(folder, 'open.ts');
     writeFileSync(
@@ -102,7 +102,7 @@ describe('a database of the last unreleased commit', () => {
     sqlite.close();
   });
 
-  test('can be checked and backed up before, and a backup of it is tested, restored and served', async () => {
+  test('can be checked and backed up first, and its backup can be tested, restored and served', async () => {
     const { folder, path } = makeUnreleased();
     const run = (...words: string[]) => profilectl([...words, '--db', path]);
     const backup = join(folder, 'backup.db');
@@ -119,7 +119,7 @@ describe('a database of the last unreleased commit', () => {
     expect((await run('db', 'check')).stdout).toStartWith('No problems found in 1 profile');
   }, 30_000);
 
-  test('is taken over and upgraded at once by a later version, which copies it before', async () => {
+  test('is upgraded in one step by a later version, which copies it first', async () => {
     const { folder, path } = makeUnreleased();
     const { openDatabase: openByNext } = (await import(
       join(nextVersion().folder, 'shared/db-files/open.ts')
@@ -135,13 +135,13 @@ describe('a database of the last unreleased commit', () => {
   });
 });
 
-test('a database of an earlier commit, or a backup of one, is refused and left as it is; the sentence names the last commit', async () => {
+test('an earlier database, or a backup of one, is refused and left unchanged; the sentence names the last commit', async () => {
   for (const lines of [MAIN.slice(0, -1), [EARLIEST], [EARLIEST, ...MAIN]]) {
     const { folder, path } = makeUnreleased(lines);
     const before = readFileSync(path);
     for (const mode of ['serve', 'fill', 'use', 'look'] as const) {
       expect(() => openDatabase(path, mode)).toThrow(
-        `The database ${path} was made before version 0.1.0, and too early to be upgraded: run "profilectl serve" of commit ${LAST_UNRELEASED_COMMIT} on it once, and then this version.`,
+        `The database ${path} was made before version 0.1.0and can't be upgraded directly: run "profilectl serve" of commit ${LAST_UNRELEASED_COMMIT} on it once, and then this version.`,
       );
     }
     expect(readFileSync(path).equals(before)).toBe(true);
@@ -154,7 +154,7 @@ test('a database of an earlier commit, or a backup of one, is refused and left a
   }
 });
 
-test('the sessions file of the last unreleased commit is taken over, and one of an earlier commit is left as it is', () => {
+test('the sessions file of the last unreleased commit is upgraded, and an earlier one is left unchanged', () => {
   for (const lines of [SESSIONS, SESSIONS.slice(0, -1)]) {
     const { config } = testDeps();
     const file = openSessionsFile(config.databasePath);

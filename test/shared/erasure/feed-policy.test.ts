@@ -12,7 +12,7 @@ async function world(limits: Partial<BackendLimits>) {
   await importLines(deps, [ADA, { id: 8, username: 'bea' }, { id: 9, username: 'cea' }]);
   const send = async (lines: object[], options: { merge?: boolean; strict?: boolean; name?: string } = {}) => {
     const { name = 'backend', merge = false, strict = true } = options;
-    const onKeys = effectsOfBackend({ name, isWithoutAddress: false, eraseLimit: 1_000, ...limits });
+    const onKeys = effectsOfBackend({ name, excludesContactFields: false, eraseLimit: 1_000, ...limits });
     const { deleted, refused } = await importLines(deps, lines, { merge, strict, onKeys });
     return { deleted, refused: refused.map(({ line, field }) => `${line} ${field}`) };
   };
@@ -29,7 +29,7 @@ const { email, authId, banned } = ADA;
 for (const merge of [false, true]) {
   for (const strict of [false, true]) {
     test(`without addresses, merge ${merge}, strict ${strict}: other values are refused, what a line lacks stays`, async () => {
-      const { send, stored } = await world({ isWithoutAddress: true });
+      const { send, stored } = await world({ excludesContactFields: true });
       const how = { merge, strict };
       expect(await send([{ id: 7, username: 'ada', displayName: 'Ada L' }, ADA], how)).toMatchObject({ refused: [] });
       const changes = { email: ['eve@example.org', null], authId: ['auth0|eve', null], banned: [false] };
@@ -58,7 +58,7 @@ for (const merge of [false, true]) {
     });
 
     test(`without addresses, merge ${merge}, strict ${strict}: a ban can't be lifted by erasing the profile and sending it anew`, async () => {
-      const { send, stored } = await world({ isWithoutAddress: true });
+      const { send, stored } = await world({ excludesContactFields: true });
       const how = { merge, strict };
       const erase = { id: 7, deleted: true };
       expect(await send([erase, { id: 7, username: 'ada' }], how)).toEqual({ deleted: 0, refused: ['1 deleted'] });
@@ -70,7 +70,7 @@ for (const merge of [false, true]) {
 }
 
 test('a token that may set addresses erases banned profiles too', async () => {
-  const { send } = await world({ isWithoutAddress: false });
+  const { send } = await world({ excludesContactFields: false });
   expect(await send([{ id: 7, deleted: true }])).toEqual({ deleted: 1, refused: [] });
 });
 

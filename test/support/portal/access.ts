@@ -17,7 +17,7 @@ export function ticketFor(access: Access, uid: number, openedBy = openerFor(acce
 
 /** Adds a backend's token for handing over users, and returns its identifier. A name can have two tokens at a time. */
 export function openerFor(access: Access, name = `backend ${Bun.randomUUIDv7()}`): string {
-  const wanted = { name, rights: ['sign-ins'], isWithoutAddress: false, eraseLimit: 0 };
+  const wanted = { name, rights: ['sign-ins'], excludesContactFields: false, eraseLimit: 0 };
   return addToken(access, wanted, onBox('root')).identifier;
 }
 

@@ -17,7 +17,7 @@ import { CLIENT } from './access.ts';
 
 /** Adds a backend's token, with both rights by default; returns the token. */
 export function tokenFor(access: Access, changes: Partial<NewToken> = {}): string {
-  const wanted = { name: 'backend', rights: ['profiles', 'sign-ins'], isWithoutAddress: false, eraseLimit: 1_000 };
+  const wanted = { name: 'backend', rights: ['profiles', 'sign-ins'], excludesContactFields: false, eraseLimit: 1_000 };
   const { token } = addToken(access, { ...wanted, ...changes }, onBox('root'));
   noteMail(token);
   return token;

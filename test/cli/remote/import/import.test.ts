@@ -163,7 +163,7 @@ function quickServer(deps: Deps, fail: (request: Request) => Response | null = (
       if (failed !== null) return failed;
       const strict = !url.searchParams.has('partial');
       const merge = url.searchParams.get('mode') === 'merge';
-      const onKeys = effectsOfBackend({ name: 'backend', isWithoutAddress: false, eraseLimit: 1_000 });
+      const onKeys = effectsOfBackend({ name: 'backend', excludesContactFields: false, eraseLimit: 1_000 });
       const asOf = url.searchParams.get('as-of');
       const asOfMs = asOf === null ? {} : { asOfMs: Date.parse(asOf) };
       const options = { merge, strict, ...asOfMs, by: { kind: 'platform', name: 'backend' } as const, onKeys };

@@ -176,7 +176,7 @@ test(
   async () => {
     const { access, server, stored } = await feedWorld();
     await importLines(access, [ADA]);
-    const token = tokenFor(access, { name: 'careful', isWithoutAddress: true, eraseLimit: 0 });
+    const token = tokenFor(access, { name: 'careful', excludesContactFields: true, eraseLimit: 0 });
     const lines = jsonLines({ id: 7, username: 'ada' }, { ...ADA, email: 'eve@example.org' }, { id: 7, deleted: true });
     const answer = await sendLines(server, token, '?partial=1', lines);
     expect(await answer.json()).toMatchObject({

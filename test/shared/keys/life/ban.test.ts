@@ -62,7 +62,7 @@ const unban = () => void changeByHand(deps, 'ada', () => ({ banned: false }));
 const TOLD_BAN = 'ada@example.org: Your profile was banned, and its API keys are refused';
 const TOLD_UNBAN = 'ada@example.org: Your profile is no longer banned, and its API keys work again';
 
-const platform = { onKeys: effectsOfBackend({ name: 'backend', isWithoutAddress: false, eraseLimit: 1 }) };
+const platform = { onKeys: effectsOfBackend({ name: 'backend', excludesContactFields: false, eraseLimit: 1 }) };
 
 describe('a ban stops the keys of its profile, an unban revives them, and history and mail tell of both:', () => {
   for (const [way, begin, end, by] of [

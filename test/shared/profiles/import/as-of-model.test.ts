@@ -102,7 +102,7 @@ test('whatever came before, a file with --as-of changes exactly what nobody has 
         else if ('lines' in step) {
           const asOfMs = step.agoMs === null ? null : nowMs - step.agoMs;
           const by = step.kind === 'feed' ? ({ kind: 'platform', name: 'backend' } as const) : onBox('operator');
-          const onKeys = effectsOfBackend({ name: 'backend', isWithoutAddress: false, eraseLimit: 1_000 });
+          const onKeys = effectsOfBackend({ name: 'backend', excludesContactFields: false, eraseLimit: 1_000 });
           const lines = step.lines.map((one) => (one.deleted ? one : { username: `user${one.id}`, ...one }));
           const { imported, deleted, pruned, newer, details, refused } = await importLines(deps, lines, {
             by,
