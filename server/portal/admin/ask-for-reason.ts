@@ -20,18 +20,18 @@ export type ReasonAsked = {
   /** Where the form is sent, and its hidden fields. */
   action: string;
   fields: readonly (readonly [name: string, value: string])[];
-  /** The address of *Cancel*. */
+  /** The URL of *Cancel*. */
   cancel: string;
   /** A note at the top. */
   note: Html;
 };
 
-/** Whether an operation needs a reason, or another text that a page of its own asks for. */
+/** Whether an operation needs a reason, or another text for which there is a separate page. */
 export function needsReason(operation: AnyOperation): boolean {
   return longFields(operation).length > 0;
 }
 
-/** The page that asks for a reason, with everything that the decision is based on: below the form if there are several keys. */
+/** The page that asks for a reason, with everything that the decision is based on; for several keys that is below the form. */
 export async function askForReason(context: PageContext, asked: ReasonAsked, faults: Faults): Promise<Page> {
   const { operation, keys, action, fields, cancel, note } = asked;
   const [first] = keys as [KeyView];

@@ -17,24 +17,22 @@ import { nextRequest, outcomesPath } from './admin-path.ts';
 
 // Carries out admins' decisions once a passkey has authorised them.
 
-/** How many of several decisions are carried out concurrently. */
-const AT_A_TIME = 4;
+const MAX_CONCURRENT = 4;
 
-/** A decision, and the admin whose passkey has authorised it. */
 type AuthorisedDecision = { person: Person; decision: Decision };
 
-/** Throws what would refuse a decision right now, before the admin is asked for a passkey. */
+/** Throws the error that would refuse a decision right now, before the admin is asked for a passkey. */
 export function refuseImpossible({ access, isStopping }: PortalServices, decision: Decision): void {
   const { check, continuation, texts } = operationOf(decision);
   check(access, decision.input);
   if (continuation !== null && isStopping) {
-    throw new AppError('try_later', `The server is being stopped; ${texts?.button.toLowerCase()} once it is back.`);
+    throw new AppError('try_later', `The server is shutting down; ${texts?.button.toLowerCase()} it once it is back.`);
   }
 }
 
 /**
- * Consumes the assertion for these decisions and carries them out. One on a request leads to the next request, which shows the
- * outcome; one on another key leads back to that key; several lead to the page of their outcomes.
+ * Consumes the assertion for these decisions and carries them out. A decision on a request leads to the next request, which
+ * shows the outcome; one on another key leads back to that key; several lead to the page of their outcomes.
  */
 export async function decideNow(
   context: PageContext,
@@ -63,8 +61,8 @@ export async function decideNow(
 }
 
 /**
- * Carries a decision out as the person whose passkey has authorised it. Returns what is left to do in the background, such as
- * the mail of an approval, whose outcome is in the key's history and the log. Throws what `perform` throws.
+ * Carries out a decision as the person whose passkey has authorised it. Returns the rest of the work, for the background: such
+ * as the e-mail of an approval, whose outcome is in the key's history and the log. Throws what `perform` throws.
  */
 async function carryOut(
   { access, report }: PortalServices,
@@ -81,18 +79,17 @@ async function carryOut(
     try {
       await output.finish(signal);
     } catch (cause) {
-      // The key's history has the outcome of the mail; the log does not repeat it.
-      const isTold = cause instanceof AppError && (cause.code === 'refused' || cause.code === 'try_later');
-      if (isTold) report('warn', `${key} ${refused}`);
+      // The key's history has the outcome of the e-mail; the log does not repeat it.
+      const isInHistory = cause instanceof AppError && (cause.code === 'refused' || cause.code === 'try_later');
+      if (isInHistory) report('warn', `${key} ${refused}`);
       else report('error', `${key} ${failed}`, cause);
     }
   };
 }
 
 /**
- * Carries several decisions out in the background, each by itself, four at a time. Once the server stops or the admin is
- * removed, no further one starts: the other keys stay as they are, and the page of the outcomes says so. `id` is that of the
- * assertion.
+ * Carries out several decisions in the background, each separately. Once the server stops or the admin is removed, no further
+ * one starts: the remaining keys stay as they are, and the page of outcomes says so. `id` is that of the assertion.
  */
 function carryOutAll(
   services: PortalServices,
@@ -121,7 +118,7 @@ function carryOutAll(
     background,
     async (signal) => {
       try {
-        await Promise.all(Array.from({ length: AT_A_TIME }, () => work(signal)));
+        await Promise.all(Array.from({ length: MAX_CONCURRENT }, () => work(signal)));
       } finally {
         inProgress.delete(id);
       }

@@ -25,7 +25,7 @@ import { showAdminKey } from './key.ts';
 /** A decision, or several of one kind, that a form sends. */
 export type Asked = {
   operation: AnyOperation;
-  /** As the form has them, with the faults of its fields; none if the form only says which keys they are about. */
+  /** As in the form, with the errors of its fields; none if the form only says which keys they are about. */
   decisions: readonly Decision[];
   faults: Faults;
   /** The same decisions on the keys as they are now. */
@@ -33,15 +33,15 @@ export type Asked = {
   /** Where the form is sent, and its hidden fields for these decisions, without {@link longFields}. */
   action: string;
   hidden: (decisions: readonly Decision[]) => readonly (readonly [name: string, value: string])[];
-  /** The address of *Cancel*. */
+  /** The URL of *Cancel*. */
   cancel: string;
-  /** Whether they began in the queue, with nothing to fill in. */
+  /** Whether they began in the queue, which has nothing to fill in. */
   isFromQueue: boolean;
-  /** The page on which they began, with these faults. */
+  /** The page on which they began, with these errors. */
   back: (faults: Faults) => Promise<Page>;
 };
 
-/** The decisions that are possible now, and a sentence for each other one. */
+/** The decisions that are possible now, and a sentence for each of the others. */
 export type Renewed = { decisions: readonly Decision[]; leftOut: readonly string[] };
 
 /** `POST /developers/admin/keys/:identifier/decide`: decides on one key. Throws `not_found`. */
@@ -88,8 +88,8 @@ export function renewed(identifiers: readonly string[], decisionOn: (identifier:
 }
 
 /**
- * Asks for a reason if the decisions need one, then shows them and asks for the passkey, and with that carries them out. After
- * a refusal shows them as they are now, or the page on which they began. Several decisions are refused here only if each is.
+ * Asks for a reason if the decisions need one, then shows them and asks for the passkey, then carries them out. After a refusal,
+ * shows them as they are now, or the page on which they began. Several decisions are refused here only if each of them is.
  */
 export async function confirmDecisions(context: PageContext, asked: Asked): Promise<Outcome> {
   const { operation, decisions, faults, back } = asked;
@@ -116,7 +116,7 @@ export async function confirmDecisions(context: PageContext, asked: Asked): Prom
   }
 }
 
-/** The refusals after which a page is shown again, with their sentences; null for every other error. */
+/** The refusals after which a page is shown again, with their sentences; null for all other errors. */
 function refusalFor(error: unknown): { code: ErrorCode; sentence: string } | null {
   const rule = ruleSentence(error);
   if (rule !== null) return { code: 'refused_form', sentence: rule };
@@ -127,14 +127,14 @@ function refusalFor(error: unknown): { code: ErrorCode; sentence: string } | nul
 }
 
 /**
- * The page that asks for the reason or for the passkey, with each key as it is now. What can't be decided on is left out and
- * named; if nothing is left, shows the page on which the decisions began.
+ * The page that asks for the reason or for the passkey, with each key as it is now. Keys that can't be decided on are left out
+ * and named; if no key is left, shows the page on which the decisions began.
  */
 async function ask(context: PageContext, asked: Asked, faults: Faults): Promise<Page> {
   const { operation, renew, action, cancel, back } = asked;
   const { decisions, leftOut } = renew();
   if (decisions.length === 0) {
-    // A sentence may come twice: from what was refused, and from trying again.
+    // The refusal and the renewal may have the same sentence.
     const sentences = new Set([...faults.values(), ...leftOut]);
     return { ...(await back(new Map([['', [...sentences].join(' ')]]))), refusal: 'refused_form' };
   }
@@ -147,7 +147,7 @@ async function ask(context: PageContext, asked: Asked, faults: Faults): Promise<
   return askForReason(context, { operation, keys, action, fields: asked.hidden(decisions), cancel, note }, faults);
 }
 
-/** The page that shows decisions completely, as they will be carried out, with a challenge for exactly these. */
+/** The page that shows decisions completely, as they will be carried out, with a challenge for exactly them. */
 async function askForPasskey(
   context: PageContext,
   { operation, action, hidden, cancel }: Asked,
@@ -179,7 +179,6 @@ ${passkeyForm({
   };
 }
 
-/** Each decision with its key. */
 function keysOf(context: PageContext, decisions: readonly Decision[]): Promise<DecidedKey[]> {
   return Promise.all(
     decisions.map(async (decision) => {

@@ -26,12 +26,12 @@ import { refuseImpossible } from './carry-out-decision.ts';
 import { confirmDecisions, renewed } from './confirm-decision.ts';
 import { PART_FIELDS, partAddress, partFields, showQueue } from './queue.ts';
 
-// Decisions on one or several requests chosen in the queue: approved as requested, with the default limits, or rejected with
-// one reason. From page to page, each decision is a hidden field with the form that would send it on its own.
+// Decisions on one or several requests selected in the queue: approved as requested, with the default limits, or rejected with
+// one reason. Each decision goes from page to page in a hidden field, as the form that would send it alone.
 
 /**
- * The fields that the queue and the pages after it send. The value of a row's button is the identifier of its request; that of
- * the button for all chosen ones is empty. `decision` is the form of one decision, URL-encoded, without what all share.
+ * The fields that the queue and the pages after it send. The value of a row's button is the identifier of its request; the
+ * button for all selected ones has an empty value. `decision` is the URL-encoded form of one decision, without shared fields.
  */
 export const CHOICE_FIELDS: FieldKinds = {
   ...Object.fromEntries(REQUEST_DECISIONS.map(({ name }) => [name, 'unseen'])),
@@ -42,7 +42,7 @@ export const CHOICE_FIELDS: FieldKinds = {
 
 const { credential: _, operation: __, ...ONE_DECISION } = DECISION_FIELDS;
 
-/** What was chosen: the operation, the keys, and the forms of their decisions; none directly after the queue. */
+/** The operation, the selected keys, and the forms of their decisions, which are missing directly after the queue. */
 type Choice = { operation: AnyOperation; identifiers: readonly string[]; forms: ReadonlyMap<string, Form> };
 
 /** `POST /developers/admin/decide`. */
@@ -55,7 +55,7 @@ export async function decideSeveral(context: PageContext): Promise<Outcome> {
   }
   if (identifiers.length === 0) return back('Select at least one request.');
   const nowMs = access.clock.nowMs();
-  // Without a credential, approvals are made from the requests themselves; their form counts only if a passkey signed it.
+  // Without a credential, approvals are made from the requests themselves: a form counts only if a passkey has signed it.
   const isRead = credentialIn(form) !== null || needsReason(operation);
   const read = isRead ? [...forms].map(([identifier, one]) => readDecision(one, identifier, nowMs)) : [];
   const queue = publicPath(access.config, QUEUE_PATH);
@@ -97,8 +97,8 @@ function readChoice(form: Form): Choice {
 }
 
 /**
- * The decision on a request as it is now, with the usual input. Throws what keeps it from being decided on, also together with
- * others.
+ * The decision on a request as it is now, with the default input. Throws if it can't be decided on (together with others, if
+ * `isWithOthers`).
  */
 function asRequested(
   { access, services }: PageContext,
@@ -117,7 +117,7 @@ function asRequested(
   return decision;
 }
 
-/** The form of a decision, URL-encoded, without the fields that all of them share. */
+/** The URL-encoded form of a decision, without the fields that all decisions share. */
 function encoded(operation: AnyOperation, decision: Decision): string {
   const { input, shown } = decision;
   return new URLSearchParams([

@@ -21,8 +21,8 @@ export type DecidedKey = { key: KeyView; decision: Decision };
 export type DecisionWords = { title: string; body: Html; button: { text: string; isDangerous: boolean } };
 
 /**
- * Describes decisions of one kind completely: every field of their input is shown. Throws `refused` if the owner of a key to
- * approve can no longer be mailed.
+ * Describes decisions of one kind completely, with every field of their input. Throws `refused` if the owner of a key to approve
+ * can no longer be mailed.
  */
 export function decisionsInWords(context: PageContext, decided: readonly DecidedKey[]): DecisionWords {
   const [{ decision }] = decided as [DecidedKey];
@@ -42,7 +42,7 @@ export function decisionsInWords(context: PageContext, decided: readonly Decided
   };
 }
 
-/** The question of the page, with the name of the key or the number of keys. */
+/** The page's title, a question with the name of the key or the number of keys. */
 export function titleOf({ texts, name }: AnyOperation, [first, ...others]: readonly KeyView[]): string {
   const what = texts?.button ?? name;
   if (first === undefined || others.length > 0) return `${what} ${others.length + 1} requests?`;
@@ -58,7 +58,7 @@ function sharedFacts(operation: AnyOperation, { input }: Decision): Html {
   return facts.length === 0 ? html`` : factList(facts);
 }
 
-/** What is confirmed besides the key itself: the facts of the operation, and each field of the input that this key has. */
+/** The confirmed facts besides the key itself: those of the operation, and each field of the input that this key has. */
 function decidedFacts(
   { access }: PageContext,
   operation: AnyOperation,
@@ -83,10 +83,10 @@ function decidedFacts(
   ];
 }
 
-/** The value of a field and the usual one, which for a change is the present one, and whether a time may be `never`. */
+/** The value of a field, the usual value (for a change, the current one), and whether a time may be `never`. */
 type DecidedField = { value: unknown; usual: unknown; isChange: boolean; isEndless: boolean };
 
-/** How each kind of field is shown; others as they are typed. */
+/** How kinds of fields are shown; all others are shown as they are typed. */
 const IN_WORDS: Partial<Record<InputKind, (field: DecidedField) => Html>> = {
   permissions: ({ value, usual, isChange }) =>
     oldToNew(

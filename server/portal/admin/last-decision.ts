@@ -15,8 +15,8 @@ import { adminKeyPath } from './admin-path.ts';
 export type Fate = { kind: 'mailing' | 'done' | 'refused'; words: Html };
 
 /**
- * The outcome of the previous decision, on the request that the page's parameter `decided` names, so that an admin can
- * continue with the next request while a mail is being sent. Empty without that parameter.
+ * The outcome of the previous decision, on the request that the parameter `decided` names, so that an admin can continue with
+ * the next request while an e-mail is being sent. Empty without that parameter.
  */
 export async function decidedNote(context: PageContext): Promise<ShownAttempt> {
   const identifier = context.query.get('decided') ?? '';
@@ -34,7 +34,7 @@ export async function decidedNote(context: PageContext): Promise<ShownAttempt> {
   };
 }
 
-/** The decision on a request that led to its present state, or else the last one tried; null if nobody has decided on it. */
+/** The decision that led to the request's current state, or else the last one tried; null if there was none. */
 function lastDecision(key: KeyView, history: readonly HistoryView[]): { operation: AnyOperation; fate: Fate } | null {
   const decided = REQUEST_DECISIONS.flatMap((operation) => {
     const fate = fateOf(operation, key, history);
@@ -43,7 +43,7 @@ function lastDecision(key: KeyView, history: readonly HistoryView[]): { operatio
   return decided.find(({ operation }) => operation.to === key.state) ?? decided[0] ?? null;
 }
 
-/** The outcome of a decision on a request, from its key and history; null if nobody has made it. */
+/** The outcome of a decision on a request, from its key and history; null if it was not made. */
 export function fateOf(
   { to, continuation, texts }: AnyOperation,
   key: KeyView,

@@ -20,8 +20,8 @@ import { type Fate, fateOf, ofProfile } from './last-decision.ts';
 type Line = { key: KeyView; kind: Fate['kind'] | 'not started' | 'waiting'; words: Html };
 
 /**
- * `GET /developers/admin/decided/:id`: the outcomes of several decisions that one assertion has authorised, from the database
- * alone, so that the page can be reloaded at any time, even after a crash. Throws `not_found`.
+ * `GET /developers/admin/decided/:id`: the outcomes of several decisions that one assertion has authorised. They come from the
+ * database alone, so the page works even after a crash. Throws `not_found`.
  */
 export async function outcomes(context: PageContext): Promise<Page> {
   const { access, params, services } = context;
@@ -38,7 +38,7 @@ export async function outcomes(context: PageContext): Promise<Page> {
   const data = html`data-result="${isOpen ? 'open' : 'over'}" data-kinds="${lines.map(({ kind }) => kind).join()}"`;
   const linkTo = adminKeyPath(context);
   const items = lines.map(({ key, kind, words }) => {
-    // What went as it should is said by its state alone.
+    // For a success the state says enough.
     const more = kind === 'refused' || kind === 'not started' ? html`<br>${words}` : '';
     return html`<li><a href="${linkTo(key.identifier)}">${nameOf(key)}</a>${ofProfile(key)} <span class="state ${kind === 'done' || kind === 'mailing' ? key.state : kind}">${kind === 'done' ? key.state : kind}</span>${more}</li>`;
   });
@@ -70,7 +70,7 @@ async function lineOf(
   if (fate !== null) return { key, ...fate };
   const changed = faultOf(() => refuseChangedKey(context.access, identifier, shown, operation.version));
   if (changed !== null) return { key, kind: 'refused', words: pageSentence(changed) };
-  if (isUnderWay) return { key, kind: 'waiting', words: html`Waiting its turn.` };
+  if (isUnderWay) return { key, kind: 'waiting', words: html`Waiting for its turn.` };
   const fault = faultOf(() => operation.check(context.access, decision.input));
   return {
     key,
@@ -83,7 +83,7 @@ function isOwn(context: PageContext, by: string): boolean {
   return by === `admin ${signedAdmin(context).name}`;
 }
 
-/** The summary, with the number of done, refused and not started decisions: "8 of 12 mailed, 1 refused". */
+/** The summary: `8 of 12 mailed, 1 refused, 3 not started`. */
 function sumOf({ operation }: Decision, lines: readonly Line[]): string {
   const count = (kind: Line['kind']) => lines.filter((line) => line.kind === kind).length;
   const { event, continuation } = operationOf({ operation });

@@ -11,7 +11,7 @@ import { adminKeyPath } from './admin-path.ts';
 /** A key to decide on, and the effects of the decision. */
 export type WholeKey = { key: KeyView; facts: readonly ShownFact[] };
 
-/** Keys with everything that the decision is based on. What most of several keys have in common is shown once, above them. */
+/** Keys with everything that the decision is based on. Facts that most of several keys share are shown once, above them. */
 export function wholeKeys(context: PageContext, keys: readonly WholeKey[]): Html {
   const lists = keys.map(({ key, facts }) => [...askedFacts(context, key, facts), ...facts]);
   const [only] = keys;
@@ -30,7 +30,7 @@ function ownerFacts({ profile, identifier }: KeyView): ShownFact[] {
   ];
 }
 
-/** The facts of the request that neither the decision nor the heading repeats; none if the key is no longer pending. */
+/** The facts of the request that neither heading nor decision contains; none if the key is no longer pending. */
 function askedFacts(context: PageContext, key: KeyView, facts: readonly ShownFact[]): ShownFact[] {
   if (key.state !== 'pending') return [];
   const areDecided = facts.some(([label]) => label === factsOf(FIELDS.permissions).title);
@@ -63,7 +63,7 @@ function exceptions(others: number): Html {
   return html`<em class="missing">except for ${others}, marked below</em>`;
 }
 
-/** One of several keys, with its own facts; those that differ from what most have are marked. */
+/** One of several keys, with its own facts; those that differ from the common ones are marked. */
 function blockOf(
   { access }: PageContext,
   key: KeyView,

@@ -24,14 +24,14 @@ export type DecisionParts = {
   shown: string;
   /** Where the forms are sent. */
   action: string;
-  /** What was typed, if one of the forms was refused. */
+  /** The sent form, if it was refused. */
   typed: Form | null;
-  /** What the page's address fills in, if nothing was typed yet. */
+  /** The values from the page's URL, if no form was sent yet. */
   link: DecisionLink | null;
   faults: Faults;
 };
 
-/** The decisions for the key's current state: those that are possible now, and why each other one would be refused. */
+/** The decisions for the key's current state: those that are possible now, and why each of the others would be refused. */
 function decisionsFor(access: Access, { identifier, state }: KeyView) {
   const ofState = DECISIONS.filter(({ from }) => from === null || from.includes(state));
   const all = ofState.map((operation) => ({
@@ -45,14 +45,14 @@ function decisionsFor(access: Access, { identifier, state }: KeyView) {
 }
 
 /**
- * The forms of the decisions on the key that are possible now, and their buttons side by side; empty if there is none in the
- * key's current state. The next page asks for a reason.
+ * The forms of the decisions that are possible now, with their buttons side by side, and why others are not; empty if the key's
+ * state allows no decision. The next page asks for a reason.
  */
 export function decisionForms(parts: DecisionParts): Html {
   const { possible, refused } = decisionsFor(parts.access, parts.key);
   if (possible.length + refused.length === 0) return html``;
   return html`<aside id="decide" tabindex="-1" aria-labelledby="yours"><h2 id="yours">Your decision</h2>
-${refused.map(({ operation: { name, texts }, fault }) => html`<p class="fault">${texts?.button ?? name} is not possible now. ${pageSentence(fault)}</p>`)}
+${refused.map(({ operation: { name, texts }, fault }) => html`<p class="fault">${texts?.button ?? name} is not possible right now. ${pageSentence(fault)}</p>`)}
 ${possible.map((operation) => formOf(parts, operation))}
 <p class="buttons">${possible.map((operation) => buttonOf(operation, operation.continuation === null))}</p></aside>`;
 }
@@ -67,7 +67,7 @@ export function decisionLinks(access: Access, key: KeyView): Html {
   return links.length === 0 ? html`` : html`<nav class="bar to-decision" aria-label="To the decision">${links}</nav>`;
 }
 
-/** The button of a form, placed outside of it. */
+/** The button of a form, outside of the form. */
 function buttonOf({ name, texts, isDangerous }: AnyOperation, isSecond: boolean): Html {
   return html`<button${buttonLook({ isSecond, isDangerous })} form="${name}">${texts?.button ?? name}…</button> `;
 }
@@ -77,7 +77,7 @@ function formOf(parts: DecisionParts, operation: AnyOperation): Html {
   const typed = typedIn(parts, operation);
   const link = typed === null && parts.link?.operation === operation ? parts.link : null;
   const usual = operation.usual(access, key);
-  // Several forms have fields with the same name; faults and their links belong to the form that was sent or filled in.
+  // Several forms have fields with the same name; errors and their links belong to the form that was sent or filled in.
   const isMeant = typed !== null || link !== null;
   const fields = shortFields(operation)
     .filter(([input]) => input in usual)
@@ -86,7 +86,7 @@ function formOf(parts: DecisionParts, operation: AnyOperation): Html {
       const { kind, titleFor } = facts;
       const name = formNameOf(input, schema);
       const usualTexts = typedText(kind, usual[input]);
-      // The link's value is compared in its normal form, because 60/60s and 60/1m are the same limit.
+      // The link's value is compared in normalised form, because 60/60s and 60/1m are the same limit.
       const meant = link?.values[input];
       const linked = link?.fields.get(name);
       const isSet =
@@ -111,12 +111,12 @@ function markOf(otherwise: string): Html {
   return html`<mark>Set by a link</mark>, instead of ${otherwise === '' ? 'nothing' : pageSentence(otherwise)}.`;
 }
 
-/** What was typed into the form of an operation, if that was refused; otherwise null. */
+/** The sent form of an operation, if it was refused; otherwise null. */
 function typedIn({ typed }: DecisionParts, operation: AnyOperation): Form | null {
   return typed !== null && oneValue(typed, 'operation') === operation.name ? typed : null;
 }
 
-/** The choices that a page offers for a field, the default first; undefined if none. `usual` is the default. */
+/** The values that a page offers for a field, the default (`usual`) first; undefined if it offers none. */
 function choicesOf(
   { access }: DecisionParts,
   { keepsRest }: AnyOperation,
@@ -130,7 +130,7 @@ function choicesOf(
   return [...asNow, ...(isEndless ? EXPIRIES : RETIREMENTS)];
 }
 
-/** The choices of rate limits: those of the operation, which a change keeps, and the usual ones if they differ. */
+/** The rate limits to choose from: those of the operation, and the usual ones if they differ. */
 function limitChoices(own: RateLimit[], { defaultRateLimits }: Access['config'], isKept: boolean): Option[] {
   const option = (limits: RateLimit[], more: string): Option => ({
     value: typedText('rate limits', limits).join(' '),

@@ -25,12 +25,12 @@ export function decidedFields(operation: AnyOperation): FormFields {
   return formFields(operation, 'admin');
 }
 
-/** Those that the page of the key asks for. */
+/** The fields that the page of the key has. */
 export function shortFields(operation: AnyOperation): FormFields {
   return decidedFields(operation).filter(([, schema]) => !isLongText(schema));
 }
 
-/** Those that the next page asks for, once for all decisions: long texts, such as a reason. */
+/** The fields that the next page has, once for all decisions: long texts, such as a reason. */
 export function longFields(operation: AnyOperation): FormFields {
   return decidedFields(operation).filter(([, schema]) => isLongText(schema));
 }
@@ -63,7 +63,7 @@ export function readDecision(
   };
 }
 
-/** The names and values of form fields that send these fields of a decision again. */
+/** The names and values of form fields that send these fields of a decision. */
 export function fieldsOf(fields: FormFields, { input }: Decision): [name: string, value: string][] {
   return fields.flatMap(([name, schema]) =>
     typedText(factsOf(schema).kind, input[name]).map((text): [string, string] => [formNameOf(name, schema), text]),

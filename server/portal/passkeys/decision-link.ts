@@ -10,7 +10,7 @@ import { readFields } from '../requests/operation-form.ts';
 import { ALL_DECIDED_FIELDS, decisionNamed, shortFields } from './decision-form.ts';
 
 // A link to the page of a key may fill in one of its forms: `?operation=approve&rateLimits=60/1m,5000/1d&expires=90d`. It
-// decides nothing, and fills in no free text: anybody may have made it, and such texts are mailed to the owner.
+// decides nothing and sets no free text, because anybody can make such a link, and those texts are e-mailed to the owner.
 
 /** The parameters of such a link: the operation, and fields of its form in the notation of the form. */
 export const LINKED_FIELDS: readonly string[] = [
@@ -33,8 +33,8 @@ export type DecisionLink = {
 };
 
 /**
- * Reads what the address of a key's page fills in; null if it names no operation. Durations such as `90d` count from `nowMs`.
- * A faulty link never keeps the page from being shown.
+ * Reads what the URL of a key's page fills in; null if it names no operation. Durations such as `90d` count from now. The page
+ * is shown even if the link has errors.
  */
 export function linkIn(query: ReadonlyMap<string, string>, key: KeyView, access: Access): DecisionLink | null {
   const name = query.get('operation') ?? '';
@@ -66,5 +66,5 @@ function refusedLink(sentence: string): DecisionLink {
 export function linkNote(link: DecisionLink | null): Html {
   if (link === null || link.operation === null) return html``;
   const { name, texts } = link.operation;
-  return html`<p class="note">A link leads to the form <a href="#${name}">${texts?.button ?? name}</a> of this page, and may have filled it in. Nothing is decided before you send that form and confirm it with your passkey.</p>`;
+  return html`<p class="note">The link that you followed may have filled in the form <a href="#${name}">${texts?.button ?? name}</a>. Nothing is decided until you send that form and confirm it with your passkey.</p>`;
 }

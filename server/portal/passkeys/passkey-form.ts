@@ -9,10 +9,10 @@ import { type Form, oneValue } from '../requests/form.ts';
 import type { PageContext } from '../requests/request-context.ts';
 import script from './passkey.browser.js' with { type: 'text' };
 
-// Forms that are confirmed with a passkey. The server answers the first POST of such a form with a page that has a challenge;
-// that page's script sends the form again with the passkey's response.
+// Forms that are confirmed with a passkey. The response to the first POST of such a form is a page with a challenge, whose
+// script sends the form again with the passkey's response.
 
-/** The field for the JSON of a credential, which a script fills in. It is useless a second time, and never shown. */
+/** The field for the JSON of a credential, which a script fills in. It works only once, and is never shown. */
 export const PASSKEY_FIELD = { credential: 'used up' } as const;
 
 /** The scripts of a page with a {@link passkeyForm}. */
@@ -27,8 +27,8 @@ export function credentialIn(form: Form): string | null {
 export const WITHOUT_SCRIPT: Html = html`<p class="note" id="without-script">Passkeys need JavaScript: enable it for this page, then reload.</p>`;
 
 /**
- * A form that its script sends with a passkey. `isAtOnce`: the script does not wait for the button. `sticks`: the form stays
- * at the bottom of the window while the page is scrolled.
+ * A form that its script sends with a passkey. `isAtOnce`: the script does not wait for the button. `sticks`: the form sticks to
+ * the bottom of the window.
  */
 export type PasskeyForm = {
   action: string;

@@ -51,14 +51,14 @@ function jsonOf(credential) {
   }
 }
 
-function tell(sentence) {
+function report(sentence) {
   fault.textContent = sentence;
   fault.hidden = false;
 }
 
 function sentenceOf({ name }) {
   if (name === 'NotAllowedError' || name === 'AbortError') {
-    return 'No passkey was used: it was cancelled, took too long, or this device has none for this site. Try again.';
+    return 'No passkey was used: you cancelled, it took too long, or this device has no passkey for this site. Try again.';
   }
   if (name === 'InvalidStateError') return 'This device already has a passkey for this admin; use another device.';
   return `This browser could not use a passkey here (${name}).`;
@@ -74,7 +74,7 @@ async function ask(event) {
     form.elements.namedItem('credential').value = JSON.stringify(jsonOf(given));
     form.submit();
   } catch (error) {
-    tell(sentenceOf(error));
+    report(sentenceOf(error));
     button.disabled = false;
     button.focus();
   }
@@ -82,9 +82,9 @@ async function ask(event) {
 
 document.getElementById('without-script').hidden = true;
 if (location.origin !== party.origin) {
-  tell(`Passkeys work at ${party.origin} only: open this page there.`);
+  report(`Passkeys work only at ${party.origin}: open this page there.`);
 } else if (window.PublicKeyCredential === undefined) {
-  tell('This browser can’t use passkeys. Use a newer browser or another device.');
+  report('This browser can’t use passkeys. Use a newer browser or another device.');
 } else {
   form.addEventListener('submit', ask);
   if (form.dataset.atOnce === 'yes') form.requestSubmit();

@@ -201,10 +201,10 @@ describe('when the server stops', () => {
     const page = await askToDecide(world, grace, identifier, APPROVAL);
     world.services.isStopping = true;
     const answer = await sendDecision(world, grace, identifier, withPasskey(page, grace.authenticator));
-    expect([answer.status, textOf(answer).includes('The server is being stopped; approve once it is back.')]).toEqual([
-      503,
-      true,
-    ]);
+    expect([
+      answer.status,
+      textOf(answer).includes('The server is shutting down; approve it once it is back.'),
+    ]).toEqual([503, true]);
     expect(answer.body).toContain('value="60/1m"');
     expect(showKey(world.access, identifier)).toMatchObject({ state: 'pending', attempt: null });
     // Rejecting needs no mail server to answer.

@@ -198,7 +198,7 @@ describe.skipIf(!hasChromium)('an admin with a browser', () => {
     expect([await page.evaluate('typeof mark'), await page.locator('img').count()]).toEqual(['undefined', 0]);
     await expectUsable(page);
     await page.goto(link.replace(script, '2026-12-31'));
-    await page.getByText('A link leads to the form').waitFor();
+    await page.getByText('The link that you followed').waitFor();
     expect(await page.getByText('Set by a link').count()).toBe(2);
     await expectUsable(page);
     expect(await page.getByLabel('Rate limits: other').inputValue()).toBe('7/1m,70/1h');
@@ -245,7 +245,7 @@ describe.skipIf(!hasChromium)('an admin with a browser', () => {
     // The same server under another name, where no passkey would be accepted.
     const { page: other } = await openPage(`${server.url}/developers/admin/sign-in`, WIDE);
     await button(other, 'Sign in with a passkey').click();
-    await other.getByRole('alert').getByText(`Passkeys work at ${ORIGIN} only`).waitFor();
+    await other.getByRole('alert').getByText(`Passkeys work only at ${ORIGIN}`).waitFor();
   }, 60_000);
 });
 

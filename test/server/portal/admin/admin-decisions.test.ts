@@ -465,7 +465,7 @@ test('a decision that would be refused is replaced by the reason: on the page of
       expect([path, await offered(at, admin, path)]).toEqual([path, ['reject']]);
       expect(textOf(await visit(at, path, { cookie: admin.cookie }))).toContain(why);
     }
-    expect(textOf(await keyPageOf(at, admin, identifier))).toContain(`Approve is not possible now. ${why}`);
+    expect(textOf(await keyPageOf(at, admin, identifier))).toContain(`Approve is not possible right now. ${why}`);
   }
   // Not for several requests either.
   expect((await visit(noMail, '/developers/admin', { cookie: root.cookie })).body).not.toMatch(
@@ -475,7 +475,7 @@ test('a decision that would be refused is replaced by the reason: on the page of
   await beginApproval(world.access, { identifier: pending, grant: {}, by: onBox('root') });
   expect(await offered(world, grace, keyPath(pending))).toEqual(['reject']);
   expect(textOf(await keyPageOf(world, grace, pending))).toContain(
-    'Approve is not possible now. root (on the box) has been',
+    'Approve is not possible right now. root (on the box) has been',
   );
 });
 
