@@ -1,5 +1,5 @@
 #!/bin/sh
-# Makes a verified copy of the database, sends it off site with restic, encrypted, and removes old copies.
+# Makes a verified copy of the database, sends it off-site with restic, encrypted, and removes old copies.
 # profile-lookup-backup.service runs it; RESTIC_REPOSITORY and RESTIC_PASSWORD_FILE come from there.
 set -eu
 umask 077

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Fetches the newest copy from off site, restores it in a temporary folder and checks it there. It also fails if the copy is
-# older than two days, because the backups have then stopped.
+# Fetches the newest off-site copy, restores it in a temporary folder and checks it there. Also fails if the copy is older than
+# two days, because the backups have then stopped.
 set -eu
 umask 077
 TMPDIR=$(mktemp -d "${CACHE_DIRECTORY:-/tmp}/restore-test.XXXXXX")

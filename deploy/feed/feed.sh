@@ -1,22 +1,22 @@
 #!/bin/sh
-# Sends Profile Lookup what has changed in PostgreSQL since the last complete run. docs/fresh.md explains how to install it.
+# Sends what has changed in PostgreSQL since the last complete run to Profile Lookup. docs/fresh.md explains how to install it.
 # profile-lookup-feed.service runs it and sets STATE_DIRECTORY and CREDENTIALS_DIRECTORY; PROFILECTL_HOST, PGDATABASE and
-# others come from /etc/profile-lookup-feed/settings. To run it by hand, set all of them.
+# others come from /etc/profile-lookup-feed/settings. To run it by hand, set all of these.
 set -eu
 umask 077
 : "${CHANGES_SQL:=$(cd "$(dirname "$0")" && pwd)/changes.sql}"
 cd "$STATE_DIRECTORY"
 
-# One at a time: of two runs, the older one might end last and undo what the newer one has sent.
+# One run at a time: if two overlapped, the older one might finish last and undo what the newer one has sent.
 exec 9>lock
 if ! flock --nonblock 9; then
-  echo "Another run has not ended yet." >&2
+  echo "Another run is still in progress." >&2
   exit 75
 fi
 trap 'rm -f changes.jsonl' EXIT
 
 # The lines go through a file, so that no transaction stays open in PostgreSQL while they are sent, and a part of them is never
-# taken for all. They contain addresses.
+# mistaken for all. They contain e-mail addresses.
 since=0
 [ ! -s since ] || since=$(cat since)
 psql -XAtq -v ON_ERROR_STOP=1 -v since="$since" -f "$CHANGES_SQL"
@@ -27,6 +27,6 @@ if [ -s changes.jsonl ]; then
     profilectl profiles import --merge --host "$PROFILECTL_HOST" changes.jsonl
 fi
 
-# Only now, and atomically: a run that ends earlier is repeated by the next one.
+# Only now, and atomically: a run that fails before this is repeated by the next one.
 sync next
 mv next since

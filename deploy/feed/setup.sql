@@ -1,11 +1,11 @@
--- Prepares the platform's PostgreSQL (14 or later): defines what a profile is made of, records which ones change, and lets a
--- role read both. Run it as the owner of the tables, in one transaction, and again after changing it:
+-- Prepares the platform's PostgreSQL (14 or later): defines what a profile consists of, records which profiles change, and lets
+-- a role read both. Run it as the owner of the tables, in one transaction, and again after changing it:
 --   psql -X -v ON_ERROR_STOP=1 -1 -f setup.sql platform
 -- The tables here are "users", with the key "id", and "aliases", "badges" and "links", whose "user_id" refers to it. Replace
 -- them with yours, here and where the triggers are created.
 
--- Each profile as a line. Fields that are absent stay as they are, so leave out what the platform does not have, and "banned"
--- if profilectl bans profiles: the next line with false would lift the ban. jsonb contains no line feeds.
+-- Each profile as a line. Absent fields stay as they are, so omit what the platform does not have, and "banned" if profilectl
+-- bans profiles: the next line with false would lift the ban. jsonb contains no line feeds.
 CREATE OR REPLACE VIEW profile_lines AS
   SELECT id, jsonb_build_object(
     'id', id,
@@ -23,7 +23,7 @@ CREATE OR REPLACE VIEW profile_lines AS
     ),
     'assets', jsonb_build_object('avatar', avatar_url, 'banner', banner_url),
     'customize', theme,
-    -- Neither may be null in a line.
+    -- This and showOnLeaderboard may not be null in a line.
     'banned', banned IS TRUE,
     'viewsCount', views,
     'showOnLeaderboard', show_on_leaderboard IS NOT FALSE,
@@ -43,15 +43,15 @@ CREATE TABLE IF NOT EXISTS profile_changes (
 );
 CREATE INDEX IF NOT EXISTS profile_changes_changed_in ON profile_changes (changed_in);
 
--- The trigger's argument is the column with the user's id. The function runs with its owner's rights, so programs that write
--- to the tables need none on this one.
+-- The trigger's argument is the column with the user's id. The function runs with its owner's rights, so programs that write to
+-- the tables need no rights on this one.
 CREATE OR REPLACE FUNCTION note_profile_change() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
 BEGIN
   IF TG_OP = 'TRUNCATE' THEN
     UPDATE profile_changes SET changed_in = pg_current_xact_id();
   ELSE
-    -- Both ids, if a row moves from one user to another.
+    -- Both ids if a row moves from one user to another.
     INSERT INTO profile_changes (id, changed_in)
       SELECT DISTINCT (changed ->> TG_ARGV[0])::bigint, pg_current_xact_id()
         FROM unnest(ARRAY[to_jsonb(OLD), to_jsonb(NEW)]) AS changed
@@ -62,7 +62,7 @@ BEGIN
   RETURN NULL;
 END $$;
 
--- Each table that profiles are made of, and its column with the user's id.
+-- Each table that profiles consist of, and its column with the user's id.
 DO $$
 DECLARE part record;
 BEGIN
@@ -74,11 +74,11 @@ BEGIN
   END LOOP;
 END $$;
 
--- Users that already exist. Creating the triggers blocks writers until this transaction ends, so none is missed.
+-- Existing users. Creating the triggers blocks writers until this transaction ends, so no change is missed.
 INSERT INTO profile_changes (id, changed_in) SELECT id, pg_current_xact_id() FROM users
   ON CONFLICT (id) DO UPDATE SET changed_in = EXCLUDED.changed_in;
 
--- The role that sends them may read only this.
+-- The role that sends the lines may read only this.
 DO $$ BEGIN
   CREATE ROLE "profile-lookup-feed" LOGIN;
 EXCEPTION WHEN duplicate_object THEN NULL;

@@ -1,7 +1,7 @@
 #!/bin/sh
-# Imports what the platform has exported to PROFILES_FILE. IMPORT_FLAGS, such as --merge, go to "profiles import".
-# PROFILES_FILE.as-of says when the export began (export.sh writes it); whatever was written here since then stays. If either
-# is older than 26 hours, the exports have stopped, and this fails.
+# Imports what the platform has exported to PROFILES_FILE. IMPORT_FLAGS, such as --merge, are passed to "profiles import".
+# PROFILES_FILE.as-of has the time at which the export began (export.sh writes it); whatever was written here since then stays.
+# Fails if either is older than 26 hours, because the exports have then stopped.
 set -eu
 
 refuse_old() {
@@ -11,7 +11,7 @@ refuse_old() {
   fi
 }
 
-# Whether a backend has sent profiles with its token. Without a database none has.
+# Whether a backend has sent profiles with its token; false without a database.
 is_fed() {
   status=0
   tokens=$(profilectl tokens list --json) || status=$?
@@ -26,8 +26,8 @@ if [ -e "$PROFILES_FILE.as-of" ]; then
   refuse_old "$PROFILES_FILE.as-of"
   set -- --as-of "$(cat "$PROFILES_FILE.as-of")"
 elif is_fed; then
-  echo "There is no $PROFILES_FILE.as-of, which says when the export began. A backend sends profiles too: without that time" \
-    "the file would undo what it has sent since. docs/profiles.md says how to write it." >&2
+  echo "There is no $PROFILES_FILE.as-of with the time at which the export began. A backend sends profiles, too: without that" \
+    "time, the file would undo what it has sent since. docs/profiles.md says how to write it." >&2
   exit 1
 fi
 # Split into words: there may be several flags.

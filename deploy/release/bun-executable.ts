@@ -3,12 +3,12 @@ import { join } from 'node:path';
 import { PROJECT, run } from './processes.ts';
 import { BUN_VERSION, TARGETS, type Target } from './targets.ts';
 
-// `bun deploy/release/bun-executable.ts <target>…` downloads Bun for these targets, so that releases can be made without a network.
+// `bun deploy/release/bun-executable.ts <target>…` downloads Bun for these targets, so that releases can be built offline.
 
-/** Where downloaded packages are kept; `bun install` leaves this folder alone. */
+/** The cache of downloaded packages; `bun install` leaves this folder alone. */
 const CACHE = join(PROJECT, 'node_modules/.cache/release');
 
-/** Unpacks Bun's executable for a target into `folder` and returns its path. Throws what {@link fetchBun} throws. */
+/** Unpacks Bun's executable for a target into `folder` and returns its path. */
 export async function unpackBun(target: Target, folder: string): Promise<string> {
   const tarball = await fetchBun(target);
   await run('tar', '--extract', '--gzip', '--file', tarball, '--directory', folder, 'package/bin/bun');
@@ -16,8 +16,8 @@ export async function unpackBun(target: Target, folder: string): Promise<string>
 }
 
 /**
- * Has npm download the package of a target, unless it was downloaded before, and returns the path of its tarball. Throws if
- * its bytes are not those of {@link Target.integrity}.
+ * Downloads the package of a target with npm, unless it is cached, and returns the path of its tarball. Throws if its hash is
+ * not {@link Target.integrity}.
  */
 export async function fetchBun(target: Target): Promise<string> {
   const tarball = join(CACHE, `${target.name}-${BUN_VERSION}.tgz`);

@@ -3,25 +3,25 @@ import { join } from 'node:path';
 import { PROJECT, run } from './processes.ts';
 import { EXECUTABLE } from './stage.ts';
 
-/** A file that every archive of a release has beside the program, by its path there. */
+/** A file that every archive of a release contains beside the program; `path` is relative to the archive's folder. */
 export type ReleaseFile = { path: string; content: Buffer; mode?: number };
 
-/** What is copied from the checkout unchanged, except what needs a checkout: containers and the release itself. */
+/** Copied unchanged from the checkout, except what requires a checkout: containers and the release scripts. */
 const FROM_CHECKOUT = ['README.md', 'CHANGELOG.md', 'CONTRIBUTING.md', 'SECURITY.md', 'docs', 'deploy'];
 const LEFT_OUT = /^deploy\/(compose|release\/)/;
 
-/** The name of each shell's completion script, by which the shell finds it. */
+/** The file name under which each shell finds its completion script. */
 const SHELLS = { bash: 'profilectl.bash', zsh: '_profilectl', fish: 'profilectl.fish' };
 
 /**
- * Everything in a release beside the program: documents, samples, completions and man pages. `folder` is for
- * temporary files; `day` (YYYY-MM-DD) is the date in the man pages.
+ * Everything in a release beside the program: documentation, deploy/, completions and man pages. `folder` is for temporary
+ * files; `day` (YYYY-MM-DD) is the date in the man pages.
  */
 export async function releaseFiles(folder: string, day: string): Promise<ReleaseFile[]> {
   return [...(await trackedFiles()), ...(await completions()), ...(await manPages(folder, day))];
 }
 
-/** Files that git tracks, so that nobody's own settings or mails beside them get into a release. */
+/** Only files tracked by git, so that no local settings or mails get into a release. */
 async function trackedFiles(): Promise<ReleaseFile[]> {
   const lines = (await run('git', 'ls-files', '-z', '--stage', ...FROM_CHECKOUT)).split('\0').filter(Boolean);
   return lines.flatMap((line) => {
@@ -43,14 +43,14 @@ async function completions(): Promise<ReleaseFile[]> {
 async function manPages(folder: string, day: string): Promise<ReleaseFile[]> {
   const made = join(folder, 'man');
   mkdirSync(made);
-  // In a process of its own, whose output is not a terminal: some help texts are as wide as the terminal.
+  // In a separate process, whose output is not a terminal: some help texts are as wide as the terminal.
   await run(process.execPath, '--no-env-file', 'deploy/release/man.ts', made, day);
   return readdirSync(made)
     .sort()
     .map((name) => ({ path: `man/${name}`, content: readFileSync(join(made, name)) }));
 }
 
-/** Compresses a file as small as possible; the result depends on its bytes alone. */
+/** Compresses a file at the highest level; the result depends only on its bytes. */
 export function gzip(content: Buffer): Uint8Array {
   return Bun.gzipSync(new Uint8Array(content), { library: 'libdeflate', level: 12 });
 }

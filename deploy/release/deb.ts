@@ -5,21 +5,21 @@ import { gzip, type ReleaseFile } from './contents.ts';
 import { PROJECT } from './processes.ts';
 import { createStage, EXECUTABLE, packStage, type Stage } from './stage.ts';
 
-/** The maintainer of the package. Whoever publishes it puts their own name here. */
+/** The maintainer of the package. Whoever publishes it must put their own name here. */
 const MAINTAINER = 'Profile Lookup <maintainers@example.org>';
 
-/** The oldest C library that Bun's executables for glibc run with. */
+/** The oldest glibc that Bun's executables run with. */
 const OLDEST_LIBC = '2.17';
 
 const SETTINGS = 'etc/profile-lookup/settings';
 
-/** Units and the scripts that they run. Not the feed's, which run on the machine with the platform's database. */
+/** Units and their scripts, except the feed's, which run on the machine with the platform's database. */
 const UNITS = /^deploy\/(?:backup\/|import\/)?(profile-lookup[\w-]*\.(?:service|timer))$/;
 const SCRIPTS = /^deploy\/(?:backup|import)\/([\w-]+\.sh)$/;
 
 /**
- * Makes a Debian package of an executable file, and returns its bytes. `folder` is for temporary files, `files` are those of
- * {@link releaseFiles}, `seconds` (since 1970) is the time of everything in it.
+ * Builds a Debian package of an executable and returns its bytes. `folder` is for temporary files, `files` are those of
+ * {@link releaseFiles}, `seconds` (since 1970) is the modification time of everything in it.
  */
 export async function makeDeb(
   folder: string,
@@ -33,7 +33,7 @@ export async function makeDeb(
   let bytes = 0;
   const count = (path: string, content: string | Uint8Array) => {
     bytes += content.length;
-    // dpkg itself keeps the sums of configuration files.
+    // dpkg itself keeps the checksums of configuration files.
     if (path !== SETTINGS) sums.push(`${Bun.MD5.hash(content, 'hex')}  ${path}\n`);
   };
   const add: Stage['add'] = (path, content, mode) => {
@@ -62,12 +62,12 @@ export async function makeDeb(
   );
 }
 
-/** Adds a file of the release at each place where Debian has files of its kind. */
+/** Adds a file of the release wherever Debian expects files of its kind. */
 function addInstalled(add: Stage['add'], { path, content, mode }: ReleaseFile): void {
   const [, unit] = UNITS.exec(path) ?? [];
   const [, script] = SCRIPTS.exec(path) ?? [];
   const [, page] = /^man\/(.+)$/.exec(path) ?? [];
-  // Files installed by hand belong in /usr/local, those of a package do not.
+  // Files installed by hand belong in /usr/local, those of a package in /usr.
   if (unit !== undefined) {
     add(`usr/lib/systemd/system/${unit}`, content.toString().replaceAll('/usr/local/', '/usr/'));
   }
@@ -75,12 +75,12 @@ function addInstalled(add: Stage['add'], { path, content, mode }: ReleaseFile): 
   if (path === 'deploy/settings.example') add(SETTINGS, content, 0o640);
   if (page !== undefined) add(`usr/share/man/man1/${page}.gz`, gzip(content));
   else if (path in COMPLETIONS) add(COMPLETIONS[path as keyof typeof COMPLETIONS], content);
-  // Small installations leave out everything in /usr/share/doc.
+  // Minimal installations exclude everything in /usr/share/doc.
   else if (path.startsWith('deploy/')) add(`usr/share/profile-lookup/${path}`, content, mode);
   else add(`usr/share/doc/profile-lookup/${path}`, content, mode);
 }
 
-/** Where each shell looks for completions of packages. */
+/** Where each shell looks for the completions of packages. */
 const COMPLETIONS = {
   'completions/profilectl.bash': 'usr/share/bash-completion/completions/profilectl',
   'completions/_profilectl': 'usr/share/zsh/vendor-completions/_profilectl',

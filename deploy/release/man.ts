@@ -5,13 +5,13 @@ import { createProgram } from '../../cli/program.ts';
 import { VARIABLES } from '../../shared/config/variables.ts';
 import { VERSION } from '../../shared/version.ts';
 
-// `bun deploy/release/man.ts <folder> <YYYY-MM-DD>`: man pages made of the help, one for the program and one for each first
-// word of its commands. The format is man(7).
+// `bun deploy/release/man.ts <folder> <YYYY-MM-DD>` generates man pages from the help: one for the program and one for each
+// first word of its commands. The format is man(7).
 
-/** The columns that help texts are laid out for; man lays out paragraphs again, and keeps only lists and examples. */
+/** The width of help texts; man reflows paragraphs, and keeps only lists and examples as they are. */
 const COLUMNS = 80;
 
-/** Escapes what roff would interpret, or replace by a typographic sign, in a line of text. */
+/** Escapes what roff would interpret, or replace with a typographic character, in a line of text. */
 export function escapeRoff(text: string): string {
   const signs: Record<string, string> = {
     '\\': '\\e',
@@ -34,7 +34,6 @@ function section(name: string, body: string): string {
   return body === '' ? '' : `.SH ${name}\n${body}`;
 }
 
-/** A list of terms, each with its explanation below. */
 function definitions(entries: readonly [term: string, about: string][]): string {
   return entries.map(([term, about]) => `.TP\n${term}\n${escapeRoff(about)}\n`).join('');
 }
@@ -48,7 +47,7 @@ function argumentList(args: readonly Argument[]): string {
   return definitions(args.map((argument) => [bold(argument.name()), argument.description]));
 }
 
-/** What the help says below its lists: paragraphs, and lines that begin with spaces, which stay as they are. */
+/** The help's text below its lists: paragraphs, and lines that begin with spaces, which stay as they are. */
 function moreText(command: Command): string {
   let printed = '';
   const writeOut = (text: string) => {
@@ -73,7 +72,7 @@ function moreText(command: Command): string {
 
 const summaryOf = (command: Command) => command.description().replace(/\.$/, '');
 
-/** The commands without further commands below them, with all their words. */
+/** The commands without subcommands, with all their words. */
 function leavesOf(command: Command, words: string): [words: string, leaf: Command][] {
   const children = command.commands.filter((child) => child.name() !== 'help' || child.registeredArguments.length > 0);
   if (children.length === 0) return [[words, command]];
@@ -89,7 +88,6 @@ function synopsis(words: string, { registeredArguments, options }: Command): str
   return `.PP\n${bold(words)} ${escapeRoff(shown.join(' '))}`.trimEnd();
 }
 
-/** The page of the program itself. */
 function programPage(program: Command, day: string): string {
   const commands = program.commands.map((child): [string, string] => [
     bold(`profilectl-${child.name()}`),
@@ -105,7 +103,7 @@ function programPage(program: Command, day: string): string {
     section('SYNOPSIS', `${bold('profilectl')} ${escapeRoff('[options] <command>')}\n`),
     section('DESCRIPTION', moreText(program)),
     section('OPTIONS', optionList(program.options)),
-    section('COMMANDS', `Each has a page of its own, named like this:\n${definitions(commands)}`),
+    section('COMMANDS', `Each has its own page, named like this:\n${definitions(commands)}`),
     section('ENVIRONMENT', definitions(variables)),
   ].join('');
 }
@@ -123,11 +121,11 @@ function commandPage(command: Command, day: string): string {
     section('NAME', `${escapeRoff(name)} \\- ${escapeRoff(summaryOf(command))}\n`),
     section('SYNOPSIS', `${leaves.map(([words, leaf]) => synopsis(words, leaf)).join('\n')}\n`.replace('.PP\n', '')),
     ...parts,
-    section('"SEE ALSO"', `${bold('profilectl')}(1) has the options that all commands take.\n`),
+    section('"SEE ALSO"', `${bold('profilectl')}(1) has the options that all commands accept.\n`),
   ].join('');
 }
 
-/** All man pages by their file names; `day` (YYYY-MM-DD) is the date that they show. */
+/** All man pages by file name; `day` (YYYY-MM-DD) is the date that they show. */
 export async function manPages(day: string): Promise<Map<string, string>> {
   const program = await createProgram();
   const pages = new Map([['profilectl.1', programPage(program, day)]]);

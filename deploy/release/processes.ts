@@ -1,9 +1,9 @@
 import { join } from 'node:path';
 
-/** The checkout that the release is made of. */
+/** The checkout that the release is built from. */
 export const PROJECT = join(import.meta.dir, '../..');
 
-/** Runs a program in the checkout and returns what it prints. Throws if it fails; its errors go to this process's stderr. */
+/** Runs a program in the checkout and returns its output. Throws if it fails; its errors go to this process's stderr. */
 export async function run(...words: string[]): Promise<string> {
   return new TextDecoder().decode(await runForBytes(...words));
 }

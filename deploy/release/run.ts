@@ -12,7 +12,7 @@ import { makeSbom } from './sbom.ts';
 import { createStage, packStage } from './stage.ts';
 import { BUN_VERSION, TARGETS, type Target } from './targets.ts';
 
-// `bun run release [--target <name>]… [--out <folder>]` makes the files of a release (docs/release.md).
+// `bun run release [--target <name>]… [--out <folder>]` builds the files of a release (docs/release.md).
 
 const { values } = parseArgs({
   options: { target: { type: 'string', multiple: true }, out: { type: 'string', default: 'dist/release' } },
@@ -21,7 +21,7 @@ const { values } = parseArgs({
 /** Matches the names of release files, so that those of an earlier run can be removed. */
 const OUR_NAMES = /^(profile-lookup[-_].*|SHA256SUMS)$/;
 
-/** Makes the files of one target, and returns them by name. */
+/** Builds the files of one target, and returns them by name. */
 async function makeTarget(
   folder: string,
   target: Target,
@@ -48,8 +48,7 @@ async function makeTarget(
 }
 
 async function makeRelease(folder: string, targets: readonly Target[], out: string): Promise<void> {
-  if (Bun.version !== BUN_VERSION)
-    throw new Error(`A release is made by Bun ${BUN_VERSION}, and this is ${Bun.version}.`);
+  if (Bun.version !== BUN_VERSION) throw new Error(`A release requires Bun ${BUN_VERSION}; this is ${Bun.version}.`);
   const seconds = Number(await run('git', 'log', '-1', '--format=%ct'));
   const time = new Date(seconds * 1_000);
   mkdirSync(out, { recursive: true });
@@ -73,7 +72,7 @@ async function makeRelease(folder: string, targets: readonly Target[], out: stri
 
 const unknown = values.target?.find((name) => !TARGETS.some((target) => target.name === name));
 if (unknown !== undefined) {
-  throw new Error(`There is no target "${unknown}", but ${TARGETS.map(({ name }) => name).join(', ')}.`);
+  throw new Error(`Unknown target "${unknown}"; the targets are ${TARGETS.map(({ name }) => name).join(', ')}.`);
 }
 const folder = mkdtempSync(join(tmpdir(), 'profile-lookup-release-'));
 try {
@@ -83,5 +82,5 @@ try {
   rmSync(folder, { recursive: true, force: true });
 }
 if (sourceCommit().endsWith('-dirty')) {
-  process.stderr.write('These are no files to publish: the checkout has changes that are not committed.\n');
+  process.stderr.write('Do not publish these files: the checkout has uncommitted changes.\n');
 }

@@ -4,14 +4,14 @@ import manifest from '../../package.json' with { type: 'json' };
 import { PROJECT } from './processes.ts';
 import { BUN_VERSION, TARGETS } from './targets.ts';
 
-/** What a package of the lock file depends on, by name, with the versions that it allows. */
+/** The dependencies of a package in the lock file, by name, with the allowed versions. */
 type Needs = Partial<
   Record<'dependencies' | 'optionalDependencies' | 'peerDependencies', Record<string, string>> & {
     optionalPeers: string[];
   }
 >;
 
-/** A package by its place in `node_modules`: name and version, a registry, what it needs, and its SHA-512 in base64. */
+/** A package of the lock file: name and version, registry, dependencies, and SHA-512 in base64. */
 type Locked = [id: string, registry: string, needs: Needs, integrity: string];
 
 type Lockfile = {
@@ -21,8 +21,7 @@ type Lockfile = {
 
 /**
  * A bill of materials in CycloneDX 1.6, as JSON: every package of the lock file, and Bun's executables. `scope` is `required`
- * for what the program depends on, peers included, and `excluded` for what only working on it needs. `time` is the time of
- * the commit.
+ * for dependencies of the program, peers included, and `excluded` for development dependencies. `time` is that of the commit.
  */
 export function makeSbom(time: Date): string {
   const lockfile = Bun.JSONC.parse(readFileSync(join(PROJECT, 'bun.lock'), 'utf8')) as Lockfile;
@@ -84,14 +83,14 @@ function npmComponent(ref: string, id: string, version: string, integrity: strin
   };
 }
 
-/** The places of the packages that one of them needs. Peers that are optional, and packages that are not locked, are left out. */
+/** The places of a package's dependencies, without optional peers and packages that are not locked. */
 function neededBy(packages: Lockfile['packages'], place: string, needs: Needs): string[] {
   const peers = Object.keys(needs.peerDependencies ?? {}).filter((name) => !needs.optionalPeers?.includes(name));
   const names = [...Object.keys(needs.dependencies ?? {}), ...Object.keys(needs.optionalDependencies ?? {}), ...peers];
   return [...new Set(names)].flatMap((name) => placeOf(packages, place, name) ?? []);
 }
 
-/** Where a package finds another: in its own `node_modules`, or else in that of a package around it. */
+/** Where a package finds another: in its own `node_modules`, or in that of an enclosing package. */
 function placeOf(packages: Lockfile['packages'], from: string, name: string): string | null {
   for (let around = from; ; around = aroundOf(packages, around)) {
     const place = around === '' ? name : `${around}/${name}`;
@@ -100,7 +99,7 @@ function placeOf(packages: Lockfile['packages'], from: string, name: string): st
   }
 }
 
-/** The place of the package in whose `node_modules` another one is; empty for those at the top. */
+/** The place of the package whose `node_modules` contains this one; empty at the top level. */
 function aroundOf(packages: Lockfile['packages'], place: string): string {
   const parts = place.split('/');
   while (parts.length > 0) {

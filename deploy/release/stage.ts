@@ -7,16 +7,16 @@ export const EXECUTABLE = 0o755;
 
 const READABLE = 0o644;
 
-/** A folder that is being filled with the files of one archive. */
+/** A folder that collects the files of one archive. */
 export type Stage = {
   folder: string;
-  /** Writes a file below the folder, with this mode whatever the umask is. */
+  /** Writes a file below the folder, with this mode regardless of the umask. */
   add: (path: string, content: string | Uint8Array, mode?: number) => void;
-  /** Puts an executable file there that already exists on this disk, without a copy of its bytes. */
+  /** Links an executable that already exists on the same disk, instead of copying it. */
   link: (path: string, executable: string) => void;
 };
 
-/** Starts with an empty folder, which it creates. */
+/** Creates an empty stage, with its folder. */
 export function createStage(folder: string): Stage {
   const makeFolder = (path: string) => {
     if (path !== folder) makeFolder(dirname(path));
@@ -40,8 +40,8 @@ export function createStage(folder: string): Stage {
 }
 
 /**
- * Everything in a stage as a compressed tar archive, whose bytes depend on nothing but its files and `seconds` (since 1970),
- * which is the time of all of them: names are sorted, everything belongs to root, and the compressor is Bun's own.
+ * Packs a stage into a compressed tar archive, whose bytes depend only on its files and `seconds` (since 1970), the
+ * modification time of all of them: names are sorted, everything belongs to root, and the compressor is Bun's own.
  */
 export async function packStage({ folder }: Stage, name: string, seconds: number): Promise<Uint8Array<ArrayBuffer>> {
   const options = ['--format=ustar', '--sort=name', `--mtime=@${seconds}`, '--owner=0', '--group=0', '--numeric-owner'];

@@ -1,24 +1,21 @@
-/** A kind of Linux machine that a release is made for, and the npm package with Bun for it. */
+/** A kind of Linux machine that a release is built for, and the npm package with Bun for it. */
 export type Target = {
-  /** As in the names of the files. */
+  /** As in the file names. */
   name: string;
-  /** What Bun calls it when it builds. */
+  /** Bun's name for it in builds. */
   bunTarget: Bun.Build.CompileTarget;
   /** The package; its version is the one of {@link BUN_VERSION}. */
   package: string;
   /** The SHA-512 of the package's tarball in base64, as npm publishes it ("sha512-…"). */
   integrity: string;
-  /** Debian's name of the architecture, if a Debian package is made for it. */
+  /** Debian's name of the architecture; null if no Debian package is built for it. */
   debian: string | null;
 };
 
-/** The version of Bun that bundles the program, and that is inside each of the executables. */
+/** The version of Bun that bundles the program, and that each executable contains. */
 export const BUN_VERSION = '1.4.5';
 
-/**
- * Everything that a release is made for. `npm view <package>@<version> dist.integrity` prints the integrity of another
- * version.
- */
+/** All targets. `npm view <package>@<version> dist.integrity` prints the integrity of another version. */
 export const TARGETS: readonly Target[] = [
   {
     name: 'linux-x64',

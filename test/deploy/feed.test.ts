@@ -325,7 +325,7 @@ describe.skipIf(isAbsent)('lookups follow the changes in PostgreSQL', () => {
     const begun = join(world.state, 'begun');
     const first = world.run({ psql: `touch begun; while [ -e begun ]; do sleep 0.01; done; psql "$@"` });
     while (!existsSync(begun)) await Bun.sleep(5);
-    expect(await world.run()).toEqual({ code: 75, stdout: '', stderr: 'Another run has not ended yet.\n' });
+    expect(await world.run()).toEqual({ code: 75, stdout: '', stderr: 'Another run is still in progress.\n' });
     rmSync(begun);
     expect(await first).toMatchObject(DONE);
   });

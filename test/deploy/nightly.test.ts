@@ -156,7 +156,7 @@ test.each([
       job: 'echo ran >> "$FOLDER/ran"; exit 7',
     });
     const done = await run('compose/nightly.sh', { FOLDER: folder }, '03:10', 'job');
-    expect(done.stderr).toContain('job ended with 7; the next run is tomorrow at 03:10 UTC.\n');
+    expect(done.stderr).toContain('job exited with 7; the next run is tomorrow at 03:10 UTC.\n');
     expect(done.code).not.toBe(0);
     expect(readFileSync(join(folder, 'slept'), 'utf8')).toBe(`${seconds}\n${seconds}\n`);
     expect(readFileSync(join(folder, 'ran'), 'utf8')).toBe('ran\n');

@@ -112,7 +112,7 @@ for (const [name, start] of [
             'x-content-type-options': 'nosniff',
           },
         });
-        expect(body.toString()).toContain("<p>The service can't be reached at the moment; try again.</p>");
+        expect(body.toString()).toContain("<p>The service can't be reached right now; try again.</p>");
         expect(body.toString()).toContain('check before you send it again');
       }
       for (const path of ['/developersx', '/manage/v1/me']) {

@@ -142,7 +142,9 @@ describe.skipIf(NO_DEBIAN_ROOT !== null)('the package for amd64, on a Debian wit
     root = createDebianRoot(join(FOLDER, 'debian'));
     cpSync(debOf('amd64'), join(root.folder, 'tmp/package.deb'));
     expect(await inside('dpkg', '--audit')).toBe('');
-    expect(await inside('dpkg', '--install', '/tmp/package.deb')).toContain('Profile Lookup needs its settings');
+    expect(await inside('dpkg', '--install', '/tmp/package.deb')).toContain(
+      'Write the settings in /etc/profile-lookup',
+    );
   }, 120_000);
 
   test("it creates its user, and folders and settings that others can't read", async () => {
@@ -214,7 +216,7 @@ describe.skipIf(NO_DEBIAN_ROOT !== null)('the package for amd64, on a Debian wit
     await inside('dpkg', '--remove', 'profile-lookup');
     expect(readFileSync(settings, 'utf8')).toBe(changed);
     expect((await root.run('profilectl', '--version')).code).not.toBe(0);
-    expect(await inside('dpkg', '--purge', 'profile-lookup')).toContain('were kept.');
+    expect(await inside('dpkg', '--purge', 'profile-lookup')).toContain('are kept.');
     expect((await root.run('test', '-e', '/etc/profile-lookup')).code).toBe(1);
     expect(await modeOf('/var/lib/profile-lookup/profiles.db')).toBe('600 profile-lookup:profile-lookup\n');
 
