@@ -14,9 +14,7 @@ export type FramedPage = { html: string; contentSecurityPolicy: string };
 export type Framed = {
   /** The window's title, to which the service's name is appended. */
   title: string;
-  /** The meta description, for search engines. */
   description?: string;
-  /** More for `<head>`. */
   head?: Html;
   body: Html;
   /** The page's own style sheet, which follows base.css. */

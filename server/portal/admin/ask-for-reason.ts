@@ -22,7 +22,6 @@ export type ReasonAsked = {
   fields: readonly (readonly [name: string, value: string])[];
   /** The URL of *Cancel*. */
   cancel: string;
-  /** A note at the top. */
   note: Html;
 };
 

@@ -117,7 +117,6 @@ function asRequested(
   return decision;
 }
 
-/** The URL-encoded form of a decision, without the fields that all decisions share. */
 function encoded(operation: AnyOperation, decision: Decision): string {
   const { input, shown } = decision;
   return new URLSearchParams([

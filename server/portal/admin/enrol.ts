@@ -73,7 +73,7 @@ function ask(context: PageContext, { secret, name }: { secret: string; name: str
   const field = textField({
     name: 'name',
     label: 'Name of the passkey',
-    hint: 'To tell it from others later, such as “Laptop” or “Blue key”.',
+    hint: 'To recognise it later, such as “Laptop” or “Blue key”.',
     value: name,
     bounds: { least: 1, most: 64 },
     faults,

@@ -39,7 +39,7 @@ export function adminKeyPage(context: PageContext): Promise<Page> {
   return showAdminKey(context, null, NO_FAULTS);
 }
 
-/** The same page; if one of its forms was refused, with what was typed and the faults. */
+/** The same page; if one of its forms was refused, with what was typed and the errors. */
 export async function showAdminKey(context: PageContext, typed: Form | null, faults: Faults): Promise<Page> {
   const { access } = context;
   const identifier = context.params.identifier as string;
@@ -102,7 +102,6 @@ function stateParts(key: KeyView, history: readonly HistoryView[], nowMs: number
   ];
 }
 
-/** The profile of a key, for admins. */
 function whose({ access: { db } }: PageContext, { identifier, profile }: KeyView): Html {
   const { profileId } = readKey(db, identifier);
   return profile === null
@@ -174,7 +173,6 @@ function isSlotHolder({ state }: KeyView): boolean {
   return SLOT_HOLDERS.some((one) => one === state);
 }
 
-/** How much a key was used, as a list item. */
 async function useOf(context: PageContext, key: KeyView): Promise<Html> {
   const { identifier } = key;
   const { days } = await performWhenUnlocked(context, OPERATIONS.usage, { identifier });

@@ -16,7 +16,6 @@ import { signedAdmin } from '../sign-in/signed-in.ts';
 import { adminKeyPath, outcomesPath, QUEUE_PATH } from './admin-path.ts';
 import { type Fate, fateOf, ofProfile } from './last-decision.ts';
 
-/** The outcome of one of several decisions. */
 type Line = { key: KeyView; kind: Fate['kind'] | 'not started' | 'waiting'; words: Html };
 
 /**

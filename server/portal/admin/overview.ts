@@ -92,7 +92,6 @@ function diskFact(disk: Overview['disk']): Html {
   return html`${bytesText(disk.freeBytes)} of ${bytesText(disk.totalBytes)} free.${low}`;
 }
 
-/** Requests by outcome, a row each, of today and of all days. */
 function outcomeTable(days: Overview['days']): Html {
   const spans = [
     ['Today (UTC)', days.slice(-1)],
@@ -132,7 +131,6 @@ function busiestTable(context: PageContext, keys: Overview['busiest']): Html {
 
 const KEY_HEADS = html`<th scope="col">Key</th><th scope="col">Profile</th>`;
 
-/** The cells with a key's name, which links to its page, and its profile. */
 function keyCells(context: PageContext, { identifier, name, profile }: NamedKey): Html {
   return html`<th scope="row"><a href="${adminKeyPath(context)(identifier)}">${nameOf({ identifier, name })}</a></th><td data-label="Profile">${profile === null ? '–' : userText(profile)}</td>`;
 }

@@ -55,7 +55,6 @@ function buttonOf(
   return queued.cantApprove === null ? html`<a class="button second" href="${linkTo(identifier)}">${text}</a>` : html``;
 }
 
-/** The facts for the decision on a request, on one line. */
 function factsInWords({ key, keysBeside }: Queued, nowMs: number): Html {
   const facts = [
     key.profile === null ? 'erased' : userText(key.profile),

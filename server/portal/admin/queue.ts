@@ -49,7 +49,6 @@ function addressWith(path: string, fields: readonly [name: string, value: string
   return fields.length === 0 ? path : `${path}?${new URLSearchParams(fields)}`;
 }
 
-/** The selection of a refused form of the queue, and its errors. */
 type Refused = { chosen: readonly string[]; faults: Faults };
 
 /** `GET /developers/admin`: the requests that are waiting, oldest first. */
@@ -86,7 +85,6 @@ ${pageLinks(path, only === '' ? {} : { only }, after, next)}`,
   };
 }
 
-/** The button that decides on all selected requests. */
 function barButton(operation: AnyOperation): Html {
   const { name, texts, isDangerous } = operation;
   const asAsked = needsReason(operation) ? '' : ' as asked';
@@ -101,7 +99,6 @@ function firstOf(requests: readonly Queued[]): string[] {
     .map(({ key }) => key.identifier);
 }
 
-/** The link that selects the first requests of this page. */
 function firstLink(context: PageContext, requests: readonly Queued[]): Html {
   const count = firstOf(requests).length;
   if (count < 2) return html``;
@@ -121,13 +118,11 @@ function filterLinks(path: string, only: Part['only'], passing: number): Html {
   return html`<nav aria-label="Filter"><ul class="nav">${items}</ul></nav>`;
 }
 
-/** How long requests usually wait, once enough have been decided on. */
 function usualWait({ access }: PageContext): string {
   const days = usualWaitDays(access);
   return days === null ? '' : ` · usually answered ${usualWaitText(days)}`;
 }
 
-/** The text of an empty queue, which mentions e-mails if ADMIN_EMAIL is set. */
 function noneInWords({ access: { config } }: PageContext): string {
   const mail = config.adminEmails.length > 0 ? ', and admins get an e-mail' : '';
   return `No requests are waiting. New ones appear here${mail}.`;

@@ -22,7 +22,6 @@ export function wholeKeys(context: PageContext, keys: readonly WholeKey[]): Html
 <ol class="rows plain whole">${keys.map(({ key }, at) => blockOf(context, key, lists[at] ?? [], common))}</ol>`;
 }
 
-/** The profile and the identifier of a key. */
 function ownerFacts({ profile, identifier }: KeyView): ShownFact[] {
   return [
     ['Profile', profile === null ? 'erased' : userText(profile)],

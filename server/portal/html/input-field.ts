@@ -12,9 +12,7 @@ export type FieldState = {
   title?: string;
   /** Null for none. */
   hint?: string | Html | null;
-  /** Values to choose from. */
   choices?: readonly Option[] | undefined;
-  /** What follows the hint. */
   more?: Html;
   faults: Faults;
 };

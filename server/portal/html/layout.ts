@@ -15,7 +15,6 @@ export type Visitor = {
   name: string;
   /** The message about what the last form did. */
   flash?: string | null;
-  /** The path of this page. */
   path?: string;
   /** How many requests are waiting, for an admin. */
   waiting?: number;
@@ -74,7 +73,6 @@ function navigation(config: Config, { kind, name, path, waiting = 0 }: Visitor):
   );
 }
 
-/** The contact for questions, if the server has one. */
 function contactLine({ contact }: Config): Html {
   if (contact === null) return html``;
   const address = /^https?:/.test(contact) ? contact : `mailto:${contact}`;

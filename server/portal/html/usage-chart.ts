@@ -73,7 +73,6 @@ function roundUp(count: number): number {
   return Math.max(2, step * unit);
 }
 
-/** Formats a day: `25 Oct` for `2026-10-25`. */
 function dayText(day: string): string {
   return `${Number(day.slice(8))} ${MONTHS[Number(day.slice(5, 7)) - 1]}`;
 }

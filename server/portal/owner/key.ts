@@ -72,7 +72,6 @@ async function requestOffered(
   return offered(publicPath(context.access.config, `/developers/keys/new?${query}`), null);
 }
 
-/** Whether an owner may do something with a key in this state. */
 function isOffered({ from, who }: AnyOperation, state: KeyView['state'], isBanned: boolean): boolean {
   return (from === null || from.includes(state)) && !(isBanned && who.owner === 'own, unless banned');
 }

@@ -43,7 +43,6 @@ ${ended.length === 0 ? '' : html`<details><summary>${countText(ended.length, 'en
   };
 }
 
-/** The introduction for owners without keys. */
 function noKeys({ access }: PageContext, request: Html): Html {
   const days = usualWaitDays(access);
   const usually = days === null ? '' : ` (usually ${usualWaitText(days)})`;

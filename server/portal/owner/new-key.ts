@@ -82,7 +82,7 @@ function hindranceOf(context: PageContext): string | null {
   }
 }
 
-/** `POST /developers/keys/new`: requests the key and redirects to its page, or shows the form again with its faults. */
+/** `POST /developers/keys/new`: requests the key and redirects to its page, or shows the form again with its errors. */
 export function sendRequest(context: PageContext): Promise<Outcome> {
   return performForm(context, OPERATIONS.request, INPUTS, {
     about: { profile: ownProfile(context).username },

@@ -22,7 +22,6 @@ export type DecisionParts = {
   key: KeyView;
   /** The version of the key that the page shows, by `keyVersion`. */
   shown: string;
-  /** Where the forms are sent. */
   action: string;
   /** The sent form, if it was refused. */
   typed: Form | null;
@@ -111,7 +110,6 @@ function markOf(otherwise: string): Html {
   return html`<mark>Set by a link</mark>, instead of ${otherwise === '' ? 'nothing' : pageSentence(otherwise)}.`;
 }
 
-/** The sent form of an operation, if it was refused; otherwise null. */
 function typedIn({ typed }: DecisionParts, operation: AnyOperation): Form | null {
   return typed !== null && oneValue(typed, 'operation') === operation.name ? typed : null;
 }

@@ -47,7 +47,7 @@ export const DECISION_FIELDS: FieldKinds = {
 };
 
 /**
- * Reads a decision on a key from a form. Durations such as `90d` count from `nowMs`. Also returns the faults, a sentence for
+ * Reads a decision on a key from a form. Durations such as `90d` count from `nowMs`. Also returns the errors, a sentence for
  * each invalid field. Throws `bad_form` for an unknown operation.
  */
 export function readDecision(

@@ -24,7 +24,6 @@ export const LINKED_FIELDS: readonly string[] = [
 export type DecisionLink = {
   /** The operation whose form it fills in; null if that form is not on the page. */
   operation: AnyOperation | null;
-  /** The fields that it sets, in the notation of the form. */
   fields: Form;
   /** Their values, by the names of the operation's inputs. */
   values: Readonly<Record<string, unknown>>;

@@ -17,9 +17,7 @@ import type { Form } from './form.ts';
 import { ruleSentence } from './form-errors.ts';
 import { ANY_PAGE, type PageState } from './request-context.ts';
 
-/** What the page of a refusal shows besides its sentence. */
 type Shown = {
-  /** The path of its route, or {@link ANY_PAGE}. */
   template: string;
   /** The visitor; null if the files could not be opened. */
   visitor: Visitor | null;

@@ -49,7 +49,6 @@ export function openPage(
   };
 }
 
-/** A request whose form and query have been read. */
 type SentPage = PageState & Pick<PageContext, 'route' | 'form' | 'query'>;
 
 /**

@@ -18,9 +18,7 @@ export type PageState = {
   readonly path: string;
   /** The path of its route, or {@link ANY_PAGE}. */
   readonly template: string;
-  /** The parameters of the path, decoded. */
   readonly params: Readonly<Record<string, string>>;
-  /** The Cookie header. */
   readonly cookie: string | undefined;
   /** Whether the request has X-Forwarded-For, and so came through a proxy, although TRUSTED_PROXIES is not set. */
   readonly isBehindUnknownProxy: boolean;
@@ -86,12 +84,10 @@ export type Outcome = (Page | { seeOther: string; flash?: FlashCode }) & {
 /** An entry of the table of pages. */
 export type PageRoute = {
   method: 'GET' | 'POST';
-  /** The path's template: `/developers/keys/:identifier`. */
   path: string;
   who: 'anyone' | 'owner' | 'admin' | 'signed in';
   /** The query's parameters that the page reads, each at most once. */
   query?: readonly string[];
-  /** The fields that the form may send. */
   fields?: FieldKinds;
   /** Set if `act` writes to the main database other than by `performWhenUnlocked`. */
   writesMain?: true;

@@ -92,7 +92,7 @@ describe('all style sheets use one scale', () => {
     ['text-decoration-color', 'CanvasText'],
     ['margin-block', '0 0.3rem'],
     ['border-radius', '4px'],
-  ])('so that %s: %s is found', (property, value) => {
+  ])('so a declaration such as %s: %s is found', (property, value) => {
     expect(RULES.some(([of, isAllowed]) => of.test(property) && !isAllowed(value))).toBe(true);
   });
 

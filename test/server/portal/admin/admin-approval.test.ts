@@ -35,7 +35,7 @@ async function pendingKey({ port }: { port: number }) {
   return { world, grace, identifier, approve, read };
 }
 
-/** A mail server that accepts each message only once it is told to. */
+/** A mail server that accepts messages only after `open` is called. */
 async function slowSmtp() {
   const gate = Promise.withResolvers<void>();
   const arrived = Promise.withResolvers<ReceivedMail>();

@@ -315,7 +315,7 @@ describe('a found secret', () => {
     expect(answer.body).not.toContain('Thank you');
   });
 
-  test('is not looked for after 30 texts within a minute from one IP address, with secrets or not', async () => {
+  test('is refused after 30 texts within a minute from one IP address, whether they contain secrets or not', async () => {
     const world = await ownerWorld();
     const { secret } = await issue(world.access, { profile: 'ada' });
     for (let n = 0; n < 30; n++) expect((await give(world, `text ${n}`)).status).toBe(303);

@@ -60,7 +60,6 @@ function listen() {
 
 const heading = (page: Page, text: string) => page.getByRole('heading', { level: 1, name: text }).waitFor();
 
-/** Types the name, the address and the mailed code. */
 async function signIn(page: Page): Promise<void> {
   await heading(page, 'Sign in');
   await page.locator('#name').fill(ADA.username);
