@@ -64,7 +64,7 @@ export function compareMigrations(sqlite: Sqlite, migrations: readonly Migration
 
 function unreleasedDatabase(path: string): AppError {
   const way = `run "profilectl serve" of commit ${LAST_UNRELEASED_COMMIT} on it once, and then this version`;
-  return fileRefusal(`The database ${path} was made before version 0.1.0and can't be upgraded directly: ${way}.`);
+  return fileRefusal(`The database ${path} was made before version 0.1.0 and can't be upgraded directly: ${way}.`);
 }
 
 function newerDatabase(path: string, applied: number, known: number): AppError {

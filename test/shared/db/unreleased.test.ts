@@ -141,7 +141,7 @@ test('an earlier database, or a backup of one, is refused and left unchanged; th
     const before = readFileSync(path);
     for (const mode of ['serve', 'fill', 'use', 'look'] as const) {
       expect(() => openDatabase(path, mode)).toThrow(
-        `The database ${path} was made before version 0.1.0and can't be upgraded directly: run "profilectl serve" of commit ${LAST_UNRELEASED_COMMIT} on it once, and then this version.`,
+        `The database ${path} was made before version 0.1.0 and can't be upgraded directly: run "profilectl serve" of commit ${LAST_UNRELEASED_COMMIT} on it once, and then this version.`,
       );
     }
     expect(readFileSync(path).equals(before)).toBe(true);
