@@ -2,22 +2,22 @@ import { closeSync, lstatSync, openSync, readdirSync, readlinkSync, readSync, re
 import { basename, dirname, join, resolve } from 'node:path';
 import { realPath } from '../db/real-path.ts';
 
-// Recognises the files of a database, so that no command uses one of them for its output: SQLite would lose its
-// content, and a process with the database open would write into the output.
+// Recognises the files of a database, so that commands don't write their output to one of them: that would destroy the
+// database, and a process with the database open would write into the output.
 
 /** The suffixes of files that programs keep beside a database while they use it. */
 const SIDE_NAME =
   /^(?:-wal|-shm|-journal|\.(?:quotas|sessions|lock|import-lock|feed-lock)(?:-wal|-shm|-journal)?|\.reserve|\.last-(?:backup|restore-test)(?:\.unfinished)?)$/;
 
-/** The suffixes of copies kept there, and of those that killed programs have left. */
+/** The suffixes of copies kept beside a database, and of copies left by killed programs. */
 const COPY_NAME = /^\.(?:before-(?:restore|schema)-|quotas\.unreadable-)|\.unfinished$/;
 
 const SQLITE_MARK = 'SQLite format 3\0';
 
 /**
- * Whether a path is a file of a database, or would become one: because its name belongs beside some database, even if it does
- * not exist; or because it is, by any name, one of the files of `databasePath`, including its copies. Follows links.
- * `databasePath` is null if no database is known. Throws the file system's errors.
+ * Whether a path is or would become a file of a database: because its name belongs beside some database, even if it
+ * does not exist; or because it is, by any name, one of the files of `databasePath`, including its copies. Follows
+ * links. `databasePath` is null if no database is known. Throws the file system's errors.
  */
 export function isDatabaseFile(path: string, databasePath: string | null): boolean {
   const target = targetOf(path);
@@ -32,7 +32,6 @@ export function isDatabaseFile(path: string, databasePath: string | null): boole
   return main !== null && isSameAsOne(target, filesOf(main));
 }
 
-/** Whether a file is an SQLite database. */
 function isSqlite(path: string): boolean {
   if (statSync(path, { throwIfNoEntry: false })?.isFile() !== true) return false;
   try {
@@ -44,12 +43,12 @@ function isSqlite(path: string): boolean {
       closeSync(fd);
     }
   } catch {
-    // Unknown, so the name decides.
+    // It is unknown, so the name decides.
     return true;
   }
 }
 
-/** The most symbolic links to follow, since they may form a loop. */
+/** The maximum number of symbolic links to follow, since they may form a loop. */
 const MAX_LINKS = 40;
 
 /** The target of a path, even if it does not exist yet or is a dangling symbolic link. */

@@ -5,39 +5,39 @@ import { fileRefusal } from '../errors.ts';
 import { bytesText } from '../text.ts';
 import { databaseSize } from './size.ts';
 
-// What the disk means for a database: a second name of the file, a full disk, and the reserve that makes room on it.
+// The disk of a database: a second name of the file, a full disk, and the reserve file that makes room on it.
 
 /**
- * The size in bytes of the reserve file, which is emptied to make room on a full disk. To open a database SQLite has to
- * create a file of 32 KiB beside it (`-shm`) and another beside the quota file, with 32 KiB more for each 16 MiB of
- * write-ahead log that a crash has left.
+ * The size of the reserve file, which is emptied to make room on a full disk. To open a database SQLite has to create a
+ * file of 32 KiB beside it (`-shm`) and another beside the quota file, with another 32 KiB for each 16 MiB of
+ * write-ahead log left by a crash.
  */
 const RESERVE_BYTES = 262_144;
 
-/** With less free space than this, in bytes, the disk counts as full in the warning to the operator. */
+/** With less free space than this, the disk counts as full in the warning to the operator. */
 const FULL_BYTES = 1_048_576;
 
-/** With less free space than this share of the disk, or this many times the database, the operator is warned. */
+/** The operator is warned if less than this share of the disk, or this many times the size of the database, is free. */
 const LOW_SHARE = 0.1;
 const LOW_TIMES = 3;
 
 /**
- * Throws `refused` if the database has a second name by a hard link, unless the database is in use by this name. SQLite
- * keeps a write-ahead log, and the server its lock, beside each name, so programs that use different names would damage
- * the file. A `-shm` file shows that the name beside it is in use, or was in use when a program crashed. The second name
- * that a killed `db restore` has left is allowed: no program uses it. While a restore is still running, its lock keeps
- * everybody waiting, and afterwards SQLite refuses what would be written to the old file (SQLITE_READONLY_DBMOVED).
+ * Throws `refused` if the database has a second name (a hard link), unless the database is in use by this name.
+ * SQLite's write-ahead log and the server's lock are files beside the name used, so programs that use different names
+ * would damage the database. A `-shm` file shows that the name beside it is in use, or was when a program crashed. A
+ * second name left by a killed `db restore` is allowed: no program uses it. While a restore is still running, its lock
+ * makes everybody wait, and afterwards SQLite refuses to write to the old file (SQLITE_READONLY_DBMOVED).
  */
 export function refuseSecondName(path: string): void {
   const file = realPath(path);
   const links = statSync(file, { throwIfNoEntry: false })?.nlink ?? 1;
   if (links < 2 || existsSync(`${file}-shm`) || links - 1 === namesOfRestores(file)) return;
   throw fileRefusal(
-    `The database ${path} has a second name (a hard link), by which another server may be using it; remove that name, which "find / -samefile ${path}" finds, or replace it by a copy.`,
+    `The database ${path} has a second name (a hard link), under which another server may be using it; find that name with "find / -samefile ${path}", and remove it or replace it with a copy.`,
   );
 }
 
-/** How many names of the file are such as `db restore` gives to the database that it is about to replace. */
+/** Counts the names that `db restore` gave to a database before replacing it. */
 function namesOfRestores(file: string): number {
   const { dev, ino } = statSync(file);
   const names = readdirSync(dirname(file)).filter((name) => name.startsWith(`${basename(file)}.before-restore-`));
@@ -48,8 +48,8 @@ function namesOfRestores(file: string): number {
 }
 
 /**
- * Empties the reserve file if the disk has too little room to open the database and nobody has the database open. Does
- * nothing if there is no reserve file.
+ * Empties the reserve file, if there is one, the disk has too little room to open the database, and nobody has the
+ * database open.
  */
 export function spendReserve(path: string): void {
   const file = realPath(path);
@@ -57,23 +57,23 @@ export function spendReserve(path: string): void {
   ignoringFaults(() => truncateSync(reservePath(file)));
 }
 
-/** Creates the reserve file, or fills it up again, if at least 1 MiB is free on the disk. */
+/** Creates or refills the reserve file if at least 1 MiB is free on the disk. */
 export function makeReserve(path: string): void {
   const file = realPath(path);
   if (reservedBytes(file) !== RESERVE_BYTES && freeBytes(file) >= FULL_BYTES) fillReserve(file);
 }
 
-/** Fills an existing reserve file up as far as there is room, if nobody has the database open any more. */
+/** Refills an existing reserve file as far as there is room, once nobody has the database open. */
 export function refillReserve(path: string): void {
   const file = realPath(path);
   const reserved = reservedBytes(file);
   if (reserved !== null && reserved < RESERVE_BYTES && !existsSync(`${file}-shm`)) fillReserve(file);
 }
 
-/** The room on the disk of a database, in bytes: what is free for the user of this process, and its whole size. */
+/** The disk space free for the user of this process, and the disk's size. */
 export type DiskRoom = { freeBytes: number; totalBytes: number };
 
-/** Reads the room on the disk; null if the folder does not exist yet, or the file system does not report it. */
+/** Reads the disk space; null if the folder does not exist yet, or the file system does not report it. */
 export function readDiskRoom(path: string): DiskRoom | null {
   try {
     const { bavail, blocks, bsize } = statfsSync(dirname(realPath(path)));
@@ -83,13 +83,10 @@ export function readDiskRoom(path: string): DiskRoom | null {
   }
 }
 
-/**
- * A sentence if the disk of this database is read-only or full, so that something can't be written, or has little room
- * left; otherwise null.
- */
+/** A sentence if the disk of this database is read-only, full, or has little room left; otherwise null. */
 export function diskWarning(path: string): string | null {
   const file = realPath(path);
-  const effect = 'lookups are served, but quotas, usage, reminders, backups and whatever a command changes';
+  const effect = 'lookups are served, but quotas, usage, reminders, backups and the changes of commands';
   if (isOnReadOnlyDisk(file)) return `The disk of ${path} is read-only: ${effect} can't be written.`;
   if (freeBytes(file) >= FULL_BYTES) return lowWarning(path);
   return `The disk of ${path} is full (less than 1 MiB is left): ${effect} can't be written until there is room.`;
@@ -103,20 +100,19 @@ function lowWarning(path: string): string | null {
   const wantedBytes = LOW_TIMES * (main + wal);
   if (freeBytes >= LOW_SHARE * totalBytes && freeBytes >= wantedBytes) return null;
   const left = `${bytesText(freeBytes)} left, ${Math.floor((100 * freeBytes) / totalBytes)} % of it`;
-  return `The disk of ${path} has ${left}: below ${100 * LOW_SHARE} %, or three times the database's size (${bytesText(wantedBytes)}), backups, upgrades and VACUUM may not find room.`;
+  return `The disk of ${path} has ${left}. Backups, upgrades and VACUUM may fail with less than ${100 * LOW_SHARE} %, or less than three times the database's size (${bytesText(wantedBytes)}).`;
 }
 
 function reservePath(file: string): string {
   return `${file}.reserve`;
 }
 
-/** The size of the reserve file in bytes; null if there is none. */
 function reservedBytes(file: string): number | null {
   return statSync(reservePath(file), { throwIfNoEntry: false })?.size ?? null;
 }
 
 function freeBytes(file: string): number {
-  // If the folder does not exist yet, the disk counts as having room, so that creating the folder reports the fault.
+  // If the folder does not exist yet, the disk counts as having room; creating the folder will report the error.
   return readDiskRoom(file)?.freeBytes ?? Number.POSITIVE_INFINITY;
 }
 
@@ -125,8 +121,8 @@ function fillReserve(file: string): void {
 }
 
 /**
- * Runs a function and ignores its errors: a database works without a reserve, and a fault of the disk is reported by
- * the next operation that needs the disk.
+ * Runs a function and ignores its errors: a database works without a reserve, and the next operation that needs the
+ * disk reports its error.
  */
 function ignoringFaults(act: () => void): void {
   try {

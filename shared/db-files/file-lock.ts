@@ -2,9 +2,9 @@ import { openBare, type Sqlite } from '../db/connect.ts';
 import { databaseFault } from '../db/faults.ts';
 
 /**
- * Locks an existing file, empty or an SQLite file; closing the result releases the lock. The operating system releases
- * it when the process ends, however it ends. Null if others hold a conflicting lock for `waitMs` milliseconds, during
- * which the thread is blocked. `statements` choose the lock, by default an exclusive one. Throws SQLite's errors.
+ * Locks an existing file, empty or an SQLite file; closing the result releases the lock, as does the end of the
+ * process. Blocks the thread for up to `waitMs` milliseconds while others hold a conflicting lock, then returns null.
+ * `statements` determine the lock, by default an exclusive one. Throws SQLite's errors.
  */
 export function tryFileLock(
   path: string,
@@ -15,7 +15,7 @@ export function tryFileLock(
   try {
     lock = openBare(path, 'write');
     lock.run(`PRAGMA busy_timeout = ${waitMs}`);
-    // Such a file holds a note at most, so it needs no journal on the disk.
+    // Such a file contains at most a path, so it needs no journal on the disk.
     lock.run('PRAGMA journal_mode = MEMORY');
     for (const statement of statements) lock.query(statement).all();
     return lock;

@@ -5,18 +5,18 @@ import { realPath } from '../db/real-path.ts';
 import { AppError } from '../errors.ts';
 import { tryFileLock } from './file-lock.ts';
 
-// An import takes the database's write lock for each of its batches, and a VACUUM for seconds. A lock file beside the
-// database keeps them apart: any number of imports share the lock, and a VACUUM has it exclusively. The operating
-// system releases the lock when the process that holds it ends, however it ends.
+// An import takes the database's write lock for each of its batches, and a VACUUM takes it for seconds. A lock file
+// beside the database keeps them apart: any number of imports share the lock, and a VACUUM holds it exclusively. The
+// operating system releases the lock when its process ends.
 
 const RETRY_MS = 50;
 
-/** How long an import waits for a VACUUM, in milliseconds. */
+/** How long an import waits for a VACUUM. */
 const MAX_WAIT_MS = 600_000;
 
 /**
- * Takes the lock together with other imports; closing the result releases it. Waits, without blocking the thread, while
- * a VACUUM has the lock. Rejects with `busy` after ten minutes, and with `refused` if the lock file can't be created.
+ * Shares the lock with other imports; closing the result releases it. Waits, without blocking the thread, while a
+ * VACUUM holds the lock. Rejects with `busy` after ten minutes, and with `refused` if the lock file can't be created.
  */
 export async function lockForImport(databasePath: string): Promise<Sqlite> {
   for (let waitedMs = 0; ; waitedMs += RETRY_MS) {
@@ -24,7 +24,7 @@ export async function lockForImport(databasePath: string): Promise<Sqlite> {
     const lock = tryLock(databasePath, 0, ['BEGIN', 'SELECT count(*) FROM sqlite_schema']);
     if (lock !== null) return lock;
     if (waitedMs >= MAX_WAIT_MS) {
-      throw new AppError('busy', `The database ${databasePath} is being vacuumed; try again when that is done.`);
+      throw new AppError('busy', `The database ${databasePath} is being vacuumed; try again when it is finished.`);
     }
     await Bun.sleep(RETRY_MS);
   }
@@ -32,23 +32,26 @@ export async function lockForImport(databasePath: string): Promise<Sqlite> {
 
 /**
  * Takes the lock exclusively; closing the result releases it. Blocks for up to `waitMs` milliseconds while an import or
- * another VACUUM has the lock, then throws `busy`. Two calls at the same time that do not wait may both be refused.
+ * another VACUUM holds the lock, then throws `busy`. Two calls at the same time with `waitMs` 0 may both be refused.
  */
 export function lockForVacuum(databasePath: string, waitMs: number): Sqlite {
   const lock = tryLock(databasePath, waitMs, ['BEGIN EXCLUSIVE']);
   if (lock !== null) return lock;
-  throw new AppError('busy', `An import or another vacuum is under way on ${databasePath}; try again when it is done.`);
+  throw new AppError(
+    'busy',
+    `An import or another vacuum is running on ${databasePath}; try again when it is finished.`,
+  );
 }
 
 /**
- * Takes the lock for backends' imports, of which one runs at a time. Closing the result releases it. Null if another
- * one is in progress. Throws `refused` if the lock file can't be created.
+ * Takes the lock for backends' imports, of which one runs at a time; closing the result releases it. Null while another
+ * one is running. Throws `refused` if the lock file can't be created.
  */
 export function lockForFeed(databasePath: string): Sqlite | null {
   return tryLock(databasePath, 0, ['BEGIN EXCLUSIVE'], '.feed-lock');
 }
 
-/** Null if others hold a lock that conflicts with this one. */
+/** Null if others hold a conflicting lock. */
 function tryLock(
   databasePath: string,
   waitMs: number,

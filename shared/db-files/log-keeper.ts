@@ -6,52 +6,48 @@ import { checkpoint } from './empty-log.ts';
 export type LogKeeper = {
   /** Checkpoints if the log has grown long; call it after each transaction. */
   afterWrite: () => void;
-  /** Checkpoints what is left and turns SQLite's automatic checkpoints on again. */
+  /** Checkpoints the rest and turns SQLite's automatic checkpoints on again. */
   end: () => void;
 };
 
 /**
- * The log is checkpointed at this many pages (16 MiB), so that a page that many transactions change is copied only
- * once.
+ * The log is checkpointed at this many pages (16 MiB), so that a page changed by many transactions is copied only once.
  */
 const MAX_LOG_PAGES = 4_000;
 
-/**
- * The longest that a checkpoint waits for readers before it restarts the log, in milliseconds; nobody can write
- * meanwhile.
- */
+/** How long a checkpoint waits for readers before it restarts the log. Nobody can write in the meantime. */
 const MAX_WAIT_MS = 50;
 
-/** Writes are spread all over the indexes: the pages that SQLite caches (KiB) need not be read again for each batch. */
+/** Writes are spread over all indexes. This cache holds their pages, so that not every batch reads them again. */
 const CACHE_KIB = 32_768;
 
 /**
- * Prepares a connection for writing very much: with a larger cache, and without SQLite's automatic checkpoints. The automatic ones would run after
- * nearly every large transaction, and never restart the log while there is always some reader, so the log would grow as
- * long as the import.
+ * Prepares a connection for writing a lot: with a larger cache, and without SQLite's automatic checkpoints. These would
+ * run after nearly every large transaction, and never restart the log while there is always some reader, so the log
+ * would grow for the whole import.
  */
 export function keepLogShort(sqlite: Sqlite): LogKeeper {
   const { wal_autocheckpoint: pages } = sqlite.query('PRAGMA wal_autocheckpoint').get() as {
     wal_autocheckpoint: number;
   };
-  let foldAt = MAX_LOG_PAGES;
+  let checkpointAt = MAX_LOG_PAGES;
   sqlite.run(`PRAGMA cache_size = -${CACHE_KIB}`);
   sqlite.run('PRAGMA wal_autocheckpoint = 0');
 
-  function fold(): void {
+  function checkpointLog(): void {
     let left = 0;
     try {
-      // A passive checkpoint copies most pages without blocking others, so the restart, which waits for readers, is
-      // short.
+      // A passive checkpoint copies most pages without blocking others, so that the restart, which waits for readers,
+      // is short.
       checkpoint(sqlite, 'PASSIVE');
       const { isBusy, pages } = withBusyTimeout(sqlite, MAX_WAIT_MS, () => checkpoint(sqlite, 'RESTART'));
       if (isBusy) left = pages;
     } catch {
-      // Everything is committed in the log, and on a full or broken disk the next write reports the error.
-      left = foldAt;
+      // Everything is committed in the log. If the disk is full or broken, the next write reports it.
+      left = checkpointAt;
     }
-    // A reader that stays long, such as a backup, must not cause a wait after every transaction.
-    foldAt = left + MAX_LOG_PAGES;
+    // A long reader, such as a backup, must not cause a wait after every transaction.
+    checkpointAt = left + MAX_LOG_PAGES;
   }
 
   function pagesInLog(): number {
@@ -65,10 +61,10 @@ export function keepLogShort(sqlite: Sqlite): LogKeeper {
 
   return {
     afterWrite: () => {
-      if (pagesInLog() >= foldAt) fold();
+      if (pagesInLog() >= checkpointAt) checkpointLog();
     },
     end: () => {
-      if (pagesInLog() >= pages) fold();
+      if (pagesInLog() >= pages) checkpointLog();
       sqlite.run(`PRAGMA wal_autocheckpoint = ${pages}`);
     },
   };

@@ -7,7 +7,7 @@ import { AppError, fileRefusal } from '../errors.ts';
 import { fileTime } from './snapshot.ts';
 
 /**
- * The old database after a restore. If `isWhole`, it was readable and contains its write-ahead log; otherwise the log
+ * The old database after a restore. If `isWhole`, it was readable and includes its write-ahead log; otherwise the log
  * is beside it.
  */
 export type KeptAside = { path: string; isWhole: boolean };
@@ -15,10 +15,10 @@ export type KeptAside = { path: string; isWhole: boolean };
 const SIDE_FILES = ['-wal', '-shm', '-journal'] as const;
 
 /**
- * Gives the old database a second name, then lets `replace` put the new one under the first, so that the first name
- * always has a database. Before that, while nobody can write to the old database any more, `prepare` gets what `read`
- * found in it, or null if it is missing or damaged. Throws `busy` while somebody else has the database open, and
- * whatever `prepare` and `replace` throw; the old database is then unchanged.
+ * Gives the old database a second name, then lets `replace` put the new one under the first name, so that there is
+ * always a database under it. Before that, once nobody can write to the old database, `prepare` gets the result of
+ * `read`, or null if the old database is missing or damaged. Throws `busy` while somebody else has the database open,
+ * and the errors of `prepare` and `replace`; the old database is then unchanged.
  */
 export function setAside<Found, T>(
   path: string,
@@ -26,12 +26,12 @@ export function setAside<Found, T>(
 ): { kept: KeptAside | null; prepared: T } {
   const { read, prepare, replace } = act;
   const aside = `${path}.before-restore-${fileTime()}`;
-  const old = statSync(path, { throwIfNoEntry: false }) === undefined ? null : foldOld(path, read);
+  const old = statSync(path, { throwIfNoEntry: false }) === undefined ? null : lockAndRead(path, read);
   const undo: (() => void)[] = [];
   try {
     const prepared = prepare(old?.found ?? null);
-    // Files beside a missing database are left over from an earlier one. The log of a database that can't be opened may
-    // help somebody to recover it. The other databases have no files left beside them.
+    // Files beside a missing database were left by an earlier one. The log of a database that can't be opened may help
+    // to recover it. Other databases have no files left beside them.
     for (const suffix of SIDE_FILES) moveIfThere(path + suffix, aside + suffix, undo);
     if (old !== null) keepUnder(path, aside, undo);
     replace();
@@ -45,16 +45,16 @@ export function setAside<Found, T>(
 }
 
 /**
- * The database to be replaced: the connection that keeps others from writing, null if it is too damaged to open, and
- * what was read from it, null if too damaged to read.
+ * The database to be replaced: the connection that blocks writers, null if it is too damaged to open, and the data read
+ * from it, null if it is too damaged to read.
  */
 type OldDatabase<Found> = { lock: Sqlite | null; found: Found | null };
 
 /**
- * Checkpoints the write-ahead log into the old database, which fails if somebody else has it open, locks it, and reads
- * it. Throws `refused` if the disk or the file system fails, because a database that can't be read now may be intact.
+ * Checkpoints the write-ahead log into the old database, locks it, and reads it. Throws `busy` if somebody else has it
+ * open, and `refused` if the disk or the file system fails, because a database that can't be read now may be intact.
  */
-function foldOld<Found>(path: string, read: (old: Sqlite) => Found): OldDatabase<Found> {
+function lockAndRead<Found>(path: string, read: (old: Sqlite) => Found): OldDatabase<Found> {
   const hasLog = ['-wal', '-journal'].some((suffix) => sizeOf(path + suffix) > 0);
   let old: Sqlite | null = null;
   try {
@@ -67,7 +67,7 @@ function foldOld<Found>(path: string, read: (old: Sqlite) => Found): OldDatabase
     return { lock: null, found: null };
   } catch (error) {
     old?.close();
-    throw error instanceof AppError ? error : unfoldable(path, error);
+    throw error instanceof AppError ? error : unreadable(path, error);
   }
 }
 
@@ -86,8 +86,8 @@ function lockOld(old: Sqlite): true {
 }
 
 /**
- * Returns what `read` reads from the old database; null if its content is certainly damaged. Otherwise throws: what
- * looks like damage may be a failed read of the file or of its log.
+ * Returns the result of `read`; null if the content is certainly damaged. Throws if it may only seem damaged, because
+ * the file or its log could not be read.
  */
 function unlessDamaged<T>(old: Sqlite, hasLog: boolean, read: (old: Sqlite) => T): T | null {
   try {
@@ -99,29 +99,27 @@ function unlessDamaged<T>(old: Sqlite, hasLog: boolean, read: (old: Sqlite) => T
   }
 }
 
-/** True if the file was read and lacks SQLite's header. */
+/** The file was read and lacks SQLite's header. */
 function isForeignFile(error: unknown): boolean {
   return (error as { code?: string }).code === 'SQLITE_NOTADB';
 }
 
-function unfoldable(path: string, error: unknown): AppError {
+function unreadable(path: string, error: unknown): AppError {
   const fault = databaseFault(path, error);
   if (fault?.code === 'busy') {
-    return new AppError('busy', `Another command is using the database ${path}; try again when it is done.`);
+    return new AppError('busy', `Another command is using the database ${path}; try again when it is finished.`);
   }
   const why = fault?.message ?? `The database ${path} can't be read.`;
-  const sentence = `${why} Nothing was replaced. To restore without the old database, move it and its -wal file away first.`;
+  const sentence = `${why} Nothing was replaced. To restore anyway, first move the old database and its -wal file away.`;
   return fileRefusal(sentence, error);
 }
 
-/**
- * The error codes of a failing or full disk. Any other error of `link` means that the file system has no hard links.
- */
+/** The error codes of a failing or full disk. With any other error of `link`, the file system has no hard links. */
 const BROKEN_DISK = /^(EIO|ENOSPC|EDQUOT|EROFS)$/;
 
 /**
  * Gives the file a second name. If the file system has no hard links, the file is renamed, and for a moment there is no
- * database. Adds to `undo` what takes the name away again.
+ * database. Adds the reverse step to `undo`.
  */
 function keepUnder(path: string, aside: string, undo: (() => void)[]): void {
   try {
@@ -138,7 +136,7 @@ function undoAll(undo: (() => void)[], aside: string): void {
     for (const step of undo.reverse()) step();
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    const sentence = `The restore failed, and the old database could not be given its name back (${code}): it is ${aside}.`;
+    const sentence = `The restore failed, and the old database could not be renamed back (${code}): it is now ${aside}.`;
     throw fileRefusal(sentence, error);
   }
 }

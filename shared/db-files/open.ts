@@ -10,29 +10,29 @@ import { refuseServed } from './serving.ts';
 import { copyBeforeMigration } from './snapshot.ts';
 
 /**
- * What a process needs of the database. `serve` creates and migrates it; `fill` (import, demo) creates it but does not
- * migrate an existing one; `use` (nearly every other command) needs it to exist with the current schema, as `pages` does
- * (the server's portal thread); `look` (backup, check) accepts an older schema too.
+ * How a process uses the database. `serve` creates and migrates it; `fill` (import, demo) creates it but does not
+ * migrate an existing one; `use` (nearly all other commands) and `pages` (the server's portal thread) require it to
+ * exist with the current schema; `look` (backup, check) accepts an older schema too.
  */
 export type OpenMode = 'serve' | 'fill' | 'use' | 'pages' | 'look';
 
 /**
- * How long a connection waits for another's write lock, in milliseconds: short in the server, where the wait blocks all
- * requests, and for pages, where it blocks all pages, which therefore wait with `whenUnlocked` first.
+ * How long a connection waits for another's write lock: briefly in the server, where the wait blocks all requests, and
+ * in the portal's thread, where it blocks all pages, which therefore call `whenUnlocked` first.
  */
 const BUSY_TIMEOUT_MS = { serve: 300, fill: 10_000, use: 10_000, pages: 50, look: 10_000 } as const;
 
 /**
- * How long a process waits, in milliseconds, while another one copies and migrates the database. The server waits too,
- * because it serves nobody yet.
+ * How long a process waits while another one copies and migrates the database. The server waits too, because it does
+ * not serve yet.
  */
 const MIGRATION_TIMEOUT_MS = 600_000;
 
 /**
- * Opens the main database. Throws `refused`, naming the path, if it is missing, too old, too new or another program's,
- * and `busy` if it stays locked. An older one is refused too while a server runs on it. New files get mode 0600, a new
- * folder 0700. Before the tables of an existing database change it is copied, and `onCopied` is called with the copy's
- * path. With `mustExist` a missing or empty file is refused in every mode.
+ * Opens the main database. Throws `refused`, with the path, if it is missing, too old, too new, another program's, or
+ * older while a server runs on it, and `busy` if it stays locked. New files get mode 0600, a new folder 0700. Before
+ * the tables of an existing database change, it is copied, and `onCopied` is called with the copy's path. With
+ * `mustExist` a missing or empty file is refused in every mode.
  */
 export function openDatabase(
   path: string,
@@ -50,7 +50,7 @@ export function openDatabase(
       const state = schemaState(sqlite, path);
       if (isNeeded && state === 'new') throw missingDatabase(path, mode);
       if (mayMigrate(mode, state)) {
-        // A server of the version before has it open, and would answer every request with an error.
+        // A server of the previous version has it open, and would answer every request with an error.
         if (state === 'older') refuseServed(path);
         migrateAsOne(sqlite, path, BUSY_TIMEOUT_MS[mode], onCopied);
       } else if (state === 'older' && mode !== 'look') {
@@ -64,13 +64,15 @@ export function openDatabase(
 }
 
 function missingDatabase(path: string, mode: OpenMode): AppError {
-  const make = '"profilectl profiles import" or "profilectl serve" creates one; --db or DATABASE_PATH names another.';
-  const mount = 'DATABASE_MUST_EXIST is on, so none is made: mount its volume, or set it to off for a first start.';
+  const make =
+    'Create one with "profilectl profiles import" or "profilectl serve", or name another with --db or DATABASE_PATH.';
+  const mount =
+    'None is created because DATABASE_MUST_EXIST is on: mount its volume, or set it to off for the first start.';
   const missing = `There is no database at ${path}. ${mode === 'serve' ? mount : make}`;
   return fileRefusal(foreignOwner(path) ?? missing);
 }
 
-/** Closes a main database, and fills the reserve file up with the disk space that closing frees. */
+/** Closes a main database, and refills the reserve file with the disk space that closing frees. */
 export function closeDatabase({ $client: sqlite }: Opened): void {
   sqlite.close();
   refillReserve(sqlite.filename);

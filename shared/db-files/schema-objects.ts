@@ -3,10 +3,10 @@ import { openInMemory, type Sqlite } from '../db/connect.ts';
 import { appliedMigrations, applyMigrations } from '../db/migrate.ts';
 import { MIGRATIONS } from '../db/migrations.ts';
 
-/** A table, index, trigger or view that is not as a database's migrations make it. */
+/** A table, index, trigger or view that differs from the one made by the migrations. */
 export type SchemaDifference = { type: string; name: string; how: 'missing' | 'foreign' | 'changed' };
 
-/** Compares a database's schema with the one that its migrations make in an empty database. Throws SQLite's errors. */
+/** Compares a database's schema with the one that its migrations make in an empty database. */
 export function compareSchema(sqlite: Sqlite): SchemaDifference[] {
   using made = openInMemory();
   applyMigrations(made, MIGRATIONS.slice(0, appliedMigrations(sqlite)));
@@ -19,17 +19,17 @@ export function compareSchema(sqlite: Sqlite): SchemaDifference[] {
 }
 
 /**
- * What a database's tables and triggers have beyond those from its migrations, as the end of a sentence; null if
- * nothing. Additional tables are allowed, but no triggers, which would change what this program stores.
+ * The end of a sentence about a missing table or trigger, or an unknown trigger; null if there is none. Additional
+ * tables are allowed, but additional triggers would change the data that this program stores.
  */
 export function strangeSchema(sqlite: Sqlite): string | null {
   const differences = compareSchema(sqlite).filter(
     ({ type, how }) => type === 'trigger' || (type === 'table' && how === 'missing'),
   );
   const missing = differences.find(({ how }) => how !== 'foreign');
-  if (missing !== undefined) return `it has not the ${missing.type} ${missing.name} that its schema has`;
+  if (missing !== undefined) return `it lacks the ${missing.type} ${missing.name} of its schema`;
   const [foreign] = differences;
-  return foreign === undefined ? null : `it has a trigger ${foreign.name} that its schema has not`;
+  return foreign === undefined ? null : `it has a trigger ${foreign.name} that is not in its schema`;
 }
 
 function rowsByName(sqlite: Sqlite): Map<string, SchemaRow> {

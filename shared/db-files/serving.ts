@@ -7,18 +7,19 @@ import { isOnReadOnlyDisk, realPath } from '../db/real-path.ts';
 import { type AppError, fileRefusal } from '../errors.ts';
 import { tryFileLock } from './file-lock.ts';
 
-// A database has at most one server. The server holds a lock file beside the database, found from each of its names.
+// A database has at most one server. The server locks a file beside the database, which it finds under any of the
+// database's names.
 
 function lockPathOf(databasePath: string): string {
   return `${realPath(databasePath)}.lock`;
 }
 
-/** Keeps other servers away from a database until it is closed. */
+/** Keeps other servers from using a database until it is closed. */
 export type ServingLock = { close: () => void };
 
 /**
- * Takes the lock until it is closed or the process ends, however it ends. Throws `refused` if another server holds it.
- * On a read-only disk no lock is taken, because nobody can write there and quotas are not saved.
+ * Takes the lock until it is closed or the process ends. Throws `refused` if another server holds it. On a read-only
+ * disk no lock is taken, because nobody can write there and quotas are not saved.
  */
 export function lockForServing(databasePath: string): ServingLock {
   const path = lockPathOf(databasePath);
@@ -31,22 +32,22 @@ export function lockForServing(databasePath: string): ServingLock {
     closeSync(openSync(path, 'a', 0o600));
     return tryFileLock(path, 0);
   });
-  if (lock === null) throw isServedAlready(databasePath);
+  if (lock === null) throw alreadyServed(databasePath);
   return lock;
 }
 
 /** Throws `refused` while a server runs on this database. */
 export function refuseServed(databasePath: string): void {
-  if (isServed(databasePath) === true) throw isServedAlready(databasePath);
+  if (isServed(databasePath) === true) throw alreadyServed(databasePath);
 }
 
-function isServedAlready(databasePath: string): AppError {
-  return fileRefusal(`A server is running on ${databasePath}; stop it first: one database has one server.`);
+function alreadyServed(databasePath: string): AppError {
+  return fileRefusal(`A server is running on ${databasePath}; stop it first: a database can have only one server.`);
 }
 
 /**
- * True if a server holds the lock of this database; only looks and takes no lock. Null if that can't be known: on a
- * read-only disk servers take no lock.
+ * Whether a server holds the lock of this database; takes no lock. Null if that is unknown: on a read-only disk servers
+ * take no lock.
  */
 export function isServed(databasePath: string): boolean | null {
   const path = lockPathOf(databasePath);

@@ -13,16 +13,17 @@ import { strangeSchema } from './schema-objects.ts';
 import { withUnfinished } from './unfinished.ts';
 
 /**
- * What a sound database file holds. `schema` is the number of its migrations; `isOlder` says whether this program knows
- * more.
+ * The contents of an intact database file. `schema` is the number of its migrations; `isOlder` means that this program
+ * has more.
  */
 export type Verified = { bytes: number; profiles: number; keys: number; schema: number; isOlder: boolean };
 
 /**
  * Reads a whole database file and checks that it is a database of this program, has a known schema, is undamaged, and
- * has no dangling references. Throws `refused` with what is wrong. A user's file is opened to `read`, so it stays
- * unchanged, and must have the tables and triggers of its schema, and no other trigger; a file
- * just made is opened to `write`, because SQLite checks CHECK constraints only on a writable connection. Errors call the file by `name`, for a temporary copy the name of its source.
+ * has no dangling references. Throws `refused` with the problem. A user's file is opened to `read`, so it stays
+ * unchanged; it must have the tables and triggers of its schema, and no other triggers. A new copy is opened to
+ * `write`, because SQLite checks CHECK constraints only on a writable connection. Errors call the file `name`: for a
+ * temporary copy, the name of its source.
  */
 export function verifyFile(path: string, access: 'read' | 'write', name = path): Verified {
   return withFault(name, name, () => {
@@ -31,26 +32,23 @@ export function verifyFile(path: string, access: 'read' | 'write', name = path):
     if (state === 'new') throw fileRefusal(`${name} is not a Profile Lookup database: it is empty.`);
     const [damage] = damages(sqlite);
     if (damage !== undefined && hasFailedOnDisk(sqlite)) {
-      throw fileRefusal(`${name} can't be read whole, because its disk failed; check the disk, and try again.`);
+      throw fileRefusal(`${name} can't be read completely, because its disk failed; check the disk, and try again.`);
     }
     if (damage !== undefined) throw fileRefusal(`${name} is damaged: ${damage}.`);
     const strange = access === 'read' ? strangeSchema(sqlite) : null;
-    if (strange !== null) throw fileRefusal(`${name} is not as this program makes it: ${strange}.`);
+    if (strange !== null) throw fileRefusal(`${name} was changed outside of this program: ${strange}.`);
     const schema = appliedMigrations(sqlite);
     return { bytes: statSync(path).size, ...countRows(sqlite), schema, isOlder: state === 'older' };
   });
 }
 
-/**
- * What SQLite finds wrong with a database: first pages, indexes and CHECK constraints, then foreign keys. Empty if
- * nothing.
- */
+/** The problems that SQLite finds in a database: pages, indexes and CHECK constraints, then foreign keys. */
 export function damages(sqlite: Sqlite): string[] {
   const pages = sqlite.query('PRAGMA integrity_check').all() as { integrity_check: string }[];
   const references = sqlite.query('PRAGMA foreign_key_check').all() as { table: string; parent: string }[];
   return [
     ...pages.map((row) => row.integrity_check).filter((text) => text !== 'ok'),
-    ...references.map(({ table, parent }) => `a row of ${table} refers to a row of ${parent} that is not there`),
+    ...references.map(({ table, parent }) => `a row of ${table} refers to a missing row of ${parent}`),
   ];
 }
 
@@ -62,14 +60,14 @@ export function countRows(sqlite: Sqlite): { profiles: number; keys: number } {
 }
 
 /**
- * Copies one snapshot of a database to a new file of mode 0600, while others may write. The copy is verified and
- * flushed to the disk before it gets its name. `onStep` is called when a step begins. Throws `refused`, and leaves no
- * file behind, if the name is taken or belongs to a database, the disk is full, or the copy is not sound.
+ * Copies a snapshot of a database to a new file of mode 0600, while others may write. The copy is verified and flushed
+ * to the disk before it gets its name. `onStep` is called at the beginning of each step. Throws `refused`, and leaves
+ * no file behind, if the name is taken or belongs to a database, the disk is full, or the copy is damaged.
  */
 export function copyDatabase(sqlite: Sqlite, target: string, onStep: (step: 'copy' | 'verify') => void): Verified {
   refuseExisting(target);
   if (isDatabaseFile(target, sqlite.filename)) {
-    throw fileRefusal(`${target} is a name that belongs to a database; name another file.`);
+    throw fileRefusal(`${target} is the name of a database's file; choose another name.`);
   }
   return withFault(sqlite.filename, target, () =>
     withUnfinished(sqlite.filename, target, (temporary) => {
@@ -84,8 +82,8 @@ export function copyDatabase(sqlite: Sqlite, target: string, onStep: (step: 'cop
 }
 
 /**
- * Copies one snapshot of a database, as SQLite reads it, to a new file of mode 0600, and verifies the copy. Errors call it
- * by `name`. Throws `refused` if it is not sound, and SQLite's errors.
+ * Copies a snapshot of a database to a new file of mode 0600, and verifies the copy. Errors call the copy `name`.
+ * Throws `refused` if it is damaged, and SQLite's errors.
  */
 export function copyInto(
   sqlite: Sqlite,
@@ -103,7 +101,7 @@ export function copyInto(
 /** Copies a database before its migration to `<database>.before-schema-2-<UTC time>`. Returns the copy's path. */
 export function copyBeforeMigration(path: string, applied: number): string {
   const target = `${realPath(path)}.before-schema-${applied + 1}-${fileTime()}`;
-  // The caller's connection is inside a transaction, where SQLite refuses VACUUM, so the copy needs one of its own.
+  // The caller's connection is inside a transaction, where SQLite refuses VACUUM, so the copy needs its own connection.
   using sqlite = openBare(path, 'read');
   copyDatabase(sqlite, target, () => {});
   return target;
@@ -114,7 +112,7 @@ export function fileTime(): string {
   return isoTime(systemClock.nowMs()).replace(/[-:]/g, '');
 }
 
-/** Throws `refused` if the path exists, because no command overwrites a file, or if its folder does not exist. */
+/** Throws `refused` if the path exists, because commands never overwrite files, or if its folder does not exist. */
 export function refuseExisting(path: string): void {
   if (lstatSync(path, { throwIfNoEntry: false }) !== undefined) throw isTaken(path);
   if (statSync(dirname(path), { throwIfNoEntry: false })?.isDirectory() !== true) {
@@ -123,10 +121,10 @@ export function refuseExisting(path: string): void {
 }
 
 function isTaken(path: string): AppError {
-  return fileRefusal(`${path} is there already, and nothing is overwritten; name another file.`);
+  return fileRefusal(`${path} already exists and is not overwritten; choose another name.`);
 }
 
-/** Flushes a file, or a folder's list of names, to the disk. */
+/** Flushes a file, or a folder's entries, to the disk. */
 export function syncPath(path: string): void {
   const fd = openSync(path, 'r');
   try {
@@ -136,7 +134,7 @@ export function syncPath(path: string): void {
   }
 }
 
-/** Turns errors into AppErrors that name the source if the source is damaged, otherwise the file that is being made. */
+/** Turns errors into AppErrors that name the source if the source is damaged, otherwise the new file. */
 function withFault<T>(source: string, target: string, act: () => T): T {
   try {
     return act();

@@ -7,22 +7,22 @@ import { realPath } from '../db/real-path.ts';
 import { AppError } from '../errors.ts';
 import { tryFileLock } from './file-lock.ts';
 
-// A copy of a database has a name that ends with `.unfinished` until it is complete. The process that makes it holds the lock
-// of a note beside the database, `<database>.unfinished-<id>`, an SQLite file with the path of the copy. The operating
-// system releases the lock however the process ends, so an unlocked note names an abandoned copy. A process id would not
-// prove that: ids are reused, and differ between containers.
+// A copy of a database has a name that ends with `.unfinished` until it is complete. The process that makes it holds
+// the lock of a note beside the database, `<database>.unfinished-<id>`, an SQLite file with the path of the copy. The
+// operating system releases the lock when the process ends, so an unlocked note means an abandoned copy. A process id
+// would not prove that: ids are reused, and differ between containers.
 
-/** How long to wait for a process that has found a note before it was locked, in milliseconds. */
+/** How long to wait for a process that found a note before it was locked. */
 const MAX_WAIT_MS = 10_000;
 
 /** The suffixes of files that SQLite may leave beside a copy. */
 const SUFFIXES = ['', '-journal', '-wal', '-shm'] as const;
 
 /**
- * Removes what dead processes have left. Then calls `make` with the path `<target>.<id>.unfinished`, at which it makes a copy
- * of the database, or a folder with one, and renames it once complete; what is left there afterwards is removed. Returns what
- * `make` returns. Throws what `make` throws, and the errors of SQLite and the file system if no note can be made, unless the
- * copy is in another folder, perhaps because the disk of the database is full.
+ * Removes the leftovers of dead processes. Then calls `make` with the path `<target>.<id>.unfinished`, where it makes a
+ * copy of the database, or a folder with one, and renames it once complete; anything left under that path is removed.
+ * Returns the result of `make`. Throws its errors, and the errors of SQLite and the file system if no note can be made,
+ * unless the copy is in another folder, perhaps because the disk of the database is full.
  */
 export function withUnfinished<T>(databasePath: string, target: string, make: (path: string) => T): T {
   removeUnfinished(databasePath);
@@ -44,17 +44,14 @@ export function withUnfinished<T>(databasePath: string, target: string, make: (p
   }
 }
 
-/** The copies that dead processes have left unfinished. Never throws. */
+/** Lists the unfinished copies left by dead processes. Never throws. */
 export function listUnfinished(databasePath: string): string[] {
   return leftovers(databasePath)
     .flatMap((found) => fromLeftover(found, 'read', (copy) => copy))
     .filter((copy) => SUFFIXES.some((suffix) => existsSync(copy + suffix)));
 }
 
-/**
- * Removes the copies that dead processes have left unfinished, and returns their paths. Copies that can't be removed stay.
- * Never throws.
- */
+/** Removes the unfinished copies left by dead processes where possible, and returns their paths. Never throws. */
 export function removeUnfinished(databasePath: string): string[] {
   return leftovers(databasePath).flatMap((found) =>
     fromLeftover(found, 'write', (copy) => {
@@ -74,7 +71,7 @@ function removeCopy(path: string): void {
   for (const suffix of SUFFIXES) rmSync(path + suffix, { recursive: true, force: true });
 }
 
-/** Makes a note and returns the connection that holds its lock; null if none can be made and none is needed. */
+/** Makes a note and returns the connection that holds its lock; null if the note can't be made but is not required. */
 function holdNote(databasePath: string, note: string, copy: string): Sqlite | null {
   try {
     for (;;) {
@@ -131,9 +128,9 @@ function namesIn(folder: string): string[] {
 }
 
 /**
- * Applies a function to the path of the copy, which is null if the note names none. Returns an empty list if the function
- * returns null, a process holds the lock, or a file can't be read or removed. For `write` it takes the lock, so that a process
- * that has just made the note does not use it.
+ * Calls `act` with the path of the copy, null if the note contains none. Returns an empty list if `act` returns null, a
+ * process holds the lock, or a file can't be read or removed. For `write` it takes the lock, so that the process that
+ * has just made the note does not use it.
  */
 function fromLeftover(
   { path, id, isNote }: Leftover,
@@ -150,7 +147,10 @@ function fromLeftover(
   }
 }
 
-/** Takes the lock and returns the path in a note; null if it has none. Throws SQLite's error if another process holds it. */
+/**
+ * Takes the lock and returns the path in a note; null if there is none. Throws SQLite's error if another process holds
+ * the lock.
+ */
 function lockNote(sqlite: Sqlite, id: string, access: 'read' | 'write'): string | null {
   try {
     sqlite.run('PRAGMA busy_timeout = 0');
@@ -161,7 +161,7 @@ function lockNote(sqlite: Sqlite, id: string, access: 'read' | 'write'): string 
     const path = sqlite.query<{ path: string }, []>('SELECT path FROM copy').get()?.path ?? '';
     return basename(path).endsWith(`.${id}.unfinished`) ? path : null;
   } catch (error) {
-    // Half a copy. Or half a note: the process was killed before it began the copy.
+    // Half a copy; or half a note, if the process was killed before it began the copy.
     const isHalf = isDamage(error) || (error as { code?: string }).code === 'SQLITE_READONLY_ROLLBACK';
     if (isHalf && !hasFailedOnDisk(sqlite)) return null;
     throw error;

@@ -15,32 +15,32 @@ import { databaseSize } from './size.ts';
 export type Room = { neededBytes: number; freeBytes: number };
 
 /**
- * How many times the size of the database a VACUUM needs as free space. It writes the database twice, into a temporary
- * file and into the write-ahead log; the rest is for the log's overhead and for other writers.
+ * How many times the size of the database a VACUUM needs as free space. It writes the database twice, to a temporary
+ * file and to the write-ahead log; the rest is for the log's overhead and for other writers.
  */
 const ROOM_TIMES = 2.1;
 
-/** How long a VACUUM waits for imports and other vacuums to end, in milliseconds. */
+/** How long a VACUUM waits for imports and other vacuums to finish. */
 const LOCK_WAIT_MS = 500;
 
 /**
- * The same for a VACUUM that must get its turn between consecutive imports. While it waits, no other import starts, so
- * this is longer than the imports that backends send all the time take.
+ * The same for a VACUUM that must get its attempt between consecutive imports. No import starts while it waits, so this is
+ * longer than an import of a backend takes.
  */
 export const PATIENT_WAIT_MS = 60_000;
 
 /**
- * How often to try to empty the log before and after a VACUUM, while others use the database. Each try, and the pause after
- * it, takes up to LOG_WAIT_MS. A try blocks writers while it waits for readers.
+ * How often to try to empty the log before and after a VACUUM, while others use the database. Each try, and the pause
+ * after it, takes up to LOG_WAIT_MS. A try blocks writers while it waits for readers.
  */
 const LOG_TRIES = { before: 10, after: 300 };
 const LOG_WAIT_MS = 100;
 
 /**
- * Rewrites the database file without any copy of an erased text, and empties its write-ahead log. Others can read meanwhile,
- * but writers wait. Throws `busy` if a key is being approved, if an import or another vacuum runs for longer than `waitMs`, or
- * if other readers or writers take too long; throws `refused` without room on the disk. A failure changes no data.
- * Returns how long it took, and the size of the database file before and after.
+ * Rewrites the database file without copies of erased texts, and empties its write-ahead log. Others can read in the
+ * meantime, but writers wait. Throws `busy` if a key is being approved, if an import or another vacuum runs for longer
+ * than `waitMs`, or if other readers or writers take too long; throws `refused` without room on the disk. A failure
+ * changes no data. Returns how long it took, and the size of the database file before and after.
  */
 export function vacuumDatabase(db: Opened, clock: Clock, waitMs = LOCK_WAIT_MS) {
   const startedMs = clock.monotonicMs();
@@ -48,7 +48,7 @@ export function vacuumDatabase(db: Opened, clock: Clock, waitMs = LOCK_WAIT_MS) 
   const path = sqlite.filename;
   using _ = prepareVacuum(db, clock, waitMs);
   return guardDatabase(path, () => {
-    // A reader that uses the log, such as a backup, would also keep everything there that the VACUUM writes, so wait for it
+    // A reader of the log, such as a backup, would keep everything that the VACUUM writes in the log, so wait for it
     // first.
     emptyLogPatiently(db, LOG_TRIES.before);
     const { main: bytesBefore } = databaseSize(path);
@@ -62,12 +62,15 @@ export function vacuumDatabase(db: Opened, clock: Clock, waitMs = LOCK_WAIT_MS) 
   });
 }
 
-/** How long after a VACUUM a server runs the next one at the earliest: about a day, so that no copy waits for 24 hours. */
+/**
+ * The minimum time between two VACUUMs of a server: about a day, so that copies of erased texts last less than 24
+ * hours.
+ */
 const VACUUM_EVERY_MS = 23 * 3_600_000;
 
 /**
- * True if a server should vacuum now: copies of erased texts may be left, and the last VACUUM that removed any was 23 hours
- * ago, or is in the future because the clock was set back.
+ * Whether a server should vacuum now: copies of erased texts may be left, and the last VACUUM that removed any was at
+ * least 23 hours ago, or is in the future because the clock was set back.
  */
 export function isVacuumDue({ $client: sqlite }: Opened, nowMs: number): boolean {
   const { tracesSinceMs, vacuumedAtMs } = guardDatabase(sqlite.filename, () => readErasures(sqlite));
@@ -76,8 +79,9 @@ export function isVacuumDue({ $client: sqlite }: Opened, nowMs: number): boolean
 }
 
 /**
- * Checks that a VACUUM can begin, and takes its lock, which blocks imports and other vacuums until it is closed. Waits up to
- * `waitMs` for the lock. Throws `refused` without room on the disk, and `busy` if a key is being approved or the lock is taken.
+ * Checks that a VACUUM can begin, and takes its lock, which blocks imports and other vacuums until it is closed. Waits
+ * up to `waitMs` for the lock. Throws `refused` without room on the disk, and `busy` if a key is being approved or the
+ * lock is taken.
  */
 export function prepareVacuum({ $client: sqlite }: Opened, clock: Clock, waitMs: number): Sqlite {
   const path = sqlite.filename;
@@ -87,12 +91,12 @@ export function prepareVacuum({ $client: sqlite }: Opened, clock: Clock, waitMs:
     const attempt = guardDatabase(path, () =>
       sqlite.query("SELECT 1 FROM key_attempts WHERE result = 'open' AND lease_ends_at > ?").get(clock.nowMs()),
     );
-    if (attempt !== null) throw new AppError('busy', 'A key is being approved; try again when that is done.');
+    if (attempt !== null) throw new AppError('busy', 'A key is being approved; try again when that is finished.');
     return lock;
   });
 }
 
-/** How much disk space a VACUUM of this database needs, and how much is free. */
+/** Reads how much disk space a VACUUM of this database needs, and how much is free. */
 export function vacuumRoom(databasePath: string): Room {
   const path = realPath(databasePath);
   const { main, wal } = databaseSize(path);
@@ -103,12 +107,12 @@ export function vacuumRoom(databasePath: string): Room {
 /** A sentence that says how much disk space is missing, and what to do. */
 export function roomSentence({ neededBytes, freeBytes }: Room): string {
   const mebibytes = (bytes: number) => `${(bytes / 2 ** 20).toFixed(1)} MiB`;
-  return `A vacuum needs ${mebibytes(neededBytes)} on the disk of the database, and ${mebibytes(freeBytes)} are free; make room.`;
+  return `A vacuum needs ${mebibytes(neededBytes)} on the disk of the database, and only ${mebibytes(freeBytes)} are free; make room.`;
 }
 
 /**
- * Makes SQLite write its temporary copy, with all private fields, beside the database. By default it may choose a
- * folder such as /var/tmp, which may have less room.
+ * Makes SQLite write its temporary copy, with all private fields, beside the database. By default it may use a folder
+ * such as /var/tmp, which may have less room.
  */
 function keepTemporaryFilesBeside(sqlite: Sqlite, path: string): void {
   const folder = dirname(realPath(path)).replaceAll("'", "''");
@@ -116,9 +120,9 @@ function keepTemporaryFilesBeside(sqlite: Sqlite, path: string): void {
 }
 
 function emptyLogPatiently(db: Opened, tries: number): void {
-  for (let turn = 0; turn < tries; turn++) {
+  for (let attempt = 0; attempt < tries; attempt++) {
     if (withBusyTimeout(db.$client, LOG_WAIT_MS, () => emptyLog(db)) === null) return;
     Bun.sleepSync(LOG_WAIT_MS);
   }
-  throw new AppError('busy', `Others keep ${db.$client.filename} in use; try again when they are done.`);
+  throw new AppError('busy', `Other processes are using ${db.$client.filename}; try again when they are finished.`);
 }

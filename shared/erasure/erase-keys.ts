@@ -8,15 +8,16 @@ import { hasSecret, isExpired } from '../keys/key.ts';
 import { addEvent, moveKey, readKey } from '../keys/record.ts';
 
 /**
- * Ends and blanks the keys of a profile, inside the transaction that deletes the profile and before it does: pending keys are
- * withdrawn, Active and suspended ones revoked; all texts, addresses and waiting mails are deleted, and an `erased` event is
- * added. Identifiers, times and states stay.
+ * Ends and clears the keys of a profile, inside the transaction that is about to delete the profile: pending keys are
+ * withdrawn, Active and suspended ones revoked; all texts, addresses and waiting mails are deleted, and an `erased`
+ * event is added. Identifiers, times and states stay.
  */
 export function eraseKeysOfProfile(tx: Tx, profileId: number, by: Actor, nowMs: number): void {
   const act = { by, atMs: nowMs };
-  for (const key of keysOf(tx).all({ profileId })) {
+  for (const key of selectKeys(tx).all({ profileId })) {
     if (key.state === 'pending') moveKey(tx, key, 'withdraw', act);
-    // The key ends in either case, so this needs no settled clock.
+    // A wrong clock does no harm here, since the key ends either way. So this does not wait until the clock is settled
+    // (CONTRIBUTING.md), as other expirations do.
     if (hasSecret(key.state)) moveKey(tx, key, isExpired(key.expiresAt, nowMs) ? 'expire' : 'revoke', act);
     tx.update(apiKeys)
       .set({ profileId: null, name: '', description: '', projectUrl: null, expectedUsage: null, formHash: null })
@@ -28,13 +29,13 @@ export function eraseKeysOfProfile(tx: Tx, profileId: number, by: Actor, nowMs: 
     const { state } = readKey(tx, key.identifier);
     addEvent(tx, key, act, { event: 'erased', fromState: state, toState: state });
   }
-  // The notices about the profile itself.
-  deletionOfNotices(tx).run({ profileId });
+  // Notices about the profile itself, not about its keys.
+  deleteNotices(tx).run({ profileId });
 }
 
-// An import may erase very many profiles, most of which have no key.
+// Prepared, since an import may erase very many profiles, most of which have no key.
 
-const keysOf = keepQuery((db) =>
+const selectKeys = keepQuery((db) =>
   db
     .select()
     .from(apiKeys)
@@ -42,7 +43,7 @@ const keysOf = keepQuery((db) =>
     .prepare(),
 );
 
-const deletionOfNotices = keepQuery((db) =>
+const deleteNotices = keepQuery((db) =>
   db
     .delete(notices)
     .where(eq(notices.profileId, sql.placeholder('profileId')))

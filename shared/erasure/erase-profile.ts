@@ -16,9 +16,9 @@ import { eraseKeysOfProfile } from './erase-keys.ts';
 import { addServiceEvent } from './service-log.ts';
 
 /**
- * Erases a profile permanently: deletes its row, names and links, and ends and blanks its keys, whose history names `by`.
- * Returns what was erased; `warning` is a sentence if the write-ahead log may still contain some of it, otherwise null. Throws
- * `not_found`, and `changed_since` if it is no longer the version that `by` was shown.
+ * Erases a profile permanently: deletes its row, names and links, and ends and clears its keys, whose history names
+ * `by`. Returns what was erased; `warning` is a sentence if the write-ahead log may still contain some of it, otherwise
+ * null. Throws `not_found`, and `changed_since` if it is no longer the version that `by` was shown.
  */
 export function eraseProfile(
   deps: Pick<Deps, 'db' | 'clock'>,
@@ -40,8 +40,8 @@ export function eraseProfile(
 }
 
 /**
- * Erases the profiles with these UIDs in one transaction, and records each as erased at its `atMs`, a time in the past, even if
- * there is no such profile. Throws `refused`.
+ * Erases the profiles with these UIDs in one transaction, and records each as erased at its `atMs`, a time in the past,
+ * even if there is no such profile.
  */
 export function eraseProfiles(
   { db, clock }: Pick<Deps, 'db' | 'clock'>,
@@ -62,15 +62,15 @@ export function eraseProfiles(
 }
 
 /**
- * Erases a profile by its id, inside a transaction in which the caller has to call `noteErasedProfile` for it, and
- * `noteErasure` and `noteChanges` once. Returns false if no profile has this id.
+ * Erases a profile by its id, inside a transaction in which the caller has to call `noteErasedProfile` for it, and once
+ * `noteErasure` and `noteChanges`. Returns false if no profile has this id.
  */
 export function eraseById(tx: Tx, id: number, by: Actor, nowMs: number): boolean {
   eraseKeysOfProfile(tx, id, by, nowMs);
-  return deletionOf(tx).all({ id }).length > 0;
+  return deleteProfile(tx).all({ id }).length > 0;
 }
 
-const deletionOf = keepQuery((db) =>
+const deleteProfile = keepQuery((db) =>
   db
     .delete(profiles)
     .where(eq(profiles.id, sql.placeholder('id')))
@@ -79,19 +79,19 @@ const deletionOf = keepQuery((db) =>
 );
 
 /**
- * What imports and commands do to keys, and add to the log, if they erase or ban a profile or change its address; `by` is named.
- * `onNotice` is called with the id of each mail that this stores.
+ * The effects of imports and commands on keys and on the log when they erase or ban a profile or change its e-mail
+ * address. The log names `by`. `onNotice` is called with the id of each stored mail.
  */
 export function effectsOnKeys(by: Actor, onNotice: (id: number) => void = () => {}): EffectsOnKeys {
-  const pass = (id: number | null) => {
+  const report = (id: number | null) => {
     if (id !== null) onNotice(id);
   };
   return {
     erase: (tx, id, nowMs) => eraseById(tx, id, by, nowMs),
-    readdress: (tx, change, nowMs) => pass(noteAddressChange(tx, change, { by, atMs: nowMs })),
+    readdress: (tx, change, nowMs) => report(noteAddressChange(tx, change, { by, atMs: nowMs })),
     erased: (tx, count, nowMs) => addServiceEvent(tx, { atMs: nowMs, by, event: 'erased', count }),
     ban: (tx, { profileId, isBanned }, nowMs) => {
-      pass(noteBan(tx, { profileId, isBanned }, { by, atMs: nowMs }));
+      report(noteBan(tx, { profileId, isBanned }, { by, atMs: nowMs }));
       addServiceEvent(tx, { atMs: nowMs, by, event: isBanned ? 'banned' : 'unbanned', profileId });
     },
   };

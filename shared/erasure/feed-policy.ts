@@ -12,26 +12,26 @@ import { effectsOnKeys } from './erase-profile.ts';
 /** The limits of a backend's lines, from its token. */
 export type BackendLimits = {
   name: string;
-  /** Whether they leave `email`, `authId` and `banned` as they are, and erase no banned profile. */
+  /** Whether the lines leave `email`, `authId` and `banned` unchanged, and can't erase banned profiles. */
   excludesContactFields: boolean;
-  /** How many profiles the tokens of this name may erase on a day (UTC). */
+  /** The number of profiles that the tokens of this name may erase per day (UTC). */
   eraseLimit: number;
 };
 
 /** The fields that would allow a backend to take over a profile, or lock its owner out. */
 const GUARDED = ['email', 'authId', 'banned'] as const;
 
-/** A banned profile that is erased and then created again would not be banned any more. */
+/** Otherwise a banned profile could be erased and created again without the ban. */
 const BANNED_STAYS = deletionRefused('a banned profile may not be erased with this token');
 
-/** The effects of a backend's import on keys, and its restrictions. */
+/** The effects of a backend's import on keys, and the restrictions of its token. */
 export function effectsOfBackend(limits: BackendLimits): EffectsOnKeys {
   const { name, excludesContactFields, eraseLimit } = limits;
   return {
     ...effectsOnKeys({ kind: 'platform', name }),
     refuseErasure: (tx, id, nowMs) => {
       const held = tx.select({ banned: profiles.banned }).from(profiles).where(eq(profiles.id, id)).get();
-      // The erasure of a profile that does not exist is not counted.
+      // Erasures of missing profiles are not counted.
       if (held === undefined) return null;
       if (excludesContactFields && held.banned) return BANNED_STAYS;
       return countErasure(tx, { folded: foldName(name), eraseLimit, nowMs });
@@ -41,8 +41,8 @@ export function effectsOfBackend(limits: BackendLimits): EffectsOnKeys {
 }
 
 /**
- * Keeps guarded fields that are absent from the line, even if it replaces the profile, and refuses other values. An address that
- * differs only in case is the same, and stays as it is stored.
+ * Keeps guarded fields that are absent from the line, even if it replaces the profile, and refuses other values. An
+ * e-mail address that differs only in case counts as unchanged and stays as it is stored.
  */
 const keepGuarded: NonNullable<EffectsOnKeys['refuseRow']> = (columns, wanted, held) => {
   for (const field of GUARDED) {
@@ -61,7 +61,7 @@ function deletionRefused(reason: string): Refusal {
   return { field: 'deleted', reason, sum: reason };
 }
 
-/** Counts an erasure inside the transaction that makes it. */
+/** Counts an erasure inside its transaction; a refusal if the limit is reached. */
 function countErasure(
   tx: Tx,
   { folded, eraseLimit, nowMs }: { folded: string; eraseLimit: number; nowMs: number },
@@ -74,7 +74,7 @@ function countErasure(
     .where(and(eq(counts.folded, folded), eq(counts.day, day)))
     .get();
   if ((row?.erased ?? 0) >= eraseLimit) {
-    return deletionRefused(`this platform may erase ${eraseLimit} profiles a day (UTC), and has`);
+    return deletionRefused(`this platform has reached its limit of ${eraseLimit} erased profiles per day (UTC)`);
   }
   if (row === undefined) {
     tx.delete(counts)

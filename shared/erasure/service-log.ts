@@ -5,7 +5,7 @@ import { serviceEvents } from '../db/schema/service-events.ts';
 import { withTables } from '../db/tables.ts';
 import { write } from '../db/write.ts';
 
-/** A change of profiles or of the database. `count` is the number of erased profiles, 1 if absent. */
+/** A change to profiles or to the database. `count` is the number of erased profiles, 1 if absent. */
 export type ServiceEvent = {
   atMs: number;
   by: Actor;
@@ -21,7 +21,7 @@ export function addServiceEvent(tx: Tx, { atMs, by, event, profileId, count }: S
     .run();
 }
 
-/** Adds a restore to the log of the copy of a backup. Throws SQLite's errors. */
+/** Adds a restore to the log in the copy of a backup. */
 export function logRestore(copy: Sqlite, { by, atMs }: Pick<ServiceEvent, 'by' | 'atMs'>): void {
   write(withTables({ $client: copy }), (tx) => addServiceEvent(tx, { atMs, by, event: 'restored' }));
 }

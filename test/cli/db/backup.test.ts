@@ -66,7 +66,7 @@ describe('db backup', () => {
     symlinkSync(join(folder, 'nowhere'), join(folder, 'link'));
     for (const file of [...taken, deps.config.databasePath]) {
       const done = await backup(file);
-      expect(done).toEqual({ code: 1, stdout: '', stderr: expect.stringContaining('is there already') });
+      expect(done).toEqual({ code: 1, stdout: '', stderr: expect.stringContaining('already exists') });
     }
     expect(readFileSync(join(folder, 'file'), 'utf8')).toBe('precious');
     expect(existsSync(join(folder, 'nowhere'))).toBe(false);

@@ -345,7 +345,9 @@ describe('db restore', () => {
     writeFileSync(`${db}-wal`, log);
     const { ino } = statSync(db);
     const refused = await run('db', 'restore', file, '--yes');
-    expect(refused.stderr).toContain('Nothing was replaced. To restore without the old database, move it and its -wal');
+    expect(refused.stderr).toContain(
+      'Nothing was replaced. To restore anyway, first move the old database and its -wal',
+    );
     expect(refused).toMatchObject({ code: 1, stdout: '' });
     expect(aside()).toEqual([]);
     expect(statSync(db).ino).toBe(ino);

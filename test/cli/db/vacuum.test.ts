@@ -75,7 +75,7 @@ test('db vacuum refuses while another vacuum is running: 75', async () => {
   const { db, run, status } = await world();
   const lock = lockForVacuum(db, 0);
   const done = await run('db', 'vacuum');
-  expect(done).toEqual({ code: 75, stdout: '', stderr: expect.stringContaining('try again when it is done') });
+  expect(done).toEqual({ code: 75, stdout: '', stderr: expect.stringContaining('try again when it is finished') });
   expect((await status()).erasure.tracesSince).not.toBeNull();
   lock.close();
   expect((await run('db', 'vacuum')).code).toBe(0);

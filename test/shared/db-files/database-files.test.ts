@@ -7,7 +7,7 @@ import { jsonLines } from '../../support/import.ts';
 import { startServerProcess } from '../../support/machine/server-process.ts';
 import { tempFolder, testDeps } from '../../support/world.ts';
 
-/** What a program may have beside its database, whether it is there at the moment or not. */
+/** The suffixes of files that the program may keep beside its database. */
 const SIDES = [
   '',
   '-wal',
@@ -21,7 +21,7 @@ const SIDES = [
 ].concat(['.lock', '.import-lock', '.feed-lock', '.last-backup', '.last-restore-test']);
 
 describe('a file of a database', () => {
-  test('is every file that a server and commands make beside it', async () => {
+  test('is every file that the server and commands create beside it', async () => {
     const folder = tempFolder();
     const db = join(folder, 'data.db');
     const lines = jsonLines({ id: 7, username: 'ada', email: 'ada@example.org' });
@@ -40,7 +40,7 @@ describe('a file of a database', () => {
     expect(isDatabaseFile(join(folder, 'copy'), db)).toBe(false);
   });
 
-  test('is found by every name: before it is there, through links, on a detour, of another database too', () => {
+  test('is recognised by every name: before it exists, through links, by a relative path, and beside other databases', () => {
     const { folder, config } = testDeps();
     const db = config.databasePath;
     mkdirSync(join(folder, 'elsewhere'));
@@ -65,7 +65,7 @@ describe('a file of a database', () => {
     expect(isDatabaseFile(join(folder, 'elsewhere/hard'), db)).toBe(true);
   });
 
-  test('is nothing else, even if its name is like that', () => {
+  test('is not another file with a similar name', () => {
     const { folder, config } = testDeps();
     writeFileSync(join(folder, 'rejects'), '');
     writeFileSync(join(folder, 'profiles.db.rejects.jsonl'), '');
@@ -82,7 +82,7 @@ describe('a file of a database', () => {
   });
 });
 
-test('no command writes its output into a file of a database that a server has open, nor where one would be', async () => {
+test('no command writes its output to an existing or future file of a database that a server has open', async () => {
   const folder = tempFolder();
   const db = join(folder, 'profiles.db');
   const importing = (words: string[], stdin: string) => profilectl(['profiles', 'import', '-', ...words], { stdin });
@@ -97,7 +97,7 @@ test('no command writes its output into a file of a database that a server has o
     expect([path, imported.code, imported.stderr]).toEqual([path, 2, expect.stringContaining('a file of a database')]);
     const backedUp = await profilectl(['db', 'backup', path, '--db', db]);
     expect([path, backedUp.code]).toEqual([path, 1]);
-    // Neither emptied, nor made, nor replaced.
+    // The files were not emptied, created or replaced.
     const after = statSync(path, { throwIfNoEntry: false });
     expect([path, after?.ino, (after?.size ?? 0) >= (before?.size ?? 0)]).toEqual([path, before?.ino, true]);
   }

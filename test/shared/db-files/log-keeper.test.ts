@@ -9,7 +9,7 @@ import { testDeps } from '../../support/world.ts';
 
 const MIB = 1_048_576;
 
-/** Two connections of a process of its own: one has always begun to read before the other ends, 5 ms later. */
+/** Two connections in another process: each begins to read 5 ms before the other ends. */
 const READERS = (path: string) => `
   import { openDatabase } from ${JSON.stringify(join(PROJECT, 'shared/db-files/open.ts'))};
   const readers = [1, 2].map(() => openDatabase(${JSON.stringify(path)}, 'use').$client);
@@ -33,7 +33,7 @@ function* profiles(): Generator<Uint8Array> {
   }
 }
 
-test('beside readers that take turns the log of an import stays short', async () => {
+test('the log stays short during an import beside readers that overlap', async () => {
   const deps = testDeps();
   const path = deps.config.databasePath;
   const script = join(deps.folder, 'readers.ts');
@@ -48,7 +48,7 @@ test('beside readers that take turns the log of an import stays short', async ()
     };
     const result = await importProfiles(deps, profiles(), { ...options, onProgress });
     expect(result).toMatchObject({ imported: 5_000, refused: [] });
-    // It is folded in at 16 MiB; once or twice the readers may be slower than an import waits for them.
+    // It is checkpointed at 16 MiB; once or twice an import may stop waiting for the readers.
     expect(longest).toBeGreaterThan(8 * MIB);
     expect(longest).toBeLessThan(56 * MIB);
   } finally {

@@ -19,7 +19,7 @@ function copies(folder: string): string[] {
   return readdirSync(folder).filter((name) => name.includes('.before-schema-'));
 }
 
-test('before a server upgrades a database it makes a copy that only its user can read, and says where', async () => {
+test('before a server upgrades a database, it makes a copy that only its user can read, and reports the path', async () => {
   const folder = tempFolder();
   const DATABASE_PATH = join(folder, 'profiles.db');
   makeDatabase(DATABASE_PATH, MARK);
@@ -45,7 +45,7 @@ test('a new database is not copied', () => {
   expect(copies(folder)).toEqual([]);
 });
 
-test('of eight servers that start at once on an older database one copies and upgrades it, and all find it upgraded', async () => {
+test('if 8 servers open an older database at the same time, one copies and upgrades it, and all find it upgraded', async () => {
   const folder = tempFolder();
   const path = join(folder, 'profiles.db');
   makeDatabase(path, MARK);
@@ -66,7 +66,7 @@ test('of eight servers that start at once on an older database one copies and up
   expect(copies(folder)).toHaveLength(1);
 }, 30_000);
 
-test('an older database is upgraded by serve only', async () => {
+test('only serve upgrades an older database', async () => {
   const { openDatabase: openByNext } = (await import(
     join(NEXT.folder, 'shared/db-files/open.ts')
   )) as typeof import('../../../shared/db-files/open.ts');
@@ -87,7 +87,7 @@ test('while a server of the previous version runs, its database is not upgraded,
   expect(copies(join(DATABASE_PATH, '..'))).toEqual([]);
 });
 
-test('keys keep their order, and their table its constraints, when it is rebuilt', () => {
+test('when the table of keys is rebuilt, its order and constraints are kept', () => {
   const path = join(tempFolder(), 'profiles.db');
   const insert = (identifier: string) =>
     `INSERT INTO api_keys (identifier, profile_id, name, description, state, requested_permissions, requested_at, form_hash)
@@ -127,7 +127,7 @@ test('a database that can’t be copied is not upgraded', () => {
   sqlite.close();
 });
 
-test('the copy is made of what is committed, while the write lock is held by whoever upgrades', () => {
+test('the copy contains the committed data, and the upgrade holds the write lock while it is made', () => {
   const path = join(tempFolder(), 'profiles.db');
   makeDatabase(path, MARK);
   const sqlite = openFile(path, 1000);
@@ -139,7 +139,7 @@ test('the copy is made of what is committed, while the write lock is held by who
   sqlite.close();
 });
 
-test('commands refuse an older database, but a backup of it can be made and it can be checked', async () => {
+test('commands refuse an older database, but it can be backed up and checked', async () => {
   const folder = tempFolder();
   const db = join(folder, 'profiles.db');
   makeDatabase(db);

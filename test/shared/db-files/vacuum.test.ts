@@ -17,7 +17,7 @@ import { testClock, testDeps } from '../../support/world.ts';
 
 const DAY_MS = 86_400_000;
 
-/** A database with these profiles, under a clock that begins with a day (UTC). */
+/** A database with `profiles` profiles, and a clock set to the beginning of a day (UTC). */
 function world(profiles = 3) {
   const clock = testClock(Date.parse('2026-01-01T00:00:00Z'));
   const deps = { ...testDeps({ clock }), clock };
@@ -26,7 +26,7 @@ function world(profiles = 3) {
   return { deps, clock, waiting };
 }
 
-/** The code of what a vacuum is refused with; null where it is done. */
+/** The code of the refusal of a vacuum; null if it succeeds. */
 function refusal(deps: Pick<Deps, 'db' | 'clock'>): string | null {
   try {
     vacuumDatabase(deps.db, deps.clock);
@@ -36,8 +36,8 @@ function refusal(deps: Pick<Deps, 'db' | 'clock'>): string | null {
   }
 }
 
-describe('that copies of erased texts may be left', () => {
-  test('is noted by each way of erasing, with the time of the first, and no longer after a vacuum', async () => {
+describe('the row about copies of erased texts', () => {
+  test('is added by each way of erasing, with the time of the first, until a vacuum', async () => {
     const { deps, clock, waiting } = world();
     expect(waiting()).toEqual({ lastSeq: 0, tracesSinceMs: null, vacuumedAtMs: null });
     const startMs = clock.nowMs();
@@ -52,7 +52,7 @@ describe('that copies of erased texts may be left', () => {
     expect(deps.db.$client.query('SELECT count(*) AS n FROM erasures').get()).toEqual({ n: 1 });
   });
 
-  test('is not noted where nothing was erased: a line for nobody, an import that was undone', async () => {
+  test('is not added if nothing was erased: by a line about a missing profile, or an import that was rolled back', async () => {
     const { deps, waiting } = world();
     await importLines(deps, [{ id: 9, deleted: true }]);
     const clash = { id: 2, username: 'user3' };
@@ -60,7 +60,7 @@ describe('that copies of erased texts may be left', () => {
     expect(waiting().lastSeq).toBe(0);
   });
 
-  test('stays noted for what is erased after a vacuum has begun', () => {
+  test('is kept for profiles that are erased while a vacuum runs', () => {
     const { deps, clock, waiting } = world();
     eraseProfile(deps, 'user1', onBox('operator'));
     const { lastSeq } = waiting();
@@ -71,7 +71,7 @@ describe('that copies of erased texts may be left', () => {
   });
 });
 
-test('a vacuum is due while copies may be left, 23 hours after the last one, so that no copy waits for longer', () => {
+test('a vacuum is due if copies may be left and the last one was 23 hours ago', () => {
   const { deps, clock } = world();
   const isDue = () => isVacuumDue(deps.db, clock.nowMs());
   expect(isDue()).toBe(false);
@@ -87,7 +87,7 @@ test('a vacuum is due while copies may be left, 23 hours after the last one, so 
   expect(isDue()).toBe(true);
 });
 
-test('a vacuum that was made while the clock was ahead puts none off', () => {
+test('a vacuum made while the clock was ahead does not delay the next one', () => {
   const { deps, clock } = world();
   clock.jump(30 * DAY_MS);
   eraseProfile(deps, 'user1', onBox('operator'));
@@ -97,8 +97,8 @@ test('a vacuum that was made while the clock was ahead puts none off', () => {
   expect(isVacuumDue(deps.db, clock.nowMs())).toBe(true);
 });
 
-describe('a vacuum gives way', () => {
-  test('to an import that is open, even between two of its batches', async () => {
+describe('a vacuum is refused', () => {
+  test('during an import, even between two of its batches', async () => {
     const { deps } = world();
     const { promise: mayEnd, resolve: end } = Promise.withResolvers<void>();
     const { promise: hasBegun, resolve: begin } = Promise.withResolvers<void>();
@@ -120,7 +120,7 @@ describe('a vacuum gives way', () => {
     expect(refusal(deps)).toBeNull();
   });
 
-  test('to an approval that is open, until its lease is over', async () => {
+  test('during an approval, until its lease expires', async () => {
     const { deps, clock } = world();
     const identifier = await request(deps);
     beginAttempt(deps, { identifier, grant: {}, by: onBox('admin') });
@@ -129,13 +129,13 @@ describe('a vacuum gives way', () => {
     expect(refusal(deps)).toBeNull();
   });
 
-  test('to another vacuum; an import waits for it', async () => {
+  test('during another vacuum; an import waits for that', async () => {
     const { deps } = world();
     const lock = lockForVacuum(deps.config.databasePath, 0);
     expect(refusal(deps)).toBe('busy');
     const pauses = spyOn(Bun, 'sleep');
     const done = importLines(deps, [{ id: 9, username: 'nine' }]);
-    // Between two looks at the lock it pauses.
+    // It sleeps between two tries to get the lock.
     while (pauses.mock.calls.length < 3) await new Promise((resolve) => setImmediate(resolve));
     pauses.mockRestore();
     expect(deps.db.$client.query('SELECT count(*) AS n FROM profiles WHERE id = 9').get()).toEqual({ n: 0 });
@@ -143,7 +143,7 @@ describe('a vacuum gives way', () => {
     expect(await done).toMatchObject({ imported: 1 });
   });
 
-  test('to whoever writes, and to whoever reads for long; it has then changed nothing', () => {
+  test('during a write or a long read, and then changes nothing', () => {
     const { deps, waiting } = world();
     eraseProfile(deps, 'user1', onBox('operator'));
     deps.db.$client.run('PRAGMA busy_timeout = 10');
@@ -162,7 +162,7 @@ describe('a vacuum gives way', () => {
   });
 });
 
-test('it asks for twice the size of the database and its log on their disk', () => {
+test('a vacuum needs free space of twice the size of the database and its log', () => {
   const { deps } = world();
   const { neededBytes, freeBytes } = vacuumRoom(deps.config.databasePath);
   const { pages } = deps.db.$client.query('SELECT page_count AS pages FROM pragma_page_count').get() as {

@@ -11,8 +11,8 @@ import { markedProfile } from '../../support/storage/marks.ts';
 import { emptyLogSoon } from '../../support/storage/write-ahead-log.ts';
 import { testDeps } from '../../support/world.ts';
 
-// Of who is erased nothing stands in the files, where the rows were never moved between pages; where they were, a VACUUM has
-// to follow (`test/faults/files/vacuum.test.ts`).
+// If rows were never moved between pages, nothing of an erased profile is left in the files; otherwise a VACUUM has to
+// follow (`test/faults/files/vacuum.test.ts`).
 
 const NAMED = ['', '-wal', '-shm'];
 
@@ -20,7 +20,7 @@ function filesOf(path: string): string {
   return NAMED.map((suffix) => (existsSync(path + suffix) ? readFileSync(path + suffix, 'latin1') : '')).join('');
 }
 
-test('a profile and its keys, erased, are in no byte of the database and its log', async () => {
+test('nothing of an erased profile and its keys is left in the database and its log', async () => {
   const deps = testDeps();
   const path = deps.config.databasePath;
   await importLines(deps, [markedProfile(1), markedProfile(2)]);
@@ -31,7 +31,7 @@ test('a profile and its keys, erased, are in no byte of the database and its log
   expect(filesOf(path)).toContain('xm2q');
 });
 
-test('by import too, while a server has the database open, and through every command on the way', async () => {
+test('the same for an erasure by import, while a server has the database open and commands use it', async () => {
   const deps = testDeps();
   const path = deps.config.databasePath;
   const server = await startServerProcess({ DATABASE_PATH: path });
@@ -41,7 +41,7 @@ test('by import too, while a server has the database open, and through every com
   expect(filesOf(path)).toContain('xm1q');
   const expectGone = async ({ code, stderr }: Finished, mark: RegExp) => {
     expect(code).toBe(0);
-    // The server may look for something just then; the command says so, and the log is emptied later.
+    // The server may be reading at that moment; then the command says so, and the log is emptied later.
     if (stderr !== '') {
       expect(stderr).toContain('Others are reading');
       await emptyLogSoon(deps.db.$client);
@@ -54,7 +54,7 @@ test('by import too, while a server has the database open, and through every com
   expect(server.printed()).not.toMatch(/m[12]q/i);
 });
 
-test('where a long reader keeps the log in use, it is said, and the log is emptied later', async () => {
+test('if a long reader keeps the log in use, a warning says so, and the log is emptied later', async () => {
   const deps = testDeps();
   const path = deps.config.databasePath;
   await importLines(deps, [markedProfile(1)]);

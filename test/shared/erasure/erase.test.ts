@@ -15,7 +15,7 @@ const ADA = {
   links: [{ id: 'l', name: 'n', link: 'https://example.org' }],
 };
 
-test('erasing leaves nothing of the profile, and its keys without a word of it', async () => {
+test('an erasure deletes the profile, and clears all texts of its keys', async () => {
   const deps = testDeps({ clock: testClock() });
   await importLines(deps, [ADA]);
   const { identifier } = await issue(deps, { profile: 'Ada', name: 'Bot of Ada' });
@@ -35,14 +35,14 @@ test('erasing leaves nothing of the profile, and its keys without a word of it',
   expect(last).toEqual({ event: 'erased', by: 'operator', at: deps.clock.nowMs() });
 });
 
-test('what is erased frees its names and its auth ID', async () => {
+test('the names and the auth ID of an erased profile can be used again', async () => {
   const deps = testDeps();
   await importLines(deps, [ADA]);
   eraseProfile(deps, 'Ada', onBox('operator'));
   expect(await importLines(deps, [{ ...ADA, id: 8 }])).toMatchObject({ imported: 1, refused: [] });
 });
 
-test('erasing somebody who is not there is refused as not found', () => {
+test('erasing a missing profile is refused as not found', () => {
   const deps = testDeps();
   for (const name of ['nobody', '', '../x', 'a\u202eb']) {
     const error = catching(() => eraseProfile(deps, name, onBox('operator')));
