@@ -9,13 +9,16 @@ import { queueIsOnPage } from './remote/decide.ts';
 
 const operation = OPERATIONS.approve;
 
-/** Adds `keys approve`, which without an identifier asks about each pending request. */
+/** Adds `keys approve`, which without an identifier goes through the pending requests. */
 export function addTo(parent: Command): void {
   const withoutKey = 'without it, go through all pending requests';
   addCommandWithOptionalKey(parent, operation, withoutKey, (context, { identifier, ...args }) => {
     if (identifier !== undefined) return carryOut(context, operation, { identifier, ...args });
     if (context.yes || !canAsk()) {
-      throw new AppError('usage', 'The identifier is missing; without it you need a terminal, and no --yes.');
+      throw new AppError(
+        'usage',
+        'The identifier is missing; to go through all requests, use a terminal and no --yes.',
+      );
     }
     if (context.server !== null) throw queueIsOnPage(context);
     return walkQueue(context, args.given);

@@ -6,19 +6,18 @@ import { readAnswer, typedText } from '../../shared/keys/fields/input-text.ts';
 import { parseInput } from '../../shared/keys/fields/parse-input.ts';
 import { askLongText, askPermissions, askText } from '../terminal/prompts.ts';
 
-/** What a prompt for one input field needs. */
+/** A prompt for one input field. */
 export type Question = {
   schema: z.ZodType;
-  /** The value that the prompt begins with. */
   initial: unknown;
-  /** Whether `initial` is the key's present value, so that a missing time is shown as `never`. */
+  /** Whether `initial` is the key's current value, so that a missing time is shown as `never`. */
   isPresent?: boolean;
-  /** Throws if a value that its schema accepts is not allowed. */
+  /** Throws if a value that the schema accepts is not allowed for this key. */
   check?: (value: unknown) => void;
   nowMs: () => number;
 };
 
-/** Asks for a field on the terminal, with the prompt of its kind, until it is valid. Returns its value. Throws `cancelled`. */
+/** Asks for a field, with the prompt of its kind, until it is valid. Returns its value. Throws `cancelled`. */
 export async function askField({ schema, initial, isPresent = false, check, nowMs }: Question): Promise<unknown> {
   const facts = factsOf(schema);
   const { title: message, kind } = facts;
@@ -39,10 +38,10 @@ export async function askField({ schema, initial, isPresent = false, check, nowM
   return read(typed);
 }
 
-/** The hint that a prompt shows while nothing is typed. */
+/** The hint while nothing is typed. */
 function hintOf(schema: z.ZodType, { hint = '', bounds }: InputFacts): string {
   if (bounds === undefined) return hint;
-  return schema.safeParse(null).success ? 'Optional: Enter for none.' : `${hint} ${boundsInWords(bounds)}`.trim();
+  return schema.safeParse(null).success ? 'Optional; press Enter for none.' : `${hint} ${boundsInWords(bounds)}`.trim();
 }
 
 /** The title and value of a field, as shown before the confirmation. */

@@ -21,8 +21,8 @@ import { decideOnPage } from './remote/decide.ts';
 type Values = Record<string, unknown>;
 
 /**
- * Performs an operation that changes a key. On a terminal, without `--yes`, it shows the key, asks for missing inputs and for
- * a confirmation. Remotely, an admin decides on a page. Throws `usage` if an input is missing and nobody can be asked,
+ * Performs an operation that changes a key. On a terminal, without `--yes`, shows the key, and asks for missing inputs and
+ * confirmation. Remotely, an admin decides on a page. Throws `usage` if an input is missing and can't be asked for,
  * `cancelled`, and what the operation throws.
  */
 export async function carryOut(context: KeysContext, operation: AnyOperation, args: KeyArguments): Promise<void> {
@@ -39,7 +39,7 @@ export async function carryOut(context: KeysContext, operation: AnyOperation, ar
     const needed = flaggedInputs(operation, kind).filter(([, schema]) => !schema.safeParse(undefined).success);
     refuseMissing(needed, given);
   }
-  // Texts are kept, so that they need not be typed again if the key has changed meanwhile.
+  // Texts are kept, so that they don't have to be typed again if the key has changed.
   const typed: Values = {};
   await retryIfChanged(isAsked, async () => {
     const now = unlessKeyChanged(context, identifier);
@@ -53,12 +53,12 @@ export async function carryOut(context: KeysContext, operation: AnyOperation, ar
   });
 }
 
-/** Says to which address a secret was mailed. */
+/** Says to which e-mail address a secret was mailed. */
 export function mailedText(address: string): string {
   return `The secret was mailed to ${address}.`;
 }
 
-/** The kind of person whose rules apply. Only decisions need it exactly: a server checks itself what else a person may do. */
+/** The kind of person whose rules apply. Only decisions need the exact kind: a server checks everything else itself. */
 async function kindOf(context: KeysContext, isDecision: boolean): Promise<Person['kind']> {
   if (context.server === null) return 'operator';
   return isDecision && (await context.ownProfile()) === null ? 'admin' : 'owner';
@@ -66,7 +66,7 @@ async function kindOf(context: KeysContext, isDecision: boolean): Promise<Person
 
 function nothingToChange(operation: AnyOperation): AppError {
   const flags = flaggedInputs(operation, 'operator').map(([, schema]) => flagName(schema));
-  return new AppError('usage', `Say what to change: ${joinWords(flags, 'or')}.`);
+  return new AppError('usage', `Specify what to change: ${joinWords(flags, 'or')}.`);
 }
 
 /** Shows the key, asks, and returns the input after a yes. Throws `cancelled` after a no. */
@@ -87,9 +87,9 @@ async function decide(
 }
 
 /**
- * Asks for the inputs that are not in `given`, unless those that are given are enough; shows everything to be confirmed, and
- * asks for a confirmation. Returns the input, or null after a no. `layOut` is called after the checks that may refuse the operation; long texts that are typed
- * are stored in `typed`. Throws `cancelled`, and what refuses the operation.
+ * Asks for the inputs that are not in `given`, unless those are enough, shows everything to be confirmed, and asks for
+ * confirmation. Returns the input, or null after a no. `layOut` is called after the checks that may refuse the operation;
+ * typed long texts are stored in `typed`. Throws `cancelled`, and what refuses the operation.
  */
 export async function askAndConfirm(
   context: KeysContext,

@@ -5,14 +5,14 @@ import { globalsOf } from '../context.ts';
 import { print, printJson } from '../terminal/output.ts';
 import { readSecret } from '../terminal/read-input.ts';
 
-/** Adds `keys check`, which checks format and checksum of a secret, from stdin or a prompt, without a database. */
+/** Adds `keys check`, which checks the format and checksum of a secret without a database. */
 export function addTo(parent: Command): void {
   parent
     .command('check')
     .description('Check offline whether a secret, from a hidden prompt or stdin, is one of ours or mistyped.')
     .addHelpText(
       'after',
-      '\nPrints only the identifier. Nothing is looked up: the key of a valid secret may still be revoked.\n\nExample:\n  profilectl keys check < secret.txt',
+      '\nPrints only the identifier. The key is not looked up, so it may be revoked.\n\nExample:\n  profilectl keys check < secret.txt',
     )
     .action(async (_options: unknown, command: Command) => {
       const secret = await readSecret('Secret');
@@ -23,8 +23,8 @@ export function addTo(parent: Command): void {
         throw new AppError(
           'refused',
           /^plk_/.test(secret)
-            ? 'It begins like one of our secrets but is mistyped or cut short: the checksum does not match.'
-            : 'It is not one of our secrets: those begin with plk_.',
+            ? 'It begins like one of our secrets, but is mistyped or truncated: its checksum does not match.'
+            : 'It is not one of our secrets, which begin with plk_.',
         );
       }
     });

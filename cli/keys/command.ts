@@ -9,28 +9,28 @@ import { joinWords } from '../../shared/text.ts';
 import type { KeysContext } from './context.ts';
 import { withKeys } from './with-keys.ts';
 
-// Makes commands of the entries of the table of operations: names, flags, examples and help.
+// Makes commands, with flags, examples and help, from the operations of shared/operations.ts.
 
-/** What was typed: the inputs by name, each checked by its schema, and whether to wait for the decision on a remote server. */
+/** The parsed arguments: the inputs by name, each checked by its schema, and whether to wait for a remote decision. */
 export type KeyArguments = { identifier: string; given: Record<string, unknown>; isWaiting: boolean };
 
 /** The action of a command, on the local database or a remote server. */
 export type Action = (context: KeysContext, args: KeyArguments) => Promise<void>;
 
-const IDENTIFIER_HELP = 'the 8 characters that name the key';
+const IDENTIFIER_HELP = 'the 8 characters that identify the key';
 
-const WAIT_FLAG = ['--wait', 'remotely: wait for the decision even without a terminal'] as const;
+const WAIT_FLAG = ['--wait', 'on a remote server, wait for the decision even without a terminal'] as const;
 
-const CONFIRMED_HELP = `On a terminal the command shows the key, asks for what is missing, and changes nothing before you confirm. Without a
-terminal, or with --yes, it asks nothing.`;
+const CONFIRMED_HELP = `On a terminal the command shows the key, asks for missing values, and changes nothing until you confirm. Without a
+terminal, or with --yes, it does not ask.`;
 
-const REMOTE_HELP = `At a server (--host, or a login) an admin decides on the key's page, with a passkey: the command prints the address of
-that page, opens it in the browser with the form filled in from the flags, and waits up to ten minutes. A reason is typed
-on the page. The exit code is 0 if the key was changed as asked for; 1 if something else was decided, or the mail was
-refused for good; 75 if nothing was decided, or the mail can be tried again. Without a terminal the command prints the
-address and exits with 75 at once, unless --wait is given.`;
+const REMOTE_HELP = `On a remote server (--host, or a login) admins decide on the key's page, with a passkey: the command prints the URL of
+that page, opens it in the browser with the form filled in from the flags, and waits up to ten minutes. Reasons are typed
+on the page. The exit code is 0 if the key was changed as requested; 1 if something else was decided, or the mail was
+refused for good; 75 if nothing was decided, or the mail can be tried again. Without a terminal the command prints the URL
+and exits with 75 at once, unless --wait is given.`;
 
-/** Adds the command of an operation to the group `keys`, and returns it. Throws if the operation has none. */
+/** Adds the command of an operation to the group `keys`, and returns it. */
 export function addCommand(parent: Command, operation: AnyOperation, act: Action): Command {
   const { verb } = commandSpecOf(operation);
   const command = parent.command(verb).description(operation.summary);
@@ -38,7 +38,7 @@ export function addCommand(parent: Command, operation: AnyOperation, act: Action
   return withFlags(command, operation, act);
 }
 
-/** Adds a command whose identifier is optional; `withoutKey` says in its help what it does without one. */
+/** Like {@link addCommand}, for an optional identifier. `withoutKey` is the help for what happens without it. */
 export function addCommandWithOptionalKey(
   parent: Command,
   operation: AnyOperation,
@@ -81,10 +81,7 @@ function flagSpecOf(schema: z.ZodType): readonly [flag: `--${string}`, about: st
   return flag;
 }
 
-/**
- * Returns the values of the given flags, by input; `options` are the texts that Commander has read. Throws `usage` for the
- * first invalid one.
- */
+/** The values of the given flags, by input. `options` are the texts from Commander. Throws `usage` for an invalid one. */
 export function readFlags(
   operation: AnyOperation,
   options: Readonly<Record<string, string | readonly string[] | undefined>>,
@@ -98,7 +95,7 @@ export function readFlags(
   return values;
 }
 
-/** Throws `usage`, naming the missing flags, unless all of these inputs are given. */
+/** Throws `usage`, naming the flags, if any of these inputs are missing. */
 export function refuseMissing(
   schemas: readonly (readonly [input: string, schema: z.ZodType])[],
   given: Readonly<Record<string, unknown>>,

@@ -9,15 +9,15 @@ export type Perform = <Input extends object, Output>(
   input: Input,
 ) => Promise<Output>;
 
-/** A profile by name, and on the box also by UID once it was found, because the name may later lead to another profile. */
+/** A profile by name and, in a local database, by UID once it was found, because the name may move to another profile. */
 export type NamedProfile = { profile: string; profileId?: number | undefined };
 
-/** What the commands on keys need. Most work the same with the local database and with a server. */
+/** The context of commands on keys. Most work the same with the local database and with a remote server. */
 export type KeysContext = LocalKeys | RemoteKeys;
 
 /** Keys on a remote server, where admins decide on a page with their passkey (`remote/decide.ts`). */
 export type RemoteKeys = AnyKeys & {
-  /** The server's address. */
+  /** The server's URL. */
   server: string;
 };
 
@@ -32,33 +32,33 @@ type AnyKeys = Globals & {
   clock: Clock;
   perform: Perform;
   /**
-   * Returns a {@link Perform} that refuses (`changed_since`) once the key or profile differs from what it is now: for what is
-   * first shown to a person and then done. At a server it refuses once the key differs from what it has shown; the token is
-   * bound to the owner's profile. Throws `not_found`.
+   * Returns a {@link Perform} that refuses (`changed_since`) once the key or profile has changed, for what a person confirms.
+   * On a remote server it refuses once the key has changed since it was shown; the token is bound to the owner's profile.
+   * Throws `not_found`.
    */
   performUnlessChanged: (about: { identifier: string } | NamedProfile) => Perform;
-  /** How long an attempt to approve a key keeps others from starting one, in milliseconds. */
+  /** How long an attempt to approve a key blocks others. */
   approvalLeaseMs: number;
-  /** Defaults by input; an absent input is not asked for, because it doesn't apply to this key. */
+  /** Defaults by input. Absent inputs don't apply to this key, and are not asked for. */
   usual: (operation: AnyOperation, key: KeyView) => Readonly<Record<string, unknown>>;
   /**
-   * Throws the refusal that an operation on this key would meet now, as far as this machine knows. If the operation sends a
-   * secret by mail, it also checks the mail server. Returns what is confirmed besides the input: names and values.
+   * Throws the refusal that an operation on this key would cause now, as far as this machine knows, and checks the mail server
+   * if the operation mails a secret. Returns what is confirmed besides the input: names and values.
    */
   prepare: (
     operation: AnyOperation,
     key: KeyView,
     given: Readonly<Record<string, unknown>>,
   ) => Promise<readonly (readonly [name: string, value: string])[]>;
-  /** The profile whose owner runs the command; null for anyone but an owner. */
+  /** The profile whose owner runs the command; null if it is not run by an owner. */
   ownProfile: () => Promise<string | null>;
-  /** Throws `not_found` or `refused` if this profile can't have one more key. */
+  /** Throws `not_found` or `refused` if this profile can't have another key. */
   checkProfile: (named: NamedProfile) => void;
-  /** The profile that a name leads to, with its present username. Throws `not_found`. */
+  /** The profile with this name, with its current username. Throws `not_found`. */
   findProfile: (named: NamedProfile) => NamedProfile;
 };
 
-/** The same context, with a `perform` that refuses once this key differs from what it is now: see `performUnlessChanged`. */
+/** The same context, with a `perform` that refuses once this key has changed: see `performUnlessChanged`. */
 export function unlessKeyChanged<Context extends KeysContext>(context: Context, identifier: string): Context {
   return { ...context, perform: context.performUnlessChanged({ identifier }) };
 }

@@ -15,7 +15,7 @@ const operation = OPERATIONS.list;
 /** Adds `keys list`, which lists pending keys first, oldest first. */
 export function addTo(parent: Command): void {
   addCommand(parent, operation, async (context, { given }) => {
-    // A server would refuse it by another exit code.
+    // A server would refuse it with another exit code.
     parseInput(operation.input, given);
     const { json, clock, perform } = context;
     const isPage = given.after !== undefined || (process.stdout.isTTY && !json);
@@ -28,7 +28,6 @@ export function addTo(parent: Command): void {
   });
 }
 
-/** The flags with these values. */
 function flagsOf(given: Readonly<Record<string, unknown>>): string[] {
   return flaggedInputs(operation, 'operator').flatMap(([input, schema]) => {
     const value = given[input];

@@ -40,7 +40,7 @@ export function localKeys(deps: Deps, operator: Operator): Omit<LocalKeys, keyof
   };
 }
 
-/** Performs an operation to its end, and tries once to send the mails that it stored, since no server may be running. */
+/** Performs a whole operation, and tries once to send the mails that it stored, because no server may be running. */
 export async function performAndSend<Input extends object, Output>(
   deps: Deps,
   actor: Person,

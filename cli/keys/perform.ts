@@ -10,8 +10,7 @@ import { waitWhile } from '../terminal/waiting.ts';
 import type { KeysContext } from './context.ts';
 
 /**
- * Performs an operation that changes a key. Prints warnings to stderr, and the key's identifier and state
- * (the whole key with `--json`) to stdout. Returns and throws what {@link performAndWait} does.
+ * Performs an operation that changes a key, as {@link performAndWait} does, and prints the key as {@link printKey} does.
  */
 export async function performAndPrint<Input extends object>(
   context: KeysContext,
@@ -31,9 +30,8 @@ export async function printKey(context: KeysContext, identifier: string): Promis
 }
 
 /**
- * Performs an operation that changes a key. Prints the server's address, if there is one, and the operation's warnings to
- * stderr. A terminal shows the wait. Returns the operation's result. Throws what `perform` throws, and `cancelled` after
- * Ctrl-C with the state of the key.
+ * Performs an operation that changes a key. Prints the server's URL, if there is one, and warnings to stderr; a terminal shows
+ * the wait. Throws what `perform` throws, and `cancelled` after Ctrl-C, with the state of the key.
  */
 export async function performAndWait<Input extends object>(
   context: KeysContext,
@@ -61,14 +59,14 @@ async function show({ perform }: KeysContext, identifier: string): Promise<KeyVi
   return (await perform(OPERATIONS.show, { identifier })).key;
 }
 
-/** What is known of a request after Ctrl-C. */
+/** The state of a request after Ctrl-C. */
 function requestText(server: string | null, profile: string | undefined): string {
   return server === null
-    ? `Interrupted; the request is pending, and "profilectl keys list --profile ${shellWord(profile ?? '')}" shows it. Whether the admin was notified is not known.`
-    : 'Interrupted; whether the request arrived is not known: "profilectl keys list" shows it if it did.';
+    ? `Interrupted; the request is pending, and "profilectl keys list --profile ${shellWord(profile ?? '')}" shows it. It is unknown whether admins were notified.`
+    : 'Interrupted; it is unknown whether the request arrived. If so, "profilectl keys list" shows it.';
 }
 
-/** The state of a key after Ctrl-C. On the box, an attempt to approve it keeps others from starting one until its lease ends. */
+/** The state of a key after Ctrl-C. An attempt to approve a key in the local database blocks others until its lease ends. */
 function interruptedText(
   context: KeysContext,
   texts: Texts | null,
@@ -78,9 +76,9 @@ function interruptedText(
   const ownText = texts?.interrupted?.({ identifier, state }) ?? null;
   if (ownText !== null) return ownText;
   if (!SLOT_HOLDERS.some((holder) => holder === state)) {
-    return `Interrupted; key ${identifier} is ${state}. Whether the mail went out is not known.`;
+    return `Interrupted; key ${identifier} is ${state}. It is unknown whether the mail was sent.`;
   }
-  // An older attempt belongs to somebody else and continues; so does any attempt on a remote server, which this command never starts.
+  // An older attempt is somebody else's, and continues. So does any attempt on a remote server, where commands start none.
   if (context.server !== null || attempt?.result !== 'open' || Date.parse(attempt.startedAt) < begunMs) {
     return `Interrupted; key ${identifier} is still ${state}.`;
   }

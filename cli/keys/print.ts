@@ -11,8 +11,8 @@ const NONE = '–';
 const LABEL_WIDTH = 16;
 
 /**
- * A key as text for people, one field a line. Texts from owners are cleaned of control characters, wrapped at `columns` and
- * indented. Fields of the grant are left out if there was no approval.
+ * A key as text, one field per line, as {@link factsText} formats them. Fields of the grant are omitted if there was no
+ * approval.
  */
 export function keyText(key: KeyView, columns: number): string {
   const facts: [string, string][] = [
@@ -38,7 +38,7 @@ const REFUSED_WORDS: Record<RefusedFor, string> = { ban: 'its profile is banned'
 
 const REFUSED_IN_SHORT: Record<RefusedFor, string> = { ban: 'banned' };
 
-/** Labels and values, one pair a line. Values are cleaned of control characters, wrapped at `columns` and indented. */
+/** Labels and values, one pair per line. Values are cleaned of control characters, wrapped at `columns` and indented. */
 export function factsText(facts: readonly (readonly [label: string, value: string])[], columns: number): string {
   const labelWidth = Math.max(LABEL_WIDTH, ...facts.map(([label]) => label.length + 1));
   return facts.map(([label, value]) => factText(label.padEnd(labelWidth), value, columns)).join('\n');
@@ -64,7 +64,7 @@ function factText(label: string, value: string, columns: number): string {
 }
 
 function addressText(changedAt: string): string {
-  return `address changed at ${changedAt}, since this was requested: is it the same owner?`;
+  return `address changed at ${changedAt}, after this was requested; is it still the same owner?`;
 }
 
 function attemptText({ attempt }: KeyView): string {
@@ -72,7 +72,7 @@ function attemptText({ attempt }: KeyView): string {
   return `no. ${attempt.number} by ${attempt.by} at ${attempt.startedAt}: ${attempt.result}`;
 }
 
-/** A key's history as a table, oldest first. Nothing is truncated: the terminal wraps long reasons. */
+/** A key's history as a table. Nothing is truncated: the terminal wraps long reasons. */
 export function historyText(history: readonly HistoryView[]): string {
   return table(
     ['When', 'Who', 'What', 'State', 'Detail'],
@@ -87,8 +87,8 @@ export function historyText(history: readonly HistoryView[]): string {
 }
 
 /**
- * Keys as a table, pending ones with their age, or a sentence if there are none. `lastUses` (milliseconds since 1970 by
- * identifier) adds a column with the last use of each key.
+ * Keys as a table, with the age of pending ones and, if `lastUses` (milliseconds since 1970 by identifier) is given, the last
+ * use of each.
  */
 export function keysText(
   keys: readonly KeyView[],

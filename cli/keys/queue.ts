@@ -16,20 +16,20 @@ import { historyText, keysText, keyText } from './print.ts';
 const CHOICES = [
   { value: 'approve', name: 'Approve: asks for the grant, then mails the secret' },
   { value: 'reject', name: 'Reject, with a reason that is mailed' },
-  { value: 'skip', name: 'Skip it for now' },
+  { value: 'skip', name: 'Skip for now' },
   { value: 'quit', name: 'Stop here' },
 ] as const;
 
-/** The inputs of `keys approve` that were given by flags. */
+/** The inputs given by flags of `keys approve`. */
 type Given = Readonly<Record<string, unknown>>;
 
-/** The keys decided on so far, and the errors of decisions that failed. */
+/** The keys decided on so far, and the errors of failed decisions. */
 type Walk = { decided: string[]; failures: AppError[] };
 
 /**
- * Goes through the pending requests, oldest first, and asks about each. The inputs in `given` are granted without asking.
- * If a decision fails, the error is printed and the next request follows; at the end an error with the code of the first
- * failure is thrown. Throws `cancelled` after Ctrl-C or Ctrl-D; earlier decisions stay.
+ * Goes through the pending requests, oldest first, and asks about each. Inputs in `given` are not asked for. If a decision
+ * fails, prints the error and continues; at the end throws an error with the code of the first failure. Throws `cancelled`
+ * after Ctrl-C or Ctrl-D; earlier decisions stay.
  */
 export async function walkQueue(context: LocalKeys, given: Given): Promise<void> {
   const queue = await list(context, { states: ['pending'] });
@@ -41,7 +41,7 @@ export async function walkQueue(context: LocalKeys, given: Given): Promise<void>
       const next = await retryIfChanged(true, async () => {
         const now = unlessKeyChanged(context, identifier);
         const { key, history } = await show(now, identifier);
-        // Somebody else may have decided on this request meanwhile.
+        // Another person may have decided on this request in the meantime.
         if (key.state !== 'pending') return 'next';
         await layOut(now, key, history, position);
         return decideOne(now, key, given, walk);
@@ -61,7 +61,7 @@ export async function walkQueue(context: LocalKeys, given: Given): Promise<void>
   );
 }
 
-/** Warns before the first question if no mail can be sent: then nothing can be approved, but requests can be rejected. */
+/** Warns before the first question if no mail can be sent: requests can't be approved then, but rejected. */
 async function warnWithoutMail({ clock, checkMailer }: LocalKeys): Promise<void> {
   try {
     await whileMailIsChecked(clock, checkMailer());
@@ -71,7 +71,7 @@ async function warnWithoutMail({ clock, checkMailer }: LocalKeys): Promise<void>
   }
 }
 
-/** Adds to the error after Ctrl-C that earlier decisions stay; returns any other error as it is. */
+/** Adds to the error after Ctrl-C that earlier decisions stay; returns other errors unchanged. */
 function withEarlierDecisions(error: unknown): unknown {
   if (!(error instanceof AppError) || error.code !== 'cancelled') return error;
   const isQuestion = error.message === refusalOf('cancelled').sentence;
@@ -124,7 +124,7 @@ async function decideOne(context: LocalKeys, key: KeyView, given: Given, walk: W
 }
 
 async function approve(context: LocalKeys, key: KeyView, given: Given): Promise<boolean> {
-  // A flag may apply only to some of the requests, as `--retire-old` does to those for a successor.
+  // Some flags apply only to some requests, such as `--retire-old` to those for a successor.
   const usual = context.usual(OPERATIONS.approve, key);
   const applying = Object.fromEntries(Object.entries(given).filter(([input]) => input in usual));
   const grant = await askAndConfirm(context, OPERATIONS.approve, key, { given: applying });
@@ -137,7 +137,7 @@ async function approve(context: LocalKeys, key: KeyView, given: Given): Promise<
 async function reject(context: LocalKeys, { identifier }: KeyView): Promise<boolean> {
   const reason = await askText({
     message: 'Reason',
-    hint: 'As the owner will read it; press Enter to go back.',
+    hint: 'The owner will read it; press Enter to go back.',
     fault: (text) => (text === '' ? null : faultOfInput(FIELDS.reason, text)),
   });
   if (reason === '') return false;
@@ -149,6 +149,6 @@ async function report(context: LocalKeys, total: number, { decided }: Walk): Pro
   if (context.json) {
     const shown = await Promise.all(decided.map((identifier) => show(context, identifier)));
     printJson({ keys: shown.map(({ key }) => key) });
-  } else if (total === 0) print('No request is pending.');
+  } else if (total === 0) print('No requests are pending.');
   else notice(`${decided.length} of ${counted(total, 'request')} decided.`);
 }

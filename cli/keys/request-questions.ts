@@ -10,10 +10,10 @@ import { askField, fieldText } from './ask.ts';
 import type { KeysContext, NamedProfile, Perform } from './context.ts';
 import { factsText } from './print.ts';
 
-/** The fields of a request: at first those given by flags, later also those that were asked for. */
+/** The fields of a request that are known: those given by flags, later also the answers. */
 export type RequestInput = Partial<KeyRequest> & {
   profile?: string;
-  /** On the box, the UID of the profile that the name led to. */
+  /** In a local database, the UID of the profile with this name. */
   profileId?: number | undefined;
   /** The key that this one is to replace; shown, but never asked for. */
   successorOf?: string;
@@ -22,13 +22,12 @@ export type RequestInput = Partial<KeyRequest> & {
 /** The fields that are never asked for. */
 type Unasked = 'profileId' | 'successorOf';
 
-/** A request with all of its fields. */
 type CompleteRequest = Required<Omit<RequestInput, Unasked>> & Pick<RequestInput, Unasked>;
 
-/** A confirmed request, and the function that sends it unless its profile has changed since it was shown. */
+/** A confirmed request, and a function that sends it unless its profile has changed since it was shown. */
 type Confirmed = { request: CompleteRequest; perform: Perform };
 
-/** The fields of a request that are asked for, in this order. */
+/** The fields that are asked for, in this order. */
 const ASKED_FIELDS = { profile: FIELDS.profile, ...KEY_REQUEST.shape } as const satisfies Record<
   keyof Omit<RequestInput, Unasked>,
   z.ZodType
@@ -39,8 +38,8 @@ type FieldName = keyof typeof ASKED_FIELDS;
 const FIELD_NAMES = Object.keys(ASKED_FIELDS) as FieldName[];
 
 /**
- * Asks for the missing fields of a request, checks each answer as it is typed, then shows the whole request and asks whether
- * to send it or to change a field. Given fields are checked before the first question. Throws `usage`, `cancelled`.
+ * Asks for the missing fields of a request, then shows the whole request and asks whether to send it or to change a field.
+ * Given fields are checked before the first question. Throws `usage`, `cancelled`.
  */
 export async function askForRequest(context: KeysContext, given: RequestInput): Promise<Confirmed> {
   if (given.profile !== undefined) context.checkProfile(given as NamedProfile);
@@ -54,7 +53,7 @@ export async function askForRequest(context: KeysContext, given: RequestInput): 
   return review(context, request as CompleteRequest);
 }
 
-/** Shows the whole request, and again after each change, until the person sends it. Throws `cancelled`, `not_found`. */
+/** Shows the whole request, again after each change, until the person sends it. Throws `cancelled`, `not_found`. */
 async function review(context: KeysContext, typed: CompleteRequest): Promise<Confirmed> {
   // The profile may have been renamed since it was asked for.
   const request = { ...typed, ...context.findProfile(typed) };
@@ -75,17 +74,17 @@ async function review(context: KeysContext, typed: CompleteRequest): Promise<Con
   return review(context, (await askFor(context, choice, request)) as CompleteRequest);
 }
 
-/** Asks for one field, beginning with its present value. Returns the changed request. */
+/** Asks for one field, starting with its current value. Returns the changed request. */
 async function askFor(context: KeysContext, field: FieldName, request: RequestInput): Promise<RequestInput> {
   const isProfile = field === 'profile';
   const answer = await askField({
     schema: ASKED_FIELDS[field],
     initial: request[field] ?? (factsOf(ASKED_FIELDS[field]).kind === 'permissions' ? ['api.lookup'] : null),
-    // The profile must also have a free slot for one more key.
+    // The profile must also have a free slot.
     ...(isProfile && { check: (profile) => context.checkProfile({ profile: String(profile) }) }),
     nowMs: () => context.clock.nowMs(),
   });
-  // From now on the profile is the one that the name leads to at this moment.
+  // From now on the profile is fixed, even if its name changes.
   return { ...request, ...(isProfile ? context.findProfile({ profile: String(answer) }) : { [field]: answer }) };
 }
 

@@ -13,13 +13,13 @@ import { askForRequest, type RequestInput } from './request-questions.ts';
 
 const operation = OPERATIONS.request;
 
-/** Adds `keys request`: an owner requests a key. */
+/** Adds `keys request`, which requests a key. */
 export function addTo(parent: Command): void {
   const command = addCommand(parent, operation, async (context, { given: flags }) => {
     const { descriptionFile } = command.opts<{ descriptionFile?: string }>();
     const typed = flags as RequestInput;
     const { successorOf } = typed;
-    // A successor takes what is not given from the key that it is to replace.
+    // A successor takes omitted values from the key that it is to replace.
     const old = successorOf && (await context.perform(OPERATIONS.show, { identifier: successorOf })).key;
     const profile = typed.profile ?? (await context.ownProfile()) ?? (old ? old.profile : null);
     // If the description comes from stdin, stdin can't also be used for answers.
@@ -33,7 +33,7 @@ export function addTo(parent: Command): void {
       await performAndPrint({ ...context, perform }, operation, given);
       return;
     }
-    // If nothing that is required is missing, the rest is not asked for.
+    // If all required values are given, the optional ones are not asked for.
     const isWhole = REQUIRED.every(([input]) => given[input] !== undefined);
     let latest: RequestInput = isWhole ? { projectUrl: null, expectedUsage: null, ...given } : given;
     await retryIfChanged(true, async () => {
@@ -45,17 +45,16 @@ export function addTo(parent: Command): void {
   command.option('--description-file <path>', 'a file with the description; "-" is stdin');
 }
 
-/** The required fields of a request. */
 const REQUIRED = flaggedInputs(operation, 'operator').filter(([, schema]) => !schema.safeParse(undefined).success) as [
   keyof RequestInput,
   z.ZodType,
 ][];
 
-/** The description, if a file has it. Throws `usage`. */
+/** The description from the file, if one is given. Throws `usage`. */
 async function readDescription({ description }: RequestInput, file: string | undefined): Promise<RequestInput> {
   if (file === undefined) return {};
   if (description !== undefined) {
-    throw new AppError('usage', '--description and --description-file may not both be given.');
+    throw new AppError('usage', '--description and --description-file are mutually exclusive; leave one out.');
   }
   return { description: await readTextFile('--description-file', file) };
 }

@@ -6,7 +6,7 @@ import { counted, print, printJson } from '../terminal/output.ts';
 import { outputColumns } from '../terminal/stdout.ts';
 import { addCommand } from './command.ts';
 
-/** Adds `keys usage`, which shows the requests made with a key day by day. */
+/** Adds `keys usage`, which shows the requests made with a key, day by day. */
 export function addTo(parent: Command): void {
   addCommand(parent, OPERATIONS.usage, async ({ perform, json }, { identifier, given }) => {
     const usage = await perform(OPERATIONS.usage, { ...given, identifier });
@@ -15,13 +15,13 @@ export function addTo(parent: Command): void {
   });
 }
 
-/** The width if the output is not a terminal, or its width is unknown. */
+/** The width if that of the terminal is unknown. */
 const DEFAULT_COLUMNS = 80;
 
 const OK_CELL = '█';
 const OTHER_CELL = '░';
 
-/** The outcomes of requests that were not answered. */
+/** The outcomes of unanswered requests. */
 const REFUSED = {
   forbidden: 'without permission',
   malformed: 'malformed',
@@ -29,29 +29,32 @@ const REFUSED = {
   failed: 'failed',
 } as const;
 
-/** A bar for each day with requests, the longest as wide as `columns` allow, and below them a legend with the totals. */
+/** A bar for each day with requests, the longest filling `columns`, and a legend with the totals. */
 export function usageText({ identifier, days, lastUsedAt }: UsageView, columns: number): string {
   const totals = days.map(countRequests);
-  const most = Math.max(...totals);
-  const countWidth = String(most).length;
+  const max = Math.max(...totals);
+  const countWidth = String(max).length;
   const barWidth = Math.max(1, columns - 'YYYY-MM-DD'.length - countWidth - 4);
   const bars = days.flatMap(({ day, ...counts }, index) => {
     const total = totals[index] as number;
     if (total === 0) return [];
-    return [`${day}  ${String(total).padStart(countWidth)}  ${bar(countAnswered(counts), total, most, barWidth)}`];
+    return [`${day}  ${String(total).padStart(countWidth)}  ${bar(countAnswered(counts), total, max, barWidth)}`];
   });
   const sum = totals.reduce((all, total) => all + total, 0);
-  const span = counted(days.length, 'day');
-  const head = `Key ${identifier}: ${counted(sum, 'request')} in ${span}, last used ${lastUsedAt ?? 'never'}`;
+  const lastUse = lastUsedAt === null ? 'never used' : `last used ${lastUsedAt}`;
+  const head = `Key ${identifier}: ${counted(sum, 'request')} in ${counted(days.length, 'day')}, ${lastUse}`;
   return sum === 0 ? head : [head, '', ...bars, '', legend(days)].join('\n');
 }
 
-/** The bar of one day: answered and other requests have at least one cell each, if there were any and there is room. */
-function bar(answered: number, total: number, most: number, width: number): string {
-  const cells = Math.max(1, Math.round((total / most) * width));
+/** The bar of one day. Answered and other requests, if any, have at least one cell each if there is room. */
+function bar(answered: number, total: number, max: number, width: number): string {
+  const cells = Math.max(1, Math.round((total / max) * width));
   const others = total - answered;
-  const least = others > 0 ? 1 : 0;
-  const okCells = Math.min(cells - least, Math.max(answered > 0 ? 1 : 0, Math.round((answered / total) * cells)));
+  const minOtherCells = others > 0 ? 1 : 0;
+  const okCells = Math.min(
+    cells - minOtherCells,
+    Math.max(answered > 0 ? 1 : 0, Math.round((answered / total) * cells)),
+  );
   return OK_CELL.repeat(Math.max(0, okCells)) + OTHER_CELL.repeat(cells - Math.max(0, okCells));
 }
 

@@ -6,7 +6,7 @@ import type { KeysContext } from './context.ts';
 import { localKeys } from './local-keys.ts';
 import { remoteKeys } from './remote/remote-keys.ts';
 
-/** Runs a command on keys, on the box or remotely. Throws what `targetOf`, {@link withContext} and the command throw. */
+/** Runs a command on keys in the local database or on a remote server. Throws what `targetOf` and the command throw. */
 export async function withKeys<T>(command: Command, act: (context: KeysContext) => Promise<T> | T): Promise<T> {
   const target = await targetOf(command);
   if (target.kind === 'host') {

@@ -9,18 +9,18 @@ const DATE = /^\d{4}-\d{2}-\d{2}$/;
 export const LATEST_EXPIRY_MS = Date.parse('9999-12-31T23:59:59.999Z');
 
 /** The syntax of an expiry, for error sentences. */
-export const EXPIRY_SYNTAX = 'a span such as 90d, 12h or 30m, or a time such as 2027-01-31T00:00:00Z, in the future';
+export const EXPIRY_SYNTAX = 'a duration such as 90d, 12h or 30m, or a future time such as 2027-01-31T00:00:00Z';
 
 /** The same if `never` is allowed. */
 export const EXPIRES_SYNTAX = `${EXPIRY_SYNTAX}, or "never"`;
 
-/** Parses a span such as `90d`, `12h`, `30m` or `45s`. Returns milliseconds, or null for any other text. */
+/** Parses a duration such as `90d`, `12h`, `30m` or `45s`. Returns milliseconds, or null for any other text. */
 export function parseSpan(text: string): number | null {
   const span = SPAN.exec(text);
   return span && Number(span[1]) * UNITS[span[2] as keyof typeof UNITS];
 }
 
-/** Formats milliseconds, rounded down to seconds, as a span that {@link parseSpan} reads. */
+/** Formats milliseconds, rounded down to seconds, as a duration that {@link parseSpan} reads. */
 export function formatSpan(spanMs: number): string {
   return spanMs % UNITS.d === 0 ? `${spanMs / UNITS.d}d` : `${Math.floor(spanMs / UNITS.s)}s`;
 }
@@ -43,7 +43,7 @@ export function refuseTimeWithin(expiresAtMs: number | null, approvalMs: number,
 }
 
 /**
- * Parses an expiry: a span from now, a date (midnight in UTC) or an ISO 8601 time with its zone. Returns milliseconds since
+ * Parses an expiry: a duration from now, a date (midnight in UTC) or an ISO 8601 time with its zone. Returns milliseconds since
  * 1970. Throws `usage`, with `label` as its name, if it is none of these, not in the future, or after the year 9999.
  */
 export function parseExpiry(text: string, nowMs: number, label = 'expiry'): number {

@@ -27,8 +27,8 @@ export const approve = operation({
   doors: {
     command: {
       verb: 'approve',
-      help: `If MAIL_URL is not set, the command fails before the first prompt. Without an identifier it shows the pending requests one
-after another, oldest first: approve, reject with a reason, skip, or stop.
+      help: `If no mail can be sent, the command says so before the first prompt. Without an identifier it shows the pending requests one
+after another, oldest first, to approve, reject or skip each.
 Without a terminal, or with --yes, the identifier is required, and omitted flags have defaults: the requested permissions;
 DEFAULT_RATE_LIMITS, or for a successor the limits of the old key; no expiry; the expiry of the old key stays as it is.`,
       examples: [

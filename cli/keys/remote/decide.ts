@@ -13,27 +13,26 @@ import { keyPage, queuePage } from './decision-address.ts';
 import { type Decision, endOf } from './decision-outcome.ts';
 
 // An admin's token can only read. The command makes a link to the key's page that fills in the form there, and polls the key
-// until somebody has decided. The server stores nothing for it.
+// until it was decided on. The server stores nothing for it.
 
-/** How long the command waits for the decision. */
 const PATIENCE_MS = 600_000;
 
-/** The key is polled after pauses that double from the first to the longest. */
-const PAUSE_MS = { first: 250, longest: 2_000 };
+/** The key is polled after pauses that double from the first to the maximum. */
+const PAUSE_MS = { first: 250, max: 2_000 };
 
 /**
- * Has an admin decide on a page of the server: prints its address, opens it in a browser of this machine if there is one,
- * waits until the key was decided on, and prints it as on the box. Without a terminal it waits only if `isWaiting`. Throws
- * `usage`, `refused` and `not_found` for what can't be decided that way; `refused` if something else was decided or the mail
- * was refused for good; `try_later` if nothing was decided within ten minutes or the mail can be tried again; `cancelled`
- * after Ctrl-C; and what `askHost` throws.
+ * Has an admin decide on a page of the server: prints its URL, opens it in a browser of this machine if there is one, waits
+ * until the key was decided on, and prints the key. Without a terminal it waits only if `isWaiting`. Throws `usage`, `refused`
+ * and `not_found` for what can't be decided that way; `refused` if something else was decided or the mail was refused for
+ * good; `try_later` if nothing was decided within ten minutes or the mail can be tried again; `cancelled` after Ctrl-C; and
+ * what `askHost` throws.
  */
 export async function decideOnPage(context: RemoteKeys, decision: Decision, isWaiting: boolean): Promise<void> {
   const { operation, identifier, given } = decision;
   const [typed] = flaggedInputs(operation, 'admin').filter(([input, schema]) => input in given && isLongText(schema));
   if (typed !== undefined) {
     const [, schema] = typed;
-    const sentence = `At a server the ${factsOf(schema).label} is typed on the key's page; leave ${flagName(schema)} out.`;
+    const sentence = `On a remote server, the ${factsOf(schema).label} is typed on the key's page; leave ${flagName(schema)} out.`;
     throw new AppError('usage', sentence);
   }
   const before = await show(context, identifier);
@@ -42,15 +41,15 @@ export async function decideOnPage(context: RemoteKeys, decision: Decision, isWa
     notice(`Warning: ${ALREADY_SO}`);
     return printKey(context, identifier);
   }
-  const address = keyPage(context.server, decision);
-  const line = `To ${operation.name} key ${identifier}, open this page and confirm with your passkey: ${address}`;
+  const page = keyPage(context.server, decision);
+  const line = `To ${operation.name} key ${identifier}, open this page and confirm with your passkey: ${page}`;
   if (!canAsk() && !isWaiting) throw new AppError('try_later', line);
   await waitWhile(
     context.clock,
     () => {
       notice(line);
-      // If that fails, the person can still copy the address.
-      if (hasBrowser()) void openBrowser(address);
+      // If that fails, the person can still copy the URL.
+      if (hasBrowser()) void openBrowser(page);
       return watchKey(context, decision, before, PATIENCE_MS);
     },
     async () => interruptedText(before, await show(context, identifier)),
@@ -59,13 +58,13 @@ export async function decideOnPage(context: RemoteKeys, decision: Decision, isWa
   await printKey(context, identifier);
 }
 
-/** The error if no key is named: it links to the page with the waiting requests. */
+/** The error if no key is named, with a link to the page with the pending requests. */
 export function queueIsOnPage({ server }: RemoteKeys): AppError {
-  const sentence = `At a server you decide on requests in the browser: ${queuePage(server)} lists those that are waiting. Or name one key here.`;
+  const sentence = `On a remote server, you decide on requests in the browser: ${queuePage(server)} lists the pending ones. Or name a key here.`;
   return new AppError('usage', sentence);
 }
 
-/** A key as it is now; once it is no longer pending, with the key that it replaces, whose end is part of the decision. */
+/** The current state of a key and, once it is decided on, of the key that it replaces, whose expiry the decision changes. */
 async function show({ perform }: RemoteKeys, identifier: string): Promise<ShownKey> {
   const shown = await perform(OPERATIONS.show, { identifier });
   const { successorOf, state } = shown.key;
@@ -77,7 +76,7 @@ async function show({ perform }: RemoteKeys, identifier: string): Promise<ShownK
 }
 
 /**
- * Polls the key until it was changed as decided. If the server can't be reached, it keeps polling. Throws the error of
+ * Polls the key until it was changed as decided, even if the server can't be reached at times. Throws the error of
  * {@link endOf}, `try_later` after `patienceMs`, and what `askHost` throws.
  */
 export async function watchKey(
@@ -88,7 +87,7 @@ export async function watchKey(
 ): Promise<void> {
   const { clock } = context;
   const deadlineMs = clock.monotonicMs() + patienceMs;
-  for (let pauseMs = PAUSE_MS.first; ; pauseMs = Math.min(2 * pauseMs, PAUSE_MS.longest)) {
+  for (let pauseMs = PAUSE_MS.first; ; pauseMs = Math.min(2 * pauseMs, PAUSE_MS.max)) {
     const now = await showOrFault(context, decision.identifier);
     const end = now instanceof AppError ? null : endOf(decision, before, now);
     if (end === 'as decided') return;

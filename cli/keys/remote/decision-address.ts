@@ -4,10 +4,10 @@ import { typedText } from '../../../shared/keys/fields/input-text.ts';
 import { flaggedInputs } from '../../../shared/operations/entry.ts';
 import type { Decision } from './decision-outcome.ts';
 
-// Addresses of the pages on which admins decide. They are built from the address that the person has given, never from
-// anything that a server sends.
+// URLs of the pages on which admins decide. They are built from the server URL that the person has named, never from anything
+// that a server sends.
 
-/** The page with the waiting requests. */
+/** The page with the pending requests. */
 export function queuePage(server: string): string {
   return `${server}/developers/admin`;
 }

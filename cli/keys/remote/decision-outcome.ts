@@ -6,7 +6,7 @@ import type { AnyOperation, ShownKey } from '../../../shared/operations/entry.ts
 
 // Compares a key on a remote server with what an admin wanted to decide.
 
-/** What an admin wants to decide: `given` has the inputs given by flags; the others are chosen on the page. */
+/** What an admin wants to decide. `given` has the inputs given by flags; the others are filled in on the page. */
 export type Decision = {
   operation: AnyOperation;
   identifier: string;
@@ -14,9 +14,9 @@ export type Decision = {
 };
 
 /**
- * The result of a decision: null while nothing was decided since `before`; `as decided` if the key was changed accordingly;
- * otherwise the error to throw: `refused` if something else was decided, or the mail server refused the mail for good,
- * `try_later` if the mail can be tried again.
+ * The result of a decision: null if nothing was decided since `before`, `as decided` if the key was changed accordingly,
+ * otherwise the error to throw: `refused` if something else was decided, or the mail was refused for good; `try_later` if the
+ * mail can be tried again.
  */
 export function endOf(decision: Decision, before: ShownKey, now: ShownKey): 'as decided' | AppError | null {
   const { operation, given } = decision;
@@ -29,9 +29,9 @@ export function endOf(decision: Decision, before: ShownKey, now: ShownKey): 'as 
   return continuation ? failureOf(before, now) : null;
 }
 
-/** The error if the admin chose something else on the page than the flags said. */
+/** The error if the admin entered other values on the page than the flags gave. */
 function otherThanGiven({ identifier, state }: KeyView): AppError {
-  const sentence = `Key ${identifier} is ${state}, but not with the values given here: "profilectl keys show ${identifier}" shows what it has.`;
+  const sentence = `Key ${identifier} is ${state}, but not with the values given here; "profilectl keys show ${identifier}" shows its values.`;
   return new AppError('refused', sentence);
 }
 
@@ -40,7 +40,7 @@ function otherwise({ identifier, state }: KeyView): AppError {
   return new AppError('refused', sentence);
 }
 
-/** Why an attempt to approve a key that has ended since `before` did not make it Active; null if there is none. */
+/** Why an attempt to approve the key that ended after `before` did not make it Active; null if there is none. */
 function failureOf(before: ShownKey, { key, history }: ShownKey): AppError | null {
   const outcome = outcomeOf(key, history);
   const last = before.key.attempt;
@@ -50,6 +50,6 @@ function failureOf(before: ShownKey, { key, history }: ShownKey): AppError | nul
   if (result === 'refused') return new AppError(isTemporary ? 'try_later' : 'refused', refusedText(key, reason));
   if (result === 'not confirmed') return new AppError('try_later', notConfirmedText(key, reason));
   const { identifier } = key;
-  const sentence = `While the mail was on its way, something else was decided for key ${identifier}: "profilectl keys show ${identifier}" shows what. The secret in that mail will never work.`;
+  const sentence = `While the mail was being sent, something else was decided for key ${identifier}; "profilectl keys show ${identifier}" shows what. The secret in that mail will never work.`;
   return new AppError('refused', sentence);
 }

@@ -16,9 +16,9 @@ import type { Globals } from '../../context.ts';
 import { type AskedHost, askHost, askPages, type HostAnswer, type HostRequest } from '../../remote/client.ts';
 import type { Perform, RemoteKeys } from '../context.ts';
 
-// Performs operations on keys remotely, by the requests under /manage/v1/keys that their entries in the table describe.
+// Performs operations on keys remotely, by the requests under /manage/v1/keys that shared/operations.ts describes.
 
-/** Makes the context of commands on keys on a remote server, which knows the person by their token. */
+/** Makes the context of commands on keys on a remote server, which identifies the person by their token. */
 export function remoteKeys(host: AskedHost): Omit<RemoteKeys, keyof Globals> {
   const perform = performAt(host);
   let asked: Promise<HostAnswer<z.infer<typeof Me>>> | null = null;
@@ -48,13 +48,13 @@ export function remoteKeys(host: AskedHost): Omit<RemoteKeys, keyof Globals> {
 }
 
 /**
- * Makes a {@link Perform} of requests to a server. With `versions`, each key that it shows must be as it was shown when it is
- * changed afterwards; without, as it is by then.
+ * Makes a {@link Perform} that sends requests to a server. With `versions`, it refuses to change a key that has changed since
+ * it was shown.
  */
 function performAt(host: AskedHost, versions: Map<unknown, string> | null = null): Perform {
   return async <Input extends object, Output>(operation: Operation<Input, Output>, input: Input): Promise<Output> => {
     const { json } = operation.doors;
-    if (json === null) throw new Error(`A server is not asked for the operation ${operation.name}.`);
+    if (json === null) throw new Error(`The operation ${operation.name} has no request.`);
     const inputs = new Map(Object.entries(input));
     const identifier = inputs.get('identifier');
     const request = requestOf(operation.input, json, inputs);
@@ -71,8 +71,8 @@ function performAt(host: AskedHost, versions: Map<unknown, string> | null = null
 type KeysRequest = Omit<HostRequest<unknown>, 'answer'>;
 
 /**
- * The request for an operation with these inputs. Throws `not_found` for a malformed identifier: one such as `..` would change
- * the path.
+ * The request for an operation with these inputs. Throws `not_found` for a malformed identifier, because one such as `..` would
+ * change the path.
  */
 function requestOf(schema: z.ZodObject, door: JsonDoor, input: ReadonlyMap<string, unknown>): KeysRequest {
   const identifier = input.get('identifier');
@@ -93,7 +93,7 @@ function requestOf(schema: z.ZodObject, door: JsonDoor, input: ReadonlyMap<strin
 
 type Answer = { schema: z.ZodType; read: (body: unknown) => unknown };
 
-/** The schema of an answer, and the operation's output from a body that fits it. */
+/** The schema of a response, and the operation's output for a body that matches it. */
 function answer<Body>(schema: z.ZodType<Body>, read: (body: Body) => unknown): Answer {
   return { schema, read: (body) => read(body as Body) };
 }
@@ -108,8 +108,8 @@ const ANSWERS: Readonly<Record<Exclude<JsonDoor['answers'], 'list'>, Answer>> = 
 };
 
 /**
- * Lists as many keys as are asked for, or all that match, page by page, each once. A key that is decided on between two
- * pages is in both, first among the pending ones; its later version is listed.
+ * Lists up to `limit` keys or, without it, all that match, page by page, each once. A key that is decided on between two pages
+ * is on both, first as pending; the later version is listed.
  */
 async function listAt(host: AskedHost, request: KeysRequest): Promise<ListOutput> {
   if (request.query?.limit !== undefined) {

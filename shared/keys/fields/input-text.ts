@@ -25,7 +25,7 @@ const READERS: Readonly<Record<InputKind, Read>> = {
   },
   span: ([text = ''], _nowMs, { label }) => {
     const spanMs = parseSpan(text);
-    if (spanMs === null) throw new AppError('usage', `The ${label} must be a span such as 90d or 12h.`);
+    if (spanMs === null) throw new AppError('usage', `The ${label} must be a duration such as 90d or 12h.`);
     return spanMs;
   },
   number: ([text = '']) => (/^\d{1,9}$/.test(text) ? Number(text) : Number.NaN),

@@ -32,13 +32,13 @@ const MAX_PAGE_LENGTH = 1_000;
 export const USUAL_PAGE_LENGTH = 50;
 
 /** The maximum length of a project URL, in code points. */
-const MOST_OF_URL = 2048;
+const MAX_URL_LENGTH = 2048;
 
 function projectUrlFault(text: string): string | null {
   if (text === '') return null;
   const isWeb = URL.canParse(text) && /^https?:\/\//i.test(text);
-  if (isWeb && codePoints(text) <= MOST_OF_URL && !/[\p{Cc}\s]/u.test(text) && text.isWellFormed()) return null;
-  return `The project URL must be an http or https address of at most ${MOST_OF_URL} characters.`;
+  if (isWeb && codePoints(text) <= MAX_URL_LENGTH && !/[\p{Cc}\s]/u.test(text) && text.isWellFormed()) return null;
+  return `The project URL must be an http or https address of at most ${MAX_URL_LENGTH} characters.`;
 }
 
 const NO_RATE_LIMITS = 'The list of rate limits must be a list of quotas and windows.';
@@ -59,7 +59,7 @@ const DESCRIPTION = {
 const REASON = { label: 'reason', least: 1, most: 2000, lines: true };
 const REASON_FACTS: TextFacts = {
   ...{ title: 'Reason', hint: 'The owner gets it by e-mail.' },
-  flag: ['--reason <text>', 'why, as the owner will read it'],
+  flag: ['--reason <text>', 'the reason, which the owner will read'],
 };
 
 /** Every field that an operation on keys can have, as it is when it is required. */
@@ -77,7 +77,7 @@ export const FIELDS = {
   }),
   name: textField(lineOf('name'), {
     ...{ title: 'Name of the key', hint: 'What you call it; you can change it later.' },
-    flag: ['--name <name>', 'what the key is called, 1 to 255 characters'],
+    flag: ['--name <name>', 'the name of the key, 1 to 255 characters'],
   }),
   namePart: textField(lineOf('part of a name'), {
     ...{ title: 'Part of the name', formName: 'name' },
@@ -86,7 +86,7 @@ export const FIELDS = {
   find: textField(lineOf('text to find'), { title: 'Key, profile or address', flag: null }),
   description: textField(DESCRIPTION, {
     ...{ title: 'Description', hint: 'What is it for? The admin decides by this.', rows: 8 },
-    flag: ['--description <text>', 'what it is for, 80 to 2000 characters'],
+    flag: ['--description <text>', 'what the key is for, 80 to 2000 characters'],
   }),
   permissions: z
     .array(z.enum(PERMISSIONS, UNKNOWN_PERMISSION), {
@@ -100,12 +100,12 @@ export const FIELDS = {
     }),
   projectUrl: optionalText(
     trimmed('project URL', projectUrlFault)
-      .meta({ maxLength: MOST_OF_URL })
+      .meta({ maxLength: MAX_URL_LENGTH })
       .register(INPUT_FACTS, {
         ...{ label: 'project URL', title: 'Project URL', kind: 'address' },
-        flag: ['--project-url <url>', 'where the project can be seen (http or https)'],
+        flag: ['--project-url <url>', 'the URL of the project (http or https)'],
         hint: 'Where the project can be seen: an http or https address.',
-        bounds: { least: 0, most: MOST_OF_URL },
+        bounds: { least: 0, most: MAX_URL_LENGTH },
       }),
   ),
   expectedUsage: optionalText(
@@ -113,7 +113,7 @@ export const FIELDS = {
       { label: 'expected usage', least: 0, most: 1000, lines: true },
       {
         ...{ title: 'Expected usage', hint: 'How often, and for what.', rows: 4 },
-        flag: ['--expected-usage <text>', 'how often and for what, at most 1000 characters'],
+        flag: ['--expected-usage <text>', 'how often the key will be used, and for what, at most 1000 characters'],
       },
     ),
   ),
@@ -138,19 +138,19 @@ export const FIELDS = {
   expiresAtMs: timeField({
     ...{ label: 'expiry', title: 'Expires', formName: 'expires', isEndless: true },
     flag: ['--expires <when>', EXPIRES_SYNTAX],
-    hint: 'Empty for never; or a span from now such as 90d or 12h, a date such as 2027-01-31, or a time such as 2027-01-31T12:00Z.',
+    hint: 'Empty for never; or a duration from now such as 90d or 12h, a date such as 2027-01-31, or a time such as 2027-01-31T12:00Z.',
   }),
   retireOldAtMs: timeField({
     ...{ label: 'end of the old key', title: 'When the old key ends', formName: 'retireOld' },
     titleFor: (old) => `End of key ${old}, which this one replaces`,
-    flag: ['--retire-old <when>', `when the key that this one replaces ends: ${EXPIRY_SYNTAX}`],
-    hint: 'Empty leaves it as it is; or a span from now such as 7d, a date, or a time. Never later than it ends by itself.',
+    flag: ['--retire-old <when>', `when the key that this one replaces expires: ${EXPIRY_SYNTAX}`],
+    hint: 'Empty leaves it as it is; or a duration from now such as 7d, a date, or a time. Never later than its own expiry.',
   }),
   successorOf: optionalText(
     plain('identifier of the key to succeed').register(INPUT_FACTS, {
       ...{ label: 'identifier of the key to succeed', title: 'Successor of' },
       ...{ kind: 'hidden', statesOfKey: ['Active'] },
-      flag: ['--successor-of <identifier>', 'an Active key of the profile that this one is to replace'],
+      flag: ['--successor-of <identifier>', 'the Active key of the profile that this one is to replace'],
     }),
   ),
   formId: optionalText(
@@ -169,7 +169,7 @@ export const FIELDS = {
     `Unused keys can be listed for at most ${USAGE_DAYS}d, since usage is not kept for longer.`,
   ).register(INPUT_FACTS, {
     ...{ label: 'time unused', title: 'Unused', kind: 'span', formName: 'unused' },
-    flag: ['--unused <span>', 'only Active keys that were not used for this long, such as 90d'],
+    flag: ['--unused <duration>', 'only Active keys that were not used for this long, such as 90d'],
     inQuery: 'Only Active keys that were not used for this long, such as `90d`. Not together with `state`.',
   }),
   limit: numberField('length of the list', 1, MAX_PAGE_LENGTH, {
@@ -193,7 +193,7 @@ export const FIELDS = {
     }),
   days: numberField('number of days', 1, USAGE_DAYS, {
     title: 'Days',
-    flag: ['--days <number>', `this many days (UTC) up to today, 1 to ${USAGE_DAYS}; default: ${USUAL_DAYS}`],
+    flag: ['--days <number>', `the number of days (UTC) up to today, 1 to ${USAGE_DAYS}; default: ${USUAL_DAYS}`],
   }),
 } as const;
 

@@ -39,7 +39,7 @@ export function checkChange({ permissions, rateLimits, expiresAtMs }: KeyChange)
   if (rateLimits) grant.rateLimits = rateLimits;
   if (expiresAtMs !== undefined) grant.expiresAt = expiresAtMs;
   if (Object.keys(grant).length > 0) return grant;
-  throw new AppError('usage', 'Say what to change: the permissions, the rate limits or the expiry.');
+  throw new AppError('usage', 'Specify what to change: the permissions, the rate limits or the expiry.');
 }
 
 function requireChangeable(key: ApiKey, nowMs: number): ApiKey {

@@ -19,7 +19,7 @@ async function world() {
 }
 
 describe('keys change', () => {
-  test('changes what the flags say, and prints the key as all commands do', async () => {
+  test('changes what the flags say, prints the key, and mails the owner', async () => {
     const { deps, identifier, run } = await world();
     const words = ['keys', 'change', identifier];
     const done = await run(...words, '--rate-limit', '7/1m', '9/1h', '--expires', '2126-01-31');
@@ -41,7 +41,7 @@ describe('keys change', () => {
     expect(mails(deps).filter((mail) => mail.includes('was changed'))).toHaveLength(2);
   });
 
-  test('says on stderr that nothing was changed where the key is so already', async () => {
+  test('warns that nothing was changed if the key already has these values', async () => {
     const { identifier, run } = await world();
     const done = await run('keys', 'change', identifier, '--permission', 'api.lookup');
     expect(done).toMatchObject({ code: 0, stdout: `${identifier} Active\n` });
@@ -49,9 +49,9 @@ describe('keys change', () => {
   });
 
   test.each([
-    [[], 2, 'Say what to change: --permission, --rate-limit or --expires.'],
+    [[], 2, 'Specify what to change: --permission, --rate-limit or --expires.'],
     [['--rate-limit', '7'], 2, 'A rate limit is <quota>/<window>'],
-    [['--expires', 'tomorrow'], 2, 'The expiry must be a span'],
+    [['--expires', 'tomorrow'], 2, 'The expiry must be a duration'],
     [['--permission', 'api.write'], 2, 'The permissions are api.lookup and api.leaderboard'],
   ])('refuses %j', async (flags, code, sentence) => {
     const { identifier, run } = await world();
@@ -60,8 +60,8 @@ describe('keys change', () => {
   });
 });
 
-describe('keys change on a terminal, where nothing is given', () => {
-  test('shows the key, asks for all of it, beginning with what it has, and changes it after a yes', async () => {
+describe('keys change on a terminal without flags', () => {
+  test('shows the key, asks for all values, starting with the current ones, and changes them after a yes', async () => {
     const { deps, identifier, variables } = await world();
     const terminal = openTerminal(['keys', 'change', identifier], variables);
     await terminal.see(/Rate limits +60\/1m, 5000\/1d/);
@@ -84,7 +84,7 @@ describe('keys change on a terminal, where nothing is given', () => {
     });
   });
 
-  test('changes nothing after a no, and asks nothing of a key that can not be changed, or with --yes', async () => {
+  test('changes nothing after a no, and does not ask if the key can’t be changed, or with --yes', async () => {
     const { deps, identifier, run, variables } = await world();
     const terminal = openTerminal(['keys', 'change', identifier], variables);
     for (const question of ['Permissions', 'Rate limits:', 'Expires: never']) {
@@ -103,8 +103,8 @@ describe('keys change on a terminal, where nothing is given', () => {
   });
 });
 
-describe('a successor', () => {
-  test('takes over what is not given, off a terminal; approved, it gives the old key its end', async () => {
+describe('a request for a successor', () => {
+  test('takes omitted values from the old key without a terminal, and its approval sets the expiry of the old key', async () => {
     const { deps, identifier, run } = await world();
     const asked = await run('keys', 'request', '--successor-of', identifier, '--name', 'Bot 2', '--json');
     const successor = JSON.parse(asked.stdout);
@@ -127,7 +127,7 @@ describe('a successor', () => {
     expect(old).toContain(`expires never → 2126-01-31T00:00:00.000Z; for its replacement ${successor.identifier}`);
   });
 
-  test('is shown whole on a terminal before it is sent, and its approval asks when the old key ends', async () => {
+  test('is shown on a terminal before it is sent, and its approval asks when the old key ends', async () => {
     const { deps, identifier, variables } = await world();
     const asking = openTerminal(['keys', 'request', '--successor-of', identifier], variables);
     await asking.see(new RegExp(`Successor of +${identifier}`));
@@ -152,7 +152,7 @@ describe('a successor', () => {
     expect(showKey(deps, identifier).expiresAt).toBe('2126-01-31T00:00:00.000Z');
   });
 
-  test('of a key that is not Active, or with an end where there is no old key, is refused', async () => {
+  test('is refused unless the old key is Active, and --retire-old is refused without an old key', async () => {
     const { identifier, run } = await world();
     const request = ['keys', 'request', '--profile', 'ada', '--name', 'Bot', '--permission', 'api.lookup'];
     const { stdout } = await run(...request, '--description', DESCRIPTION);

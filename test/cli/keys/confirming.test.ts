@@ -12,7 +12,7 @@ import { DESCRIPTION, issue, keyIn, keysListed, request } from '../../support/ke
 import { KEY, openTerminal } from '../../support/machine/terminal.ts';
 import { testClock, testDeps } from '../../support/world.ts';
 
-// On a terminal everything is laid out before it is done, even if nothing is missing; with --yes nothing is asked.
+// On a terminal everything is shown and confirmed, even if no values are missing. With --yes nothing is asked.
 
 const clock = testClock();
 const deps = { ...testDeps({ clock }), clock };
@@ -26,7 +26,7 @@ async function newProfile(): Promise<string> {
   return `user${id}`;
 }
 
-/** A key on which an operation is possible; a request succeeds another key, so that every flag applies to it. */
+/** A key on which an operation is possible. A request is for a successor, so that every flag applies to it. */
 async function keyFor({ from }: AnyOperation): Promise<string> {
   const profile = await newProfile();
   if (from !== null && !from.includes('pending')) return keyIn(from[0] ?? 'Active', deps, profile);
@@ -44,7 +44,7 @@ function flagsOf(operation: AnyOperation): string[] {
 const OF_ONE_KEY = ALL_OPERATIONS.filter(({ event, input }) => event !== null && 'identifier' in input.shape);
 
 test.each(OF_ONE_KEY.map((operation) => [operation.name, operation] as const))(
-  'keys %s shows the key and what is given, and does nothing after a no',
+  'keys %s shows the key and the given values, and does nothing after a no',
   async (_, operation) => {
     const identifier = await keyFor(operation);
     const words = ['keys', operation.name, identifier, ...flagsOf(operation)];
@@ -63,7 +63,7 @@ test.each(OF_ONE_KEY.map((operation) => [operation.name, operation] as const))(
   30_000,
 );
 
-test('keys request shows the whole request, asks for nothing else, and sends nothing if it is cancelled', async () => {
+test('keys request with all required flags only shows the request, and sends nothing if it is cancelled', async () => {
   const profile = await newProfile();
   const flags = ['--name', 'Bot', '--permission', 'api.lookup', '--description', DESCRIPTION];
   const terminal = openTerminal(['keys', 'request', '--profile', profile, ...flags], variables);

@@ -9,7 +9,7 @@ import { KEY, openTerminal, type Terminal } from '../../support/machine/terminal
 import { remoteWorld } from '../../support/portal/remote.ts';
 import { testDeps } from '../../support/world.ts';
 
-// What was shown is what is done: while a question stands, somebody else changes what it is about.
+// What was shown is what is done: another person changes a key or profile before a question about it is answered.
 
 const ADA = { id: 7, username: 'ada', email: 'owner@good.example' };
 
@@ -25,11 +25,11 @@ async function world() {
 const MOVED = { ...ADA, email: 'thief@evil.example' };
 const GRANT = ['--permission', 'api.lookup', '--rate-limit', '60/1m', '--expires', 'never'];
 
-/** What a terminal has shown, in one line. */
+/** The output of a terminal, on one line. */
 const plain = (terminal: Terminal) => terminal.screen().replace(/\s+/g, ' ');
 
 describe('keys approve', () => {
-  test('sends nothing to an address that the question did not show, and asks again with the new one', async () => {
+  test('sends nothing to an e-mail address that the question did not show, and asks again with the new one', async () => {
     const { deps, secrets, open } = await world();
     const identifier = await request(deps, { profile: 'ada' });
     const terminal = open('keys', 'approve', identifier, ...GRANT);
@@ -49,7 +49,7 @@ describe('keys approve', () => {
     expect([showKey(deps, identifier).state, secrets()]).toEqual(['pending', []]);
   });
 
-  test('does what is confirmed once the new state was shown', async () => {
+  test('approves once the new state was shown and confirmed', async () => {
     const { deps, secrets, open } = await world();
     const identifier = await request(deps, { profile: 'ada' });
     const terminal = open('keys', 'approve', identifier, ...GRANT);
@@ -63,7 +63,7 @@ describe('keys approve', () => {
     expect([showKey(deps, identifier).state, secrets().length]).toEqual(['Active', 1]);
   });
 
-  test('ends if somebody else has decided meanwhile, and says how', async () => {
+  test('fails if another admin has decided before the answer, and says how', async () => {
     const { deps, secrets, open } = await world();
     const identifier = await request(deps, { profile: 'ada' });
     const terminal = open('keys', 'approve', identifier, ...GRANT);
@@ -76,7 +76,7 @@ describe('keys approve', () => {
     expect(secrets()).toEqual([]);
   });
 
-  test('gives a successor nothing that the old key has lost while the question stood', async () => {
+  test('asks again if the old key of a successor has lost rate limits before the answer', async () => {
     const { deps, open } = await world();
     const { identifier: old } = await issue(deps, { profile: 'ada' });
     const identifier = await request(deps, { profile: 'ada', successorOf: old });
@@ -95,7 +95,7 @@ describe('keys approve', () => {
   });
 });
 
-test('the queue sends nothing to another address than it showed, and lays the request out once more', async () => {
+test('the queue sends nothing to another e-mail address than it showed, and shows the request again', async () => {
   const { deps, secrets, open } = await world();
   const identifier = await request(deps, { profile: 'ada' });
   const terminal = open('keys', 'approve', ...GRANT);
@@ -115,7 +115,7 @@ test('the queue sends nothing to another address than it showed, and lays the re
   expect([showKey(deps, identifier).state, secrets().length]).toEqual(['Active', 1]);
 });
 
-test('Enter in keys change keeps what the key has, and never writes back what somebody else has changed', async () => {
+test('Enter in keys change keeps the value, and never reverts what another person has changed', async () => {
   const { deps, open } = await world();
   const { identifier } = await issue(deps, { profile: 'ada' });
   const rateLimits = [{ quota: 1, windowSeconds: 60 }];
@@ -141,7 +141,7 @@ test('Enter in keys change keeps what the key has, and never writes back what so
   expect(Object.keys(mine?.detail?.changes ?? {})).toEqual(['expiresAt']);
 });
 
-test('keys change that only keeps what the key has says so, and changes nothing', async () => {
+test('keys change that keeps all values says so, and changes nothing', async () => {
   const { deps, open } = await world();
   const { identifier } = await issue(deps, { profile: 'ada' });
   const terminal = open('keys', 'change', identifier);
@@ -153,8 +153,8 @@ test('keys change that only keeps what the key has says so, and changes nothing'
   expect(keyHistory(deps, identifier).map(({ event }) => event)).not.toContain('changed');
 });
 
-describe('a reason that was typed', () => {
-  test('is kept where the request has changed, and rejects it only after one more yes', async () => {
+describe('keys reject and revoke', () => {
+  test('keep a typed reason if the request has changed, and reject only after another yes', async () => {
     const { deps, open } = await world();
     const identifier = await request(deps, { profile: 'ada' });
     const terminal = open('keys', 'reject', identifier);
@@ -171,7 +171,7 @@ describe('a reason that was typed', () => {
     expect(keyHistory(deps, identifier).at(-1)).toMatchObject({ event: 'rejected', detail: { reason: 'Too vague.' } });
   });
 
-  test('revokes no key that has another grant than was shown, but one that its owner has renamed', async () => {
+  test('ask again if the grant of a key has changed, but not if its owner has renamed it', async () => {
     const { deps, open } = await world();
     const { identifier } = await issue(deps, { profile: 'ada' });
     const terminal = open('keys', 'revoke', identifier, '--reason', 'Leaked.');
@@ -189,7 +189,7 @@ describe('a reason that was typed', () => {
 });
 
 describe('keys request', () => {
-  /** Answers every question up to the one whether to send. */
+  /** Answers all questions before the final one. */
   async function fillIn(terminal: Terminal): Promise<void> {
     await terminal.answer('Name of the key', `Bot${KEY.enter}`);
     await terminal.answer('Permissions', KEY.enter);
@@ -198,7 +198,7 @@ describe('keys request', () => {
     await terminal.see('Send this request?');
   }
 
-  test('asks for the profile that was named, also where its name moves to another one meanwhile', async () => {
+  test('keeps to the named profile, even if another profile gets its name', async () => {
     const { deps, open } = await world();
     const terminal = open('keys', 'request', '--profile', 'ada', '--description', DESCRIPTION);
     await terminal.see('Name of the key');
@@ -214,7 +214,7 @@ describe('keys request', () => {
     expect(listKeys(deps, { profileId: 7 })).toMatchObject([{ name: 'Bot', profile: 'countess' }]);
   });
 
-  test('is shown once more where the profile is called otherwise than was shown', async () => {
+  test('shows the request again if the profile was renamed', async () => {
     const { deps, open } = await world();
     const terminal = open('keys', 'request', '--profile', 'ada', '--description', DESCRIPTION);
     await fillIn(terminal);
@@ -229,7 +229,7 @@ describe('keys request', () => {
     expect(listKeys(deps, { profileId: 7 })).toHaveLength(1);
   });
 
-  test('ends if the profile was erased and another one got its name and its UID', async () => {
+  test('shows the request again if the profile was erased and another one got its name and UID', async () => {
     const { deps, open } = await world();
     const terminal = open('keys', 'request', '--profile', 'ada', '--description', DESCRIPTION);
     await fillIn(terminal);
@@ -244,7 +244,7 @@ describe('keys request', () => {
   });
 });
 
-test('an owner at a server confirms what was shown: if it has changed, nothing is done, and the new state is laid out', async () => {
+test('on a remote server, an owner is also asked again if the key has changed', async () => {
   const { access, server, ownerToken } = await remoteWorld();
   const { identifier } = await issue(access, { profile: 'ada' });
   const words = ['keys', 'revoke', identifier, '--reason', 'It leaked.', '--host', server.url];

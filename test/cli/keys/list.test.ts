@@ -28,7 +28,7 @@ const json = async (...words: string[]) => {
   return { keys: keys.map(({ identifier }: { identifier: string }) => identifier) as string[], next };
 };
 
-test('all are listed without a terminal; with --limit or --after a page, and the key after which the next page begins', async () => {
+test('without a terminal all keys are listed, or with --limit or --after one page and the cursor of the next', async () => {
   expect(await json()).toEqual({ keys: all, next: null });
   expect(await json('--limit', '7')).toEqual({ keys: all.slice(0, 7), next: all[6] });
   expect(await json('--limit', '7', '--after', all[6] as string)).toEqual({ keys: all.slice(7, 14), next: all[13] });
@@ -38,7 +38,7 @@ test('all are listed without a terminal; with --limit or --after a page, and the
   for (const limit of ['0', 'x', '1001']) expect(await list('--limit', limit)).toMatchObject({ code: 2, stdout: '' });
 });
 
-test('--name leaves those whose name contains a part, whatever the case, and goes with the other filters', async () => {
+test('--name filters by a part of the name in any letter case, together with other filters', async () => {
   const names = (...words: string[]) => json(...words).then(({ keys }) => keys.length);
   expect(await names('--name', 'BOT')).toBe(20);
   expect(await names('--name', 'user1')).toBe(11);
@@ -48,7 +48,7 @@ test('--name leaves those whose name contains a part, whatever the case, and goe
   expect(await names('--name', 'one', '--state', 'Active')).toBe(1);
 });
 
-test('a terminal shows 50 at a time, with the command for the next', async () => {
+test('a terminal shows 50 keys at a time, and the command for the next page', async () => {
   const terminal = openTerminal([
     'keys',
     'list',
@@ -71,7 +71,7 @@ test('a terminal shows 50 at a time, with the command for the next', async () =>
   expect(second.screen()).not.toContain('The next');
 });
 
-test('a narrow terminal gets fewer columns, and never a cut date', () => {
+test('a narrow terminal shows fewer columns, and never truncates times', () => {
   const keys = listKeys(deps, {});
   const nowMs = clock.nowMs();
   for (const columns of [40, 60, 72, 80, 86, 88, 90, 92, 100, 120, 200]) {

@@ -13,7 +13,7 @@ import { testClock, testDeps } from '../../support/world.ts';
 
 const clock = testClock(Date.now() - 3 * 86_400_000 - 60_000);
 
-/** Three requests: of Ada three days ago, of Bob five hours ago, and of Ada again now; Ada had one rejected before. */
+/** Three pending requests: of Ada, three days old, of Bob, five hours old, and a new one of Ada, who also has a rejected one. */
 async function world() {
   const deps = testDeps({ clock: testClock(clock.nowMs()) });
   insertProfile(deps.db, { id: 1, username: 'ada' });
@@ -38,7 +38,7 @@ beforeEach(async () => {
 const stateOf = (identifier: string) => showKey(w.deps, identifier).state;
 
 describe('keys list', () => {
-  test('shows how long requests have been waiting, the oldest first', async () => {
+  test('shows the age of requests, the oldest first', async () => {
     const { stdout } = await profilectl(['keys', 'list', '--state', 'pending'], { variables: w.variables });
     const rows = stdout.split('\n').map((line) => line.split(/ {2,}/).slice(0, 3));
     expect(rows.slice(0, 3)).toEqual([
@@ -48,7 +48,7 @@ describe('keys list', () => {
     ]);
   });
 
-  test('ages are in their largest whole unit, and only where something is pending', () => {
+  test('shows ages in the largest whole unit, and only if a request is pending', () => {
     const at = (seconds: number) => ageText('2026-01-01T00:00:00.000Z', Date.parse('2026-01-01') + seconds * 1000);
     expect([0, 59, 60, 3_599, 3_600, 86_399, 86_400, 40 * 86_400].map(at)).toEqual([
       '0s',
@@ -66,7 +66,7 @@ describe('keys list', () => {
 });
 
 describe('keys approve without an identifier', () => {
-  test('goes through the queue: approve, reject, skip; each with the owner’s other keys and the history', async () => {
+  test('shows each request with its history and the owner’s other keys, to approve, reject or skip', async () => {
     const terminal = w.walk();
     await terminal.see('Request 1 of 3, 3d old');
     await terminal.see('Ada’s bot');
@@ -95,7 +95,7 @@ describe('keys approve without an identifier', () => {
     expect(terminal.screen()).not.toContain(secret.slice(13));
   });
 
-  test('a no and an empty reason lead back to the question; stopping leaves the rest as it is', async () => {
+  test('asks again after a no or an empty reason, and can be stopped', async () => {
     const terminal = w.walk('--permission', 'api.lookup', '--rate-limit', '1/1s', '--expires', '1d');
     await terminal.answer('What now?', KEY.enter);
     await terminal.answer(/Approve key \w{8}\?/, `n${KEY.enter}`);
@@ -107,7 +107,7 @@ describe('keys approve without an identifier', () => {
     expect(listKeys(w.deps, { states: ['pending'] })).toHaveLength(3);
   });
 
-  test('Ctrl-C ends it with 130 and says that earlier decisions stay', async () => {
+  test('says after Ctrl-C that earlier decisions stay: 130', async () => {
     const terminal = w.walk('--permission', 'api.lookup', '--rate-limit', '1/1s', '--expires', '1d');
     await terminal.answer('What now?', KEY.enter);
     await terminal.answer(/Approve key \w{8}\?/, `y${KEY.enter}`);
@@ -118,7 +118,7 @@ describe('keys approve without an identifier', () => {
     expect([w.first, w.second].map(stateOf)).toEqual(['Active', 'pending']);
   });
 
-  test('a failed decision is reported, the walk continues, and the exit code shows it', async () => {
+  test('reports a failed decision, continues, and ends with its exit code', async () => {
     const variables = { ...w.variables, MAIL_URL: 'smtp://127.0.0.1:1', MAIL_FROM: 'keys@example.net' };
     const words = ['keys', 'approve', '--permission', 'api.lookup', '--rate-limit', '1/1s', '--expires', '1d'];
     const terminal = openTerminal(words, variables);
@@ -132,19 +132,19 @@ describe('keys approve without an identifier', () => {
     expect(stateOf(w.first)).toBe('pending');
   });
 
-  test('off a terminal, and with --yes, the missing identifier is a usage error', async () => {
+  test('needs a terminal, and no --yes: 2', async () => {
     const off = await profilectl(['keys', 'approve'], { variables: w.variables });
     expect(off).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining('identifier is missing') });
     expect(await w.walk('--yes').exited).toBe(2);
     expect(listKeys(w.deps, { states: ['pending'] })).toHaveLength(3);
   });
 
-  test('with nothing to decide it says so', async () => {
+  test('says so if no requests are pending', async () => {
     for (const { identifier } of listKeys(w.deps, { states: ['pending'] })) {
       await rejectKey(w.deps, { identifier, reason: 'No.', by: onBox('admin') });
     }
     const terminal = w.walk();
-    await terminal.see('No request is pending.');
+    await terminal.see('No requests are pending.');
     expect(await terminal.exited).toBe(0);
   });
 });

@@ -10,7 +10,7 @@ import { KEY, openTerminal } from '../../support/machine/terminal.ts';
 import { insertProfile } from '../../support/profiles.ts';
 import { testClock, testDeps } from '../../support/world.ts';
 
-// The commands use the machine's clock.
+// The commands use the system clock.
 const clock = testClock(Date.now());
 const deps = { ...testDeps({ clock }), clock };
 const variables = { DATABASE_PATH: deps.config.databasePath, MAIL_URL: `file:${join(deps.folder, 'mail')}` };
@@ -45,7 +45,7 @@ describe.each(NEED_A_REASON.map((operation) => [operation.name, operation] as co
     expect(mails(deps).at(-1)).toContain('Found in public.');
   });
 
-  test('on a terminal asks for confirmation even if the reason was given; after a no, nothing has changed: 130', async () => {
+  test('on a terminal asks for confirmation even if the reason is given, and changes nothing after a no: 130', async () => {
     const identifier = await keyFor();
     const terminal = openTerminal(['keys', verb, identifier, '--reason', 'Found.'], variables);
     await terminal.see(question);
@@ -55,7 +55,7 @@ describe.each(NEED_A_REASON.map((operation) => [operation.name, operation] as co
     expect(showKey(deps, identifier).state).toBe(before);
   });
 
-  test('with --yes asks nothing on a terminal, and needs the reason', async () => {
+  test('with --yes does not ask on a terminal, and needs --reason', async () => {
     const identifier = await keyFor();
     const missing = openTerminal(['keys', verb, identifier, '--yes'], variables);
     expect(await missing.exited).toBe(2);
@@ -65,7 +65,7 @@ describe.each(NEED_A_REASON.map((operation) => [operation.name, operation] as co
     expect(given.screen().trim()).toBe(`${identifier} ${after}`);
   });
 
-  test('says before anything is asked that this can’t be done with the key', async () => {
+  test('fails before the first question if the key is in another state', async () => {
     const identifier = await keyFor(KEY_STATES.find((state) => !from?.includes(state)));
     const terminal = openTerminal(['keys', verb, identifier], variables);
     expect(await terminal.exited).toBe(1);
@@ -74,7 +74,7 @@ describe.each(NEED_A_REASON.map((operation) => [operation.name, operation] as co
   });
 });
 
-test('states are accepted in any letter case, and rate limits in one word with commas, as they are shown', async () => {
+test('states are accepted in any letter case, and rate limits separated by commas', async () => {
   const { identifier } = await issue(deps, { profile });
   const listed = await profilectl(['keys', 'list', '--state', 'active', '--profile', profile, '--json'], { variables });
   expect(JSON.parse(listed.stdout).keys).toMatchObject([{ identifier, state: 'Active' }]);

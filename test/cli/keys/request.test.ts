@@ -26,13 +26,13 @@ const LINES = [
 ];
 const TEXT = LINES.join('\n');
 
-/** `keys request` in a terminal, with all given but the description and the expected usage. */
+/** `keys request` in a terminal, with all flags but the description and the expected usage. */
 const ask = (more: Record<string, string> = {}) =>
   openTerminal(['keys', 'request', '--profile', profile, ...FLAGS], { ...variables, ...more });
 
 const requested = async () => (await keysListed(deps, { profile }))[0];
 
-/** An editor: a shell script that gets the file as `$1`. */
+/** An editor: a shell script that receives the file as `$1`. */
 function editor(name: string, script: string): string {
   const file = join(deps.folder, name);
   writeFileSync(file, script);
@@ -41,10 +41,10 @@ function editor(name: string, script: string): string {
 
 describe('a description of several lines', () => {
   for (const [how, pasted] of [
-    ['that the terminal marks as pasted', `\u001b[200~${LINES.join('\r')}\r\u001b[201~`],
-    ['that it does not mark', LINES.join('\r')],
+    ['pasted into a terminal with bracketed paste', `\u001b[200~${LINES.join('\r')}\r\u001b[201~`],
+    ['pasted into a terminal without it', LINES.join('\r')],
   ] as const) {
-    test(`${how} is kept, shown whole and sent after a yes`, async () => {
+    test(`${how} keeps its lines, and is sent after it was shown`, async () => {
       const terminal = ask();
       await terminal.answer('Description:', pasted);
       await terminal.answer('Description: OK', KEY.enter);
@@ -59,7 +59,7 @@ describe('a description of several lines', () => {
     });
   }
 
-  test('can be mended across its lines', async () => {
+  test('can be corrected across its lines', async () => {
     const terminal = ask();
     await terminal.answer('Description:', `\u001b[200~${DESCRIPTION}\rOops\u001b[201~`);
     await terminal.answer('Oops', '\u007f'.repeat(6));
@@ -71,7 +71,7 @@ describe('a description of several lines', () => {
     expect(await requested()).toMatchObject({ description: `${DESCRIPTION.slice(0, -1)}!` });
   });
 
-  test('pasted where one line is asked for becomes one', async () => {
+  test('becomes one line if it is pasted as a name', async () => {
     const terminal = openTerminal(['keys', 'request', '--profile', profile], variables);
     await terminal.answer('Name of the key:', '\u001b[200~Badge\rbot\u001b[201~');
     await terminal.answer('Badge bot', KEY.enter);
@@ -81,7 +81,7 @@ describe('a description of several lines', () => {
 });
 
 describe('EDITOR', () => {
-  test('has the description written, with what is wrong said and the text kept; then keys go to the questions again', async () => {
+  test('opens for the description, and again with the same text if it is invalid', async () => {
     const script = `grep -q '80 to 2000' "$1" || exit 1
 if ! grep -q '^Shows' "$1"; then printf 'Shows badges beside names:\\n# this is kept' > "$1"; exit; fi
 printf 'editing> '; read line; printf '%s\\n' "$line in our chat and on the page of all our members, for their friends." >> "$1.new"
@@ -99,7 +99,7 @@ cat "$1" | head -n 2 | cat - "$1.new" > "$1.all"; mv "$1.all" "$1"`;
     expect(await requested()).toMatchObject({ description, expectedUsage: null });
   });
 
-  test('that fails is named, and nothing has changed: 1', async () => {
+  test('is named if it fails, and nothing is requested: 1', async () => {
     const terminal = ask({ VISUAL: 'no-such-editor' });
     expect(await terminal.exited).toBe(1);
     expect(terminal.screen()).toContain('The editor "no-such-editor" failed; set VISUAL or EDITOR');
@@ -120,7 +120,7 @@ describe('the whole request', () => {
     expect(await requested()).toMatchObject({ name: 'Bot 2', expectedUsage: 'Little.' });
   });
 
-  test('that is not sent leaves nothing behind: 130', async () => {
+  test('is not sent after Cancel: 130', async () => {
     const terminal = ask();
     await terminal.answer('Description:', `${DESCRIPTION}${KEY.enter}`);
     await terminal.answer('Expected usage:', KEY.enter);
@@ -137,7 +137,7 @@ describe('--description-file', () => {
       stdin,
     });
 
-  test('takes the description out of a file, and out of stdin with "-", lines and all', async () => {
+  test('reads the description from a file, or from stdin with "-", and keeps its lines', async () => {
     const file = join(deps.folder, 'about.txt');
     writeFileSync(file, `${TEXT}\r\n`);
     expect(await run(file)).toMatchObject({ code: 0, stderr: '' });
@@ -146,14 +146,14 @@ describe('--description-file', () => {
     expect(JSON.parse(stdout).description).toBe(`${TEXT} (stdin)`);
   });
 
-  test('that cannot be read, is no text, is too long or is given with --description is a usage error: 2', async () => {
+  test('refuses an unreadable, binary, too long or too short file, and --description beside it: 2', async () => {
     for (const [file, stdin, more, sentence] of [
       [join(deps.folder, 'none.txt'), '', [], /^--description-file names a file that can't be read/],
       [deps.folder, '', [], /^--description-file names a file that can't be read/],
       ['/dev/zero', '', [], /more than 64 KiB/],
       ['-', new Uint8Array([0xff, 0xfe, 0x41]), [], /UTF-8/],
       ['-', 'Too short.', [], /Describe it in 70 more characters/],
-      ['-', TEXT, ['--description', TEXT], /may not both be given/],
+      ['-', TEXT, ['--description', TEXT], /are mutually exclusive/],
     ] as const) {
       const { code, stdout, stderr } = await run(file, stdin, ...more);
       expect({ code, stdout, stderr }).toEqual({ code: 2, stdout: '', stderr: expect.stringMatching(sentence) });

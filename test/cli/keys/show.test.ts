@@ -23,7 +23,7 @@ const labelsOf = (identifier: string) =>
     .map((line) => line.slice(0, 16).trim());
 
 describe('keys show', () => {
-  test('leaves out what only a grant fixes where there was none', async () => {
+  test('omits the fields of the grant if there was no approval', async () => {
     const grant = ['Granted', 'Rate limits', 'Expires'];
     const pending = await request(deps, { name: 'Waiting' });
     const asked = labelsOf(pending);
@@ -38,7 +38,7 @@ describe('keys show', () => {
     expect(labelsOf(identifier)).toEqual(expect.arrayContaining([...grant, 'Decided']));
   });
 
-  test('wraps long texts at the width of a terminal, under their beginning, and not elsewhere', async () => {
+  test('wraps and indents long texts on a terminal only', async () => {
     const identifier = await request(deps, { name: 'Long', description: `${DESCRIPTION} ${LONG}` });
     const off = await profilectl(['keys', 'show', identifier], { variables });
     expect(off.stdout).toContain(` ${LONG.split('\n')[0]}\n`);
@@ -53,12 +53,12 @@ describe('keys show', () => {
     );
     expect(text.length).toBeGreaterThan(4);
     expect(text.slice(1).every((line) => /^ {16}\S/.test(line))).toBe(true);
-    // A word that is longer than a line stays whole.
+    // Words longer than a line are not broken.
     expect(text.filter((line) => line.length > 100)).toHaveLength(1);
     expect(text.map((line) => line.slice(16)).join(' ')).toBe(`${DESCRIPTION} ${LONG}`.replace('\n', ' '));
   });
 
-  test('cuts nothing of the history on a terminal', async () => {
+  test('never truncates the history on a terminal', async () => {
     const reason = `${'Please say more of it. '.repeat(12)}Thank you.`;
     const identifier = await request(deps, { name: 'Rejected' });
     await rejectKey(deps, { identifier, reason, by: onBox('admin') });
@@ -67,7 +67,7 @@ describe('keys show', () => {
     expect(terminal.screen()).toContain(`admin (on the box)  rejected   pending → rejected  ${reason}`);
   });
 
-  test('counts columns as a terminal does, where there is one', () => {
+  test('counts columns as a terminal does', () => {
     expect(wrapLine('日本 日本 日本', 9)).toEqual(['日本 日本', '日本']);
     expect(wrapLine('', 9)).toEqual(['']);
     expect(wrapLine('  indented text', 10)).toEqual(['  indented', 'text']);
@@ -77,7 +77,7 @@ describe('keys show', () => {
   });
 });
 
-test('an identifier that differs only in letter case from a key’s is refused with that one, by commands that look and by those that act', async () => {
+test('an identifier in another letter case is refused with the right one, by all commands', async () => {
   const identifier = await request(deps, { name: 'Alike' });
   const typed = otherCase(identifier);
   const asking = [
@@ -98,13 +98,13 @@ test('an identifier that differs only in letter case from a key’s is refused w
   withdrawKey(deps, { identifier, by: onBox('ada') });
 });
 
-test('a pending request says when the address of its profile was changed, in its lines and in its history', async () => {
+test('a pending request shows when the e-mail address of its profile was changed, also in its history', async () => {
   const clock = testClock();
   const deps = testDeps({ clock });
   insertProfile(deps.db);
   const identifier = await request(deps);
   changeByHand(deps, 'user1', () => ({ email: 'other@example.org' }));
   const text = keyText(showKey(deps, identifier), Number.POSITIVE_INFINITY);
-  expect(text).toContain('address changed at 2026-01-01T00:00:00.000Z, since this was requested');
+  expect(text).toContain('address changed at 2026-01-01T00:00:00.000Z, after this was requested');
   expect(historyText(keyHistory(deps, identifier))).toMatch(/operator \(on the box\) +address changed +pending/);
 });

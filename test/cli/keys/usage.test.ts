@@ -10,7 +10,7 @@ import { testDeps } from '../../support/world.ts';
 
 const NOTHING = { ok: 0, notFound: 0, forbidden: 0, malformed: 0, limited: 0, failed: 0 };
 
-/** A database with two Active keys and a pending one; the first was used a lot yesterday and a little today. */
+/** A database with two Active keys and a pending one. The first was used a lot yesterday and a little today. */
 async function world() {
   const deps = testDeps();
   insertProfile(deps.db);
@@ -40,12 +40,12 @@ async function world() {
 const w = await world();
 
 describe('keys usage', () => {
-  test('draws a bar for each day with requests, as wide as there is room, and tells the sums', async () => {
+  test('prints a bar for each day with requests, up to the width of the terminal, and the totals', async () => {
     const { code, stdout } = await w.run('usage', w.used, '--days', '7');
     expect(code).toBe(0);
     const lines = stdout.trimEnd().split('\n');
     expect(lines[0]).toStartWith(`Key ${w.used}: 501 requests in 7 days, last used `);
-    // Days without requests have no line.
+    // Days without requests are omitted.
     const bars = lines.slice(2, -2);
     expect(bars.length).toBe(2);
     expect(bars[0]).toMatch(/^\d{4}-\d\d-\d\d {2}500 {2}█{50}░{13}$/);
@@ -54,7 +54,7 @@ describe('keys usage', () => {
     expect(lines.at(-1)).toBe('█ 401 answered (20 not found)   ░ 100 over a limit');
   });
 
-  test('prints one JSON value', async () => {
+  test('prints one JSON value with --json', async () => {
     const { stdout } = await w.run('usage', w.used, '--days', '2', '--json');
     const { identifier, days, lastUsedAt } = JSON.parse(stdout);
     expect([identifier, days.length, days[0].ok, days[0].limited, days[1].ok]).toEqual([w.used, 2, 380, 100, 1]);
@@ -64,11 +64,11 @@ describe('keys usage', () => {
     expect([idle.days.length, idle.lastUsedAt]).toEqual([30, null]);
   });
 
-  test('says in its help what it takes for granted, as a plain number', async () => {
+  test('names the default number of days in its help', async () => {
     expect((await w.run('usage', '--help')).stdout).toContain('1 to 400; default: 30\n');
   });
 
-  test('refuses what is no number of days, and an unknown key', async () => {
+  test('refuses an invalid number of days, and an unknown key', async () => {
     for (const days of ['0', '401', '1.5', 'x', '-1']) {
       const { code, stderr } = await w.run('usage', w.used, `--days=${days}`);
       expect([code, stderr]).toEqual([2, 'The number of days must be a whole number from 1 to 400.\n']);
@@ -76,7 +76,7 @@ describe('keys usage', () => {
     expect((await w.run('usage', '00000000')).code).toBe(1);
   });
 
-  test('fits any width, and whatever is there at all has a cell', () => {
+  test('fits any width, with at least one cell for each outcome that occurred', () => {
     const days = [
       { day: '2026-01-01', ...NOTHING, ok: 1_000_000, failed: 1 },
       { day: '2026-01-02', ...NOTHING, notFound: 1 },
@@ -86,11 +86,11 @@ describe('keys usage', () => {
       const bars = usageText({ identifier: 'k7Qm2XaB', days, lastUsedAt: null }, columns).split('\n').slice(2, 5);
       expect(Math.max(...bars.map((line) => line.length))).toBe(Math.max(22, columns));
       expect(bars[0]).toEndWith('░');
-      // That a profile does not exist is an answer.
+      // A profile that does not exist counts as answered.
       expect([bars[1]?.endsWith('  █'), bars[2]?.endsWith('  █')]).toEqual([true, true]);
     }
     const none = usageText({ identifier: 'k7Qm2XaB', days: [{ day: '2026-01-01', ...NOTHING }], lastUsedAt: null }, 80);
-    expect(none).toBe('Key k7Qm2XaB: 0 requests in 1 day, last used never');
+    expect(none).toBe('Key k7Qm2XaB: 0 requests in 1 day, never used');
   });
 });
 
@@ -105,7 +105,7 @@ describe('keys list', () => {
     expect((await w.run('list', '--state', 'pending')).stdout).not.toContain('Last used');
   });
 
-  test('--unused leaves only Active keys that nobody asked with, and --json keeps its shape', async () => {
+  test('--unused lists only unused Active keys, and --json has no last use', async () => {
     const names = async (...words: string[]) =>
       JSON.parse((await w.run('list', '--json', ...words)).stdout).keys.map(({ name }: { name: string }) => name);
     expect(await names('--unused', '30m')).toEqual(['Busy']);
@@ -114,7 +114,7 @@ describe('keys list', () => {
     expect(Object.keys(key)).not.toContain('lastUsedAt');
   });
 
-  test('--unused refuses what is no span, one beyond what is kept, and --state beside it', async () => {
+  test('--unused refuses an invalid or too long duration, and --state beside it', async () => {
     for (const words of [['soon'], ['401d'], ['90d', '--state', 'Active'], ['2027-01-01']]) {
       const { code, stderr } = await w.run('list', '--unused', ...words);
       expect(code).toBe(2);

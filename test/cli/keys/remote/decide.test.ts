@@ -21,9 +21,9 @@ import {
 import { decisionRows } from '../../../support/portal/sessions-rows.ts';
 import { refusal } from '../../../support/refusal.ts';
 
-// What an admin wants to decide on a remote server is a link to the key's page, and the command waits for the outcome.
+// Admins' decisions on a remote server: the command links to the key's page, and waits for the decision.
 
-/** Each runs some ten processes. */
+/** Each test runs about ten processes. */
 const LIMIT_MS = 60_000;
 
 const { world, access, server, grace, adminToken, ownerToken } = await remoteWorld();
@@ -33,7 +33,7 @@ const at = (words: string[], decide?: Parameters<typeof profilectlAt>[3]) =>
 
 const end = (identifier: string) => profilectlAt(server, ownerToken, ['keys', 'revoke', identifier]);
 
-/** Everything that a decision, or asking for one, could have changed. */
+/** All rows that a decision, or the link to one, could change. */
 const traces = () =>
   JSON.stringify([
     ...['api_keys', 'key_events', 'key_attempts'].map((table) =>
@@ -43,7 +43,7 @@ const traces = () =>
   ]);
 
 test(
-  'without a terminal the address is printed, and nothing waits; with --wait the command ends as the key does',
+  'without a terminal the link is printed, and the command waits for the decision only with --wait',
   async () => {
     const identifier = await request(access, { profile: 'ada' });
     const before = traces();
@@ -95,7 +95,7 @@ test(
 );
 
 test(
-  'if something else was decided, the error says what, with exit code 1',
+  'if something else was decided, the error says so: 1',
   async () => {
     const identifier = await request(access, { profile: 'ada' });
     const shows = `"profilectl keys show ${identifier}" shows`;
@@ -108,7 +108,7 @@ test(
     );
     expect(otherLimits).toMatchObject({ code: 1, stdout: '' });
     expect(otherLimits.stderr).toEndWith(
-      `\nKey ${identifier} is Active, but not with the values given here: ${shows} what it has.\n`,
+      `\nKey ${identifier} is Active, but not with the values given here; ${shows} its values.\n`,
     );
     const revoked = await at(['keys', 'change', identifier, '--rate-limit', '9/1m', '--wait'], () => end(identifier));
     expect(revoked).toMatchObject({ code: 1, stdout: '' });
@@ -124,7 +124,7 @@ test(
 );
 
 test(
-  'a key that is to be replaced must end as the flags said, unless it ends earlier by itself',
+  'the old key must expire as --retire-old said, unless it expires earlier anyway',
   async () => {
     const retire = ['--retire-old', '2126-01-31', '--wait'];
     const { identifier: old } = await issue(access, { profile: 'ada' });
@@ -156,7 +156,7 @@ test(
 );
 
 test(
-  'what can’t be decided so is refused before any page is shown',
+  'an impossible decision is refused before a link is printed',
   async () => {
     const [pending, { identifier: active }] = [
       await request(access, { profile: 'ada' }),
@@ -197,7 +197,7 @@ test(
 
 const KEY = KEY_ANSWER;
 
-/** A server that is not ours. */
+/** A fake server. */
 function serverOf(answer: (request: Request) => Response) {
   const fake = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch: answer });
   afterAll(() => fake.stop(true));
@@ -205,7 +205,7 @@ function serverOf(answer: (request: Request) => Response) {
 }
 
 test(
-  'the browser is given the page of the server that was named, whatever that server says',
+  'the browser opens the page of the named server, whatever that server responds',
   async () => {
     const desktop = newDesktop();
     const evil = 'http://evil.example/developers/admin/keys/k7Qm2XaB';
@@ -238,7 +238,7 @@ describe('the wait for a decision', () => {
   const watchAt = (answer: () => Response, patienceMs: number) =>
     watchKey({ ...globals, ...remoteKeys(serverOf(answer)) }, decision, before, patienceMs);
 
-  test('ends after its time with exit code 75, and says that nothing was decided', async () => {
+  test('ends after its time limit, and says that nobody decided: 75', async () => {
     let asked = 0;
     const { code, message } = await refusal(
       watchAt(() => {
@@ -253,7 +253,7 @@ describe('the wait for a decision', () => {
     expect(asked).toBe(3);
   });
 
-  test('survives a server that can’t answer meanwhile, but not the end of the login', async () => {
+  test('continues while the server is unavailable, but not after the login has ended', async () => {
     const answers = [
       Response.json({ error: 'Busy.' }, { status: 503, headers: { 'X-Error-Code': 'busy' } }),
       new Response('<html>', { status: 502 }),
@@ -265,7 +265,7 @@ describe('the wait for a decision', () => {
     expect(exitCodeOf((await refusal(watchAt(ended, 30_000))).code)).toBe(4);
   });
 
-  test('ends only with the latest attempt, and continues while a mail is being sent', async () => {
+  test('continues while a mail is being sent, and ends with the latest attempt', async () => {
     const attempt = (number: number, result: string) => ({ number, result, by: 'Grace', startedAt: KEY.requestedAt });
     const entry = { at: KEY.requestedAt, by: 'Grace', from: 'pending', to: 'pending' };
     const failed = { ...entry, event: 'approval refused', detail: { attempt: 1, reason: 'No such mailbox.' } };

@@ -5,7 +5,7 @@ import { OPERATIONS } from '../../../../shared/operations.ts';
 import { KEY_ANSWER } from '../../../support/network/answers.ts';
 import { refusal } from '../../../support/refusal.ts';
 
-// Servers whose answers about keys are not those of ours.
+// Servers with invalid or unusual responses about keys.
 
 function serverOf(answer: (request: Request) => Response) {
   const server = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch: answer });
@@ -13,7 +13,7 @@ function serverOf(answer: (request: Request) => Response) {
   return { url: `http://127.0.0.1:${server.port}`, token: 'plt_not-a-token' };
 }
 
-test('what is no key is not taken for one', async () => {
+test('a response with invalid keys is refused', async () => {
   for (const body of [{}, { ...KEY_ANSWER, permissions: 'all' }, { keys: [{}] }, { keys: 7 }]) {
     const { perform } = remoteKeys(serverOf(() => Response.json(body)));
     const asked = [perform(OPERATIONS.show, { identifier: KEY_ANSWER.identifier }), perform(OPERATIONS.list, {})];
@@ -21,10 +21,10 @@ test('what is no key is not taken for one', async () => {
   }
 });
 
-test('a key that is decided between two pages is listed once, as it was seen last', async () => {
+test('a key that is decided on between two pages is listed once, in its later state', async () => {
   const pages = [
     [{ identifier: 'decided0' }, { identifier: 'waiting0' }],
-    // Nothing but what was known before, yet not the end.
+    // A page with only known keys is not the end.
     [{ identifier: 'decided0', state: 'Active' }],
     [{ identifier: 'older000', state: 'revoked' }],
   ];
@@ -42,7 +42,7 @@ test('a key that is decided between two pages is listed once, as it was seen las
   ]);
 });
 
-test('the shell completes no word that is not an identifier, whatever a server calls its keys', async () => {
+test('completion accepts only valid identifiers from a server', async () => {
   const completed = (keys: unknown[]) =>
     keyNamesAt(
       serverOf(() => Response.json({ keys, lastUses: {}, next: null })),

@@ -10,16 +10,16 @@ import { DESCRIPTION, issue, request } from '../../../support/keys.ts';
 import { confirming, type Decider, profilectlAt, REASON, remoteWorld } from '../../../support/portal/remote.ts';
 import { testDeps } from '../../../support/world.ts';
 
-// The commands of keys on a remote server, beside the same commands on the box.
+// Commands on keys on a remote server, compared with the same commands on a local database.
 
-/** Each runs some twenty processes. */
+/** Each test runs about twenty processes. */
 const LIMIT_MS = 120_000;
 
 const ADA = { id: 7, username: 'ada', email: 'ada@example.org' };
 
 const { access, server, adminToken, ownerToken } = await remoteWorld();
 
-/** A database of the box, with the same profile. */
+/** A local database with the same profile. */
 async function box() {
   const deps = testDeps();
   await importLines(deps, [ADA]);
@@ -27,7 +27,7 @@ async function box() {
   return { deps, run: (words: string[]) => profilectl(words, { variables }) };
 }
 
-/** What two runs have in common: identifiers by their order, no times, ages or names of actors, no widths of columns. */
+/** The output without what may differ: identifiers become numbers; times, ages, actors and column widths are removed. */
 function plain({ code, stdout, stderr }: Awaited<ReturnType<typeof profilectl>>, identifiers: string[]) {
   const clean = (text: string) =>
     identifiers
@@ -43,7 +43,7 @@ function plain({ code, stdout, stderr }: Awaited<ReturnType<typeof profilectl>>,
   return { code, stdout: clean(stdout), stderr: clean(said) };
 }
 
-/** How an admin asks a server for what these words do on the box: a reason is typed on the page, and nothing is asked here. */
+/** The remote command for a local one of an admin: reasons are typed on the page, and decisions are confirmed there. */
 function elsewhere(words: string[]): string[] {
   if (!DECISIONS.some(({ doors }) => doors.command?.verb === words[1])) return words;
   return [...words.filter((word) => word !== '--reason' && word !== REASON && word !== '--yes'), '--wait'];
@@ -51,7 +51,7 @@ function elsewhere(words: string[]): string[] {
 
 type Words = (ids: readonly string[]) => string[];
 
-/** Runs a script on the box and at the server, each on keys of its own that were made alike; returns what both printed. */
+/** Runs a script on a local database and on a remote server with the same keys; returns what each printed. */
 async function both(
   { access, server }: Pick<Awaited<ReturnType<typeof remoteWorld>>, 'access' | 'server'>,
   script: Words[],
@@ -82,7 +82,7 @@ async function both(
 const UNKNOWN = 'aaaaaaaa';
 
 test(
-  'an owner’s commands print, refuse and end as they do on the box',
+  'an owner’s commands print and refuse the same, with the same exit codes, as on a local database',
   async () => {
     const fields = { profile: 'ada', projectUrl: 'https://example.org', description: `${DESCRIPTION}\nIn two lines.` };
     const own = await remoteWorld();
@@ -149,7 +149,7 @@ test(
 );
 
 test(
-  'an admin’s commands print, refuse and end as they do on the box, once the passkey has let them through',
+  'an admin’s commands print and refuse the same as on a local database, once they are confirmed by passkey',
   async () => {
     const own = await remoteWorld();
     const { here, there } = await both(
@@ -186,7 +186,7 @@ describe('on a remote server', () => {
   const at = (token: string, words: string[], decide?: Decider) => profilectlAt(server, token, words, decide);
 
   test(
-    'each change names it on stderr; reading names nothing',
+    'each change prints the URL of the server to stderr, but reading does not',
     async () => {
       const identifier = await request(access, { profile: 'ada' });
       const done = await at(ownerToken, ['keys', 'edit', identifier, '--name', 'Other']);
@@ -198,7 +198,7 @@ describe('on a remote server', () => {
   );
 
   test(
-    'an owner may leave out their profile and the reason of a revocation, and can’t decide',
+    'an owner may omit the profile, and the reason of a revocation, but can’t decide',
     async () => {
       const words = ['keys', 'request', '--name', 'Mine', '--permission', 'api.lookup', '--description', DESCRIPTION];
       const { code, stdout } = await at(ownerToken, words);
@@ -218,7 +218,7 @@ describe('on a remote server', () => {
   );
 
   test(
-    'an identifier that differs only in letter case is refused with the own key’s, and another’s as an unknown one',
+    'an identifier in another letter case is refused with the right one, but only for the owner’s keys',
     async () => {
       await importLines(access, [{ id: 8, username: 'bea', email: 'bea@example.org' }]);
       const [own, others] = [await request(access, { profile: 'ada' }), await request(access, { profile: 'bea' })];
@@ -235,7 +235,7 @@ describe('on a remote server', () => {
   );
 
   test(
-    'a token that has ended is told as not logged in',
+    'a token that does not work means not logged in: 4',
     async () => {
       const done = await at(`${ownerToken.slice(0, -1)}-`, ['keys', 'list']);
       expect(done).toEqual({

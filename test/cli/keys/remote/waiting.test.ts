@@ -7,23 +7,23 @@ import { type SmtpFailures, startSmtp } from '../../../support/mail/smtp.ts';
 import { confirming, DECISION_PAGE, profilectlAt, remoteWorld } from '../../../support/portal/remote.ts';
 import { decisionRows } from '../../../support/portal/sessions-rows.ts';
 
-// What a person sees of keys on a remote server: questions, waits and how they end.
+// What a person sees in commands on keys on a remote server: questions, waits and errors.
 
 const LIMIT_MS = 60_000;
 
 const here = await remoteWorld();
 
-/** The path of the page of a key that a terminal shows. */
+/** The path of the key's page that a terminal shows. */
 const pageIn = (screen: string) => DECISION_PAGE.exec(screen)?.[1] as string;
 
-/** A terminal in which `profilectl` asks this server with this token. */
+/** A terminal with `profilectl` on this server with this token. */
 const terminalOf = (token: string, ...words: string[]) =>
   openTerminal([...words, '--host', here.server.url], { PROFILECTL_TOKEN: token });
 
 const plain = (screen: string) => screen.replace(/\s+/g, ' ');
 
 test(
-  'an admin is asked nothing here: the page has it all, and the terminal shows the wait until it is confirmed there',
+  'an admin is not asked on the terminal, which shows the link to the page and waits for the decision',
   async () => {
     const identifier = await request(here.access, { profile: 'ada', name: 'Waiting' });
     const terminal = terminalOf(here.adminToken, 'keys', 'approve', identifier, '--rate-limit', '7/1m', '70/1h');
@@ -43,17 +43,17 @@ test(
 );
 
 test(
-  'the queue is on a page, which is named instead',
+  'keys approve without an identifier links to the page with the queue',
   async () => {
     const terminal = terminalOf(here.adminToken, 'keys', 'approve');
     expect(await terminal.exited).toBe(2);
-    expect(plain(terminal.screen())).toContain(`${here.server.url}/developers/admin lists those that are waiting`);
+    expect(plain(terminal.screen())).toContain(`${here.server.url}/developers/admin lists the pending ones`);
   },
   LIMIT_MS,
 );
 
 test(
-  'an owner is asked for what is missing, but not for their profile',
+  'an owner is asked for missing values, but not for the profile',
   async () => {
     const terminal = terminalOf(here.ownerToken, 'keys', 'request', '--description', DESCRIPTION);
     await terminal.see('Name of the key');
@@ -73,9 +73,9 @@ test(
   LIMIT_MS,
 );
 
-describe('Ctrl-C says what stands', () => {
+describe('Ctrl-C reports the state of the key', () => {
   test(
-    'while a decision waits for the passkey: nothing was changed, and nothing of it is left at the server',
+    'while a decision waits for the passkey: nothing was changed, and nothing was stored on the server',
     async () => {
       const { identifier } = await issue(here.access, { profile: 'ada' });
       const rows = () => decisionRows(here.access.sessions);
@@ -92,7 +92,7 @@ describe('Ctrl-C says what stands', () => {
   );
 
   test(
-    'while the server mails a secret: it goes on',
+    'while the server mails a secret, which continues',
     async () => {
       const { promise, resolve: letGo } = Promise.withResolvers<void>();
       const smtp = await startSmtp({ onMessage: () => promise });
@@ -116,7 +116,7 @@ describe('Ctrl-C says what stands', () => {
 });
 
 test(
-  'an approval whose mail is refused ends with what the mail server said, for good or not',
+  'an approval whose mail is refused reports the response of the mail server: 1 or 75',
   async () => {
     const failures: SmtpFailures = { rcpt: '550 5.1.1 No such mailbox here' };
     const smtp = await startSmtp({ failures });
@@ -127,7 +127,7 @@ test(
     expect(done).toMatchObject({ code: 1, stdout: '' });
     expect(done.stderr).toContain('550');
     expect(done.stderr).toEndWith(` Key ${identifier} is still pending.\n`);
-    // Another try of the same request; the mail server says to come again.
+    // Now the mail server refuses the mail only temporarily.
     failures.rcpt = '450 4.2.1 Try again later';
     const again = await profilectlAt(own.server, own.adminToken, words, confirming(own.world, own.grace));
     expect(again).toMatchObject({ code: 75, stdout: '' });
@@ -141,7 +141,7 @@ test(
 );
 
 test(
-  'the shell completes identifiers of keys at the server',
+  'completion offers identifiers of keys on the server',
   async () => {
     const own = await remoteWorld();
     const [pending, { identifier: active }] = [
