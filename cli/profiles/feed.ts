@@ -111,7 +111,7 @@ async function* restOf(
 /** Throws if a body begins like a file of another format. */
 function refuseOtherFormat(beginning: Uint8Array): void {
   if (formatFault(beginning, null) === null) return;
-  throw new AppError('refused', 'The body must be JSON Lines in UTF-8, one object a line; nothing was changed.');
+  throw new AppError('refused', 'The body must be JSON Lines in UTF-8, one object per line; nothing was changed.');
 }
 
 function cutOff(): AppError {

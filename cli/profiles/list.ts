@@ -19,7 +19,7 @@ type ListOptions = FilterOptions & { limit?: string; after?: string };
 
 /** Adds `profiles list` and `profiles count`, with the same filters. */
 export function addTo(parent: Command): void {
-  addFilters(parent.command('list').description('List profiles by UID, with filters, without private fields.'))
+  addFilters(parent.command('list').description('List profiles by UID, without private fields.'))
     .option('--limit <number>', `at most this many, 1 to ${MAX_LIMIT}; default: ${DEFAULT_LIMIT}`)
     .option('--after <uid>', 'only UIDs greater than this, for the next page')
     .addHelpText(

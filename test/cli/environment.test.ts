@@ -31,7 +31,7 @@ describe('a .env in the current folder', () => {
     expect(read.stderr).toMatch(/^There is no database at from-file\.db/);
   });
 
-  test('is read by Bun when run from source, as the README says', () => {
+  test('is read by Bun when run from source', () => {
     const folder = folderWith('DATABASE_PATH=from-dot-env.db\nMIAL_URL=file:x\n');
     const { stderr } = Bun.spawnSync([...fromSource(), 'keys', 'list'], { cwd: folder, env: cleanEnvironment() });
     expect(stderr.toString()).toMatch(

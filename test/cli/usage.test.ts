@@ -21,7 +21,7 @@ insertProfile(db);
 const pending = await request(createDeps(db, testConfig(variables)));
 db.$client.close();
 
-describe('bad input gets one sentence and the exit code that the README promises', () => {
+describe('bad input gets one sentence and the exit code of docs/commands.md', () => {
   const broken = join(folder, 'broken.db');
   writeFileSync(broken, 'not a database at all, whatever its name says');
   const cases: [string, string[], number, RegExp][] = [

@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { showKey } from '../../../shared/keys/view.ts';
+import { profilectlWords } from '../../support/cli.ts';
 import { DESCRIPTION, keysListed, mailedSecrets, request } from '../../support/keys.ts';
 import { KEY, openTerminal } from '../../support/machine/terminal.ts';
 import { insertProfile } from '../../support/profiles.ts';
@@ -148,6 +149,26 @@ test('keys check does not show what is typed, even after Ctrl-T', async () => {
   terminal.type(KEY.enter);
   expect(await terminal.exited).toBe(1);
   expect(terminal.screen()).not.toContain('hunter3');
+});
+
+test('commands that would prompt are refused if stderr is not a terminal: 2', async () => {
+  const identifier = await request(deps, { profile });
+  const withPipedErrors = (words: readonly string[]) => [
+    'bash',
+    '-c',
+    '"$@" 2> >(cat)',
+    'bash',
+    ...profilectlWords(words),
+  ];
+  for (const [words, sentence] of [
+    [['keys', 'check'], 'Cannot prompt for the secret (stderr is not a terminal).'],
+    [['keys', 'withdraw', identifier], 'Cannot prompt (stderr is not a terminal); add --yes.'],
+  ] as const) {
+    const terminal = openTerminal(words, variables, withPipedErrors);
+    await terminal.see(sentence);
+    expect(await terminal.exited).toBe(2);
+  }
+  expect(showKey(deps, identifier).state).toBe('pending');
 });
 
 test('keys request for a banned profile fails before the first question', async () => {
