@@ -11,20 +11,19 @@ const USE_STEP_MS = 60_000;
 
 /** When each token was last used, in milliseconds since 1970. Throws `refused` if the file can't be read. */
 export function readUses(sessions: SessionsFile): Map<string, number> {
-  const rows = readSessions(sessions, (tables) => tables.select().from(tokenUses).all());
+  const rows = readSessions(sessions, (db) => db.select().from(tokenUses).all());
   return new Map(rows.map(({ identifier, usedAt }) => [identifier, usedAt]));
 }
 
 /** Records the use of a token after the answer, at most once a minute. Throws what {@link readUses} throws. */
 export function noteTokenUse(sessions: SessionsFile, clock: Pick<Clock, 'nowMs'>, identifier: string): void {
-  const known = readSessions(sessions, (tables) =>
-    tables.select().from(tokenUses).where(eq(tokenUses.identifier, identifier)).get(),
+  const known = readSessions(sessions, (db) =>
+    db.select().from(tokenUses).where(eq(tokenUses.identifier, identifier)).get(),
   );
   if (known !== undefined && Math.abs(clock.nowMs() - known.usedAt) < USE_STEP_MS) return;
-  writeSessions(sessions, (tables) => {
+  writeSessions(sessions, (db) => {
     const usedAt = clock.nowMs();
-    tables
-      .insert(tokenUses)
+    db.insert(tokenUses)
       .values({ identifier, usedAt })
       .onConflictDoUpdate({ target: tokenUses.identifier, set: { usedAt } })
       .run();

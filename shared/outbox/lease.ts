@@ -8,15 +8,15 @@ import { keepQuery } from '../db/prepared-query.ts';
 import { apiKeys } from '../db/schema/keys.ts';
 import { notices } from '../db/schema/notices.ts';
 import { write } from '../db/write.ts';
-import { HELD_UP_MS, LEASE_MS } from './retry-policy.ts';
+import { LEASE_MS, MAX_HELD_MS } from './retry-policy.ts';
 import { IS_FOR_WEBHOOK, IS_REQUEST, IS_WAITING, isDue, LANE, type NoticeRow, selectNotices } from './rows.ts';
 
-// A process leases a notice before it sends it, which postpones the next try, so that two processes never send the same notice
-// at once. Times are milliseconds since 1970. Functions throw `refused` if the file can't be written.
+// A process leases a notice before it sends it, which postpones the next try, so that two processes never send the same
+// notice at the same time. Times are milliseconds since 1970. Functions throw `refused` if the file can't be written.
 
 /**
- * A notice leased for sending, with the current data of its key and profile. `together` are further notices of the same mail or
- * message: requests to the same recipient, or everything for the webhook.
+ * A notice leased for sending, with the current data of its key and profile. `together` are further notices in the same
+ * mail or message: requests to the same recipient, or everything for the webhook.
  */
 export type LeasedNotice = NoticeRow & { together: LeasedNotice[] };
 
@@ -27,7 +27,7 @@ const NOW = sql.placeholder('now');
 
 const nextNotice = keepQuery((db) => {
   const [identifier, profileId] = [sql.placeholder('identifier'), sql.placeholder('profileId')];
-  const isAsked = or(eq(notices.identifier, identifier), eq(notices.profileId, profileId));
+  const isSubject = or(eq(notices.identifier, identifier), eq(notices.profileId, profileId));
   const earlierAbout = (subject: SQL) =>
     db
       .select({ one: sql`1` })
@@ -41,8 +41,8 @@ const nextNotice = keepQuery((db) => {
           ne(earlier.kind, 'request'),
         ),
       );
-  // While a mail with requests to this recipient is being sent, others wait.
-  const gathering = db
+  // While a mail with requests is being sent to this recipient, further requests wait.
+  const requestsBeingSent = db
     .select({ one: sql`1` })
     .from(other)
     .where(
@@ -64,9 +64,9 @@ const nextNotice = keepQuery((db) => {
       and(
         isDue(NOW),
         not(IS_FOR_WEBHOOK),
-        sql`(${identifier} IS NULL AND ${profileId} IS NULL OR ${isAsked})`,
-        or(lte(notices.at, sql`${NOW} - ${HELD_UP_MS}`), isFirst),
-        or(not(IS_REQUEST), notExists(gathering)),
+        sql`(${identifier} IS NULL AND ${profileId} IS NULL OR ${isSubject})`,
+        or(lte(notices.at, sql`${NOW} - ${MAX_HELD_MS}`), isFirst),
+        or(not(IS_REQUEST), notExists(requestsBeingSent)),
         sql`NOT (${notices.kind} = 'reminder' AND ${apiKeys.expiresAt} <= ${NOW} AND NOT ${sql.placeholder('isSettled')})`,
         sql`${LANE} NOT IN (SELECT value FROM json_each(${sql.placeholder('busyLanes')}))`,
       ),
@@ -100,26 +100,27 @@ const anyDue = keepQuery((db) =>
     .prepare(),
 );
 
-/** Whether any mail is due, delayed ones included; takes no lock. */
+/** Whether any mail is due, including delayed ones; takes no lock. */
 export function hasDueNotice(db: Db, nowMs: number): boolean {
   return guardDatabase(db.$client.filename, () => anyDue(db).get({ now: nowMs }) !== undefined);
 }
 
-/** A key, or a profile by its id, that notices are about. */
+/** The subject of notices: a key, or a profile by its id. */
 export type NoticeSubject = { identifier: string } | { profileId: number };
 
 /**
- * Which notices may be leased: those about this key or profile, or all if `about` is null; none of a lane in `busyLanes`, in
- * which one is being sent. While the clock is not settled, reminders that seem too late are not leased, since they would end as `moot`.
+ * Which notices may be leased: those about this key or profile, or all if `about` is null; none of the lanes in
+ * `busyLanes`, in which a notice is being sent. While the clock is not settled (CONTRIBUTING.md), reminders that seem
+ * too late are not leased, since they would end as `moot`.
  */
 export type LeaseFilter = { about: NoticeSubject | null; busyLanes: readonly string[]; isSettled: boolean };
 
 /**
- * Leases the notice that is due first, or returns null. With a request it leases all requests to the same recipient; those
- * that have been decided are not sent.
+ * Leases the notice that is due first; null if there is none. A request is leased with all requests to the same
+ * recipient, except those already decided.
  */
-export function leaseNotice(db: Db, clock: Pick<Clock, 'nowMs'>, claimable: LeaseFilter): LeasedNotice | null {
-  const { about, busyLanes, isSettled } = claimable;
+export function leaseNotice(db: Db, clock: Pick<Clock, 'nowMs'>, filter: LeaseFilter): LeasedNotice | null {
+  const { about, busyLanes, isSettled } = filter;
   const subject = { identifier: null, profileId: null, ...about };
   return write(db, (tx) => {
     const nowMs = clock.nowMs();
@@ -142,14 +143,14 @@ function leaseOthers(tx: Tx, { id, recipient }: NoticeRow, nowMs: number): Lease
   return pending.map((row) => ({ ...row, together: [] }));
 }
 
-/** Whether a request has been decided; then its notice is stored as `moot`. */
+/** Whether a request has been decided; its notice then ends as `moot`. */
 export function isDecided(tx: Tx, { id, key }: NoticeRow): boolean {
   if (key?.state === 'pending') return false;
   tx.update(notices).set({ result: 'moot', fault: null }).where(eq(notices.id, id)).run();
   return true;
 }
 
-/** Leases a notice: nobody else sends it until the lease expires. Call inside a transaction. */
+/** Leases a notice inside a transaction: nobody else sends it until the lease expires. */
 export function lease(tx: Tx, { id, tries }: NoticeRow, nowMs: number): void {
   tx.update(notices)
     .set({ tries, nextTryAt: nowMs + LEASE_MS })

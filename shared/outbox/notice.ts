@@ -8,19 +8,19 @@ import { type NoticeAbout, notices } from '../db/schema/notices.ts';
 import type { Deps } from '../deps.ts';
 import { isMailAddress } from '../mail/address.ts';
 
-/** The minimum time between two mails about requests to one recipient, in milliseconds; they cover all requests meanwhile. */
+/** The minimum time between two mails about requests to one recipient; requests in between share the next mail. */
 export const REQUESTS_EVERY_MS = 3_600_000;
 
-/** The name of `ADMIN_WEBHOOK_URL` as a recipient. */
+/** The recipient that stands for `ADMIN_WEBHOOK_URL`. */
 export const WEBHOOK = 'webhook';
 
-/** The kinds that are also sent to the webhook, which is notified of every undeliverable mail too. */
+/** The kinds that are also sent to the webhook. It is notified of undeliverable mails, too. */
 const FOR_WEBHOOK: readonly NoticeKind[] = ['request', 'exposure'];
 
-/** The part of the configuration that has the recipients. */
+/** The recipients in the configuration. */
 export type NoticeConfig = Pick<Deps['config'], 'adminEmails' | 'adminWebhook'>;
 
-/** A notice, with the key or the profile (its id) that it is about; an enrolment is about neither. */
+/** A notice about a key, a profile (its id), or neither, for an enrolment. */
 export type NewNotice = {
   kind: NoticeKind;
   identifier?: string;
@@ -30,17 +30,18 @@ export type NewNotice = {
 };
 
 /**
- * Adds a notice to the outbox, inside the transaction of its cause: one row for the owner or the former address, or one for
- * each address of ADMIN_EMAIL, and one for the webhook. `shared/upkeep/delivery/deliver.ts` writes and sends the mails.
- * Returns the ids of their rows, none for admins if ADMIN_EMAIL is not set.
+ * Adds a notice to the outbox, inside the transaction of its cause: one row for the owner or the former address, or one
+ * for each address of ADMIN_EMAIL, and one for the webhook. `shared/upkeep/delivery/deliver.ts` composes and sends the
+ * mails. Returns the ids of the mails' rows; none for admins if ADMIN_EMAIL is not set.
  */
 export function addNotices(
   tx: Tx,
   { adminEmails, adminWebhook }: NoticeConfig,
   { atMs, ...notice }: NewNotice,
 ): number[] {
-  const whom = NOTICE_KINDS[notice.kind];
-  const recipients = whom === 'admins' ? adminEmails.map((_address, at) => `admin ${at + 1}`) : [whom];
+  const recipientKind = NOTICE_KINDS[notice.kind];
+  const recipients =
+    recipientKind === 'admins' ? adminEmails.map((_address, at) => `admin ${at + 1}`) : [recipientKind];
   if (adminWebhook !== null && FOR_WEBHOOK.includes(notice.kind)) {
     tx.insert(notices)
       .values({ ...notice, recipient: WEBHOOK, at: atMs, nextTryAt: atMs })
@@ -54,7 +55,7 @@ export function addNotices(
 }
 
 /**
- * Notifies the webhook, if there is one, of an undeliverable mail, inside the transaction that gives it up. The mail is about a
+ * Notifies the webhook, if any, of an undeliverable mail, inside the transaction that gives it up. The mail is about a
  * key or a profile (its id).
  */
 export function addFailureNotice(
@@ -70,11 +71,11 @@ export function addFailureNotice(
 
 /** The earliest time of the next mail about requests to a recipient: now, or an hour after the last one. */
 function nextMailAbout(tx: Tx, recipient: string, nowMs: number): number {
-  // A time in the future was stored before the clock was set back.
+  // Times in the future were stored before the clock was set back.
   const last = tx
     .select({ at: max(notices.sentAt) })
     .from(notices)
-    // The index of requests has their kind in its condition.
+    // The kind is part of the partial index's condition.
     .where(
       and(eq(notices.kind, 'request').inlineParams(), eq(notices.recipient, recipient), lte(notices.sentAt, nowMs)),
     )
@@ -88,8 +89,8 @@ const MAX_PER_DAY = 3;
 type ChangeNotice<About> = { profileId: number; about: About; atMs: number };
 
 /**
- * Notifies a profile's former address of the change, inside the transaction that changes it. Returns the id of the mail's row;
- * null if none was added.
+ * Notifies a profile's former e-mail address of the change, inside the transaction that makes it. Returns the id of the
+ * mail's row; null if none was added.
  */
 export function addAddressNotice(
   tx: Tx,
@@ -100,7 +101,7 @@ export function addAddressNotice(
 }
 
 /**
- * Notifies the owner of a ban, or of its end, and of the Active keys that are affected, inside the transaction that does it.
+ * Notifies the owner of a ban, or of its end, and of the affected Active keys, inside the transaction that makes it.
  * Returns the id of the mail's row; null if none was added.
  */
 export function addBanNotice(tx: Tx, notice: ChangeNotice<{ isBanned: boolean; keys: string[] }>): number | null {
@@ -108,8 +109,8 @@ export function addBanNotice(tx: Tx, notice: ChangeNotice<{ isBanned: boolean; k
 }
 
 /**
- * Adds a notice of a change of a profile: at most {@link MAX_PER_DAY} a day, so that nobody can make the service send any number
- * of mails, and once for all lines of one transaction, which have the same time.
+ * Adds a notice of a change to a profile: at most {@link MAX_PER_DAY} per day, so that nobody can make the service send
+ * many mails, and once for all lines of one transaction, which have the same time.
  */
 function addChangeNotice(
   tx: Tx,
@@ -118,7 +119,7 @@ function addChangeNotice(
 ): number | null {
   const recent = recentNotices(tx).all({ profileId, kind, atMs });
   if (recent.length >= MAX_PER_DAY || recent.some(({ at }) => at === atMs)) return null;
-  return additionOf(tx).get({ profileId, kind, recipient: NOTICE_KINDS[kind], about, at: atMs, nextTryAt: atMs }).id;
+  return insertNotice(tx).get({ profileId, kind, recipient: NOTICE_KINDS[kind], about, at: atMs, nextTryAt: atMs }).id;
 }
 
 const recentNotices = keepQuery((db) =>
@@ -135,7 +136,7 @@ const recentNotices = keepQuery((db) =>
     .prepare(),
 );
 
-const additionOf = keepQuery((db) =>
+const insertNotice = keepQuery((db) =>
   db
     .insert(notices)
     .values(placeholders('profileId', 'kind', 'recipient', 'about', 'at', 'nextTryAt'))

@@ -2,8 +2,8 @@ import type { Tx } from '../db/connect.ts';
 import { addNotices, type NoticeConfig } from './notice.ts';
 
 /**
- * Notifies the owner of a profile of a sign-in from a new browser or program: `address` is the client's IP address, `agent`
- * what it is in our words. Call it in the transaction of the sign-in, or in a separate one.
+ * Notifies an owner of a sign-in from a new browser or program: `address` is the client's IP address, `agent` describes
+ * the browser or program. Call it in the transaction of the sign-in, or in a separate one.
  */
 export function addSignInNotice(
   tx: Tx,
@@ -15,8 +15,8 @@ export function addSignInNotice(
 }
 
 /**
- * Notifies ADMIN_EMAIL, if it is set, of a passkey that was registered under an admin's name from this client address, and that
- * has to be confirmed on the server itself.
+ * Notifies ADMIN_EMAIL, if it is set, of a passkey that was registered under an admin's name from this IP address, and
+ * that has to be confirmed on the server itself.
  */
 export function addEnrolmentNotice(
   tx: Tx,

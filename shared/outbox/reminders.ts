@@ -10,7 +10,8 @@ import { write } from '../db/write.ts';
 import { isMailAddress } from '../mail/address.ts';
 import { EXPIRY_SET_AT } from './rows.ts';
 
-// Owners are reminded 30 days, 7 days and 1 day before a key expires, once per step and expiry. A changed expiry starts over.
+// Owners are reminded 30 days, 7 days and 1 day before a key expires, once per step and expiry. After a change of the
+// expiry all steps count again.
 
 /** The steps, in days before the expiry. */
 export const REMINDER_STEPS_DAYS = [30, 7, 1] as const;
@@ -19,8 +20,8 @@ export const REMINDER_STEPS_DAYS = [30, 7, 1] as const;
 type Expiry = { expirySetAt: number | null; expiresAt: number };
 
 /**
- * The step that is due, or null: the last one that has begun, unless the expiry was set after that, because the mail about the
- * expiry was sufficient. Steps that were missed while the server was down are skipped.
+ * The step that is due, or null: the last one that has begun, unless the expiry was set after that, because the mail
+ * about the new expiry is sufficient. Steps missed while the server was down are skipped.
  */
 export function dueStep(key: Expiry, nowMs: number): number | null {
   const leftMs = key.expiresAt - nowMs;
@@ -35,11 +36,12 @@ export function isStepAhead({ expirySetAt, expiresAt }: Expiry, stepDays: number
 }
 
 /**
- * Adds a notice for each reminder that is due and not stored yet; none while the clock is not settled. Owners who are banned or
- * have no address are skipped until that changes. Throws `refused` if the database can't be written.
+ * Adds a notice for each reminder that is due and not stored yet; none until the clock is settled (CONTRIBUTING.md).
+ * Owners who are banned or have no e-mail address are skipped until that changes. Throws `refused` if the database
+ * can't be written.
  */
 export function storeReminders(db: Db, clock: Pick<Clock, 'settledMs'>): void {
-  // Checked without the lock first, because usually nothing is due.
+  // First checked without the lock, because usually nothing is due.
   const missing = guardDatabase(db.$client.filename, () => missingReminders(db, clock.settledMs()));
   if (missing.length > 0) write(db, (tx) => storeMissing(tx, clock.settledMs()));
 }
@@ -59,7 +61,7 @@ function storeMissing(tx: Tx, settledMs: number | null): void {
   }
 }
 
-/** The keys that expire within the longest step, and whose owners are not banned. */
+/** The keys of owners who are not banned that expire within the longest step. */
 function readExpiring(db: Db | Tx, nowMs: number) {
   const { identifier, expiresAt, state, profileId } = apiKeys;
   const untilMs = nowMs + REMINDER_STEPS_DAYS[0] * DAY_MS;

@@ -7,12 +7,12 @@ import { profiles } from '../db/schema/profiles.ts';
 import { WEBHOOK } from './notice.ts';
 import { LONGEST_PAUSE_MS } from './retry-policy.ts';
 
-// The parts of statements on notices. Values that occur in the condition of a partial index are inlined, because SQLite does
-// not use such an index for parameters. Times are milliseconds since 1970.
+// Parts of statements on notices. Values in the condition of a partial index are inlined, because SQLite does not use
+// such an index for parameters. Times are milliseconds since 1970.
 
 /**
- * When the key got its expiry: by the latest change or by its approval; null before the approval. Changes with damaged entries
- * in the history are skipped. A column of a statement that reads `api_keys` and another table.
+ * When the key's expiry was set: by the latest change or by its approval; null before the approval. Damaged entries of
+ * the history are skipped. A column of a statement that reads `api_keys` and another table.
  */
 export const EXPIRY_SET_AT = sql<number | null>`coalesce(
   (SELECT max(${keyEvents.at}) FROM ${keyEvents}
@@ -20,25 +20,25 @@ export const EXPIRY_SET_AT = sql<number | null>`coalesce(
       AND CASE WHEN json_valid(${keyEvents.detail}) THEN ${keyEvents.detail} ->> '$.changes.expiresAt.to' END IS NOT NULL),
   ${apiKeys.decidedAt})`;
 
-/** The notice is to be sent, again or for the first time. */
+/** The notice still has to be sent, perhaps again. */
 export const IS_WAITING = eq(notices.result, 'waiting').inlineParams();
 
-/** The notice is about a request, for an admin. */
+/** The notice is about a request, and for an admin. */
 export const IS_REQUEST = eq(notices.kind, 'request').inlineParams();
 
-/** The notice is for the admins' webhook, not a mail. */
+/** The notice is for the webhook, not a mail. */
 export const IS_FOR_WEBHOOK = eq(notices.recipient, WEBHOOK).inlineParams();
 
-/** The notice is waiting and due. A time in the far future was stored before the clock was set back. */
+/** The notice is waiting and due. Times in the far future were stored before the clock was set back. */
 export function isDue(now: number | Placeholder): SQL | undefined {
   return and(IS_WAITING, not(isPostponed(notices.nextTryAt, LONGEST_PAUSE_MS, now)));
 }
 
-/** The notices of one lane all go to one address, and are sent one at a time. */
+/** The lane of a notice: those of one lane go to one e-mail address, and are sent one at a time. */
 export const LANE = sql<string>`coalesce(CASE ${notices.recipient} WHEN 'owner' THEN ${profiles.email}
   WHEN 'former address' THEN ${notices.about} ->> 'formerEmail' ELSE ${notices.recipient} END, '')`;
 
-/** The detail of the history's entry that a notice is about; null if it has none, or was damaged. */
+/** The detail of the entry of the history that a notice is about; null if it has none, or is damaged. */
 const DETAIL = sql`CASE WHEN json_valid(${keyEvents.detail}) THEN ${keyEvents.detail} END`.mapWith(
   (text: string): KeyEventDetail | null => JSON.parse(text),
 );
@@ -54,7 +54,7 @@ export function selectNotices(db: Db | Tx) {
       about: notices.about,
       at: notices.at,
       tries: sql`${notices.tries} + 1`.mapWith(notices.tries),
-      /** The key that the notice is about; null if it is not about a key. */
+      /** Null if the notice is not about a key. */
       key: {
         identifier: apiKeys.identifier,
         state: apiKeys.state,
@@ -63,18 +63,21 @@ export function selectNotices(db: Db | Tx) {
         requestedPermissions: apiKeys.requestedPermissions,
         projectUrl: apiKeys.projectUrl,
         expectedUsage: apiKeys.expectedUsage,
-        /** The identifier of the key that this one is to replace, or null. */
+        /** The identifier of the key that this one will replace, or null. */
         successorOf: apiKeys.successorOf,
         expiresAt: apiKeys.expiresAt,
         expirySetAt: EXPIRY_SET_AT,
       },
-      /** The profile's id; this and what follows is null once the profile is erased, or if the notice is not about one. */
+      /**
+       * The profile's id. This and all following fields are null once the profile is erased, or if the notice is not
+       * about one.
+       */
       uid: profiles.id,
       profile: profiles.username,
       email: profiles.email,
       isBanned: sql`coalesce(${profiles.banned}, 0)`.mapWith(profiles.banned),
       detail: DETAIL,
-      /** The kind of actor who did that; null if there is no such entry. */
+      /** The actor of the history's entry; null if there is no such entry. */
       byKind: keyEvents.byKind,
     })
     .from(notices)

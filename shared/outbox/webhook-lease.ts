@@ -16,13 +16,14 @@ import { IS_FOR_WEBHOOK, IS_WAITING, selectNotices } from './rows.ts';
 // `refused` if the file can't be written.
 
 /** The maximum number of notices in one message to the webhook. */
-const MOST_TOGETHER = 1_000;
+const MAX_TOGETHER = 1_000;
 
 const waitingForWebhook = keepQuery((db) =>
-  selectNotices(db).where(and(IS_FOR_WEBHOOK, IS_WAITING)).orderBy(asc(notices.id)).limit(MOST_TOGETHER).prepare(),
+  selectNotices(db).where(and(IS_FOR_WEBHOOK, IS_WAITING)).orderBy(asc(notices.id)).limit(MAX_TOGETHER).prepare(),
 );
 
-// Nothing is sent to the webhook while a message is being sent, during the pause after a failure, and shortly after a message.
+// Nothing is sent to the webhook while another message is being sent, in the pause after a failure, and shortly after a
+// message.
 const held = alias(notices, 'held');
 const webhookDue = keepQuery((db) => {
   const hold = db
@@ -49,11 +50,11 @@ export function isWebhookDue(db: Db | Tx, nowMs: number): boolean {
 }
 
 /**
- * Leases the notices of the next message to the webhook; null if there are none, or it has to wait. Requests that have been
- * decided are left out.
+ * Leases the notices of the next message to the webhook; null if there are none, or it has to wait. Requests that have
+ * been decided are left out.
  */
 export function leaseForWebhook(db: Db, clock: Pick<Clock, 'nowMs'>): LeasedNotice | null {
-  // Checked without the lock first, because usually nothing is due.
+  // First checked without the lock, because usually nothing is due.
   if (!isWebhookDue(db, clock.nowMs())) return null;
   return write(db, (tx) => {
     const nowMs = clock.nowMs();

@@ -42,9 +42,9 @@ export async function signInByPasskey(
   checkSignInChallenge(access, challenge);
   const { name, generation } = await checkPasskey(access, answer, waitUntilMs);
   await whenUnlocked(access.sessions.sqlite, waitUntilMs);
-  return writeSessions(access.sessions, (tables) => {
+  return writeSessions(access.sessions, (sessionsDb) => {
     const admin = { kind: 'admin', name, generation } as const;
-    useSignInChallenge(access, tables, challenge, admin);
+    useSignInChallenge(access, sessionsDb, challenge, admin);
     const { token, signIn: session } = beginSignIn(access, admin, { client });
     return { token, session };
   });

@@ -23,8 +23,8 @@ export function makeChallenge(access: Access, { purpose, admin, about }: Challen
   const challenge = newToken(access.random);
   const { name, generation } = admin;
   const signed = { kind: 'admin', name, generation } as const;
-  writeSessions(access.sessions, (tables) => {
-    makeTicket(tables, { purpose, foundBy: hashOf(challenge) }, { signed, about }, access.clock.nowMs());
+  writeSessions(access.sessions, (db) => {
+    makeTicket(db, { purpose, foundBy: hashOf(challenge) }, { signed, about }, access.clock.nowMs());
   });
   return challenge;
 }
@@ -34,8 +34,8 @@ export function makeChallenge(access: Access, { purpose, admin, about }: Challen
  * used or expired, or if it was made for anything else.
  */
 export function consumeChallenge(access: Access, challenge: string, { purpose, admin, about }: ChallengeFor): number {
-  const ticket = writeSessions(access.sessions, (tables) =>
-    useTicket(tables, { purpose, foundBy: hashOf(challenge) }, access.clock.nowMs()),
+  const ticket = writeSessions(access.sessions, (db) =>
+    useTicket(db, { purpose, foundBy: hashOf(challenge) }, access.clock.nowMs()),
   );
   if (ticket === null) throw challengeOver();
   const { signed } = ticket;

@@ -27,8 +27,8 @@ export type Invitation = { name: string; address: string; expiresAt: string };
 export function invite(access: Access, name: string, generation: number): Invitation {
   const secret = newToken(access.random);
   const signed = { kind: 'admin', name, generation } as const;
-  const untilMs = writeSessions(access.sessions, (tables) =>
-    makeTicket(tables, keyOf(secret), { signed }, access.clock.nowMs()),
+  const untilMs = writeSessions(access.sessions, (sessionsDb) =>
+    makeTicket(sessionsDb, keyOf(secret), { signed }, access.clock.nowMs()),
   );
   const address = `${access.config.publicUrl}/developers/enrol#${secret}`;
   return { name, address, expiresAt: isoTime(untilMs) };
@@ -42,7 +42,7 @@ function keyOf(secret: string): TicketKey {
 export function invitedUntil(access: Access, { name, generation }: Pick<Admin, 'name' | 'generation'>): number | null {
   const nowMs = access.clock.nowMs();
   const signed = { kind: 'admin', name, generation } as const;
-  const ticket = readSessions(access.sessions, (tables) => readTicketOf(tables, 'enrolment', signed, nowMs));
+  const ticket = readSessions(access.sessions, (sessionsDb) => readTicketOf(sessionsDb, 'enrolment', signed, nowMs));
   return ticket?.untilMs ?? null;
 }
 
@@ -61,7 +61,7 @@ export function readEnrolment(access: Access, secret: string) {
  */
 export function findEnrolment(access: Access, secret: string): { admin: Admin; expiresAtMs: number } {
   const nowMs = access.clock.nowMs();
-  const ticket = readSessions(access.sessions, (tables) => readTicket(tables, keyOf(secret), nowMs));
+  const ticket = readSessions(access.sessions, (sessionsDb) => readTicket(sessionsDb, keyOf(secret), nowMs));
   const { name, generation } = adminOf(ticket);
   const isInvited = and(eq(admins.name, name), eq(admins.generation, generation));
   const admin = access.db.select().from(admins).where(isInvited).get();
@@ -72,8 +72,8 @@ export function findEnrolment(access: Access, secret: string): { admin: Admin; e
 /**
  * Uses up the address, inside the caller's transaction; of several processes, only one succeeds. Throws `forbidden`.
  */
-export function useEnrolment({ clock }: Access, tables: Db, secret: string): SignedAdmin {
-  return adminOf(useTicket(tables, keyOf(secret), clock.nowMs()));
+export function useEnrolment({ clock }: Access, sessionsDb: Db, secret: string): SignedAdmin {
+  return adminOf(useTicket(sessionsDb, keyOf(secret), clock.nowMs()));
 }
 
 function adminOf(ticket: Ticket | null): SignedAdmin {

@@ -22,8 +22,8 @@ export function othersDeciding(access: Access, identifier: string, admin: string
     isLive({ begunAt: tickets.madeAt, until: tickets.until }, access.clock.nowMs()),
   );
   const isOnKey = and(eq(said('input.identifier'), identifier), ne(said('operation'), 'remove passkey'));
-  const rows = readSessions(access.sessions, (tables) =>
-    tables
+  const rows = readSessions(access.sessions, (db) =>
+    db
       .select({ name: tickets.admin, operation: said('operation'), sinceMs: max(tickets.madeAt) })
       .from(tickets)
       .innerJoin(decisions, sql`true`)
@@ -47,8 +47,8 @@ export type Authorised = { decisions: readonly Decision[]; atMs: number };
 export function readAuthorised(access: Access, { name, generation }: SignedAdmin, id: number): Authorised | null {
   const isTheirs = and(eq(tickets.admin, name), eq(tickets.generation, generation));
   const isKept = and(isNotNull(tickets.usedAt), gt(tickets.keptUntil, access.clock.nowMs()));
-  const row = readSessions(access.sessions, (tables) =>
-    tables
+  const row = readSessions(access.sessions, (db) =>
+    db
       .select({ about: tickets.about, usedAt: tickets.usedAt })
       .from(tickets)
       .where(and(eq(tickets.id, id), eq(tickets.purpose, 'decision'), isTheirs, isKept))

@@ -77,8 +77,8 @@ export async function register(
   await whenUnlocked(access.sessions.sqlite, waitUntilMs);
   await whenUnlocked(access.db.$client, waitUntilMs);
   // Nested transactions: if the database is locked, the address stays valid.
-  writeSessions(access.sessions, (tables) => {
-    const { name: invited, generation } = useEnrolment(access, tables, secret);
+  writeSessions(access.sessions, (sessionsDb) => {
+    const { name: invited, generation } = useEnrolment(access, sessionsDb, secret);
     write(access.db, (tx) => {
       const isInvited = and(eq(admins.name, invited), eq(admins.generation, generation));
       const admin = tx.select().from(admins).where(isInvited).get();

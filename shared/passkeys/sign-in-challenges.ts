@@ -31,7 +31,7 @@ export function makeSignInChallenge({ sessions, clock, random }: Access): string
 export function checkSignInChallenge({ sessions, clock }: Access, challenge: string): void {
   const madeAt = readMadeAt(sessions, challenge);
   if (madeAt === null || !isLiveAt(madeAt, madeAt + LIFETIME_MS, clock.nowMs())) throw challengeOver();
-  const used = readSessions(sessions, (tables) => findTicket(tables, keyOf(challenge)));
+  const used = readSessions(sessions, (sessionsDb) => findTicket(sessionsDb, keyOf(challenge)));
   if (used !== null) throw challengeOver();
 }
 
@@ -39,9 +39,9 @@ export function checkSignInChallenge({ sessions, clock }: Access, challenge: str
  * Uses up a challenge, inside the caller's transaction; of several processes given the same one, only one succeeds.
  * Throws the same errors as {@link checkSignInChallenge}.
  */
-export function useSignInChallenge(access: Access, tables: Db, challenge: string, signed: SignedAdmin): void {
+export function useSignInChallenge(access: Access, sessionsDb: Db, challenge: string, signed: SignedAdmin): void {
   checkSignInChallenge(access, challenge);
-  makeTicket(tables, keyOf(challenge), { signed }, access.clock.nowMs());
+  makeTicket(sessionsDb, keyOf(challenge), { signed }, access.clock.nowMs());
 }
 
 function keyOf(challenge: string): TicketKey {

@@ -5,7 +5,7 @@ import type { SessionsFile } from './sessions-file.ts';
 export type Access = Deps & { sessions: SessionsFile };
 
 /**
- * The origin of a request, as notifications of sign-ins name it: the client's normalised address, and the browser's
+ * The origin of a request, as named in notifications of sign-ins: the client's normalised IP address, and the browser's
  * user agent.
  */
 export type Client = { address: string; agent: string };

@@ -1,7 +1,7 @@
 import first from '../../drizzle/sessions/0000_first.sql' with { type: 'text' };
 import type { Migration } from '../db/migrations.ts';
 
-/** Every migration of the sessions file in order. Never edited after release: each file stores their checksums. */
+/** All migrations of the sessions file in order. Never edit one after release: each file stores their checksums. */
 export const SESSIONS_MIGRATIONS: readonly Migration[] = [
   {
     name: '0000_first',

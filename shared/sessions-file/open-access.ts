@@ -6,14 +6,11 @@ import { createDeps } from '../deps.ts';
 import type { Access } from './access.ts';
 import { closeSessionsFile, isInPlace, openSessionsFile, type SessionsFile } from './sessions-file.ts';
 
-/**
- * How long a write waits for another process's lock, in milliseconds. This wait blocks all pages, so they wait with
- * `whenUnlocked` first.
- */
+/** How long a write waits for another process's lock. The wait blocks all pages, so they call `whenUnlocked` first. */
 const BUSY_TIMEOUT_MS = 50;
 
 /**
- * Opens the databases of the pages for a thread: another connection to the main database, which must exist and be
+ * Opens the databases that a thread needs for pages: another connection to the main database, which must exist and be
  * current, and the sessions file. Throws `refused`.
  */
 export function openAccess(config: Config): Access {
@@ -33,7 +30,7 @@ export function closeAccess({ db, sessions }: Access): void {
  */
 export function renewSessions(access: Access): void {
   if (isInPlace(access.sessions)) return;
-  // Closed first: two open files of one path would share the files beside it.
+  // Closed first: two connections for one path would share the `-wal` and `-shm` files.
   closeSessionsFile(access.sessions);
   access.sessions = openForPages(access.config.databasePath);
 }

@@ -11,9 +11,9 @@ import {
   uniqueIndex,
 } from 'drizzle-orm/sqlite-core';
 
-// The tables of the sessions file. Times are milliseconds since 1970 (UTC). No token, code, challenge or address that
-// gives access is stored in plain text, only its SHA-256. The migrations add what drizzle-kit can't say: STRICT and
-// WITHOUT ROWID.
+// The tables of the sessions file. Times are milliseconds since 1970 (UTC). Tokens, codes, challenges and URLs that
+// give access are stored only as their SHA-256. Migrations add what drizzle-kit can't express: STRICT and WITHOUT
+// ROWID.
 
 /** The purpose of a one-time secret. */
 export type Purpose =
@@ -26,16 +26,16 @@ export type Purpose =
   | 'decision'
   | 'used challenge';
 
-/** What is signed in: a browser, or the `profilectl` of another machine. */
+/** The kind of client that is signed in: a browser, or `profilectl` on another machine. */
 export type SignInKind = 'browser' | 'profilectl';
 
-/** Values of the file itself: `key` is its random key (`fileKey`). */
+/** Values about the file itself: `key` is its random key (`fileKey`). */
 export const settings = sqliteTable('settings', {
   name: text().primaryKey(),
   value: blob({ mode: 'buffer' }).notNull(),
 });
 
-/** Browsers in which an owner has signed in, by the SHA-256 of a cookie; a browser may know several owners. */
+/** Browsers in which an owner has signed in, by the SHA-256 of a cookie. A browser may know several owners. */
 export const knownBrowsers = sqliteTable(
   'known_browsers',
   {
@@ -53,7 +53,7 @@ export const knownBrowsers = sqliteTable(
   ],
 );
 
-/** When sign-in mails were requested, by the keyed hash under which they are counted. */
+/** When sign-in mails were requested, by a keyed hash of what is counted. */
 export const mailCounts = sqliteTable(
   'mail_counts',
   {
@@ -68,15 +68,15 @@ export const mailCounts = sqliteTable(
   ],
 );
 
-/** When backends' tokens were last used, to the minute. */
+/** When backends' tokens were last used, with a precision of a minute. */
 export const tokenUses = sqliteTable('token_uses', {
   identifier: text().primaryKey(),
   usedAt: integer('used_at').notNull(),
 });
 
 /**
- * Pending notifications of owners about sign-ins, from the session's transaction until they are in the main database,
- * usually for milliseconds.
+ * Pending notifications of owners about sign-ins. They are added in the transaction of the sign-in, and moved to the
+ * main database usually within milliseconds.
  */
 export const pendingSignInNotices = sqliteTable(
   'untold_sign_ins',
@@ -94,7 +94,7 @@ export const pendingSignInNotices = sqliteTable(
 
 /**
  * The person of a ticket or a sign-in: an owner (`profileId`, `generation` and `addressHash`) or an admin (`admin` and
- * `generation`). `openedBy` is the identifier of the backend's token whose hand-over led to it.
+ * `generation`). `openedBy` is the identifier of the backend's token that handed the owner over.
  */
 const WHOSE = () => ({
   profileId: integer('profile_id'),
@@ -104,7 +104,6 @@ const WHOSE = () => ({
   openedBy: text('opened_by'),
 });
 
-/** The columns of {@link WHOSE} in a table. */
 type WhoseColumns = Record<'profileId' | 'addressHash' | 'admin', AnySQLiteColumn>;
 
 function belongsToOnePerson({ profileId, addressHash, admin }: WhoseColumns): SQL {
@@ -112,9 +111,9 @@ function belongsToOnePerson({ profileId, addressHash, admin }: WhoseColumns): SQ
 }
 
 /**
- * One-time secrets, found by the SHA-256 of the bearer's secret; `shared/tickets/purposes.ts` says what the columns
- * mean for each purpose, and how long it works. `profile_id` is 0 if a code was requested with a name and address that
- * match no profile: nobody knows that code.
+ * One-time secrets, found by the SHA-256 of the bearer's secret; `shared/tickets/purposes.ts` defines the meaning of
+ * the columns for each purpose, and the lifetime. `profile_id` is 0 if a code was requested for a name and an e-mail
+ * address that match no profile: nobody receives that code.
  */
 export const tickets = sqliteTable(
   'tickets',
@@ -127,22 +126,21 @@ export const tickets = sqliteTable(
      */
     proof: blob({ mode: 'buffer' }),
     ...WHOSE(),
-    /** Its subject as text; empty if the purpose is enough. */
+    /** The subject as text; empty if the purpose is enough. */
     about: text().notNull(),
     madeAt: integer('made_at').notNull(),
-    /** When it expires. */
     until: integer().notNull(),
-    /** When the row is no longer needed. */
+    /** When the row can be deleted. */
     keptUntil: integer('kept_until').notNull(),
     usedAt: integer('used_at'),
-    /** Null if it can't be guessed. */
+    /** Null if the secret is too long to be guessed. */
     triesLeft: integer('tries_left'),
-    /** The sign-in that it became. */
+    /** The id of the sign-in that it was exchanged for. */
     madeInto: integer('made_into'),
   },
   (t) => [
     index('tickets_found_by').on(t.purpose, t.foundBy),
-    // Several people may allow the same login of `profilectl`, and no code replaces another person's.
+    // Several people may allow the same login of `profilectl`, so one person's code must not replace another's.
     uniqueIndex('tickets_one_each').on(t.purpose, t.foundBy).where(sql`purpose <> 'login code'`),
     index('tickets_profile').on(t.profileId).where(sql`profile_id IS NOT NULL`),
     index('tickets_admin').on(t.admin).where(sql`admin IS NOT NULL`),
@@ -159,8 +157,8 @@ export const tickets = sqliteTable(
 );
 
 /**
- * Sign-ins, of browsers or of `profilectl` on other machines. Those that ended or expired stay for 30 days, so that
- * people see where they were signed in.
+ * Sign-ins of browsers and of `profilectl` on other machines. Ended and expired ones stay for 30 days, so that people
+ * see where they were signed in.
  */
 export const signIns = sqliteTable(
   'sign_ins',
@@ -168,20 +166,18 @@ export const signIns = sqliteTable(
     id: integer().primaryKey({ autoIncrement: true }),
     kind: text().$type<SignInKind>().notNull(),
     tokenHash: blob('token_hash', { mode: 'buffer' }).notNull(),
-    /**
-     * The eight characters in the middle of a token of `profilectl`, which are not secret, and the machine's name for
-     * itself.
-     */
+    /** The 8 characters in the middle of a token of `profilectl`, which are not secret. */
     identifier: text(),
+    /** The machine's own name. */
     machine: text(),
     ...WHOSE(),
     startedAt: integer('started_at').notNull(),
     lastUsedAt: integer('last_used_at').notNull(),
-    /** When it expires if it is not used before; never later than `endsAt`. */
+    /** When it expires unless it is used again; never later than `endsAt`. */
     idleUntil: integer('idle_until').notNull(),
-    /** When it expires at the latest, however much it is used. */
+    /** When it expires, however much it is used. */
     endsAt: integer('ends_at').notNull(),
-    /** When somebody ended it; null if nobody has. */
+    /** When somebody ended it; otherwise null. */
     endedAt: integer('ended_at'),
     clientAddress: text('client_address').notNull(),
     clientAgent: text('client_agent').notNull(),

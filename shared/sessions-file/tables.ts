@@ -6,21 +6,20 @@ import type { Random } from '../random.ts';
 import { SESSIONS_MIGRATIONS } from './migrations.ts';
 import { settings } from './schema.ts';
 
-// The contents of a sessions file: the mark of its program, and its tables, which the migrations in drizzle/sessions
-// create.
+// The contents of a sessions file: its application id, and its tables, which the migrations in drizzle/sessions create.
 
-/** The application id in the file's header, "PLS3". A file with another id is not touched. */
+/** The application id in the file's header, "PLS3". A file with another id is never changed. */
 const APPLICATION_ID = 0x504c5333;
 
-/** The name of the setting that is the file's random key. */
+/** The name of the setting with the file's random key. */
 export const FILE_KEY = 'key';
 
-/** The message of the error for a file that is not ours. */
+/** The error message for a file that is not ours. */
 export const NOT_OURS = 'not a sessions file of this version';
 
 /**
- * Throws an error with the message {@link NOT_OURS} for another program's file and for one of a newer version, or of too early
- * a commit. Runs before anything is written, so that such a file stays as it is.
+ * Throws an error with the message {@link NOT_OURS} for a file of another program, a newer version, or too old a
+ * commit. Runs before anything is written, so that such a file stays unchanged.
  */
 export function refuseForeign(sqlite: Sqlite): void {
   const id = readApplicationId(sqlite);
@@ -38,8 +37,8 @@ export function isCurrent(sqlite: Sqlite): boolean {
 }
 
 /**
- * Creates the tables that a file lacks, inside the caller's immediate transaction. Of several processes that open a
- * file at once, the first one creates them.
+ * Creates missing tables, inside the caller's immediate transaction: if several processes open a file at the same time,
+ * the first one creates them.
  */
 export function makeTables(sqlite: Sqlite, random: Random): void {
   writeApplicationId(sqlite, APPLICATION_ID);

@@ -41,8 +41,8 @@ export function makeCliCode(access: Access, signed: Signed, consent: CliConsent)
   const { codeChallenge, redirectUri, machine } = consent;
   const code = redirectUri === null ? newCode(access.random) : newToken(access.random);
   const key = keyOf(code, codeChallenge, redirectUri);
-  writeSessions(access.sessions, (tables) => {
-    makeTicket(tables, key, { signed, about: machine }, access.clock.nowMs());
+  writeSessions(access.sessions, (sessionsDb) => {
+    makeTicket(sessionsDb, key, { signed, about: machine }, access.clock.nowMs());
   });
   return code;
 }
@@ -70,7 +70,7 @@ export function exchangeCliCode(
 ): { token: string; signIn: SignIn } {
   const key = keyOfExchange(exchange);
   const made =
-    key === null ? null : writeSessions(access.sessions, (tables) => exchangeIn(access, tables, key, client));
+    key === null ? null : writeSessions(access.sessions, (sessionsDb) => exchangeIn(access, sessionsDb, key, client));
   flushSessions(access.sessions);
   if (made !== null) return made;
   const sentence = 'This code does not work: it is mistyped, too old, was used already, or is not for you.';
@@ -86,28 +86,31 @@ function keyOfExchange({ code, redirectUri, verifier }: CliExchange): Required<T
 
 function exchangeIn(
   access: Access,
-  tables: Db,
+  sessionsDb: Db,
   key: Required<TicketKey>,
   client: Pick<Client, 'address'>,
 ): { token: string; signIn: SignIn } | null {
   const nowMs = access.clock.nowMs();
   const { purpose, foundBy, proof } = key;
   // A second use of a long code counts no matter who tries it; a short one is found only with its proof.
-  const used = findTicket(tables, purpose === 'login redirect' ? { purpose, foundBy } : { purpose, foundBy, proof });
+  const used = findTicket(
+    sessionsDb,
+    purpose === 'login redirect' ? { purpose, foundBy } : { purpose, foundBy, proof },
+  );
   if (used !== null && used.madeInto !== null) {
-    endSignIns(tables, eq(signIns.id, used.madeInto), nowMs);
+    endSignIns(sessionsDb, eq(signIns.id, used.madeInto), nowMs);
     return null;
   }
-  const ticket = useTicket(tables, key, nowMs);
+  const ticket = useTicket(sessionsDb, key, nowMs);
   if (ticket === null) return null;
   const { signed, about: machine } = ticket;
   if (!isStillSigned(access, signed)) {
-    spendTry(tables, key);
+    spendTry(sessionsDb, key);
     return null;
   }
   if (signed.kind === 'owner')
-    storePendingSignInNotice(tables, signed, { ...client, agent: `profilectl on ${machine}` }, nowMs);
+    storePendingSignInNotice(sessionsDb, signed, { ...client, agent: `profilectl on ${machine}` }, nowMs);
   const begun = beginSignIn(access, signed, { machine, client });
-  noteMadeInto(tables, ticket, begun.signIn.id);
+  noteMadeInto(sessionsDb, ticket, begun.signIn.id);
   return begun;
 }

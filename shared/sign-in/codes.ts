@@ -42,10 +42,10 @@ export function askCode(access: Access, ask: Ask): Asked {
   const code = newCode(access.random);
   const { sessions, random, clock } = access;
   const secret = openBrowserSecret(sessions, ask.browserSecret) ?? newToken(random);
-  const made = writeSessions(sessions, (tables) => {
+  const made = writeSessions(sessions, (sessionsDb) => {
     const nowMs = clock.nowMs();
     const key = fileKey(sessions);
-    const isKnown = isKnownBrowser(tables, ask.knownBrowser, claim.binding, nowMs);
+    const isKnown = isKnownBrowser(sessionsDb, ask.knownBrowser, claim.binding, nowMs);
     const counted = countedUnder(key, {
       pair: [claim.profileId ?? claim.folded, claim.address],
       clientAddress: ask.client.address,
@@ -53,16 +53,16 @@ export function askCode(access: Access, ask: Ask): Asked {
     });
     // Keyed by what was typed, not by the profile found: otherwise two names could be seen to belong to the same one.
     const about = keyedHash(key, 'typed', claim.folded, claim.address).toString('hex');
-    const isSame = readTicket(tables, codeOf(secret), nowMs)?.about === about;
-    const room = roomFor(tables, counted, nowMs);
+    const isSame = readTicket(sessionsDb, codeOf(secret), nowMs)?.about === about;
+    const room = roomFor(sessionsDb, counted, nowMs);
     if (!room.toAsk) {
-      if (!isSame) dropTicket(tables, codeOf(secret));
+      if (!isSame) dropTicket(sessionsDb, codeOf(secret));
       return { isAsked: false, isSent: false, nowMs };
     }
     const isSent = claim.mailTo !== null && room.toSend;
-    countAsk(tables, key, counted, isSent, nowMs);
+    countAsk(sessionsDb, key, counted, isSent, nowMs);
     const signed = ownedBy(claim.mailTo === null ? NOBODY : claim.binding);
-    makeTicket(tables, codeOf(secret, code), { signed, about }, nowMs);
+    makeTicket(sessionsDb, codeOf(secret, code), { signed, about }, nowMs);
     return { isAsked: true, isSent, nowMs };
   });
   return {
@@ -113,11 +113,11 @@ export function enterCode(access: Access, entry: Entry): Entered {
   if (code === null) return { isSignedIn: false, why: 'malformed' };
   const browserSecret = openBrowserSecret(access.sessions, entry.browserSecret);
   if (browserSecret === null) return { isSignedIn: false, why: 'wrong' };
-  return writeSessions(access.sessions, (tables): Entered => {
+  return writeSessions(access.sessions, (sessionsDb): Entered => {
     const nowMs = access.clock.nowMs();
-    const owner = useTicket(tables, codeOf(browserSecret, code), nowMs)?.signed;
+    const owner = useTicket(sessionsDb, codeOf(browserSecret, code), nowMs)?.signed;
     if (owner?.kind !== 'owner' || !isStillBound(access.db, owner)) return { isSignedIn: false, why: 'wrong' };
-    return { isSignedIn: true, ...signOwnerIn(access, tables, owner, entry, nowMs) };
+    return { isSignedIn: true, ...signOwnerIn(access, sessionsDb, owner, entry, nowMs) };
   });
 }
 

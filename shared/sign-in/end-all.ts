@@ -21,11 +21,11 @@ export function endAllSignIns(
   signed: Signed,
   keptBrowser: string | null = null,
 ): EndedSignIns {
-  return end(sessions, (tables) => {
-    endTickets(tables, isAnyOf(tickets, signed));
-    if (signed.kind === 'owner') forgetBrowsers(tables, signed.profileId, keptBrowser);
+  return end(sessions, (db) => {
+    endTickets(db, isAnyOf(tickets, signed));
+    if (signed.kind === 'owner') forgetBrowsers(db, signed.profileId, keptBrowser);
     // Those of an earlier address gave no access any more.
-    return endSignIns(tables, isAnyOf(signIns, signed), clock.nowMs(), isTheirs(signIns, signed));
+    return endSignIns(db, isAnyOf(signIns, signed), clock.nowMs(), isTheirs(signIns, signed));
   });
 }
 
@@ -46,13 +46,13 @@ export function signOwnerOut(access: Access, named: string): { id: number; usern
  * logins of `profilectl` allowed from these. Without the token, none of them gives access anyway. Throws as above.
  */
 export function endOpenedBy({ sessions, clock }: Pick<Access, 'sessions' | 'clock'>, identifier: string): EndedSignIns {
-  return end(sessions, (tables) => {
-    endTickets(tables, eq(tickets.openedBy, identifier));
-    return endSignIns(tables, eq(signIns.openedBy, identifier), clock.nowMs());
+  return end(sessions, (db) => {
+    endTickets(db, eq(tickets.openedBy, identifier));
+    return endSignIns(db, eq(signIns.openedBy, identifier), clock.nowMs());
   });
 }
 
-function end(sessions: SessionsFile, act: (tables: Db) => EndedSignIns): EndedSignIns {
+function end(sessions: SessionsFile, act: (db: Db) => EndedSignIns): EndedSignIns {
   const ended = writeSessions(sessions, act);
   flushSessions(sessions);
   return ended;

@@ -31,8 +31,8 @@ export function handOver(access: Access, who: HandedOver, openedBy: string) {
   const binding = profileId === null ? null : readBinding(access.db, profileId);
   if (binding === null) throw new AppError('not_found');
   const secret = newToken(access.random);
-  const untilMs = writeSessions(access.sessions, (tables) =>
-    makeTicket(tables, keyOf(secret), { signed: { kind: 'owner', ...binding, openedBy } }, access.clock.nowMs()),
+  const untilMs = writeSessions(access.sessions, (sessionsDb) =>
+    makeTicket(sessionsDb, keyOf(secret), { signed: { kind: 'owner', ...binding, openedBy } }, access.clock.nowMs()),
   );
   const address = `${access.config.publicUrl}/developers/enter?ticket=${secret}`;
   return { address, expiresAt: isoTime(untilMs) };
@@ -46,7 +46,7 @@ export function readHandOver(access: Access, secret: string) {
   const nowMs = access.clock.nowMs();
   const { profileId } = ownerOf(
     access,
-    readSessions(access.sessions, (tables) => readTicket(tables, keyOf(secret), nowMs)),
+    readSessions(access.sessions, (sessionsDb) => readTicket(sessionsDb, keyOf(secret), nowMs)),
   );
   return { profileId, username: readBoundRow(access.db, profileId)?.username ?? '' };
 }
@@ -56,10 +56,10 @@ export function readHandOver(access: Access, secret: string) {
  * transaction. Throws `not_found` as above: of two users of one address, only one succeeds.
  */
 export function enterHandOver(access: Access, secret: string, knownBrowser: string | null, client: Client) {
-  return writeSessions(access.sessions, (tables) => {
+  return writeSessions(access.sessions, (sessionsDb) => {
     const nowMs = access.clock.nowMs();
-    const owner = ownerOf(access, useTicket(tables, keyOf(secret), nowMs));
-    return signOwnerIn(access, tables, owner, { knownBrowser, client }, nowMs);
+    const owner = ownerOf(access, useTicket(sessionsDb, keyOf(secret), nowMs));
+    return signOwnerIn(access, sessionsDb, owner, { knownBrowser, client }, nowMs);
   });
 }
 

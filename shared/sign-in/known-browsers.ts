@@ -22,11 +22,11 @@ export const KNOWN_BROWSER_LIFE = {
 };
 
 /** Whether the owner has signed in with this cookie's browser in the last 90 days, with their current address. */
-export function isKnownBrowser(tables: Db, token: string | null, owner: Binding, nowMs: number): boolean {
-  return knownBrowser(tables).get({ ...owner, tokenHash: hashOf(token ?? ''), nowMs }) !== undefined;
+export function isKnownBrowser(db: Db, token: string | null, owner: Binding, nowMs: number): boolean {
+  return knownBrowser(db).get({ ...owner, tokenHash: hashOf(token ?? ''), nowMs }) !== undefined;
 }
 
-const knownBrowser = keepQuery((tables) => {
+const knownBrowser = keepQuery((db) => {
   const { tokenHash, profileId, generation, addressHash } = knownBrowsers;
   const isTheirs = and(
     eq(tokenHash, sql.placeholder('tokenHash')),
@@ -34,7 +34,7 @@ const knownBrowser = keepQuery((tables) => {
     eq(generation, sql.placeholder('generation')),
     eq(addressHash, sql.placeholder('addressHash')),
   );
-  return tables
+  return db
     .select({ profileId })
     .from(knownBrowsers)
     .where(and(isTheirs, isLive(KNOWN_BROWSER_LIFE, sql.placeholder('nowMs'))))
@@ -46,7 +46,7 @@ const knownBrowser = keepQuery((tables) => {
  * it is also valid for the other owners that the browser knew by the old one.
  */
 export function rememberBrowser(
-  tables: Db,
+  db: Db,
   random: Random,
   token: string | null,
   { profileId, generation, addressHash }: Binding,
@@ -55,15 +55,13 @@ export function rememberBrowser(
   const next = newToken(random);
   const tokenHash = hashOf(next);
   if (token !== null) {
-    tables
-      .update(knownBrowsers)
+    db.update(knownBrowsers)
       .set({ tokenHash })
       .where(eq(knownBrowsers.tokenHash, hashOf(token)))
       .run();
   }
   const bound = { generation, addressHash, signedInAt: nowMs };
-  tables
-    .insert(knownBrowsers)
+  db.insert(knownBrowsers)
     .values({ tokenHash, profileId, ...bound })
     .onConflictDoUpdate({ target: [knownBrowsers.tokenHash, knownBrowsers.profileId], set: bound })
     .run();
@@ -71,10 +69,9 @@ export function rememberBrowser(
 }
 
 /** Forgets the browsers in which this profile's owner has signed in, except the one with the cookie `kept`. */
-export function forgetBrowsers(tables: Db, profileId: number, kept: string | null): void {
+export function forgetBrowsers(db: Db, profileId: number, kept: string | null): void {
   const isOther = ne(knownBrowsers.tokenHash, hashOf(kept ?? ''));
-  tables
-    .delete(knownBrowsers)
+  db.delete(knownBrowsers)
     .where(and(eq(knownBrowsers.profileId, profileId), isOther))
     .run();
 }

@@ -65,62 +65,58 @@ export function countedUnder(key: Uint8Array, { pair, clientAddress, knownBrowse
 }
 
 /** Whether the limits allow one more request, and one more mail actually sent. */
-export function roomFor(tables: Db, counted: Counted, nowMs: number): { toAsk: boolean; toSend: boolean } {
-  const below = (limit: keyof Counted) =>
-    MAIL_LIMITS[limit].map((bound) => isBelow(tables, counted[limit], bound, nowMs));
+export function roomFor(db: Db, counted: Counted, nowMs: number): { toAsk: boolean; toSend: boolean } {
+  const below = (limit: keyof Counted) => MAIL_LIMITS[limit].map((bound) => isBelow(db, counted[limit], bound, nowMs));
   const counts = [...below('pair'), ...below('network'), ...below('wideNetwork')];
   return { toAsk: counts.every(Boolean), toSend: below('sent').every(Boolean) };
 }
 
 /** How many mails were actually sent in the last hour, except to owners in known browsers. */
-export function countSent(tables: Db, key: Uint8Array, nowMs: number): number {
-  return countWithin(tables, keyedHash(key, 'sent'), HOUR_MS, nowMs);
+export function countSent(db: Db, key: Uint8Array, nowMs: number): number {
+  return countWithin(db, keyedHash(key, 'sent'), HOUR_MS, nowMs);
 }
 
 /**
  * Counts a request for a code, and a mail if one is sent. If none is sent, writes a dummy row instead, so that the writes don't
  * reveal whether the profile and the address belong together.
  */
-export function countAsk(tables: Db, key: Uint8Array, counted: Counted, isSent: boolean, nowMs: number): void {
+export function countAsk(db: Db, key: Uint8Array, counted: Counted, isSent: boolean, nowMs: number): void {
   const sent = isSent ? counted.sent : keyedHash(key, 'not sent');
   for (const countedUnder of [counted.pair, counted.network, counted.wideNetwork, sent]) {
-    insertCount(tables).run({ countedUnder, at: nowMs });
+    insertCount(db).run({ countedUnder, at: nowMs });
   }
 }
 
-const insertCount = keepQuery((tables) =>
-  tables.insert(mailCounts).values(placeholders('countedUnder', 'at')).prepare(),
-);
+const insertCount = keepQuery((db) => db.insert(mailCounts).values(placeholders('countedUnder', 'at')).prepare());
 
 /**
  * Deletes what no limit counts any more, inside the caller's transaction; the caller has the settled time. Counts dated
  * ahead of the clock are kept as long as those behind it.
  */
-export function dropOldCounts(tables: Db, settledMs: number): void {
+export function dropOldCounts(db: Db, settledMs: number): void {
   const { at } = mailCounts;
-  tables
-    .delete(mailCounts)
+  db.delete(mailCounts)
     .where(or(lte(at, settledMs - LONGEST_WINDOW_MS), gt(at, settledMs + LONGEST_WINDOW_MS)))
     .run();
 }
 
-function isBelow(tables: Db, under: Buffer, { most, windowMs }: MailLimit, nowMs: number): boolean {
-  return countWithin(tables, under, windowMs, nowMs) < most;
+function isBelow(db: Db, under: Buffer, { most, windowMs }: MailLimit, nowMs: number): boolean {
+  return countWithin(db, under, windowMs, nowMs) < most;
 }
 
 /**
  * How many were counted less than a window from now. Times ahead of the clock count too, so that setting the clock back
  * frees nothing; none counts for longer than twice its window.
  */
-function countWithin(tables: Db, under: Buffer, windowMs: number, nowMs: number): number {
-  const row = countedWithin(tables).get({ under, after: nowMs - windowMs, before: nowMs + windowMs });
+function countWithin(db: Db, under: Buffer, windowMs: number, nowMs: number): number {
+  const row = countedWithin(db).get({ under, after: nowMs - windowMs, before: nowMs + windowMs });
   return row?.counted ?? 0;
 }
 
-const countedWithin = keepQuery((tables) => {
+const countedWithin = keepQuery((db) => {
   const { countedUnder, at } = mailCounts;
   const isWithin = and(gt(at, sql.placeholder('after')), lt(at, sql.placeholder('before')));
-  return tables
+  return db
     .select({ counted: count() })
     .from(mailCounts)
     .where(and(eq(countedUnder, sql.placeholder('under')), isWithin))

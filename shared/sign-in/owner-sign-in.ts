@@ -24,15 +24,15 @@ export type SignedOwner = {
  */
 export function signOwnerIn(
   access: Access,
-  tables: Db,
+  sessionsDb: Db,
   owner: Owner,
   { knownBrowser, client }: { knownBrowser: string | null; client: Client },
   nowMs: number,
 ): SignedOwner {
-  const isNewBrowser = !isKnownBrowser(tables, knownBrowser, owner, nowMs);
+  const isNewBrowser = !isKnownBrowser(sessionsDb, knownBrowser, owner, nowMs);
   const agent = browserName(client.agent);
-  if (isNewBrowser) storePendingSignInNotice(tables, owner, { ...client, agent }, nowMs);
-  const known = rememberBrowser(tables, access.random, knownBrowser, owner, nowMs);
+  if (isNewBrowser) storePendingSignInNotice(sessionsDb, owner, { ...client, agent }, nowMs);
+  const known = rememberBrowser(sessionsDb, access.random, knownBrowser, owner, nowMs);
   const { token, signIn: session } = beginSignIn(access, owner, { client });
   return { token, session, knownBrowser: known, isNewBrowser };
 }

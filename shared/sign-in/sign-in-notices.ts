@@ -17,10 +17,10 @@ import { isStillBound } from '../sign-ins/binding.ts';
  * Stores the pending notification of a sign-in, inside the transaction on the sessions file that signs the owner in.
  * `agent` is what signed in, in words of ours: a browser's User-Agent, which a stranger can choose, is never mailed.
  */
-export function storePendingSignInNotice(tables: Db, owner: Binding, { address, agent }: Client, at: number): void {
+export function storePendingSignInNotice(sessionsDb: Db, owner: Binding, { address, agent }: Client, at: number): void {
   const { profileId, generation, addressHash } = owner;
   const client = { clientAddress: address, clientAgent: agent.toWellFormed() };
-  tables
+  sessionsDb
     .insert(pendingSignInNotices)
     .values({ profileId, generation, addressHash, at, ...client })
     .run();
@@ -32,13 +32,13 @@ export function storePendingSignInNotice(tables: Db, owner: Binding, { address, 
  * if the main database is locked, and `refused` if a file can't be written; the remaining ones are moved next time.
  */
 export function storeSignInNotices(access: Access): void {
-  const rows = readSessions(access.sessions, (tables) =>
-    tables.select().from(pendingSignInNotices).orderBy(asc(pendingSignInNotices.id)).all(),
+  const rows = readSessions(access.sessions, (sessionsDb) =>
+    sessionsDb.select().from(pendingSignInNotices).orderBy(asc(pendingSignInNotices.id)).all(),
   );
   for (const row of rows) {
     storeNotice(access, row);
-    writeSessions(access.sessions, (tables) =>
-      tables.delete(pendingSignInNotices).where(eq(pendingSignInNotices.id, row.id)).run(),
+    writeSessions(access.sessions, (sessionsDb) =>
+      sessionsDb.delete(pendingSignInNotices).where(eq(pendingSignInNotices.id, row.id)).run(),
     );
   }
 }

@@ -31,11 +31,11 @@ const OWNED = [signIns, tickets, knownBrowsers, pendingSignInNotices] as const;
  * depends on the time happens only while the clock is settled. Throws `refused` if the file can't be written.
  */
 export function sweepSessions(db: Opened, clock: Clock, sessions: SessionsFile): void {
-  writeSessions(sessions, (tables) => {
+  writeSessions(sessions, (sessionsDb) => {
     const settledMs = clock.settledMs();
-    if (settledMs !== null) dropPast(tables, settledMs);
-    for (const table of OWNED) dropUnbound(db, tables, table);
-    dropUsesOfRemoved(db, tables);
+    if (settledMs !== null) dropPast(sessionsDb, settledMs);
+    for (const table of OWNED) dropUnbound(db, sessionsDb, table);
+    dropUsesOfRemoved(db, sessionsDb);
   });
   for (const identifier of removedOpeners(db, sessions)) endOpenedBy({ sessions, clock }, identifier);
   emptyLog(sessions);
@@ -60,26 +60,26 @@ export function sweepBeside(db: Opened, clock: Clock): void {
  * Deletes expired rows, and those dated further ahead than the clock may have been set back. Code that counts or uses
  * such rows also compares their times, since nothing is deleted while the clock is not settled.
  */
-function dropPast(tables: Db, settledMs: number): void {
-  tables
+function dropPast(sessionsDb: Db, settledMs: number): void {
+  sessionsDb
     .delete(tickets)
     .where(not(isLive({ begunAt: tickets.madeAt, until: tickets.keptUntil }, settledMs)))
     .run();
-  tables
+  sessionsDb
     .delete(signIns)
     .where(isOverAt(settledMs - SHOWN_AFTER_END_MS))
     .run();
-  tables
+  sessionsDb
     .delete(knownBrowsers)
     .where(not(isLive(KNOWN_BROWSER_LIFE, settledMs)))
     .run();
-  dropOldCounts(tables, settledMs);
+  dropOldCounts(sessionsDb, settledMs);
 }
 
 /** The removed tokens of backends with sign-ins that are not yet marked as ended. */
 function removedOpeners(db: Opened, sessions: SessionsFile): string[] {
-  const rows = readSessions(sessions, (tables) =>
-    tables
+  const rows = readSessions(sessions, (sessionsDb) =>
+    sessionsDb
       .selectDistinct({ identifier: signIns.openedBy })
       .from(signIns)
       .where(and(isNotNull(signIns.openedBy), isNull(signIns.endedAt)))
@@ -88,9 +88,9 @@ function removedOpeners(db: Opened, sessions: SessionsFile): string[] {
   return rows.flatMap(({ identifier }) => (identifier === null || isPlatformToken(db, identifier) ? [] : [identifier]));
 }
 
-function dropUnbound(db: Opened, tables: Db, table: (typeof OWNED)[number]): void {
+function dropUnbound(db: Opened, sessionsDb: Db, table: (typeof OWNED)[number]): void {
   const { profileId, generation, addressHash } = table;
-  const owners = tables
+  const owners = sessionsDb
     .selectDistinct({ profileId, generation, addressHash })
     .from(table)
     .where(gt(profileId, 0))
@@ -98,7 +98,7 @@ function dropUnbound(db: Opened, tables: Db, table: (typeof OWNED)[number]): voi
   for (const owner of owners) {
     const { profileId: id, addressHash: hash } = owner;
     if (id === null || hash === null || isStillBound(db, { ...owner, profileId: id, addressHash: hash })) continue;
-    tables
+    sessionsDb
       .delete(table)
       .where(and(eq(profileId, id), eq(generation, owner.generation), eq(addressHash, hash)))
       .run();
@@ -106,8 +106,9 @@ function dropUnbound(db: Opened, tables: Db, table: (typeof OWNED)[number]): voi
 }
 
 /** Deletes the last uses of removed tokens. */
-function dropUsesOfRemoved(db: Opened, tables: Db): void {
-  for (const { identifier } of tables.select().from(tokenUses).all()) {
-    if (!isPlatformToken(db, identifier)) tables.delete(tokenUses).where(eq(tokenUses.identifier, identifier)).run();
+function dropUsesOfRemoved(db: Opened, sessionsDb: Db): void {
+  for (const { identifier } of sessionsDb.select().from(tokenUses).all()) {
+    if (!isPlatformToken(db, identifier))
+      sessionsDb.delete(tokenUses).where(eq(tokenUses.identifier, identifier)).run();
   }
 }

@@ -48,9 +48,9 @@ export function beginSignIn(
   const made = machine === undefined ? { token: newToken(random), identifier: null } : newTokenText('plt', random);
   const kind = machine === undefined ? 'browser' : 'profilectl';
   const { idleMs, mostMs } = PERIODS[kind][signed.kind];
-  const row = writeSessions(sessions, (tables) => {
+  const row = writeSessions(sessions, (db) => {
     const nowMs = clock.nowMs();
-    return insertSignIn(tables).get({
+    return insertSignIn(db).get({
       ...{ kind, tokenHash: hashOf(made.token), identifier: made.identifier, machine: machine ?? null },
       ...columnsOf(signed),
       ...{ startedAt: nowMs, lastUsedAt: nowMs, idleUntil: nowMs + idleMs, endsAt: nowMs + mostMs },
@@ -60,8 +60,8 @@ export function beginSignIn(
   return { token: made.token, signIn: signInOf({ ...row, isAlive: true }) };
 }
 
-const insertSignIn = keepQuery((tables) =>
-  tables
+const insertSignIn = keepQuery((db) =>
+  db
     .insert(signIns)
     .values({
       ...placeholders('kind', 'tokenHash', 'identifier', 'machine', 'clientAddress', 'clientAgent'),
@@ -72,8 +72,8 @@ const insertSignIn = keepQuery((tables) =>
     .prepare(),
 );
 
-const byToken = keepQuery((tables) =>
-  tables
+const byToken = keepQuery((db) =>
+  db
     .select(columnsAt(sql.placeholder('nowMs')))
     .from(signIns)
     .where(eq(signIns.tokenHash, sql.placeholder('tokenHash')))
@@ -91,7 +91,7 @@ export function readSignIn<Kind extends SignInKind>(
 ): (SignIn<Kind> & SignedIn) | null {
   const { sessions, clock } = deps;
   const at = { tokenHash: hashOf(token), nowMs: clock.nowMs() };
-  const row = readSessions(sessions, (tables) => byToken(tables).get(at));
+  const row = readSessions(sessions, (db) => byToken(db).get(at));
   if (row === undefined || !row.isAlive) return null;
   const signIn = signInOf(row);
   const found = readPerson(deps, signIn.signed);
@@ -106,12 +106,11 @@ export function noteUse({ sessions, clock }: Pick<SignInDeps, 'sessions' | 'cloc
   if (!isUseDue({ clock }, signIn)) return;
   const { id, kind, signed } = signIn;
   const { idleMs } = PERIODS[kind][signed.kind];
-  writeSessions(sessions, (tables) => {
+  writeSessions(sessions, (db) => {
     const settledMs = clock.settledMs();
     if (settledMs === null) return;
     const isDue = sql`abs(${settledMs} - ${signIns.lastUsedAt}) >= ${USE_STEP_MS}`;
-    tables
-      .update(signIns)
+    db.update(signIns)
       .set({ lastUsedAt: settledMs, idleUntil: sql`min(${settledMs + idleMs}, ${signIns.endsAt})` })
       .where(and(eq(signIns.id, id), isNull(signIns.endedAt), isDue))
       .run();
@@ -142,7 +141,7 @@ export function endShownLogin(deps: SignInDeps, token: string): void {
 }
 
 function endFlushed({ sessions, clock }: SignInDeps, rows: SQL): number {
-  const ended = writeSessions(sessions, (tables) => endSignIns(tables, rows, clock.nowMs()));
+  const ended = writeSessions(sessions, (db) => endSignIns(db, rows, clock.nowMs()));
   flushSessions(sessions);
   return ended.sessions + ended.logins;
 }
@@ -151,8 +150,8 @@ function endFlushed({ sessions, clock }: SignInDeps, rows: SQL): number {
  * Ends these sign-ins, inside the transaction of the caller, who flushes it to the disk. Returns how many of those that
  * are also among `counted` were alive.
  */
-export function endSignIns(tables: Db, rows: SQL, nowMs: number, counted = rows): EndedSignIns {
-  const alive = tables
+export function endSignIns(db: Db, rows: SQL, nowMs: number, counted = rows): EndedSignIns {
+  const alive = db
     .update(signIns)
     .set({ endedAt: sql`min(${nowMs}, ${signIns.idleUntil})` })
     .where(and(isNull(signIns.endedAt), rows))
@@ -174,8 +173,8 @@ export function listSignIns<Kind extends SignInKind>(
   kind: Kind,
 ): Listed<Kind>[] {
   const nowMs = clock.nowMs();
-  const rows = readSessions(sessions, (tables) =>
-    tables
+  const rows = readSessions(sessions, (db) =>
+    db
       .select(columnsAt(nowMs))
       .from(signIns)
       .where(and(isTheirs(signIns, signed), eq(signIns.kind, kind)))
@@ -193,8 +192,8 @@ export function listSignIns<Kind extends SignInKind>(
 
 /** How many sign-ins of a kind are alive by their times. Throws `refused` if the file can't be read. */
 export function countSignIns(sessions: SessionsFile, kind: SignInKind, nowMs: number): number {
-  const found = readSessions(sessions, (tables) =>
-    tables
+  const found = readSessions(sessions, (db) =>
+    db
       .select({ alive: count() })
       .from(signIns)
       .where(and(eq(signIns.kind, kind), isAlive(nowMs)))

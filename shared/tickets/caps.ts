@@ -9,32 +9,32 @@ import { type Cap, purposesWith, rulesOf } from './purposes.ts';
 const COUNTED = { made: undefined, open: isNull(tickets.usedAt), spent: isNotNull(tickets.madeInto) };
 
 /**
- * Makes room for one more of a person's tickets by removing their oldest open ones, if the number of these is limited.
+ * Makes room for another ticket of a person by removing their oldest open ones, if the number of these is limited.
  * Throws the refusal of a cap that is reached. Runs inside the caller's transaction, which must then be rolled back.
  */
-export function makeRoom(tables: Db, purpose: Purpose, signed: Signed, nowMs: number): void {
-  const { caps = [], mostOpen } = rulesOf(purpose);
+export function makeRoom(db: Db, purpose: Purpose, signed: Signed, nowMs: number): void {
+  const { caps = [], maxOpen } = rulesOf(purpose);
   const isCounted = inArray(tickets.purpose, sharing(purpose));
-  if (mostOpen !== undefined) {
-    const oldest = tables
+  if (maxOpen !== undefined) {
+    const oldest = db
       .select({ id: tickets.id })
       .from(tickets)
       .where(and(isCounted, isNull(tickets.usedAt), isTheirs(tickets, signed)))
       .orderBy(desc(tickets.madeAt), desc(tickets.id))
-      // SQLite has no OFFSET without a LIMIT.
+      // SQLite requires a LIMIT for an OFFSET.
       .limit(Number.MAX_SAFE_INTEGER)
-      .offset(mostOpen - 1);
-    tables.delete(tickets).where(inArray(tickets.id, oldest)).run();
+      .offset(maxOpen - 1);
+    db.delete(tickets).where(inArray(tickets.id, oldest)).run();
   }
   for (const cap of caps) {
     const life = { begunAt: tickets.madeAt, until: sql`${tickets.madeAt} + ${cap.withinMs}` };
     const whose = cap.of === 'person' ? isTheirs(tickets, signed) : undefined;
-    const [found] = tables
+    const [found] = db
       .select({ tickets: count(), firstMadeAt: min(tickets.madeAt) })
       .from(tickets)
       .where(and(isCounted, COUNTED[cap.counted], whose, isLive(life, nowMs)))
       .all();
-    if (found !== undefined && found.tickets >= cap.most) throw refusalOf(cap, found.firstMadeAt ?? nowMs, nowMs);
+    if (found !== undefined && found.tickets >= cap.max) throw refusalOf(cap, found.firstMadeAt ?? nowMs, nowMs);
   }
 }
 

@@ -7,18 +7,18 @@ import { columnsOf, isTheirs, type Signed, signedOf, type WhoseColumns } from '.
 import { makeRoom } from './caps.ts';
 import { purposesWith, rulesOf } from './purposes.ts';
 
-// Tickets: one-time secrets of all kinds, each of which allows its bearer one action, once. Only the SHA-256 of each is
-// stored. Functions run inside the caller's transaction on the sessions file; the caller reads the time within it.
+// Tickets: one-time secrets of all kinds, each of which allows its bearer one action, once. Only their SHA-256 is
+// stored. Functions run inside the caller's transaction on the sessions file, in which the caller reads the time.
 
 /**
- * What a ticket is found by: the SHA-256 of the bearer's secret, and with a code also `proof`, the SHA-256 of both
- * together. A guess is tried only against the tickets found.
+ * The key of a ticket: the SHA-256 of the bearer's secret, and with a code also `proof`, the SHA-256 of both together.
+ * A guess counts as a try of all tickets that the secret finds.
  */
 export type TicketKey = { purpose: Purpose; foundBy: Buffer; proof?: Buffer };
 
 /**
- * A ticket: its person, its subject, the time until which it works (milliseconds since 1970), and the id of the sign-in
- * that it became.
+ * A ticket: its person, its subject, when it expires (milliseconds since 1970), and the id of the sign-in that it was
+ * exchanged for.
  */
 export type Ticket = { id: number; signed: Signed; about: string; untilMs: number; madeInto: number | null };
 
@@ -35,109 +35,108 @@ const TICKET = {
 };
 
 /**
- * Makes a ticket for a person. Returns the time until which it works, in milliseconds since 1970. Throws the refusals
- * of its purpose's caps; the transaction must then be rolled back.
+ * Makes a ticket for a person and returns when it expires, in milliseconds since 1970. Throws the refusals of its
+ * purpose's caps; the transaction must then be rolled back.
  */
 export function makeTicket(
-  tables: Db,
+  db: Db,
   { purpose, foundBy, proof }: TicketKey,
   { signed, about = '' }: { signed: Signed; about?: string },
   nowMs: number,
 ): number {
   const { lifetimeMs, tries, isReplaced } = rulesOf(purpose);
-  makeRoom(tables, purpose, signed, nowMs);
-  if (isReplaced === true) dropTicket(tables, { purpose, foundBy });
+  makeRoom(db, purpose, signed, nowMs);
+  if (isReplaced === true) dropTicket(db, { purpose, foundBy });
   const until = nowMs + lifetimeMs;
   const life = { madeAt: nowMs, until, keptUntil: until, triesLeft: tries };
   const row = { purpose, foundBy, proof: proof ?? null, about, ...columnsOf(signed), ...life };
-  kept(tables).insert.run(row);
+  statements(db).insert.run(row);
   return until;
 }
 
-/** Finds a working ticket without using it; null if there is none. */
-export function readTicket(tables: Db, key: TicketKey, nowMs: number): Ticket | null {
-  return ticketOf(kept(tables).read.get({ proof: null, ...key, nowMs }));
+/** Finds a valid ticket without using it; null if there is none. */
+export function readTicket(db: Db, key: TicketKey, nowMs: number): Ticket | null {
+  return ticketOf(statements(db).read.get({ proof: null, ...key, nowMs }));
 }
 
-/** Finds a ticket, even a used or expired one; null if there is none. */
-export function findTicket(tables: Db, key: TicketKey): Ticket | null {
-  return ticketOf(kept(tables).find.get({ proof: null, ...key }));
+/** Finds a ticket, even if used or expired; null if there is none. */
+export function findTicket(db: Db, key: TicketKey): Ticket | null {
+  return ticketOf(statements(db).find.get({ proof: null, ...key }));
 }
 
-/** A person's newest working ticket for a purpose; null if there is none. */
-export function readTicketOf(tables: Db, purpose: Purpose, signed: Signed, nowMs: number): Ticket | null {
-  const isWanted = and(eq(tickets.purpose, purpose), isTheirs(tickets, signed), works(nowMs));
-  return ticketOf(tables.select(TICKET).from(tickets).where(isWanted).orderBy(desc(tickets.id)).limit(1).get());
+/** A person's newest valid ticket for a purpose; null if there is none. */
+export function readTicketOf(db: Db, purpose: Purpose, signed: Signed, nowMs: number): Ticket | null {
+  const isWanted = and(eq(tickets.purpose, purpose), isTheirs(tickets, signed), isValid(nowMs));
+  return ticketOf(db.select(TICKET).from(tickets).where(isWanted).orderBy(desc(tickets.id)).limit(1).get());
 }
 
 /**
- * Uses up a ticket and returns it; of several attempts at once, only one succeeds. If no working ticket matches, uses
- * up one attempt of those that match without the proof, and returns null.
+ * Uses up a ticket and returns it; of concurrent calls only one succeeds. If no valid ticket matches, uses up one try
+ * of those that match without the proof, and returns null.
  */
-export function useTicket(tables: Db, key: TicketKey, nowMs: number): Ticket | null {
+export function useTicket(db: Db, key: TicketKey, nowMs: number): Ticket | null {
   const { keptMs = 0 } = rulesOf(key.purpose);
-  const used = ticketOf(kept(tables).use.get({ proof: null, ...key, nowMs, keptMs }));
-  if (used === null) spendTry(tables, key);
+  const used = ticketOf(statements(db).use.get({ proof: null, ...key, nowMs, keptMs }));
+  if (used === null) spendTry(db, key);
   return used;
 }
 
-/** Uses up one attempt of all tickets with the same `foundBy`, whatever their proof. */
-export function spendTry(tables: Db, { purpose, foundBy }: TicketKey): void {
-  kept(tables).spendTry.run({ purpose, foundBy });
+/** Uses up one try of all tickets with the same `foundBy`, whatever their proof. */
+export function spendTry(db: Db, { purpose, foundBy }: TicketKey): void {
+  statements(db).spendTry.run({ purpose, foundBy });
 }
 
-/** Records which sign-in a ticket became. */
-export function noteMadeInto(tables: Db, { id }: Ticket, signInId: number): void {
-  tables.update(tickets).set({ madeInto: signInId }).where(eq(tickets.id, id)).run();
+/** Records the sign-in that a ticket was exchanged for. */
+export function noteMadeInto(db: Db, { id }: Ticket, signInId: number): void {
+  db.update(tickets).set({ madeInto: signInId }).where(eq(tickets.id, id)).run();
 }
 
-/** Deletes the ticket with this key. */
-export function dropTicket(tables: Db, key: TicketKey): void {
-  kept(tables).drop.run({ proof: null, ...key });
+/** Deletes the tickets with this key. */
+export function dropTicket(db: Db, key: TicketKey): void {
+  statements(db).drop.run({ proof: null, ...key });
 }
 
-/** Deletes the unused tickets among `whose` that would give access. */
-export function endTickets(tables: Db, whose: SQL): void {
-  const letIn = purposesWith(({ letsIn }) => letsIn === true);
-  tables
-    .delete(tickets)
-    .where(and(whose, inArray(tickets.purpose, letIn), isNull(tickets.usedAt)))
+/** Deletes the unused tickets among `whose` that lead to a sign-in. */
+export function endTickets(db: Db, whose: SQL): void {
+  const purposes = purposesWith(({ givesAccess }) => givesAccess === true);
+  db.delete(tickets)
+    .where(and(whose, inArray(tickets.purpose, purposes), isNull(tickets.usedAt)))
     .run();
 }
 
-/** Whether a ticket is unused, not tried too often, and not expired. */
-function works(nowMs: number | Placeholder): SQL | undefined {
+/** A condition: the ticket is unused, not tried too often, and not expired. */
+function isValid(nowMs: number | Placeholder): SQL | undefined {
   const hasTries = or(isNull(tickets.triesLeft), gt(tickets.triesLeft, 0));
   return and(isNull(tickets.usedAt), hasTries, isLive({ begunAt: tickets.madeAt, until: tickets.until }, nowMs));
 }
 
-/** The statements run at every request for a code, which strangers can make. */
-const kept = keepQuery((tables) => {
+/** Prepared, since strangers can cause their execution by requesting codes. */
+const statements = keepQuery((db) => {
   const { placeholder } = sql;
   const isFoundBy = and(eq(tickets.purpose, placeholder('purpose')), eq(tickets.foundBy, placeholder('foundBy')));
   const proof = placeholder('proof');
   const isRight = and(isFoundBy, sql`(${proof} IS NULL OR ${tickets.proof} = ${proof})`);
   // A ticket with a proof can't be used without it.
-  const isProven = and(isFoundBy, sql`${tickets.proof} IS ${proof}`, works(placeholder('nowMs')));
+  const isProven = and(isFoundBy, sql`${tickets.proof} IS ${proof}`, isValid(placeholder('nowMs')));
   const keptUntil = sql`max(${tickets.keptUntil}, ${tickets.madeAt} + ${placeholder('keptMs')})`;
   const found = (isWanted: SQL | undefined) =>
-    tables.select(TICKET).from(tickets).where(isWanted).orderBy(desc(tickets.id)).limit(1).prepare();
+    db.select(TICKET).from(tickets).where(isWanted).orderBy(desc(tickets.id)).limit(1).prepare();
   return {
     find: found(isRight),
-    read: found(and(isRight, works(placeholder('nowMs')))),
-    drop: tables.delete(tickets).where(isRight).prepare(),
-    use: tables
+    read: found(and(isRight, isValid(placeholder('nowMs')))),
+    drop: db.delete(tickets).where(isRight).prepare(),
+    use: db
       .update(tickets)
       .set({ usedAt: sql`${placeholder('nowMs')}`, keptUntil })
       .where(isProven)
       .returning(TICKET)
       .prepare(),
-    spendTry: tables
+    spendTry: db
       .update(tickets)
       .set({ triesLeft: sql`${tickets.triesLeft} - 1` })
       .where(and(isFoundBy, isNull(tickets.usedAt), gt(tickets.triesLeft, 0)))
       .prepare(),
-    insert: tables
+    insert: db
       .insert(tickets)
       .values({
         ...placeholders('purpose', 'foundBy', 'proof', 'about', 'madeAt', 'until', 'keptUntil', 'triesLeft'),

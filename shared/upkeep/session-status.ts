@@ -24,7 +24,7 @@ export function readSessionStatus(
   try {
     const file = openSessionsFile(databasePath);
     try {
-      const mailsLastHour = countSent(file.tables, fileKey(file), nowMs);
+      const mailsLastHour = countSent(file.db, fileKey(file), nowMs);
       const mailsPerHour = MAIL_LIMITS.sent[0].most;
       return {
         status: { path, sessions: countSignIns(file, 'browser', nowMs), mailsLastHour, mailsPerHour },

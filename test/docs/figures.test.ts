@@ -12,7 +12,7 @@ import { FEED_LIMITS } from '../../shared/profiles/import/feed.ts';
 import { MAX_BODY_BYTES } from '../../shared/profiles/lookup/body.ts';
 import { MAIL_LIMITS } from '../../shared/sign-in/mail-limits.ts';
 import { PERIODS, SHOWN_AFTER_END_MS } from '../../shared/sign-ins/periods.ts';
-import { MOST_CHALLENGES, MOST_LOGINS, PURPOSES } from '../../shared/tickets/purposes.ts';
+import { MAX_CHALLENGES, MAX_LOGINS, PURPOSES } from '../../shared/tickets/purposes.ts';
 import { PROJECT } from '../support/cli.ts';
 
 // The figures in the documents' sentences are those of the code. test/docs.test.ts compares tables.
@@ -49,11 +49,11 @@ test.each([
       `works once, for ${minutes(PURPOSES.enrolment.lifetimeMs)} minutes, and registers a passkey`,
       `valid once, within ${inWords(minutes(PURPOSES.decision.lifetimeMs))} minutes`,
       `Up to ${MOST_DECISIONS} requests can be decided together`,
-      `can allow \`profilectl\` ${MOST_LOGINS.day} times a day`,
-      `| ${MOST_LOGINS.person} per person (the next replaces the oldest), ${written(MOST_LOGINS.all)} in all |`,
+      `can allow \`profilectl\` ${MAX_LOGINS.day} times a day`,
+      `| ${MAX_LOGINS.person} per person (the next replaces the oldest), ${written(MAX_LOGINS.all)} in all |`,
       `| ${hours(browser.owner.idleMs)} hours after its last use, ${days(browser.owner.mostMs)} days at most |`,
       `| ${minutes(browser.admin.idleMs)} minutes after its last use, ${hours(browser.admin.mostMs)} hours at most |`,
-      `| ${MOST_CHALLENGES} a minute for each admin`,
+      `| ${MAX_CHALLENGES} a minute for each admin`,
       `Ended sessions and tokens are shown for ${days(SHOWN_AFTER_END_MS)} days`,
     ],
   ],

@@ -171,7 +171,7 @@ test('the sessions file of the last unreleased commit is upgraded, and an earlie
       closeSessionsFile(taken);
     } else {
       const before = readFileSync(file.path);
-      expect(() => openSessionsFile(config.databasePath)).toThrow('Move it away while the server is stopped');
+      expect(() => openSessionsFile(config.databasePath)).toThrow('Stop the server and move the file away');
       expect(readFileSync(file.path).equals(before)).toBe(true);
     }
   }

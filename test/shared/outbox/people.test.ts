@@ -42,7 +42,7 @@ const enrol = () =>
   );
 const stored = () => JSON.stringify(deps.db.$client.query('SELECT * FROM notices').all());
 
-/** To whom mails went since the last call, what about, and with the text in one line. */
+/** The mails since the last call: recipient, subject, and the text in one line. */
 function mailed() {
   return smtp.received.splice(0).map(({ to, raw }) => ({
     to: to[0],
@@ -51,7 +51,7 @@ function mailed() {
   }));
 }
 
-describe('what is done in an owner’s name', () => {
+describe('an operation in an owner’s name', () => {
   const ask = (by: Person) =>
     performAndSend(deps, by, OPERATIONS.request, {
       profile: 'user1',
@@ -61,7 +61,7 @@ describe('what is done in an owner’s name', () => {
     });
   const toOwner = () => mailed().filter(({ to }) => to === 'owner1@example.org');
 
-  test('is told to the owner: a request, a new name and an end, each with the page that ends it', async () => {
+  test('is mailed to the owner: a request, a renaming and a revocation, each with the page that revokes the key', async () => {
     const { identifier, warning } = await ask(OWNER);
     expect(warning).toBeNull();
     await performAndSend(deps, OWNER, OPERATIONS.edit, { identifier, name: 'Better bot' });
@@ -79,7 +79,7 @@ describe('what is done in an owner’s name', () => {
     expect(revoked?.text).toContain(`${PUBLIC_URL}/developers/sessions`);
   });
 
-  test('is not told where the operator types it on the box, but for what an admin decides', async () => {
+  test('is not mailed if the operator performed it on the server itself, except for admins’ decisions', async () => {
     const { identifier } = await ask(onBox('root'));
     await performAndSend(deps, onBox('root'), OPERATIONS.edit, { identifier, name: 'Better bot' });
     expect(toOwner()).toEqual([]);
@@ -92,7 +92,7 @@ describe('what is done in an owner’s name', () => {
 });
 
 describe('a sign-in', () => {
-  test('is told to the owner, with time, client and the page that ends it', async () => {
+  test('is mailed to the owner, with time, client and the page that ends it', async () => {
     signIn();
     await look();
     const [mail] = mailed();
@@ -108,7 +108,7 @@ describe('a sign-in', () => {
     expect(log).toEqual(['info: The new-sign-in mail about profile 1 was sent.']);
   });
 
-  test('leaves no trace of the client once it is told, and none at all when the profile is erased', async () => {
+  test('leaves no trace of the client after the mail, and none at all when the profile is erased', async () => {
     signIn();
     await look();
     expect(stored()).not.toMatch(/192\.0\.2|Firefox/);
@@ -117,7 +117,7 @@ describe('a sign-in', () => {
     expect(stored()).toBe('[]');
   });
 
-  test('is tried again while the mail server is down, shown by status, and given up after three days', async () => {
+  test('is retried while the mail server is down, shown by status, and given up after 3 days', async () => {
     signIn();
     smtp.failures.connect = '421 4.3.2 down';
     await look();
@@ -139,14 +139,14 @@ describe('a sign-in', () => {
     });
   });
 
-  test('that waits in a backup is dropped when it is restored', () => {
+  test('is no longer mailed if it was waiting in a backup that is restored', () => {
     signIn();
     expect(dropRestoredNotices(deps.db, clock)).toEqual([{ identifier: null, uid: 1, kind: 'new-sign-in' }]);
     expect(stored()).not.toMatch(/192\.0\.2|Firefox/);
   });
 });
 
-test('an enrolment is told to every admin, with who, when and from where, and the command that confirms it', async () => {
+test('an enrolment is mailed to every admin, with name, time and IP address, and the command that confirms it', async () => {
   deps.config.adminEmails = ['root@example.net', 'ops@example.net'];
   enrol();
   await look();
@@ -158,7 +158,7 @@ test('an enrolment is told to every admin, with who, when and from where, and th
   expect(stored()).not.toMatch(/192\.0\.2|Grace/);
 });
 
-test('where the Developer Platform is off no mail names a page', async () => {
+test('if the Developer Platform is off, mails name no pages', async () => {
   deps.config.developerPlatform = false;
   const identifier = await request(deps);
   await performAndSend(deps, onBox('root'), OPERATIONS.reject, { identifier, reason: 'No.' });

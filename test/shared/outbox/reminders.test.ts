@@ -15,7 +15,7 @@ import { testClock, testDeps } from '../../support/world.ts';
 
 const HOUR_MS = 3_600_000;
 
-/** A real mail server, and a key that was approved with this many days to live. */
+/** A real mail server, and a key that was approved for `lifeDays` days. */
 async function world(lifeDays = 90) {
   const smtp = await startSmtp();
   const clock = testClock();
@@ -27,7 +27,7 @@ async function world(lifeDays = 90) {
   const { identifier } = await issue(deps, { name: 'Nightly' }, grant);
   smtp.received.length = 0;
   const send = () => sendDueNotices(deps, (level, text) => void log.push(`${level}: ${text}`), true);
-  /** The reminders that were mailed since the last call, by what they say of the time that is left. */
+  /** The reminders mailed since the last call, with the time that is left. */
   const mailed = () => {
     const reminders = smtp.received.splice(0).filter(({ raw }) => !raw.includes(`${identifier} was changed`));
     return reminders.map(({ to, raw }) => {
@@ -40,17 +40,17 @@ async function world(lifeDays = 90) {
   return { smtp, clock, deps, identifier, log, send, mailed, leave };
 }
 
-describe('which step is due', () => {
+describe('the step that is due', () => {
   const at = (leftDays: number, lifeDays = 90) =>
     dueStep({ expirySetAt: 0, expiresAt: lifeDays * DAY_MS }, (lifeDays - leftDays) * DAY_MS);
 
-  test('thirty days, seven days and one day before the end', () => {
+  test('begins 30 days, 7 days and 1 day before the key expires', () => {
     const days = [31, 30, 29.9, 8, 7, 6.9, 2, 1, 0.01];
     expect(days.map((left) => at(left))).toEqual([null, 30, 30, 30, 7, 7, 7, 1, 1]);
     expect([at(0), at(-1)]).toEqual([null, null]);
   });
 
-  test('not where the key was never approved for longer than that', () => {
+  test('is none if the key was approved for a shorter time', () => {
     expect([at(30, 30), at(29, 29), at(29, 31), at(7, 30), at(6, 7), at(1, 7), at(0.5, 1)]).toEqual([
       null,
       null,
@@ -64,7 +64,7 @@ describe('which step is due', () => {
 });
 
 describe('the owner', () => {
-  test('is told each step once, however often somebody looks', async () => {
+  test('is reminded once at each step', async () => {
     const w = await world();
     const told: string[][] = [];
     for (const days of [31, 30, 29, 8, 7, 6, 1, 0.5, -1]) {
@@ -78,7 +78,7 @@ describe('the owner', () => {
     expect(w.log.join()).not.toContain('@');
   });
 
-  test('is told only the last of several steps that were missed', async () => {
+  test('is reminded of only the last of several missed steps', async () => {
     const w = await world();
     w.leave(3);
     await w.send();
@@ -92,10 +92,10 @@ describe('the owner', () => {
     ],
     ['the profile was erased', (w) => void eraseProfile(w.deps, 'user1', onBox('admin'))],
     ['the profile is banned', (w) => void w.deps.db.$client.run('UPDATE profiles SET banned = 1')],
-    ['there is no address', (w) => void w.deps.db.$client.run('UPDATE profiles SET email = NULL')],
-    ['the address is none', (w) => void w.deps.db.$client.run("UPDATE profiles SET email = 'a@b,c@d'")],
+    ['there is no e-mail address', (w) => void w.deps.db.$client.run('UPDATE profiles SET email = NULL')],
+    ['the e-mail address is invalid', (w) => void w.deps.db.$client.run("UPDATE profiles SET email = 'a@b,c@d'")],
   ] satisfies [string, (w: Awaited<ReturnType<typeof world>>) => unknown][]) {
-    test(`is told nothing where ${what}`, async () => {
+    test(`is not reminded if ${what}`, async () => {
       const w = await world();
       await change(w);
       w.smtp.received.length = 0;
@@ -105,7 +105,7 @@ describe('the owner', () => {
     });
   }
 
-  test('is told later where the address came later', async () => {
+  test('is reminded once the profile has an e-mail address', async () => {
     const w = await world();
     w.deps.db.$client.run('UPDATE profiles SET email = NULL');
     w.leave(7);
@@ -115,7 +115,7 @@ describe('the owner', () => {
     expect(w.mailed()).toEqual(['new@example.org: in 7 days']);
   });
 
-  test('is told nothing while MAIL_URL is unset', async () => {
+  test('is not reminded while MAIL_URL is not set', async () => {
     const w = await world();
     w.leave(7);
     w.deps.config.mail = null;
@@ -124,14 +124,14 @@ describe('the owner', () => {
   });
 });
 
-describe('where the expiry is changed, the owner', () => {
+describe('if the expiry is changed, the owner', () => {
   const move = (w: Awaited<ReturnType<typeof world>>, days: number) => {
     const expiresAtMs = w.clock.nowMs() + days * DAY_MS;
     return performAndSend(w.deps, onBox('admin'), OPERATIONS.change, { identifier: w.identifier, expiresAtMs });
   };
   const to = (...words: string[]) => words.map((some) => `owner1@example.org: ${some}`);
 
-  /** What is mailed when it is looked for every half a day, from now on. */
+  /** The mails from now on, if reminders are checked twice a day. */
   async function mailedWithin(w: Awaited<ReturnType<typeof world>>, days: number): Promise<string[]> {
     w.smtp.received.length = 0;
     for (let half = 0; half < 2 * days; half++) {
@@ -141,7 +141,7 @@ describe('where the expiry is changed, the owner', () => {
     return w.mailed();
   }
 
-  test('is reminded at each step before the new date, also at those already reminded of before the old one', async () => {
+  test('is reminded at each step before the new date, including steps already reminded of before the old one', async () => {
     const w = await world();
     w.leave(6.5);
     await w.send();
@@ -150,14 +150,14 @@ describe('where the expiry is changed, the owner', () => {
     expect(await mailedWithin(w, 70)).toEqual(to('in 30 days', 'in 7 days', 'within a day'));
   });
 
-  test('is told no step that began before the change, whose own mail has just named the new date', async () => {
+  test('is not reminded of steps that began before the change, since its own mail named the new date', async () => {
     const w = await world();
     w.clock.advance(20 * DAY_MS);
     await move(w, 20);
     expect(await mailedWithin(w, 30)).toEqual(to('in 7 days', 'within a day'));
   });
 
-  test('is told no step twice for one date, though it was moved away and back', async () => {
+  test('is not reminded of a step twice for one date that was moved away and back', async () => {
     const w = await world();
     w.leave(6.5);
     await w.send();
@@ -168,7 +168,7 @@ describe('where the expiry is changed, the owner', () => {
     expect(await mailedWithin(w, 10)).toEqual(to('within a day'));
   });
 
-  test('is told no step that waited to be sent while the date was moved away and back', async () => {
+  test('is not reminded of a step that was waiting to be sent while the date was moved away and back', async () => {
     const w = await world();
     w.leave(6.5);
     w.smtp.failures.rcpt = '450 4.2.0 try later';
@@ -180,13 +180,13 @@ describe('where the expiry is changed, the owner', () => {
     expect(await mailedWithin(w, 10)).toEqual(to('within a day'));
   });
 
-  test('is told nothing more where it no longer expires', async () => {
+  test('is no longer reminded if the key no longer expires', async () => {
     const w = await world();
     await performAndSend(w.deps, onBox('admin'), OPERATIONS.change, { identifier: w.identifier, expiresAtMs: null });
     expect(await mailedWithin(w, 100)).toEqual([]);
   });
 
-  test('is told as ever though what the history says of a change is damaged', async () => {
+  test('is still reminded if an entry of the history about a change is damaged', async () => {
     const w = await world();
     await move(w, 60);
     w.deps.db.$client.run('DROP TRIGGER key_events_never_changed');
@@ -194,7 +194,7 @@ describe('where the expiry is changed, the owner', () => {
     expect(await mailedWithin(w, 70)).toEqual(to('in 30 days', 'in 7 days', 'within a day'));
   });
 
-  test('is told once for each date even while the clock stands before the change, since it was set back', async () => {
+  test('is reminded once for each date even if the clock was set back to before the change', async () => {
     const w = await world();
     await move(w, 90);
     w.clock.advance(60 * DAY_MS);
@@ -207,7 +207,7 @@ describe('where the expiry is changed, the owner', () => {
   });
 });
 
-test('a reminder for an expiry that was moved is not sent; the new expiry has reminders of its own', async () => {
+test('a reminder for a changed expiry is not sent; the new expiry has its own reminders', async () => {
   const w = await world();
   w.leave(7);
   w.smtp.failures.rcpt = '450 4.2.0 try later';
@@ -222,7 +222,7 @@ test('a reminder for an expiry that was moved is not sent; the new expiry has re
   expect(w.mailed()).toEqual(['owner1@example.org: in 7 days']);
 });
 
-test('a reminder that a mail server refuses for good is not sent again', async () => {
+test('a reminder that the mail server refuses permanently is not sent again', async () => {
   const w = await world();
   w.leave(7);
   w.smtp.failures.rcpt = '550 5.1.1 no such user';
@@ -233,14 +233,14 @@ test('a reminder that a mail server refuses for good is not sent again', async (
   expect(w.log).toHaveLength(1);
 });
 
-test('two that look at once tell the owner once', async () => {
+test('two processes that send reminders at the same time remind the owner once', async () => {
   const w = await world();
   w.leave(7);
   await Promise.all([w.send(), w.send(), w.send()]);
   expect(w.mailed()).toHaveLength(1);
 });
 
-test('while another process holds the lock nothing is sent, and it is tried again', async () => {
+test('while another process holds the lock nothing is sent, and the reminder is retried', async () => {
   const w = await world();
   w.leave(7);
   const importing = openFile(w.deps.config.databasePath, 0);

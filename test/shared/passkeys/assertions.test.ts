@@ -18,7 +18,7 @@ import type { Access } from '../../../shared/sessions-file/access.ts';
 import { openSessionsFile, removeSessionsFile } from '../../../shared/sessions-file/sessions-file.ts';
 import type { SignedAdmin } from '../../../shared/sessions-file/whose.ts';
 import { sweepSessions } from '../../../shared/sign-in/sweep.ts';
-import { MOST_CHALLENGES } from '../../../shared/tickets/purposes.ts';
+import { MAX_CHALLENGES } from '../../../shared/tickets/purposes.ts';
 import { onBox } from '../../support/actors.ts';
 import { PROJECT } from '../../support/cli.ts';
 import { decidedValues } from '../../support/input-values.ts';
@@ -323,7 +323,7 @@ describe('challenges', () => {
     const decision = decisionOn({ input: { ...INPUT, identifier: key }, shown: keyVersion(world, key) });
     // Not all at one moment, so that the next one may come exactly when the first is a minute old.
     const most = async (begin: () => unknown) => {
-      for (let n = 0; n < MOST_CHALLENGES; n++) {
+      for (let n = 0; n < MAX_CHALLENGES; n++) {
         begin();
         world.clock.advance(n === 0 ? 1_500 : 0);
       }

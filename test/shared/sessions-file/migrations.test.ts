@@ -9,10 +9,10 @@ import { startLineChild } from '../../support/line-child.ts';
 import { nextVersion } from '../../support/machine/upgrade.ts';
 import { tempFolder, testDeps } from '../../support/world.ts';
 
-/** The files of the made-up next version, which has a migration more. */
+/** The files of the made-up next version, which has another migration. */
 const NEXT = nextVersion();
 
-test('processes that open a file of the version before at once all find it upgraded, with what was in it', async () => {
+test('processes that open a file of the previous version at the same time all find it upgraded, with its contents', async () => {
   const { config } = testDeps();
   const file = openSessionsFile(config.databasePath);
   file.sqlite.run('INSERT INTO mail_counts (counted_under, at) VALUES (zeroblob(32), 1)');
@@ -29,7 +29,7 @@ test('processes that open a file of the version before at once all find it upgra
   upgraded.close();
 });
 
-test('a file of a newer version, or with another migration, is left as it is', () => {
+test('a file of a newer version, or with a different migration, is left unchanged', () => {
   for (const change of [
     "INSERT INTO migrations (name, sha256, applied_at) VALUES ('9999_more', 'x', 0)",
     "UPDATE migrations SET sha256 = 'x' WHERE number = 1",
@@ -40,12 +40,12 @@ test('a file of a newer version, or with another migration, is left as it is', (
     file.sqlite.run('PRAGMA wal_checkpoint(TRUNCATE)');
     closeSessionsFile(file);
     const before = readFileSync(file.path);
-    expect(() => openSessionsFile(config.databasePath)).toThrow("another program's file, or a newer version's");
+    expect(() => openSessionsFile(config.databasePath)).toThrow('it belongs to another program or a newer version');
     expect(readFileSync(file.path).equals(before)).toBe(true);
   }
 });
 
-test('the migrations that the program carries are the files of drizzle/sessions, in order, and every table is STRICT', () => {
+test('the migrations in the program are the files of drizzle/sessions, in order, and every table is STRICT', () => {
   const folder = join(PROJECT, 'drizzle/sessions');
   const files = readdirSync(folder).filter((name) => name.endsWith('.sql'));
   expect(SESSIONS_MIGRATIONS.map(({ name }) => `${name}.sql`)).toEqual(files.sort());
@@ -60,7 +60,7 @@ test('the migrations that the program carries are the files of drizzle/sessions,
   closeSessionsFile(file);
 });
 
-test('the migrations say what the schema says: drizzle-kit finds nothing to add', () => {
+test('the migrations match the schema: drizzle-kit finds no difference', () => {
   const folder = tempFolder();
   const out = join(folder, 'drift');
   cpSync(join(PROJECT, 'drizzle/sessions'), out, { recursive: true });

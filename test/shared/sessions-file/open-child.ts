@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 
-// Run by migrations.test.ts: opens the sessions file beside a database by the program in a folder, and prints what it holds.
+// Run by migrations.test.ts: opens the sessions file beside a database with the program in a folder, and prints its
+// contents.
 
 const [, , databasePath = '', folder = ''] = process.argv;
 const { closeSessionsFile, openSessionsFile } = (await import(

@@ -42,7 +42,7 @@ async function world() {
   return { access, clock, signIn, token: signIn().token, databasePath: access.config.databasePath };
 }
 
-/** What a function throws, as an AppError. */
+/** The AppError that a function throws. */
 function refusalOf(act: () => unknown): AppError {
   try {
     act();
@@ -53,24 +53,24 @@ function refusalOf(act: () => unknown): AppError {
   throw new Error('nothing was refused');
 }
 
-test('a damaged file, and one of another program, are named with what to do, and left as they are', () => {
+test('a damaged file, or one of another program, is left unchanged; the sentence names it and says what to do', () => {
   const { config } = testDeps();
   const path = sessionsPath(config.databasePath);
-  writeFileSync(path, 'this is no database, though it is long enough to be one'.repeat(100));
+  writeFileSync(path, 'this is not a database, though long enough to be one'.repeat(100));
   expect(refusalOf(() => openSessionsFile(config.databasePath)).message).toBe(
-    `The sessions file ${path} can't be read (SQLITE_NOTADB); nobody can sign in. Move it away while the server is stopped: a new one is made, and everybody signs in anew.`,
+    `The sessions file ${path} can't be read (SQLITE_NOTADB); nobody can sign in. Stop the server and move the file away: the server then creates a new one, and everybody has to sign in again.`,
   );
-  expect(readFileSync(path, 'utf8')).toStartWith('this is no database');
+  expect(readFileSync(path, 'utf8')).toStartWith('this is not a database');
   rmSync(path);
   const foreign = openBare(':memory:', 'write');
   foreign.run('CREATE TABLE theirs (text TEXT)');
   writeFileSync(path, foreign.serialize());
   foreign.close();
   const { code, message } = refusalOf(() => openSessionsFile(config.databasePath));
-  expect([code, message]).toEqual(['refused', expect.stringContaining("another program's file")]);
+  expect([code, message]).toEqual(['refused', expect.stringContaining('it belongs to another program')]);
 });
 
-test('a second name, and modes that let others in, are told of', () => {
+test('a second name is refused, and modes that allow others to read the file are reported', () => {
   const { config, folder } = testDeps();
   closeSessionsFile(openSessionsFile(config.databasePath));
   const path = sessionsPath(config.databasePath);
@@ -90,7 +90,7 @@ test.skipIf(process.getuid?.() !== 0)('root gives the file to the owner of the d
   closeSessionsFile(file);
 });
 
-test('while another process holds the lock a sign-in is told to come again, and nothing of it stays', async () => {
+test('while another process holds the lock, a sign-in is refused as busy and stores nothing', async () => {
   const { access, token } = await world();
   const other = openBare(access.sessions.path, 'write');
   access.sessions.sqlite.run('PRAGMA busy_timeout = 20');
@@ -106,11 +106,11 @@ test('while another process holds the lock a sign-in is told to come again, and 
 });
 
 test.skipIf(NO_MOUNT !== null)(
-  'on a full disk nobody signs in, those who are signed in stay so, and room is enough',
+  'on a full disk nobody can sign in, existing sessions keep working, and it recovers once there is room',
   async () => {
     const disk = mountSmallDisk(4 * 1024 * 1024);
     const { access } = await world();
-    // Only the sessions file lies on the disk that is full.
+    // Only the sessions file is on the full disk.
     writeFileSync(join(disk.folder, 'profiles.db'), '');
     const sessions = openSessionsFile(join(disk.folder, 'profiles.db'));
     const full = { ...access, sessions };
@@ -129,7 +129,7 @@ test.skipIf(NO_MOUNT !== null)(
   },
 );
 
-test('without the file everybody is signed out, and nothing else is lost', async () => {
+test('without the file everybody is signed out, but nothing else is lost', async () => {
   const { access, token, databasePath } = await world();
   closeSessionsFile(access.sessions);
   removeSessionsFile(databasePath);
@@ -142,13 +142,13 @@ test('without the file everybody is signed out, and nothing else is lost', async
   closeSessionsFile(sessions);
 });
 
-test('no backup holds it, and a restore removes it', async () => {
+test('backups do not contain it, and a restore removes it', async () => {
   const { access, databasePath } = await world();
   const backup = join(access.folder, 'backup.db');
   backupDatabase(access.db, backup);
   expect(readFileSync(backup, 'latin1')).not.toContain(CLIENT.address);
   expect(existsSync(`${backup}.sessions`)).toBe(false);
-  // A copy, since a restore wants a database that nobody has open.
+  // A copy, since a restore requires a database that nobody has open.
   const copy = join(tempFolder(), 'profiles.db');
   for (const sqlite of [access.db.$client, access.sessions.sqlite]) sqlite.run('PRAGMA wal_checkpoint(TRUNCATE)');
   copyFileSync(databasePath, copy);
@@ -160,7 +160,7 @@ test('no backup holds it, and a restore removes it', async () => {
   for (const suffix of ['', '-wal', '-shm']) expect(existsSync(`${copy}.sessions${suffix}`)).toBe(false);
 });
 
-test('"db check" looks at it, "status" tells of it, and neither makes one', async () => {
+test('"db check" checks it, "status" reports on it, and neither creates it', async () => {
   const { config, db, ...rest } = testDeps();
   const deps = { ...rest, config, db };
   expect(checkDatabase(db).faults).toEqual([]);
@@ -189,7 +189,7 @@ test('"db check" looks at it, "status" tells of it, and neither makes one', asyn
   expect(readStatus(deps).warnings).toContainEqual(expect.stringContaining("can't be read (SQLITE_NOTADB)"));
 });
 
-test('sweeping leaves what is alive or shown, and nothing of erased profiles', async () => {
+test('sweeping keeps rows that are in use or shown, and deletes those of erased profiles', async () => {
   const { access, clock, token, signIn } = await world();
   await importLines(access, [{ id: 2, username: 'bob', email: 'bob@example.org' }]);
   const bob = ownerToSign(access, 2);

@@ -11,7 +11,7 @@ import { storeSignInNotices } from '../../../shared/sign-in/sign-in-notices.ts';
 import { sweepSessions } from '../../../shared/sign-in/sweep.ts';
 import { ownerToSign } from '../../../shared/sign-ins/binding.ts';
 import { listSignIns, readSignIn } from '../../../shared/sign-ins/sign-ins.ts';
-import { MOST_LOGINS, PURPOSES } from '../../../shared/tickets/purposes.ts';
+import { MAX_LOGINS, PURPOSES } from '../../../shared/tickets/purposes.ts';
 import { onBox } from '../../support/actors.ts';
 import { importLines } from '../../support/import.ts';
 import { CLIENT, testAccess } from '../../support/portal/access.ts';
@@ -131,7 +131,7 @@ test('a code becomes one token, by one use with its own secret at its own addres
           },
         });
         const open = known.filter((one) => ofPerson(one, who) && one.token === null && !one.isDropped);
-        for (const one of open.slice(0, -MOST_LOGINS.person)) one.isDropped = true;
+        for (const one of open.slice(0, -MAX_LOGINS.person)) one.isDropped = true;
       },
       exchange: ({ code: which, redirect: at, verifier: by }: Extract<Step, { do: 'exchange' }>) => {
         const one = known.at(-1 - which);
@@ -261,12 +261,12 @@ test('an admin’s code makes an admin’s token, and none once the admin was re
 
 test('one person has 5 open codes, of which the oldest gives way; all have 1 000', async () => {
   const { access, clock, ada, bob } = await world();
-  const codes = Array.from({ length: MOST_LOGINS.person + 1 }, () => {
+  const codes = Array.from({ length: MAX_LOGINS.person + 1 }, () => {
     clock.advance(1);
     return make(access, ada);
   });
   expect(codes.map((code) => exchange(access, code) !== null)).toEqual([false, ...Array(5).fill(true)]);
-  for (let count = 0; count < MOST_LOGINS.all - 1; count++) {
+  for (let count = 0; count < MAX_LOGINS.all - 1; count++) {
     make(access, { kind: 'admin', name: `admin${count}`, generation: 1 });
   }
   make(access, bob);
@@ -277,12 +277,12 @@ test('one person has 5 open codes, of which the oldest gives way; all have 1 000
 
 test('one person logs in 20 times a day at most, and others do not wait for it', async () => {
   const { access, clock, ada, bob } = await world();
-  for (let count = 0; count < MOST_LOGINS.day; count++) {
+  for (let count = 0; count < MAX_LOGINS.day; count++) {
     expect(exchange(access, make(access, ada))).not.toBeNull();
     clock.advance(60_000);
   }
   const late = await refusal(() => make(access, ada));
-  const firstIsForgottenIn = DAY_MS / 1000 - MOST_LOGINS.day * 60;
+  const firstIsForgottenIn = DAY_MS / 1000 - MAX_LOGINS.day * 60;
   expect(late).toMatchObject({ code: 'too_many_requests', details: { retryAfterSeconds: firstIsForgottenIn } });
   expect(exchange(access, make(access, bob))).not.toBeNull();
   clock.advance(firstIsForgottenIn * 1000);

@@ -113,7 +113,7 @@ test('what was ended never works again, and a change of case ends nothing: a mod
       const { knownBrowser, token } = enterHandOver(access, ticket, null, CLIENT);
       expect(readSignIn(access, 'browser', token)).not.toBeNull();
       return () =>
-        isKnownBrowser(access.sessions.tables, knownBrowser, readBinding(access.db, id) as never, access.clock.nowMs());
+        isKnownBrowser(access.sessions.db, knownBrowser, readBinding(access.db, id) as never, access.clock.nowMs());
     },
     code: (id) => {
       sqlite.run('DELETE FROM mail_counts');

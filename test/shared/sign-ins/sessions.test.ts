@@ -152,7 +152,7 @@ test('ending everything forgets the browsers that the owner has used, but for th
   const enter = (uid: number) => enterHandOver(access, ticketFor(access, uid), null, CLIENT).knownBrowser;
   const [mine, others, bobs] = [enter(1), enter(1), enter(2)];
   const isKnown = (cookie: string, id: number) =>
-    isKnownBrowser(access.sessions.tables, cookie, readBinding(access.db, id) as Binding, nowMs);
+    isKnownBrowser(access.sessions.db, cookie, readBinding(access.db, id) as Binding, nowMs);
   endAllSignIns(access, signed(access, 1), mine);
   expect([isKnown(mine, 1), isKnown(others, 1), isKnown(bobs, 2)]).toEqual([true, false, true]);
   endAllSignIns(access, signed(access, 1));

@@ -13,7 +13,7 @@ import { testAccess } from '../../support/portal/access.ts';
 import { countTickets } from '../../support/portal/sessions-rows.ts';
 import { testClock } from '../../support/world.ts';
 
-// What holds for one-time secrets of every purpose, by the table of purposes.
+// The rules for one-time secrets of every purpose, from the table of purposes.
 
 const GRACE: Signed = { kind: 'admin', name: 'Grace', generation: 1 };
 const JOAN: Signed = { kind: 'admin', name: 'Joan', generation: 1 };
@@ -28,27 +28,27 @@ function world(purpose: Purpose) {
     foundBy: hashOf(secret),
     ...(isProven && { proof: hashOf(secret, code) }),
   });
-  const write = <T>(act: (tables: typeof access.sessions.tables, nowMs: number) => T) =>
-    writeSessions(access.sessions, (tables) => act(tables, clock.nowMs()));
+  const write = <T>(act: (db: typeof access.sessions.db, nowMs: number) => T) =>
+    writeSessions(access.sessions, (db) => act(db, clock.nowMs()));
   return {
     access,
     clock,
     keyOf,
     isProven,
     make: (secret: string, signed = GRACE, about = 'this') =>
-      write((tables, nowMs) => makeTicket(tables, keyOf(secret), { signed, about }, nowMs)),
-    use: (secret: string, code?: string) => write((tables, nowMs) => useTicket(tables, keyOf(secret, code), nowMs)),
-    read: (secret: string) => write((tables, nowMs) => readTicket(tables, keyOf(secret), nowMs)),
-    find: (secret: string) => write((tables) => findTicket(tables, keyOf(secret))),
-    end: (signed: Signed) => write((tables) => endTickets(tables, isAnyOf(tickets, signed))),
+      write((db, nowMs) => makeTicket(db, keyOf(secret), { signed, about }, nowMs)),
+    use: (secret: string, code?: string) => write((db, nowMs) => useTicket(db, keyOf(secret, code), nowMs)),
+    read: (secret: string) => write((db, nowMs) => readTicket(db, keyOf(secret), nowMs)),
+    find: (secret: string) => write((db) => findTicket(db, keyOf(secret))),
+    end: (signed: Signed) => write((db) => endTickets(db, isAnyOf(tickets, signed))),
     sweep: () => sweepSessions(access.db, clock, access.sessions),
   };
 }
 
 describe.each(ALL)('%s', (purpose) => {
-  const { lifetimeMs, tries, keptMs = 0, letsIn = false, isReplaced = false } = rulesOf(purpose);
+  const { lifetimeMs, tries, keptMs = 0, givesAccess = false, isReplaced = false } = rulesOf(purpose);
 
-  test('works once, and says whose it is and what for', () => {
+  test('can be used once, and returns its person and subject', () => {
     const { make, use, read } = world(purpose);
     make('one');
     make('two', JOAN, 'that');
@@ -58,7 +58,7 @@ describe.each(ALL)('%s', (purpose) => {
     expect(use('one')).toMatchObject({ signed: GRACE });
   });
 
-  test('works until its time is over, and not where the clock was set back by more than a minute', () => {
+  test('is valid until it expires, but not if the clock was set back by more than a minute', () => {
     const { make, use, clock } = world(purpose);
     const untilMs = make('last');
     expect(untilMs).toBe(clock.nowMs() + lifetimeMs);
@@ -73,7 +73,7 @@ describe.each(ALL)('%s', (purpose) => {
     expect(use('late')).toBeNull();
   });
 
-  test('is deleted when nobody needs it any more, and at once where it lies ahead of a settled clock', () => {
+  test('is deleted when it is no longer needed, or when it is ahead of a settled clock', () => {
     const { access, make, use, find, sweep, clock } = world(purpose);
     make('used');
     use('used');
@@ -92,17 +92,17 @@ describe.each(ALL)('%s', (purpose) => {
     expect(countTickets(access.sessions, purpose)).toBe(0);
   });
 
-  test('that was not used ends with all sign-ins of its person where it lets somebody in, and nobody else’s does', () => {
+  test('ends with all sign-ins of its person if it is unused and leads to a sign-in; other people’s stay', () => {
     const { make, use, find, end } = world(purpose);
     for (const secret of ['open', 'used']) make(secret);
     make('others', JOAN);
     use('used');
     end(GRACE);
-    expect(['open', 'used', 'others'].map((secret) => find(secret) !== null)).toEqual([!letsIn, true, true]);
+    expect(['open', 'used', 'others'].map((secret) => find(secret) !== null)).toEqual([!givesAccess, true, true]);
   });
 
   if (tries !== null)
-    test('is found by its secret, where it may be tried so often, by whomever', () => {
+    test('can be tried a limited number of times, whoever tries; other tickets stay valid', () => {
       const { make, use, read } = world(purpose);
       for (const secret of ['kept', 'spent', 'others']) make(secret);
       for (let times = 1; times < (tries ?? 0); times++) {
@@ -114,18 +114,18 @@ describe.each(ALL)('%s', (purpose) => {
     });
 
   if (tries === null)
-    test('is used by nobody who forgets its proof, where it has one', () => {
+    test('can’t be used without its proof if it has one', () => {
       const { access, keyOf, clock } = world(purpose);
       const proven = { ...keyOf('secret'), proof: hashOf('secret', 'right') };
       const use = (key: Parameters<typeof useTicket>[1]) =>
-        writeSessions(access.sessions, (tables) => useTicket(tables, key, clock.nowMs()));
-      writeSessions(access.sessions, (tables) => makeTicket(tables, proven, { signed: GRACE }, clock.nowMs()));
+        writeSessions(access.sessions, (db) => useTicket(db, key, clock.nowMs()));
+      writeSessions(access.sessions, (db) => makeTicket(db, proven, { signed: GRACE }, clock.nowMs()));
       expect(use(keyOf('secret'))).toBeNull();
       expect(use(proven)).not.toBeNull();
     });
 
   if (isReplaced)
-    test('gives way to a new one that is found by the same', () => {
+    test('is replaced by a new one with the same key', () => {
       const { access, make, find } = world(purpose);
       make('same', GRACE, 'first');
       make('same', GRACE, 'second');
@@ -133,7 +133,7 @@ describe.each(ALL)('%s', (purpose) => {
     });
 });
 
-test('only codes to be typed can be guessed; each is tried five times at most, within ten minutes', () => {
+test('only codes that are typed can be guessed; each allows 5 tries within 10 minutes', () => {
   expect(purposesWith(({ tries }) => tries !== null)).toEqual(['sign-in code', 'login code']);
   for (const purpose of ['sign-in code', 'login code'] as const) {
     expect(PURPOSES[purpose]).toMatchObject({ tries: 5, lifetimeMs: 600_000 });

@@ -13,7 +13,8 @@ import { CLIENT, countingCodes, openerFor, testAccess, ticketFor } from '../../s
 import { countSignInRows } from '../../support/portal/sessions-rows.ts';
 import { startTwo, textOf } from '../../support/portal/sign-in-acts.ts';
 
-// Of two processes that use the same secret at once, one succeeds: by the table of purposes, and where people sign in.
+// If two processes use the same secret at the same time, only one succeeds: for every purpose in the table, and for
+// sign-ins.
 
 const GRACE: Signed = { kind: 'admin', name: 'Grace', generation: 1 };
 const ADA = { id: 1, username: 'ada', email: 'ada@example.org' };
@@ -25,27 +26,27 @@ await importLines(access, [ADA]);
 const two = await startTwo(access.config.databasePath);
 
 describe.each(Object.keys(PURPOSES) as Purpose[])('%s', (purpose) => {
-  test('of two processes one uses it', async () => {
+  test('only one of two processes uses it', async () => {
     for (let turn = 0; turn < TURNS; turn++) {
       access.sessions.sqlite.run('DELETE FROM tickets');
       const key = { purpose, foundBy: hashOf(`${purpose} ${turn}`), proof: hashOf('right') };
-      writeSessions(access.sessions, (tables) => makeTicket(tables, key, { signed: GRACE }, access.clock.nowMs()));
+      writeSessions(access.sessions, (db) => makeTicket(db, key, { signed: GRACE }, access.clock.nowMs()));
       expect((await two.both('use', textOf(key))).sort()).toEqual([false, true]);
     }
   });
 
   const { tries } = rulesOf(purpose);
   if (tries !== null)
-    test('two processes together have no more tries than one', async () => {
+    test('two processes together have as many tries as one', async () => {
       const key = { purpose, foundBy: hashOf(purpose), proof: hashOf('right') };
-      writeSessions(access.sessions, (tables) => makeTicket(tables, key, { signed: GRACE }, access.clock.nowMs()));
+      writeSessions(access.sessions, (db) => makeTicket(db, key, { signed: GRACE }, access.clock.nowMs()));
       for (let turn = 0; turn < Math.ceil(tries / 2); turn++)
         await two.both('use', textOf({ ...key, proof: hashOf('wrong') }));
       expect(await two.one(0, 'use', textOf(key))).toBe(false);
     });
 });
 
-describe('of two processes one signs in', () => {
+describe('only one of two processes signs in', () => {
   const owner = () => ownerToSign(access, ADA.id) as Signed;
   const verifier = 'v'.repeat(43);
   const codeChallenge = hashOf(verifier).toString('base64url');

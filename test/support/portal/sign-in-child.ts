@@ -21,7 +21,7 @@ const access = { ...deps, sessions: openSessionsFile(config.databasePath) };
 
 const ACTS: { [Name in keyof Act]: (given: Act[Name]) => unknown } = {
   use: (key) =>
-    writeSessions(access.sessions, (tables) => useTicket(tables, keyIn(key), access.clock.nowMs())) !== null,
+    writeSessions(access.sessions, (sessionsDb) => useTicket(sessionsDb, keyIn(key), access.clock.nowMs())) !== null,
   enter: (entry: Entry) => enterCode(access, entry).isSignedIn,
   exchange: (exchange: CliExchange) => exchangeCliCode(access, exchange, CLIENT) !== null,
   'hand over': (secret) => enterHandOver(access, secret, null, CLIENT) !== null,

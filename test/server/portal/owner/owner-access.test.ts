@@ -276,7 +276,7 @@ describe('a sign-in from a browser that the owner has not used before', () => {
     for (const { id } of [ADA, BEA]) {
       const owner = readBinding(world.access.db, id) as Binding;
       storePendingSignInNotice(
-        world.access.sessions.tables,
+        world.access.sessions.db,
         owner,
         { address: '192.0.2.7', agent: 'A browser' },
         world.clock.nowMs(),
