@@ -59,7 +59,7 @@ export const Variables = z.object({
   databaseMustExist: variable(
     'DATABASE_MUST_EXIST',
     'off',
-    'on: serve refuses to start if there is no database, for example because a volume is not mounted',
+    'on: serve refuses to start if there is no database',
     onOrOff(),
   ),
   host: variable(
@@ -71,7 +71,7 @@ export const Variables = z.object({
   port: variable('PORT', '3000', 'the port to listen on', wholeNumber(0, 65_535)),
   publicUrl: optional(
     'PUBLIC_URL',
-    'the base URL that clients use: origin and optional prefix; a trailing /api is removed; required if HOST is not loopback',
+    'the base URL that clients use; a trailing /api is removed; required if HOST is not loopback',
     parsed('must be an http or https address without a user, query or fragment', parsePublicUrl),
   ),
   tlsCertFile: optional('TLS_CERT_FILE', 'the certificate in PEM format; reloaded on SIGHUP', PATH),
@@ -98,63 +98,58 @@ export const Variables = z.object({
   adminEmails: variable(
     'ADMIN_EMAIL',
     '',
-    'who is notified of new requests: one or more e-mail addresses, separated by commas',
+    'the e-mail addresses that are notified of new requests, separated by commas',
     parsed('must be one plain e-mail address, or several separated by commas', parseAddresses),
   ),
   adminWebhook: optional(
     'ADMIN_WEBHOOK_URL',
-    'a webhook of Discord, Slack, Mattermost or ntfy that is notified of requests, leaked secrets and undeliverable mail',
+    'a Discord, Slack, Mattermost or ntfy webhook that is notified of requests, leaked secrets and undeliverable mail',
     parsed(`must be ${WEBHOOK_SYNTAX}`, parseWebhook),
     { fileRule: `must name a file that holds ${WEBHOOK_SYNTAX}`, mask },
   ),
   publicName: variable(
     'PUBLIC_NAME',
     'Profile Lookup',
-    'the name of the service, 1–40 characters: shown on all pages and in the documentation, mails and passkey dialogs',
+    'the name of the service, 1–40 characters, on pages and in documentation, mails and passkey dialogs',
     text('must be one line of 1 to 40 characters that are not all invisible', isPublicName),
   ),
   publicLogo: optional(
     'PUBLIC_LOGO',
-    'a square SVG or PNG file of at most 32 KiB, shown beside the name and as the icon of pages; read at startup',
+    'a square SVG or PNG file of at most 32 KiB, shown beside the name and as the icon; read at startup',
     PATH,
   ),
   publicColor: optional(
     'PUBLIC_COLOR',
-    'the colour of links and buttons, #rrggbb; lightened or darkened until it is readable',
+    'the colour of links and buttons, #rrggbb; adjusted until it is readable',
     parsed('must be #rrggbb, for example #4338ca', (text) =>
       /^#[0-9a-f]{6}$/i.test(text) ? text.toLowerCase() : null,
     ),
   ),
   contact: optional(
     'CONTACT',
-    'the support contact, an e-mail address or URL: shown in /docs, on every page and in every mail',
+    'the e-mail address or URL for support, in /docs and all pages and mails',
     parsed('must be an e-mail address or a http or https address', (text) =>
       isMailAddress(text) ? text : parseUrl(text, /^https?:$/),
     ),
   ),
   securityContact: optional(
     'SECURITY_CONTACT',
-    'the contact in /.well-known/security.txt, an e-mail address or URL',
+    'the e-mail address or URL in /.well-known/security.txt',
     parsed('must be an e-mail address or a https, mailto or tel address', (text) =>
       isMailAddress(text) ? `mailto:${text}` : parseUrl(text, /^(https|mailto|tel):$/),
     ),
   ),
-  developerPlatform: variable(
-    'DEVELOPER_PLATFORM',
-    'on',
-    'off: no pages for owners and admins; /developers and /manage are unknown paths',
-    onOrOff(),
-  ),
+  developerPlatform: variable('DEVELOPER_PLATFORM', 'on', 'off: /developers and /manage are unknown paths', onOrOff()),
   maxProfileBytes: variable(
     'MAX_PROFILE_KIB',
     '64',
-    'the maximum size of a public profile as JSON, links included, 1–256; imports and profiles set refuse larger ones, status counts those stored before',
+    'the maximum size of a public profile as JSON with links, 1–256; status counts larger ones stored before',
     mapped(wholeNumber(1, 256), (kib) => kib * 1_024),
   ),
   defaultRateLimits: variable(
     'DEFAULT_RATE_LIMITS',
     '60/1m,5000/1d',
-    'what an approval grants by default; a successor gets the limits of the key it replaces',
+    'what an approval grants by default, except to a successor',
     parsed(`must be one to four of ${RATE_LIMIT_SYNTAX}; separated by commas, windows distinct`, parseLimits),
   ),
   workers: variable('WORKERS', '1', 'threads that answer requests, 1–64', wholeNumber(1, 64)),
