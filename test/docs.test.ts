@@ -11,7 +11,7 @@ import { DOCUMENTED_CODES, type ErrorCode, exitCodeOf, refusalOf } from '../shar
 import { factsOf } from '../shared/keys/fields/input-facts.ts';
 import { FIELDS } from '../shared/keys/fields/inputs.ts';
 import { KEYS_PER_PROFILE } from '../shared/keys/key.ts';
-import { MOST_PER_DAY } from '../shared/keys/life/daily-limit.ts';
+import { MAX_PER_DAY } from '../shared/keys/life/daily-limit.ts';
 import { RATE_LIMIT_BOUNDS } from '../shared/limits/rate-limit.ts';
 import { MAX_GROUPS } from '../shared/limits/ring.ts';
 import { parseMailUrl } from '../shared/mail/target.ts';
@@ -123,17 +123,17 @@ test('the exit codes', () => {
 });
 
 test('the limits', () => {
-  const boundsOf = (input: keyof typeof FIELDS) => factsOf(FIELDS[input]).bounds ?? { least: 0, most: 0 };
+  const boundsOf = (input: keyof typeof FIELDS) => factsOf(FIELDS[input]).bounds ?? { min: 0, max: 0 };
   const [name, description] = [boundsOf('name'), boundsOf('description')];
   const { maxPerKey, maxQuota, maxWindowSeconds } = RATE_LIMIT_BOUNDS;
   const shown = Object.fromEntries(table('What').map(([what, limit]) => [what, limit]));
   expect(shown).toEqual({
     'Keys of a profile that are pending, Active or suspended': String(KEYS_PER_PROFILE),
-    'Keys requested, and renamings, of a profile on one day (UTC)': `${MOST_PER_DAY} each`,
-    'Name of a key': `${name.least}–${name.most} characters`,
-    Description: `${description.least}–${written(description.most)} characters`,
-    'Project URL': `${written(boundsOf('projectUrl').most)} characters`,
-    'Expected usage': `${written(boundsOf('expectedUsage').most)} characters`,
+    'Keys requested, and renamings, of a profile on one day (UTC)': `${MAX_PER_DAY} each`,
+    'Name of a key': `${name.min}–${name.max} characters`,
+    Description: `${description.min}–${written(description.max)} characters`,
+    'Project URL': `${written(boundsOf('projectUrl').max)} characters`,
+    'Expected usage': `${written(boundsOf('expectedUsage').max)} characters`,
     'Rate limits of a key': `1–${maxPerKey}, quota 1–${written(maxQuota)}, window 1 s–${maxWindowSeconds / 86_400} d`,
     'Username or alias': `1–${NAME_MAX_CODE_POINTS} characters`,
     'Auth ID': `1–${AUTH_ID_MAX_BYTES} bytes`,

@@ -338,17 +338,17 @@ function oddValues(input: string, schema: z.core.$ZodType): unknown[] {
   if (kind === 'permissions') return [['api.leaderboard', 'api.lookup', 'api.lookup'], ['api.write'], []];
   if (bounds === undefined || kind === 'hidden') return [];
   const good = String(SAMPLES[input]);
-  const { least, most } = bounds;
+  const { min, max } = bounds;
   const texts = [
     ...[` \t${good}\r\n`, `\r\n${good}\r\nCRLF\rCR\nLF\r\r\n `, `${good}\u0007`, `${good}\u001b[31m`, '', '   '],
     ...[
-      `  ${'x'.repeat(Math.max(1, least - 1))}\r\n `,
-      '😀'.repeat(most),
-      `${'x'.repeat(most - 2)}\r\nx`,
-      'x'.repeat(most + 1),
+      `  ${'x'.repeat(Math.max(1, min - 1))}\r\n `,
+      '😀'.repeat(max),
+      `${'x'.repeat(max - 2)}\r\nx`,
+      'x'.repeat(max + 1),
     ],
   ];
-  return kind === 'address' ? [...texts, 'ftp://example.org', 'https://example.org/a\r\nb'] : texts;
+  return kind === 'url' ? [...texts, 'ftp://example.org', 'https://example.org/a\r\nb'] : texts;
 }
 
 const WITH_VALUES = ALL_OPERATIONS.filter(({ event }) => event !== null).flatMap((operation) =>

@@ -12,7 +12,7 @@ export function inQuery<Schema extends z.ZodType>(schema: Schema, description: s
 export function readInput<Schema extends z.ZodType>(schema: Schema, sent: unknown, code: ErrorCode): z.output<Schema> {
   const read = schema.safeParse(sent);
   if (read.success) return read.data;
-  throw new AppError(code, read.error.issues[0]?.message ?? 'The input is wrong.');
+  throw new AppError(code, read.error.issues[0]?.message ?? 'The input is invalid.');
 }
 
 /** Reads the query of a request by its schema. Throws `bad_parameter`, also for unknown parameters. */

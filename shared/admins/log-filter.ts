@@ -1,5 +1,5 @@
 import { parseIsoTime } from '../iso-time.ts';
-import { parseSpan } from '../keys/expiry.ts';
+import { parseDuration } from '../keys/expiry.ts';
 
 const DATE = /^\d{4}-\d{2}-\d{2}$/;
 
@@ -12,6 +12,6 @@ export const PAST_SYNTAX =
  * ISO 8601 time with its zone. Returns milliseconds since 1970, or null if it is none of these.
  */
 export function parsePast(text: string, nowMs: number): number | null {
-  const spanMs = parseSpan(text);
-  return spanMs === null ? parseIsoTime(DATE.test(text) ? `${text}T00:00Z` : text) : nowMs - spanMs;
+  const durationMs = parseDuration(text);
+  return durationMs === null ? parseIsoTime(DATE.test(text) ? `${text}T00:00Z` : text) : nowMs - durationMs;
 }

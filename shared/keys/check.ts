@@ -8,8 +8,7 @@ import { FIELDS } from './fields/inputs.ts';
 import { parseInput } from './fields/parse-input.ts';
 import { canMove, hasSecret, KEYS_PER_PROFILE, MOVES, type Move, SECRET_HOLDERS, SLOT_HOLDERS } from './key.ts';
 
-/** How many keys each query reads. */
-const AT_ONCE = 1_000;
+const KEYS_PER_QUERY = 1_000;
 
 // JSON is read as text, since it may be invalid.
 
@@ -28,7 +27,7 @@ function selectKeys(db: Db, afterRow: number) {
     .from(apiKeys)
     .where(gt(row, afterRow))
     .orderBy(asc(row))
-    .limit(AT_ONCE);
+    .limit(KEYS_PER_QUERY);
 }
 
 const eventsOf = keepQuery((db) =>
@@ -63,24 +62,24 @@ type Event = ReturnType<ReturnType<typeof eventsOf>['all']>[number];
 type Attempt = ReturnType<ReturnType<typeof attemptsOf>['all']>[number];
 
 /**
- * Finds faults in stored keys that the schema does not forbid, and returns one clause for each: too many keys of a profile, a
- * gap in a history, a key with a secret but without the accepted attempt of its fence, invalid JSON.
+ * Yields a clause for each fault in stored keys that the schema does not forbid: too many keys of a profile, a gap in a
+ * history, a key with a secret but without an accepted attempt that has its fence number, invalid JSON.
  */
 export function* keyFaults(db: Db): Generator<string> {
   yield* slotFaults(db);
   for (let keys = selectKeys(db, 0).all(); keys.length > 0; keys = selectKeys(db, keys.at(-1)?.row ?? 0).all()) {
     for (const key of keys) {
-      const own = [
+      const faults = [
         ...historyFaults(key, eventsOf(db).all(key)),
         ...attemptFaults(key, attemptsOf(db).all(key)),
         ...valueFaults(key),
       ];
-      for (const fault of own) yield `key ${key.identifier}: ${fault}`;
+      for (const fault of faults) yield `key ${key.identifier}: ${fault}`;
     }
   }
 }
 
-/** A key that had expired when the newest one was requested used no slot, even if its expiry is not stored yet. */
+// A key that had expired when the newest one was requested used no slot, even if its expiry is not stored yet.
 function slotFaults(db: Db): string[] {
   const { profileId, expiresAt, requestedAt, state } = apiKeys;
   const newestAt = sql<number>`max(${requestedAt}) OVER (PARTITION BY ${profileId})`.as('newest_at');
@@ -117,14 +116,12 @@ function historyFaults(key: Key, events: readonly Event[]): string[] {
   return faults;
 }
 
-/** Whether an event continues from the state before it by a legal move. */
 function follows({ fromState, toState }: Event, before: KeyState | undefined): boolean {
   if (fromState === null || fromState !== before) return false;
   if (fromState === toState) return true;
   return (Object.keys(MOVES) as Move[]).some((move) => canMove(fromState, move) && MOVES[move].to === toState);
 }
 
-/** The states of keys that were approved. */
 const AFTER_APPROVAL: readonly KeyState[] = [...SECRET_HOLDERS, 'revoked', 'expired'];
 
 function attemptFaults(key: Key, attempts: readonly Attempt[]): string[] {
@@ -141,17 +138,16 @@ function attemptFaults(key: Key, attempts: readonly Attempt[]): string[] {
   }
   if (attempts.some(({ number }) => number > key.attemptNumber)) faults.push('an attempt is ahead of its fence number');
   for (const { number, permissions, rateLimits } of attempts) {
-    if (!isGrant(permissions, rateLimits))
-      faults.push(`attempt ${number} holds permissions or rate limits that are none`);
+    if (!isGrant(permissions, rateLimits)) faults.push(`attempt ${number} has invalid permissions or rate limits`);
   }
   return faults;
 }
 
 function valueFaults(key: Key): string[] {
   const faults: string[] = [];
-  if (!isPermissions(key.requestedPermissions)) faults.push('its requested permissions are none');
+  if (!isPermissions(key.requestedPermissions)) faults.push('its requested permissions are invalid');
   if (key.permissions === null && key.rateLimits === null) return faults;
-  if (!isGrant(key.permissions ?? '', key.rateLimits ?? '')) faults.push('its permissions or rate limits are none');
+  if (!isGrant(key.permissions ?? '', key.rateLimits ?? '')) faults.push('its permissions or rate limits are invalid');
   return faults;
 }
 
@@ -167,7 +163,7 @@ function isJson(text: string): boolean {
   return holds(text, () => undefined);
 }
 
-/** Whether a text is JSON whose value passes a rule, which throws if it does not. */
+/** Whether a text is JSON whose value passes a rule; the rule throws if it does not. */
 function holds(text: string, rule: (value: unknown) => unknown): boolean {
   try {
     rule(JSON.parse(text));

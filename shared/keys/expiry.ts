@@ -2,37 +2,37 @@ import { AppError } from '../errors.ts';
 import { parseIsoTime } from '../iso-time.ts';
 
 const UNITS = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
-const SPAN = /^([1-9][0-9]{0,8})([smhd])$/;
+const DURATION = /^([1-9][0-9]{0,8})([smhd])$/;
 const DATE = /^\d{4}-\d{2}-\d{2}$/;
 
-/** The last millisecond at which a key may expire, since 1970: the end of the year 9999. */
+/** The latest expiry of a key, in milliseconds since 1970: the end of the year 9999. */
 export const LATEST_EXPIRY_MS = Date.parse('9999-12-31T23:59:59.999Z');
 
 /** The syntax of an expiry, for error sentences. */
 export const EXPIRY_SYNTAX = 'a duration such as 90d, 12h or 30m, or a future time such as 2027-01-31T00:00:00Z';
 
-/** The same if `never` is allowed. */
+/** The same for expiries that may be `never`. */
 export const EXPIRES_SYNTAX = `${EXPIRY_SYNTAX}, or "never"`;
 
 /** Parses a duration such as `90d`, `12h`, `30m` or `45s`. Returns milliseconds, or null for any other text. */
-export function parseSpan(text: string): number | null {
-  const span = SPAN.exec(text);
-  return span && Number(span[1]) * UNITS[span[2] as keyof typeof UNITS];
+export function parseDuration(text: string): number | null {
+  const duration = DURATION.exec(text);
+  return duration && Number(duration[1]) * UNITS[duration[2] as keyof typeof UNITS];
 }
 
-/** Formats milliseconds, rounded down to seconds, as a duration that {@link parseSpan} reads. */
-export function formatSpan(spanMs: number): string {
-  return spanMs % UNITS.d === 0 ? `${spanMs / UNITS.d}d` : `${Math.floor(spanMs / UNITS.s)}s`;
+/** Formats milliseconds, rounded down to seconds; the inverse of {@link parseDuration}. */
+export function formatDuration(durationMs: number): string {
+  return durationMs % UNITS.d === 0 ? `${durationMs / UNITS.d}d` : `${Math.floor(durationMs / UNITS.s)}s`;
 }
 
-/** Throws `usage` if a time (milliseconds since 1970, or null for none) is not in the future. */
+/** Throws `usage` if a time (milliseconds since 1970; null for none) is not in the future. */
 export function refuseTimePast(atMs: number | null, nowMs: number, label = 'expiry'): void {
   if (atMs !== null && atMs <= nowMs) throw new AppError('usage', `The ${label} must lie in the future.`);
 }
 
 /**
- * Throws `usage` if a key would expire within the time that its approval may take (both in milliseconds), so that the mailed
- * secret might not work any more. Null means never.
+ * Throws `usage` if a key would expire within the milliseconds that its approval may take, since the mailed secret might no
+ * longer work. Null means never.
  */
 export function refuseTimeWithin(expiresAtMs: number | null, approvalMs: number, nowMs: number): void {
   if (expiresAtMs === null || expiresAtMs > nowMs + approvalMs) return;
@@ -43,12 +43,12 @@ export function refuseTimeWithin(expiresAtMs: number | null, approvalMs: number,
 }
 
 /**
- * Parses an expiry: a duration from now, a date (midnight in UTC) or an ISO 8601 time with its zone. Returns milliseconds since
- * 1970. Throws `usage`, with `label` as its name, if it is none of these, not in the future, or after the year 9999.
+ * Parses an expiry: a duration from now, a date (midnight in UTC) or an ISO 8601 time with its zone. Returns milliseconds
+ * since 1970. Throws `usage`, naming it by `label`, if it is invalid, not in the future, or after the year 9999.
  */
 export function parseExpiry(text: string, nowMs: number, label = 'expiry'): number {
-  const span = parseSpan(text);
-  const at = span ? nowMs + span : parseIsoTime(DATE.test(text) ? `${text}T00:00Z` : text);
+  const duration = parseDuration(text);
+  const at = duration ? nowMs + duration : parseIsoTime(DATE.test(text) ? `${text}T00:00Z` : text);
   if (at === null || at <= nowMs || at > LATEST_EXPIRY_MS)
     throw new AppError('usage', `The ${label} must be ${EXPIRY_SYNTAX}.`);
   return at;

@@ -6,9 +6,8 @@ import { foldAddress } from '../mail/address.ts';
 import { firstNames } from '../profiles/list.ts';
 
 /**
- * The condition of a search: the text is the key's identifier, a part of its name, the beginning of the username or an alias of
- * its profile, or the profile's e-mail address. It scans all keys; 100 000 keys
- * of 50 000 profiles take at most 0.2 s.
+ * The condition of a search: the text is the identifier, a part of the key's name, the beginning of its profile's username or
+ * alias, or the profile's e-mail address. It scans all keys: at most 0.2 s for 100 000 keys of 50 000 profiles.
  */
 export function isFoundBy(db: Db, text: string): SQL | undefined {
   const ofProfile = {

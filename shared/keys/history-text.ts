@@ -5,8 +5,8 @@ import { VOIDING_CHANGES } from './key.ts';
 import type { HistoryView } from './view.ts';
 
 /**
- * The details of an entry of a key's history: a reason, or the old and new values of a change; empty if there are none. Texts
- * of owners and admins are included unchanged, with line breaks, so the caller has to escape them.
+ * The details of an entry of a key's history: a reason, or the old and new values of a change; empty if there are none. The
+ * caller has to escape it: texts of owners and admins are included unchanged, with line breaks.
  */
 export function detailText({ detail, event }: Pick<HistoryView, 'detail' | 'event'>): string {
   if (detail === null) return '';
@@ -18,17 +18,15 @@ export function detailText({ detail, event }: Pick<HistoryView, 'detail' | 'even
   return detail.reason ?? '';
 }
 
-/**
- * The number is shown from the second attempt on. Owners don't see the reason, since it is the answer of the mail server.
- */
+// The number is shown from the second attempt on. For owners there is no reason, since it is the mail server's response.
 function attemptText(event: HistoryView['event'], attempt: number, { retiresOldAt, reason }: KeyEventDetail): string {
   const number = attempt === 1 ? [] : [`attempt ${attempt}`];
   if (VOIDING_CHANGES.some((change) => change === event)) return `${number[0] ?? 'the approval under way'} voided`;
-  if (retiresOldAt !== undefined) return [...number, `the old key ends at ${retiresOldAt}`].join('; ');
+  if (retiresOldAt !== undefined) return [...number, `the old key expires at ${retiresOldAt}`].join('; ');
   return [...number, ...(reason === undefined ? [] : [reason])].join(': ');
 }
 
-/** Owners see only which mail it was, not the recipient and the reason. */
+// For owners there are no recipient and no reason.
 function mailText(mail: string, to: string | undefined, reason: string | undefined): string {
   return to === undefined ? mail : `${mail} to ${to}: ${reason}`;
 }
@@ -45,7 +43,7 @@ export function changesText({ permissions, rateLimits, expiresAt }: KeyChanges, 
   return parts.filter(Boolean).join('; ');
 }
 
-/** The sentence of each event. `approval refused` means that the mail server refused the mail. */
+/** The words for each event. */
 export const EVENT_WORDS: Readonly<Record<KeyEventName, string>> = {
   requested: 'Requested',
   'approval started': 'Approval started: the secret is being mailed',

@@ -4,7 +4,7 @@ import { type Facts, refuseOtherVersion, type ShownVersion, versionOf } from '..
 import { type ApiKey, readKey } from './record.ts';
 import { type Reader, showKey } from './view.ts';
 
-/** The names of all facts of a key and its profile; some exist only for pending keys. */
+/** The facts of a key and its profile that a decision may depend on; some exist only for pending keys. */
 export const KEY_FACTS = [
   'key',
   'state',
@@ -18,14 +18,12 @@ export const KEY_FACTS = [
   'predecessor',
 ] as const;
 
-/** The name of one. */
+/** The name of one such fact. */
 export type KeyFact = (typeof KEY_FACTS)[number];
 
-/**
- * The facts that a decision on a key depends on. For a pending key these are its request, the recipient of its secret, and the
- * grant of the key that it replaces. For other keys they include nothing that the owner can change: otherwise an owner could
- * prevent a revocation by renaming the key or the profile again and again.
- */
+// For a pending key these include its request, the recipient of its secret, and the grant of the key that it replaces. For
+// other keys they include nothing that the owner can change: otherwise an owner could prevent a revocation by renaming the
+// key or the profile again and again.
 function factsOfKey(reader: Reader, identifier: string): Facts {
   const key = readKey(reader.db, identifier);
   const { state, attempt } = showKey(reader, identifier);
@@ -39,7 +37,7 @@ function factsOfKey(reader: Reader, identifier: string): Facts {
     ...(isPending && {
       name: [key.name, 'it was renamed'],
       attempt: [[key.attemptNumber, attempt?.result], 'somebody else has tried to approve it'],
-      predecessor: [predecessorOf(reader, key), `key ${key.successorOf}, which it is to replace, was changed`],
+      predecessor: [predecessorOf(reader, key), `key ${key.successorOf}, which it replaces, was changed`],
     }),
   };
 }
@@ -57,12 +55,12 @@ function predecessorOf(reader: Reader, { successorOf }: ApiKey) {
   return [showKey(reader, successorOf).state, grantOf(readKey(reader.db, successorOf))];
 }
 
-/** The version of a key that a person who decides on it is shown. Throws `not_found`. */
+/** Returns the version of a key as it is now, for comparison when the decision is made. Throws `not_found`. */
 export function keyVersion(reader: Reader, identifier: string): ShownVersion {
   return versionOf(factsOfKey(reader, identifier));
 }
 
-/** Throws `changed_since` if a key is not in the version that was shown. */
+/** Throws `changed_since` if the key has changed since that version was shown. */
 export function refuseChangedKey(
   reader: Reader,
   identifier: string,
@@ -73,9 +71,9 @@ export function refuseChangedKey(
 }
 
 /**
- * Throws `changed_since` if the key is not in the version that the person was shown, and `signed_out` if an owner's sign-in has
- * ended. Call it in the transaction that stores the decision: while it waited for the write lock, an import may have changed
- * the address that the secret goes to.
+ * Throws `changed_since` if the key has changed since the person was shown it, and `signed_out` if an owner's sign-in has ended.
+ * Call it in the transaction that stores the decision: while that waited for the write lock, an import may have changed the
+ * e-mail address.
  */
 export function refuseUnlikeKey(reader: Reader, identifier: string, by: Actor): void {
   if (by.kind === 'owner') {

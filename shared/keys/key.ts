@@ -16,10 +16,10 @@ export const MOVES = {
 
 export type Move = keyof typeof MOVES;
 
-/** The changes of a profile that void an attempt to approve one of its keys; their entries in the history name it. */
+/** The changes of a profile that void an open attempt to approve one of its keys. */
 export const VOIDING_CHANGES = ['address changed', 'profile banned'] as const satisfies KeyEventName[];
 
-/** All events that void an attempt to approve a key: those, and the other moves of a pending key. */
+/** All events that void an open attempt to approve a key. */
 export const VOIDING_EVENTS = [...VOIDING_CHANGES, MOVES.reject.event, MOVES.withdraw.event] as const;
 
 /** Whether a key in this state can make the transition. */
@@ -32,7 +32,7 @@ export function isKeyState(text: string): text is KeyState {
   return (KEY_STATES as readonly string[]).includes(text);
 }
 
-/** Whether a key in this state has a secret: it is one of {@link SECRET_HOLDERS}. */
+/** Whether a key in this state has a secret. */
 export function hasSecret(state: KeyState): boolean {
   return SECRET_HOLDERS.some((holder) => holder === state);
 }
@@ -43,19 +43,19 @@ export const SLOT_HOLDERS = ['pending', ...SECRET_HOLDERS] as const satisfies Ke
 /** How many keys of one profile may be pending, Active or suspended at the same time. */
 export const KEYS_PER_PROFILE = 3;
 
-/** Whether a key that has a secret has expired: the key is refused from the millisecond `expiresAtMs` on; null means never. */
+/** Whether an expiry has passed: the key is refused from the millisecond `expiresAtMs` on. Null means never. */
 export function isExpired(expiresAtMs: number | null, nowMs: number): boolean {
   return expiresAtMs !== null && nowMs >= expiresAtMs;
 }
 
-/** The state of a key at a time: one past its expiry is `expired`, even if the database still says `Active` or `suspended`. */
+/** The state of a key at a time: `expired` after its expiry, even if the database still says `Active` or `suspended`. */
 export function stateAt({ state, expiresAt }: { state: KeyState; expiresAt: number | null }, nowMs: number): KeyState {
   return hasSecret(state) && isExpired(expiresAt, nowMs) ? 'expired' : state;
 }
 
 /**
- * The result to show for an attempt to approve a key. An attempt that is still `open` after its lease has ended was left by
- * a program that crashed, so the result of its mail is unknown: it is shown as `not confirmed`.
+ * The result to show for an approval attempt. One that is still `open` after its lease was left by a program that crashed: it
+ * is unknown whether its mail was sent, so it is shown as `not confirmed`.
  */
 export function attemptResultAt(result: AttemptResult, leaseEndsAtMs: number, nowMs: number): AttemptResult {
   return result === 'open' && nowMs >= leaseEndsAtMs ? 'not confirmed' : result;

@@ -1,9 +1,9 @@
 import type { KeyState } from '../db/key-columns.ts';
 
-// Cursors of lists of keys. All lists have one order: pending keys first, each group oldest first. A cursor stays valid when
-// its key is decided on, so that a client that continues from it misses no other key.
+// Cursors of lists of keys, which all have one order: pending keys first, each group oldest first. A cursor stays valid when
+// its key is decided, so that the next page skips no key.
 
-/** Whether the key was pending (1) or not, when it was requested (milliseconds since 1970), and its identifier. */
+/** 1 if the key was pending, else 0; when it was requested, in milliseconds since 1970; its identifier. */
 const CURSOR = /^([01])-(\d{1,15})-([0-9A-Za-z]{8})$/;
 
 /** Matches the identifiers of keys. */
@@ -14,10 +14,10 @@ export function isIdentifier(text: string): boolean {
   return IDENTIFIER.test(text);
 }
 
-/** A position in the list: the group of a key, and its position in the group. */
+/** A position in the list, after a key. */
 export type Cursor = { isPending: boolean; requestedAtMs: number; identifier: string };
 
-/** The cursor of a key, as text. */
+/** The cursor after a key, as text. */
 export function cursorOf(key: { state: KeyState; requestedAt: string; identifier: string }): string {
   return `${key.state === 'pending' ? 1 : 0}-${Date.parse(key.requestedAt)}-${key.identifier}`;
 }

@@ -6,22 +6,20 @@ import { hasSecret } from './key.ts';
 import { isInState } from './life/expire.ts';
 import type { Cursor } from './list-cursor.ts';
 
-/**
- * Which keys to list: those in one of these states, of the profile with this id, that also meet a condition on `api_keys`. An
- * empty filter matches all keys.
- */
+/** Which keys to list: those that meet all conditions. An empty filter matches all keys. */
 export type KeyFilter = {
   states?: readonly KeyState[] | undefined;
   profileId?: number | undefined;
-  /** A part of the name; ASCII letters match in upper and lower case. */
+  /** ASCII letters match in upper and lower case. */
   namePart?: string | undefined;
+  /** A condition on `api_keys`. */
   also?: SQL | undefined;
 };
 
 /** One page: at most `limit` keys after the cursor `after`. */
 export type ListPage = { limit: number; after?: Cursor | undefined };
 
-/** The SQL condition of a filter at this time. */
+/** The SQL condition of a filter. */
 export function matching({ states = [], profileId, namePart, also }: KeyFilter, nowMs: number): SQL | undefined {
   const ofProfile = profileId === undefined ? undefined : eq(apiKeys.profileId, profileId);
   const named = namePart === undefined ? undefined : sql`instr(lower(${apiKeys.name}), lower(${namePart})) > 0`;
@@ -29,8 +27,8 @@ export function matching({ states = [], profileId, namePart, also }: KeyFilter, 
 }
 
 /**
- * The identifiers of one page of the matching keys. The keys of each stored state are read from an index, in order and only
- * as far as needed, so that the cost of a page does not depend on the number of keys.
+ * The identifiers of one page of the matching keys. Each stored state is read from an index, in order and only as far as
+ * needed, so that the cost of a page does not depend on the number of keys.
  */
 export function identifiersOf(db: Db | Tx, filter: KeyFilter, { limit, after }: ListPage, nowMs: number): string[] {
   const { profileId } = filter;
@@ -48,21 +46,21 @@ export function identifiersOf(db: Db | Tx, filter: KeyFilter, { limit, after }: 
   return db.all<{ identifier: string }>(all).map(({ identifier }) => identifier);
 }
 
-/** The stored states of keys that are in one of these states now: an expired key may still be stored as Active or suspended. */
+// An expired key may still be stored as Active or suspended.
 function storedStates(states: readonly KeyState[] = []): readonly KeyState[] {
   if (states.length === 0) return KEY_STATES;
   return KEY_STATES.filter((one) => states.includes(one) || (hasSecret(one) && states.includes('expired')));
 }
 
 /**
- * The condition that a key of this stored state comes after a cursor: undefined if all do, null if none does. Keys requested in
- * the same millisecond are in the order in which they were stored. The key of the cursor is looked up among those of the same
- * profile only, so that an owner learns nothing about other keys.
+ * The condition that a key in this stored state comes after a cursor: undefined if all do, null if none does. Keys requested in
+ * the same millisecond are in the order in which they were stored. The cursor's key is looked up only among those of the same
+ * profile, so that an owner learns nothing about other keys.
  */
-function comesAfter(place: Cursor, state: KeyState, profileId: number | undefined): SQL | undefined | null {
+function comesAfter(cursor: Cursor, state: KeyState, profileId: number | undefined): SQL | undefined | null {
   const isPending = state === 'pending';
-  if (isPending !== place.isPending) return isPending ? null : undefined;
+  if (isPending !== cursor.isPending) return isPending ? null : undefined;
   const ofProfile = profileId === undefined ? undefined : eq(apiKeys.profileId, profileId);
-  const stored = sql`SELECT rowid FROM api_keys WHERE ${and(eq(apiKeys.identifier, place.identifier), ofProfile)}`;
-  return sql`(requested_at, rowid) > (${place.requestedAtMs}, ifnull((${stored}), 0))`;
+  const stored = sql`SELECT rowid FROM api_keys WHERE ${and(eq(apiKeys.identifier, cursor.identifier), ofProfile)}`;
+  return sql`(requested_at, rowid) > (${cursor.requestedAtMs}, ifnull((${stored}), 0))`;
 }

@@ -4,12 +4,12 @@ import type { KeyState } from '../db/key-columns.ts';
 import { apiKeys } from '../db/schema/keys.ts';
 import { profiles } from '../db/schema/profiles.ts';
 
-/** What identifies a key to people. */
+/** The parts of a key by which people recognise it. */
 export type KeyName = { identifier: string; state: KeyState; profile: string | null; name: string };
 
-const MOST = 200;
+const MAX_NAMES = 200;
 
-/** The latest keys in these states (all if none is given), at most 200. Goes by the stored state, so an expiry may be missed. */
+/** The latest 200 keys in these states, or in any if none is given. Uses the stored state, which may miss a recent expiry. */
 export function keyNames(db: Db, states: readonly KeyState[]): KeyName[] {
   return db
     .select({ identifier: apiKeys.identifier, state: apiKeys.state, profile: profiles.username, name: apiKeys.name })
@@ -17,6 +17,6 @@ export function keyNames(db: Db, states: readonly KeyState[]): KeyName[] {
     .leftJoin(profiles, eq(profiles.id, apiKeys.profileId))
     .where(states.length === 0 ? undefined : inArray(apiKeys.state, [...states]))
     .orderBy(desc(apiKeys.requestedAt))
-    .limit(MOST)
+    .limit(MAX_NAMES)
     .all();
 }

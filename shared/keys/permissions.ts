@@ -5,7 +5,7 @@ export function isPermission(text: string): text is Permission {
   return (PERMISSIONS as readonly string[]).includes(text);
 }
 
-/** The permissions of a list once each, in their fixed order. */
+/** Returns the permissions without duplicates, in their fixed order. */
 export function normalisePermissions(list: readonly Permission[]): Permission[] {
   return PERMISSIONS.filter((permission) => list.includes(permission));
 }

@@ -6,11 +6,11 @@ import { apiKeys, keyAttempts } from '../db/schema/keys.ts';
 import type { QueueFilter } from './queue-filters.ts';
 import type { Reader } from './view.ts';
 
-// The queue of requests that are waiting for an admin, oldest first.
+// The queue of pending requests, oldest first.
 
 const IS_PENDING = eq(apiKeys.state, 'pending');
 
-/** How many requests are waiting; with a condition, how many of them meet it. */
+/** How many requests are pending and meet the condition, if there is one. */
 export function countPending({ db }: Pick<Reader, 'db'>, also?: SQL): number {
   const row = db.select({ count: count() }).from(apiKeys).where(and(IS_PENDING, also)).get();
   return row?.count ?? 0;
@@ -45,10 +45,7 @@ export function countKeysBeside(db: Db | Tx, identifier: string): number {
   return besides(db).get({ identifier })?.count ?? 0;
 }
 
-/**
- * The identifier of the request to decide on after this one: the oldest other one that nobody is approving right now; null if
- * there is none.
- */
+/** The oldest other pending request that nobody is approving right now; null if there is none. */
 export function nextPending({ db, clock }: Reader, decided: string): string | null {
   const isOpen = eq(keyAttempts.result, 'open').inlineParams();
   const approving = db

@@ -14,10 +14,10 @@ import { unknownKey } from './unknown-key.ts';
 /** A row of `api_keys`. */
 export type ApiKey = typeof apiKeys.$inferSelect;
 
-/** The profile of a key, as far as the rules about keys depend on it. */
+/** The parts of a key's profile that the rules about keys depend on. */
 export type Owner = Pick<ProfileRow, 'id' | 'username' | 'banned' | 'email'>;
 
-/** Who did what and when: the head of each event. */
+/** Who acts, and when. */
 export type Act = { by: Actor; atMs: number };
 
 const keyByIdentifier = keepQuery((db) =>
@@ -28,7 +28,7 @@ const keyByIdentifier = keepQuery((db) =>
     .prepare(),
 );
 
-/** The key with this identifier; with `profileId`, only if it is a key of this profile. Throws `not_found`. */
+/** The key with this identifier; with `profileId`, only a key of this profile. Throws `not_found`. */
 export function readKey(db: Db | Tx, identifier: string, profileId?: number): ApiKey {
   const key = keyByIdentifier(db).get({ identifier });
   const isSeen = key !== undefined && (profileId === undefined || key.profileId === profileId);
@@ -47,7 +47,7 @@ const openAttemptOf = keepQuery((db) =>
     .prepare(),
 );
 
-/** The key as the approval protocol sees it. */
+/** The parts of a key that the approval protocol depends on; `openBy` is its open attempt. */
 export function approvable(tx: Db | Tx, key: ApiKey): Approvable & { openBy: StoredAttempt | null } {
   const open = openAttemptOf(tx).get({ identifier: key.identifier });
   return { state: key.state, attemptNumber: key.attemptNumber, open: open ?? null, openBy: open ?? null };
@@ -60,29 +60,29 @@ export function readOwnerById(tx: Db | Tx, id: number): Owner {
   return owner;
 }
 
-/** The profile that a key or a person belongs to, or null once it is erased. */
+/** The profile of a key or a person; null once it is erased. */
 export function readOwner(db: Db | Tx, { profileId }: Pick<ApiKey, 'profileId'>): Owner | null {
   return profileId === null ? null : (readProfileRow(db, profileId) ?? null);
 }
 
 /** Throws `refused` if the profile is banned. */
 export function refuseBanned(owner: Owner): void {
-  if (owner.banned) throw new AppError('refused', `The profile ${owner.username} is banned; it can't hold keys.`);
+  if (owner.banned) throw new AppError('refused', `The profile ${owner.username} is banned; it can't have keys.`);
 }
 
-/** The owner's e-mail address. Throws `refused` if the profile is banned or has none: a key needs an owner who can be reached. */
+/** The owner's e-mail address. Throws `refused` if the profile is banned or has none. */
 export function reachableAddress(owner: Owner): string {
   refuseBanned(owner);
   if (owner.email === null || !isMailAddress(owner.email)) {
     throw new AppError(
       'refused',
-      `The profile ${owner.username} has no e-mail address that a secret could be sent to; import one first.`,
+      `The profile ${owner.username} has no e-mail address to which a secret could be sent; import one first.`,
     );
   }
   return owner.email;
 }
 
-/** The keys that use the profile's slots at this time, oldest first. */
+/** The keys that use the profile's slots, oldest first. */
 export function slotHolders(db: Db | Tx, profileId: number, nowMs: number): ApiKey[] {
   return db
     .select()
@@ -107,12 +107,12 @@ export function addEvent(
     .get().id;
 }
 
-/** Throws `refused` if the move is not legal from the key's state; called before a person types a reason. */
+/** Throws `refused` if the key's state does not allow the move; also called before a person types a reason. */
 export function refuseMove({ identifier, state }: Pick<ApiKey, 'identifier' | 'state'>, move: Move): void {
   refuseState({ identifier, state }, MOVES[move].from, MOVES[move].event);
 }
 
-/** Throws `refused` if a key is in none of these states; null allows all. */
+/** Throws `refused` if the key is in none of the states `from`; null allows all. */
 export function refuseState(
   { identifier, state }: Pick<ApiKey, 'identifier' | 'state'>,
   from: readonly KeyState[] | null,
@@ -123,9 +123,9 @@ export function refuseState(
 }
 
 /**
- * Moves a key and records the event. A move that ends a request or a key also raises the fence, voids an open attempt and
- * deletes the hash of the secret. An approval sets more columns by `also`. Returns the id of the entry in the history. Throws
- * `refused` if the move is not legal from the key's state.
+ * Moves a key and adds the event to its history; returns the entry's id. A move that ends a request or a key also raises the
+ * fence, voids an open attempt and deletes the secret's hash. `also` sets more columns. Throws `refused` if the key's state
+ * does not allow the move.
  */
 export function moveKey(
   tx: Tx,

@@ -3,24 +3,23 @@ import { BASE62, type Random, randomBase62, randomText } from '../random.ts';
 const SECRET = /^plk_[0-9A-Za-z]{8}_[0-9A-Za-z]{38}$/;
 const CHECKSUM_LENGTH = 6;
 
-/** The characters of new identifiers: base62 without those that look alike. */
 const EASILY_READ = BASE62.replace(/[0O1Il]/g, '');
 
 /**
- * A new identifier: 8 base62 characters, safe to show and log. `0`, `O`, `1`, `I` and `l` look alike and are left out; older
- * identifiers may have them, so whatever reads identifiers accepts all of base62.
+ * Generates an identifier: 8 base62 characters, safe to show and log. The characters `0O1Il` look alike and are left out; older
+ * identifiers may contain them.
  */
 export function newIdentifier(random: Random): string {
   return randomText(EASILY_READ, 8, random);
 }
 
-/** A new secret for an identifier: `plk_<identifier>_<32 random base62><6 base62 of the CRC-32 of all before it>`. */
+/** Generates a secret: `plk_<identifier>_<32 random base62><6 base62 of the CRC-32 of the characters before it>`. */
 export function newSecret(identifier: string, random: Random): string {
   const body = `plk_${identifier}_${randomBase62(32, random)}`;
   return body + checksumOf(body);
 }
 
-/** The identifier inside a well-formed secret whose checksum is right, or null. Touches no database. */
+/** The identifier inside a well-formed secret with the right checksum, or null. Reads no database. */
 export function identifierOfSecret(text: string): string | null {
   if (!SECRET.test(text)) return null;
   const end = text.length - CHECKSUM_LENGTH;
@@ -29,20 +28,19 @@ export function identifierOfSecret(text: string): string | null {
   return written === Bun.hash.crc32(text.slice(0, end)) ? text.slice(4, 12) : null;
 }
 
-/** The value of a base62 digit, by its ASCII code. */
 function digitOf(code: number): number {
   if (code < 58) return code - 48;
   return code < 91 ? code - 55 : code - 61;
 }
 
-/** SHA-256 of the secret's ASCII, 32 bytes: the only form in which a secret is ever stored. */
+/** SHA-256 of a secret, 32 bytes: the only form in which it is stored. */
 export function hashSecret(secret: string): Uint8Array {
   return Bun.SHA256.hash(secret) as Uint8Array;
 }
 
 const NO_HASH = new Uint8Array(32);
 
-/** Whether a secret has this hash, in constant time; a missing hash costs the same and is never equal. */
+/** Compares a secret with a hash in constant time; a missing hash takes the same time and never matches. */
 export function secretMatches(secret: string, storedHash: Uint8Array | null): boolean {
   const equal = crypto.timingSafeEqual(hashSecret(secret), storedHash ?? NO_HASH);
   return storedHash !== null && equal;

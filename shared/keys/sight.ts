@@ -3,7 +3,7 @@ import type { Db } from '../db/connect.ts';
 import { findProfile, noSuchProfile } from '../profiles/find.ts';
 import { readKey } from './record.ts';
 
-/** Throws `not_found` if the key or the profile of the input does not exist, or does not belong to the owner who asks. */
+/** Throws `not_found` if a key or the profile of the input does not exist, or does not belong to the owner who acts. */
 export function checkSight(
   db: Db,
   actor: Person,

@@ -4,7 +4,7 @@ import { apiKeys } from '../db/schema/keys.ts';
 import { AppError } from '../errors.ts';
 
 /**
- * The refusal of an identifier of no key, or of one that the person may not see. `alike` are identifiers that they may see and
+ * The refusal of an identifier that no key has, or whose key the person may not see. `alike` are those that they may see and
  * that differ only in letter case.
  */
 export function noSuchKey(alike: readonly string[] = []): AppError {
@@ -14,9 +14,7 @@ export function noSuchKey(alike: readonly string[] = []): AppError {
   return new AppError('not_found', `${unknown}, but ${alike.join(' and ')} ${differ} from it only in letter case.`);
 }
 
-/**
- * The refusal of an identifier that no key has. With `profileId`, only keys of this profile are suggested.
- */
+/** The refusal of an identifier that no key has. With `profileId`, it suggests only keys of this profile. */
 export function unknownKey(db: Db | Tx, identifier: string, profileId?: number): AppError {
   const alike = db
     .select({ identifier: apiKeys.identifier })

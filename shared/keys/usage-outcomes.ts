@@ -3,7 +3,7 @@ export const USAGE_OUTCOMES = ['ok', 'notFound', 'forbidden', 'malformed', 'limi
 
 export type UsageOutcome = (typeof USAGE_OUTCOMES)[number];
 
-/** Makes a value for each outcome. */
+/** Makes a record with a value for each outcome. */
 export function eachOutcome<T>(make: (outcome: UsageOutcome) => T): Record<UsageOutcome, T> {
   return Object.fromEntries(USAGE_OUTCOMES.map((one) => [one, make(one)])) as Record<UsageOutcome, T>;
 }
@@ -11,12 +11,12 @@ export function eachOutcome<T>(make: (outcome: UsageOutcome) => T): Record<Usage
 /** Numbers of requests by outcome. */
 export type Outcomes = Readonly<Record<UsageOutcome, number>>;
 
-/** All requests. */
+/** The number of all requests. */
 export function countRequests(counts: Outcomes): number {
   return USAGE_OUTCOMES.reduce((sum, outcome) => sum + counts[outcome], 0);
 }
 
-/** Those that were answered: that a profile does not exist is an answer too. All others were refused or failed. */
+/** The number of requests that were answered, also if the profile does not exist. All others were refused or failed. */
 export function countAnswered({ ok, notFound }: Outcomes): number {
   return ok + notFound;
 }
@@ -24,11 +24,11 @@ export function countAnswered({ ok, notFound }: Outcomes): number {
 /** For how many days usage is kept, including today. */
 export const USAGE_DAYS = 400;
 
-/** How many days of usage are shown by default. */
+/** The default number of days of usage to show. */
 export const USUAL_DAYS = 30;
 
 /** The usage of one key on one day (days since 1970, UTC) that is not stored yet. */
 export type Tally = Record<UsageOutcome, number> & { identifier: string; day: number; lastUsedAt: number };
 
-/** A tally that counts until it is taken. */
+/** A tally in memory; requests are counted in it until it is taken to be stored. */
 export type OpenTally = Tally & { isTaken: boolean };

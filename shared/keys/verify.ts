@@ -24,13 +24,12 @@ export type VerifiedKey = {
 };
 
 /**
- * Finds the Active key that has a secret, unless its profile is banned. Returns null for anything else, so that the caller
- * can't tell why a secret does not work. Keys are cached; once the reader sees another commit, the row is read again and
- * compared, so that a revocation or a ban takes effect with the reader's next view. The secret is compared on every call.
+ * Finds the Active key with a secret, unless its profile is banned. Returns null in all other cases: a caller can't tell why a
+ * secret does not work. Keys are cached, and their rows are read again once the reader sees another commit, so that a revocation
+ * or a ban takes effect with the reader's next view. The secret is compared on every call.
  */
 export type Verifier = (secret: string) => VerifiedKey | null;
 
-/** The verified keys, as read from the database. */
 type KeyCache = {
   readonly reader: Reader;
   readonly clock: Clocks;
@@ -62,10 +61,10 @@ type KeyRow = {
   banned: number | null;
 };
 
-/** How many keys are cached at most, which takes a few megabytes. */
+/** The maximum number of cached keys, which take a few megabytes. */
 const MAX_CACHED = 20_000;
 
-/** Prepares the verifier of a database. */
+/** Makes the verifier of a database. */
 export function prepareVerifier(reader: Reader, clock: Clocks): Verifier {
   const cache: KeyCache = {
     reader,
@@ -81,7 +80,7 @@ export function prepareVerifier(reader: Reader, clock: Clocks): Verifier {
   return (secret) => verifySecret(cache, secret);
 }
 
-/** Reads the ban by a subquery, because a join with the profiles took five times as long. */
+// A subquery reads the ban, because a join with the profiles took five times as long.
 function prepareRow(sqlite: Sqlite) {
   return sqlite.prepare<KeyRow, [string]>(
     `SELECT identifier, name, state, permissions, rate_limits AS rateLimits, expires_at AS expiresAt,
@@ -105,7 +104,6 @@ function verifySecret(cache: KeyCache, secret: string): VerifiedKey | null {
   return key.expiresAt !== null && isExpired(key.expiresAt, clock.nowMs()) ? null : key;
 }
 
-/** The key with this identifier, from the cache or the database; null if it is refused. */
 function activeKeyOf(cache: KeyCache, identifier: string): CachedKey | null {
   const known = cache.keys.get(identifier);
   if (known?.seenAt === cache.commits) return known;
@@ -119,10 +117,7 @@ function activeKeyOf(cache: KeyCache, identifier: string): CachedKey | null {
   return read;
 }
 
-/**
- * The key of a row; null if it is not Active (suspended keys have secrets too) or its profile is banned. The identifier comes
- * from the row as well: the requested one is a slice of a header, and would keep the whole header in memory.
- */
+// The identifier is taken from the row: the requested one is a slice of a header, and would keep the header in memory.
 function activeKeyIn({ grants, commits }: KeyCache, row: KeyRow): CachedKey | null {
   const { state, identifier, name, expiresAt, secretHash, banned } = row;
   if (state !== 'Active' || secretHash === null || banned === 1) return null;
@@ -132,7 +127,7 @@ function activeKeyIn({ grants, commits }: KeyCache, row: KeyRow): CachedKey | nu
   return { key, secretHash, seenAt: commits };
 }
 
-/** The permissions or rate limits that a JSON text holds; the same object for the same text. */
+/** Parses permissions or rate limits; the same object for the same text. */
 function grantOf<T>(grants: KeyCache['grants'], json: string): T {
   const known = grants.get(json);
   if (known !== undefined) return known as T;

@@ -12,7 +12,7 @@ import { identifiersOf, type KeyFilter, type ListPage, matching } from './list-p
 import { type ApiKey, readKey, type StoredAttempt } from './record.ts';
 import { unknownKey } from './unknown-key.ts';
 
-/** A key as `--json` prints it; times are ISO 8601 in UTC, `profile` is null once the profile is erased. */
+/** A key as `--json` prints it. Times are ISO 8601 in UTC; `profile` is null once the profile is erased. */
 export type KeyView = {
   identifier: string;
   profile: string | null;
@@ -22,23 +22,23 @@ export type KeyView = {
   expectedUsage: string | null;
   state: KeyState;
   requestedPermissions: Permission[];
-  /** Empty until approved, like `rateLimits`. */
+  /** Empty until the key is approved, like `rateLimits`. */
   permissions: Permission[];
   rateLimits: RateLimit[];
   requestedAt: string;
   decidedAt: string | null;
   expiresAt: string | null;
-  /** Why an Active or suspended key is refused, besides its state: its profile is banned. Null if it is not. */
+  /** `ban` for an Active or suspended key while its profile is banned. */
   refusedFor: 'ban' | null;
   /** The identifier of the key that this one was requested to replace. */
   successorOf: string | null;
-  /** When the profile's address was last changed after the request; null if it was not, or once the request is decided. */
+  /** When the profile's e-mail address was last changed since the request; null if it was not, or if the key is not pending. */
   addressChangedAt: string | null;
   /** The latest approval attempt. */
   attempt: { number: number; by: string; startedAt: string; result: AttemptResult } | null;
 };
 
-/** One line of a key's history. */
+/** One entry of a key's history. */
 export type HistoryView = {
   at: string;
   by: string;
@@ -49,8 +49,8 @@ export type HistoryView = {
 };
 
 /**
- * What reading needs. Reading writes nothing: keys that have expired and attempts that have crashed by the clock's time are
- * shown as `expired` and `not confirmed`, even if the database does not say so yet.
+ * A database and the time at which it is read. Expired keys and crashed attempts are shown as `expired` and `not confirmed`,
+ * even if the database does not say so yet.
  */
 export type Reader = {
   db: Db | Tx;
@@ -65,8 +65,8 @@ export function showKey(reader: Reader, identifier: string, viewer: ActorKind = 
 }
 
 /**
- * A key's history, oldest first, as this kind of viewer may see it. The expiry is in it from that moment on, and in order,
- * although the server stores it later, perhaps after the key was renamed. Throws `not_found`.
+ * A key's history, oldest first, as this kind of viewer may see it. It contains the expiry at its time, although the server
+ * stores it later, perhaps after the key was renamed. Throws `not_found`.
  */
 export function keyHistory(reader: Reader, identifier: string, viewer: ActorKind = 'operator'): HistoryView[] {
   const key = readKey(reader.db, identifier);
@@ -78,7 +78,7 @@ export function keyHistory(reader: Reader, identifier: string, viewer: ActorKind
   return withEnd(stored, { ...unstored, event: 'expired', from: key.state, to: 'expired' }, stored.length);
 }
 
-/** Inserts the expiry of a key before those of the entries until `index` that are later and did not change its state. */
+/** Inserts the expiry before those of the first `index` entries that are later and did not change the state. */
 function withEnd(entries: HistoryView[], end: HistoryView, index: number): HistoryView[] {
   const isLater = ({ from, to, at }: HistoryView) => from === to && at >= end.at;
   const last = entries.slice(0, index).findLastIndex((entry) => !isLater(entry));
@@ -108,7 +108,7 @@ function storedHistory({ db }: Reader, identifier: string, viewer: ActorKind): H
     }));
 }
 
-/** Removes the mail server's answers, which are for admins and operators only: they may name machines and addresses. */
+// Removes the mail server's responses: they are only for admins and operators, since they may name machines and addresses.
 function shownToOwner(event: KeyEventName, detail: KeyEventDetail | null): KeyEventDetail | null {
   if (detail === null || !ABOUT_MAILS.includes(event)) return detail;
   const { reason: _reason, to: _to, isTemporary: _isTemporary, ...shown } = detail;
@@ -117,9 +117,7 @@ function shownToOwner(event: KeyEventName, detail: KeyEventDetail | null): KeyEv
 
 const ABOUT_MAILS: readonly KeyEventName[] = ['approval refused', 'approval not confirmed', 'mail not delivered'];
 
-/**
- * Keys as this kind of viewer may see them: pending ones first, each group oldest first; all that match, or one page.
- */
+/** The matching keys, all or one page, as this kind of viewer may see them: pending first, each group oldest first. */
 export function listKeys(
   reader: Reader,
   filter: KeyFilter,
@@ -132,7 +130,7 @@ export function listKeys(
 
 const viewOfKey = keepQuery((db) => selectViews(db, eq(apiKeys.identifier, sql.placeholder('identifier'))).prepare());
 
-/** All keys of a profile. Prepared once, because it halves the time of the first page that owners see. */
+// Prepared once: this halves the time of the first page that owners see.
 const viewsOfProfile = keepQuery((db) =>
   selectViews(db, eq(apiKeys.profileId, sql.placeholder('profileId'))).prepare(),
 );
@@ -146,7 +144,7 @@ function listRows(db: Db | Tx, filter: KeyFilter, part: ListPage | undefined, no
   return selectViews(db, matching(filter, nowMs)).all();
 }
 
-/** The keys that match, each with its owner and latest attempt, in one statement. */
+/** The matching keys, each with its owner and latest attempt, in one statement. */
 function selectViews(db: Db | Tx, where: SQL | undefined) {
   const latest = sql`(SELECT max(number) FROM key_attempts WHERE identifier = ${apiKeys.identifier})`;
   const addressChangedAt = sql<

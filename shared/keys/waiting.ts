@@ -5,7 +5,7 @@ import { apiKeys, keyEvents } from '../db/schema/keys.ts';
 import type { Deps } from '../deps.ts';
 import type { Reader } from './view.ts';
 
-// For owners of pending requests: how many requests are ahead, and how long they usually wait.
+// What owners of pending requests are shown: how many requests are ahead, and how long they usually wait.
 
 const olderThan = keepQuery((db) => {
   const { identifier, requestedAt, state } = apiKeys;
@@ -25,27 +25,27 @@ export function countOlder({ db }: Pick<Reader, 'db'>, identifier: string): numb
   return olderThan(db).get({ identifier })?.count ?? 0;
 }
 
-/** How many of the latest decisions count, and how many there must be. */
-const DECISIONS = { most: 20, least: 5 } as const;
+/** How many of the latest decisions are measured. */
+const DECISIONS = { max: 20, min: 5 } as const;
 
-/** Only this many of the latest entries of all histories are searched for them, so that the cost of a page is bounded. */
+/** How many of the latest events of all keys are searched for decisions, so that the cost of a page is bounded. */
 const LATEST_EVENTS = 2_000;
 
-/** How long a result is cached: most pages show it, and measuring it took a quarter of the start page's time. */
-const KEPT_MS = 60_000;
+/** Measuring took a quarter of the start page's time. */
+const CACHE_MS = 60_000;
 
-const KEPT = new WeakMap<Deps['db'], { days: number | null; untilMs: number }>();
+const CACHE = new WeakMap<Deps['db'], { days: number | null; untilMs: number }>();
 
 /**
- * How long a request usually waits, as it was up to a minute ago: the median of the latest 20 that were approved or rejected,
- * in whole days, at least 1. Null until five were decided.
+ * How long a request usually waits: the median of the latest 20 that were approved or rejected, in whole days, at least 1. Null
+ * until five were decided. Cached for a minute.
  */
 export function usualWaitDays({ db, clock }: Pick<Deps, 'db' | 'clock'>): number | null {
   const now = clock.monotonicMs();
-  const known = KEPT.get(db);
+  const known = CACHE.get(db);
   if (known !== undefined && now < known.untilMs) return known.days;
   const days = measureWait(db);
-  KEPT.set(db, { days, untilMs: now + KEPT_MS });
+  CACHE.set(db, { days, untilMs: now + CACHE_MS });
   return days;
 }
 
@@ -58,16 +58,16 @@ function measureWait(db: Deps['db']): number | null {
     .innerJoin(apiKeys, eq(apiKeys.identifier, identifier))
     .where(and(gt(id, sql`${newest} - ${LATEST_EVENTS}`), inArray(event, ['approved', 'rejected'])))
     .orderBy(desc(id))
-    .limit(DECISIONS.most)
+    .limit(DECISIONS.max)
     .all()
     .map(({ requestedAt, decidedAt }) => decidedAt - requestedAt)
     .sort((one, other) => one - other);
-  if (waits.length < DECISIONS.least) return null;
+  if (waits.length < DECISIONS.min) return null;
   const [low, high] = [waits[(waits.length - 1) >> 1], waits[waits.length >> 1]] as [number, number];
   return Math.max(1, Math.round((low + high) / 2 / DAY_MS));
 }
 
-/** The usual wait in words, such as `in 2 days`; never in hours, which would be a promise. */
+/** The usual wait in words, such as `in 2 days`. Never in hours, which would sound like a promise. */
 export function usualWaitText(days: number): string {
   return days === 1 ? 'within a day' : `in ${days} days`;
 }

@@ -32,7 +32,7 @@ export type RegistrationOptions = {
 };
 
 /** The name that a passkey's owner gives it, to tell it from others. */
-const PASSKEY_NAME = textInput({ label: 'name of the passkey', least: 1, most: 64, lines: false });
+const PASSKEY_NAME = textInput({ label: 'name of the passkey', min: 1, max: 64, lines: false });
 
 /**
  * Starts a registration at an address. Throws `forbidden`, `refused` if PUBLIC_URL can't have passkeys, and what

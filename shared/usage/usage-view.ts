@@ -85,12 +85,12 @@ function keptDays(nowMs: number): [first: number, today: number] {
 }
 
 /**
- * The Active keys that match the filter and were not used for `spanMs` milliseconds (at most 400 days), all of them or
+ * The Active keys that match the filter and were not used for `durationMs` milliseconds (at most 400 days), all of them or
  * one page. A key that was never used counts from its approval.
  */
 export function unusedKeys(
   reader: Pick<Deps, 'db' | 'clock'>,
-  spanMs: number,
+  durationMs: number,
   filter: Pick<KeyFilter, 'profileId' | 'namePart'> = {},
   viewer: ActorKind = 'operator',
   part?: ListPage,
@@ -101,6 +101,6 @@ export function unusedKeys(
     .select({ at: max(usage.lastUsedAt) })
     .from(usage)
     .where(and(eq(usage.identifier, apiKeys.identifier), between(usage.day, first, today)));
-  const also = sql`ifnull(${lastUse}, ${apiKeys.decidedAt}) <= ${nowMs - spanMs}`;
+  const also = sql`ifnull(${lastUse}, ${apiKeys.decidedAt}) <= ${nowMs - durationMs}`;
   return listKeys(reader, { ...filter, states: ['Active'], also }, viewer, part);
 }

@@ -85,7 +85,7 @@ describe('bad input gets one sentence and the exit code of docs/commands.md', ()
     ['a folder as database', ['--db', folder, 'keys', 'list'], 2, /^--db must name a file, and .* is a folder\.$/m],
     ['an empty database path', ['--db', '', 'keys', 'list'], 2, /^--db must name a file/],
     ['a database in memory', ['--db', ':memory:', 'keys', 'list'], 2, /^--db must name a file/],
-    ['an unknown permission', ['keys', 'approve', '0', '--permission', 'api.lokup'], 2, /no other/],
+    ['an unknown permission', ['keys', 'approve', '0', '--permission', 'api.lokup'], 2, /only permissions/],
     ['a missing environment file', ['--env-file', join(folder, 'none.env'), 'keys', 'list'], 2, /none\.env/],
   ];
   for (const [what, words, code, sentence] of cases) {

@@ -12,7 +12,7 @@ const LATER_MS = Date.parse('2126-01-31T00:00:00Z');
 export const VALUES: Readonly<Record<InputKind, readonly [unknown, unknown, ...unknown[]]>> = {
   line: ['One', 'Two'],
   lines: ['It is not needed.', 'It is not needed!'],
-  address: ['https://example.org/one', 'https://example.org/two'],
+  url: ['https://example.org/one', 'https://example.org/two'],
   permissions: [['api.lookup'], ['api.leaderboard'], ['api.lookup', 'api.leaderboard']],
   'rate limits': [
     [{ quota: 60, windowSeconds: 60 }],
@@ -24,7 +24,7 @@ export const VALUES: Readonly<Record<InputKind, readonly [unknown, unknown, ...u
     ],
   ],
   time: [LATER_MS, LATER_MS + HOUR_MS, null],
-  span: [HOUR_MS, 2 * HOUR_MS],
+  duration: [HOUR_MS, 2 * HOUR_MS],
   number: [1, 2],
   states: [['pending'], ['Active']],
   hidden: ['one', 'two'],

@@ -75,7 +75,7 @@ function ask(context: PageContext, { secret, name }: { secret: string; name: str
     label: 'Name of the passkey',
     hint: 'To recognise it later, such as “Laptop” or “Blue key”.',
     value: name,
-    bounds: { least: 1, most: 64 },
+    bounds: { min: 1, max: 64 },
     faults,
   });
   return {

@@ -131,7 +131,7 @@ function notes({ name, id = name, hint, more, faults, bounds }: FieldParts & { b
   const fault = faults.get(name);
   const said = [
     ...(hint === undefined ? [] : [hint]),
-    ...(areBoundsShown(bounds) ? [`${bounds.least} to ${numberText(bounds.most)} characters.`] : []),
+    ...(areBoundsShown(bounds) ? [`${bounds.min} to ${numberText(bounds.max)} characters.`] : []),
   ];
   const text = said.length === 0 ? '' : html`<p class="hint" id="${id}-hint">${said.map((one) => html`${one} `)}</p>`;
   return html`${text}${more ?? ''}${fault === undefined ? '' : html`<p class="fault" id="${id}-fault"><span class="unseen">Error: </span>${pageSentence(fault)}</p>`}`;
@@ -139,7 +139,7 @@ function notes({ name, id = name, hint, more, faults, bounds }: FieldParts & { b
 
 /** Whether to show the bounds up front: only with a real minimum. Few texts come near the maximum, where a script warns. */
 function areBoundsShown(bounds: Bounds | undefined): bounds is Bounds {
-  return bounds !== undefined && bounds.least > 1;
+  return bounds !== undefined && bounds.min > 1;
 }
 
 function described({ name, id = name, hint, faults, bounds }: FieldParts & { bounds?: Bounds }): Html {
@@ -148,6 +148,6 @@ function described({ name, id = name, hint, faults, bounds }: FieldParts & { bou
     ...(faults.has(name) ? [`${id}-fault`] : []),
   ];
   const wrong = faults.has(name) ? ' aria-invalid="true"' : '';
-  const counts = bounds === undefined ? '' : ` data-min="${bounds.least}" data-max="${bounds.most}"`;
+  const counts = bounds === undefined ? '' : ` data-min="${bounds.min}" data-max="${bounds.max}"`;
   return raw(`${counts}${wrong}${ids.length === 0 ? '' : ` aria-describedby="${ids.join(' ')}"`}`);
 }

@@ -43,7 +43,7 @@ export function inputField(input: string, schema: z.ZodType, state: FieldState):
   if (kind === 'lines') return textArea({ ...parts, rows });
   return textField({
     ...parts,
-    ...(kind === 'address' && { type: 'url' as const }),
+    ...(kind === 'url' && { type: 'url' as const }),
     ...(kind === 'time' && { size: 'short' as const }),
   });
 }

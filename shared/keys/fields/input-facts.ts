@@ -1,61 +1,60 @@
 import { z } from 'zod';
 import type { KeyState } from '../../db/key-columns.ts';
 
-/** The kind of a form field or prompt: `input-text.ts` parses and formats the text of each kind. */
+/** The kinds of form fields and prompts; `input-text.ts` parses and formats the text of each kind. */
 export type InputKind =
   | 'line'
   | 'lines'
-  | 'address'
+  | 'url'
   | 'permissions'
   | 'rate limits'
   | 'time'
-  | 'span'
+  | 'duration'
   | 'number'
   | 'states'
   | 'hidden';
 
 /** The minimum and maximum length of a text, in code points. */
-export type Bounds = { least: number; most: number };
+export type Bounds = { min: number; max: number };
 
 /** What forms, prompts and commands need to know of an input field besides its schema. */
 export type InputFacts = {
-  /** Its name within sentences: `The name is missing.` */
+  /** The name in error sentences: `The name is missing.` */
   label: string;
-  /** Its label in a form and at a prompt. */
+  /** The label in forms and at prompts. */
   title: string;
-  /** The hint that is shown there. */
   hint?: string;
   kind: InputKind;
-  /** Its name in forms and in the addresses of pages, if it differs from the name of the input. */
+  /** The name in forms and in the URLs of pages, if it differs from the name of the input. */
   formName?: string;
   /** The flag of `profilectl` with its value, and its help text; null if it has no flag. */
   flag: readonly [flag: `--${string}`, about: string] | null;
-  /** What it means as a parameter of a query, if its flag does not say that. */
+  /** The description of the query parameter; by default the help text of the flag. */
   inQuery?: string;
   bounds?: Bounds;
-  /** The rows of its text area. */
+  /** The height of the text area. */
   rows?: number;
-  /** Whether a time may be `never`; another one may be left as it is. */
+  /** Whether a time may be `never`. */
   isEndless?: true;
-  /** If it is the identifier of a key: the states that the key must have. */
+  /** For the identifier of a key: the states that the key may have. */
   statesOfKey?: readonly KeyState[];
-  /** Its label for a key, if that names the key that it succeeds. */
+  /** Replaces `title` if the label names the key to replace. */
   titleFor?: (successorOf: string | null) => string;
 };
 
-/** The facts of each field, in a registry of their own so that no OpenAPI document shows them. */
+/** The facts of each field. They have their own registry, so that no OpenAPI document shows them. */
 export const INPUT_FACTS = z.registry<InputFacts>();
 
-/** The facts of a field, optional or not. Throws if it has none. */
+/** Returns the facts of a field, optional or not. Throws if it has none. */
 export function factsOf(schema: z.core.$ZodType): InputFacts {
   const facts = INPUT_FACTS.get(schema);
   if (facts !== undefined) return facts;
   if (schema instanceof z.ZodDefault || isNullish(schema)) return factsOf(schema.unwrap());
   if (schema instanceof z.ZodPipe) return factsOf(schema.in);
-  throw new Error('This schema is no field of an operation.');
+  throw new Error('This schema is not a field of an operation.');
 }
 
-/** The schema of the values of a field that may be null or left out. */
+/** The schema of a field's values other than null and undefined. */
 export function valuesOf(schema: z.core.$ZodType): z.core.$ZodType {
   return isNullish(schema) ? valuesOf(schema.unwrap()) : schema;
 }
@@ -64,17 +63,17 @@ function isNullish(schema: z.core.$ZodType) {
   return schema instanceof z.ZodOptional || schema instanceof z.ZodNullable;
 }
 
-/** The name of a field in forms and addresses. */
+/** The name of a field in forms and URLs. */
 export function formNameOf(name: string, schema: z.core.$ZodType): string {
   return factsOf(schema).formName ?? name;
 }
 
-/** Whether a field is a text of several lines: pages ask for it last, and no link fills it in. */
+/** Whether a field is a text of several lines. Pages show these last, and links can't fill them in. */
 export function isLongText(schema: z.core.$ZodType): boolean {
   return factsOf(schema).kind === 'lines';
 }
 
 /** The allowed length of a text, as a sentence. */
-export function boundsInWords({ least, most }: Bounds): string {
-  return least > 1 ? `${least} to ${most} characters.` : `Up to ${most} characters.`;
+export function boundsInWords({ min, max }: Bounds): string {
+  return min > 1 ? `${min} to ${max} characters.` : `Up to ${max} characters.`;
 }

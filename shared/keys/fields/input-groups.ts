@@ -9,7 +9,7 @@ export const KEY_REQUEST = z.object({ name, description, permissions, projectUrl
 /** A request for a key, validated and trimmed. */
 export type KeyRequest = z.output<typeof KEY_REQUEST>;
 
-/** A change of an Active or suspended key; absent fields stay as they are, an expiry of null means never. */
+/** A change of a key that has a secret. Absent fields stay as they are; an expiry of null means never. */
 export const KEY_CHANGE = z.object({
   permissions: permissions.nullish(),
   rateLimits: FIELDS.rateLimits.nullish(),
@@ -19,15 +19,15 @@ export const KEY_CHANGE = z.object({
 /** A validated change. */
 export type KeyChange = z.output<typeof KEY_CHANGE>;
 
-/** The grant of an approval; absent fields take their defaults. */
+/** The grant of an approval. Absent fields get their defaults. */
 export const GRANT = z.object({ ...KEY_CHANGE.shape, retireOldAtMs: FIELDS.retireOldAtMs.nullish() });
 
 /** A validated grant. Times are milliseconds since 1970. */
 export type Grant = z.output<typeof GRANT>;
 
-const UNUSED_ARE_ACTIVE = { error: 'Unused keys are Active ones: choose by time unused or by state, not by both.' };
+const UNUSED_ARE_ACTIVE = { error: 'Filter by state or by time unused, not by both: unused keys are always Active.' };
 
-/** Which keys to list. With `limit`, one page: at most `limit` keys after the cursor `after`, or after the key with that identifier. */
+/** Which keys to list. With `limit`, one page; `after` is a cursor or the identifier of a key. */
 export const LIST_FILTER = z
   .object({
     states: FIELDS.states.nullish(),
@@ -40,5 +40,5 @@ export const LIST_FILTER = z
   })
   .refine(({ states, unusedForMs }) => !(states && unusedForMs), UNUSED_ARE_ACTIVE);
 
-/** Which keys to list; `unusedForMs` selects only Active keys that were not used for that long. */
+/** A validated filter; `unusedForMs` selects only Active keys that were not used for that long. */
 export type ListInput = z.output<typeof LIST_FILTER>;

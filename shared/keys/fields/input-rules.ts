@@ -1,42 +1,40 @@
 import { z } from 'zod';
 import { CONTROL, CONTROL_BUT_LINE_FEED, codePoints, countText, normaliseText } from '../../text.ts';
-
 import { EXPIRY_SYNTAX, LATEST_EXPIRY_MS } from '../expiry.ts';
 import { INPUT_FACTS, type InputFacts } from './input-facts.ts';
 
 // The building blocks of the schemas of fields, with their error sentences. Texts are trimmed here, and nowhere else.
 
-/**
- * A kind of text and its length after trimming, in code points; `lines` allows line feeds. `short` makes the
- * sentence for a text that is too short, if it differs from the one for a text that is too long.
- */
 type TextRule = {
   label: string;
-  least: number;
-  most: number;
+  /** The bounds of the length after trimming, in code points. */
+  min: number;
+  max: number;
+  /** Whether line feeds are allowed. */
   lines: boolean;
+  /** Makes the sentence for a text that is too short, if it differs from that for one that is too long. */
   short?: (missing: string) => string;
 };
 
-/** The schema of a text, which may be empty if it is optional: CRLF and CR become LF, and it is trimmed before its rule is checked. */
-export function textInput({ label, least, most, lines, short }: TextRule, mayBeEmpty = least === 0) {
+/** The schema of a text. CRLF and CR become LF, and the text is trimmed before its rule is checked. */
+export function textInput({ label, min, max, lines, short }: TextRule, mayBeEmpty = min === 0) {
   return trimmed(label, (text) => {
     const length = codePoints(text);
     if (length === 0 && mayBeEmpty) return null;
-    if (length < least && short)
-      return short(length === 0 ? `at least ${least} characters` : countText(least - length, 'more character'));
-    if (length < least && length === 0) return `Enter a ${label}.`;
-    if (length < least || length > most) {
-      return `The ${label} must have ${least === 0 ? 'at most' : `${least} to`} ${most} characters; it has ${length}.`;
+    if (length < min && short)
+      return short(length === 0 ? `at least ${min} characters` : countText(min - length, 'more character'));
+    if (length < min && length === 0) return `Enter a ${label}.`;
+    if (length < min || length > max) {
+      return `The ${label} must have ${min === 0 ? 'at most' : `${min} to`} ${max} characters; it has ${length}.`;
     }
     if ((lines ? CONTROL_BUT_LINE_FEED : CONTROL).test(text) || !text.isWellFormed()) {
       return `The ${label} may not contain control characters${lines ? ' other than line feeds' : ''}.`;
     }
     return null;
-  }).meta({ ...(!mayBeEmpty && { minLength: least }), maxLength: most });
+  }).meta({ ...(!mayBeEmpty && { minLength: min }), maxLength: max });
 }
 
-/** What the facts of a text have besides its rule. */
+/** The facts of a text, except those of its rule. */
 export type TextFacts = Omit<InputFacts, 'label' | 'kind' | 'bounds'>;
 
 /** The field of a text. */
@@ -48,13 +46,13 @@ export function textField(rule: TextRule, facts: TextFacts, mayBeEmpty?: boolean
 
 /** The rule of a required text of one line. */
 export function lineOf(label: string): TextRule {
-  return { label, least: 1, most: 255, lines: false };
+  return { label, min: 1, max: 255, lines: false };
 }
 
 /** The field of a whole number. */
-export function numberField(label: string, least: number, most: number, facts: Omit<InputFacts, 'label' | 'kind'>) {
-  const sentence = `The ${label} must be a whole number from ${least} to ${most}.`;
-  return whole(label, least, most, sentence).register(INPUT_FACTS, { label, kind: 'number', ...facts });
+export function numberField(label: string, min: number, max: number, facts: Omit<InputFacts, 'label' | 'kind'>) {
+  const sentence = `The ${label} must be a whole number from ${min} to ${max}.`;
+  return whole(label, min, max, sentence).register(INPUT_FACTS, { label, kind: 'number', ...facts });
 }
 
 /** The field of a time, in milliseconds since 1970. */
@@ -64,14 +62,14 @@ export function timeField(facts: Omit<InputFacts, 'kind'>) {
   return schema.register(INPUT_FACTS, { ...facts, kind: 'time' });
 }
 
-/** A text that is trimmed and then checked by a function, which returns an error sentence or null. */
+/** A text that is trimmed and then checked by a function that returns an error sentence or null. */
 export function trimmed(label: string, fault: (text: string) => string | null) {
   return plain(label).overwrite(normaliseText).check(keeping(fault));
 }
 
 /** A text that is not trimmed, such as an identifier. */
 export function plain(label: string) {
-  return z.string({ error: missingOr(label, `The ${label} must be a text.`) });
+  return z.string({ error: missingOr(label, `The ${label} must be a string.`) });
 }
 
 /** A check by a function that returns an error sentence or null. */
@@ -82,19 +80,19 @@ export function keeping<T>(fault: (value: T) => string | null): z.core.CheckFn<T
   };
 }
 
-/** The sentence for a missing value, or this one for a value of the wrong type. */
+/** The error of a missing value, or `sentence` for a value of the wrong type. */
 export function missingOr(label: string, sentence: string) {
   return ({ input }: { input?: unknown }) =>
     input === undefined || input === null ? `The ${label} is missing.` : sentence;
 }
 
-/** A whole number between two bounds, with one sentence for all its errors. */
-export function whole(label: string, least: number, most: number, sentence: string) {
+/** A whole number from `min` to `max`, with one sentence for all its errors. */
+export function whole(label: string, min: number, max: number, sentence: string) {
   const error = missingOr(label, sentence);
-  return z.int({ error }).min(least, { error }).max(most, { error });
+  return z.int({ error }).min(min, { error }).max(max, { error });
 }
 
-/** An optional text; absent and empty both become null. */
+/** An optional text; null if it is absent or empty. */
 export function optionalText<T extends z.ZodType<string>>(schema: T) {
   return schema.nullish().transform((text) => text || null);
 }

@@ -25,44 +25,43 @@ import {
 
 // All input fields of the operations on keys: their schemas with error sentences, labels, hints and flags.
 
-/** The maximum number of keys on one page of a list. */
 const MAX_PAGE_LENGTH = 1_000;
 
-/** How many keys a page has by default. */
+/** The default number of keys on a page of a list. */
 export const USUAL_PAGE_LENGTH = 50;
 
-/** The maximum length of a project URL, in code points. */
+/** In code points. */
 const MAX_URL_LENGTH = 2048;
 
 function projectUrlFault(text: string): string | null {
   if (text === '') return null;
   const isWeb = URL.canParse(text) && /^https?:\/\//i.test(text);
   if (isWeb && codePoints(text) <= MAX_URL_LENGTH && !/[\p{Cc}\s]/u.test(text) && text.isWellFormed()) return null;
-  return `The project URL must be an http or https address of at most ${MAX_URL_LENGTH} characters.`;
+  return `The project URL must be an http or https URL of at most ${MAX_URL_LENGTH} characters.`;
 }
 
 const NO_RATE_LIMITS = 'The list of rate limits must be a list of quotas and windows.';
 const RATE_LIMIT = { error: `A rate limit is ${RATE_LIMIT_SYNTAX}.` };
 const NO_STATE = { error: `A state must be one of ${KEY_STATES.join(', ')}.` };
 const INVALID_CURSOR = {
-  error: 'The place in the list must be the identifier of a key, or be taken from an earlier answer.',
+  error: 'The cursor must be the identifier of a key or come from an earlier response.',
 };
-const UNKNOWN_PERMISSION = { error: 'The permissions are api.lookup and api.leaderboard; there is no other.' };
-const NO_PERMISSION = { error: 'Choose at least one permission: api.lookup, api.leaderboard, or both.' };
+const UNKNOWN_PERMISSION = { error: 'The only permissions are api.lookup and api.leaderboard.' };
+const NO_PERMISSION = { error: 'Select at least one permission: api.lookup, api.leaderboard, or both.' };
 
 const { maxQuota, maxWindowSeconds } = RATE_LIMIT_BOUNDS;
 
 const DESCRIPTION = {
-  ...{ label: 'description', least: 80, most: 2000, lines: true },
-  short: (missing: string) => `Describe it in ${missing}: what it does, for whom, what it keeps.`,
+  ...{ label: 'description', min: 80, max: 2000, lines: true },
+  short: (missing: string) => `Describe it in ${missing}: what it does, who it is for, and what it stores.`,
 };
-const REASON = { label: 'reason', least: 1, most: 2000, lines: true };
+const REASON = { label: 'reason', min: 1, max: 2000, lines: true };
 const REASON_FACTS: TextFacts = {
   ...{ title: 'Reason', hint: 'The owner gets it by e-mail.' },
   flag: ['--reason <text>', 'the reason, which the owner will read'],
 };
 
-/** Every field that an operation on keys can have, as it is when it is required. */
+/** Every input field of the operations on keys, in its required form. */
 export const FIELDS = {
   identifier: plain('identifier').register(INPUT_FACTS, {
     ...{ label: 'identifier', title: 'Identifier', kind: 'hidden', flag: null },
@@ -76,7 +75,7 @@ export const FIELDS = {
     ...{ label: 'UID', title: 'UID', kind: 'hidden', flag: null },
   }),
   name: textField(lineOf('name'), {
-    ...{ title: 'Name of the key', hint: 'What you call it; you can change it later.' },
+    ...{ title: 'Name of the key', hint: 'Any name you like; you can change it later.' },
     flag: ['--name <name>', 'the name of the key, 1 to 255 characters'],
   }),
   namePart: textField(lineOf('part of a name'), {
@@ -85,12 +84,12 @@ export const FIELDS = {
   }),
   find: textField(lineOf('text to find'), { title: 'Key, profile or address', flag: null }),
   description: textField(DESCRIPTION, {
-    ...{ title: 'Description', hint: 'What is it for? The admin decides by this.', rows: 8 },
+    ...{ title: 'Description', hint: 'What is it for? Admins base their decision on this.', rows: 8 },
     flag: ['--description <text>', 'what the key is for, 80 to 2000 characters'],
   }),
   permissions: z
     .array(z.enum(PERMISSIONS, UNKNOWN_PERMISSION), {
-      error: missingOr('list of permissions', 'The list of permissions must be a list of texts.'),
+      error: missingOr('list of permissions', 'The list of permissions must be a list of strings.'),
     })
     .min(1, NO_PERMISSION)
     .overwrite(normalisePermissions)
@@ -102,15 +101,15 @@ export const FIELDS = {
     trimmed('project URL', projectUrlFault)
       .meta({ maxLength: MAX_URL_LENGTH })
       .register(INPUT_FACTS, {
-        ...{ label: 'project URL', title: 'Project URL', kind: 'address' },
+        ...{ label: 'project URL', title: 'Project URL', kind: 'url' },
         flag: ['--project-url <url>', 'the URL of the project (http or https)'],
-        hint: 'Where the project can be seen: an http or https address.',
-        bounds: { least: 0, most: MAX_URL_LENGTH },
+        hint: 'A website about the project (http or https).',
+        bounds: { min: 0, max: MAX_URL_LENGTH },
       }),
   ),
   expectedUsage: optionalText(
     textField(
-      { label: 'expected usage', least: 0, most: 1000, lines: true },
+      { label: 'expected usage', min: 0, max: 1000, lines: true },
       {
         ...{ title: 'Expected usage', hint: 'How often, and for what.', rows: 4 },
         flag: ['--expected-usage <text>', 'how often the key will be used, and for what, at most 1000 characters'],
@@ -133,24 +132,24 @@ export const FIELDS = {
     .register(INPUT_FACTS, {
       ...{ label: 'list of rate limits', title: 'Rate limits', kind: 'rate limits' },
       flag: ['--rate-limit <limit...>', `${RATE_LIMIT_SYNTAX}; one to four, separated by spaces or commas`],
-      hint: 'Such as 60/1m 5000/1d: 60 a minute, 5 000 a day.',
+      hint: 'For example 60/1m 5000/1d: 60 requests a minute and 5 000 a day.',
     }),
   expiresAtMs: timeField({
     ...{ label: 'expiry', title: 'Expires', formName: 'expires', isEndless: true },
     flag: ['--expires <when>', EXPIRES_SYNTAX],
-    hint: 'Empty for never; or a duration from now such as 90d or 12h, a date such as 2027-01-31, or a time such as 2027-01-31T12:00Z.',
+    hint: 'Leave it empty for never, or enter a duration such as 90d or 12h, a date such as 2027-01-31, or a time such as 2027-01-31T12:00Z.',
   }),
   retireOldAtMs: timeField({
-    ...{ label: 'end of the old key', title: 'When the old key ends', formName: 'retireOld' },
-    titleFor: (old) => `End of key ${old}, which this one replaces`,
+    ...{ label: 'expiry of the old key', title: 'When the old key expires', formName: 'retireOld' },
+    titleFor: (old) => `Expiry of key ${old}, which this one replaces`,
     flag: ['--retire-old <when>', `when the key that this one replaces expires: ${EXPIRY_SYNTAX}`],
-    hint: 'Empty leaves it as it is; or a duration from now such as 7d, a date, or a time. Never later than its own expiry.',
+    hint: 'Leave it empty to keep its expiry, or enter a duration such as 7d, a date, or a time. It never expires later than it already would.',
   }),
   successorOf: optionalText(
-    plain('identifier of the key to succeed').register(INPUT_FACTS, {
-      ...{ label: 'identifier of the key to succeed', title: 'Successor of' },
+    plain('identifier of the key to replace').register(INPUT_FACTS, {
+      ...{ label: 'identifier of the key to replace', title: 'Successor of' },
       ...{ kind: 'hidden', statesOfKey: ['Active'] },
-      flag: ['--successor-of <identifier>', 'the Active key of the profile that this one is to replace'],
+      flag: ['--successor-of <identifier>', 'the Active key of the same profile that the new one replaces'],
     }),
   ),
   formId: optionalText(
@@ -166,13 +165,13 @@ export const FIELDS = {
     'time unused',
     0,
     USAGE_DAYS * DAY_MS,
-    `Unused keys can be listed for at most ${USAGE_DAYS}d, since usage is not kept for longer.`,
+    `The time unused must be at most ${USAGE_DAYS}d, since usage is not stored for longer.`,
   ).register(INPUT_FACTS, {
-    ...{ label: 'time unused', title: 'Unused', kind: 'span', formName: 'unused' },
+    ...{ label: 'time unused', title: 'Unused', kind: 'duration', formName: 'unused' },
     flag: ['--unused <duration>', 'only Active keys that were not used for this long, such as 90d'],
     inQuery: 'Only Active keys that were not used for this long, such as `90d`. Not together with `state`.',
   }),
-  limit: numberField('length of the list', 1, MAX_PAGE_LENGTH, {
+  limit: numberField('limit', 1, MAX_PAGE_LENGTH, {
     title: 'Limit',
     flag: [
       '--limit <number>',
@@ -184,12 +183,12 @@ export const FIELDS = {
     .string(INVALID_CURSOR)
     .refine((text) => readCursor(text) !== null || isIdentifier(text), INVALID_CURSOR)
     .register(INPUT_FACTS, {
-      label: 'place in the list',
+      label: 'cursor',
       title: 'After',
       kind: 'line',
-      flag: ['--after <identifier>', 'only keys that come after this one in the list'],
+      flag: ['--after <identifier>', 'only keys after this one in the list'],
       inQuery:
-        'The identifier of a key: only keys after it in the list as it is now. `Link` has a cursor instead, from which no key is missed that is decided on meanwhile.',
+        'The identifier of a key: only keys after it in the current list. `Link` has a cursor instead, which skips no key even if one is decided in between.',
     }),
   days: numberField('number of days', 1, USAGE_DAYS, {
     title: 'Days',
@@ -199,5 +198,5 @@ export const FIELDS = {
 
 /** The optional reason of an owner. */
 export const OPTIONAL_REASON = optionalText(
-  textField(REASON, { ...REASON_FACTS, hint: 'Admins read it in the history.' }, true),
+  textField(REASON, { ...REASON_FACTS, hint: 'Admins can read it in the history.' }, true),
 );

@@ -5,10 +5,10 @@ import { AppError } from '../../errors.ts';
 export function parseInput<Schema extends z.ZodType>(schema: Schema, input: unknown): z.output<Schema> {
   const result = schema.safeParse(input);
   if (result.success) return result.data;
-  throw new AppError('usage', result.error.issues[0]?.message ?? 'The input is wrong.');
+  throw new AppError('usage', result.error.issues[0]?.message ?? 'The input is invalid.');
 }
 
-/** The error of the value of one field, as a sentence, or null. */
+/** Returns the error sentence for the value of one field, or null. */
 export function faultOfInput(schema: z.ZodType, value: unknown): string | null {
   return schema.safeParse(value).error?.issues[0]?.message ?? null;
 }

@@ -1,19 +1,19 @@
 import { isLiveAt } from '../../clock.ts';
 import type { AttemptResult, KeyState } from '../../db/key-columns.ts';
 
-// The approval protocol as pure decisions, each made and stored inside one immediate transaction. `attemptNumber` is the fence:
-// raising it permanently invalidates the secrets of all earlier mails.
+// The approval protocol as pure decisions, each made and stored inside one immediate transaction. `attemptNumber` is the
+// fence: raising it permanently invalidates the secrets of all earlier mails.
 
-/** The part of a key that the protocol depends on. */
+/** The parts of a key that the approval protocol depends on. */
 export type Approvable = {
   state: KeyState;
   /** Raised by every approval, rejection, withdrawal and revocation. */
   attemptNumber: number;
-  /** The attempt that nobody has closed, if any. */
+  /** The attempt that has no result yet. */
   open: { number: number; startedAt: number; leaseEndsAt: number } | null;
 };
 
-/** The answer to a request to begin an approval. */
+/** Whether an approval may begin; `taken` if another attempt is under way. */
 export type BeginDecision =
   | { kind: 'not pending' }
   | { kind: 'taken' }
@@ -26,8 +26,8 @@ export type BeginDecision =
     };
 
 /**
- * Step 1: only for a pending key, and only if no other attempt holds its lease. A lease that begins in the future was taken
- * before the clock was set back and is ignored: the fence alone guarantees that only one secret works.
+ * Step 1: the key must be pending, and no other attempt may hold its lease. A lease that begins in the future was taken before
+ * the clock was set back and is ignored: the fence alone guarantees that only one secret works.
  */
 export function decideBegin(key: Approvable, nowMs: number): BeginDecision {
   if (key.state !== 'pending') return { kind: 'not pending' };
@@ -35,12 +35,12 @@ export function decideBegin(key: Approvable, nowMs: number): BeginDecision {
   return { kind: 'begin', number: key.attemptNumber + 1, abandoned: key.open?.number ?? null };
 }
 
-/** Step 3: the hash is stored only if the fence was not raised and the key is still pending. */
+/** Step 3: the hash may be stored only if the fence was not raised and the key is still pending. */
 export function mayActivate(key: Approvable, number: number): boolean {
   return key.state === 'pending' && key.attemptNumber === number;
 }
 
-/** The result that closes an attempt whose mail was not accepted, or null if it is closed already. */
+/** The result to store for an attempt whose mail was not accepted; null if the attempt is already closed. */
 export function closingResult(
   key: Approvable,
   number: number,

@@ -13,9 +13,9 @@ import { type NewGrant, setGrant } from './grant.ts';
 import type { Outcome } from './move.ts';
 
 /**
- * Changes permissions, rate limits or expiry of an Active or suspended key, and notifies its owner of the old and new values. The
- * secret stays. Servers read the key again after the commit. If nothing differs, nothing is written, nobody is notified, and the
- * outcome says so. Throws `usage` (nothing to change), `not_found`, and `refused` (the key is in another state).
+ * Changes permissions, rate limits or expiry of an Active or suspended key, and notifies its owner of the old and new values. If
+ * nothing differs, it writes nothing, notifies nobody, and the outcome has a warning. Throws `usage` (nothing to change),
+ * `not_found`, and `refused` (the key is in another state).
  */
 export function changeKey(deps: Deps, input: { identifier: string; change: KeyChange; by: Actor }): Outcome {
   const { identifier, by } = input;
@@ -32,7 +32,7 @@ export function changeKey(deps: Deps, input: { identifier: string; change: KeyCh
   });
 }
 
-/** A change in its stored form. Throws `usage` if it is empty. */
+/** Converts a change to its stored form. Throws `usage` if it is empty. */
 export function checkChange({ permissions, rateLimits, expiresAtMs }: KeyChange): NewGrant {
   const grant: NewGrant = {};
   if (permissions) grant.permissions = permissions;

@@ -5,8 +5,8 @@ import { apiKeys, keyEvents } from '../../db/schema/keys.ts';
 import { AppError } from '../../errors.ts';
 import type { Owner } from '../record.ts';
 
-/** How many keys one profile may request on one day (UTC), and how often its keys may be renamed. */
-export const MOST_PER_DAY = 5;
+/** How many keys a profile may request on one day (UTC), and how often its keys may be renamed. */
+export const MAX_PER_DAY = 5;
 
 const DONE = {
   requested: (times: number) => `requested ${times} keys`,
@@ -14,8 +14,8 @@ const DONE = {
 } as const;
 
 /**
- * Throws `too_many_requests`, with the seconds until the next day, if a profile has reached this limit today, because each time
- * sends a mail. What the operator did does not count. Call it in the transaction that does it once more.
+ * Throws `too_many_requests`, with the seconds until the next day, if a profile has reached this limit today; it exists because
+ * each time sends a mail. Actions of the operator do not count. Call it in the transaction that acts.
  */
 export function refuseManyToday(
   tx: Tx,
@@ -39,10 +39,10 @@ export function refuseManyToday(
       ),
     )
     .get();
-  if ((done?.count ?? 0) < MOST_PER_DAY) return;
+  if ((done?.count ?? 0) < MAX_PER_DAY) return;
   throw new AppError(
     'too_many_requests',
-    `The profile ${owner.username} has ${DONE[event](MOST_PER_DAY)} today, the most that is allowed in one day. Try again after ${isoTime(tomorrowMs)}.`,
+    `The profile ${owner.username} has ${DONE[event](MAX_PER_DAY)} today, which is the daily limit. Try again after ${isoTime(tomorrowMs)}.`,
     { retryAfterSeconds: Math.ceil((tomorrowMs - nowMs) / 1000) },
   );
 }

@@ -2,10 +2,10 @@ import { KEY_CHANGE } from '../fields/input-groups.ts';
 import { hasSecret } from '../key.ts';
 import type { HistoryView, KeyView } from '../view.ts';
 
-/** The sentence for a change that changes nothing. */
-export const ALREADY_SO = 'The key had all of this already; nothing was changed.';
+/** The warning of a change that changes nothing. */
+export const ALREADY_SO = 'The key already had these values; nothing was changed.';
 
-/** The names of those fields of a {@link KEY_CHANGE} that a key has other values of. */
+/** The names of the fields of a change whose values the key does not have. */
 export function lackedOf(key: KeyView, change: Readonly<Record<string, unknown>>): string[] {
   const has: Readonly<Record<string, unknown>> = {
     permissions: key.permissions,
@@ -18,10 +18,7 @@ export function lackedOf(key: KeyView, change: Readonly<Record<string, unknown>>
     .map(([name]) => name);
 }
 
-/**
- * Whether the key that an approved one replaces ends at this time or, by itself, earlier; also true if it has ended. Undefined
- * and null ask for nothing.
- */
+/** Whether the key that an approved one replaces has ended, or expires at this time or earlier; true without a time. */
 export function isRetired(
   { history, predecessor }: { history: readonly HistoryView[]; predecessor: KeyView | null },
   retireOldAtMs: number | null | undefined,

@@ -2,15 +2,15 @@ import { and, eq } from 'drizzle-orm';
 import type { Tx } from '../../db/connect.ts';
 import { apiKeys } from '../../db/schema/keys.ts';
 
-// Recognises a request that is sent twice by one form, for example by a double click.
+// Recognises a request that one form sends twice, for example after a double click.
 
-/** SHA-256 of a form's id and of the request as JSON; null without an id. */
+/** SHA-256 of a form's id and its request; null without an id. */
 export function hashForm(formId: string | null | undefined, asked: object): Buffer | null {
   if (!formId) return null;
   return new Bun.CryptoHasher('sha256').update(JSON.stringify([formId, asked])).digest();
 }
 
-/** The identifier of the key that the profile requested by the same form; null without a hash or such a key. */
+/** The identifier of the key that the profile requested with the same form; null if there is none. */
 export function requestedByForm(tx: Tx, profileId: number, formHash: Buffer | null): string | null {
   if (formHash === null) return null;
   const isSame = and(eq(apiKeys.profileId, profileId), eq(apiKeys.formHash, formHash));

@@ -7,15 +7,14 @@ import { areSameLimits } from '../../limits/account.ts';
 import type { RateLimit } from '../../limits/rate-limit.ts';
 import { type Act, type ApiKey, addEvent } from '../record.ts';
 
-/** The new grant of an Active or suspended key, in its stored form; absent fields stay as they are. */
+/** A new grant in its stored form. Absent fields stay as they are. */
 export type NewGrant = { permissions?: Permission[]; rateLimits?: RateLimit[]; expiresAt?: number | null };
 
-/** The changes of a key, and the id of their entry in its history. */
 type Changed = { changes: KeyChanges; event: number };
 
 /**
- * Stores the differences from the key's grant, with an event that has the old and new values; `successor` is the key whose
- * approval asked for it. Returns the differences and the id of that event, or null, without writing, if nothing differs.
+ * Stores a new grant, with an event that has the old and new values; `successor` is the key whose approval caused it. Returns
+ * the differences and the id of the event; null, without writing, if nothing differs.
  */
 export function setGrant(tx: Tx, key: ApiKey, grant: NewGrant, act: Act, successor?: string): Changed | null {
   const changes = changesOf(key, grant);

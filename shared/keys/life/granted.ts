@@ -8,7 +8,7 @@ import type { Grant } from '../fields/input-groups.ts';
 import type { ApiKey } from '../record.ts';
 import { usualRateLimits } from './successor.ts';
 
-/** A grant with its defaults filled in. */
+/** A grant with its defaults. */
 export type DecidedGrant = {
   permissions: Permission[];
   rateLimits: RateLimit[];
@@ -17,8 +17,8 @@ export type DecidedGrant = {
 };
 
 /**
- * The grant of an approval, with its defaults: the requested permissions, {@link usualRateLimits}, no expiry, and no change of
- * the key that this one succeeds. Throws `usage` for an expiry that may come before the mail with the secret.
+ * Fills in the defaults of a grant: the requested permissions, {@link usualRateLimits}, no expiry, and no change of the key that
+ * this one replaces. Throws what {@link refuseGrant} throws.
  */
 export function decideGrant(
   deps: Pick<Deps, 'config' | 'approvalLeaseMs'> & { db: Db | Tx },
@@ -34,15 +34,15 @@ export function decideGrant(
   return { permissions, rateLimits, expiresAtMs, retireOldAtMs };
 }
 
-/** Throws `usage` if the key would expire too early, or if it replaces no key that could be ended. */
+/** Throws `usage` if the key could expire before its secret arrives, or if there is no old key to retire. */
 export function refuseGrant(
   { identifier, successorOf }: Pick<ApiKey, 'identifier' | 'successorOf'>,
   { expiresAtMs = null, retireOldAtMs = null }: Grant,
   { approvalLeaseMs, nowMs }: Pick<Deps, 'approvalLeaseMs'> & { nowMs: number },
 ): void {
   refuseTimeWithin(expiresAtMs, approvalLeaseMs, nowMs);
-  refuseTimePast(retireOldAtMs, nowMs, 'end of the old key');
+  refuseTimePast(retireOldAtMs, nowMs, 'expiry of the old key');
   if (retireOldAtMs !== null && successorOf === null) {
-    throw new AppError('usage', `Key ${identifier} does not replace another key, so there is no old key to end.`);
+    throw new AppError('usage', `Key ${identifier} does not replace another key, so there is no old key to retire.`);
   }
 }

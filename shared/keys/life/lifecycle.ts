@@ -28,14 +28,14 @@ import { hashForm, requestedByForm } from './form-hash.ts';
 import { moveAndNotify, type Outcome } from './move.ts';
 import { checkSuccession } from './successor.ts';
 
-// The life of a key, except its approval (`shared/approval/`). Each function checks the rules and changes the database in one
-// immediate transaction, which also stores the notices (`shared/upkeep/delivery/deliver.ts` sends the mails).
+// Everything in the life of a key except its approval (`shared/approval/`). Each function checks the rules, changes the database
+// and stores the notices in one immediate transaction; `shared/upkeep/delivery/deliver.ts` sends the mails.
 
 type Optional = 'projectUrl' | 'expectedUsage';
 
 /**
- * A validated request, for the profile with this username or alias, or with this id if it was looked up before. `successorOf` is
- * the identifier of the key to replace. `formId` identifies the form, so that sending it twice makes one request.
+ * A validated request for the profile with this username or alias, or with this id if it was already looked up. `successorOf` is
+ * the identifier of the key to replace. `formId` identifies the form, so that sending it twice requests only one key.
  */
 type NewRequest = Omit<KeyRequest, Optional> &
   Partial<Pick<KeyRequest, Optional>> & {
@@ -47,10 +47,10 @@ type NewRequest = Omit<KeyRequest, Optional> &
   };
 
 /**
- * Requests a key: creates it as pending and notifies each address of `ADMIN_EMAIL`, and the owner if the operator did not request
- * it for them. If the same form (`formId`) requested the same before, returns that key and does nothing. Throws `not_found` for
- * the profile, `refused` if it is banned, can't be reached, has {@link KEYS_PER_PROFILE} keys, or the key to replace is not an
- * Active one of the same profile, and `too_many_requests` after five requests on one day.
+ * Requests a key: creates it as pending and notifies `ADMIN_EMAIL`, and the owner unless the operator requested it for them. If
+ * the same form (`formId`) was sent before, returns its key and does nothing. Throws `not_found` for the profile, `refused` if it
+ * is banned, has no e-mail address or has {@link KEYS_PER_PROFILE} keys, or if the key to replace is not an Active one of the
+ * same profile, and `too_many_requests` after five requests on one day.
  */
 export function requestKey(deps: Deps, request: NewRequest): Outcome {
   const { name, description, permissions, projectUrl = null, expectedUsage = null } = request;
@@ -90,12 +90,12 @@ export function requestKey(deps: Deps, request: NewRequest): Outcome {
   });
 }
 
-/** Notifies the owner of what was done in their name, unless the operator did it for them. */
+// Not if the operator acted for the owner.
 function notifyOwner(tx: Tx, deps: Deps, notice: NewNotice, by: Actor): number[] {
   return by.kind === 'owner' ? addNotices(tx, deps.config, notice) : [];
 }
 
-/** The id of the profile that the key is for: an owner's own, even if another profile has just got its name. */
+// For an owner, always their own profile, even if another one now has its name.
 function askingProfile(db: Db, { by, profile, profileId }: Pick<NewRequest, 'by' | 'profile' | 'profileId'>): number {
   if (by.kind === 'owner') return by.profileId;
   return profileId ?? findProfile(db, profile).id;
@@ -108,7 +108,7 @@ function ownerWithFreeSlot(db: Db | Tx, owner: Owner, nowMs: number): Owner {
   return owner;
 }
 
-/** Throws what {@link requestKey} would throw for the profile with this id now; called before people fill in the form. */
+/** Throws if {@link requestKey} would refuse this profile now; called before people fill in the form. */
 export function checkProfile({ db, clock }: Pick<Deps, 'db' | 'clock'>, profileId: number): void {
   ownerWithFreeSlot(db, readOwnerById(db, profileId), clock.nowMs());
 }
@@ -121,12 +121,12 @@ function noSlotLeft(owner: Owner, holders: readonly ApiKey[]): AppError {
   );
 }
 
-/** Rejects a pending request with a reason, which the owner gets by mail. Throws `not_found`, `refused`. */
+/** Rejects a pending request; the owner gets the reason by mail. Throws `not_found`, `refused`. */
 export function rejectKey(deps: Deps, input: { identifier: string; reason: string; by: Actor }): Outcome {
   return moveAndNotify(deps, 'reject', input);
 }
 
-/** Revokes an Active or suspended key; the owner gets the reason by mail, if there is one. Throws `not_found`, `refused`. */
+/** Revokes a key that has a secret; the owner gets the reason, if any, by mail. Throws `not_found`, `refused`. */
 export function revokeKey(deps: Deps, input: { identifier: string; reason: string | null; by: Actor }): Outcome {
   return moveAndNotify(deps, 'revoke', input);
 }
@@ -141,8 +141,8 @@ export function withdrawKey(deps: Deps, { identifier, by }: { identifier: string
 }
 
 /**
- * Renames a key in any state, and notifies the owner unless the operator did it. Throws `not_found`, `refused` for an erased key,
- * and `too_many_requests` if the profile's keys were renamed five times today.
+ * Renames a key in any state, and notifies the owner unless the operator did it for them. Throws `not_found`, `refused` for an
+ * erased key, and `too_many_requests` if the profile's keys were renamed five times today.
  */
 export function editKey(deps: Deps, input: { identifier: string; name: string; by: Actor }): Outcome {
   const { identifier, name, by } = input;

@@ -7,18 +7,17 @@ import type { Move } from '../key.ts';
 import { refuseUnlikeKey } from '../key-version.ts';
 import { moveKey, readKey } from '../record.ts';
 
-/** The outcome of an operation that changes a key. */
+/** The output of an operation that changes a key. */
 export type Outcome = {
   identifier: string;
-  /** The mails that were stored with it, as ids of rows of `notices`. The caller decides who delivers them. */
+  /** The ids of the stored mails (rows of `notices`). The caller decides who sends them. */
   noticeIds: readonly number[];
   /** A sentence for the actor if nothing had to be done, or a mail is still waiting; otherwise null. */
   warning: string | null;
-  /** The address that a secret was mailed to, only for the terminal of the approver. */
+  /** The address to which a secret was mailed; only for the approver's terminal. */
   mailedTo?: string;
 };
 
-/** The mail to the owner about each move. */
 const NOTICE_OF_MOVE = {
   reject: 'rejection',
   suspend: 'suspension',
@@ -27,8 +26,8 @@ const NOTICE_OF_MOVE = {
 } as const satisfies Partial<Record<Move, NoticeKind>>;
 
 /**
- * Moves a key by decision of an admin or its owner, and notifies the owner, with the reason if there is one (validated before).
- * Throws `not_found`, `refused`, `changed_since`, `signed_out`.
+ * Moves a key and notifies the owner, with the reason if there is one. Throws `not_found`, `refused`, `changed_since`,
+ * `signed_out`.
  */
 export function moveAndNotify(
   deps: Deps,

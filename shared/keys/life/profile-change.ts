@@ -7,12 +7,13 @@ import { addAddressNotice, addBanNotice } from '../../outbox/notice.ts';
 import { SLOT_HOLDERS, stateAt } from '../key.ts';
 import { type Act, type ApiKey, addEvent, approvable, closeAttempts } from '../record.ts';
 
-// Effects of a profile's change on its keys, inside the transaction that changes it. An import may change very many profiles
-// while it holds the write lock, so the queries are kept prepared.
+// The effects of a change of a profile on its keys, in the same transaction. An import may change very many profiles while it
+// holds the write lock, so the queries are prepared once.
 
 /**
- * Handles the change or removal of a profile's address: voids open attempts to approve its keys, since their mail goes to the
- * former address, adds an event to its pending requests, and notifies the former address. Returns the id of the notice, or null.
+ * Handles a change or removal of a profile's e-mail address: voids open attempts to approve its keys, since their mails go to
+ * the former address, adds an event to its pending requests, and notifies the former address. Returns the id of the notice, or
+ * null.
  */
 export function noteAddressChange(tx: Tx, change: { profileId: number; formerEmail: string }, act: Act): number | null {
   noteOnKeys(tx, { profileId: change.profileId, states: ['pending'], event: 'address changed' }, act);
@@ -20,9 +21,9 @@ export function noteAddressChange(tx: Tx, change: { profileId: number; formerEma
 }
 
 /**
- * Handles a ban or its end. Keys keep their state: whether they are refused is read from the profile. Voids open attempts to
- * approve them, because a banned profile gets no key, adds an event to each pending, Active or suspended key, and notifies the
- * owner of Active ones. Returns the id of the notice, or null.
+ * Handles a ban or its end: voids open attempts to approve the profile's keys, adds an event to each pending, Active or
+ * suspended key, and notifies the owner of Active ones. Keys keep their state; the ban is read from the profile. Returns the id
+ * of the notice, or null.
  */
 export function noteBan(
   tx: Tx,
@@ -35,7 +36,7 @@ export function noteBan(
   return keys.length === 0 ? null : addBanNotice(tx, { profileId, about: { isBanned, keys }, atMs: act.atMs });
 }
 
-/** Adds an event to the histories of a profile's keys in these states, and voids their open attempts. Returns the keys. */
+/** Returns the keys to whose histories it added the event. */
 function noteOnKeys(
   tx: Tx,
   { profileId, states, event }: { profileId: number; states: readonly KeyState[]; event: KeyEventName },

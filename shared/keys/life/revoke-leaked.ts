@@ -11,18 +11,18 @@ import { identifierOfSecret, secretMatches } from '../secret.ts';
 
 /** The reason in the history and in the mail to the owner. */
 export const LEAKED_REASON =
-  'Somebody who is not signed in entered the secret of this key on the page for found secrets, so others may know it.';
+  'Somebody entered the secret of this key on the page for found secrets, without signing in, so others may know it.';
 
-/** The maximum number of secrets that are tried in one text; a leaked file may contain several. */
-const MOST_SECRETS = 10;
+/** How many secrets of one text are tried; a leaked file may contain several. */
+const MAX_SECRETS = 10;
 
-/** Looked up if a text has no secret, so that the same work is done; no key has this identifier. */
+/** Looked up if a text has no secret, so that the same work is done. No key has this identifier. */
 const NO_SECRET = { secret: '', identifier: '--------' };
 
 /**
- * Revokes every Active or suspended key whose secret is in a text, at most ten, in the name of the service, and notifies its owner
- * and ADMIN_EMAIL; a request that starts more than 10 ms later is refused. It does the same work for any text, one transaction
- * that writes, and returns nothing, so that nobody learns which secrets work. Throws `refused` if the database can't be written.
+ * Revokes the Active or suspended keys whose secrets are in a text, at most ten, and notifies their owners and ADMIN_EMAIL. It
+ * does the same work for any text, one transaction that writes, and returns nothing, so that nobody learns which secrets work.
+ * Throws `refused` if the database can't be written.
  */
 export function revokeLeakedKeys(deps: Deps, text: string): void {
   const found = secretsIn(text);
@@ -42,7 +42,7 @@ function secretsIn(text: string): { secret: string; identifier: string }[] {
     const identifier = identifierOfSecret(secret);
     return identifier === null ? [] : [{ secret, identifier }];
   });
-  return found.length === 0 ? [NO_SECRET] : found.slice(0, MOST_SECRETS);
+  return found.length === 0 ? [NO_SECRET] : found.slice(0, MAX_SECRETS);
 }
 
 function revokeLeakedKey(tx: Tx, { config }: Deps, key: ApiKey, nowMs: number): void {

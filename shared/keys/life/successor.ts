@@ -9,17 +9,16 @@ import { type Act, type ApiKey, type Owner, readKey } from '../record.ts';
 import type { KeyView } from '../view.ts';
 import { setGrant } from './grant.ts';
 
-// A successor is a key that was requested to replace an Active one of the same profile: both work until the old one ends,
-// so that a program can be moved from one secret to the other without an interruption.
+// A successor is a key that was requested to replace an Active one of the same profile. Both work until the old one ends, so
+// that a program can switch to the new secret without an interruption.
 
-/** What the mail with a successor's secret says about its predecessor. */
+/** The facts about the old key in the mail with a successor's secret. */
 export type Predecessor = {
   identifier: string;
-  /** When it ends, in milliseconds since 1970; null for never. */
+  /** Its expiry, in milliseconds since 1970; null for never. */
   endsAtMs: number | null;
   /** Whether it was revoked or has expired. */
   isOver: boolean;
-  /** Whether it is suspended, so that its secret does not work unless it is resumed. */
   isSuspended: boolean;
 };
 
@@ -42,8 +41,8 @@ function textsOf({ name, description, projectUrl, expectedUsage }: KeyView): Omi
 }
 
 /**
- * The default rate limits of an approval: those of the key that this one succeeds, so that a program that switches to the new
- * secret keeps its limits; `DEFAULT_RATE_LIMITS` for a key that succeeds none.
+ * The default rate limits of an approval: those of the key that this one replaces, so that a program that switches to the new
+ * secret keeps its limits; otherwise `DEFAULT_RATE_LIMITS`.
  */
 export function usualRateLimits(
   { db, config }: Pick<Deps, 'config'> & { db: Db | Tx },
@@ -70,10 +69,7 @@ function requireActive(identifier: string, state: KeyState): void {
   );
 }
 
-/**
- * The predecessor of `key` as it will be once `key` is Active and the old key was retired at `retireOldAtMs`; null if there is
- * none.
- */
+/** The predecessor of `key` as it will be once `key` is Active; null if there is none. */
 export function predecessorOf(tx: Tx, key: ApiKey, retireOldAtMs: number | null, nowMs: number): Predecessor | null {
   if (key.successorOf === null) return null;
   const old = readKey(tx, key.successorOf);
@@ -87,9 +83,8 @@ export function predecessorOf(tx: Tx, key: ApiKey, retireOldAtMs: number | null,
 }
 
 /**
- * Ends the predecessor of `key`, suspended or not, at `retireOldAtMs` or at its own expiry if that is earlier. Call it in the
- * transaction that makes `key` Active. Returns the new expiry (ISO 8601), or null if the old key's expiry does not change or it
- * has ended.
+ * Sets the expiry of the predecessor of `key`, suspended or not, to `retireOldAtMs` if that is earlier. Call it in the
+ * transaction that makes `key` Active. Returns the new expiry (ISO 8601), or null if it does not change.
  */
 export function retirePredecessor(tx: Tx, key: ApiKey, retireOldAtMs: number | null, act: Act): string | null {
   if (key.successorOf === null) return null;

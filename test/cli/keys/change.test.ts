@@ -52,7 +52,7 @@ describe('keys change', () => {
     [[], 2, 'Specify what to change: --permission, --rate-limit or --expires.'],
     [['--rate-limit', '7'], 2, 'A rate limit is <quota>/<window>'],
     [['--expires', 'tomorrow'], 2, 'The expiry must be a duration'],
-    [['--permission', 'api.write'], 2, 'The permissions are api.lookup and api.leaderboard'],
+    [['--permission', 'api.write'], 2, 'The only permissions are api.lookup and api.leaderboard'],
   ])('refuses %j', async (flags, code, sentence) => {
     const { identifier, run } = await world();
     const done = await run('keys', 'change', identifier, ...flags);
@@ -122,12 +122,12 @@ describe('a request for a successor', () => {
     expect(showKey(deps, identifier).expiresAt).toBe('2126-01-31T00:00:00.000Z');
     const { stdout } = await run('keys', 'show', successor.identifier);
     expect(stdout).toMatch(new RegExp(`^Successor of +${identifier}$`, 'm'));
-    expect(stdout).toContain('the old key ends at 2126-01-31T00:00:00.000Z');
+    expect(stdout).toContain('the old key expires at 2126-01-31T00:00:00.000Z');
     const old = (await run('keys', 'show', identifier)).stdout;
     expect(old).toContain(`expires never → 2126-01-31T00:00:00.000Z; for its replacement ${successor.identifier}`);
   });
 
-  test('is shown on a terminal before it is sent, and its approval asks when the old key ends', async () => {
+  test('is shown on a terminal before it is sent, and its approval asks when the old key expires', async () => {
     const { deps, identifier, variables } = await world();
     const asking = openTerminal(['keys', 'request', '--successor-of', identifier], variables);
     await asking.see(new RegExp(`Successor of +${identifier}`));
@@ -143,9 +143,9 @@ describe('a request for a successor', () => {
       ['keys', 'approve', successor, '--permission', 'api.lookup', '--rate-limit', '7/1m', '--expires', 'never'],
       variables,
     );
-    await terminal.see('When the old key ends');
+    await terminal.see('When the old key expires');
     terminal.type(`2126-01-31${KEY.enter}`);
-    await terminal.see(/Expires +never\s+When the old key ends +2126-01-31/);
+    await terminal.see(/Expires +never\s+When the old key expires +2126-01-31/);
     terminal.type(`y${KEY.enter}`);
     expect(await terminal.exited).toBe(0);
     expect(showKey(deps, successor).state).toBe('Active');
@@ -160,7 +160,7 @@ describe('a request for a successor', () => {
     const ended = await run('keys', 'approve', pending, '--retire-old', '7d');
     expect(ended).toMatchObject({ code: 2, stderr: expect.stringContaining('does not replace another key') });
     const malformed = await run('keys', 'approve', pending, '--retire-old', 'soon');
-    expect(malformed).toMatchObject({ code: 2, stderr: expect.stringContaining('The end of the old key must be') });
+    expect(malformed).toMatchObject({ code: 2, stderr: expect.stringContaining('The expiry of the old key must be') });
     await run('keys', 'revoke', identifier, '--reason', 'Leaked.');
     const refused = await run('keys', 'request', '--successor-of', identifier);
     expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining('only an Active key can be replaced') });

@@ -82,12 +82,12 @@ describe('keys approve', () => {
     const identifier = await request(deps, { profile: 'ada', successorOf: old });
     const terminal = open('keys', 'approve', identifier, '--permission', 'api.lookup', '--expires', 'never');
     await terminal.answer('Rate limits', KEY.enter);
-    await terminal.answer('When the old key ends', KEY.enter);
+    await terminal.answer('When the old key expires', KEY.enter);
     await terminal.see(/Rate limits +60\/1m, 5000\/1d\s+Expires/);
     const rateLimits = [{ quota: 1, windowSeconds: 60 }];
     await perform(deps, onBox('other'), OPERATIONS.change, { identifier: old, rateLimits });
     terminal.type(`y${KEY.enter}`);
-    await terminal.see(`key ${old}, which it is to replace, was changed`);
+    await terminal.see(`key ${old}, which it replaces, was changed`);
     await terminal.see('Rate limits: 1/1m');
     terminal.type(KEY.ctrlC);
     expect(await terminal.exited).toBe(130);

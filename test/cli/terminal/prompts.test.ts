@@ -23,14 +23,14 @@ describe('an owner at a terminal', () => {
     await terminal.answer('Name of the key:', `Bot${KEY.enter}`);
     await terminal.answer('Description:', `Too short.${KEY.enter}`);
     await terminal.answer(
-      'Describe it in 70 more characters: what it does, for whom, what it keeps.',
+      'Describe it in 70 more characters: what it does, who it is for, and what it stores.',
       ' It shows the badges of our members beside their names in the chat of ours.',
     );
     await terminal.answer('Description: OK', KEY.enter);
     await terminal.answer('Permissions', `${KEY.down}${KEY.space}`);
     await terminal.answer('◉ api.leaderboard', KEY.enter);
     await terminal.answer('Project URL:', 'ftp://example.org');
-    await terminal.answer('must be an http or https address', `${'\u007f'.repeat(17)}https://example.org/bot`);
+    await terminal.answer('must be an http or https URL', `${'\u007f'.repeat(17)}https://example.org/bot`);
     await terminal.answer('Project URL: OK', KEY.enter);
     await terminal.answer('Expected usage:', KEY.enter);
     await terminal.answer('Send this request?', KEY.enter);

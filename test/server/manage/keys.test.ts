@@ -218,8 +218,8 @@ describe('an owner', () => {
     expect(Number(late.headers.get('retry-after'))).toBeGreaterThan(0);
     await expectRefused(late, 429, 'too_many_requests');
     const wrong: [object, string][] = [
-      [{ ...FIELDS, name: 7 }, 'The name must be a text.'],
-      [{ ...FIELDS, permissions: 'api.lookup' }, 'The list of permissions must be a list of texts.'],
+      [{ ...FIELDS, name: 7 }, 'The name must be a string.'],
+      [{ ...FIELDS, permissions: 'api.lookup' }, 'The list of permissions must be a list of strings.'],
       [{ description: DESCRIPTION }, 'The name is missing.'],
     ];
     for (const [body, sentence] of wrong) expect(await expectRefused(await post(body), 400, 'bad_body')).toBe(sentence);

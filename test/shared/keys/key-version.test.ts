@@ -15,7 +15,7 @@ import { insertProfile } from '../../support/profiles.ts';
 import { refusal } from '../../support/refusal.ts';
 import { testDeps } from '../../support/world.ts';
 
-test('whatever an admin decides is refused, and writes nothing, once the key is not as it was shown', async () => {
+test('each decision of an admin is refused, and writes nothing, if the key has changed since it was shown', async () => {
   const deps = testDeps();
   await importLines(deps, [{ id: 7, username: 'ada', email: 'ada@example.org' }]);
   const pending = await request(deps, { profile: 'ada' });
@@ -39,7 +39,7 @@ test('whatever an admin decides is refused, and writes nothing, once the key is 
   }
 });
 
-test('an owner who renames an Active key again and again keeps no admin from revoking it', async () => {
+test('an owner can’t prevent the revocation of an Active key by renaming it again and again', async () => {
   const deps = testDeps();
   await importLines(deps, [{ id: 7, username: 'ada', email: 'ada@example.org' }]);
   const { identifier: active } = await issue(deps, { profile: 'ada' });
@@ -55,7 +55,6 @@ describe('an operation is refused, and writes nothing,', () => {
   const ADA = { id: 7, username: 'ada', email: 'ada@example.org' };
   const REQUEST = { profile: 'ada', name: 'Bot', description: DESCRIPTION, permissions: ['api.lookup' as const] };
 
-  /** What can be done with a pending key, an Active one, or a profile. */
   const DOINGS: [string, 'pending' | 'Active' | 'profile', (deps: Deps, by: Person, identifier: string) => unknown][] =
     [
       ['approve', 'pending', (deps, by, identifier) => perform(deps, by, OPERATIONS.approve, { identifier })],
@@ -97,7 +96,7 @@ describe('an operation is refused, and writes nothing,', () => {
   }
 
   for (const [name, about, act] of DOINGS) {
-    test(`where what the operator was shown has changed: ${name}`, async () => {
+    test(`if what the operator was shown has changed: ${name}`, async () => {
       const { deps, identifiers, traces } = await world();
       const identifier = identifiers[about];
       const shown = about === 'profile' ? shownProfile(deps.db, 7) : keyVersion(deps, identifier);
@@ -121,7 +120,7 @@ describe('an operation is refused, and writes nothing,', () => {
 
   const OWNERS = DOINGS.filter(([name]) => ['withdraw', 'edit', 'revoke', 'request'].includes(name));
   for (const [name, about, act] of OWNERS) {
-    test(`where the sign-in of the owner has ended, and not for a new username: ${name}`, async () => {
+    test(`if the sign-in of the owner has ended, but not because of a new username: ${name}`, async () => {
       for (const [what, change] of [
         [
           'the e-mail address of the profile was changed',

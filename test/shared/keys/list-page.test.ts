@@ -8,7 +8,7 @@ import { keyIn, keysListed, request } from '../../support/keys.ts';
 import { insertProfile } from '../../support/profiles.ts';
 import { testClock, testDeps } from '../../support/world.ts';
 
-// Lists of keys in parts: together they are the whole list.
+// The pages of a list of keys.
 
 /** Keys of every state, of several profiles, two of each requested in the same millisecond. */
 async function world() {
@@ -16,11 +16,11 @@ async function world() {
   const deps = { ...testDeps({ clock }), clock };
   for (const id of [1, 2, 3, 4, 5, 6]) {
     insertProfile(deps.db, { id });
-    // Those that keep no place of the three come first.
+    // First those that use no slot.
     for (const state of KEY_STATES.toReversed()) await keyIn(state, deps, `user${id}`);
     if (id % 2 === 0) clock.advance(1);
   }
-  // Over, and nobody has stored it yet.
+  // Expired, but not stored as such.
   clock.advance(1);
   const page = (input: ListInput) => perform(deps, onBox('operator'), OPERATIONS.list, input);
   const parts = async (input: ListInput, limit: number) => {
@@ -36,7 +36,7 @@ async function world() {
   return { deps, clock, page, parts };
 }
 
-test('the parts of a list are the list, for every filter and length', async () => {
+test('the pages together are the whole list, for every filter and length', async () => {
   const { deps, parts } = await world();
   const filters: ListInput[] = [
     {},
@@ -59,7 +59,7 @@ test('the parts of a list are the list, for every filter and length', async () =
   }
 });
 
-test('who reads on misses nothing where keys are decided or requested meanwhile', async () => {
+test('the next page skips no key if keys are decided or requested in between', async () => {
   const { deps, clock, page } = await world();
   const states: KeyState[] = ['pending'];
   const whole = (await keysListed(deps, { states })).map(({ identifier }) => identifier);
@@ -71,7 +71,7 @@ test('who reads on misses nothing where keys are decided or requested meanwhile'
   expect(rest.keys.map(({ identifier }) => identifier)).toEqual([...whole.slice(2), late]);
 });
 
-test('an owner’s list tells nothing of keys of others at the place from which it goes on', async () => {
+test('a cursor at another profile’s key tells an owner nothing about that key', async () => {
   const { deps, page } = await world();
   const own = { kind: 'owner', name: 'owner', profileId: 1 } as const;
   const [others] = (await page({ profile: 'user2', states: ['pending'] })).keys;
@@ -80,7 +80,7 @@ test('an owner’s list tells nothing of keys of others at the place from which 
   expect(await listed(`1-${at}-${others?.identifier}`)).toEqual(await listed(`1-${at}-00000000`));
 });
 
-test('the request to decide on next is the oldest other one that nobody is approving', async () => {
+test('the next pending request is the oldest other one that nobody is approving', async () => {
   const { deps, page } = await world();
   const next = (identifier: string) => perform(deps, onBox('operator'), OPERATIONS.nextPending, { identifier });
   const [first, second, third] = (await page({ states: ['pending'] })).keys.map(({ identifier }) => identifier);

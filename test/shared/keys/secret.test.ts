@@ -12,7 +12,7 @@ import { randomBase62, systemRandom } from '../../../shared/random.ts';
 
 const identifiers = fc.stringMatching(/^[0-9A-Za-z]{8}$/);
 
-test('a secret has the shape that scanners look for, and gives back its identifier', () => {
+test('a secret has the format that scanners look for, and contains its identifier', () => {
   fc.assert(
     fc.property(identifiers, (identifier) => {
       const secret = newSecret(identifier, systemRandom);
@@ -23,8 +23,8 @@ test('a secret has the shape that scanners look for, and gives back its identifi
   );
 });
 
-test('the checksum is CRC-32/IEEE of what stands before it, in base62 with leading zeros', () => {
-  // All-zero randomness gives a secret that anybody can check by hand: CRC-32 of "plk_00000000_000…0" (45 characters).
+test('the checksum is the CRC-32/IEEE of all characters before it, in base62 with leading zeros', () => {
+  // All-zero randomness makes a secret that can be checked by hand: CRC-32 of "plk_00000000_000…0" (45 characters).
   const secret = newSecret('00000000', (bytes) => new Uint8Array(bytes));
   const body = `plk_00000000_${'0'.repeat(32)}`;
   expect(secret.startsWith(body)).toBe(true);
@@ -34,7 +34,7 @@ test('the checksum is CRC-32/IEEE of what stands before it, in base62 with leadi
   expect(referenceCrc32('123456789')).toBe(0xcbf43926);
 });
 
-/** Bit by bit, from the definition, so that it shares nothing with the code under test. */
+/** CRC-32 bit by bit, from its definition, so that it shares nothing with the code under test. */
 function referenceCrc32(text: string): number {
   let crc = 0xffffffff;
   for (const byte of Buffer.from(text, 'ascii')) {
@@ -44,7 +44,7 @@ function referenceCrc32(text: string): number {
   return (crc ^ 0xffffffff) >>> 0;
 }
 
-test('any one mistyped character, and any two neighbours swapped, is noticed', () => {
+test('one mistyped character, or two swapped neighbours, is detected', () => {
   fc.assert(
     fc.property(identifiers, fc.nat(50), fc.stringMatching(/^[0-9A-Za-z]$/), (identifier, place, typed) => {
       const secret = newSecret(identifier, systemRandom);
@@ -57,26 +57,26 @@ test('any one mistyped character, and any two neighbours swapped, is noticed', (
   );
 });
 
-test('nothing else passes for a secret', () => {
+test('no other text passes for a secret', () => {
   const secret = newSecret('k7Qm2XaB', systemRandom);
   for (const text of ['', 'plk_', secret.slice(1), `${secret}\n`, ` ${secret}`, secret.toUpperCase(), `${secret}0`]) {
     expect(identifierOfSecret(text)).toBeNull();
   }
 });
 
-test('randomness is uniform over the alphabet: bytes that would favour its beginning are thrown away', () => {
+test('randomness is uniform over the alphabet: bytes that would favour its first characters are discarded', () => {
   const bytes = [255, 248, 247, 0, 61, 62];
   const text = randomBase62(4, (count) => Uint8Array.from(bytes.splice(0, count)));
   expect(text).toBe('z0z0');
 });
 
-/** Randomness that is first the given bytes, and then all bytes in turn. */
+/** Randomness that returns the given bytes first, and then all bytes in turn. */
 function replaying(bytes: readonly number[]) {
   let next = 0;
   return (count: number) => Uint8Array.from({ length: count }, () => bytes[next++] ?? next % 256);
 }
 
-test('a new identifier has 8 characters, none of which looks like another, whatever the randomness', () => {
+test('a new identifier has 8 characters that don’t look alike, whatever the randomness', () => {
   fc.assert(
     fc.property(fc.array(fc.nat(255), { maxLength: 40 }), (bytes) => {
       expect(newIdentifier(replaying(bytes))).toMatch(/^[2-9A-HJ-NP-Za-km-z]{8}$/);
@@ -84,7 +84,7 @@ test('a new identifier has 8 characters, none of which looks like another, whate
   );
 });
 
-test('each of the 57 characters of new identifiers is made by as many bytes as any other, and the rest are thrown away', () => {
+test('each of the 57 characters of new identifiers results from the same number of bytes; other bytes are discarded', () => {
   const counts = new Map<string, number>();
   let thrownAway = 0;
   for (let byte = 0; byte < 256; byte++) {
@@ -99,7 +99,7 @@ test('each of the 57 characters of new identifiers is made by as many bytes as a
   expect(thrownAway).toBe(256 - 57 * 4);
 });
 
-test('new identifiers of the machine’s randomness have each of the 57 characters equally often', () => {
+test('new identifiers from the machine’s randomness contain each of the 57 characters equally often', () => {
   const counts = new Map<string, number>();
   const each = 2000;
   for (let made = 0; made < (57 * each) / 8; made++) {
@@ -111,7 +111,7 @@ test('new identifiers of the machine’s randomness have each of the 57 characte
   expect(chiSquared).toBeLessThan(170);
 });
 
-test('only the SHA-256 is kept, and only the secret itself matches it', () => {
+test('a hash is the SHA-256 of a secret, and only that secret matches it', () => {
   const secret = newSecret('k7Qm2XaB', systemRandom);
   const hash = hashSecret(secret);
   expect(Buffer.from(hash).toString('hex')).toBe(createHash('sha256').update(secret, 'ascii').digest('hex'));

@@ -23,7 +23,7 @@ async function world(expiresInMs?: number) {
   return { clock, deps, secret, identifier, ...readingOf(deps) };
 }
 
-test('an Active key is known by its secret, with what it was granted', async () => {
+test('an Active key is found by its secret, with its grant', async () => {
   const { verify, secret, identifier } = await world();
   expect(verify(secret)).toEqual({
     identifier,
@@ -34,7 +34,7 @@ test('an Active key is known by its secret, with what it was granted', async () 
   });
 });
 
-test('any other text is nobody’s', async () => {
+test('no other text finds a key', async () => {
   const { verify, secret, identifier } = await world();
   const others = [
     '',
@@ -49,7 +49,7 @@ test('any other text is nobody’s', async () => {
   for (const text of others) expect(verify(text)).toBeNull();
 });
 
-test('a mistyped secret does not touch the database', async () => {
+test('a mistyped secret is refused without reading the database', async () => {
   const { clock, reader, secret } = await world();
   const verify = prepareVerifier(reader, clock);
   expect(verify(`${secret.slice(0, -1)}${secret.endsWith('a') ? 'b' : 'a'}`)).toBeNull();
@@ -58,7 +58,7 @@ test('a mistyped secret does not touch the database', async () => {
   expect(reader.reads).toBe(1);
 });
 
-test('a revocation by another process works from its commit on', async () => {
+test('a revocation by another process takes effect with its commit', async () => {
   const { deps, verify, secret, identifier } = await world();
   expect(verify(secret)).not.toBeNull();
   const other = { ...deps, db: withTables(openDatabase(deps.config.databasePath, 'use')) };
@@ -67,7 +67,7 @@ test('a revocation by another process works from its commit on', async () => {
   other.db.$client.close();
 });
 
-test('amid an import’s commits a key is what it was, and what changes it holds from its commit on, by hand too', async () => {
+test('commits of an import do not change a key; any change of it, also by SQL, takes effect with its commit', async () => {
   const { deps, verify, secret, identifier } = await world();
   const other = { ...deps, db: withTables(openDatabase(deps.config.databasePath, 'use')) };
   const batch = (id: number) => importLines(other, [{ id, username: `name${id}` }]);
@@ -88,7 +88,7 @@ test('amid an import’s commits a key is what it was, and what changes it holds
   other.db.$client.close();
 });
 
-test('an expired key is refused from that millisecond on, also while another process holds the lock', async () => {
+test('a key is refused from the millisecond of its expiry on, even while another process holds the lock', async () => {
   const { clock, deps, verify, secret, identifier } = await world(10_000);
   const other = openDatabase(deps.config.databasePath, 'use');
   other.$client.run('BEGIN IMMEDIATE');

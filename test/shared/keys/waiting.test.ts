@@ -7,7 +7,7 @@ import { importLines } from '../../support/import.ts';
 import { issue, request } from '../../support/keys.ts';
 import { ownerWorld } from '../../support/portal/owner-pages.ts';
 
-/** A world with enough profiles for so many requests. */
+/** A database with enough profiles for this many requests. */
 async function world(profiles: number) {
   const { access, clock } = await ownerWorld();
   const lines = Array.from({ length: profiles }, (_, n) => ({ id: 100 + n, username: `p${n}`, email: `p${n}@x.org` }));
@@ -15,7 +15,7 @@ async function world(profiles: number) {
   return { access, clock };
 }
 
-test('how many pending requests are older; decided ones and later ones do not count', async () => {
+test('only older requests that are still pending are counted as ahead', async () => {
   const { access, clock } = await world(4);
   const identifiers: string[] = [];
   for (let n = 0; n < 4; n++) {
@@ -28,7 +28,7 @@ test('how many pending requests are older; decided ones and later ones do not co
   expect([countOlder(access, identifiers[2] as string), countOlder(access, identifiers[3] as string)]).toEqual([1, 2]);
 });
 
-test('the usual wait is the median of the last 20 decisions in whole days, unknown until there are five, and kept for a minute', async () => {
+test('the usual wait is the median of the last 20 decisions in whole days, null before the fifth, and cached for a minute', async () => {
   const { access, clock } = await world(30);
   let profile = 0;
   const decideAfter = async (days: number) => {

@@ -71,7 +71,7 @@ test(
     expect(showKey(access, identifier).expiresAt).toBeNull();
     const again = await at(['keys', 'change', identifier, '--expires', 'never']);
     expect(again).toMatchObject({ code: 0, stdout: `${identifier} Active\n` });
-    expect(again.stderr).toBe('Warning: The key had all of this already; nothing was changed.\n');
+    expect(again.stderr).toBe('Warning: The key already had these values; nothing was changed.\n');
     await end(identifier);
   },
   LIMIT_MS,
@@ -172,7 +172,7 @@ test(
       [['revoke', pending], 1, 'only Active and suspended keys can be revoked'],
       [['change', pending, '--expires', '90d'], 1, 'only Active and suspended keys can be changed'],
       [['approve', pending, '--rate-limit', 'many'], 2, 'A rate limit is'],
-      [['approve', pending, '--permission', 'api.everything'], 2, 'The permissions are'],
+      [['approve', pending, '--permission', 'api.everything'], 2, 'The only permissions are'],
       [['approve', pending, '--expires', '90s'], 2, 'must lie more than'],
       [['approve', pending, '--retire-old', '7d'], 2, 'does not replace another key'],
       [['change', active, '--expires', '2020-01-01'], 2, 'The expiry must be'],

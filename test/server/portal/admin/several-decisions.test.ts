@@ -88,7 +88,7 @@ test('one assertion approves several requests as requested; each is shown comple
   // A successor gets the limits of the key that it replaces, which stays as it is.
   for (const part of [
     '7/1m (at most 7 requests in any minute)',
-    `End of key ${old}, which this one replaces stays as it is`,
+    `Expiry of key ${old}, which this one replaces stays as it is`,
   ]) {
     expect(text).toContain(part);
   }
@@ -383,7 +383,7 @@ test('a key that has been renamed, decided on, banned or erased since is refused
   expect(outcomes.body).toContain(`keys/${erased}"><bdi>${erased}</bdi></a>`);
   expect(text).toContain(`Key ${renamed} has changed meanwhile: it was renamed. Nothing was done.`);
   expect(text).toContain(`Key ${rejected} has changed meanwhile: it is rejected now`);
-  expect(text).toContain("The profile user102 is banned; it can't hold keys.");
+  expect(text).toContain("The profile user102 is banned; it can't have keys.");
   expect(text).toContain(`Key ${erased} has changed meanwhile`);
   expect(fine.map((key) => showKey(access, key).state)).toEqual(['Active', 'Active']);
   expect([renamed, banned].map((key) => showKey(access, key).state)).toEqual(['pending', 'pending']);

@@ -78,9 +78,9 @@ describe('a request', () => {
     const summary = answer.body.slice(answer.body.indexOf('role="alert"'), answer.body.indexOf('<h1>'));
     expect([...summary.matchAll(/<a href="#(\w+)">([^<]*)/g)].map(([, field, sentence]) => [field, sentence])).toEqual([
       ['name', 'Enter a name.'],
-      ['description', 'Describe it in 1 more character: what it does, for whom, what it keeps.'],
-      ['permissions', 'Choose at least one permission: api.lookup, api.leaderboard, or both.'],
-      ['projectUrl', 'The project URL must be an http or https address of at most 2\u202f048 characters.'],
+      ['description', 'Describe it in 1 more character: what it does, who it is for, and what it stores.'],
+      ['permissions', 'Select at least one permission: api.lookup, api.leaderboard, or both.'],
+      ['projectUrl', 'The project URL must be an http or https URL of at most 2\u202f048 characters.'],
       ['expectedUsage', 'The expected usage must have at most 1\u202f000 characters; it has 1\u202f004.'],
     ]);
     for (const field of ['name', 'description', 'permissions', 'projectUrl', 'expectedUsage']) {

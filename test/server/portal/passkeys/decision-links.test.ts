@@ -101,7 +101,7 @@ test('the end of an old key can be set only for its successor', async () => {
   expect(new Map(formOn(page, 'approve')).get('retireOld')).toBe('7d');
   expect(marksOn(page)).toBe(1);
   const other = await open(await keyFor('pending'), 'operation=approve&retireOld=7d');
-  expect(textOf(other)).toContain('does not replace another key, so there is no old key to end.');
+  expect(textOf(other)).toContain('does not replace another key, so there is no old key to retire.');
 });
 
 describe('a malformed value is shown as a refused field, and never acted on', () => {
@@ -109,7 +109,7 @@ describe('a malformed value is shown as a refused field, and never acted on', ()
     ['operation=approve&rateLimits=many', 'rateLimits', 'A rate limit is'],
     ['operation=approve&rateLimits=1/1m,2/1m', 'rateLimits', 'may not have the same window'],
     ['operation=approve&rateLimits=1/1m,1/2m,1/3m,1/4m,1/5m', 'rateLimits', 'one to four rate limits'],
-    ['operation=approve&permissions=api.everything', 'permissions', 'The permissions are'],
+    ['operation=approve&permissions=api.everything', 'permissions', 'The only permissions are'],
     ['operation=approve&expires=2020-01-01', 'expires', 'The expiry must be'],
     [`operation=approve&expires=${encodeURIComponent('"><script>mark()</script>')}`, 'expires', 'The expiry must be'],
   ];

@@ -10,7 +10,7 @@ import { testClock } from '../../../support/world.ts';
 
 // `test/doors.test.ts` sends the inputs of every operation through every door.
 
-describe('a form, an address and the flags say the same grant', () => {
+describe('a form, a URL and flags are read as the same grant', () => {
   const clock = testClock();
   const verdictOf = (read: () => unknown) => {
     try {
@@ -58,7 +58,7 @@ describe('a form, an address and the flags say the same grant', () => {
       const value = (given as Record<string, unknown>)[INPUT[flag]];
       expect<unknown[]>([faults.size, decision.input[INPUT[flag]]]).toEqual([0, value]);
       expect<unknown>(parseInput(GRANT, given)[INPUT[flag]]).toEqual(value);
-      // What is sent again to be confirmed is the same decision.
+      // The values that a form sends to be confirmed are the same decision.
       const again = new Map<string, string[]>();
       const sent = fieldsOf(decidedFields(OPERATIONS.approve), decision);
       for (const [name, text] of [['operation', 'approve'], ...sent, ['shown', 'x']] as const)

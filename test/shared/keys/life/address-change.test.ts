@@ -30,8 +30,8 @@ beforeEach(async () => {
   await importLines(deps, [ADA, EVE]);
 });
 
-/** Who was told what, as the server sends it now. */
-async function told(): Promise<string[]> {
+/** Sends the mails that are due, and returns their recipients and subjects. */
+async function sentMails(): Promise<string[]> {
   const before = smtp.received.length;
   await sendDueNotices(deps, () => undefined, false);
   return smtp.received.slice(before).map(({ to, raw }) => `${to[0]}: ${/^Subject: (.*)\r$/m.exec(raw)?.[1]}`);
@@ -48,32 +48,32 @@ describe('the former address', () => {
     ['an import that takes it away', () => importLines(deps, [{ ...ADA, email: null }])],
     ['profiles set', async () => void changeByHand(deps, 'ada', () => ({ email: 'new@example.org' }))],
   ] satisfies [string, () => Promise<unknown>][]) {
-    test(`is told by mail of ${way}, and not where the new one is`, async () => {
+    test(`is notified of ${way}, but not of the new address`, async () => {
       await change();
-      expect(await told()).toEqual([`ada@example.org: ${SUBJECT}`]);
+      expect(await sentMails()).toEqual([`ada@example.org: ${SUBJECT}`]);
       expect(smtp.received.at(-1)?.raw).not.toContain('new@example.org');
-      expect(await told()).toEqual([]);
+      expect(await sentMails()).toEqual([]);
     });
   }
 
-  test('is kept until it is told, and then no longer', async () => {
+  test('is stored until it is notified, and not longer', async () => {
     await importLines(deps, [NEW]);
     expect(stored()).toContain('ada@example.org');
-    await told();
+    await sentMails();
     expect(stored()).not.toContain('example.org');
   });
 
-  test('is kept no longer than three days where it can’t be reached, and not at all once the profile is erased', async () => {
+  test('is stored for at most three days if it can’t be reached, and not at all once the profile is erased', async () => {
     await importLines(deps, [NEW, { ...EVE, email: 'eva@example.org' }]);
     eraseProfile(deps, 'Eve', onBox('root'));
     expect(stored()).not.toContain('eve@');
     clock.advance(3 * DAY_MS);
-    expect(await told()).toEqual([]);
+    expect(await sentMails()).toEqual([]);
     expect(stored()).not.toContain('example.org');
     expect(stored()).toContain('dropped');
   });
 
-  test('is told nothing where it stays, also in other letter case, where there was none, or the line is refused', async () => {
+  test('is not notified if it stays, if only letter case changes, if there was none, or if the line is refused', async () => {
     await importLines(deps, [{ id: 9, username: 'Bob', email: null }]);
     await importLines(deps, [
       { ...ADA, displayName: 'Ada Lovelace', viewsCount: 7 },
@@ -81,30 +81,30 @@ describe('the former address', () => {
       { id: 9, username: 'Bob', email: 'bob@example.org' },
       { ...NEW, username: 'Eve' },
     ]);
-    expect(await told()).toEqual([]);
+    expect(await sentMails()).toEqual([]);
   });
 
-  test('is told once of an import in which the address changes several times, and thrice a day at most', async () => {
+  test('is notified once of an import that changes the address several times, and at most three times a day', async () => {
     const to = (name: string) => ({ ...ADA, email: `${name}@example.org` });
     await importLines(deps, [to('a'), to('b'), to('c')]);
-    const all = await told();
+    const all = await sentMails();
     for (const name of ['d', 'e', 'f', 'g']) {
       clock.advance(60_000);
       await importLines(deps, [to(name)]);
-      all.push(...(await told()));
+      all.push(...(await sentMails()));
     }
     expect(all).toEqual(['ada', 'c', 'd'].map((name) => `${name}@example.org: ${SUBJECT}`));
     clock.advance(DAY_MS);
     await importLines(deps, [to('h')]);
-    expect(await told()).toEqual([`g@example.org: ${SUBJECT}`]);
+    expect(await sentMails()).toEqual([`g@example.org: ${SUBJECT}`]);
   });
 
-  test('waits behind all other mails, since one import may change very many', async () => {
+  test('is notified after all other mails, since one import may change very many addresses', async () => {
     await importLines(deps, [NEW]);
     clock.advance(1000);
     const other = await request(deps, { profile: 'Eve' });
     rejectKey(deps, { identifier: other, reason: 'No.', by: onBox('root') });
-    expect(await told()).toEqual([
+    expect(await sentMails()).toEqual([
       `eve@example.org: Your API key request ${other} was rejected`,
       `ada@example.org: ${SUBJECT}`,
     ]);
@@ -112,7 +112,7 @@ describe('the former address', () => {
 });
 
 describe('a pending request', () => {
-  test('says when the address was changed, until it is decided', async () => {
+  test('shows when the address was changed, until it is decided', async () => {
     const identifier = await request(deps, { profile: 'Ada' });
     expect(showKey(deps, identifier).addressChangedAt).toBeNull();
     clock.advance(5000);
@@ -139,13 +139,13 @@ describe('a pending request', () => {
     expect(error.message).toContain('will never work');
     expect(showKey(deps, identifier)).toMatchObject({ state: 'pending', attempt: { number: 1, result: 'voided' } });
     expect(keyHistory(deps, identifier).at(-1)).toMatchObject({ event: 'address changed', detail: { attempt: 1 } });
-    // Approved again at once, without waiting for the lease of the attempt that is void.
+    // Approved again at once, without waiting for the lease of the voided attempt.
     await approveKey(deps, { identifier, grant: {}, by: onBox('admin') });
     expect(showKey(deps, identifier).state).toBe('Active');
     expect(smtp.received.map(({ to }) => to[0])).toEqual(['new@example.org']);
   });
 
-  test('that somebody else approves while its secret is mailed to the former address is not said to be pending', async () => {
+  test('that is approved again while its secret is mailed to the former address is not reported as pending', async () => {
     const identifier = await request(deps, { profile: 'Ada' });
     const slow = await startSmtp({
       onMessage: async () => {
@@ -164,7 +164,7 @@ describe('a pending request', () => {
     expect(showKey(deps, identifier)).toMatchObject({ state: 'Active', attempt: { number: 3 } });
   });
 
-  test('of another profile is not touched', async () => {
+  test('of another profile stays as it was', async () => {
     const identifier = await request(deps, { profile: 'Eve' });
     await importLines(deps, [NEW, EVE]);
     expect(showKey(deps, identifier).addressChangedAt).toBeNull();

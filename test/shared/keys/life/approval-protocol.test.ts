@@ -2,11 +2,11 @@ import { describe, expect, test } from 'bun:test';
 import { canMove, MOVES } from '../../../../shared/keys/key.ts';
 import { type Approvable, closingResult, decideBegin, mayActivate } from '../../../../shared/keys/life/approval.ts';
 
-// Every interleaving of several approvers, somebody who withdraws, rejects or revokes, crashes, lost acknowledgements
-// and leases that run out, on the pure decisions that the product takes. A step is one transaction, or one outcome of
-// the mail server; nothing smaller can be seen from outside. The naive variants below show that the check bites.
+// Every interleaving of several approvers, withdrawals, rejections, revocations, crashes, lost acknowledgements and expired
+// leases, on the pure decisions of the product. A step is one transaction or one outcome of the mail server; nothing smaller
+// can be observed from outside. The naive variants below show that the check detects mistakes.
 
-/** Where an approver is: `number` is the attempt that it has begun. */
+/** The progress of an approver; `number` is the attempt that it has begun. */
 type Approver =
   | { at: 'idle' }
   | { at: 'mailing' | 'accepted'; number: number; leaseEndsAt: number }
@@ -16,9 +16,9 @@ type World = {
   key: Approvable;
   /** The attempt whose secret's hash is stored. */
   hash: number | null;
-  /** Attempts whose mail the server took. */
+  /** Attempts whose mail the server accepted. */
   delivered: number[];
-  /** Attempts whose approver was told, or would be, that the secret never works. */
+  /** Attempts whose approver was notified, or would be, that the secret never works. */
   void: number[];
   approvers: Approver[];
   time: number;
@@ -47,10 +47,10 @@ function start(): World {
   };
 }
 
-/** Every world that one step leads to. */
+/** All worlds that are one step away. */
 function next(world: World, protocol: Protocol): World[] {
   const worlds: World[] = [];
-  // Several times as quick as structuredClone.
+  // Several times as fast as structuredClone.
   const text = JSON.stringify(world);
   const step = (change: (copy: World) => void) => {
     const copy = JSON.parse(text) as World;
@@ -75,7 +75,7 @@ function next(world: World, protocol: Protocol): World[] {
       continue;
     }
     const { number } = approver;
-    // A crash at any point: the process is gone, and what it has not written stays unwritten.
+    // A crash at any point: what the process has not written stays unwritten.
     step((copy) => become(copy, { at: 'idle' }));
     if (approver.at === 'mailing') {
       const { leaseEndsAt } = approver;
@@ -137,7 +137,7 @@ function broken(world: World): string | null {
   return null;
 }
 
-/** Differs between approvers that differ. */
+/** Different for approvers that differ. */
 function rankOf(approver: Approver): string {
   return Object.values(approver).join();
 }
@@ -149,7 +149,7 @@ function explore(protocol: Protocol): { states: number; violation: string | null
   while (edge.length > 0) {
     const found: World[] = [];
     for (const world of edge) {
-      // Which approver is which does not matter, nor in which order mails were taken.
+      // The order of approvers and of accepted mails does not matter.
       world.approvers.sort((a, b) => (rankOf(a) < rankOf(b) ? -1 : 1));
       world.delivered = [...new Set(world.delivered)].sort();
       world.void = [...new Set(world.void)].sort();
@@ -165,7 +165,7 @@ function explore(protocol: Protocol): { states: number; violation: string | null
   return { states: seen.size, violation: null };
 }
 
-describe('the approval protocol, every interleaving', () => {
+describe('in every interleaving of the approval protocol', () => {
   test('no reachable state breaks a promise', () => {
     const { states, violation } = explore(PRODUCT);
     expect(violation).toBeNull();

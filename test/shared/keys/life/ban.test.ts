@@ -47,8 +47,8 @@ async function issue(profile = 'Ada', grant: Parameters<typeof approveKey>[1]['g
   return { identifier, secret: secretIn(smtp.received.at(-1) as ReceivedMail) };
 }
 
-/** The mails that the server sends now: to whom, and about what. */
-async function told(): Promise<string[]> {
+/** Sends the mails that are due, and returns their recipients and subjects. */
+async function sentMails(): Promise<string[]> {
   const before = smtp.received.length;
   await sendDueNotices(deps, () => undefined, false);
   return smtp.received
@@ -59,12 +59,12 @@ async function told(): Promise<string[]> {
 const ban = () => void changeByHand(deps, 'ada', () => ({ banned: true }));
 const unban = () => void changeByHand(deps, 'ada', () => ({ banned: false }));
 
-const TOLD_BAN = 'ada@example.org: Your profile was banned, and its API keys are refused';
-const TOLD_UNBAN = 'ada@example.org: Your profile is no longer banned, and its API keys work again';
+const BAN_MAIL = 'ada@example.org: Your profile was banned, and its API keys are refused';
+const UNBAN_MAIL = 'ada@example.org: Your profile is no longer banned, and its API keys work again';
 
 const platform = { onKeys: effectsOfBackend({ name: 'backend', excludesContactFields: false, eraseLimit: 1 }) };
 
-describe('a ban stops the keys of its profile, an unban revives them, and history and mail tell of both:', () => {
+describe('a ban stops the keys of a profile, an unban makes them work again, and history and mails say both:', () => {
   for (const [way, begin, end, by] of [
     ['by hand', async () => ban(), async () => unban(), 'operator (on the box)'],
     ['an import', () => importLines(deps, [BANNED]), () => importLines(deps, [FREE]), 'operator (on the box)'],
@@ -103,20 +103,20 @@ describe('a ban stops the keys of its profile, an unban revives them, and histor
         to: 'Active',
         detail: null,
       });
-      expect(await told()).toEqual([TOLD_BAN]);
+      expect(await sentMails()).toEqual([BAN_MAIL]);
       expect(smtp.received.at(-1)?.raw).toContain(identifier);
       clock.advance(1000);
       await end();
       expect(verify(secret)?.identifier).toBe(identifier);
       expect(showKey(deps, identifier)).toMatchObject({ state: 'Active', refusedFor: null });
       expect(keyHistory(deps, identifier).at(-1)).toMatchObject({ by, event: 'profile unbanned', to: 'Active' });
-      expect(await told()).toEqual([TOLD_UNBAN]);
+      expect(await sentMails()).toEqual([UNBAN_MAIL]);
       expect(keyHistory(deps, other.identifier)).toHaveLength(3);
     });
   }
 });
 
-test('a ban by SQL of somebody’s own stops the keys too', async () => {
+test('a ban by plain SQL stops the keys too', async () => {
   const { identifier, secret } = await issue();
   expect(verify(secret)).not.toBeNull();
   deps.db.$client.run('UPDATE profiles SET banned = 1 WHERE id = 7');
@@ -125,7 +125,7 @@ test('a ban by SQL of somebody’s own stops the keys too', async () => {
 });
 
 describe('while a profile is banned', () => {
-  test('its keys keep their states and places, and expire as ever', async () => {
+  test('its keys keep their states and slots, and expire as usual', async () => {
     const expiring = await issue('Ada', { expiresAtMs: clock.nowMs() + 5_000 });
     const pending = await request(deps, { profile: 'Ada' });
     const revoked = await keyIn('revoked', { ...deps, clock }, 'Ada');
@@ -146,7 +146,7 @@ describe('while a profile is banned', () => {
     expect(keyHistory(deps, pending).at(-1)).toMatchObject({ event: 'profile unbanned' });
   });
 
-  test('a key that is revoked never works again, and an erased profile’s is not said to be banned', async () => {
+  test('a revoked key never works again, and the key of an erased profile is not shown as banned', async () => {
     const first = await issue();
     const second = await issue();
     ban();
@@ -166,7 +166,7 @@ describe('while a profile is banned', () => {
     expect(keysText([key], clock.nowMs())).toContain('Active (banned)');
   });
 
-  test('nothing is requested and approved for it', async () => {
+  test('no key is requested or approved for it', async () => {
     const identifier = await request(deps, { profile: 'Ada' });
     ban();
     const approval = approveKey(deps, { identifier, grant: {}, by: onBox('admin') });
@@ -198,55 +198,55 @@ test('a ban while the secret is being mailed voids the approval: the key stays p
 });
 
 describe('the owner', () => {
-  test('gets no mail where no key is Active, and none where nothing changes', async () => {
+  test('gets no mail if no key is Active or nothing changes', async () => {
     await request(deps, { profile: 'Ada' });
     await issue('Ada', { expiresAtMs: clock.nowMs() + 1000 });
     clock.advance(1000);
     ban();
-    expect(await told()).toEqual([]);
+    expect(await sentMails()).toEqual([]);
     unban();
     await issue();
     ban();
-    expect(await told()).toEqual([TOLD_BAN]);
+    expect(await sentMails()).toEqual([BAN_MAIL]);
     clock.advance(1000);
     ban();
     await importLines(deps, [{ ...BANNED, displayName: 'Ada Lovelace' }, ADA]);
-    expect(await told()).toEqual([]);
+    expect(await sentMails()).toEqual([]);
   });
 
-  test('gets one mail for all keys, and none of a ban that was lifted before it was sent', async () => {
+  test('gets one mail for all keys, and none if the ban was lifted before it was sent', async () => {
     const keys = [await issue(), await issue()];
     ban();
-    expect(await told()).toEqual([TOLD_BAN]);
+    expect(await sentMails()).toEqual([BAN_MAIL]);
     for (const { identifier } of keys) expect(smtp.received.at(-1)?.raw).toContain(identifier);
     clock.advance(1000);
     unban();
     clock.advance(1000);
     ban();
-    expect(await told()).toEqual([TOLD_BAN]);
+    expect(await sentMails()).toEqual([BAN_MAIL]);
   });
 
-  test('gets one mail of an import that bans several times, and three a day at most', async () => {
+  test('gets one mail about an import that bans several times, and at most three a day', async () => {
     await issue();
     await importLines(deps, [BANNED, FREE, BANNED]);
-    const all = await told();
+    const all = await sentMails();
     for (let turn = 0; turn < 4; turn++) {
       for (const change of [unban, ban]) {
         clock.advance(60_000);
         change();
-        all.push(...(await told()));
+        all.push(...(await sentMails()));
       }
     }
-    expect(all).toEqual([TOLD_BAN, TOLD_UNBAN, TOLD_BAN]);
+    expect(all).toEqual([BAN_MAIL, UNBAN_MAIL, BAN_MAIL]);
     clock.advance(DAY_MS);
     unban();
-    expect(await told()).toEqual([TOLD_UNBAN]);
+    expect(await sentMails()).toEqual([UNBAN_MAIL]);
   });
 
-  test('has as many mails of other profiles’ bans as before', async () => {
+  test('of another profile gets no mail', async () => {
     await issue();
     await issue('Eve');
     await importLines(deps, [BANNED, { ...EVE, banned: true }]);
-    expect((await told()).map((mail) => mail.split(':')[0])).toEqual(['ada@example.org', 'eve@example.org']);
+    expect((await sentMails()).map((mail) => mail.split(':')[0])).toEqual(['ada@example.org', 'eve@example.org']);
   });
 });

@@ -25,13 +25,13 @@ async function world(variables: Record<string, string> = {}) {
   const { identifier, secret } = await issue(deps, {}, { rateLimits: [LIMIT] });
   const change = (change: KeyChange, by = onBox('admin')) =>
     performAndSend(deps, by, OPERATIONS.change, { identifier, ...change });
-  /** What was changed so far, as the history has it. */
+  /** The details of all changes in the history. */
   const changes = () =>
     keyHistory(deps, identifier).flatMap(({ event, detail }) => (event === 'changed' ? [detail?.changes] : []));
   return { clock, deps, identifier, secret, change, changes, ...readingOf(deps) };
 }
 
-test('what is given is changed, what is not stays, and the secret works on at once with the new grant', async () => {
+test('only given values are changed, and the same secret works with the new grant at once', async () => {
   const { clock, deps, identifier, secret, verify, change, changes } = await world();
   expect(verify(secret)).toMatchObject({ permissions: ['api.lookup'], rateLimits: [LIMIT], expiresAt: null });
   const both: Permission[] = ['api.leaderboard', 'api.lookup'];
@@ -56,7 +56,7 @@ test('what is given is changed, what is not stays, and the secret works on at on
   expect(keyHistory(deps, identifier).at(-1)).toMatchObject({ by: 'admin (on the box)', from: 'Active', to: 'Active' });
 });
 
-test('the owner is mailed from what to what, without the secret', async () => {
+test('the owner is mailed the old and new values, without the secret', async () => {
   const { deps, change } = await world();
   expect(await change({ rateLimits: [{ quota: 600, windowSeconds: 60 }] })).toMatchObject({ warning: null });
   const mail = mails(deps).at(-1) ?? '';
@@ -65,7 +65,7 @@ test('the owner is mailed from what to what, without the secret', async () => {
   expect(mail).not.toContain('plk_');
 });
 
-test('a mail that does not go out is said and sent later, and the change holds', async () => {
+test('if the mail can’t be sent, the change stays, with a warning, and the mail is sent later', async () => {
   const { deps, identifier, change } = await world();
   const silent = { ...deps, mailer: async () => null };
   const outcome = await performAndSend(silent, onBox('a'), OPERATIONS.change, {
@@ -82,7 +82,7 @@ test('a mail that does not go out is said and sent later, and the change holds',
   });
 });
 
-test('a change to what is so already adds no history and sends no mail', async () => {
+test('a change to the present values adds no history and sends no mail', async () => {
   const { deps, change, changes } = await world();
   const before = mails(deps).length;
   for (let turn = 0; turn < 2; turn++) {
@@ -92,9 +92,9 @@ test('a change to what is so already adds no history and sends no mail', async (
   expect([changes(), mails(deps).length]).toEqual([[], before]);
 });
 
-describe('refused, and nothing happens', () => {
+describe('a change is refused and writes nothing', () => {
   for (const state of ['pending', 'rejected', 'withdrawn', 'revoked', 'expired'] as const) {
-    test(`where the key is ${state}`, async () => {
+    test(`if the key is ${state}`, async () => {
       const { deps } = await world();
       const identifier = await keyIn(state, deps, 'user1');
       const before = JSON.stringify([showKey(deps, identifier), keyHistory(deps, identifier)]);
@@ -108,7 +108,7 @@ describe('refused, and nothing happens', () => {
     });
   }
 
-  test('where the key expires while the change waits for the write lock', async () => {
+  test('if the key expires while the change waits for the write lock', async () => {
     const { clock, deps, identifier, change } = await world();
     await change({ expiresAtMs: clock.nowMs() + 1000 });
     const error = await refusal(
@@ -119,7 +119,7 @@ describe('refused, and nothing happens', () => {
     expect(showKey(deps, identifier).state).toBe('expired');
   });
 
-  test('where the new expiry is past, or there is nothing to change', async () => {
+  test('if the new expiry is in the past, or there is nothing to change', async () => {
     const { clock, change, changes } = await world();
     for (const wrong of [{ expiresAtMs: clock.nowMs() }, {}, { rateLimits: null }]) {
       expect((await refusal(change(wrong))).code).toBe('usage');
@@ -127,17 +127,17 @@ describe('refused, and nothing happens', () => {
     expect(changes()).toEqual([]);
   });
 
-  test('where the profile was erased', async () => {
+  test('if the profile was erased', async () => {
     const { deps, change, changes } = await world();
     await change({ permissions: ['api.leaderboard'] });
     eraseProfile(deps, 'user1', onBox('admin'));
     expect((await refusal(change({ permissions: ['api.lookup'] }))).message).toContain('is revoked');
-    // The history keeps that something was changed, and loses what.
+    // The event stays in the history, without the old and new values.
     expect(changes()).toEqual([undefined]);
   });
 });
 
-test('a change and a revocation: whichever comes first, the key ends revoked', async () => {
+test('a revoked key can’t be changed, and never works again', async () => {
   const { deps, identifier, secret, verify, change } = await world();
   await change({ expiresAtMs: deps.clock.nowMs() + DAY_MS });
   await revokeKey(deps, { identifier, reason: 'Leaked.', by: onBox('admin') });
@@ -145,7 +145,7 @@ test('a change and a revocation: whichever comes first, the key ends revoked', a
   expect(verify(secret)).toBeNull();
 });
 
-test('a key that was changed to end earlier is refused from that moment on, one to end later is not', async () => {
+test('a changed expiry counts, whether it is earlier or later than the old one', async () => {
   const { clock, change, secret, verify } = await world();
   await change({ expiresAtMs: clock.nowMs() + 5000 });
   await change({ expiresAtMs: clock.nowMs() + 2000 });

@@ -20,7 +20,7 @@ function world() {
   insertProfile(deps.db, { id: 1 });
   insertProfile(deps.db, { id: 2 });
   const fields = { name: 'Bot', description: DESCRIPTION, permissions: ['api.lookup' as const] };
-  /** Asks for a key and frees its place. */
+  /** Requests a key and frees its slot. */
   const ask = (by: Person = OWNER) => {
     const profile = by.kind === 'owner' ? `user${by.profileId}` : 'user1';
     const { identifier } = requestKey(deps, { ...fields, profile, by });
@@ -30,7 +30,7 @@ function world() {
 }
 
 describe('five keys a day', () => {
-  test('may be asked for in an owner’s name; the sixth is refused until the next day (UTC) begins', async () => {
+  test('may be requested by an owner; the sixth is refused until the next day (UTC) begins', async () => {
     const { clock, ask } = world();
     clock.advance(22 * HOUR_MS + 1);
     for (let turn = 0; turn < 5; turn++) ask();
@@ -43,13 +43,13 @@ describe('five keys a day', () => {
     ask();
   });
 
-  test('are refused with 429 and Retry-After, and with the exit code for trying again later', () => {
+  test('are the limit, which is a 429 with Retry-After, and the exit code for trying again later', () => {
     const { status, headers } = refusalOf('too_many_requests');
     expect([status, headers?.({ retryAfterSeconds: 7200 })]).toEqual([429, { 'Retry-After': '7200' }]);
     expect(exitCodeOf('too_many_requests')).toBe(75);
   });
 
-  test('do not count what the operator asks for, who may ask for any number, nor another profile’s', async () => {
+  test('do not include requests by the operator, who has no limit, or for another profile', async () => {
     const { ask } = world();
     for (let turn = 0; turn < 7; turn++) ask(onBox('root'));
     for (let turn = 0; turn < 5; turn++) ask();
@@ -58,7 +58,7 @@ describe('five keys a day', () => {
     ask({ ...OWNER, profileId: 2 });
   });
 
-  test('hold for any times and any mixture of askers', () => {
+  test('are the limit at any times and for any mixture of people', () => {
     const step = fc.record({ hours: fc.integer({ min: 0, max: 30 }), isOwner: fc.boolean() });
     fc.assert(
       fc.property(fc.array(step, { maxLength: 30 }), (steps) => {
@@ -84,7 +84,7 @@ describe('five keys a day', () => {
   });
 });
 
-test('keys are renamed five times a day in an owner’s name at most, all of the profile together, and by the operator ever so often', async () => {
+test('an owner can rename keys at most five times a day, all keys together, and the operator any number of times', async () => {
   const { clock, deps } = world();
   const fields = { name: 'Bot', description: DESCRIPTION, permissions: ['api.lookup' as const], profile: 'user1' };
   const keys = [OWNER, OWNER].map((by) => requestKey(deps, { ...fields, by }).identifier);
@@ -99,7 +99,7 @@ test('keys are renamed five times a day in an owner’s name at most, all of the
   const error = await refusal(() => rename());
   expect([error.code, error.message]).toEqual([
     'too_many_requests',
-    'The profile user1 has renamed keys 5 times today, the most that is allowed in one day. Try again after 2026-01-02T00:00:00.000Z.',
+    'The profile user1 has renamed keys 5 times today, which is the daily limit. Try again after 2026-01-02T00:00:00.000Z.',
   ]);
   expect(deps.db.$client.query('SELECT name FROM api_keys').values()).toEqual(before);
   expect(deps.db.$client.query("SELECT count(*) AS n FROM notices WHERE kind = 'renaming'").get()).toEqual({ n: 5 });

@@ -18,7 +18,7 @@ import { testClock, testDeps } from '../../../support/world.ts';
 
 const DAY = { expiresIn: DAY_MS };
 
-/** A profile with `count` keys that expire after a day, and a clock that may be settled. */
+/** A profile with `count` keys that expire after a day, and a clock that can be settled. */
 async function world(count = 1, isSettled = true) {
   const clock = testClock(undefined, isSettled);
   const deps = { ...testDeps(), clock };
@@ -32,7 +32,7 @@ async function world(count = 1, isSettled = true) {
   return { clock, deps, keys, identifier, secret, stored, ...readingOf(deps) };
 }
 
-test('the server stores that a key has expired, once, at the time of its expiry', async () => {
+test('the server stores an expiry once, with the time at which the key expired', async () => {
   const { clock, deps, identifier, stored } = await world();
   clock.advance(DAY_MS - 1);
   expireKeys(deps);
@@ -47,7 +47,7 @@ test('the server stores that a key has expired, once, at the time of its expiry'
   expect(ends).toMatchObject([{ by: 'system', at: showKey(deps, identifier).expiresAt }]);
 });
 
-test('many keys are stored as expired a hundred at a time, so that requests don’t wait', async () => {
+test('many expired keys are stored 100 at a time, so that requests don’t wait', async () => {
   const { clock, deps } = await world(0);
   for (let id = 2; id <= 102; id++) {
     insertProfile(deps.db, { id });
@@ -64,16 +64,16 @@ test('many keys are stored as expired a hundred at a time, so that requests don�
   expect(checkDatabase(deps.db).faults).toEqual([]);
 });
 
-test('a history tells that a key has expired in its place, though it was renamed before that was stored', async () => {
+test('a history has the expiry at its time, even if the key was renamed before that was stored', async () => {
   const { clock, deps, identifier } = await world(1, false);
   clock.advance(SETTLE_MS / 2);
   clock.jump(DAY_MS);
   editKey(deps, { identifier, name: 'Other', by: onBox('owner') });
-  const told = () =>
+  const latest = () =>
     keyHistory(deps, identifier)
       .slice(-3)
       .map(({ event, from, to }) => [event, from, to]);
-  const before = told();
+  const before = latest();
   expect(before).toEqual([
     ['approved', 'pending', 'Active'],
     ['expired', 'Active', 'expired'],
@@ -83,18 +83,18 @@ test('a history tells that a key has expired in its place, though it was renamed
   clock.advance(SETTLE_MS);
   expireKeys(deps);
   expect(readKey(deps.db, identifier).state).toBe('expired');
-  expect(told()).toEqual(before);
+  expect(latest()).toEqual(before);
   expect(checkDatabase(deps.db).faults).toEqual([]);
 });
 
-test('while another process holds the lock nobody waits for it, and it is stored later', async () => {
+test('an expiry is stored later, without waiting, while another process holds the lock', async () => {
   const { clock, deps, stored } = await world();
   const other = openDatabase(deps.config.databasePath, 'use');
   other.$client.run('BEGIN IMMEDIATE');
   clock.advance(DAY_MS);
   const began = performance.now();
   expect((await refusal(() => expireKeys(deps))).code).toBe('busy');
-  // The connection itself waits for two seconds.
+  // The connection’s own busy timeout is two seconds.
   expect(performance.now() - began).toBeLessThan(1_000);
   other.$client.run('ROLLBACK');
   other.$client.close();
@@ -102,7 +102,7 @@ test('while another process holds the lock nobody waits for it, and it is stored
   expect(stored()).toBe('expired');
 });
 
-test('a command, which never runs for ten minutes, stores nothing, and everybody takes the key for an expired one', async () => {
+test('a command, whose clock never settles, stores nothing, but treats the key as expired everywhere', async () => {
   const { clock, deps, identifier, keys, secret, stored, verify } = await world(3, false);
   clock.jump(DAY_MS);
   expect(verify(secret)).toBeNull();
@@ -120,7 +120,7 @@ test('a command, which never runs for ten minutes, stores nothing, and everybody
   expect(checkDatabase(deps.db).faults).toEqual([]);
 });
 
-test('a key is Active, expired or stored as such as a model says, however the clock jumps', async () => {
+test('a key is Active, expired, or stored as expired exactly when a model says so, however the clock jumps', async () => {
   const { clock, deps, verify } = await world(0);
   const jumps = [60_000, 3_600_000, DAY_MS, 200 * DAY_MS, 20 * 365 * DAY_MS];
   const step = fc.record({
@@ -141,7 +141,7 @@ test('a key is Active, expired or stored as such as a model says, however the cl
         const expiresAtMs = clock.nowMs() + lifeMs;
         model.push({ ...(await issue(deps, { profile: `user${id}` }, { expiresAtMs })), expiresAtMs, isStored: false });
       }
-      // Whatever happened in earlier rounds, the clock is settled now.
+      // The clock is settled now, whatever happened in earlier rounds.
       clock.settledMs();
       clock.advance(SETTLE_MS);
       const settled = createClockModel(clock);

@@ -33,7 +33,7 @@ const VERBS = {
   edit: async (identifier: string) => editKey(deps, { identifier, name: 'New name', by: onBox('owner') }),
 } as const;
 
-/** Where each verb leads from each state; what is absent is refused and changes nothing. */
+/** The state to which each verb leads from each state; an absent verb is refused and changes nothing. */
 const LEADS: Record<keyof typeof VERBS, Partial<Record<KeyState, KeyState>>> = {
   approve: { pending: 'Active' },
   reject: { pending: 'rejected' },
@@ -73,7 +73,7 @@ test('an unknown identifier is refused by every verb', async () => {
   for (const act of Object.values(VERBS)) expect((await refusal(() => act('00000000'))).code).toBe('not_found');
 });
 
-describe('the edges of what an owner may write, in code points', () => {
+describe('the bounds of texts, in code points', () => {
   const of = (length: number) => '𝒳'.repeat(length);
   const cases: [string, NonNullable<Parameters<typeof request>[1]>, boolean][] = [
     ['a name of 255', { name: of(255) }, true],
@@ -107,7 +107,7 @@ describe('the edges of what an owner may write, in code points', () => {
   }
 });
 
-test('texts are kept trimmed, with LF for CRLF, and permissions in their order', async () => {
+test('texts are stored trimmed, with LF for CRLF, and permissions in their fixed order', async () => {
   const identifier = await request(deps, {
     profile,
     name: ' Bot ',
@@ -128,7 +128,7 @@ test('texts are kept trimmed, with LF for CRLF, and permissions in their order',
   });
 });
 
-test('a profile has three places: pending and Active keys take them, the others give them back', async () => {
+test('a profile has three slots: pending and Active keys use them, other keys free them', async () => {
   const first = await request(deps, { profile });
   const second = (await issue(deps, { profile })).identifier;
   const third = await request(deps, { profile });
@@ -144,7 +144,7 @@ test('a profile has three places: pending and Active keys take them, the others 
   expect((await refusal(request(deps, { profile }))).code).toBe('refused');
 });
 
-test('an expired key gives its place back without anybody looking at it first', async () => {
+test('an expired key frees its slot before the expiry is stored', async () => {
   await request(deps, { profile });
   await request(deps, { profile });
   const { identifier } = await issue(deps, { profile }, { expiresAtMs: clock.nowMs() + 5000 });
@@ -158,7 +158,7 @@ test('an expired key gives its place back without anybody looking at it first', 
   expect(showKey(deps, identifier).state).toBe('expired');
 });
 
-test('a banned profile, one without an address and an unknown one get no key, and approval checks again', async () => {
+test('a profile that is banned, unknown or has no e-mail address gets no key, and approval checks it again', async () => {
   insertProfile(deps.db, { id: 900, banned: true });
   insertProfile(deps.db, { id: 901, email: null });
   expect((await refusal(request(deps, { profile: 'user900' }))).code).toBe('refused');
@@ -190,7 +190,7 @@ test('the list shows pending requests first, oldest first, and filters by state 
   expect((await refusal(() => list({ profile: 'nobody' }))).code).toBe('not_found');
 });
 
-test('the database itself refuses what the rules forbid: a fourth place, an illegal move, a deleted key, a changed history', async () => {
+test('the database itself refuses a fourth slot, an illegal move, a deleted key and a changed history', async () => {
   const sql = deps.db.$client;
   const { identifier } = await issue(deps, { profile });
   await request(deps, { profile });
@@ -212,7 +212,7 @@ test('the database itself refuses what the rules forbid: a fourth place, an ille
 });
 
 describe('time', () => {
-  test('an expiry on a day that the calendar lacks is refused, not moved', () => {
+  test('an expiry on a date that does not exist is refused, not moved', () => {
     const nowMs = Date.parse('2026-01-01T00:00:00Z');
     for (const text of ['2026-11-31', '2027-02-29T00:00:00Z', '2027-01-31T24:00Z', '2027-01-31T00:00:00']) {
       expect(() => parseExpiry(text, nowMs)).toThrow('expiry');
@@ -222,14 +222,14 @@ describe('time', () => {
     expect(parseExpiry('90d', nowMs)).toBe(nowMs + 90 * 86_400_000);
   });
 
-  test('erasing a profile after a key’s time is over leaves it expired, not revoked', async () => {
+  test('erasing a profile leaves an expired key expired, not revoked', async () => {
     const { identifier } = await issue(deps, { profile }, { expiresAtMs: clock.nowMs() + 1000 });
     clock.advance(1000);
     eraseProfile(deps, profile, onBox('admin'));
     expect(showKey(deps, identifier)).toMatchObject({ state: 'expired', profile: null, name: '', description: '' });
   });
 
-  test('a clock that is set back holds nobody up for longer than the lease', async () => {
+  test('a clock that is set back delays an approval at most by the lease', async () => {
     const identifier = await request(deps, { profile });
     const mailing = Promise.withResolvers<void>();
     const send = () => {

@@ -18,14 +18,14 @@ beforeEach(() => {
 
 const state = (identifier: string) => showKey(deps, identifier).state;
 
-/** How many rows of each table there are. */
+/** The number of rows of each table. */
 function counts(): unknown {
   const tables = ['api_keys', 'key_events', 'key_attempts', 'notices'];
   return tables.map((table) => deps.db.$client.query(`SELECT count(*) AS n FROM ${table}`).get());
 }
 
 describe('a secret that somebody found', () => {
-  test('ends its key at once, in the name of the service; its owner and every admin are told why', async () => {
+  test('revokes its key at once, in the name of the service; its owner and every admin are notified why', async () => {
     const { identifier, secret } = await issue(deps);
     const before = mails(deps).length;
     clock.advance(3_600_000);
@@ -36,17 +36,17 @@ describe('a secret that somebody found', () => {
       detail: { reason: expect.stringContaining('page for found secrets') },
     });
     await sendDueNotices(deps, () => undefined, false);
-    const told = mails(deps)
+    const recipients = mails(deps)
       .slice(before)
       .map((mail) => /^To: (.*)$/m.exec(mail)?.[1]);
-    // The request is mailed no more, since the key was decided on.
-    expect(told.sort()).toEqual(['ops@example.net', 'owner1@example.org', 'root@example.net']);
+    // The mail about the request is not sent, since the key was decided.
+    expect(recipients.sort()).toEqual(['ops@example.net', 'owner1@example.org', 'root@example.net']);
     const text = mails(deps).slice(before).join();
     expect(text).toContain(`The secret of API key ${identifier} was found`);
     expect(text).not.toContain(secret);
   });
 
-  test('ends each of several keys, ten at most', async () => {
+  test('revokes each of several keys, at most ten', async () => {
     const keys = [];
     for (let at = 0; at < 11; at++) keys.push(await issue(deps, { profile: `user${(at % 4) + 1}` }));
     revokeLeakedKeys(deps, keys.map(({ secret }) => secret).join('\n'));
@@ -55,7 +55,7 @@ describe('a secret that somebody found', () => {
 });
 
 describe('any other text', () => {
-  test('changes nothing and is answered alike: a wrong, mistyped, foreign, revoked or expired secret, none at all', async () => {
+  test('changes nothing, with the same response: a wrong, mistyped, foreign, revoked or expired secret, or none', async () => {
     const active = await issue(deps);
     const expired = await issue(deps, {}, { expiresAtMs: clock.nowMs() + 1000 });
     const pending = await request(deps, { profile: 'user2' });
@@ -73,7 +73,7 @@ describe('any other text', () => {
     expect(state(active.identifier)).toBe('Active');
   });
 
-  test('costs as many statements as a secret that works, but for the end of the key itself', async () => {
+  test('costs the same statements as a secret that works, except those of the revocation', async () => {
     const { secret, identifier } = await issue(deps);
     const changes = () =>
       (
@@ -90,7 +90,7 @@ describe('any other text', () => {
   });
 });
 
-test('a key that was found is not found a second time', async () => {
+test('the same secret revokes nothing a second time', async () => {
   const { secret, identifier } = await issue(deps);
   revokeLeakedKeys(deps, secret);
   const before = counts();

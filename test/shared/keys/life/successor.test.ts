@@ -16,7 +16,7 @@ import { readingOf } from '../../../support/reading.ts';
 import { refusal } from '../../../support/refusal.ts';
 import { testClock, testDeps } from '../../../support/world.ts';
 
-/** A database with an Active key, and how to ask for its successor and approve that. */
+/** A database with an Active key, and functions that request its successor and approve that. */
 async function world(grant: Grant = {}) {
   const clock = testClock();
   const deps = { ...testDeps({ variables: { ADMIN_EMAIL: 'admin@example.org' } }), clock };
@@ -34,7 +34,7 @@ async function world(grant: Grant = {}) {
 const inDays = (deps: Deps, days: number) => deps.clock.nowMs() + days * DAY_MS;
 const iso = (ms: number) => new Date(ms).toISOString();
 
-test('a request takes over what the old key has, its granted permissions too, and says what it succeeds', async () => {
+test('a request is prefilled from the old key, its granted permissions too, and names that key', async () => {
   const { deps, old, succeed, lastMail } = await world({ permissions: ['api.leaderboard'] });
   const identifier = await succeed();
   await sendDueNotices(deps, () => undefined, false);
@@ -51,7 +51,7 @@ test('a request takes over what the old key has, its granted permissions too, an
   expect(showKey(deps, old.identifier)).toMatchObject({ successorOf: null, state: 'Active' });
 });
 
-test('it takes one of the three places', async () => {
+test('it uses one of the three slots', async () => {
   const { deps, succeed } = await world();
   await succeed();
   await succeed();
@@ -59,9 +59,9 @@ test('it takes one of the three places', async () => {
   expect(deps.db.$client.query('SELECT count(*) AS n FROM api_keys').get()).toEqual({ n: 3 });
 });
 
-describe('refused: a successor', () => {
+describe('a successor is refused', () => {
   for (const state of ['pending', 'revoked', 'expired'] as const) {
-    test(`of a key that is ${state}`, async () => {
+    test(`for a key that is ${state}`, async () => {
       const { deps } = await world();
       const other = await keyIn(state, deps, 'user2');
       const error = await refusal(request(deps, { profile: 'user2', successorOf: other }));
@@ -73,7 +73,7 @@ describe('refused: a successor', () => {
     });
   }
 
-  test('of a key of another profile, and an owner learns no more than of one that does not exist', async () => {
+  test('for a key of another profile, which owners can’t tell from an unknown one', async () => {
     const { deps, old } = await world();
     const asked = refusal(request(deps, { profile: 'user2', successorOf: old.identifier }));
     expect((await asked).message).toContain('belongs to another profile');
@@ -85,7 +85,7 @@ describe('refused: a successor', () => {
     expect(others.code).toBe('not_found');
   });
 
-  test('by hand, against the rules, in the database itself', async () => {
+  test('by the database itself, if it breaks the rules', async () => {
     const { deps, old, succeed } = await world();
     const identifier = await succeed();
     const put = (successorOf: string, profileId: number) => () =>
@@ -103,7 +103,7 @@ describe('refused: a successor', () => {
 });
 
 describe('at the approval', () => {
-  test('it gets the rate limits that the old key has now, unless others are given', async () => {
+  test('it gets the current rate limits of the old key, unless others are given', async () => {
     const { deps, old, succeed, approve } = await world();
     const rateLimits = [{ quota: 600, windowSeconds: 60 }];
     changeKey(deps, { identifier: old.identifier, change: { rateLimits }, by: onBox('admin') });
@@ -115,7 +115,7 @@ describe('at the approval', () => {
     expect(showKey(deps, other).rateLimits).toEqual([{ quota: 7, windowSeconds: 1 }]);
   });
 
-  test('the old key gets its end in the same moment; until then both work; both histories and the mail say so', async () => {
+  test('the old key gets its expiry in the same transaction; until then both work; both histories and the mail say so', async () => {
     const { clock, deps, old, succeed, approve, endOf, verify, lastMail } = await world();
     const identifier = await succeed();
     const retireOldAtMs = inDays(deps, 7);
@@ -137,7 +137,7 @@ describe('at the approval', () => {
     expect(secrets.map((secret) => verify(secret) !== null)).toEqual([false, true]);
   });
 
-  test('the earlier end wins, and an old key that ends earlier anyway is not touched', async () => {
+  test('the earlier expiry wins, and an old key that expires earlier anyway is not changed', async () => {
     const { deps, old, succeed, approve, endOf, lastMail } = await world({
       expiresAtMs: Date.parse('2026-01-04T00:00:00Z'),
     });
@@ -149,26 +149,26 @@ describe('at the approval', () => {
     expect(keyHistory(deps, identifier).at(-1)?.detail).toEqual({ attempt: 1 });
   });
 
-  test('without an end for it the old key goes on', async () => {
+  test('without a given expiry, the old key stays as it is', async () => {
     const { old, succeed, approve, endOf, lastMail } = await world();
     await approve(await succeed(), {});
     expect(endOf(old.identifier)).toBeNull();
     expect(lastMail()).toContain('Both keys work. Give your program the secret of');
   });
 
-  test('an end that is past, or for a key that succeeds none, is refused', async () => {
+  test('an expiry of the old key is refused if it is in the past or there is no old key', async () => {
     const { deps, succeed, approve } = await world();
     const [successor, other] = [await succeed(), await request(deps)];
     expect((await refusal(approve(successor, { retireOldAtMs: deps.clock.nowMs() }))).code).toBe('usage');
     const error = await refusal(approve(other, { retireOldAtMs: inDays(deps, 7) }));
     expect([error.code, error.message]).toEqual([
       'usage',
-      `Key ${other} does not replace another key, so there is no old key to end.`,
+      `Key ${other} does not replace another key, so there is no old key to retire.`,
     ]);
     expect(keyHistory(deps, other).map(({ event }) => event)).toEqual(['requested']);
   });
 
-  test('an old key that was revoked meanwhile stays so, and the successor is approved', async () => {
+  test('an old key that was revoked in between stays revoked, and the successor is approved', async () => {
     const { deps, old, succeed, approve, lastMail } = await world();
     const identifier = await succeed();
     await revokeKey(deps, { identifier: old.identifier, reason: 'Leaked.', by: onBox('admin') });
@@ -179,7 +179,7 @@ describe('at the approval', () => {
   });
 
   for (const outcome of ['refused', 'unknown'] as const) {
-    test(`a mail that was ${outcome} leaves the old key as it was`, async () => {
+    test(`the old key stays as it was if the mail was ${outcome}`, async () => {
       const { deps, old, succeed, approve, endOf } = await world();
       const identifier = await succeed();
       const delivery = { outcome, permanent: true, reason: 'No.' } as const;
@@ -191,7 +191,7 @@ describe('at the approval', () => {
     });
   }
 
-  test('a change of the old key while the mail is on its way counts: the earlier end of what then is wins', async () => {
+  test('if the old key is changed while the mail is being sent, its new expiry counts: the earlier one wins', async () => {
     const { deps, old, succeed, approve, endOf } = await world();
     const identifier = await succeed();
     const mailer = async () => ({
@@ -207,7 +207,7 @@ describe('at the approval', () => {
   });
 });
 
-test('erasing the profile ends both; which key succeeded which stays', async () => {
+test('erasing the profile ends both; successorOf stays', async () => {
   const { deps, old, succeed } = await world();
   const identifier = await succeed();
   eraseProfile(deps, 'user1', onBox('admin'));

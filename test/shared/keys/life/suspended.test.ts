@@ -24,7 +24,7 @@ import { readingOf } from '../../../support/reading.ts';
 import { refusal } from '../../../support/refusal.ts';
 import { testClock, testDeps } from '../../../support/world.ts';
 
-// A suspended key keeps its secret, its place and its grant, and nobody gets in with it.
+// A suspended key keeps its secret, slot and grant, but its requests are refused.
 
 let clock = testClock();
 let deps = { ...testDeps({ clock }), clock };
@@ -39,7 +39,7 @@ const admin = onBox('admin');
 const state = (identifier: string) => showKey(deps, identifier).state;
 const events = (identifier: string) => keyHistory(deps, identifier).map(({ event }) => event);
 
-/** A suspended key that expires after so many days, if any. */
+/** A suspended key that expires after the given number of days, if any. */
 async function suspended(lifeDays?: number) {
   const grant = lifeDays === undefined ? {} : { expiresAtMs: clock.nowMs() + lifeDays * DAY_MS };
   const key = await issue(deps, {}, grant);
@@ -47,8 +47,8 @@ async function suspended(lifeDays?: number) {
   return key;
 }
 
-/** The mails to the owner that are sent now, each on one line. */
-async function told(): Promise<string[]> {
+/** Sends the mails that are due, and returns those to the owner, each on one line. */
+async function sentMails(): Promise<string[]> {
   const before = mails(deps).length;
   await sendDueNotices(deps, () => undefined, true);
   const sent = mails(deps).slice(before);
@@ -58,7 +58,7 @@ async function told(): Promise<string[]> {
 }
 
 describe('its secret', () => {
-  test('is refused like an unknown one once keys suspend has ended, and works again with what was spent once keys resume has', async () => {
+  test('is refused like an unknown one after keys suspend, and works again after keys resume, with its used quota', async () => {
     const server = await startTestServer({ variables: { DEFAULT_RATE_LIMITS: '5/1m' } });
     insertProfile(server.deps.db);
     const { identifier, secret } = await issue(server.deps);
@@ -70,7 +70,7 @@ describe('its secret', () => {
       return stdout;
     };
     const ask = async () => {
-      // So long a commit may take to be seen.
+      // A commit may take this long to be seen.
       await Bun.sleep(10);
       const answer = await get(server, '/api/lookup/uid/1', secret);
       return [answer.status, answer.headers.get('X-Error-Code'), answer.headers.get('RateLimit')];
@@ -89,13 +89,13 @@ describe('its secret', () => {
     expect(subjects.slice(1)).toEqual(['was suspended', 'was resumed']);
   });
 
-  test('is found and given back: the key is revoked', async () => {
+  test('revokes the key if it is reported as found', async () => {
     const { identifier, secret } = await suspended();
     revokeLeakedKeys(deps, secret);
     expect(state(identifier)).toBe('revoked');
   });
 
-  test('is forgotten once the key is revoked', async () => {
+  test('is deleted once the key is revoked', async () => {
     const { identifier } = await suspended();
     revokeKey(deps, { identifier, reason: 'Over.', by: admin });
     expect(deps.db.$client.query('SELECT secret_hash FROM api_keys').get()).toEqual({ secret_hash: null });
@@ -105,7 +105,7 @@ describe('its secret', () => {
   });
 });
 
-test('it keeps its place among the three, for the database too', async () => {
+test('it keeps its slot, also in the checks of the database', async () => {
   const { identifier } = await suspended();
   await request(deps);
   await request(deps);
@@ -128,8 +128,8 @@ test('it keeps its place among the three, for the database too', async () => {
   );
 });
 
-describe('its time', () => {
-  test('ends it, seen at once and stored later; then nobody resumes it', async () => {
+describe('its expiry', () => {
+  test('is shown at once and stored later; then the key can’t be resumed', async () => {
     const { identifier } = await suspended(1);
     clock.advance(DAY_MS);
     const resume = () => refusal(perform(deps, admin, OPERATIONS.resume, { identifier }));
@@ -147,25 +147,25 @@ describe('its time', () => {
     expect((await keysListed(deps, { states: ['expired'] })).length).toBe(1);
   });
 
-  test('gives its place back before that is stored', async () => {
+  test('frees its slot before it is stored', async () => {
     await suspended(1);
     clock.advance(DAY_MS);
     for (let at = 0; at < 3; at++) await request(deps);
     expect((await refusal(request(deps))).code).toBe('refused');
   });
 
-  test('is reminded of once it is resumed, not before', async () => {
+  test('causes a reminder only after the key is resumed', async () => {
     const { identifier } = await suspended(90);
-    await told();
+    await sentMails();
     clock.advance(61 * DAY_MS);
-    expect(await told()).toEqual([]);
+    expect(await sentMails()).toEqual([]);
     moveByAdmin(deps, identifier, 'resume');
-    const subjects = (await told()).map((mail) => /Your API key \w+ (was resumed|expires soon)/.exec(mail)?.[1]);
+    const subjects = (await sentMails()).map((mail) => /Your API key \w+ (was resumed|expires soon)/.exec(mail)?.[1]);
     expect(subjects.sort()).toEqual(['expires soon', 'was resumed']);
   });
 });
 
-test('it can be changed, and has what was changed once it is resumed', async () => {
+test('it can be changed, and has the new grant once it is resumed', async () => {
   const { identifier, secret } = await suspended();
   changeKey(deps, { identifier, change: { permissions: ['api.leaderboard'] }, by: admin });
   const { verify } = readingOf(deps);
@@ -179,10 +179,10 @@ test('a reminder that was stored before it was suspended is not sent', async () 
   clock.advance(61 * DAY_MS);
   storeReminders(deps.db, clock);
   moveByAdmin(deps, identifier, 'suspend');
-  expect((await told()).filter((mail) => mail.includes('expires soon'))).toEqual([]);
+  expect((await sentMails()).filter((mail) => mail.includes('expires soon'))).toEqual([]);
 });
 
-test('the log has its suspension and the end of that', async () => {
+test('the log has its suspension and its resumption', async () => {
   const { identifier } = await suspended();
   moveByAdmin(deps, identifier, 'resume');
   expect(listLog(deps.db, 2).map(({ kind }) => kind)).toEqual(['key-resumed', 'key-suspended']);
@@ -194,12 +194,12 @@ test('erasing its profile revokes it', async () => {
   expect(events(identifier).slice(-2)).toEqual(['revoked', 'erased']);
 });
 
-test('a ban stands in its history, and no mail tells of it', async () => {
+test('a ban is in its history, but not mailed', async () => {
   const { identifier } = await suspended();
-  await told();
+  await sentMails();
   for (const banned of [true, false]) {
     changeByHand(deps, 'user1', () => ({ banned }));
-    expect(await told()).toEqual([]);
+    expect(await sentMails()).toEqual([]);
     expect(showKey(deps, identifier)).toMatchObject({ state: 'suspended', refusedFor: banned ? 'ban' : null });
     clock.advance(1);
   }
@@ -207,13 +207,13 @@ test('a ban stands in its history, and no mail tells of it', async () => {
 });
 
 describe('a successor', () => {
-  test('can’t be requested of it', async () => {
+  test('can’t be requested for it', async () => {
     const { identifier } = await suspended();
     expect((await refusal(request(deps, { successorOf: identifier }))).message).toContain('only an Active key can');
     expect(() => prefillFrom(showKey(deps, identifier))).toThrow('is suspended; only an Active key');
   });
 
-  test('that was requested before ends it as it would end an Active one, and the mail says that it is suspended', async () => {
+  test('that was requested before can retire it like an Active one, and the mail says that it is suspended', async () => {
     const old = await issue(deps, {}, { expiresAtMs: clock.nowMs() + 30 * DAY_MS });
     const [first, second] = [
       await request(deps, { successorOf: old.identifier }),
@@ -231,20 +231,20 @@ describe('a successor', () => {
   });
 });
 
-test('its owner is told why it was suspended, and that it works again, or that a ban keeps it from that', async () => {
+test('its owner is mailed why it was suspended, and after its resumption that it works again, or that a ban prevents that', async () => {
   const { identifier } = await suspended();
-  const [reason] = await told();
+  const [reason] = await sentMails();
   expect(reason).toContain(`Subject: Your API key ${identifier} was suspended`);
   expect(reason).toContain('> Too fast.');
   moveByAdmin(deps, identifier, 'resume');
-  expect((await told()).join()).toContain('It works again with the same secret and the same rate limits.');
+  expect((await sentMails()).join()).toContain('It works again with the same secret and the same rate limits.');
   moveByAdmin(deps, identifier, 'suspend');
   changeByHand(deps, 'user1', () => ({ banned: true }));
   moveByAdmin(deps, identifier, 'resume');
-  expect((await told()).join()).toContain('It is still refused while your profile is banned');
+  expect((await sentMails()).join()).toContain('It is still refused while your profile is banned');
 });
 
-test('its profile counts among those that have keys', async () => {
+test('its profile counts as having keys', async () => {
   await suspended();
   expect(countProfiles(deps.db, { hasKeys: true }, clock.nowMs())).toBe(1);
 });

@@ -8,8 +8,8 @@ import { insertProfile } from '../../../support/profiles.ts';
 import { refusal } from '../../../support/refusal.ts';
 import { testClock, testDeps } from '../../../support/world.ts';
 
-// Whoever changes a key may wait for the write lock, since an import holds it, say. What counts is the time at which the
-// lock was got, not that at which the command began.
+// A change of a key may wait for the write lock, for example during an import. The time at which it gets the lock counts, not
+// the time at which the command began.
 
 const WAIT_MS = 2_000;
 
@@ -24,7 +24,7 @@ beforeEach(() => {
   insertProfile(deps.db, { id: nextId++ });
 });
 
-/** A key whose time is over when the lock is got. */
+/** A key that has expired by the time the lock is acquired. */
 const expiring = () => issue(deps, { profile }, { expiresAtMs: clock.nowMs() + WAIT_MS });
 
 const newRequest = () => ({
@@ -35,7 +35,7 @@ const newRequest = () => ({
   by: onBox('owner'),
 });
 
-test('a key that expires while its revocation waits for the lock is not revoked, and nobody is told of a revocation', async () => {
+test('a key that expires while its revocation waits for the lock is not revoked, and nobody is mailed', async () => {
   const { identifier } = await expiring();
   const { expiresAt } = showKey(deps, identifier);
   const before = mails(deps).length;
@@ -47,7 +47,7 @@ test('a key that expires while its revocation waits for the lock is not revoked,
   expect(mails(deps)).toHaveLength(before);
 });
 
-test('a place that is given back while a request waits for the lock is free', async () => {
+test('a slot that is freed while a request waits for the lock can be used', async () => {
   await request(deps, { profile });
   await request(deps, { profile });
   await expiring();
@@ -55,14 +55,14 @@ test('a place that is given back while a request waits for the lock is free', as
   expect(showKey(deps, identifier).state).toBe('pending');
 });
 
-test('a key that expires while the request for its successor waits for the lock gets none', async () => {
+test('a successor is refused if the old key expires while the request waits for the lock', async () => {
   const { identifier: old } = await expiring();
   const asked = { ...newRequest(), permissions: ['api.lookup' as const], successorOf: old };
   const error = await refusal(() => requestKey(late, asked));
   expect(error.message).toContain(`Key ${old} is expired; only an Active key can be replaced.`);
 });
 
-test('an expiry that may come before the secret does is refused, and no mail is sent', async () => {
+test('an expiry that may pass before the secret is delivered is refused, and no mail is sent', async () => {
   const identifier = await request(deps, { profile });
   const before = mails(deps).length;
   const approve = (by: typeof deps, expiresAtMs: number) =>
@@ -83,7 +83,7 @@ test('an expiry that may come before the secret does is refused, and no mail is 
   expect(showKey(deps, identifier).state).toBe('Active');
 });
 
-test('a second approval that has waited for the lock finds the first one, and leaves it alone', async () => {
+test('a second approval that has waited for the lock is refused, and does not disturb the first', async () => {
   const identifier = await request(deps, { profile });
   const attempt = Promise.withResolvers<void>();
   const mailer = await deps.mailer();
@@ -92,7 +92,7 @@ test('a second approval that has waited for the lock finds the first one, and le
   const nowMs = () => clock.nowMs() + WAIT_MS;
   const quick = { ...deps, clock: { ...clock, nowMs }, mailer: async () => slow as typeof mailer };
   const first = approveKey(quick, approval(identifier));
-  // It began to wait before the first attempt began, and gets the lock after that.
+  // It began to wait before the first attempt began, and gets the lock afterwards.
   const error = await refusal(approveKey(late, approval(identifier)));
   expect([error.code, error.message]).toEqual(['try_later', expect.stringContaining('has been approving key')]);
   attempt.resolve();
