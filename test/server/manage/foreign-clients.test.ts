@@ -8,7 +8,7 @@ import type { paths } from '../../support/manage-types.ts';
 import { checkCall, feedCommandFor, tokenFor } from '../../support/portal/manage.ts';
 import { pageWorld, serverOfPages } from '../../support/portal/pages.ts';
 
-// Calls to /manage/v1 with curl and Python's standard library, as shown in docs/manage.md, and with a client generated from
+// Calls to /manage/v1 with curl, as shown in docs/manage.md, with Python's standard library, and with a client generated from
 // the OpenAPI document.
 
 const world = pageWorld();
@@ -19,15 +19,12 @@ const token = tokenFor(world.access);
 
 const DOCUMENT = readFileSync(join(PROJECT, 'docs/manage.md'), 'utf8');
 
-/** The URL of this service in the examples of docs/manage.md. */
-const ORIGIN = 'https://api.example.org';
-
-/** The code block of docs/manage.md in this language that requests this path, with the URL of the test's server. */
-function block(language: string, path: string): string {
-  const blocks = [...DOCUMENT.matchAll(new RegExp(`^\`\`\`${language}\\n([\\s\\S]*?)^\`\`\``, 'gm'))];
+/** The shell command of docs/manage.md that requests this path, with the URL of the test's server. */
+function command(path: string): string {
+  const blocks = [...DOCUMENT.matchAll(/^```sh\n([\s\S]*?)^```/gm)];
   const code = blocks.map(([, text = '']) => text).find((text) => text.includes(path));
-  if (code === undefined) throw new Error(`docs/manage.md has no ${language} for ${path}.`);
-  return code.replaceAll(ORIGIN, server.url);
+  if (code === undefined) throw new Error(`docs/manage.md has no command for ${path}.`);
+  return code.replaceAll('https://api.example.org', server.url);
 }
 
 /** Runs a program with the token in its environment. */
@@ -59,7 +56,7 @@ describe.skipIf(Bun.which('curl') === null)('curl', () => {
   };
 
   test('sends a change at once, as the document shows it', async () => {
-    const { code, stdout, stderr } = await shell(block('sh', '/manage/v1/profiles'));
+    const { code, stdout, stderr } = await shell(command('/manage/v1/profiles'));
     expect({ code, stderr, answer: JSON.parse(stdout) }).toEqual({
       ...{ code: 0, stderr: '' },
       answer: {
@@ -77,7 +74,7 @@ describe.skipIf(Bun.which('curl') === null)('curl', () => {
   });
 
   test('creates a URL for a user, as the document shows it', async () => {
-    const { code, stdout } = await shell(block('sh', '/manage/v1/sign-ins'));
+    const { code, stdout } = await shell(command('/manage/v1/sign-ins'));
     expect(code).toBe(0);
     await expectPage(JSON.parse(stdout).address);
   });
@@ -95,44 +92,14 @@ describe.skipIf(Bun.which('curl') === null)('curl', () => {
 });
 
 describe.skipIf(Bun.which('python3') === null)('Python’s standard library', () => {
-  /** Runs a program after the functions of docs/manage.md. */
-  const python = async (code: string) => {
+  test('creates a URL for a user, reads the rights of the token, sends lines, and reads a refusal', async () => {
     const file = join(folder, 'client.py');
-    const start = `import os\nTOKEN = os.environ["TOKEN"]\n${block('python', '/manage/v1/sign-ins')}\n`;
-    writeFileSync(file, start + code.replaceAll(ORIGIN, server.url));
-    return run(['python3', file]);
-  };
+    const text = `
+import json, os, urllib.error, urllib.request
 
-  test('redirects the user, as the document shows it', async () => {
-    const { code, stdout, stderr } = await python(`
-import http.client, http.server, threading
-
-class Backend(http.server.BaseHTTPRequestHandler):
-    def do_POST(self):
-        answer_click(self, 7)
-    def log_message(self, *words):
-        pass
-
-backend = http.server.HTTPServer(("127.0.0.1", 0), Backend)
-threading.Thread(target=backend.serve_forever, daemon=True).start()
-browser = http.client.HTTPConnection("127.0.0.1", backend.server_port)
-browser.request("POST", "/api-keys")
-answer = browser.getresponse()
-print(json.dumps([answer.status, answer.getheader("Cache-Control"), answer.getheader("Location")]))
-`);
-    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
-    const [status, cache, address] = JSON.parse(stdout);
-    expect([status, cache]).toEqual([303, 'no-store']);
-    await expectPage(address);
-  });
-
-  test('reads the rights of the token, sends lines, and reads a refusal', async () => {
-    const { code, stdout, stderr } = await python(`
-import urllib.error
-
-def ask(path, body=None):
-    headers = {"Authorization": f"Bearer {TOKEN}", "Content-Type": "application/jsonl"}
-    request = urllib.request.Request("${ORIGIN}/manage/v1" + path, data=body, headers=headers)
+def ask(path, body=None, type="application/jsonl"):
+    headers = {"Authorization": f"Bearer {os.environ['TOKEN']}", "Content-Type": type}
+    request = urllib.request.Request("${server.url}/manage/v1" + path, data=body, headers=headers)
     try:
         with urllib.request.urlopen(request, timeout=20) as answer:
             return [answer.status, json.load(answer)]
@@ -140,13 +107,18 @@ def ask(path, body=None):
         return [refusal.code, json.load(refusal)]
 
 print(json.dumps([
+    ask("/sign-ins", b'{"uid":7}', "application/json"),
     ask("/me"),
     ask("/profiles?mode=merge", '{"id":7,"displayName":"Ada Ł"}\\n'.encode()),
     ask("/profiles?partial=1", b'{"id":8}\\n'),
 ]))
-`);
+`;
+    writeFileSync(file, text);
+    const { code, stdout, stderr } = await run(['python3', file]);
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
-    expect(JSON.parse(stdout)).toMatchObject([
+    const [[, { address }], ...others] = JSON.parse(stdout);
+    await expectPage(address);
+    expect(others).toMatchObject([
       [200, { kind: 'platform', rights: ['profiles', 'sign-ins'] }],
       [200, { imported: 1, refused: [] }],
       [422, { error: 'The line was refused; nothing was changed.', refused: [{ line: 1, id: 8 }] }],
