@@ -42,7 +42,7 @@ Examples:
     );
 }
 
-const readLimit = (text: string) => wholeNumber('--erase-limit', text, 0, ERASE_LIMIT.most);
+const readLimit = (text: string) => wholeNumber('--erase-limit', text, 0, ERASE_LIMIT.max);
 
 /** What anyone with the token can do, so that the operator protects it accordingly. */
 function powerText(added: { name: string; rights: string[]; withoutAddress: boolean; eraseLimit: number }): string {

@@ -15,25 +15,25 @@ import type { EndedSignIns } from '../sign-ins/sign-ins.ts';
 import { newTokenText, readTokenText } from '../sign-ins/token-text.ts';
 import { readUses } from './token-uses.ts';
 
-// Tokens of backends: the operator adds and removes them, requests present them.
+// Tokens of backends: the operator adds and removes them, and requests carry them.
 
-/** The maximum number of tokens of one name: the next one is added before the last one is removed. */
-const MOST_OF_A_NAME = 2;
+/** The maximum number of tokens of one name: a new token is added before the old one is removed. */
+const MAX_TOKENS_PER_NAME = 2;
 
-/** The default and the maximum of the number of profiles that a backend may erase on a day. */
-export const ERASE_LIMIT = { default: 1_000, most: 1_000_000_000 } as const;
+/** The default and the maximum number of profiles that a backend may erase per day (UTC). */
+export const ERASE_LIMIT = { default: 1_000, max: 1_000_000_000 } as const;
 
 /** The settings of a new token. */
 export type NewToken = {
   name: string;
   rights: readonly string[];
-  /** Whether its lines leave `email`, `authId` and `banned` of profiles alone. */
+  /** Whether its lines leave the profiles' `email`, `authId` and `banned` unchanged. */
   excludesContactFields: boolean;
-  /** How many profiles it may erase on a day (UTC). */
+  /** The number of profiles that it may erase per day (UTC). */
   eraseLimit: number;
 };
 
-/** A token as doors show it; times are ISO 8601 in UTC. */
+/** A token as it is shown; times are ISO 8601 in UTC. */
 export type TokenView = {
   identifier: string;
   name: string;
@@ -45,14 +45,14 @@ export type TokenView = {
   lastUsedAt: string | null;
 };
 
-/** The token of a request: whose it is, and what it may do. */
+/** The token of a request, with its name, rights and limits. */
 export type BackendToken = Pick<TokenView, 'identifier' | 'name' | 'rights' | 'eraseLimit'> & {
   excludesContactFields: boolean;
 };
 
 /**
- * Adds a token for a backend. The token itself is returned only here, and never stored. Throws `usage` for an invalid name,
- * unknown rights and a limit out of bounds, and `refused` if two tokens have the name already.
+ * Adds a token for a backend. The token itself is returned only here and never stored. Throws `usage` for an invalid
+ * name, unknown rights and a limit out of bounds, and `refused` if the name already has two tokens.
  */
 export function addToken(access: Access, wanted: NewToken, by: Actor): TokenView & { token: string } {
   const { name, excludesContactFields, eraseLimit } = wanted;
@@ -63,9 +63,9 @@ export function addToken(access: Access, wanted: NewToken, by: Actor): TokenView
   const row = write(access.db, (tx) => {
     const atMs = access.clock.nowMs();
     const held = tx.select().from(platformTokens).where(eq(platformTokens.folded, folded)).all();
-    if (held.length >= MOST_OF_A_NAME) {
+    if (held.length >= MAX_TOKENS_PER_NAME) {
       const which = held.map((one) => one.identifier).join(' and ');
-      const sentence = `${name} has two tokens already, ${which}; "profilectl tokens remove" ends one of them.`;
+      const sentence = `${name} already has two tokens, ${which}; remove one of them with "profilectl tokens remove".`;
       throw new AppError('refused', sentence);
     }
     const added = { identifier, name, folded, tokenHash, rights, excludesContactFields, eraseLimit, addedAt: atMs };
@@ -82,15 +82,15 @@ function checkNewToken({ name, rights, eraseLimit }: NewToken): BackendRight[] {
   if (fault !== null) throw new AppError('usage', `The name of a backend ${fault}.`);
   const known = BACKEND_RIGHTS.filter((right) => rights.includes(right));
   if (known.length === 0 || rights.some((right) => !(BACKEND_RIGHTS as readonly string[]).includes(right))) {
-    throw new AppError('usage', `--right must be ${BACKEND_RIGHTS.join(' or ')}; give it twice for both.`);
+    throw new AppError('usage', `--right must be ${BACKEND_RIGHTS.join(' or ')}; repeat it for both.`);
   }
-  if (!Number.isInteger(eraseLimit) || eraseLimit < 0 || eraseLimit > ERASE_LIMIT.most) {
-    throw new AppError('usage', `--erase-limit must be a whole number from 0 to ${ERASE_LIMIT.most}.`);
+  if (!Number.isInteger(eraseLimit) || eraseLimit < 0 || eraseLimit > ERASE_LIMIT.max) {
+    throw new AppError('usage', `--erase-limit must be a whole number from 0 to ${ERASE_LIMIT.max}.`);
   }
   return known;
 }
 
-/** All tokens, the oldest first. */
+/** All tokens, oldest first. */
 export function listTokens({ db, sessions }: Access): TokenView[] {
   const uses = readUses(sessions);
   return db
@@ -108,8 +108,8 @@ export function tokenNames(db: Db): { identifier: string; name: string }[] {
 }
 
 /**
- * The token with this identifier, or the only one with this name. Throws `not_found` if there is none, and `refused` if the
- * name has two.
+ * Returns the token with this identifier, or the only one with this name. Throws `not_found` if there is none, and
+ * `refused` if the name has two.
  */
 export function findToken(access: Access, named: string): TokenView {
   const all = listTokens(access);
@@ -119,13 +119,13 @@ export function findToken(access: Access, named: string): TokenView {
   if (first === undefined) throw noSuchToken(named);
   if (second === undefined) return first;
   const which = `${first.identifier}, the older one, or ${second.identifier}`;
-  throw new AppError('refused', `${first.name} has two tokens; name one of them: ${which}.`);
+  throw new AppError('refused', `${first.name} has two tokens; specify one of them: ${which}.`);
 }
 
 /**
- * Removes a token by its identifier: from then on it is refused, and so are the sign-in links, sessions and logins of
- * `profilectl` that came from its hand-overs. Returns how many sessions and logins ended, or null if that could not be stored
- * yet; the next sweep does it then.
+ * Removes a token by its identifier: from then on it is refused, and so are sign-in links, sessions and logins of
+ * `profilectl` that came from its hand-overs. Returns how many sessions and logins ended, or null if that could not be
+ * stored yet; then the next sweep does it.
  */
 export function removeToken(access: Access, identifier: string, by: Actor): EndedSignIns | null {
   write(access.db, (tx) => {

@@ -3,10 +3,10 @@ import type { Clock } from '../clock.ts';
 import { tokenUses } from '../sessions-file/schema.ts';
 import { readSessions, type SessionsFile, writeSessions } from '../sessions-file/sessions-file.ts';
 
-// When tokens of backends were last used, by their identifiers. This is in the sessions file, so that a request does not wait
-// for the lock of the main database only to record the use.
+// When backends' tokens were last used, by their identifiers. This is in the sessions file, so that recording a use
+// does not wait for the lock of the main database.
 
-/** The age of a stored use after which the next one is written, in milliseconds. */
+/** A use is written only if the stored one is older than this. */
 const USE_STEP_MS = 60_000;
 
 /** When each token was last used, in milliseconds since 1970. Throws `refused` if the file can't be read. */
@@ -15,7 +15,9 @@ export function readUses(sessions: SessionsFile): Map<string, number> {
   return new Map(rows.map(({ identifier, usedAt }) => [identifier, usedAt]));
 }
 
-/** Records the use of a token after the answer, at most once a minute. Throws what {@link readUses} throws. */
+/**
+ * Records the use of a token after the response, at most once a minute. Throws `refused` if the file can't be written.
+ */
 export function noteTokenUse(sessions: SessionsFile, clock: Pick<Clock, 'nowMs'>, identifier: string): void {
   const known = readSessions(sessions, (db) =>
     db.select().from(tokenUses).where(eq(tokenUses.identifier, identifier)).get(),

@@ -3,9 +3,9 @@ import type { Random } from '../random.ts';
 import { fileKey, type SessionsFile } from '../sessions-file/sessions-file.ts';
 import { keyedHash } from '../sessions-file/tokens.ts';
 
-// The secret of a browser that requested a code, by which the code is found. The cookie holds it encrypted, with a
-// different value after each request, so that the cookies of repeated requests do not show whether an earlier code was
-// replaced.
+// The secret of a browser that requested a code, by which the code is found. The cookie contains it encrypted, with a
+// different value after each request, so that the cookies of repeated requests do not reveal whether an earlier code
+// was replaced.
 
 const CIPHER = 'aes-256-gcm';
 const NONCE_BYTES = 12;
@@ -19,7 +19,7 @@ export function sealBrowserSecret(sessions: SessionsFile, random: Random, secret
   return Buffer.concat([nonce, ...sealed, cipher.getAuthTag()]).toString('base64url');
 }
 
-/** Decrypts the secret in a cookie; null without a cookie, or for one that was not made with this sessions file. */
+/** Decrypts the secret in a cookie; null without a cookie, or if it was not made with this sessions file. */
 export function openBrowserSecret(sessions: SessionsFile, cookie: string | null): string | null {
   const bytes = Buffer.from(cookie ?? '', 'base64url');
   if (bytes.length <= NONCE_BYTES + TAG_BYTES) return null;

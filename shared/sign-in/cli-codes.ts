@@ -14,10 +14,10 @@ import { newCode, readCode } from './code-text.ts';
 import { storePendingSignInNotice } from './sign-in-notices.ts';
 
 // How `profilectl` on another machine gets a token: a person who is signed in allows the login on a page, which makes a
-// code; `profilectl` exchanges the code for the token, and proves with its own secret that it requested it (PKCE, RFC
-// 7636). A browser delivers a long code. A code that a person types is as short as those of sign-in mails, and is found
-// only by that secret, never by itself, so that each guess is tried against the codes of one login only. Functions
-// throw `refused` if a file can't be read or written.
+// code. `profilectl` exchanges the code for the token, and proves with its own secret that it requested it (PKCE, RFC
+// 7636). A browser delivers a long code. A code that a person types is as short as those in sign-in mails, and is found
+// only by that secret, so that a guess can hit only the codes of one login. Functions throw `refused` if a file can't
+// be read or written.
 
 /** The login that a person allows. */
 export type CliConsent = {
@@ -25,17 +25,17 @@ export type CliConsent = {
   codeChallenge: string;
   /** The URL to which the browser delivers the code; null if the person types it. */
   redirectUri: string | null;
-  /** The machine's name for itself. */
+  /** The machine's own name. */
   machine: string;
 };
 
-/** What `profilectl` sends for a token: the code, the URL to which the code was delivered, if any, and its secret. */
+/** The request for a token: the code, the URL to which it was delivered, if any, and the secret of `profilectl`. */
 export type CliExchange = { code: string; redirectUri: string | null; verifier: string };
 
 /**
  * Makes a code for the person who is signed in: 43 characters of base64url, or 8 from `newCode` if a person types it.
- * Throws `too_many_pages` if too many logins are open, and `too_many_requests` if this person has logged in too often
- * today.
+ * Throws `too_many_pages` if too many logins are in progress, and `too_many_requests` if this person has logged in too
+ * often today.
  */
 export function makeCliCode(access: Access, signed: Signed, consent: CliConsent): string {
   const { codeChallenge, redirectUri, machine } = consent;
@@ -47,9 +47,7 @@ export function makeCliCode(access: Access, signed: Signed, consent: CliConsent)
   return code;
 }
 
-/**
- * What a code is found by, and what proves that it comes from the login it was made for, with the same redirect URL.
- */
+/** The key of a code's ticket. Its proof shows that the code belongs to this login and redirect URL. */
 function keyOf(code: string, codeChallenge: string, redirectUri: string | null): Required<TicketKey> {
   if (redirectUri === null) {
     return { purpose: 'login code', foundBy: hashOf(codeChallenge), proof: hashOf(codeChallenge, code) };
@@ -60,8 +58,8 @@ function keyOf(code: string, codeChallenge: string, redirectUri: string | null):
 /**
  * Exchanges a code for a token, once. The owner's pending notification is stored in the same transaction as the token.
  * Throws `invalid_grant`, with one sentence for all reasons: an unknown, used or expired code, one that was mistyped
- * too often, a different redirect URL or secret than the code was made for, and a person who has changed. A second use
- * of a code revokes the token from the first (RFC 6749, section 4.1.2).
+ * too often, a redirect URL or secret that differs from the login's, and a person who has changed. A second use of a
+ * code revokes the token from the first (RFC 6749, section 4.1.2).
  */
 export function exchangeCliCode(
   access: Access,
@@ -73,11 +71,11 @@ export function exchangeCliCode(
     key === null ? null : writeSessions(access.sessions, (sessionsDb) => exchangeIn(access, sessionsDb, key, client));
   flushSessions(access.sessions);
   if (made !== null) return made;
-  const sentence = 'This code does not work: it is mistyped, too old, was used already, or is not for you.';
+  const sentence = 'This code does not work: it is mistyped, expired, already used, or belongs to another login.';
   throw new AppError('invalid_grant', sentence);
 }
 
-/** The key of an exchange's code; null if a typed text can't be a code, which uses up no attempt. */
+/** The key of an exchange's code; null if a typed text can't be a code, which does not count as a try. */
 function keyOfExchange({ code, redirectUri, verifier }: CliExchange): Required<TicketKey> | null {
   const codeChallenge = hashOf(verifier).toString('base64url');
   const typed = redirectUri === null ? readCode(code) : code;
@@ -92,7 +90,7 @@ function exchangeIn(
 ): { token: string; signIn: SignIn } | null {
   const nowMs = access.clock.nowMs();
   const { purpose, foundBy, proof } = key;
-  // A second use of a long code counts no matter who tries it; a short one is found only with its proof.
+  // A second use of a long code counts, whoever makes it; a short code is found only with its proof.
   const used = findTicket(
     sessionsDb,
     purpose === 'login redirect' ? { purpose, foundBy } : { purpose, foundBy, proof },

@@ -9,73 +9,74 @@ import { dropTicket, makeTicket, readTicket, type TicketKey, useTicket } from '.
 import { openBrowserSecret, sealBrowserSecret } from './browser-secret.ts';
 import { newCode, readCode, showCode } from './code-text.ts';
 import { isKnownBrowser } from './known-browsers.ts';
-import { countAsk, countedUnder, MAIL_LIMITS, roomFor } from './mail-limits.ts';
+import { countedUnder, countRequest, MAIL_LIMITS, roomFor } from './mail-limits.ts';
 import { type SignedOwner, signOwnerIn } from './owner-sign-in.ts';
 import { type Claim, NOBODY, readClaim, type Typed } from './sign-in-lookup.ts';
 
-// How owners sign in: a code is mailed to the stored address. It works once, for ten minutes and five attempts, in the
-// browser that requested it. Whatever name and address were typed, the same statements are run and the same number of
-// rows is written; only the mail, sent after the response, depends on them. A code is found by the secret in the
-// browser's cookie and never by itself, so that each guess is tried against one code only.
+// How owners sign in: a code is mailed to the e-mail address on file. It works once, for ten minutes and five tries, in
+// the browser that requested it. Whatever name and address were typed, the same statements run and the same number of
+// rows is written; only the mail, sent after the response, depends on them. A code is found only by the secret in the
+// browser's cookie, so that a guess can hit only one code.
 
-/** A request for a code; the tokens are those of cookies, null if the browser sent none. */
-export type Ask = Typed & { browserSecret: string | null; knownBrowser: string | null; client: Client };
+/** A request for a code; the tokens are those of cookies, null without a cookie. */
+export type CodeRequest = Typed & { browserSecret: string | null; knownBrowser: string | null; client: Client };
 
-/** The result, which does not reveal whether the profile and the address match. */
-export type Asked = {
+/** The result of a request for a code. It does not reveal whether the profile and the e-mail address match. */
+export type RequestedCode = {
   /** For the cookie that {@link enterCode} needs; a different value each time. */
   browserSecret: string;
   /**
-   * Sends the mail, if any; called after the response. Resolves to a sentence for the log if something is wrong,
-   * without an address or a code, otherwise to null. Never rejects.
+   * Sends the mail, if any; called after the response. Resolves to a sentence for the log, without an address or a
+   * code, if something went wrong, otherwise to null. Never rejects.
    */
   mail: () => Promise<string | null>;
 };
 
 /**
- * Makes a code for this name and address and mails it if they match a profile. If a limit is reached, no mail is sent,
- * and the code that this browser requested earlier for the same name and address stays valid. Throws `refused` if the
+ * Makes a code for this name and e-mail address, and mails it if they match a profile. If a limit is reached, no mail
+ * is sent, and an earlier code of this browser for the same name and address stays valid. Throws `refused` if the
  * sessions file can't be written.
  */
-export function askCode(access: Access, ask: Ask): Asked {
-  const claim = readClaim(access.db, ask);
+export function requestCode(access: Access, request: CodeRequest): RequestedCode {
+  const claim = readClaim(access.db, request);
   const code = newCode(access.random);
   const { sessions, random, clock } = access;
-  const secret = openBrowserSecret(sessions, ask.browserSecret) ?? newToken(random);
+  const secret = openBrowserSecret(sessions, request.browserSecret) ?? newToken(random);
   const made = writeSessions(sessions, (sessionsDb) => {
     const nowMs = clock.nowMs();
     const key = fileKey(sessions);
-    const isKnown = isKnownBrowser(sessionsDb, ask.knownBrowser, claim.binding, nowMs);
+    const isKnown = isKnownBrowser(sessionsDb, request.knownBrowser, claim.binding, nowMs);
     const counted = countedUnder(key, {
       pair: [claim.profileId ?? claim.folded, claim.address],
-      clientAddress: ask.client.address,
-      knownBrowser: isKnown ? ask.knownBrowser : null,
+      clientAddress: request.client.address,
+      knownBrowser: isKnown ? request.knownBrowser : null,
     });
-    // Keyed by what was typed, not by the profile found: otherwise two names could be seen to belong to the same one.
+    // Keyed by the typed texts, not by the profile found: otherwise it would reveal that two names belong to the same
+    // profile.
     const about = keyedHash(key, 'typed', claim.folded, claim.address).toString('hex');
     const isSame = readTicket(sessionsDb, codeOf(secret), nowMs)?.about === about;
     const room = roomFor(sessionsDb, counted, nowMs);
-    if (!room.toAsk) {
+    if (!room.mayRequest) {
       if (!isSame) dropTicket(sessionsDb, codeOf(secret));
-      return { isAsked: false, isSent: false, nowMs };
+      return { isMade: false, isSent: false, nowMs };
     }
-    const isSent = claim.mailTo !== null && room.toSend;
-    countAsk(sessionsDb, key, counted, isSent, nowMs);
+    const isSent = claim.mailTo !== null && room.maySend;
+    countRequest(sessionsDb, key, counted, isSent, nowMs);
     const signed = ownedBy(claim.mailTo === null ? NOBODY : claim.binding);
     makeTicket(sessionsDb, codeOf(secret, code), { signed, about }, nowMs);
-    return { isAsked: true, isSent, nowMs };
+    return { isMade: true, isSent, nowMs };
   });
   return {
     browserSecret: sealBrowserSecret(sessions, random, secret),
     mail: async () => {
-      if (!made.isAsked) return null;
-      const fault = await sendCode(access, claim, { code, client: ask.client, ...made });
+      if (!made.isMade) return null;
+      const fault = await sendCode(access, claim, { code, client: request.client, ...made });
       return claim.mailTo !== null && !made.isSent ? SENT_LIMIT_REACHED : fault;
     },
   };
 }
 
-/** A browser's code is found by the browser's secret. Only both together prove that a code is right. */
+/** A browser's code is found by the browser's secret; the proof is the hash of both. */
 function codeOf(secret: string, code?: string): TicketKey {
   const key = { purpose: 'sign-in code', foundBy: hashOf(secret) } as const;
   return code === undefined ? key : { ...key, proof: hashOf(secret, code) };
@@ -86,26 +87,26 @@ function ownedBy(binding: Binding): Owner {
   return { kind: 'owner', ...binding, openedBy: null };
 }
 
-/** The recipient in mails that are composed and never sent. */
+/** The recipient of mails that are composed but never sent. */
 const NOBODYS_ADDRESS = 'nobody@example.org';
 
-const SENT_LIMIT_REACHED = `A sign-in mail was not sent: ${MAIL_LIMITS.sent[0].most} were sent in the last hour, which is the most.`;
+const SENT_LIMIT_REACHED = `A sign-in mail was not sent: ${MAIL_LIMITS.sent[0].max} were sent in the last hour, which is the limit.`;
 
 /** The result of entering a code. */
 export type Entered =
   | ({ isSignedIn: true } & SignedOwner)
   /**
-   * `malformed`: the text can't be a code, and no attempt was used up. `wrong`: it is wrong, used, expired or from
+   * `malformed`: the text can't be a code; that did not count as a try. `wrong`: it is wrong, used, expired or from
    * another browser.
    */
   | { isSignedIn: false; why: 'malformed' | 'wrong' };
 
-/** A code as it is entered; the tokens are those of cookies. */
+/** An entered code; the tokens are those of cookies. */
 export type Entry = { browserSecret: string | null; knownBrowser: string | null; code: string; client: Client };
 
 /**
  * Signs the owner of this code in. For a new browser, the pending notification is stored in the same transaction as the
- * session. Of two processes given the same code, only one succeeds. Throws `refused` if the sessions file can't be
+ * session. If two processes enter the same code, only one succeeds. Throws `refused` if the sessions file can't be
  * written.
  */
 export function enterCode(access: Access, entry: Entry): Entered {
@@ -125,8 +126,8 @@ export function enterCode(access: Access, entry: Entry): Entered {
 type Sending = { code: string; nowMs: number; client: Client; isSent: boolean };
 
 /**
- * Composes the mail, and sends it if `isSent`. It is composed in any case: otherwise the timing of the next responses
- * would reveal whether name and address match.
+ * Composes the mail, and sends it if `isSent`. It is always composed: otherwise the timing of the next responses would
+ * reveal whether name and address match.
  */
 async function sendCode(
   access: Access,
@@ -152,6 +153,6 @@ async function sendCode(
     if (delivery.outcome === 'accepted') return null;
     return `A sign-in mail was not delivered. ${delivery.reason.replaceAll(showCode(code), '[removed]')}`;
   } catch {
-    return 'A sign-in mail was not sent, by a fault of this program; please report it.';
+    return 'A sign-in mail was not sent because of a bug in this program; please report it.';
   }
 }

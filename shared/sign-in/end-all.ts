@@ -12,9 +12,9 @@ import { forgetBrowsers } from './known-browsers.ts';
 
 /**
  * Ends everything that gives access as this profile or admin, now or soon: sessions, logins of `profilectl`, codes and
- * hand-over addresses, including those made while the profile had another e-mail address. Forgets the owner's known
- * browsers, except the one with the cookie `keptBrowser`. Throws `refused` if the sessions file can't be written; then
- * nothing has ended.
+ * hand-over URLs, including those made under another e-mail address of the profile. Forgets the owner's known browsers,
+ * except the one with the cookie `keptBrowser`. Throws `refused` if the sessions file can't be written; then nothing
+ * has ended.
  */
 export function endAllSignIns(
   { sessions, clock }: Access,
@@ -24,7 +24,7 @@ export function endAllSignIns(
   return end(sessions, (db) => {
     endTickets(db, isAnyOf(tickets, signed));
     if (signed.kind === 'owner') forgetBrowsers(db, signed.profileId, keptBrowser);
-    // Those of an earlier address gave no access any more.
+    // Sign-ins made under an earlier e-mail address no longer gave access, so they are not counted.
     return endSignIns(db, isAnyOf(signIns, signed), clock.nowMs(), isTheirs(signIns, signed));
   });
 }
@@ -36,14 +36,14 @@ export function endAllSignIns(
 export function signOwnerOut(access: Access, named: string): { id: number; username: string; ended: EndedSignIns } {
   const { id, username } = findProfile(access.db, named);
   const owner = ownerToSign(access, id);
-  // Erased meanwhile, so nothing gives access to it.
+  // Just erased, so nothing gives access to it.
   if (owner === null) return { id, username, ended: { sessions: 0, logins: 0 } };
   return { id, username, ended: endAllSignIns(access, owner) };
 }
 
 /**
- * Marks as ended everything that came from a backend's token that was removed: hand-over addresses, sessions, and
- * logins of `profilectl` allowed from these. Without the token, none of them gives access anyway. Throws as above.
+ * Marks as ended everything that came from a removed token of a backend: hand-over URLs, sessions, and logins of
+ * `profilectl` allowed from these. Without the token they give no access anyway. Throws as above.
  */
 export function endOpenedBy({ sessions, clock }: Pick<Access, 'sessions' | 'clock'>, identifier: string): EndedSignIns {
   return end(sessions, (db) => {

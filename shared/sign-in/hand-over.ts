@@ -13,18 +13,17 @@ import { isStillSigned } from '../sign-ins/still-signed.ts';
 import { makeTicket, readTicket, type Ticket, type TicketKey, useTicket } from '../tickets/tickets.ts';
 import { signOwnerIn } from './owner-sign-in.ts';
 
-// Hand-overs: a customer's backend has already signed its user in. It gets a one-time address, sends the user's browser
-// there, and with one click the user is signed in as the owner of their profile. An address works once, for a minute,
-// and only while the profile (its row and its e-mail address) is unchanged and the backend's token exists. Only the
-// SHA-256 of its secret is stored. Functions throw `refused` if a file can't be written.
+// Hand-overs: a customer's backend has already signed its user in. It gets a one-time URL and sends the user's browser
+// there; one click then signs the user in as the owner of their profile. A URL works once, for a minute, and only while
+// the profile (its row and its e-mail address) is unchanged and the backend's token exists. Only the SHA-256 of its
+// secret is stored. Functions throw `refused` if a file can't be written.
 
-/** The user that a backend hands over, by UID or auth ID. */
+/** The user that a backend hands over. */
 export type HandedOver = { uid: number } | { authId: string };
 
 /**
- * Makes an address for the owner of a profile, on behalf of the backend's token with the identifier `openedBy`.
- * Everything that comes from it ends with that token. Returns it only this once, with its end as ISO 8601 in UTC. Throws
- * `not_found`.
+ * Makes a URL for the owner of a profile, on behalf of the backend's token with the identifier `openedBy`; everything
+ * that comes from it ends with that token. `expiresAt` is ISO 8601 in UTC. Throws `not_found`.
  */
 export function handOver(access: Access, who: HandedOver, openedBy: string) {
   const profileId = findId(access.db, who);
@@ -39,7 +38,7 @@ export function handOver(access: Access, who: HandedOver, openedBy: string) {
 }
 
 /**
- * Looks an address up by its secret without changing anything, for the page that is shown before it is used. Throws
+ * Looks a URL up by its secret without changing anything, for the page that is shown before it is used. Throws
  * `not_found`, with one sentence for all reasons.
  */
 export function readHandOver(access: Access, secret: string) {
@@ -52,8 +51,8 @@ export function readHandOver(access: Access, secret: string) {
 }
 
 /**
- * Uses up an address and signs the owner in. For a new browser, the pending notification is stored in the same
- * transaction. Throws `not_found` as above: of two users of one address, only one succeeds.
+ * Uses up a URL and signs the owner in. For a new browser, the pending notification is stored in the same transaction.
+ * Throws `not_found` as above; if a URL is used twice, only one use succeeds.
  */
 export function enterHandOver(access: Access, secret: string, knownBrowser: string | null, client: Client) {
   return writeSessions(access.sessions, (sessionsDb) => {
@@ -67,11 +66,11 @@ function keyOf(secret: string): TicketKey {
   return { purpose: 'hand-over', foundBy: hashOf(secret) };
 }
 
-/** The owner that an address signs in. Throws `not_found` if there is none. */
+/** The owner whom a URL signs in. Throws `not_found` if there is none. */
 function ownerOf(access: Access, ticket: Ticket | null): Owner {
   if (ticket?.signed.kind === 'owner' && isStillSigned(access, ticket.signed)) return ticket.signed;
   const sentence =
-    'This link is invalid or has expired. It works once, for a minute. Go back to where it came from, and start again.';
+    'This link is invalid or has expired. It works once, for a minute. Go back to the page that sent you here, and try again.';
   throw new AppError('not_found', sentence);
 }
 

@@ -8,21 +8,25 @@ import { knownBrowsers } from '../sessions-file/schema.ts';
 import { hashOf, newToken } from '../sessions-file/tokens.ts';
 import type { Binding } from '../sessions-file/whose.ts';
 
-// Browsers in which an owner has signed in. Being known gives no access; such a browser only has its own count of
-// sign-in mails, so that strangers who use up the owner's can't lock them out. It is recognised by a cookie, whose
-// token is stored as SHA-256.
+// Browsers in which an owner has signed in. A known browser has no more access than others, but its own count of
+// sign-in mails, so that strangers can't lock the owner out by using up the owner's count. It is recognised by a
+// cookie, whose token is stored as SHA-256.
 
-/** How long a browser stays known after a sign-in, in milliseconds. */
+/** How long a browser stays known after a sign-in. */
 export const KNOWN_FOR_MS = 90 * DAY_MS;
 
-/** From a browser's last sign-in to when it is forgotten. */
+/** The time from a browser's last sign-in until it is forgotten. */
 export const KNOWN_BROWSER_LIFE = {
   begunAt: knownBrowsers.signedInAt,
   until: sql`${knownBrowsers.signedInAt} + ${KNOWN_FOR_MS}`,
 };
 
-/** Whether the owner has signed in with this cookie's browser in the last 90 days, with their current address. */
+/**
+ * Whether the owner has signed in with this cookie's browser in the last 90 days, under their current e-mail address.
+ * `token` is null without a cookie.
+ */
 export function isKnownBrowser(db: Db, token: string | null, owner: Binding, nowMs: number): boolean {
+  // The same query runs without a cookie: no token is empty, so the hash of '' matches no row.
   return knownBrowser(db).get({ ...owner, tokenHash: hashOf(token ?? ''), nowMs }) !== undefined;
 }
 
@@ -42,8 +46,8 @@ const knownBrowser = keepQuery((db) => {
 });
 
 /**
- * Records that the owner has signed in with this cookie's browser. Returns a new token for the cookie at each sign-in;
- * it is also valid for the other owners that the browser knew by the old one.
+ * Records that the owner has signed in with this cookie's browser, and returns a new token for the cookie. Other owners
+ * whom the browser knew by the old token are known by the new one.
  */
 export function rememberBrowser(
   db: Db,
@@ -68,9 +72,9 @@ export function rememberBrowser(
   return next;
 }
 
-/** Forgets the browsers in which this profile's owner has signed in, except the one with the cookie `kept`. */
+/** Forgets the browsers of this profile's owner, except the one with the cookie `kept`, if any. */
 export function forgetBrowsers(db: Db, profileId: number, kept: string | null): void {
-  const isOther = ne(knownBrowsers.tokenHash, hashOf(kept ?? ''));
+  const isOther = kept === null ? undefined : ne(knownBrowsers.tokenHash, hashOf(kept));
   db.delete(knownBrowsers)
     .where(and(eq(knownBrowsers.profileId, profileId), isOther))
     .run();

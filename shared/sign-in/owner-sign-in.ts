@@ -7,20 +7,19 @@ import { beginSignIn } from '../sign-ins/sign-ins.ts';
 import { isKnownBrowser, rememberBrowser } from './known-browsers.ts';
 import { storePendingSignInNotice } from './sign-in-notices.ts';
 
-/** The result of an owner's sign-in with a browser: the tokens of two cookies. */
+/** The result of an owner's sign-in with a browser, with the tokens of two cookies. */
 export type SignedOwner = {
   token: string;
   session: SignIn;
   /** The new token of the known-browser cookie. */
   knownBrowser: string;
-  /** True if the owner had not signed in with this browser in the last 90 days; they are then notified by mail. */
+  /** Whether this is the owner's first sign-in with this browser in 90 days; they are then notified by mail. */
   isNewBrowser: boolean;
 };
 
 /**
- * Signs an owner in with a browser, inside the transaction that uses up a code or a hand-over address. For a new
- * browser, the pending notification is stored with the session. `knownBrowser` is the token of its cookie, null if it
- * sent none.
+ * Signs an owner in with a browser, inside the transaction that uses up a code or a hand-over URL. For a new browser,
+ * the pending notification is stored with the session. `knownBrowser` is the token of its cookie, null without one.
  */
 export function signOwnerIn(
   access: Access,

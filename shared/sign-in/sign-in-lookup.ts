@@ -7,27 +7,27 @@ import { checkedFold, foldName } from '../profiles/name.ts';
 import type { Binding } from '../sessions-file/whose.ts';
 import { bindingOf } from '../sign-ins/binding.ts';
 
-/** What a person typed to sign in: a username or alias, and an e-mail address. */
+/** The texts that a person typed to sign in: a username or alias, and an e-mail address. */
 export type Typed = { name: string; address: string };
 
-/** What was typed, and the profile found. */
+/** The typed texts, and the profile found. */
 export type Claim = {
-  /** The address in the form in which addresses are compared. */
+  /** The e-mail address, folded for comparison. */
   address: string;
-  /** The profile with this name, whatever the address; null if there is none. */
+  /** The id of the profile with this name, whatever the address; null if there is none. */
   profileId: number | null;
-  /** The name in the form in which names are compared. */
+  /** The name, folded for comparison. */
   folded: string;
   /**
-   * What a sign-in to the profile is bound to, whatever the address; {@link NOBODY} if there is no profile with this
+   * The binding of a sign-in to the profile, whatever the address; {@link NOBODY} if there is no profile with this
    * name.
    */
   binding: Binding;
-  /** The recipient of the code: the stored address, if name and address match; otherwise null. */
+  /** The recipient of the code: the address on file, if name and address match; otherwise null. */
   mailTo: { address: string; username: string } | null;
 };
 
-/** The longest text that is read; no name or address is longer. */
+/** Longer texts are cut; names and addresses are shorter. */
 const MAX_TYPED = 400;
 
 const NO_ROW: ProfileRow = { id: 0, username: '', banned: false, generation: 0, email: null, addressChanges: 0 };
@@ -36,8 +36,8 @@ const NO_ROW: ProfileRow = { id: 0, username: '', banned: false, generation: 0, 
 export const NOBODY: Binding = bindingOf(NO_ROW);
 
 /**
- * Looks up what was typed. The same statement is run whether or not the profile exists and the address is its own;
- * banned profiles are found too.
+ * Looks the profile up. The same statement runs whether or not the profile exists and the address matches. Banned
+ * profiles are found too.
  */
 export function readClaim(db: Opened, typed: Typed): Claim {
   const name = typed.name.slice(0, MAX_TYPED).trim();

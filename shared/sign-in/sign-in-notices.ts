@@ -9,13 +9,13 @@ import { readSessions, writeSessions } from '../sessions-file/sessions-file.ts';
 import type { Binding } from '../sessions-file/whose.ts';
 import { isStillBound } from '../sign-ins/binding.ts';
 
-// Mails to owners about sign-ins from new browsers. Mails wait in the main database, for whose lock a sign-in does not
-// wait. So the pending notification is stored in the sessions file, in the same transaction as the session, and moved
-// to the main database later.
+// Mails to owners about sign-ins from new browsers. Mails are stored in the main database, but a sign-in does not wait
+// for its lock. So the pending notification is stored in the sessions file, in the same transaction as the session, and
+// moved to the main database later.
 
 /**
  * Stores the pending notification of a sign-in, inside the transaction on the sessions file that signs the owner in.
- * `agent` is what signed in, in words of ours: a browser's User-Agent, which a stranger can choose, is never mailed.
+ * `agent` is our own description of the client: a User-Agent, which a stranger can choose, is never mailed.
  */
 export function storePendingSignInNotice(sessionsDb: Db, owner: Binding, { address, agent }: Client, at: number): void {
   const { profileId, generation, addressHash } = owner;
@@ -27,9 +27,10 @@ export function storePendingSignInNotice(sessionsDb: Db, owner: Binding, { addre
 }
 
 /**
- * Moves all pending notifications to the main database, from which the mails are sent; those of profiles that were
- * erased or have changed their address are dropped. A crash in between notifies an owner twice. Throws `busy` at once
- * if the main database is locked, and `refused` if a file can't be written; the remaining ones are moved next time.
+ * Moves all pending notifications to the main database, from which the mails are sent. Those of profiles that were
+ * erased or have another e-mail address are dropped. After a crash in between, an owner is notified twice. Throws
+ * `busy` at once if the main database is locked, and `refused` if a file can't be written; the next call moves the
+ * rest.
  */
 export function storeSignInNotices(access: Access): void {
   const rows = readSessions(access.sessions, (sessionsDb) =>

@@ -16,7 +16,7 @@ import { sessionsPath } from '../sessions-file/sessions-path.ts';
 import { isPlatformToken } from '../sign-ins/backend-token-row.ts';
 import { isStillBound } from '../sign-ins/binding.ts';
 import { SHOWN_AFTER_END_MS } from '../sign-ins/periods.ts';
-import { isOverAt } from '../sign-ins/row.ts';
+import { hasEndedAt } from '../sign-ins/row.ts';
 import { endOpenedBy } from './end-all.ts';
 import { KNOWN_BROWSER_LIFE } from './known-browsers.ts';
 import { dropOldCounts } from './mail-limits.ts';
@@ -25,15 +25,15 @@ import { dropOldCounts } from './mail-limits.ts';
 const OWNED = [signIns, tickets, knownBrowsers, pendingSignInNotices] as const;
 
 /**
- * Deletes from the sessions file, including its write-ahead log, what is no longer needed: expired tickets, counts and
+ * Deletes rows that are no longer needed from the sessions file and its write-ahead log: expired tickets, counts and
  * known browsers, sign-ins that ended more than 30 days ago, and everything of profiles that were erased or have
- * another address and of backends' tokens that were removed; what such a token opened is marked as ended. Whatever
- * depends on the time happens only while the clock is settled. Throws `refused` if the file can't be written.
+ * another e-mail address and of removed tokens of backends. Marks sign-ins opened by such a token as ended. Rows expire
+ * only while the clock is settled (CONTRIBUTING.md). Throws `refused` if the file can't be written.
  */
 export function sweepSessions(db: Opened, clock: Clock, sessions: SessionsFile): void {
   writeSessions(sessions, (sessionsDb) => {
     const settledMs = clock.settledMs();
-    if (settledMs !== null) dropPast(sessionsDb, settledMs);
+    if (settledMs !== null) dropExpired(sessionsDb, settledMs);
     for (const table of OWNED) dropUnbound(db, sessionsDb, table);
     dropUsesOfRemoved(db, sessionsDb);
   });
@@ -42,8 +42,8 @@ export function sweepSessions(db: Opened, clock: Clock, sessions: SessionsFile):
 }
 
 /**
- * Sweeps the sessions file of a database that may have none, for commands: after an erasure the file holds nothing of
- * the profile. Throws the same errors as {@link sweepSessions} and opening the file.
+ * Sweeps the sessions file of a database, if any, for commands: after an erasure the file contains nothing of the
+ * profile. Throws the errors of {@link sweepSessions} and of opening the file.
  */
 export function sweepBeside(db: Opened, clock: Clock): void {
   const databasePath = db.$client.filename;
@@ -57,17 +57,17 @@ export function sweepBeside(db: Opened, clock: Clock): void {
 }
 
 /**
- * Deletes expired rows, and those dated further ahead than the clock may have been set back. Code that counts or uses
- * such rows also compares their times, since nothing is deleted while the clock is not settled.
+ * Deletes expired rows, and those dated further in the future than the clock may have been set back. Code that counts
+ * or uses such rows compares their times itself, since nothing is deleted while the clock is not settled.
  */
-function dropPast(sessionsDb: Db, settledMs: number): void {
+function dropExpired(sessionsDb: Db, settledMs: number): void {
   sessionsDb
     .delete(tickets)
     .where(not(isLive({ begunAt: tickets.madeAt, until: tickets.keptUntil }, settledMs)))
     .run();
   sessionsDb
     .delete(signIns)
-    .where(isOverAt(settledMs - SHOWN_AFTER_END_MS))
+    .where(hasEndedAt(settledMs - SHOWN_AFTER_END_MS))
     .run();
   sessionsDb
     .delete(knownBrowsers)
@@ -76,7 +76,7 @@ function dropPast(sessionsDb: Db, settledMs: number): void {
   dropOldCounts(sessionsDb, settledMs);
 }
 
-/** The removed tokens of backends with sign-ins that are not yet marked as ended. */
+/** The removed tokens of backends whose sign-ins are not yet marked as ended. */
 function removedOpeners(db: Opened, sessions: SessionsFile): string[] {
   const rows = readSessions(sessions, (sessionsDb) =>
     sessionsDb
@@ -105,7 +105,6 @@ function dropUnbound(db: Opened, sessionsDb: Db, table: (typeof OWNED)[number]):
   }
 }
 
-/** Deletes the last uses of removed tokens. */
 function dropUsesOfRemoved(db: Opened, sessionsDb: Db): void {
   for (const { identifier } of sessionsDb.select().from(tokenUses).all()) {
     if (!isPlatformToken(db, identifier))

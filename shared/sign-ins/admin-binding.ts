@@ -16,8 +16,8 @@ const generationByName = keepQuery((db) => {
 });
 
 /**
- * What an admin's sessions are bound to besides the name: a number that changes when all of them have to end. Null if
- * there is no admin of this name, or none with a confirmed passkey.
+ * The number that an admin's sign-ins are bound to besides the name; it changes when all of them have to end. Null if
+ * there is no admin of this name with a confirmed passkey.
  */
 export function readAdminGeneration(db: Opened, name: string): number | null {
   const row = guardDatabase(db.$client.filename, () => generationByName(withTables(db)).get({ name }));

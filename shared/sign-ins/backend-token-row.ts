@@ -13,7 +13,7 @@ const byIdentifier = keepQuery((db) =>
     .prepare(),
 );
 
-/** Whether a backend's token with this identifier exists, that is, was not removed. */
+/** Whether a backend's token with this identifier exists. */
 export function isPlatformToken(db: Opened, identifier: string): boolean {
   const row = guardDatabase(db.$client.filename, () => byIdentifier(withTables(db)).get({ identifier }));
   return row !== undefined;

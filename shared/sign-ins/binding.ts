@@ -6,29 +6,29 @@ import { type ProfileRow, readProfileRow } from '../profiles/find.ts';
 import { hashOf, isSameHash } from '../sessions-file/tokens.ts';
 import type { Binding, Signed } from '../sessions-file/whose.ts';
 
-/** What a sign-in to the profile with this row is bound to. */
+/** The binding of a sign-in to the profile with this row. */
 export function bindingOf({ id, generation, email, addressChanges }: Omit<ProfileRow, 'username' | 'banned'>): Binding {
   return { profileId: id, generation, addressHash: hashOf(foldAddress(email ?? ''), String(addressChanges)) };
 }
 
-/** Reads the profile that a sign-in is bound to, by its id. */
+/** Reads the row of a profile that a sign-in may be bound to. */
 export function readBoundRow(db: Opened, profileId: number): ProfileRow | undefined {
   return guardDatabase(db.$client.filename, () => readProfileRow(withTables(db), profileId));
 }
 
-/** What a sign-in to this profile would be bound to now; null if there is no such profile. */
+/** The binding of a sign-in made now to this profile; null if there is no such profile. */
 export function readBinding(db: Opened, profileId: number): Binding | null {
   const row = readBoundRow(db, profileId);
   return row === undefined ? null : bindingOf(row);
 }
 
-/** Whether the profile still is the one to which a sign-in was bound. */
+/** Whether the profile is still the one to which a sign-in was bound. */
 export function isStillBound(db: Opened, bound: Binding): boolean {
   const now = readBinding(db, bound.profileId);
   return now !== null && isSameBinding(now, bound);
 }
 
-/** Whether two bindings have the same profile, row and address. */
+/** Whether two bindings have the same profile, row and e-mail address. */
 export function isSameBinding(one: Binding, other: Binding): boolean {
   return (
     one.profileId === other.profileId &&

@@ -4,16 +4,16 @@ import { isLive } from '../db/live.ts';
 import { type SignInKind, signIns } from '../sessions-file/schema.ts';
 import { type Signed, signedOf } from '../sessions-file/whose.ts';
 
-// The meaning of a row of the table of sign-ins: whose it is, and when it ends. Nothing here reads or writes a file.
+// The rows of the table of sign-ins. Nothing here reads or writes a file.
 
-/** The person for whom pages act: an owner, or an admin who has not confirmed anything with a passkey. */
+/** The person for whom pages act: an owner, or an admin without a confirmation by passkey. */
 export type SignedInPerson = Extract<Person, { kind: 'owner' | 'admin' }>;
 
-/** Who is signed in, with the name that pages show: an owner's username, or the admin's name. */
+/** Who is signed in, with the name on pages: an owner's username, or the admin's name. */
 export type SignedIn = { person: SignedInPerson; name: string };
 
 /**
- * What differs by kind: a `profilectl` login has the eight characters in the middle of its token, which are not secret.
+ * The members that differ by kind. `identifier` is the 8 characters in the middle of the token, which are not secret.
  */
 type OfKind = {
   browser: { kind: 'browser' };
@@ -23,13 +23,13 @@ type OfKind = {
 /** A live sign-in. Times are milliseconds since 1970. */
 export type SignIn<Kind extends SignInKind = SignInKind> = OfKind[Kind] & {
   id: number;
-  /** What it is bound to; sign-ins with the same binding are listed and ended together. */
+  /** Its binding; sign-ins with the same binding are listed and ended together. */
   signed: Signed;
   startedAtMs: number;
   lastUsedAtMs: number;
-  /** When it ends at the latest, however much it is used. */
+  /** When it ends, however much it is used. */
   endsAtMs: number;
-  /** Where it began: the client's normalised address and the browser's user agent. */
+  /** The client that signed in: its normalised IP address, and the browser's user agent. */
   client: { address: string; agent: string };
 };
 
@@ -39,26 +39,26 @@ export type Session = SignIn<'browser'> & SignedIn;
 /** A sign-in of a `profilectl` on another machine, with its person. */
 export type CliLogin = SignIn<'profilectl'> & SignedIn;
 
-/** A sign-in as it is listed: `endedAtMs` is null while it is alive. */
+/** A listed sign-in: `endedAtMs` is null while it is alive. */
 export type Listed<Kind extends SignInKind = SignInKind> = SignIn<Kind> & { endedAtMs: number | null };
 
-/** A row as it is read. */
+/** A row of {@link columnsAt}. */
 export type Row = typeof signIns.$inferSelect & { isAlive: boolean };
 
-/** The columns of a {@link Row}, for a statement run at a time in milliseconds since 1970. */
+/** The columns to select at a time in milliseconds since 1970. */
 export function columnsAt(nowMs: number | Placeholder) {
   return { ...getTableColumns(signIns), isAlive: sql<boolean>`${isAlive(nowMs)}`.mapWith(Boolean) };
 }
 
-/** Whether a sign-in was not ended and has not expired. */
+/** A condition: the sign-in was not ended and has not expired. */
 export function isAlive(nowMs: number | Placeholder): SQL | undefined {
-  // If the clock was set back by seconds, the time of a use may be before the start.
+  // If the clock was set back by seconds, a use may seem earlier than the start.
   const begunAt = sql`max(${signIns.startedAt}, ${signIns.lastUsedAt})`;
   return and(isNull(signIns.endedAt), isLive({ begunAt, until: signIns.idleUntil }, nowMs));
 }
 
-/** Whether a sign-in had ended or expired at a time. */
-export function isOverAt(atMs: number): SQL | undefined {
+/** A condition: the sign-in had ended or expired by a time. */
+export function hasEndedAt(atMs: number): SQL | undefined {
   return or(lte(signIns.endedAt, atMs), lte(signIns.idleUntil, atMs));
 }
 
@@ -67,7 +67,7 @@ export function endOf({ endedAt, idleUntil, isAlive }: Row, nowMs: number): numb
   return endedAt ?? (isAlive ? null : Math.min(nowMs, idleUntil));
 }
 
-/** A row as a sign-in, alive or not. */
+/** The sign-in of a row, alive or not. */
 export function signInOf(row: Row): SignIn {
   const { id, identifier, machine, startedAt, lastUsedAt, endsAt, clientAddress, clientAgent } = row;
   const common = {
@@ -79,7 +79,7 @@ export function signInOf(row: Row): SignIn {
   return { kind: 'profilectl', identifier, machine, ...common };
 }
 
-/** Whether a sign-in is of this kind. */
+/** Narrows a sign-in to a kind. */
 export function isOfKind<Kind extends SignInKind>(one: SignIn, kind: Kind): one is SignIn & SignIn<Kind> {
   return one.kind === kind;
 }

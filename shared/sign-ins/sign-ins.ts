@@ -11,34 +11,31 @@ import { columnsAt, endOf, isAlive, isOfKind, type Listed, type SignedIn, type S
 import { readPerson } from './still-signed.ts';
 import { newTokenText } from './token-text.ts';
 
-// Sign-ins, with a browser or `profilectl` on another machine. A sign-in is found by the SHA-256 of its token, and each
-// lookup compares what it is bound to: an owner's profile, row and address, an admin's name and generation. Functions
-// throw `refused` if a file can't be read or written.
+// Sign-ins with a browser, or with `profilectl` on another machine. A sign-in is found by the SHA-256 of its token, and
+// each lookup compares its binding: an owner's profile, row and e-mail address, or an admin's name and generation.
+// Functions throw `refused` if a file can't be read or written.
 
-/** What the functions of this room need. */
+/** The dependencies of the functions in this folder. */
 export type SignInDeps = Pick<Deps, 'db' | 'clock' | 'random'> & { sessions: SessionsFile };
 
-/**
- * Where a sign-in comes from; `machine` is the name that the machine of a `profilectl` gives itself, absent for a
- * browser.
- */
+/** The client of a sign-in; `machine` is the own name of a `profilectl`'s machine, absent for a browser. */
 export type Origin = { client: { address: string; agent?: string }; machine?: string };
 
-/** How many live sign-ins were ended: of browsers, and of `profilectl` on other machines. */
+/** The number of live sign-ins that were ended: of browsers, and of `profilectl` on other machines. */
 export type EndedSignIns = { sessions: number; logins: number };
 
-/** The most sign-ins of a kind that are listed for one person. */
-export const MOST_LISTED = 200;
+/** The maximum number of sign-ins of a kind that are listed for one person. */
+export const MAX_LISTED = 200;
 
-/** The longest user agent that is kept, in characters. */
+/** Longer user agents are cut, in characters. */
 const MAX_AGENT = 255;
 
 /** A use is recorded only if the recorded last use is older than this. */
 const USE_STEP_MS = 60_000;
 
 /**
- * Starts a sign-in. The token is returned only this once and never stored: 43 characters for a browser's cookie, the
- * form of a secret for `profilectl`.
+ * Starts a sign-in. The token is returned only here and never stored: 43 characters for a browser's cookie, in the form
+ * of a secret for `profilectl`.
  */
 export function beginSignIn(
   { sessions, clock, random }: Omit<SignInDeps, 'db'>,
@@ -47,13 +44,13 @@ export function beginSignIn(
 ): { token: string; signIn: SignIn } {
   const made = machine === undefined ? { token: newToken(random), identifier: null } : newTokenText('plt', random);
   const kind = machine === undefined ? 'browser' : 'profilectl';
-  const { idleMs, mostMs } = PERIODS[kind][signed.kind];
+  const { idleMs, maxMs } = PERIODS[kind][signed.kind];
   const row = writeSessions(sessions, (db) => {
     const nowMs = clock.nowMs();
     return insertSignIn(db).get({
       ...{ kind, tokenHash: hashOf(made.token), identifier: made.identifier, machine: machine ?? null },
       ...columnsOf(signed),
-      ...{ startedAt: nowMs, lastUsedAt: nowMs, idleUntil: nowMs + idleMs, endsAt: nowMs + mostMs },
+      ...{ startedAt: nowMs, lastUsedAt: nowMs, idleUntil: nowMs + idleMs, endsAt: nowMs + maxMs },
       ...{ clientAddress: client.address, clientAgent: (client.agent ?? '').slice(0, MAX_AGENT).toWellFormed() },
     });
   });
@@ -82,7 +79,7 @@ const byToken = keepQuery((db) =>
 
 /**
  * The sign-in of this kind with this token; null if there is none, if it was ended or has expired, or if the person has
- * changed: another address, an erased profile, a removed admin.
+ * changed: another e-mail address, an erased profile, a removed admin.
  */
 export function readSignIn<Kind extends SignInKind>(
   deps: SignInDeps,
@@ -100,7 +97,8 @@ export function readSignIn<Kind extends SignInKind>(
 
 /**
  * Records that a sign-in was used now; called after the response. Writes at most once a minute, and never while the
- * clock is not settled: a sign-in with a use in the future would not be alive once the clock is right again.
+ * clock is not settled (CONTRIBUTING.md): a sign-in with a use in the future would be invalid once the clock is right
+ * again.
  */
 export function noteUse({ sessions, clock }: Pick<SignInDeps, 'sessions' | 'clock'>, signIn: SignIn): void {
   if (!isUseDue({ clock }, signIn)) return;
@@ -124,8 +122,8 @@ export function isUseDue({ clock }: Pick<SignInDeps, 'clock'>, { lastUsedAtMs }:
 }
 
 /**
- * Ends one of this person's sign-ins: a browser's by its id, that of `profilectl` by its identifier. Returns whether it
- * was alive, which an expired one was not.
+ * Ends one of this person's sign-ins: a browser's by its id, a `profilectl`'s by its identifier. Returns whether it was
+ * alive; an expired one was not.
  */
 export function endSignIn(deps: SignInDeps, signed: Signed, which: number | string): boolean {
   const isIt = typeof which === 'number' ? eq(signIns.id, which) : eq(signIns.identifier, which);
@@ -133,10 +131,10 @@ export function endSignIn(deps: SignInDeps, signed: Signed, which: number | stri
 }
 
 /**
- * Ends the `profilectl` login with this token, for a log-out; ignores any other text. Also ends one that is not alive
- * at the moment, because it could become so again once the clock is corrected.
+ * Ends the `profilectl` login with this token, for a logout; ignores any other text. Also ends a login that is not
+ * alive, because it could be alive again once the clock is corrected.
  */
-export function endShownLogin(deps: SignInDeps, token: string): void {
+export function endLoginByToken(deps: SignInDeps, token: string): void {
   endFlushed(deps, sql`${eq(signIns.tokenHash, hashOf(token))} AND ${eq(signIns.kind, 'profilectl')}`);
 }
 
@@ -147,8 +145,8 @@ function endFlushed({ sessions, clock }: SignInDeps, rows: SQL): number {
 }
 
 /**
- * Ends these sign-ins, inside the transaction of the caller, who flushes it to the disk. Returns how many of those that
- * are also among `counted` were alive.
+ * Ends these sign-ins, inside the transaction of the caller, who flushes it to the disk. Returns how many of those also
+ * in `counted` were alive.
  */
 export function endSignIns(db: Db, rows: SQL, nowMs: number, counted = rows): EndedSignIns {
   const alive = db
@@ -163,9 +161,9 @@ export function endSignIns(db: Db, rows: SQL, nowMs: number, counted = rows): En
 }
 
 /**
- * This person's sign-ins of a kind, at most {@link MOST_LISTED}: first those that nobody has ended, then those that
- * were ended in the last 30 days, each newest first. Those of an earlier address, an erased profile or a removed admin
- * are not listed, since they may have been another person's.
+ * This person's sign-ins of a kind, at most {@link MAX_LISTED}: first those that were not ended, then those ended in
+ * the last 30 days, each newest first. Those of an earlier e-mail address, an erased profile or a removed admin are not
+ * listed, since they may have been another person's.
  */
 export function listSignIns<Kind extends SignInKind>(
   { sessions, clock }: SignInDeps,
@@ -179,7 +177,7 @@ export function listSignIns<Kind extends SignInKind>(
       .from(signIns)
       .where(and(isTheirs(signIns, signed), eq(signIns.kind, kind)))
       .orderBy(sql`${signIns.endedAt} IS NOT NULL`, desc(signIns.id))
-      .limit(MOST_LISTED)
+      .limit(MAX_LISTED)
       .all(),
   );
   return rows.flatMap((row) => {
@@ -190,7 +188,7 @@ export function listSignIns<Kind extends SignInKind>(
   });
 }
 
-/** How many sign-ins of a kind are alive by their times. Throws `refused` if the file can't be read. */
+/** The number of live sign-ins of a kind. */
 export function countSignIns(sessions: SessionsFile, kind: SignInKind, nowMs: number): number {
   const found = readSessions(sessions, (db) =>
     db

@@ -7,8 +7,8 @@ import { bindingOf, isSameBinding, readBoundRow } from './binding.ts';
 import type { SignedIn } from './row.ts';
 
 /**
- * The person to whom something was bound; null if they have changed, or the backend's token that opened it is gone. What an
- * owner then does is compared once more with the profile that was read here.
+ * The person to whom something is bound; null if they have changed, or the token of the backend that opened it was
+ * removed. An owner's actions are later compared with the version of the profile that is read here.
  */
 export function readPerson({ db }: { db: Opened }, signed: Signed): SignedIn | null {
   const { generation } = signed;

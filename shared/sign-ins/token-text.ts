@@ -1,10 +1,10 @@
 import { checksumOf, newIdentifier } from '../keys/secret.ts';
 import { type Random, randomBase62 } from '../random.ts';
 
-// The text of tokens. They have the form and checksum of a key's secret with other prefixes, so that secret scanners
+// The text of tokens. They have the form and checksum of a key's secret, with other prefixes, so that secret scanners
 // find leaked ones: <prefix>_<identifier>_<32 random base62><6 base62 of the CRC-32 of everything before it>.
 
-/** The owner of a token: `plp` for a customer's backend, `plt` for a person's `profilectl`. */
+/** The kind of a token: `plp` for a customer's backend, `plt` for a person's `profilectl`. */
 export type TokenPrefix = 'plp' | 'plt';
 
 const TOKEN = /^(plp|plt)_([0-9A-Za-z]{8})_[0-9A-Za-z]{38}$/;
@@ -17,7 +17,7 @@ export function newTokenText(prefix: TokenPrefix, random: Random): { token: stri
   return { token: body + checksumOf(body), identifier };
 }
 
-/** The prefix and identifier of a well-formed token with the right checksum, or null. Reads no database. */
+/** The prefix and identifier of a well-formed token with the right checksum, otherwise null. Reads no database. */
 export function readTokenText(text: string): { prefix: TokenPrefix; identifier: string } | null {
   const [, prefix, identifier] = TOKEN.exec(text) ?? [];
   if (prefix === undefined || identifier === undefined) return null;

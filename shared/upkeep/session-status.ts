@@ -25,7 +25,7 @@ export function readSessionStatus(
     const file = openSessionsFile(databasePath);
     try {
       const mailsLastHour = countSent(file.db, fileKey(file), nowMs);
-      const mailsPerHour = MAIL_LIMITS.sent[0].most;
+      const mailsPerHour = MAIL_LIMITS.sent[0].max;
       return {
         status: { path, sessions: countSignIns(file, 'browser', nowMs), mailsLastHour, mailsPerHour },
         fault: null,

@@ -51,8 +51,8 @@ test.each([
       `Up to ${MOST_DECISIONS} requests can be decided together`,
       `can allow \`profilectl\` ${MAX_LOGINS.day} times a day`,
       `| ${MAX_LOGINS.person} per person (the next replaces the oldest), ${written(MAX_LOGINS.all)} in all |`,
-      `| ${hours(browser.owner.idleMs)} hours after its last use, ${days(browser.owner.mostMs)} days at most |`,
-      `| ${minutes(browser.admin.idleMs)} minutes after its last use, ${hours(browser.admin.mostMs)} hours at most |`,
+      `| ${hours(browser.owner.idleMs)} hours after its last use, ${days(browser.owner.maxMs)} days at most |`,
+      `| ${minutes(browser.admin.idleMs)} minutes after its last use, ${hours(browser.admin.maxMs)} hours at most |`,
       `| ${MAX_CHALLENGES} a minute for each admin`,
       `Ended sessions and tokens are shown for ${days(SHOWN_AFTER_END_MS)} days`,
     ],
@@ -65,9 +65,9 @@ test.each([
   [
     'mail',
     [
-      `e-mail address to ${perMinute.most} a minute, ${perHour.most} an hour and ${perDay.most} a day`,
-      `to ${MAIL_LIMITS.network[0].most} an hour, per /48 to ${MAIL_LIMITS.wideNetwork[0].most}`,
-      `to ${written(MAIL_LIMITS.sent[0].most)} an hour in all`,
+      `e-mail address to ${perMinute.max} a minute, ${perHour.max} an hour and ${perDay.max} a day`,
+      `to ${MAIL_LIMITS.network[0].max} an hour, per /48 to ${MAIL_LIMITS.wideNetwork[0].max}`,
+      `to ${written(MAIL_LIMITS.sent[0].max)} an hour in all`,
       `then after delays that double up to ${inWords(hours(LONGEST_PAUSE_MS))} hours, for ${inWords(days(MAX_AGE_MS))} days`,
       `at most one every ${inWords(WEBHOOK_EVERY_MS / 1000)} seconds`,
     ],
@@ -84,8 +84,8 @@ test.each([
   [
     'remote',
     [
-      `| ${days(profilectl.owner.idleMs)} days without use, ${days(profilectl.owner.mostMs)} at most |`,
-      `| ${hours(profilectl.admin.mostMs)} hours | read;`,
+      `| ${days(profilectl.owner.idleMs)} days without use, ${days(profilectl.owner.maxMs)} at most |`,
+      `| ${hours(profilectl.admin.maxMs)} hours | read;`,
     ],
   ],
 ] as const)('the figures of docs/%s.md are those of the code', (name, sentences) => {

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { AppError } from '../../../shared/errors.ts';
 import { CLI_CLIENT_ID } from '../../../shared/sign-in/cli-client.ts';
-import { endShownLogin } from '../../../shared/sign-ins/sign-ins.ts';
+import { endLoginByToken } from '../../../shared/sign-ins/sign-ins.ts';
 import { readTokenText } from '../../../shared/sign-ins/token-text.ts';
 import type { LoginCall } from '../login.ts';
 import type { JsonAnswer } from '../request-context.ts';
@@ -22,6 +22,6 @@ export function revoke({ services: { access }, form: { token: sent } }: LoginCal
     const sentence = "A backend's token can only be removed on the server, with profilectl tokens remove.";
     throw new AppError('unsupported_token_type', sentence);
   }
-  endShownLogin(access, sent);
+  endLoginByToken(access, sent);
   return { body: {} };
 }

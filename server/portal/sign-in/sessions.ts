@@ -2,7 +2,7 @@ import { AppError } from '../../../shared/errors.ts';
 import { browserName } from '../../../shared/mail-texts/browser-name.ts';
 import { endAllSignIns } from '../../../shared/sign-in/end-all.ts';
 import type { Listed, Session } from '../../../shared/sign-ins/row.ts';
-import { endSignIn, listSignIns, MOST_LISTED } from '../../../shared/sign-ins/sign-ins.ts';
+import { endSignIn, listSignIns, MAX_LISTED } from '../../../shared/sign-ins/sign-ins.ts';
 import { type Html, html } from '../../html.ts';
 import { publicPath } from '../../http/public-path.ts';
 import { relativeTime, timeText } from '../html/time.ts';
@@ -37,14 +37,14 @@ export function sessions({ access, session }: PageContext): Page {
       .filter(isOver)
       .map((one) => html`<li>${describeLogin(one, nowMs)} Ended ${relativeTime(one.endedAtMs, nowMs)}.</li>`),
   ];
-  const isCut = Math.max(all.length, logins.length) >= MOST_LISTED;
+  const isCut = Math.max(all.length, logins.length) >= MAX_LISTED;
   return {
     title: 'Sessions',
     body: html`<h1>Sessions</h1>
 <p>Where you are signed in. Don’t recognise one? Sign out everywhere, and contact whoever runs this service.</p>
 <ul class="keys">${living}</ul>
 ${livingLogins.length === 0 ? '' : html`<h2>profilectl on other machines</h2><ul class="keys">${livingLogins}</ul>`}
-${isCut ? html`<p>These are the latest ${MOST_LISTED}. “Sign out everywhere” ends the others too.</p>` : ''}
+${isCut ? html`<p>These are the latest ${MAX_LISTED}. “Sign out everywhere” ends the others too.</p>` : ''}
 <form method="post" action="${path('end-all')}"><button class="danger">Sign out everywhere, including this browser</button></form>
 ${ended.length === 0 ? '' : html`<h2>Ended in the last 30 days</h2><ul>${ended}</ul>`}`,
   };

@@ -1,4 +1,4 @@
-import { askCode } from '../../../shared/sign-in/codes.ts';
+import { requestCode } from '../../../shared/sign-in/codes.ts';
 import { PURPOSES } from '../../../shared/tickets/purposes.ts';
 import { html } from '../../html.ts';
 import { publicPath } from '../../http/public-path.ts';
@@ -31,7 +31,7 @@ export function askForCode(context: PageContext): Outcome {
     browserSecret: readCookie(config, cookie, 'sign-in'),
     knownBrowser: readCookie(config, cookie, 'known'),
   };
-  const { browserSecret, mail } = askCode(access, { ...typed, ...browser, client });
+  const { browserSecret, mail } = requestCode(access, { ...typed, ...browser, client });
   return {
     seeOther: withNext('/developers/sign-in/code', nextOf(context)),
     cookies: [setCookie(config, 'sign-in', browserSecret, PURPOSES['sign-in code'].lifetimeMs / 1000)],

@@ -101,7 +101,7 @@ describe('profilectl tokens', () => {
     const [older, newer] = [first, second].map((token) => readTokenText(token)?.identifier as string);
     const third = await run('tokens', 'add', 'BACKEND', '--right', 'sign-ins');
     expect(third).toMatchObject({ code: 1, stdout: '' });
-    expect(third.stderr).toContain('has two tokens already');
+    expect(third.stderr).toContain('already has two tokens');
     noteTokenUse(access.sessions, access.clock, newer as string);
     const { tokens } = JSON.parse((await run('tokens', 'list', '--json')).stdout);
     const uses = tokens.map((one: { identifier: string; lastUsedAt: unknown }) => [one.identifier, one.lastUsedAt]);

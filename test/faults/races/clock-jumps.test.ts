@@ -11,7 +11,7 @@ import { invite, readEnrolment } from '../../../shared/passkeys/enrolments.ts';
 import { hashOf } from '../../../shared/sessions-file/tokens.ts';
 import type { Signed } from '../../../shared/sessions-file/whose.ts';
 import { exchangeCliCode, makeCliCode } from '../../../shared/sign-in/cli-codes.ts';
-import { askCode, enterCode } from '../../../shared/sign-in/codes.ts';
+import { enterCode, requestCode } from '../../../shared/sign-in/codes.ts';
 import { enterHandOver, handOver } from '../../../shared/sign-in/hand-over.ts';
 import { sweepSessions } from '../../../shared/sign-in/sweep.ts';
 import { ownerToSign } from '../../../shared/sign-ins/binding.ts';
@@ -52,7 +52,7 @@ async function makeWorld() {
   let stirred = 0;
   const stir = async () => {
     const client = { ...CLIENT, address: `203.0.113.${stirred++ % 250}` };
-    askCode(access, { name: 'bob', address: BOB.email, browserSecret: null, knownBrowser: null, client });
+    requestCode(access, { name: 'bob', address: BOB.email, browserSecret: null, knownBrowser: null, client });
     handOver(access, { uid: BOB.id }, openerFor(access));
     makeCliCodeFor(access, BOB.id);
     invite(access, 'bob', 1);
@@ -124,7 +124,7 @@ const EXPIRING: Expiring[] = [
     lifeMs: PURPOSES['sign-in code'].lifetimeMs,
     make: ({ access, codes }) => {
       const typed = { name: 'ada', address: ADA.email, client: CLIENT, knownBrowser: null };
-      const { browserSecret } = askCode(access, { ...typed, browserSecret: null });
+      const { browserSecret } = requestCode(access, { ...typed, browserSecret: null });
       const code = codes.lastCode();
       return () => enterCode(access, { browserSecret, code, knownBrowser: null, client: CLIENT }).isSignedIn;
     },
@@ -161,7 +161,13 @@ const EXPIRING: Expiring[] = [
     make: ({ access, clock }) => {
       const { sqlite } = access.sessions;
       const ask = () =>
-        askCode(access, { name: 'ada', address: ADA.email, browserSecret: null, knownBrowser: null, client: CLIENT });
+        requestCode(access, {
+          name: 'ada',
+          address: ADA.email,
+          browserSecret: null,
+          knownBrowser: null,
+          client: CLIENT,
+        });
       const counted = sqlite.query('SELECT count(*) AS n FROM mail_counts WHERE at = ?');
       const atMs = clock.nowMs();
       ask();

@@ -6,7 +6,7 @@ import { PAGE_ROUTES } from '../../../server/portal/routes.ts';
 import { NOTICE_KINDS } from '../../../shared/db/key-columns.ts';
 import { revokeLeakedKeys } from '../../../shared/keys/life/revoke-leaked.ts';
 import { OPERATIONS, perform } from '../../../shared/operations.ts';
-import { askCode, enterCode } from '../../../shared/sign-in/codes.ts';
+import { enterCode, requestCode } from '../../../shared/sign-in/codes.ts';
 import { storeSignInNotices } from '../../../shared/sign-in/sign-in-notices.ts';
 import { onBox } from '../../support/actors.ts';
 import { importLines } from '../../support/import.ts';
@@ -34,7 +34,7 @@ test('every link to the portal in any kind of e-mail leads to an existing page b
   moveByAdmin(access, old.identifier, 'suspend');
   moveByAdmin(access, old.identifier, 'resume');
   await enrol(access, 'Grace');
-  const { browserSecret, mail } = askCode(access, {
+  const { browserSecret, mail } = requestCode(access, {
     name: ADA.username,
     address: ADA.email,
     browserSecret: null,

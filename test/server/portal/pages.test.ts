@@ -5,7 +5,7 @@ import { EMPTY_POLICY } from '../../../server/frame/frame.ts';
 import { PAGE_ROUTES } from '../../../server/portal/routes.ts';
 import type { Signed } from '../../../shared/sessions-file/whose.ts';
 import { ownerToSign } from '../../../shared/sign-ins/binding.ts';
-import { beginSignIn, MOST_LISTED } from '../../../shared/sign-ins/sign-ins.ts';
+import { beginSignIn, MAX_LISTED } from '../../../shared/sign-ins/sign-ins.ts';
 import { get, startTestServer } from '../../support/http.ts';
 import { importLines } from '../../support/import.ts';
 import { fetchPage, pageWorld, serverOfPages, signInOwner, valuesOf, visit } from '../../support/portal/pages.ts';
@@ -248,10 +248,10 @@ test('a signed-in person can end one or all of their own sessions, and no others
 test('only the latest sessions are listed if there are many, but all can be ended', async () => {
   const at = pageWorld();
   insertProfile(at.access.db, { id: 7 });
-  for (let times = 0; times < MOST_LISTED + 20; times++) signInOwner(at.access, 7);
+  for (let times = 0; times < MAX_LISTED + 20; times++) signInOwner(at.access, 7);
   const cookie = signInOwner(at.access, 7);
   const { body } = await visit(at, '/developers/sessions', { cookie });
-  expect([body.split(', signed in <time').length - 1, body.includes(`the latest ${MOST_LISTED}`)]).toEqual([200, true]);
+  expect([body.split(', signed in <time').length - 1, body.includes(`the latest ${MAX_LISTED}`)]).toEqual([200, true]);
   expect(body).toContain('This browser.');
   await visit(at, '/developers/sessions/end-all', { form: {}, cookie });
   expect(countUnended(at.access.sessions, 'browser')).toBe(0);

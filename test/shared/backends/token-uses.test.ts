@@ -6,7 +6,7 @@ import { onBox } from '../../support/actors.ts';
 import { testAccess } from '../../support/portal/access.ts';
 import { testClock } from '../../support/world.ts';
 
-test('when a token was last used is forgotten once the token is removed, and not before, whatever the clock says', () => {
+test('the last use of a token is deleted when the token is removed, and not before, whatever the clock says', () => {
   const clock = testClock(undefined, false);
   const access = testAccess({ clock });
   const add = () => {

@@ -11,7 +11,7 @@ import {
   removeSessionsFile,
 } from '../../../shared/sessions-file/sessions-file.ts';
 import { sessionsPath } from '../../../shared/sessions-file/sessions-path.ts';
-import { askCode } from '../../../shared/sign-in/codes.ts';
+import { requestCode } from '../../../shared/sign-in/codes.ts';
 import { sweepSessions } from '../../../shared/sign-in/sweep.ts';
 import { ownerToSign } from '../../../shared/sign-ins/binding.ts';
 import { beginSignIn, readSignIn } from '../../../shared/sign-ins/sign-ins.ts';
@@ -96,7 +96,7 @@ test('while another process holds the lock, a sign-in is refused as busy and sto
   access.sessions.sqlite.run('PRAGMA busy_timeout = 20');
   other.run('BEGIN IMMEDIATE');
   const ask = () =>
-    askCode(access, { name: 'ada', address: ADA.email, browserSecret: null, knownBrowser: null, client: CLIENT });
+    requestCode(access, { name: 'ada', address: ADA.email, browserSecret: null, knownBrowser: null, client: CLIENT });
   expect(refusalOf(ask).code).toBe('busy');
   expect(readSignIn(access, 'browser', token)).not.toBeNull();
   other.run('ROLLBACK');
@@ -172,8 +172,8 @@ test('"db check" checks it, "status" reports on it, and neither creates it', asy
   const owner = ownerToSign(access, 1);
   if (owner === null) throw new Error('no such profile');
   beginSignIn(access, owner, { client: CLIENT });
-  askCode(access, { name: 'ada', address: ADA.email, browserSecret: null, knownBrowser: null, client: CLIENT });
-  askCode(access, { name: 'eve', address: ADA.email, browserSecret: null, knownBrowser: null, client: CLIENT });
+  requestCode(access, { name: 'ada', address: ADA.email, browserSecret: null, knownBrowser: null, client: CLIENT });
+  requestCode(access, { name: 'eve', address: ADA.email, browserSecret: null, knownBrowser: null, client: CLIENT });
   expect(checkDatabase(db).faults).toEqual([]);
   expect(readStatus(deps).signIns).toEqual({ path, sessions: 1, mailsLastHour: 1, mailsPerHour: 1_000 });
   const variables = { DATABASE_PATH: config.databasePath };
@@ -195,7 +195,7 @@ test('sweeping keeps rows that are in use or shown, and deletes those of erased 
   const bob = ownerToSign(access, 2);
   if (bob === null) throw new Error('no such profile');
   beginSignIn(access, bob, { client: { ...CLIENT, address: '192.0.2.99' } });
-  askCode(access, { name: 'ada', address: ADA.email, browserSecret: null, knownBrowser: null, client: CLIENT });
+  requestCode(access, { name: 'ada', address: ADA.email, browserSecret: null, knownBrowser: null, client: CLIENT });
   const { sqlite } = access.sessions;
   const rows = () => [countSignInRows(sqlite, 'browser'), countTickets(sqlite, 'sign-in code')];
   const mails = () => (sqlite.query('SELECT count(*) AS n FROM mail_counts').get() as { n: number }).n;

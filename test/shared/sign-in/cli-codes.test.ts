@@ -25,7 +25,7 @@ import { testClock } from '../../support/world.ts';
 const VERIFIERS = ['a', 'b'].map((letter) => letter.repeat(43));
 const REDIRECTS = [null, 'http://127.0.0.1:4711/callback', 'http://[::1]:4711/callback'];
 
-/** Of these, the one of a code that a person types. */
+/** The index of the redirect URL of a typed code. */
 const TYPED = 0;
 
 const challengeOf = (verifier: string) => hashOf(verifier).toString('base64url');
@@ -44,7 +44,7 @@ function make(access: Access, signed: Signed, consent: Partial<CliConsent> = {})
   return makeCliCode(access, signed, { codeChallenge, redirectUri: null, machine: 'laptop', ...consent });
 }
 
-/** The token that a code is exchanged for, or null where that is refused. */
+/** The token that a code is exchanged for, or null if the exchange is refused. */
 function exchange(
   access: Access,
   code: string,
@@ -71,7 +71,7 @@ const profile = fc.integer({ min: 1, max: 2 });
 const redirect = fc.nat(2);
 const verifier = fc.nat(1);
 const same = fc.constant('same' as const);
-/** Which of the codes, counted from the newest; more than a person has open. */
+/** The index of a code, counted from the newest; may exceed the number of open codes. */
 const code = fc.constantFrom(0, 0, 1, 1, 2, 3, 6);
 const STEP: fc.Arbitrary<Step> = fc.oneof(
   { weight: 5, arbitrary: fc.record({ do: fc.constant('consent' as const), profile, redirect, verifier }) },
@@ -82,7 +82,7 @@ const STEP: fc.Arbitrary<Step> = fc.oneof(
   { weight: 1, arbitrary: fc.record({ do: fc.constantFrom('move' as const, 'end all'), profile }) },
 );
 
-/** A code as the model keeps it, and the token that it became. */
+/** A code in the model, and the token that it became. */
 type Known = {
   code: string;
   profile: number;
@@ -96,7 +96,7 @@ type Known = {
   isDropped: boolean;
 };
 
-test('a code becomes one token, by one use with its own secret at its own address, in its time and five tries; a second use ends it: a model', async () => {
+test('a code can be exchanged once, with its login’s secret and redirect URL, before it expires and within 5 tries; a second use ends the token (model)', async () => {
   const { access, clock, put } = await world();
   let tokens = 0;
   let reuses = 0;
@@ -113,7 +113,7 @@ test('a code becomes one token, by one use with its own secret at its own addres
     };
     const acts = {
       consent: ({ profile: who, redirect: at, verifier: by }: Extract<Step, { do: 'consent' }>) => {
-        // So that one is the oldest.
+        // So that one code is the oldest.
         clock.advance(1);
         const codeChallenge = challengeOf(VERIFIERS[by] as string);
         const made = make(access, ownerToSign(access, who) as Signed, {
@@ -148,7 +148,7 @@ test('a code becomes one token, by one use with its own secret at its own addres
           verifier: VERIFIERS[secret] as string,
         });
         expect(token !== null).toBe(isRight && isInTime && isOpen);
-        // A code that is typed is found by the login's secret, and a browser's by itself.
+        // A typed code is found by the login's secret, and a browser's code by itself.
         const isFound = isTyped ? isRight : place !== TYPED;
         if (isTyped && place === TYPED && token === null && !(isFound && one.token !== null)) spendTry(secret);
         if (one.token !== null && isFound) {
@@ -194,13 +194,13 @@ test('a code becomes one token, by one use with its own secret at its own addres
     numRuns: rounds(120),
     interruptAfterTimeLimit: 40_000,
   });
-  // Otherwise the steps would not try what they are for.
+  // Otherwise the steps would not test these cases.
   expect(tokens).toBeGreaterThan(rounds(20));
   expect(reuses).toBeGreaterThan(rounds(5));
   expect(spent).toBeGreaterThan(rounds(5));
 }, 60_000);
 
-test('a code works until its fifth minute, or tenth where it is typed, and not where the clock was set back', async () => {
+test('a code works for 5 minutes, or 10 if it is typed, but not if the clock was set back', async () => {
   for (const [redirectUri, lengthMs] of [
     [REDIRECTS[1] as string, PURPOSES['login redirect'].lifetimeMs],
     [null, PURPOSES['sign-in code'].lifetimeMs],
@@ -216,7 +216,7 @@ test('a code works until its fifth minute, or tenth where it is typed, and not w
   }
 });
 
-test('a code that was used is remembered for a day: until then a second use ends its token', async () => {
+test('a used code is remembered for a day: until then a second use ends its token', async () => {
   const { access, clock, ada } = await world();
   const redirectUri = REDIRECTS[1] as string;
   const [early, forgotten] = [make(access, ada, { redirectUri }), make(access, ada)];
@@ -232,7 +232,7 @@ test('a code that was used is remembered for a day: until then a second use ends
   expect([exchange(access, forgotten), ...isAlive()]).toEqual([null, false, true]);
 });
 
-test('an owner is told of each login by mail with the machine’s name, and none begins that can’t be told', async () => {
+test('an owner is notified of each login by mail, with the machine’s name, and no login begins if the notification can’t be stored', async () => {
   const { access, ada } = await world();
   exchange(access, make(access, ada, { machine: 'desk' }));
   storeSignInNotices(access);
@@ -249,7 +249,7 @@ test('an owner is told of each login by mail with the machine’s name, and none
   expect(exchange(access, code)).not.toBeNull();
 });
 
-test('an admin’s code makes an admin’s token, and none once the admin was removed', async () => {
+test('an admin’s code makes an admin’s token, but not after the admin was removed', async () => {
   const { access } = await world();
   const grace: Signed = (await signIn(access, await enrol(access, 'Grace'))).signed;
   const [first, second] = [make(access, grace), make(access, grace)];
@@ -259,7 +259,7 @@ test('an admin’s code makes an admin’s token, and none once the admin was re
   expect(exchange(access, second)).toBeNull();
 });
 
-test('one person has 5 open codes, of which the oldest gives way; all have 1 000', async () => {
+test('each person has at most 5 open codes, of which a new one replaces the oldest; all together have 1 000', async () => {
   const { access, clock, ada, bob } = await world();
   const codes = Array.from({ length: MAX_LOGINS.person + 1 }, () => {
     clock.advance(1);
@@ -275,7 +275,7 @@ test('one person has 5 open codes, of which the oldest gives way; all have 1 000
   expect(exchange(access, make(access, ada))).not.toBeNull();
 });
 
-test('one person logs in 20 times a day at most, and others do not wait for it', async () => {
+test('a person can log in 20 times a day, and others are not affected', async () => {
   const { access, clock, ada, bob } = await world();
   for (let count = 0; count < MAX_LOGINS.day; count++) {
     expect(exchange(access, make(access, ada))).not.toBeNull();

@@ -5,7 +5,7 @@ import {
   openSessionsFile,
   removeSessionsFile,
 } from '../../../shared/sessions-file/sessions-file.ts';
-import { askCode, enterCode } from '../../../shared/sign-in/codes.ts';
+import { enterCode, requestCode } from '../../../shared/sign-in/codes.ts';
 import { endAllSignIns } from '../../../shared/sign-in/end-all.ts';
 import { sweepSessions } from '../../../shared/sign-in/sweep.ts';
 import { ownerToSign } from '../../../shared/sign-ins/binding.ts';
@@ -20,10 +20,10 @@ import { testClock } from '../../support/world.ts';
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 
-/** What the model knows of a profile; `life` is another number after each erasure. */
+/** A profile in the model; `life` is another number after each erasure. */
 type Owner = { life: number; email: string };
 
-/** A code as the model keeps it, in clear; `owner` is as it was when the code was asked for, null where there was none. */
+/** A code in the model, in clear; `owner` is the profile when the code was requested, null if there was none. */
 type ModelCode = { code: string; profile: number; owner: Owner | null; askedAt: number; tries: number };
 
 type ModelSession = { token: string; profile: number; owner: Owner; startedAt: number; isEnded: boolean };
@@ -53,7 +53,7 @@ const STEP: fc.Arbitrary<Step> = fc.oneof(
   { weight: 1, arbitrary: fc.record({ do: fc.constantFrom('restart' as const, 'sweep') }) },
 );
 
-/** A real service and the model of it, side by side. */
+/** A real service and its model. */
 function createRun(
   shared: ReturnType<typeof testAccess>,
   codes: ReturnType<typeof countingCodes>,
@@ -74,16 +74,16 @@ function createRun(
     owners.set(id, { life: owners.get(id)?.life ?? ++lives, email });
   };
   const isAlive = (one: ModelSession, now: number) =>
-    // Nobody uses a session here but by looking, so each is idle from its start.
+    // Sessions are only looked up here, not used, so each is idle from its start.
     !one.isEnded && isSame(one.profile, one.owner) && now < one.startedAt + 24 * HOUR_MS;
   const steps = {
     ask: ({ browser: at, profile: of, isRight }: Extract<Step, { do: 'ask' }>) => {
       const mine = browsers[at] as (typeof browsers)[number];
       const owner = owners.get(of) ?? null;
-      // The limits have a test of their own.
+      // The limits have their own test.
       access.sessions.sqlite.run('DELETE FROM mail_counts');
       const address = isRight && owner !== null ? owner.email : 'else@example.org';
-      const { browserSecret } = askCode(access, {
+      const { browserSecret } = requestCode(access, {
         name: `user${of}`,
         address,
         browserSecret: mine.secret,
@@ -161,7 +161,7 @@ function createRun(
   };
 }
 
-test('a code works once, in one browser, 5 tries, 10 minutes, and a session as long as its owner is the same: a model', async () => {
+test('a code works once, in one browser, for 5 tries and 10 minutes, and a session as long as its owner is the same (model)', async () => {
   const clock = testClock();
   const codes = countingCodes();
   const shared = testAccess({ clock, random: codes.random });
@@ -182,6 +182,6 @@ test('a code works once, in one browser, 5 tries, 10 minutes, and a session as l
     }),
     { numRuns: rounds(60), interruptAfterTimeLimit: 40_000 },
   );
-  // Otherwise the steps would not try what they are for.
+  // Otherwise the steps would not test these cases.
   expect(signIns).toBeGreaterThan(0);
 }, 60_000);

@@ -4,7 +4,7 @@ import { DAY_MS } from '../../../shared/clock.ts';
 import { systemRandom } from '../../../shared/random.ts';
 import type { Access } from '../../../shared/sessions-file/access.ts';
 import { newCode, readCode, showCode } from '../../../shared/sign-in/code-text.ts';
-import { askCode, type Entered, enterCode } from '../../../shared/sign-in/codes.ts';
+import { type Entered, enterCode, requestCode } from '../../../shared/sign-in/codes.ts';
 import { readSignIn } from '../../../shared/sign-ins/sign-ins.ts';
 import { onBox } from '../../support/actors.ts';
 import { eraseProfile } from '../../support/erase.ts';
@@ -18,14 +18,14 @@ const MINUTE_MS = 60_000;
 const ADA = { id: 1, username: 'ada', aliases: ['Countess'], email: 'Ada@example.org' };
 const BOB = { id: 2, username: 'bob', email: 'bob@example.org' };
 
-/** A service with two profiles, a clock to move, and codes that the test knows. */
+/** A service with two profiles, an adjustable clock, and codes that the test knows. */
 async function world(variables: Record<string, string> = {}) {
   const clock = testClock();
   const codes = countingCodes();
   const access = testAccess({ clock, random: codes.random, variables });
   await importLines(access, [ADA, BOB]);
-  const ask = (name = 'ada', address = 'ada@example.org', more: Partial<Parameters<typeof askCode>[1]> = {}) =>
-    askCode(access, { name, address, browserSecret: null, knownBrowser: null, client: CLIENT, ...more });
+  const ask = (name = 'ada', address = 'ada@example.org', more: Partial<Parameters<typeof requestCode>[1]> = {}) =>
+    requestCode(access, { name, address, browserSecret: null, knownBrowser: null, client: CLIENT, ...more });
   const enter = (browserSecret: string | null, code: string, knownBrowser: string | null = null) =>
     enterCode(access, { browserSecret, code, knownBrowser, client: CLIENT });
   return { access, clock, ask, enter, lastCode: codes.lastCode };
@@ -34,7 +34,7 @@ async function world(variables: Record<string, string> = {}) {
 const isIn = (entered: Entered) => entered.isSignedIn;
 
 describe('a code', () => {
-  test('is 40 random bits in Crockford base32, each as likely', () => {
+  test('is 40 random bits in Crockford base32, all equally likely', () => {
     expect(newCode(() => new Uint8Array(5))).toBe('00000000');
     expect(newCode(() => new Uint8Array(5).fill(255))).toBe('ZZZZZZZZ');
     expect(newCode(() => Uint8Array.of(0x08, 0x86, 0x42, 0x98, 0xe8))).toBe('12345678');
@@ -43,7 +43,7 @@ describe('a code', () => {
     expect(seen).toMatch(/^[0-9A-HJKMNP-TV-Z]+$/);
   });
 
-  test('is shown in two halves and read leniently', () => {
+  test('is shown in two halves and parsed leniently', () => {
     expect(showCode('7Q2MX0A1')).toBe('7Q2M-X0A1');
     for (const typed of ['7Q2M-X0A1', '7q2mx0a1', ' 7q2m xoal ', '7Q2M–XOAI', '７Ｑ２Ｍ-X0A1', '7-Q-2-M-X-O-A-i']) {
       expect(readCode(typed)).toBe('7Q2MX0A1');
@@ -67,7 +67,7 @@ describe('a code', () => {
     expect(enter(browserSecret, lastCode())).toEqual({ isSignedIn: false, why: 'wrong' });
   });
 
-  test('works for an alias, other spellings, and a banned owner', async () => {
+  test('works for aliases, other spellings, and banned owners', async () => {
     const { access, ask, enter, lastCode, clock } = await world();
     await importLines(access, [{ ...ADA, banned: true }]);
     for (const [name, address] of [
@@ -80,7 +80,7 @@ describe('a code', () => {
     }
   });
 
-  test('works in the browser only that asked', async () => {
+  test('works only in the browser that requested it', async () => {
     const { ask, enter, lastCode } = await world();
     const mine = ask();
     const myCode = lastCode();
@@ -90,7 +90,7 @@ describe('a code', () => {
     expect(isIn(enter(mine.browserSecret, myCode))).toBe(true);
   });
 
-  test('works for ten minutes', async () => {
+  test('works for 10 minutes', async () => {
     const { ask, enter, lastCode, clock } = await world();
     const early = ask();
     const earlyCode = lastCode();
@@ -102,7 +102,7 @@ describe('a code', () => {
     expect(isIn(enter(late.browserSecret, lastCode()))).toBe(true);
   });
 
-  test('can be tried five times; what can be no code costs no try', async () => {
+  test('can be tried 5 times; malformed codes do not count as tries', async () => {
     const { ask, enter, lastCode, clock } = await world();
     const lucky = ask();
     for (let turn = 0; turn < 4; turn++) expect(isIn(enter(lucky.browserSecret, 'ZZZZ-ZZZZ'))).toBe(false);
@@ -116,7 +116,7 @@ describe('a code', () => {
     expect(enter(unlucky.browserSecret, lastCode())).toEqual({ isSignedIn: false, why: 'wrong' });
   });
 
-  test('is replaced by the next one of the same browser', async () => {
+  test('is replaced by the next code of the same browser', async () => {
     const { ask, enter, lastCode, clock } = await world();
     const first = ask();
     const firstCode = lastCode();
@@ -128,7 +128,7 @@ describe('a code', () => {
     expect(isIn(enter(second.browserSecret, lastCode()))).toBe(true);
   });
 
-  test('stays where its browser asks for the same again too soon, and works; anything else ends it', async () => {
+  test('stays valid if its browser requests the same again too soon; any other request ends it', async () => {
     const { ask, enter, lastCode, clock } = await world();
     const askTwice = (name: string) => {
       clock.advance(MINUTE_MS);
@@ -141,7 +141,7 @@ describe('a code', () => {
     const stranger = ask();
     expect(isIn(enter(stranger.browserSecret, lastCode()))).toBe(false);
     expect(isIn(enter(again.browserSecret, code))).toBe(true);
-    // Whether or not the other name leads to the same profile, and whether or not it was asked for too soon.
+    // Whether or not the other name belongs to the same profile, and whether or not it was requested too soon.
     for (const name of ['COUNTESS', 'bob', 'nobody']) {
       const other = askTwice(name);
       expect([name, isIn(enter(other.again.browserSecret, other.code))]).toEqual([name, false]);
@@ -149,7 +149,7 @@ describe('a code', () => {
     }
   });
 
-  test('is found by a cookie that was made here, and by no changed one', async () => {
+  test('is found by the cookie made here, but not by a changed one', async () => {
     const { ask, enter, lastCode } = await world();
     const { browserSecret } = ask();
     const bytes = Buffer.from(browserSecret, 'base64url');
@@ -166,10 +166,10 @@ describe('a code', () => {
   });
 
   const changes: [string, (access: Access) => unknown][] = [
-    ['the address was changed', (access) => importLines(access, [{ ...ADA, email: 'other@example.org' }])],
-    ['the profile was erased', (access) => eraseProfile(access, 'ada', onBox('operator'))],
+    ['a change of the e-mail address', (access) => importLines(access, [{ ...ADA, email: 'other@example.org' }])],
+    ['an erasure of the profile', (access) => eraseProfile(access, 'ada', onBox('operator'))],
     [
-      'the profile was erased and came back',
+      'an erasure and an import of the profile',
       async (access) => {
         eraseProfile(access, 'ada', onBox('operator'));
         await importLines(access, [ADA]);
@@ -177,7 +177,7 @@ describe('a code', () => {
     ],
   ];
   for (const [what, change] of changes) {
-    test(`signs nobody in once ${what}`, async () => {
+    test(`does not work after ${what}`, async () => {
       const { access, ask, enter, lastCode } = await world();
       const { browserSecret } = ask();
       await change(access);
@@ -185,7 +185,7 @@ describe('a code', () => {
     });
   }
 
-  test('signs nobody in whose name and address do not belong together, though it be guessed', async () => {
+  test('does not work for a name and an address that do not match, even if it is guessed', async () => {
     const { ask, enter, lastCode } = await world();
     for (const [name, address] of [
       ['nobody', 'ada@example.org'],
@@ -202,7 +202,7 @@ describe('a code', () => {
 });
 
 describe('a known browser', () => {
-  test('is one in which the owner has signed in within 90 days, by the same address', async () => {
+  test('is one in which the owner has signed in within 90 days, under the same address', async () => {
     const { access, ask, enter, lastCode, clock } = await world();
     const signIn = (name: string, address: string, known: string | null) => {
       clock.advance(MINUTE_MS);
@@ -235,7 +235,7 @@ describe('a known browser', () => {
 });
 
 describe('the mail', () => {
-  test('goes to the stored address, and says who asked, until when the code works, and on which page', async () => {
+  test('goes to the address on file, and says who requested it, until when the code works, and on which page', async () => {
     const smtp = await startSmtp();
     const { ask, lastCode } = await world({
       MAIL_URL: smtp.url,
@@ -258,7 +258,7 @@ describe('the mail', () => {
     expect(JSON.stringify([...headers])).not.toContain(showCode(lastCode()));
   });
 
-  test('that is not accepted is told of in a sentence without address and code', async () => {
+  test('that is not accepted is reported in a sentence without address and code', async () => {
     const smtp = await startSmtp({ failures: { rcpt: '550 5.1.1 <Ada@example.org> unknown' } });
     const { ask } = await world({ MAIL_URL: smtp.url, MAIL_FROM: 'service@example.org' });
     const fault = await ask().mail();
@@ -266,13 +266,13 @@ describe('the mail', () => {
     expect(fault?.toLowerCase()).not.toContain('ada@');
   });
 
-  test('is not sent where no mail can be sent', async () => {
+  test('is not sent if MAIL_URL is not set', async () => {
     const { ask } = await world({ MAIL_URL: '' });
     expect(await ask().mail()).toBe('A sign-in mail was not sent: MAIL_URL is not set.');
   });
 });
 
-test('neither code, secret, token nor address stands in the files in clear', async () => {
+test('no code, secret, token or address is stored in plain text', async () => {
   const { access, ask, enter, lastCode, clock } = await world();
   const secrets: string[] = [];
   for (let turn = 0; turn < 5; turn++) {

@@ -4,7 +4,7 @@ import { removeToken } from '../../../shared/backends/backend-tokens.ts';
 import { hashOf, newToken } from '../../../shared/sessions-file/tokens.ts';
 import type { Signed } from '../../../shared/sessions-file/whose.ts';
 import { exchangeCliCode, makeCliCode } from '../../../shared/sign-in/cli-codes.ts';
-import { askCode, enterCode } from '../../../shared/sign-in/codes.ts';
+import { enterCode, requestCode } from '../../../shared/sign-in/codes.ts';
 import { endAllSignIns } from '../../../shared/sign-in/end-all.ts';
 import { enterHandOver } from '../../../shared/sign-in/hand-over.ts';
 import { isKnownBrowser } from '../../../shared/sign-in/known-browsers.ts';
@@ -17,10 +17,11 @@ import { CLIENT, countingCodes, openerFor, testAccess, ticketFor } from '../../s
 import { rounds } from '../../support/rounds.ts';
 import { testClock } from '../../support/world.ts';
 
-// What ended because the address was changed, the profile was erased, its owner ended everything, or a platform's token was
-// removed that had opened it stays ended, whatever comes after. Each kind of what lets an owner in is tried, beside a model of when it has to work.
+// Everything that gave an owner access stays ended if the address was changed, the profile was erased, the owner ended
+// everything, or the backend's token that opened it was removed. Each kind is compared with a model of when it has to
+// work.
 
-/** Addresses that a profile gets one after the other, and which of them are the same: case alone makes no difference. */
+/** Addresses that a profile gets in turn, with a number that is the same for addresses that differ only in case. */
 const ADDRESSES: readonly [string | null, number][] = [
   ['ada@example.org', 0],
   ['ADA@example.org', 0],
@@ -40,7 +41,7 @@ const KINDS = [
   'hand-over',
 ] as const;
 
-/** Those that the removal of a platform's token ends too. */
+/** The kinds that also end when a backend's token is removed. */
 const OPENED: readonly string[] = ['session of a hand-over', 'token of a hand-over', 'hand-over'];
 
 type Step =
@@ -65,7 +66,7 @@ const STEP: fc.Arbitrary<Step> = fc.oneof(
   { weight: 1, arbitrary: fc.constantFrom<Step>({ do: 'sweep' }, { do: 'remove token' }) },
 );
 
-/** A credential: whether it still works, and whether trying it uses it up. */
+/** A credential: whether it still works, and whether a try uses it up. */
 type Thing = {
   kind: (typeof KINDS)[number];
   profile: number;
@@ -75,7 +76,7 @@ type Thing = {
   isOnce: boolean;
 };
 
-test('what was ended never works again, and a change of case ends nothing: a model', async () => {
+test('a credential that was ended never works again, and a change of case ends none (model)', async () => {
   const codes = countingCodes();
   const access = testAccess({ clock: testClock(), random: codes.random });
   const { sqlite } = access.sessions;
@@ -119,14 +120,19 @@ test('what was ended never works again, and a change of case ends nothing: a mod
       sqlite.run('DELETE FROM mail_counts');
       const address = access.db.$client.query('SELECT email FROM profiles WHERE id = ?').values(id)[0]?.[0];
       const typed = { name: `user${id}`, address: `${address}` };
-      const { browserSecret } = askCode(access, { ...typed, browserSecret: null, knownBrowser: null, client: CLIENT });
+      const { browserSecret } = requestCode(access, {
+        ...typed,
+        browserSecret: null,
+        knownBrowser: null,
+        client: CLIENT,
+      });
       const code = codes.lastCode();
       return () => enterCode(access, { browserSecret, knownBrowser: null, code, client: CLIENT }).isSignedIn;
     },
     'code for profilectl': (id) => {
-      // Used ones count for a day.
+      // Used logins count for a day.
       sqlite.run('DELETE FROM tickets WHERE made_into IS NOT NULL');
-      // A wrong code is a try of all that wait for the same secret.
+      // A wrong code counts as a try of all codes with the same secret.
       const verifier = newToken(access.random);
       const codeChallenge = hashOf(verifier).toString('base64url');
       const code = makeCliCode(access, signed(id), { codeChallenge, redirectUri: null, machine: 'laptop' });
@@ -154,7 +160,7 @@ test('what was ended never works again, and a change of case ends nothing: a mod
       begin: ({ kind, profile: of }: Extract<Step, { do: 'begin' }>) => {
         if (kind === 'code' && ADDRESSES[address[of] as number]?.[0] === null) return;
         const isOnce = ['code', 'code for profilectl', 'hand-over'].includes(kind);
-        // A browser keeps one code; a person has five for profilectl, of which the oldest gives way.
+        // A browser has one code. A person has five for profilectl; a new one replaces the oldest.
         if (kind === 'code for profilectl') {
           const open = things.filter((one) => one.kind === kind && one.profile === of && begun(one));
           if (open.length === 5) (open[0] as Thing).isOver = true;
@@ -208,6 +214,6 @@ test('what was ended never works again, and a change of case ends nothing: a mod
     numRuns: rounds(40),
     interruptAfterTimeLimit: 40_000,
   });
-  // Otherwise the steps would not try what they are for.
+  // Otherwise the steps would not test these cases.
   expect(revived).toBeGreaterThan(10);
 }, 60_000);

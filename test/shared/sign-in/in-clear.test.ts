@@ -7,7 +7,7 @@ import type { Access } from '../../../shared/sessions-file/access.ts';
 import { hashOf } from '../../../shared/sessions-file/tokens.ts';
 import { exchangeCliCode, makeCliCode } from '../../../shared/sign-in/cli-codes.ts';
 import { newCode, showCode } from '../../../shared/sign-in/code-text.ts';
-import { askCode, enterCode } from '../../../shared/sign-in/codes.ts';
+import { enterCode, requestCode } from '../../../shared/sign-in/codes.ts';
 import { endSignIn, readSignIn } from '../../../shared/sign-ins/sign-ins.ts';
 import { onBox } from '../../support/actors.ts';
 import { CLIENT, testAccess } from '../../support/portal/access.ts';
@@ -15,7 +15,7 @@ import { enrol, signIn } from '../../support/portal/admins.ts';
 import { insertProfile } from '../../support/profiles.ts';
 import { notedRandom, noteMail } from '../../support/secret-search.ts';
 
-/** Draws of random bytes; of 32 bytes tokens and challenges are made, of 5 codes. */
+/** Draws of random bytes; 32 bytes become tokens and challenges, 5 become codes. */
 function recordingRandom() {
   const drawn: Uint8Array[] = [];
   const random = (bytes: number) => {
@@ -26,50 +26,50 @@ function recordingRandom() {
   return { drawn, random };
 }
 
-/** All bytes of the files beside the database, mails apart. */
+/** All bytes of the files beside the database, except mails. */
 function bytesOfFiles(folder: string): Buffer {
   const files = readdirSync(folder, { withFileTypes: true }).filter((entry) => entry.isFile());
   expect(files.map(({ name }) => name)).toContain('profiles.db.sessions-wal');
   return Buffer.concat(files.map(({ name }) => readFileSync(join(folder, name))));
 }
 
-/** What random bytes look like where somebody has written them down. */
+/** The forms in which random bytes may have been written. */
 function formsOf(drawn: Uint8Array): Buffer[] {
   const bytes = Buffer.from(drawn);
-  // Without the last character, which holds bits of what follows where more is encoded together.
+  // Without the last character, which has bits of the following bytes if more is encoded together.
   const texts = [bytes.toString('base64url'), bytes.toString('base64').replace(/=+$/, '')].map((text) =>
     text.slice(0, -1),
   );
   texts.push(bytes.toString('hex'));
   if (drawn.length === 5) {
     const code = newCode(() => drawn);
-    // In base64 five bytes are short enough to stand somewhere by chance; codes are typed in small letters too.
+    // In base64 5 bytes are so short that they may occur by chance. Codes may also be typed in lower case.
     return [code, showCode(code), code.toLowerCase(), showCode(code).toLowerCase()].map((text) => Buffer.from(text));
   }
   return [bytes, ...[...texts, bytes.toString('hex').toUpperCase()].map((text) => Buffer.from(text))];
 }
 
-/** Random bytes that are no secret and stored as they are: what mails are counted under, and the handles of admins. */
+/** Random bytes that are not secret and stored unchanged: the key of mail counts, and the user handles of admins. */
 function storedAsTheyAre({ db, sessions }: Access): string[] {
   const handles = db.$client.query<{ value: Uint8Array }, []>('SELECT user_handle AS value FROM admins').all();
   const keys = sessions.sqlite.query<{ value: Uint8Array }, []>('SELECT value FROM settings').all();
   return [...handles, ...keys].map(({ value }) => Buffer.from(value).toString('hex'));
 }
 
-test('no code, session, challenge or other token stands in clear in a byte of the two files, used or not', async () => {
+test('the two files contain no code, session, challenge or other token in plain text, used or not', async () => {
   const { drawn, random } = recordingRandom();
   const access = testAccess({ random, variables: { PUBLIC_URL: 'https://api.example.org' } });
   insertProfile(access.db, { id: 7, username: 'ada', email: 'ada@example.org' });
   insertProfile(access.db, { id: 8, username: 'bea', email: 'bea@example.org' });
   const ask = (name: string) =>
-    askCode(access, {
+    requestCode(access, {
       name,
       address: `${name}@example.org`,
       browserSecret: null,
       knownBrowser: null,
       client: CLIENT,
     });
-  // One owner signs in and out, and a second time; a code of another one stays unused.
+  // One owner signs in and out, and in again; another owner's code stays unused.
   const { browserSecret, mail } = ask('ada');
   await mail();
   const code = newCode(() => drawn.findLast(({ length }) => length === 5) as Uint8Array);
@@ -80,7 +80,7 @@ test('no code, session, challenge or other token stands in clear in a byte of th
   const signed = await signIn(access, await enrol(access, 'Grace'));
   addAdmin(access, 'Linus', onBox('root'));
   beginPasskeySignIn(access);
-  // Three profilectl are let in; one code becomes a token, whose random bytes stand in no code.
+  // Three logins of profilectl are allowed. One code becomes a token, whose random bytes are not those of the code.
   const { signed: ada } = entered.session;
   const redirectUri = 'http://127.0.0.1:4711/callback';
   const codeChallenge = hashOf('v').toString('base64url');
@@ -94,14 +94,14 @@ test('no code, session, challenge or other token stands in clear in a byte of th
   expect(readSignIn(access, 'browser', signed.token)).not.toBeNull();
 
   const files = bytesOfFiles(access.folder);
-  // The search would find what is there: the session is stored by its hash.
+  // The search works: it finds the session's hash, which is stored.
   expect([signed.token, token, used].map((text) => files.includes(hashOf(text)))).toEqual([true, true, true]);
   expect(files.includes(hashOf(codeChallenge, typed))).toBe(true);
   expect(files.includes(token.slice(13, 29))).toBe(false);
   const known = storedAsTheyAre(access);
   const secret = drawn.filter((bytes) => !known.includes(Buffer.from(bytes).toString('hex')));
-  // Two codes and their browsers' secrets, the known browser, two sessions, two enrolments, three challenges, three codes of
-  // profilectl, of which one is typed.
+  // Two codes and their browsers' secrets, the known browser, two sessions, two enrolments, three challenges, three
+  // codes of profilectl, one of them typed.
   expect([
     secret.filter(({ length }) => length === 5).length,
     secret.filter(({ length }) => length === 32).length,

@@ -3,13 +3,13 @@ import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Sqlite } from '../../../shared/db/connect.ts';
 import type { Access } from '../../../shared/sessions-file/access.ts';
-import { type Ask, askCode, enterCode } from '../../../shared/sign-in/codes.ts';
+import { type CodeRequest, enterCode, requestCode } from '../../../shared/sign-in/codes.ts';
 import { importLines } from '../../support/import.ts';
 import { CLIENT, countingCodes, testAccess } from '../../support/portal/access.ts';
 import { testClock } from '../../support/world.ts';
 
-// Whoever types a name and an address learns nothing about whether they belong together: not from what comes back, not from
-// what is written, and not from the work that is done.
+// Typing a name and an e-mail address does not reveal whether they match: neither by the responses, nor by the rows
+// written, nor by the statements run.
 
 const PROFILES = [
   { id: 1, username: 'ada', aliases: ['countess'], email: 'ada@example.org' },
@@ -17,24 +17,24 @@ const PROFILES = [
   { id: 3, username: 'eve', email: 'eve@example.org', banned: true },
 ];
 
-/** Names and addresses that belong together, and others that do not. */
+/** Names and e-mail addresses, some of which match. */
 const ASKS: readonly [string, string, string][] = [
   ['a name and its address', 'ada', 'ada@example.org'],
   ['an alias and the address in capitals', 'COUNTESS', 'ADA@EXAMPLE.ORG'],
   ['a banned profile', 'eve', 'eve@example.org'],
   ['the address of another profile', 'ada', 'eve@example.org'],
-  ['an address of nobody', 'ada', 'nobody@example.org'],
+  ['an unknown address', 'ada', 'nobody@example.org'],
   ['a profile without an address', 'bob', 'bob@example.org'],
   ['no address', 'bob', ''],
   ['a name that no profile has', 'nobody', 'ada@example.org'],
-  ['what is no name', '..', 'ada@example.org'],
+  ['an impossible name', '..', 'ada@example.org'],
   ['unpaired surrogates', '\ud800', '\udfff'],
   ['nothing', '', ''],
 ];
 
 const TABLES = ['settings', 'sign_ins', 'tickets', 'known_browsers', 'mail_counts'];
 
-/** Notes every statement that a connection prepares or runs. */
+/** Records every statement that a connection prepares or runs. */
 function noteStatements(sqlite: Sqlite, noted: string[], name: string): void {
   for (const method of ['query', 'prepare', 'run'] as const) {
     const original = sqlite[method].bind(sqlite) as (...words: unknown[]) => unknown;
@@ -48,7 +48,7 @@ function noteStatements(sqlite: Sqlite, noted: string[], name: string): void {
   }
 }
 
-/** The rows of each table: how many, and the type of each value; lengths of texts and blobs. */
+/** The shape of each table: the number of rows, the type of each value, and the lengths of texts and blobs. */
 function shapeOf({ sessions: { sqlite } }: Access): unknown {
   return TABLES.map((table) =>
     (sqlite.prepare(`SELECT * FROM ${table}`).all() as Record<string, unknown>[]).map((row) =>
@@ -59,7 +59,7 @@ function shapeOf({ sessions: { sqlite } }: Access): unknown {
   );
 }
 
-/** Everything that can be seen of two asks at once, a wrong code, and a third ask. */
+/** Everything observable of two concurrent requests, a wrong code, and a third request. */
 async function look(name: string, address: string) {
   const clock = testClock();
   const access = testAccess({ clock, random: countingCodes().random });
@@ -76,8 +76,15 @@ async function look(name: string, address: string) {
     seen.push(parts, noted.splice(0), shapeOf(access));
     noted.splice(0);
   };
-  const ask = (more: Partial<Ask> = {}) => {
-    const asked = askCode(access, { name, address, browserSecret: null, knownBrowser: null, client: CLIENT, ...more });
+  const ask = (more: Partial<CodeRequest> = {}) => {
+    const asked = requestCode(access, {
+      name,
+      address,
+      browserSecret: null,
+      knownBrowser: null,
+      client: CLIENT,
+      ...more,
+    });
     note(asked);
     return asked;
   };
@@ -91,7 +98,7 @@ async function look(name: string, address: string) {
   return seen;
 }
 
-test('answers, statements and rows are the same, whatever was typed', async () => {
+test('responses, statements and rows are the same, whatever was typed', async () => {
   const [[, name, address] = ['', '', ''], ...others] = ASKS;
   const known = await look(name, address);
   expect(JSON.stringify(known)).toContain('insert into \\"tickets\\"');
@@ -100,8 +107,8 @@ test('answers, statements and rows are the same, whatever was typed', async () =
 }, 20_000);
 
 /**
- * What somebody sees who owns eve's profile, and types one name and then another one with an address of nobody, in several
- * browsers at several times: the cookies, and whether codes of their own that are under way survive it.
+ * Everything observable for the owner of eve's profile, who requests codes for one name and then for another with an
+ * unknown address, in several browsers at several times: the cookies, and whether the owner's own open codes survive.
  */
 async function seenOfTwo(first: string, second: string) {
   const clock = testClock();
@@ -112,9 +119,9 @@ async function seenOfTwo(first: string, second: string) {
   const seen: unknown[] = [];
   let from = 0;
   const ask = (name: string, browserSecret: string | null, address = 'junk@example.org') => {
-    // From an address of its own each, so that only the limit of the pair is met.
+    // Each from its own IP address, so that only the limit of the pair is reached.
     const client = { ...CLIENT, address: `198.51.100.${from++}` };
-    const asked = askCode(access, { name, address, browserSecret, knownBrowser: null, client });
+    const asked = requestCode(access, { name, address, browserSecret, knownBrowser: null, client });
     seen.push([asked.browserSecret.length, cookies.has(asked.browserSecret)]);
     cookies.add(asked.browserSecret);
     return asked.browserSecret;
@@ -133,7 +140,7 @@ async function seenOfTwo(first: string, second: string) {
   return seen;
 }
 
-test('whether two names belong to one profile shows neither in cookies nor in what becomes of one’s own codes', async () => {
+test('neither cookies nor one’s own codes reveal whether two names belong to the same profile', async () => {
   const others: [string, string][] = [
     ['ada', 'bob'],
     ['ada', 'nobody'],
@@ -144,7 +151,7 @@ test('whether two names belong to one profile shows neither in cookies nor in wh
   for (const other of others) expect([other, await seenOfTwo(...other)]).toEqual([other, seen]);
 }, 20_000);
 
-test('a mail is written for whatever was typed, within the limits, and sent where both belong together', async () => {
+test('a mail is composed for every request within the limits, and sent only if name and address match', async () => {
   const isTogether = (what: string) => /and its|and the address in|banned/.test(what);
   for (const [what, name, address] of ASKS) {
     const access = testAccess({ clock: testClock() });
@@ -159,8 +166,8 @@ test('a mail is written for whatever was typed, within the limits, and sent wher
         return mailer.send(mail, isRehearsal);
       },
     });
-    const ask: Ask = { name, address, browserSecret: null, knownBrowser: null, client: CLIENT };
-    for (let times = 0; times < 3; times++) expect(await askCode(access, ask).mail()).toBeNull();
+    const ask: CodeRequest = { name, address, browserSecret: null, knownBrowser: null, client: CLIENT };
+    for (let times = 0; times < 3; times++) expect(await requestCode(access, ask).mail()).toBeNull();
     expect([what, written]).toEqual([what, [!isTogether(what)]]);
     const folder = join(access.folder, 'mail');
     expect([what, existsSync(folder) ? readdirSync(folder).length : 0]).toEqual([what, isTogether(what) ? 1 : 0]);

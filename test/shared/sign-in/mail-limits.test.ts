@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import { DAY_MS } from '../../../shared/clock.ts';
 import { hashOf } from '../../../shared/sessions-file/tokens.ts';
 import { openBrowserSecret } from '../../../shared/sign-in/browser-secret.ts';
-import { type Ask, askCode, enterCode } from '../../../shared/sign-in/codes.ts';
+import { type CodeRequest, enterCode, requestCode } from '../../../shared/sign-in/codes.ts';
 import { importLines } from '../../support/import.ts';
 import { createMailCounter } from '../../support/mail/mail-counter.ts';
 import { CLIENT, countingCodes, testAccess } from '../../support/portal/access.ts';
@@ -19,7 +19,7 @@ const START_MS = Date.parse('2026-01-01T00:00:00Z');
 
 const ADA = { id: 1, username: 'Ada', aliases: ['Countess', 'Straße'], email: 'Ada@example.org' };
 
-/** Spellings of a name with the one profile, or the one missing name, that each leads to. */
+/** Spellings of a name, each with the profile or the unknown name that it belongs to. */
 const NAMES: readonly [string, string][] = [
   ['ada', '1'],
   ['ADA', '1'],
@@ -31,14 +31,14 @@ const NAMES: readonly [string, string][] = [
   ['\u0000', 'no name'],
 ];
 
-/** Spellings of an address with the one that they are. */
+/** Spellings of an e-mail address, each with the folded address. */
 const ADDRESSES: readonly [string, string][] = [
   ['Ada@example.org', 'ada'],
   ['ada@EXAMPLE.org ', 'ada'],
   ['eve@example.org', 'eve'],
 ];
 
-/** Client addresses with the network of 64 and of 48 bits that each is counted under. */
+/** IP addresses, each with the networks of 64 and of 48 bits under which it is counted. */
 const CLIENTS: readonly [string, string, string][] = [
   ['192.0.2.1', 'a', 'a'],
   ['192.0.2.2', 'b', 'b'],
@@ -48,21 +48,21 @@ const CLIENTS: readonly [string, string, string][] = [
   ['2001:db8:2:1::1', 'e', 'E'],
 ];
 
-/** A service with Ada, a browser that she has used, a clock to move, and no counts yet. */
+/** A service with Ada, a browser that she has used, an adjustable clock, and no counts yet. */
 async function world() {
   const clock = testClock(START_MS);
   const codes = countingCodes();
   const access = testAccess({ clock, random: codes.random });
   await importLines(access, [ADA]);
   const ask = (name: string, address: string, client = CLIENT.address, knownBrowser: string | null = null) =>
-    askCode(access, { name, address, browserSecret: null, knownBrowser, client: { ...CLIENT, address: client } });
+    requestCode(access, { name, address, browserSecret: null, knownBrowser, client: { ...CLIENT, address: client } });
   const { browserSecret } = ask('ada', 'ada@example.org');
   const entered = enterCode(access, { browserSecret, code: codes.lastCode(), knownBrowser: null, client: CLIENT });
   if (!entered.isSignedIn) throw new Error('not signed in');
   const { sqlite } = access.sessions;
   const forget = () => sqlite.run('DELETE FROM mail_counts');
   forget();
-  /** Whether an ask was admitted: then there is a code, though perhaps nobody knows it. */
+  /** Whether a request was admitted: then there is a code, even if nobody received it. */
   const isAdmitted = ({ browserSecret }: { browserSecret: string }) => {
     const secret = openBrowserSecret(access.sessions, browserSecret) as string;
     return sqlite.query('SELECT 1 FROM tickets WHERE used_at IS NULL AND found_by = ?').get(hashOf(secret)) !== null;
@@ -92,9 +92,9 @@ const STEPS = fc.array(fc.tuple(pick(NAMES), pick(ADDRESSES), pick(CLIENTS), fc.
   size: 'max',
 });
 
-type Asking = (at: number, ask: Ask) => string | Promise<string>;
+type Asking = (at: number, ask: CodeRequest) => string | Promise<string>;
 
-/** Has asks made in the way of `asking`, and expects those to be admitted that a naive counter admits. */
+/** Makes requests with `asking`, and expects the ones to be admitted that a naive counter admits. */
 async function expectCounted(
   asking: (of: Awaited<ReturnType<typeof world>>) => Asking | Promise<Asking>,
   runs: number,
@@ -112,7 +112,7 @@ async function expectCounted(
       const [name, profile] = NAMES[nameAt] as [string, string];
       const [typed, address] = ADDRESSES[addressAt] as [string, string];
       const [client, network, wideNetwork] = CLIENTS[clientAt] as [string, string, string];
-      // Ada's browser is known for 90 days, and to her profile only.
+      // Ada's browser is known for 90 days, and only for her profile.
       const age = clock.nowMs() - START_MS;
       const isOwn = isKnown && profile === '1' && age >= -MINUTE_MS && age < 90 * DAY_MS;
       const pair = `${profile} ${address}`;
@@ -129,23 +129,23 @@ async function expectCounted(
   await fc.assert(property, { numRuns: rounds(runs), interruptAfterTimeLimit: 20_000 });
 }
 
-test('asks are admitted as a naive counter admits them, however names, addresses and networks are spelled, and the clock jumps', async () => {
+test('the limits agree with a naive counter, for all spellings of names, addresses and networks, and when the clock jumps', async () => {
   await expectCounted(
     ({ access }) =>
       (_at, ask) =>
-        askCode(access, ask).browserSecret,
+        requestCode(access, ask).browserSecret,
     40,
   );
 }, 30_000);
 
-test('so are those that two processes get in turn', async () => {
+test('the same if two processes receive the requests in turn', async () => {
   await expectCounted(async ({ access, clock }) => {
     const two = await startTwo(access.config.databasePath);
     return (at, ask) => two.one(at % 2, 'ask', { ...ask, atMs: clock.nowMs() });
   }, 20);
 }, 30_000);
 
-test('strangers make at most 10 mails a day for an owner, and never lock out a browser that she has used', async () => {
+test('strangers can cause at most 10 mails a day to an owner, and can’t lock out a browser that she has used', async () => {
   const { ask, clock, known, mails } = await world();
   const strangers = fc.sample(fc.tuple(fc.nat(4), fc.nat(1), fc.ipV6()), { numRuns: 600 });
   const hourly: number[] = [];
@@ -153,7 +153,7 @@ test('strangers make at most 10 mails a day for an owner, and never lock out a b
     clock.advance(DAY_MS / 200);
     await ask((NAMES[nameAt] as [string, string])[0], (ADDRESSES[addressAt] as [string, string])[0], client).mail();
     hourly.push(mails());
-    // Once a day, in the middle of it, she asks herself.
+    // Once a day she requests a code herself.
     if (at % 200 !== 100) continue;
     const before = mails();
     await ask('ada', 'ada@example.org', '198.51.100.1', known).mail();
@@ -167,7 +167,7 @@ test('strangers make at most 10 mails a day for an owner, and never lock out a b
   expect(mails()).toBeGreaterThan(30);
 }, 20_000);
 
-test('strangers behind the same address, and a thousand mails to others, lock out no browser that the owner has used', async () => {
+test('strangers with the same IP address, or a thousand mails to others, do not lock out a browser that the owner has used', async () => {
   const { access, ask, clock, known, mails } = await world();
   const askAll = async (knownBrowser: string | null) => {
     for (let n = 0; n < 12; n++) ask(`stranger${n}`, 'x@example.org');
@@ -186,7 +186,7 @@ test('strangers behind the same address, and a thousand mails to others, lock ou
   clock.advance(HOUR_MS);
   expect(await askAll(null)).toBe(0);
   clock.advance(HOUR_MS);
-  // The browser's own counts are as for others.
+  // The browser's own counts have the same limits.
   let sent = 0;
   for (let n = 0; n < 20; n++) {
     const before = mails();
@@ -195,14 +195,14 @@ test('strangers behind the same address, and a thousand mails to others, lock ou
     clock.advance(MINUTE_MS);
   }
   expect(sent).toBe(5);
-  // It ends with the address that it was made for, also where that comes back.
+  // It ends with the e-mail address that it was made for, even if that address is restored.
   clock.advance(DAY_MS);
   await importLines(access, [{ ...ADA, email: 'other@example.org' }]);
   await importLines(access, [ADA]);
   expect(await askAll(known)).toBe(0);
 }, 20_000);
 
-test('at most 100 asks an hour come from one network of 48 bits', async () => {
+test('a network of 48 bits can make at most 100 requests an hour', async () => {
   const { ask, clock, isAdmitted } = await world();
   const from = (network: string, index: number) =>
     isAdmitted(ask(`user${index}`, 'x@example.org', `2001:db8:${network}:${index.toString(16)}::1`));
@@ -213,7 +213,7 @@ test('at most 100 asks an hour come from one network of 48 bits', async () => {
   expect(from('7', 300)).toBe(true);
 });
 
-test('at most 1 000 mails an hour are sent in all, which is told to the log and to nobody who asks', async () => {
+test('at most 1 000 mails an hour are sent; the log reports it, but responses do not', async () => {
   const { access, ask, clock } = await world();
   await importLines(
     access,
@@ -229,7 +229,7 @@ test('at most 1 000 mails an hour are sent in all, which is told to the log and 
   const late = askAs(1_000);
   const never = askAs(1_001);
   expect(Object.keys(late)).toEqual(Object.keys(never));
-  expect(await late.mail()).toBe('A sign-in mail was not sent: 1000 were sent in the last hour, which is the most.');
+  expect(await late.mail()).toBe('A sign-in mail was not sent: 1000 were sent in the last hour, which is the limit.');
   expect(await never.mail()).toBeNull();
   clock.advance(HOUR_MS);
   expect(await askAs(1_000).mail()).toBeNull();

@@ -7,7 +7,7 @@ import { testDeps } from '../../support/world.ts';
 
 const ADA = { id: 1, username: 'ada', email: 'ada@example.org', viewsCount: 1 };
 
-/** A database with Ada, and her row's generation whenever it is asked for. */
+/** A database with Ada, and a function that reads her row's generation. */
 async function world() {
   const deps = testDeps();
   await importLines(deps, [ADA]);
@@ -15,7 +15,7 @@ async function world() {
   return { deps, generation };
 }
 
-test('a row keeps its generation through every update, in either mode', async () => {
+test('updates keep the generation of a row, in either mode', async () => {
   const { deps, generation } = await world();
   const first = generation();
   expect(Number.isSafeInteger(first)).toBe(true);
@@ -27,7 +27,7 @@ test('a row keeps its generation through every update, in either mode', async ()
   expect(generation()).toBe(first);
 });
 
-test('a row that is inserted gets another, in any mode, also in the batch that erased the one before', async () => {
+test('an inserted row gets a new generation in any mode, even in the batch that erased the previous row', async () => {
   const { deps, generation } = await world();
   const seen = [generation()];
   for (const options of [{}, { strict: true }, { merge: true }]) {
@@ -43,14 +43,14 @@ test('a row that is inserted gets another, in any mode, also in the batch that e
   expect(new Set(seen).size).toBe(8);
 });
 
-test('a generation is no part of an export', async () => {
+test('exports do not contain generations', async () => {
   const { deps, generation } = await world();
   const text = await exportText(deps);
   expect(text).not.toContain('generation');
   expect(text).not.toContain(String(Math.abs(generation() ?? 0)));
 });
 
-test('a binding is of one profile, row and address', () => {
+test('a binding identifies a profile, its row and its address', () => {
   const one = { profileId: 1, generation: 7, addressHash: Buffer.from([1, 2]) };
   expect(isSameBinding(one, { ...one, addressHash: Buffer.from([1, 2]) })).toBe(true);
   for (const other of [{ profileId: 2 }, { generation: 8 }, { addressHash: Buffer.from([1, 3]) }]) {

@@ -8,10 +8,10 @@ import { sweepSessions } from '../../../shared/sign-in/sweep.ts';
 import { ownerToSign } from '../../../shared/sign-ins/binding.ts';
 import {
   beginSignIn,
-  endShownLogin,
+  endLoginByToken,
   endSignIn,
   listSignIns,
-  MOST_LISTED,
+  MAX_LISTED,
   noteUse,
   readSignIn,
 } from '../../../shared/sign-ins/sign-ins.ts';
@@ -29,7 +29,7 @@ const HOUR_MS = 3_600_000;
 const ADA = { id: 1, username: 'ada', email: 'ada@example.org' };
 const BOB = { id: 2, username: 'bob', email: 'bob@example.org' };
 
-/** A service with two owners and an admin, each with a token, and a clock to move. */
+/** A service with two owners and an admin, each with a token, and an adjustable clock. */
 async function world() {
   const clock = testClock();
   const access = testAccess({ clock, variables: { PUBLIC_URL: 'https://api.example.org' } });
@@ -48,7 +48,7 @@ function ownerOf(access: Access, id: number): Signed {
   return ownerToSign(access, id) as Signed;
 }
 
-test('a token says whose it is and where it was given, and no other text does', async () => {
+test('a token identifies its person and where it was issued; other texts identify nobody', async () => {
   const { access, ada, grace, begin } = await world();
   const [one, two] = [begin(ada, 'desk'), begin(grace)];
   expect(readTokenText(one.token)).toEqual({ prefix: 'plt', identifier: one.identifier });
@@ -67,18 +67,18 @@ test('a token says whose it is and where it was given, and no other text does', 
   }
 });
 
-test('a browser’s token is no token of a profilectl, nor the other way round, and giving it back ends no session', async () => {
+test('tokens of browsers and of profilectl are not interchangeable, and a logout with a browser’s token does not end its session', async () => {
   const { access, ada, begin } = await world();
   const browser = beginSignIn(access, ada, { client: { address: '192.0.2.7', agent: 'A browser' } }).token;
   const { token } = begin(ada);
   expect([readSignIn(access, 'profilectl', browser), readSignIn(access, 'browser', token)]).toEqual([null, null]);
-  endShownLogin(access, browser);
+  endLoginByToken(access, browser);
   expect(readSignIn(access, 'browser', browser)?.kind).toBe('browser');
   expect(listSignIns(access, ada, 'browser').map(({ kind }) => kind)).toEqual(['browser']);
   expect(listSignIns(access, ada, 'profilectl').map(({ kind }) => kind)).toEqual(['profilectl']);
 });
 
-test('the two kinds of tokens have the form of a secret, and a checksum over their prefix', () => {
+test('both kinds of tokens have the form of a secret, with a checksum that includes the prefix', () => {
   for (const prefix of ['plp', 'plt'] as const) {
     const { token, identifier } = newTokenText(prefix, notedRandom);
     expect(token).toMatch(new RegExp(`^${prefix}_${identifier}_[0-9A-Za-z]{38}$`));
@@ -89,7 +89,7 @@ test('the two kinds of tokens have the form of a secret, and a checksum over the
   }
 });
 
-test('an owner’s token ends unused after 30 days, and used after 90', async () => {
+test('an owner’s token expires after 30 days without use, and after 90 days in any case', async () => {
   const { access, clock, ada, begin, isAlive } = await world();
   const [unused, used] = [begin(ada), begin(ada)];
   expect(used.endsAtMs).toBe(clock.nowMs() + 90 * DAY_MS);
@@ -104,7 +104,7 @@ test('an owner’s token ends unused after 30 days, and used after 90', async ()
   expect(isAlive(used)).toBe(false);
 });
 
-test('an admin’s token ends after 12 hours, however much it is used', async () => {
+test('an admin’s token expires after 12 hours, however much it is used', async () => {
   const { access, clock, grace, begin, isAlive } = await world();
   const one = begin(grace);
   expect(one.endsAtMs).toBe(clock.nowMs() + 12 * HOUR_MS);
@@ -132,13 +132,13 @@ test('the last use is written at most once a minute', async () => {
   expect(listSignIns(access, ada, 'profilectl')[0]?.lastUsedAtMs).toBe(clock.nowMs());
 });
 
-describe('at the next look an owner’s tokens are over where', () => {
+describe('an owner’s tokens are invalid immediately after', () => {
   const cases: [string, (access: Access) => unknown][] = [
-    ['the address was changed', (access) => importLines(access, [{ ...ADA, email: 'new@example.org' }])],
-    ['the address was taken away', (access) => importLines(access, [{ ...ADA, email: null }])],
-    ['the profile was erased', (access) => eraseProfile(access, 'ada', onBox('operator'))],
+    ['a change of the e-mail address', (access) => importLines(access, [{ ...ADA, email: 'new@example.org' }])],
+    ['a removal of the e-mail address', (access) => importLines(access, [{ ...ADA, email: null }])],
+    ['an erasure of the profile', (access) => eraseProfile(access, 'ada', onBox('operator'))],
     [
-      'the profile was erased and imported again',
+      'an erasure and an import of the profile',
       (access) => importLines(access, [{ id: 1, deleted: true }, ADA] as never),
     ],
   ];
@@ -150,7 +150,7 @@ describe('at the next look an owner’s tokens are over where', () => {
       expect([isAlive(ofAda), isAlive(ofBob)]).toEqual([false, true]);
       const now = ownerToSign(access, 1);
       if (now !== null) expect(listSignIns(access, now, 'profilectl')).toEqual([]);
-      // The sweep leaves nothing of it in the file.
+      // The sweep deletes it from the file.
       sweepSessions(access.db, clock, access.sessions);
       const rows = access.sessions.sqlite
         .query('SELECT profile_id FROM sign_ins WHERE profile_id IS NOT NULL')
@@ -160,14 +160,14 @@ describe('at the next look an owner’s tokens are over where', () => {
   }
 });
 
-test('a new username, text or ban leaves a token alone', async () => {
+test('a token survives a new username, a new text and a ban', async () => {
   const { access, ada, begin, isAlive } = await world();
   const one = begin(ada);
   await importLines(access, [{ ...ADA, username: 'lovelace', banned: true }]);
   expect(isAlive(one)).toBe(true);
 });
 
-test('an invited and a removed admin’s tokens are over at the next look', async () => {
+test('an admin’s tokens are invalid immediately after an invitation or a removal', async () => {
   const { access, grace, begin, isAlive } = await world();
   const first = begin(grace);
   inviteAdmin(access, 'Grace', { keepPasskeys: true }, onBox('root'));
@@ -178,7 +178,7 @@ test('an invited and a removed admin’s tokens are over at the next look', asyn
   expect(isAlive(linus)).toBe(false);
 });
 
-test('people see and end their own tokens only, one or all', async () => {
+test('people can list and end only their own tokens, one or all', async () => {
   const { access, clock, ada, bob, begin, isAlive } = await world();
   const first = begin(ada, 'first');
   clock.advance(1_000);
@@ -196,32 +196,32 @@ test('people see and end their own tokens only, one or all', async () => {
   ]);
 });
 
-test('an ended token is shown for 30 days, and however many ended since, one that lives is listed', async () => {
+test('an ended token is listed for 30 days, and a valid one is listed however many have ended since', async () => {
   const { access, clock, ada, begin } = await world();
   const { identifier } = begin(ada);
-  for (let count = 0; count < MOST_LISTED; count++) endSignIn(access, ada, begin(ada).identifier);
+  for (let count = 0; count < MAX_LISTED; count++) endSignIn(access, ada, begin(ada).identifier);
   expect(listSignIns(access, ada, 'profilectl')[0]).toMatchObject({ identifier, endedAtMs: null });
   endAllSignIns(access, ada);
   clock.advance(30 * DAY_MS - 1);
-  expect(listSignIns(access, ada, 'profilectl')).toHaveLength(MOST_LISTED);
+  expect(listSignIns(access, ada, 'profilectl')).toHaveLength(MAX_LISTED);
   clock.advance(1);
   expect(listSignIns(access, ada, 'profilectl')).toEqual([]);
   sweepSessions(access.db, clock, access.sessions);
   expect(countSignInRows(access.sessions, 'profilectl')).toBe(0);
 });
 
-test('a token that was given back stays ended, also where it was not alive at that moment', async () => {
+test('a token stays ended after a logout, even if it was not valid at that moment', async () => {
   const { access, clock, ada, bob, begin, isAlive } = await world();
   const [early, moved, other] = [begin(ada), begin(bob), begin(ada)];
   clock.advance(-HOUR_MS);
-  endShownLogin(access, early.token);
+  endLoginByToken(access, early.token);
   clock.advance(HOUR_MS);
   await importLines(access, [{ ...BOB, email: 'new@example.org' }]);
-  endShownLogin(access, moved.token);
+  endLoginByToken(access, moved.token);
   await importLines(access, [BOB]);
-  // The identifier is no secret: it alone ends nothing.
+  // The identifier is not secret: it can't end a login.
   for (const wrong of [other.identifier, `${other.token.slice(0, -1)}~`, newTokenText('plt', notedRandom).token, '']) {
-    endShownLogin(access, wrong);
+    endLoginByToken(access, wrong);
   }
   expect([early, moved, other].map(isAlive)).toEqual([false, false, true]);
 });

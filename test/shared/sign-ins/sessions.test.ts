@@ -14,7 +14,7 @@ import {
   countSignIns,
   endSignIn,
   listSignIns,
-  MOST_LISTED,
+  MAX_LISTED,
   noteUse,
   readSignIn,
 } from '../../../shared/sign-ins/sign-ins.ts';
@@ -31,7 +31,7 @@ const CLIENT = { address: '192.0.2.7', agent: 'A browser' };
 const ADA = { id: 1, username: 'ada', email: 'ada@example.org' };
 const BOB = { id: 2, username: 'bob', email: 'bob@example.org' };
 
-/** A service with two profiles, and a clock to move. */
+/** A service with two profiles and an adjustable clock. */
 async function world() {
   const clock = testClock();
   const access = testAccess({ clock });
@@ -43,7 +43,7 @@ function signed(access: Access, id: number): Signed {
   return ownerToSign(access, id) as Signed;
 }
 
-test('a session is found by its token and by nothing else, and names whose it is', async () => {
+test('a session is found only by its token, and identifies its person', async () => {
   const { access, signIn } = await world();
   const one = signIn();
   const two = signIn(2);
@@ -60,7 +60,7 @@ test('a session is found by its token and by nothing else, and names whose it is
   }
 });
 
-test('a session ends unused after a day, and used after seven days', async () => {
+test('a session expires after a day without use, and after 7 days in any case', async () => {
   const { access, clock, signIn } = await world();
   const unused = signIn().token;
   const used = signIn().token;
@@ -73,7 +73,7 @@ test('a session ends unused after a day, and used after seven days', async () =>
     clock.advance(1);
   }
   expect(readSignIn(access, 'browser', used)).toBeNull();
-  expect(PERIODS.browser.admin).toEqual({ idleMs: 30 * MINUTE_MS, mostMs: 12 * HOUR_MS });
+  expect(PERIODS.browser.admin).toEqual({ idleMs: 30 * MINUTE_MS, maxMs: 12 * HOUR_MS });
 });
 
 test('the last use is written at most once a minute', async () => {
@@ -89,20 +89,20 @@ test('the last use is written at most once a minute', async () => {
   expect(changes() - before).toBe(10);
 });
 
-describe('at the next look a session is over where', () => {
+describe('a session is invalid immediately after', () => {
   const cases: [string, (access: Access) => unknown][] = [
-    ['the address was changed', (access) => importLines(access, [{ ...ADA, email: 'new@example.org' }])],
-    ['the address was taken away', (access) => importLines(access, [{ ...ADA, email: null }])],
-    ['the profile was erased', (access) => eraseProfile(access, 'ada', onBox('operator'))],
+    ['a change of the e-mail address', (access) => importLines(access, [{ ...ADA, email: 'new@example.org' }])],
+    ['a removal of the e-mail address', (access) => importLines(access, [{ ...ADA, email: null }])],
+    ['an erasure of the profile', (access) => eraseProfile(access, 'ada', onBox('operator'))],
     [
-      'the profile was erased and imported again',
+      'an erasure and an import of the profile',
       async (access) => {
         eraseProfile(access, 'ada', onBox('operator'));
         await importLines(access, [ADA]);
       },
     ],
     [
-      'an import erased and brought the profile',
+      'an import that erases and creates the profile',
       (access) => importLines(access, [{ id: 1, deleted: true }, ADA] as never),
     ],
   ];
@@ -120,14 +120,14 @@ describe('at the next look a session is over where', () => {
   }
 });
 
-test('a new username, text or ban leaves a session alone', async () => {
+test('a session survives a new username, a new text and a ban', async () => {
   const { access, signIn } = await world();
   const { token } = signIn();
   await importLines(access, [{ ...ADA, username: 'lovelace', displayName: 'Countess', banned: true }]);
   expect(readSignIn(access, 'browser', token)).not.toBeNull();
 });
 
-test('people see and end their own sessions only, one or all', async () => {
+test('people can list and end only their own sessions, one or all', async () => {
   const { access, clock, signIn } = await world();
   const [first, second, third, others] = [signIn(), signIn(), signIn(), signIn(2)];
   const ada = signed(access, 1);
@@ -146,7 +146,7 @@ test('people see and end their own sessions only, one or all', async () => {
   expect(endAllSignIns(access, ada)).toEqual({ sessions: 0, logins: 0 });
 });
 
-test('ending everything forgets the browsers that the owner has used, but for the one that asks', async () => {
+test('ending everything forgets the browsers that the owner has used, except the one that requests it', async () => {
   const { access } = await world();
   const nowMs = access.clock.nowMs();
   const enter = (uid: number) => enterHandOver(access, ticketFor(access, uid), null, CLIENT).knownBrowser;
@@ -159,15 +159,15 @@ test('ending everything forgets the browsers that the owner has used, but for th
   expect([isKnown(mine, 1), isKnown(bobs, 2)]).toEqual([false, true]);
 });
 
-test('however many sessions were ended since, one that lives is listed', async () => {
+test('a live session is listed however many have ended since', async () => {
   const { access, signIn } = await world();
   const { signIn: session } = signIn();
   const ada = signed(access, 1);
-  for (let count = 0; count < MOST_LISTED; count++) endSignIn(access, ada, signIn().signIn.id);
+  for (let count = 0; count < MAX_LISTED; count++) endSignIn(access, ada, signIn().signIn.id);
   expect(listSignIns(access, ada, 'browser')[0]).toMatchObject({ id: session.id, endedAtMs: null });
 });
 
-test('an ended session is shown for 30 days with time and client address', async () => {
+test('an ended session is listed for 30 days with its time and IP address', async () => {
   const { access, clock, signIn } = await world();
   const { signIn: session } = signIn();
   const ada = signed(access, 1);
@@ -178,7 +178,7 @@ test('an ended session is shown for 30 days with time and client address', async
   expect(listSignIns(access, ada, 'browser')).toEqual([]);
 });
 
-test('however the clock jumps, a session is never alive at a time outside its period', async () => {
+test('a session is never alive outside its period, however the clock jumps', async () => {
   const { access, clock, signIn } = await world();
   const { token, signIn: session } = signIn();
   clock.advance(-30_000);
@@ -191,7 +191,7 @@ test('however the clock jumps, a session is never alive at a time outside its pe
   expect(readSignIn(access, 'browser', token)?.id).toBe(session.id);
 });
 
-test('the file is for its owner alone and holds no token', async () => {
+test('only its user can read the file, and it contains no tokens', async () => {
   const { access, signIn } = await world();
   const tokens = Array.from({ length: 20 }, () => signIn().token);
   const { path } = access.sessions;
@@ -204,7 +204,7 @@ test('the file is for its owner alone and holds no token', async () => {
   }
 });
 
-test('with 10 000 sessions each is found by its own token, one person’s are ended apart from all others, and what is over is deleted', async () => {
+test('with 10 000 sessions each is found by its own token, one person’s can be ended without the others, and ended ones are deleted', async () => {
   const { access, clock, signIn } = await world();
   const { sqlite } = access.sessions;
   const mine = signIn();
@@ -221,7 +221,7 @@ test('with 10 000 sessions each is found by its own token, one person’s are en
   expect(countSignIns(access.sessions, 'browser', nowMs)).toBe(10_000);
   const last = signIn();
   for (const { token, signIn } of [mine, bobs, last]) expect(readSignIn(access, 'browser', token)?.id).toBe(signIn.id);
-  expect(listSignIns(access, owner, 'browser')).toHaveLength(MOST_LISTED);
+  expect(listSignIns(access, owner, 'browser')).toHaveLength(MAX_LISTED);
   expect(listSignIns(access, owner, 'browser')[0]?.id).toBe(last.signIn.id);
   sweepSessions(access.db, clock, access.sessions);
   expect(endAllSignIns(access, owner).sessions).toBe(5_001);

@@ -4,7 +4,7 @@ import { writeSessions } from '../../../shared/sessions-file/sessions-file.ts';
 import { hashOf } from '../../../shared/sessions-file/tokens.ts';
 import type { Signed } from '../../../shared/sessions-file/whose.ts';
 import { makeCliCode } from '../../../shared/sign-in/cli-codes.ts';
-import { askCode } from '../../../shared/sign-in/codes.ts';
+import { requestCode } from '../../../shared/sign-in/codes.ts';
 import { ownerToSign } from '../../../shared/sign-ins/binding.ts';
 import { PURPOSES, rulesOf } from '../../../shared/tickets/purposes.ts';
 import { makeTicket } from '../../../shared/tickets/tickets.ts';
@@ -60,7 +60,7 @@ describe('only one of two processes signs in', () => {
       'browser',
       () => {
         const ask = { name: 'ada', address: ADA.email, browserSecret: null, knownBrowser: null, client: CLIENT };
-        const { browserSecret } = askCode(access, ask);
+        const { browserSecret } = requestCode(access, ask);
         return two.both('enter', { browserSecret, knownBrowser: null, code: codes.lastCode(), client: CLIENT });
       },
     ],

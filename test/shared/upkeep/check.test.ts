@@ -57,7 +57,11 @@ describe('each fault is named, and nothing private with it', () => {
       ['UPDATE profiles SET banned = 7 WHERE id = 2'],
       /CHECK constraint failed in profiles/,
     ],
-    ['a reference to nothing', ['UPDATE links SET profile_id = 99'], /a row of links refers to a row of profiles/],
+    [
+      'a reference to nothing',
+      ['UPDATE links SET profile_id = 99'],
+      /a row of links refers to a missing row of profiles/,
+    ],
     ['a missing trigger', [NO_TRIGGER], /^the trigger api_keys_three_places is missing$/],
     ['a foreign table', ['CREATE TABLE notes (x)'], /^the table notes is not ours$/],
     [

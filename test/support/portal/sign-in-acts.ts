@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import type { CliExchange } from '../../../shared/sign-in/cli-codes.ts';
-import type { Ask, Entry } from '../../../shared/sign-in/codes.ts';
+import type { CodeRequest, Entry } from '../../../shared/sign-in/codes.ts';
 import type { TicketKey } from '../../../shared/tickets/tickets.ts';
 import { startLineChild } from '../line-child.ts';
 
@@ -13,7 +13,7 @@ export type Act = {
   enter: Entry;
   exchange: CliExchange;
   'hand over': string;
-  ask: Ask & { atMs: number };
+  ask: CodeRequest & { atMs: number };
 };
 
 /** Encodes a ticket's key as text. {@link keyIn} decodes it. */

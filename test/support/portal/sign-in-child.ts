@@ -5,7 +5,7 @@ import { createDeps } from '../../../shared/deps.ts';
 import { AppError } from '../../../shared/errors.ts';
 import { openSessionsFile, writeSessions } from '../../../shared/sessions-file/sessions-file.ts';
 import { type CliExchange, exchangeCliCode } from '../../../shared/sign-in/cli-codes.ts';
-import { type Ask, askCode, type Entry, enterCode } from '../../../shared/sign-in/codes.ts';
+import { type CodeRequest, type Entry, enterCode, requestCode } from '../../../shared/sign-in/codes.ts';
 import { enterHandOver } from '../../../shared/sign-in/hand-over.ts';
 import { useTicket } from '../../../shared/tickets/tickets.ts';
 import { testConfig } from '../world.ts';
@@ -25,9 +25,9 @@ const ACTS: { [Name in keyof Act]: (given: Act[Name]) => unknown } = {
   enter: (entry: Entry) => enterCode(access, entry).isSignedIn,
   exchange: (exchange: CliExchange) => exchangeCliCode(access, exchange, CLIENT) !== null,
   'hand over': (secret) => enterHandOver(access, secret, null, CLIENT) !== null,
-  ask: ({ atMs, ...ask }: Ask & { atMs: number }) => {
+  ask: ({ atMs, ...ask }: CodeRequest & { atMs: number }) => {
     const clock = { ...systemClock, nowMs: () => atMs };
-    return askCode({ ...access, clock }, ask).browserSecret;
+    return requestCode({ ...access, clock }, ask).browserSecret;
   },
 };
 

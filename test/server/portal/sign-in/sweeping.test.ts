@@ -3,7 +3,7 @@ import { expect, test } from 'bun:test';
 import { startSweeping } from '../../../../server/portal/sign-in/sweeping.ts';
 import { DAY_MS } from '../../../../shared/clock.ts';
 import { closeSessionsFile, openSessionsFile } from '../../../../shared/sessions-file/sessions-file.ts';
-import { askCode } from '../../../../shared/sign-in/codes.ts';
+import { requestCode } from '../../../../shared/sign-in/codes.ts';
 import { serverOn } from '../../../support/http.ts';
 import { importLines } from '../../../support/import.ts';
 import { CLIENT } from '../../../support/portal/access.ts';
@@ -42,7 +42,7 @@ test('expired rows are deleted repeatedly, from the log of the file too, and a f
   const { sqlite } = access.sessions;
   const timer = startSweeping(services, 10);
   try {
-    askCode(access, { name: 'ada', address: ADA.email, browserSecret: null, knownBrowser: null, client: CLIENT });
+    requestCode(access, { name: 'ada', address: ADA.email, browserSecret: null, knownBrowser: null, client: CLIENT });
     signInOwner(access, ADA.id);
     clock.advance(600_000);
     await until(() => countTickets(sqlite, 'sign-in code') === 0);
