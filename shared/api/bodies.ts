@@ -5,13 +5,12 @@ import { KINDS, type Kind } from '../profiles/field-kinds.ts';
 import { LINK_LIST, PUBLIC_LIST, type ShownProfile } from '../profiles/field-values.ts';
 import { BOARD_SIZE, PAGE_BOUNDS } from '../profiles/leaderboard/board-bounds.ts';
 
-// The bodies of the API's answers: the code that makes them is held to these by its types, the OpenAPI document is made
-// of them, and the tests hold every answer to that. Strict, so that a field which is not named here is found out.
+// The response bodies of the API. The types of the code that makes them and the OpenAPI document are derived from these
+// schemas, and tests check every response against them. They are strict, so that a field which is not listed is an error.
 
-/** A whole number that JSON carries exactly. */
 const count = () => z.int().min(0);
 
-/** A time as every answer writes it: UTC with milliseconds. */
+/** UTC with milliseconds. */
 const time = () =>
   z
     .string()
@@ -24,7 +23,7 @@ export const Badge = z.strictObject({
   enabled: z.boolean(),
 });
 
-/** The schema of each kind of values that clients see, without whether it may be null. */
+/** The schema of each kind of public values, except whether it may be null. */
 const OF_KIND = {
   uid: z.int().min(1),
   name: z.string(),
@@ -50,7 +49,7 @@ export const SimplifiedProfile = z.strictObject(
   ) as { [F in keyof ShownProfile]: z.ZodType<ShownProfile[F]> },
 );
 
-/** A link of a profile; an optional field that has no value is absent, never null. */
+/** A link of a profile; optional fields without a value are absent, never null. */
 export const Link = z.strictObject(
   Object.fromEntries(
     LINK_LIST.map(({ name, kind, nullable, meaning }) => {
@@ -62,75 +61,77 @@ export const Link = z.strictObject(
 
 /** The links of a profile. */
 export const Links = z.strictObject({
-  links: z.array(Link).describe('In the owner’s order; empty where there are none.'),
+  links: z.array(Link).describe('In the owner’s order; empty if there are none.'),
 });
 
-/** What one profile of many was asked by: the parameter and its decoded value, a UID as a number. */
+/** The parameter of a batch lookup that named a profile, with its decoded value; a UID is a number. */
 export const Query = z.union([
   z.strictObject({ username: z.string() }),
   z.strictObject({ uid: z.int().min(1) }),
   z.strictObject({ authid: z.string() }),
 ]);
 
-/** One profile of many, with what it was asked by. */
+/** A profile of a batch lookup, with the parameter that named it. */
 export const FoundProfile = z.strictObject({
   query: Query,
   profile: SimplifiedProfile,
 });
 
-/** The answer to a lookup of many. */
+/** The response to a batch lookup. */
 export const FoundProfiles = z.strictObject({
-  profiles: z.array(FoundProfile).describe('What was found, in the order asked.'),
-  missing: z.array(Query).describe('What was asked for and is not there, in the order asked.'),
+  profiles: z.array(FoundProfile).describe('The profiles that were found, in the order requested.'),
+  missing: z.array(Query).describe('The parameters that match no profile, in the order requested.'),
 });
 
-/** An entry of the leaderboard: the rank and the profile. */
+/** An entry of the leaderboard. */
 export const LeaderboardEntry = z.strictObject({
   rank: z
     .int()
     .min(1)
     .max(BOARD_SIZE)
-    .describe('Competition rank over the whole board: equal counts of views share one (1, 2, 2, 4).'),
+    .describe(
+      'Competition rank over the whole leaderboard: profiles with equal view counts share a rank (1, 2, 2, 4).',
+    ),
   ...SimplifiedProfile.shape,
 });
 
 /** A page of the leaderboard. */
 export const LeaderboardPage = z.strictObject({
   leaderboard: z.array(LeaderboardEntry).max(PAGE_BOUNDS.maxLimit).describe('By views, then by UID.'),
-  limit: z.int().min(PAGE_BOUNDS.minLimit).max(PAGE_BOUNDS.maxLimit).describe('As asked.'),
-  offset: z.int().min(0).max(PAGE_BOUNDS.maxOffset).describe('As asked.'),
-  total: z.int().min(0).max(BOARD_SIZE).describe(`How many profiles the board has: at most ${BOARD_SIZE}.`),
+  limit: z.int().min(PAGE_BOUNDS.minLimit).max(PAGE_BOUNDS.maxLimit).describe('As requested.'),
+  offset: z.int().min(0).max(PAGE_BOUNDS.maxOffset).describe('As requested.'),
+  total: z.int().min(0).max(BOARD_SIZE).describe(`The number of profiles on the leaderboard, at most ${BOARD_SIZE}.`),
 });
 
-/** Where a key stands with one of its rate limits. */
+/** One of a key's rate limits, with what is left of it. */
 export const RateLimitLevel = z.strictObject({
-  quota: z.int().min(1).max(RATE_LIMIT_BOUNDS.maxQuota).describe('Requests in any window.'),
+  quota: z.int().min(1).max(RATE_LIMIT_BOUNDS.maxQuota).describe('The maximum number of requests in any window.'),
   windowSeconds: z.int().min(1).max(RATE_LIMIT_BOUNDS.maxWindowSeconds),
-  remaining: count().max(RATE_LIMIT_BOUNDS.maxQuota).describe('Requests that would be admitted now.'),
+  remaining: count().max(RATE_LIMIT_BOUNDS.maxQuota).describe('The number of requests that would be admitted now.'),
   resetSeconds: count()
     .max(RATE_LIMIT_BOUNDS.maxWindowSeconds)
-    .describe('Seconds within which no more than what remains can be used.'),
+    .describe('The number of seconds in which no more than `remaining` requests are admitted.'),
 });
 
-/** What a key may do and what is left of it. */
+/** The key of a request: its permissions, and what is left of its rate limits. */
 export const OwnKey = z.strictObject({
   identifier: z
     .string()
     .regex(/^[0-9A-Za-z]{8}$/)
-    .describe('Refers to the key; it is not the secret.'),
+    .describe('Identifies the key; not the secret.'),
   name: z.string(),
   permissions: z.array(z.enum(PERMISSIONS)).min(1),
   rateLimits: z.array(RateLimitLevel).min(1).max(RATE_LIMIT_BOUNDS.maxPerKey),
-  expiresAt: time().nullable().describe('When the key stops working; null where it never does.'),
+  expiresAt: time().nullable().describe('When the key expires; null if it never does.'),
 });
 
-/** The answer of a server that is well. */
+/** The response of a healthy server. */
 export const Health = z.strictObject({ status: z.literal('ok') });
 
-/** Every refusal. */
-export const ErrorBody = z.strictObject({ error: z.string().describe('One sentence for a person.') });
+/** The body of every refusal. */
+export const ErrorBody = z.strictObject({ error: z.string().describe('One sentence for people.') });
 
-/** All of them by the names that they have in the OpenAPI document. */
+/** All bodies, by their names in the OpenAPI document. */
 export const BODIES = {
   SimplifiedProfile,
   Badge,

@@ -12,17 +12,17 @@ import { USAGE_OUTCOMES, type UsageOutcome } from '../keys/usage-outcomes.ts';
 import type { HistoryView, KeyView } from '../keys/view.ts';
 import { RATE_LIMIT_BOUNDS } from '../limits/rate-limit.ts';
 
-// What `/manage/v1` answers about keys. A key's object is that of `profilectl … --json`. Who reads an answer by these schemas
-// gets it without the fields that a later version may add.
+// The response bodies of `/manage/v1` about keys; a key is the object that `profilectl … --json` prints. Parsing a response
+// with these schemas drops fields that a later version may have added.
 
 const { maxPerKey, maxQuota, maxWindowSeconds } = RATE_LIMIT_BOUNDS;
 const count = z.int().min(0);
 const time = z.iso.datetime();
 
-/** The 8 characters that name a key or a token. */
+/** The identifier of a key or a token. */
 export const Identifier = z.string().regex(IDENTIFIER);
 
-/** Rate limits of a key. */
+/** The rate limits of a key. */
 export const RateLimits = z
   .array(z.object({ quota: z.int().min(1).max(maxQuota), windowSeconds: z.int().min(1).max(maxWindowSeconds) }))
   .max(maxPerKey);
@@ -32,14 +32,14 @@ const permissions = z.array(z.enum(PERMISSIONS));
 /** A key. */
 export const Key = z.object({
   identifier: Identifier,
-  profile: z.string().nullable().describe('The username of its profile, as it is now; null once that is erased.'),
+  profile: z.string().nullable().describe('The current username of its profile; null once the profile is erased.'),
   name: z.string(),
   description: z.string(),
   projectUrl: z.string().nullable(),
   expectedUsage: z.string().nullable(),
   state: z.enum(KEY_STATES),
   requestedPermissions: permissions,
-  permissions: permissions.describe('What is granted; empty until it is approved, like rateLimits.'),
+  permissions: permissions.describe('The granted permissions; empty until the key is approved, like `rateLimits`.'),
   rateLimits: RateLimits,
   requestedAt: time,
   decidedAt: time.nullable(),
@@ -48,24 +48,22 @@ export const Key = z.object({
     .literal('ban')
     .nullable()
     .describe(
-      'Why an Active or suspended key is refused, besides its state: `ban` while its profile is banned. Afterwards only its state counts.',
+      '`ban` for an Active or suspended key while its profile is banned: all its requests are refused, whatever its state.',
     ),
   successorOf: Identifier.nullable().describe('The key that this one was requested to replace.'),
   addressChangedAt: time
     .nullable()
-    .describe('When the address of its profile was last changed since this was requested, while it is pending.'),
+    .describe('For a pending key, when the e-mail address of its profile was last changed since the request.'),
   attempt: z
     .object({ number: count, by: z.string(), startedAt: time, result: z.enum(ATTEMPT_RESULTS) })
     .nullable()
-    .describe('The latest try to approve it. While the result is `open`, the mail with the secret is on its way.'),
+    .describe('The latest attempt to approve it. While `result` is `open`, the mail with the secret is being sent.'),
 }) satisfies z.ZodType<KeyView>;
 
-/** From what to what something of a key was changed. */
 const change = <T extends z.ZodType>(value: T) => z.object({ from: value, to: value }).exactOptional();
 
 const text = z.string().exactOptional();
 
-/** What an entry of a key's history says besides its event. */
 const Detail = z.object({
   reason: text,
   nameBefore: text,
@@ -99,11 +97,11 @@ export const KeyList = z.object({
   keys: z.array(Key),
   lastUses: z
     .record(z.string(), time)
-    .describe('When each of these keys was last used, by identifier; a key that was never used is not named.'),
-  next: Identifier.nullable().describe('The last of these keys where more follow: the value of `after` for them.'),
+    .describe('When each of these keys was last used, by identifier; keys that were never used are absent.'),
+  next: Identifier.nullable().describe('The value of `after` for the next page; null on the last page.'),
 });
 
-/** What a key was used for. */
+/** The requests of a key, by day and outcome. */
 export const KeyUsage = z.object({
   identifier: Identifier,
   days: z.array(

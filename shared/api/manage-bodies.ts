@@ -2,15 +2,15 @@ import { z } from 'zod';
 import { BACKEND_RIGHTS } from '../db/people-columns.ts';
 import { Identifier } from './key-bodies.ts';
 
-// What `/manage/v1` answers about tokens and profiles. As in `key-bodies.ts`, fields that a later version adds are left out.
+// The response bodies of `/manage/v1` about tokens and profiles, which like `key-bodies.ts` drop unknown fields.
 
 const count = z.int().min(0);
 
-const endsAt = z.iso.datetime().describe('When the token ends at the latest, however much it is used.');
+const endsAt = z.iso.datetime().describe('When the token expires at the latest, even if it is used.');
 
 const token = { name: z.string(), token: Identifier };
 
-/** Whose token it is, and what it may do. */
+/** The holder of the token, and what it may do. */
 export const Me = z.union([
   z.object({
     kind: z.literal('platform'),
@@ -22,7 +22,7 @@ export const Me = z.union([
   z.object({
     kind: z.literal('owner'),
     ...token,
-    name: z.string().describe('The username of the profile, as it is now.'),
+    name: z.string().describe('The current username of the profile.'),
     endsAt,
     profile: z.string(),
   }),
@@ -33,21 +33,21 @@ export const Me = z.union([
 export const Token = z.object({
   access_token: z.string().regex(/^plt_[0-9A-Za-z]{8}_[0-9A-Za-z]{38}$/),
   token_type: z.literal('Bearer'),
-  expires_in: count.describe('Seconds until the token ends at the latest.'),
+  expires_in: count.describe('The number of seconds until the token expires at the latest.'),
 });
 
-/** What became of lines that were sent. */
+/** The result of importing lines. */
 export const LinesDone = z.object({
-  imported: count.describe('Lines that put a profile in or changed one.'),
-  deleted: count.describe('Profiles that were there and that a line erased.'),
-  notThere: count.describe('Lines that erase a profile that is not there.'),
+  imported: count.describe('The number of lines that added or changed a profile.'),
+  deleted: count.describe('The number of profiles that were erased.'),
+  notThere: count.describe('The number of lines to erase a profile that did not exist.'),
   unaddressed: count.describe(
-    'Profiles that have no e-mail address any more, because their line has no `email` and replaces them.',
+    'The number of profiles that lost their e-mail address, because their line replaced them and has no `email`.',
   ),
   newer: count.describe(
-    'With `as-of`: lines that were left out, because their profile was written or erased here since.',
+    'With `as-of`: the number of lines that were skipped, because their profile was written or erased here since then.',
   ),
-  newerIds: z.array(z.int().min(1)).max(10).describe('The profiles of the first ten of these.'),
+  newerIds: z.array(z.int().min(1)).max(10).describe('The UIDs of the first ten skipped lines.'),
   refused: z.array(
     z.object({
       line: z.int().min(1),
@@ -58,8 +58,8 @@ export const LinesDone = z.object({
   ),
   dropped: z
     .record(z.string(), count)
-    .describe('How often each field was left out that profiles do not have; `links` counts links of an unsafe scheme.'),
+    .describe('How often each unknown field was dropped; `links` counts links with an unsafe scheme.'),
 });
 
-/** The body of a 422: with the counts where `partial=1` was sent, else with the lines alone, or the sentence alone. */
+/** The body of a 422: with `partial=1` all counts, otherwise only the refused lines, or only the sentence. */
 export const LinesRefused = z.object({ error: z.string(), ...LinesDone.partial().shape });

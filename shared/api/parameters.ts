@@ -1,13 +1,12 @@
 import { PAGE_BOUNDS } from '../profiles/leaderboard/board-bounds.ts';
 import { AUTH_ID_MAX_BYTES, NAME_MAX_CODE_POINTS } from '../profiles/name.ts';
 
-// The parameters of the API as JSON Schemas: the routes read the bounds of numbers here, and the OpenAPI document holds
-// them as they stand.
+// The parameters of the API as JSON Schemas, used by the routes and by the OpenAPI document.
 
-/** A whole number within bounds, with a default. */
+/** The schema of a whole number. */
 export type WholeNumber = { type: 'integer'; minimum: number; maximum: number; default: number };
 
-/** How many entries a page of the leaderboard has at most. */
+/** The maximum number of entries on a page of the leaderboard. */
 export const LIMIT: WholeNumber = {
   type: 'integer',
   minimum: PAGE_BOUNDS.minLimit,
@@ -15,7 +14,7 @@ export const LIMIT: WholeNumber = {
   default: PAGE_BOUNDS.defaultLimit,
 };
 
-/** How many entries of the leaderboard come before the page. */
+/** The number of entries of the leaderboard before the page. */
 export const OFFSET: WholeNumber = { type: 'integer', minimum: 0, maximum: PAGE_BOUNDS.maxOffset, default: 0 };
 
 /** A username or an alias. */
@@ -24,11 +23,11 @@ export const USERNAME = { type: 'string', minLength: 1, maxLength: NAME_MAX_CODE
 /** A UID. */
 export const UID = { type: 'integer', minimum: 1, maximum: Number.MAX_SAFE_INTEGER };
 
-/** An auth ID; the bound is one of bytes. */
+/** An auth ID; its maximum length is in bytes. */
 export const AUTH_ID = { type: 'string', minLength: 1, maxLength: AUTH_ID_MAX_BYTES };
 
-/** How many names one lookup of many takes, of all kinds together. */
+/** The maximum number of names in a batch lookup, of all kinds together. */
 export const MANY_MAX = 100;
 
-/** The parameters of a lookup of many; each may be repeated. */
+/** The parameters of a batch lookup; each may be repeated. */
 export const MANY_PARAMETERS = ['username', 'uid', 'authid'] as const;

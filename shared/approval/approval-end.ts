@@ -5,19 +5,18 @@ import { keyHistory, showKey } from '../keys/view.ts';
 import type { Attempt } from './attempt.ts';
 import { endOfAttempt } from './outcome.ts';
 
-// What the admin reads at the end of an approval that did not make its key Active. Somebody else may have decided on the
-// key meanwhile, so each sentence says what state it is in.
+// What the admin reads if an approval did not make its key Active. Somebody else may have decided on the key in between, so
+// each sentence says in which state it is now.
 
-/** The state of a key when one of its approvals has ended. */
 type Standing = { identifier: string; state: KeyState };
 
-/** The sentence if the mail was not accepted; `reason` is a sentence of ours or of the mail server. */
+/** The sentence if the mail was not accepted. */
 export function refusedText(key: Standing, reason: string): string {
   const { identifier, state } = key;
   return `${reason} ${state === 'pending' ? `Key ${identifier} is still pending.` : decidedText(key)}`.trimStart();
 }
 
-/** The sentence if nobody knows whether the mail arrives. */
+/** The sentence if it is unknown whether the mail arrives. */
 export function notConfirmedText(key: Standing, reason: string): string {
   const { identifier, state } = key;
   const never = 'the secret in that mail, if it arrives, will never work.';
@@ -29,10 +28,10 @@ export function notConfirmedText(key: Standing, reason: string): string {
 }
 
 function decidedText({ identifier, state }: Standing): string {
-  return `Key ${identifier} is now ${state}: "profilectl keys show ${identifier}" says how.`;
+  return `Key ${identifier} is now ${state}; see "profilectl keys show ${identifier}".`;
 }
 
-/** The present state of a key; `pending`, as the approval left it, if the database can't be read. */
+/** The current state of a key; `pending` if the database can't be read. */
 export function standingOf(deps: Deps, identifier: string): Standing {
   try {
     return showKey(deps, identifier);
@@ -41,18 +40,18 @@ export function standingOf(deps: Deps, identifier: string): Standing {
   }
 }
 
-/** What invalidated an attempt, as a clause that another sentence ends with, and what to do about it. */
+/** What invalidated an attempt, as the end of a sentence, followed by what to do about it. */
 export function whatHappened(deps: Deps, { key: { identifier }, owner, number }: Attempt): string {
-  const says = `"profilectl keys show ${identifier}" says how.`;
+  const see = `see "profilectl keys show ${identifier}".`;
   const event = endOfAttempt(keyHistory(deps, identifier), number)?.event;
   const change = VOIDING_CHANGES.find((one) => one === event);
-  if (change === undefined) return `key ${identifier} was decided otherwise: ${says}`;
+  if (change === undefined) return `another decision was made on key ${identifier}; ${see}`;
   const { happened, advice } = AFTER_CHANGE[change];
   const { state } = showKey(deps, identifier);
   const next =
     state === 'pending'
       ? `Key ${identifier} is still pending: ${advice}.`
-      : `Key ${identifier} is now ${state}: ${says}`;
+      : `Key ${identifier} is now ${state}; ${see}`;
   return `${happened(owner.username)}. ${next}`;
 }
 
@@ -62,7 +61,7 @@ const AFTER_CHANGE: Record<
 > = {
   'address changed': {
     happened: (username) => `the e-mail address of ${username} was changed`,
-    advice: 'make sure that its owner is the same, and approve it again',
+    advice: 'make sure that its owner is still the same, and approve it again',
   },
   'profile banned': {
     happened: (username) => `the profile ${username} was banned`,
@@ -70,7 +69,7 @@ const AFTER_CHANGE: Record<
   },
 };
 
-/** When a key whose attempt could not be closed can be approved again. */
+/** The sentence on when a key whose attempt could not be closed can be approved again. */
 export function stillOpenText({ approvalLeaseMs }: Deps): string {
   return `The database could not be written, so the key can be approved again only after ${approvalLeaseMs / 1000} s.`;
 }

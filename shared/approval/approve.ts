@@ -12,26 +12,25 @@ import { type Attempt, activateKey, beginAttempt, closeAttempt, isOpenStill, typ
 
 const STORE_RETRY_MS = 250;
 
-/** An approval with an open attempt: from now on the database says that somebody is approving this key. */
+/** An approval whose attempt is open and holds the lease. */
 export type BegunApproval = {
   identifier: string;
-  /** The address that the secret is mailed to, for the person who approved only. */
+  /** The address to which the secret is mailed; only for the person who approved. */
   mailedTo: string;
   /**
    * Mails the secret and activates the key. Throws `refused` (mail refused for good) and `try_later` (mail server
-   * unreachable, delivery not confirmed). Once the signal is aborted, it stops waiting and stores that the delivery is
-   * not confirmed.
+   * unreachable, delivery not confirmed). When the signal is aborted, it stops waiting and stores `not confirmed`.
    */
   finish: (signal?: AbortSignal) => Promise<void>;
 };
 
 /**
- * Approves a pending request in three steps, so that no Active key exists whose secret was not accepted for delivery
- * and at most one mailed secret works: begin (a fenced, leased attempt), mail the secret, activate. This is the first;
- * `finish` does the others. The secret lives in that function's memory and in that one mail.
+ * Begins the approval of a pending request. An approval has three steps, so that no Active key exists whose secret was not
+ * accepted for delivery, and at most one mailed secret works: open a fenced, leased attempt (this function), mail the secret,
+ * activate the key (both `finish`). The secret exists only in that function's memory and in that one mail.
  *
- * Throws `usage` (grant), `not_found`, `refused` (not pending, profile unfit, `MAIL_URL` unset), `try_later` (another
- * attempt open), `busy`.
+ * Throws `usage` (grant), `not_found`, `refused` (not pending, unsuitable profile, `MAIL_URL` unset), `try_later` (another
+ * attempt is open), `busy`.
  */
 export async function beginApproval(
   deps: Deps,
@@ -50,10 +49,7 @@ export async function beginApproval(
   };
 }
 
-/**
- * Throws `refused` or `try_later`, saying what to do, if no mail can be sent now. Contacts the mail server, for at most
- * ten seconds.
- */
+/** Throws `refused` or `try_later` if no mail can be sent now. Contacts the mail server, for at most ten seconds. */
 export async function checkMailer(deps: Deps): Promise<void> {
   const state = await (await requireMailer(deps)).check();
   if (state.outcome === 'accepted') return;
@@ -76,14 +72,13 @@ export function refuseWithoutMail({ mail }: Config): void {
 function noMail(): AppError {
   return new AppError(
     'refused',
-    'MAIL_URL is not set, so the secret could not be sent. Set it to smtp://user:password@host:587, or to file:<folder> for trying out.',
+    'MAIL_URL is not set, so the secret could not be sent. Set it to smtp://user:password@host:587, or to file:<folder> to try it out.',
   );
 }
 
-/** The hash of a secret whose mail was accepted, and the signal to stop trying to store it. */
 type Made = { secretHash: Uint8Array; signal: AbortSignal };
 
-/** Resolves only when the signal is aborted: then nobody knows whether the mail arrives. */
+/** Resolves when the signal is aborted; then it is unknown whether the mail arrives. */
 function givenUp(signal: AbortSignal): Promise<NotAccepted> {
   const { promise, resolve } = Promise.withResolvers<NotAccepted>();
   const reason = 'The server was stopped before the mail was confirmed, so it may or may not arrive.';
@@ -93,7 +88,7 @@ function givenUp(signal: AbortSignal): Promise<NotAccepted> {
   return promise;
 }
 
-/** Step 2: sends the mail. Returns only if it was accepted; otherwise closes the attempt and throws what happened. */
+/** Step 2: sends the mail. If it was not accepted, closes the attempt and throws what happened. */
 async function deliver(
   deps: Deps,
   mailer: Mailer,
@@ -120,10 +115,10 @@ async function deliver(
   const delivery = await Promise.race([sending, givenUp(signal)]);
   if (delivery.outcome === 'accepted') return;
   const closing = tryToClose(deps, attempt, delivery);
-  if (closing === 'decided otherwise') {
+  if (closing === 'voided') {
     throw new AppError(
       'refused',
-      `${delivery.reason} Meanwhile ${whatHappened(deps, attempt)} A secret in that mail will never work.`,
+      `${delivery.reason} Meanwhile, ${whatHappened(deps, attempt)} A secret in that mail will never work.`,
     );
   }
   const hint = closing === 'closed' ? '' : ` ${stillOpenText(deps)}`;
@@ -137,19 +132,15 @@ async function deliver(
   throw new AppError('try_later', `${notConfirmedText(standing, delivery.reason)}${hint}`);
 }
 
-function tryToClose(
-  deps: Deps,
-  attempt: Attempt,
-  delivery: NotAccepted,
-): 'closed' | 'decided otherwise' | 'still open' {
+function tryToClose(deps: Deps, attempt: Attempt, delivery: NotAccepted): 'closed' | 'voided' | 'still open' {
   try {
-    return closeAttempt(deps, attempt, delivery) ? 'closed' : 'decided otherwise';
+    return closeAttempt(deps, attempt, delivery) ? 'closed' : 'voided';
   } catch {
-    return isOpenStill(deps, attempt) ? 'still open' : 'decided otherwise';
+    return isOpenStill(deps, attempt) ? 'still open' : 'voided';
   }
 }
 
-/** Step 3: stores the hash, unless somebody decided otherwise while the mail was on its way. */
+/** Step 3: stores the hash, unless the attempt was voided while the mail was on its way. */
 async function activate(deps: Deps, attempt: Attempt, made: Made): Promise<void> {
   if (await storeActivation(deps, attempt, made)) return;
   throw new AppError(
@@ -158,10 +149,7 @@ async function activate(deps: Deps, attempt: Attempt, made: Made): Promise<void>
   );
 }
 
-/**
- * Retries for the rest of the lease, since the mail is out and only this makes its secret work; tries once if the
- * signal is aborted.
- */
+/** Retries for the rest of the lease, since only this makes the mailed secret work; once the signal is aborted, tries once. */
 async function storeActivation(deps: Deps, attempt: Attempt, { secretHash, signal }: Made): Promise<boolean> {
   for (;;) {
     try {

@@ -28,9 +28,9 @@ import {
 } from '../keys/record.ts';
 import type { Delivery } from '../mail/mail.ts';
 
-// The three transactions of an approval: each reads the key, asks approval.ts what it may do, and writes that.
+// The transactions of an approval. Each reads the key and writes what `keys/life/approval.ts` decides.
 
-/** A started attempt: everything needed to write the mail and to activate the key. */
+/** A started attempt: everything needed to compose the mail and to activate the key. */
 export type Attempt = {
   key: ApiKey;
   owner: Owner;
@@ -38,13 +38,13 @@ export type Attempt = {
   number: number;
   by: Actor;
   grant: DecidedGrant;
-  /** The key that this one replaces, in its state after the activation. */
+  /** The key that this one replaces, as it will be after the activation. */
   predecessor: Predecessor | null;
-  /** When others may start an attempt, on the monotonic clock. */
+  /** When the lease ends, on the monotonic clock. */
   leaseOverMs: number;
 };
 
-/** Step 1: checks everything, stores the grant and the address, increments the fence and opens the attempt. */
+/** Step 1: checks everything, stores the grant and the address, raises the fence and opens the attempt. */
 export function beginAttempt(deps: Deps, input: { identifier: string; grant: Grant; by: Actor }): Attempt {
   return writeNow(deps, (tx, nowMs) => {
     const key = readKey(tx, input.identifier);
@@ -96,7 +96,6 @@ function requireOpenable(db: Db | Tx, key: ApiKey, nowMs: number): { number: num
   throw new AppError('refused', `Key ${key.identifier} is ${state}; only pending keys can be approved.`);
 }
 
-/** Throws `try_later` while somebody else approves the key. */
 function refuseTaken(db: Db | Tx, key: ApiKey, nowMs: number): void {
   const standing = approvable(db, key);
   if (decideBegin(standing, nowMs).kind !== 'taken') return;
@@ -110,23 +109,23 @@ function refuseTaken(db: Db | Tx, key: ApiKey, nowMs: number): void {
 
 function requireOwner(db: Db | Tx, key: ApiKey): { owner: Owner; address: string } {
   const owner = readOwner(db, key);
-  if (owner === null) throw new AppError('not_found', `The profile of key ${key.identifier} is gone.`);
+  if (owner === null) throw new AppError('not_found', `The profile of key ${key.identifier} no longer exists.`);
   return { owner, address: reachableAddress(owner) };
 }
 
-/** Throws what {@link beginAttempt} would throw for this key now. Returns its owner's address. */
+/** Throws if {@link beginAttempt} would refuse this key now. Returns its owner's e-mail address. */
 export function checkOpenable(deps: Deps, identifier: string): string {
   const key = readKey(deps.db, identifier);
   requireOpenable(deps.db, key, deps.clock.nowMs());
   return requireOwner(deps.db, key).address;
 }
 
-/** The result for a mail that was not accepted; the reason is a sentence for admins, without addresses and secrets. */
+/** The result for a mail that was not accepted; the reason is a sentence for admins, without e-mail addresses and secrets. */
 export type NotAccepted = Exclude<Delivery, { outcome: 'accepted' }>;
 
 /**
- * Closes an attempt whose mail was not accepted, and adds the reason to the key's history. Returns false and writes
- * nothing if somebody has decided otherwise meanwhile. Throws what `write` throws.
+ * Closes an attempt whose mail was not accepted, and adds the reason to the key's history. Returns false, without writing, if
+ * the attempt was voided. Throws what `write` throws.
  */
 export function closeAttempt(deps: Deps, attempt: Attempt, delivery: NotAccepted): boolean {
   const { outcome, reason } = delivery;
@@ -143,7 +142,7 @@ export function closeAttempt(deps: Deps, attempt: Attempt, delivery: NotAccepted
   });
 }
 
-/** Whether nobody has decided otherwise so far; also true if the database can't be read. */
+/** Whether the attempt was not voided so far; also true if the database can't be read. */
 export function isOpenStill({ db }: Pick<Deps, 'db'>, { key: { identifier }, number }: Attempt): boolean {
   try {
     return mayActivate(approvable(db, readKey(db, identifier)), number);
@@ -153,8 +152,8 @@ export function isOpenStill({ db }: Pick<Deps, 'db'>, { key: { identifier }, num
 }
 
 /**
- * Step 3: stores the hash, makes the key Active and ends the key it replaces as granted. Returns false and writes
- * nothing if somebody decided otherwise.
+ * Step 3: stores the hash, makes the key Active and retires the key that it replaces as granted. Returns false, without writing,
+ * if the attempt was voided.
  */
 export function activateKey(deps: Deps, attempt: Attempt, secretHash: Uint8Array): boolean {
   return write(deps.db, (tx) => {

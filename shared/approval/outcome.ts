@@ -1,13 +1,13 @@
 import { MOVES, VOIDING_EVENTS } from '../keys/key.ts';
 import type { HistoryView, KeyView } from '../keys/view.ts';
 
-/** What came of an attempt to approve a key. */
+/** The outcome of an attempt to approve a key. */
 export type AttemptOutcome = NonNullable<KeyView['attempt']> & {
-  /** The entry of the history with which it ended, unless it is open or was left by a crash. */
+  /** The entry of the history that ended it; undefined while it is open, and after a crash. */
   end: HistoryView | undefined;
   /** Why the mail was not accepted; undefined if it was, or if the viewer is an owner. */
   reason: string | undefined;
-  /** Whether the mail server said to try again. */
+  /** Whether the mail server's error was temporary. */
   isTemporary: boolean;
 };
 
@@ -30,7 +30,6 @@ export function endOfAttempt(history: readonly HistoryView[], attempt: number): 
     .find(({ event, detail }) => ENDS.includes(event) && (detail?.attempt ?? attempt) === attempt);
 }
 
-/** The events that close an attempt whose mail was not accepted. */
 const UNSENT = ['approval refused', 'approval not confirmed'] as const;
 
 const ENDS: readonly HistoryView['event'][] = [MOVES.approve.event, ...UNSENT, ...VOIDING_EVENTS];

@@ -8,31 +8,32 @@ import { listForPerson } from '../usage/key-list.ts';
 import { refuseWithoutMail } from './approve.ts';
 import { checkOpenable } from './attempt.ts';
 
-/** A request of the queue. */
+/** A request in the queue. */
 export type Queued = {
   key: KeyView;
   /** How many other keys its profile has or had. */
   keysBeside: number;
-  /** A sentence on why it can't be approved now, such as another open attempt; null if it can. */
+  /** The error sentence if it can't be approved now, for example because another attempt is open. */
   cantApprove: string | null;
 };
 
-/**
- * One page of the queue, the totals of waiting requests and of those that pass the filter, the next page's cursor, or null, and
- * a sentence on why no request can be approved at all, or null.
- */
+/** One page of the queue. */
 export type Queue = {
   requests: Queued[];
+  /** The number of all pending requests. */
   waiting: number;
+  /** The number of those that pass the filter. */
   passing: number;
+  /** The cursor of the next page; null on the last one. */
   next: string | null;
+  /** The error sentence if no request can be approved, because no mail can be sent. */
   cantMail: string | null;
 };
 
-/** One page: at most `limit` requests after the cursor; with a filter only those that pass it. */
+/** At most `limit` requests after the cursor that pass the filter. */
 type Part = { limit: number; after?: string | null | undefined; only?: QueueFilter | null | undefined };
 
-/** The requests that are waiting, oldest first. */
+/** Lists pending requests, oldest first. */
 export function listQueue(deps: Deps, person: Person, { limit, after, only }: Part): Queue {
   const also = only ? passes(deps.db, only) : undefined;
   const { keys, next } = listForPerson(deps, person, { states: ['pending'], limit, after }, also);
@@ -42,7 +43,7 @@ export function listQueue(deps: Deps, person: Person, { limit, after, only }: Pa
   return { requests: keys.map((key) => queuedOf(deps, key)), waiting, passing, next, cantMail };
 }
 
-/** One request of the queue. Throws `not_found` for an unknown key. */
+/** Reads one request. Throws `not_found`. */
 export function readQueued(deps: Deps, identifier: string): Queued {
   return queuedOf(deps, showKey(deps, identifier));
 }
@@ -57,10 +58,10 @@ function queuedOf(deps: Deps, key: KeyView): Queued {
 }
 
 /**
- * Why a request can't be selected together with others, as a sentence. Null if it can: it must be possible to approve
- * it, and its owner's address must be the one for which it was made.
+ * The error sentence if a request can't be selected together with others, otherwise null. It must be possible to approve it, and
+ * the profile's e-mail address must not have changed since the request.
  */
 export function choiceFault({ key, cantApprove }: Queued): string | null {
   if (cantApprove !== null || key.addressChangedAt === null) return cantApprove;
-  return `The e-mail address of its profile was changed since key ${key.identifier} was requested; decide on it by itself.`;
+  return `The e-mail address of the profile was changed since key ${key.identifier} was requested; decide on this key separately.`;
 }

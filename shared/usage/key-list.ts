@@ -9,20 +9,20 @@ import { type KeyView, listKeys, showKey } from '../keys/view.ts';
 import { findProfile } from '../profiles/find.ts';
 import { lastUses, unusedKeys } from './usage-view.ts';
 
-/**
- * Keys, with the time each was last used by identifier (milliseconds since 1970; absent if never). `next` is the cursor
- * of the next page, null on the last one.
- */
-export type ListOutput = { keys: KeyView[]; lastUses: Map<string, number>; next: string | null };
+/** A list of keys, or one page of it. */
+export type ListOutput = {
+  keys: KeyView[];
+  /** By identifier, in milliseconds since 1970; absent for keys that were never used. */
+  lastUses: Map<string, number>;
+  /** The cursor of the next page; null on the last one. */
+  next: string | null;
+};
 
-/**
- * Lists the keys that a person asks for and may see, with `condition` only those that meet it; an owner sees only their own. Throws `not_found` for an unknown
- * profile.
- */
+/** Lists keys that match the input and the condition; owners see only their own. Throws `not_found` for an unknown profile. */
 export function listForPerson(deps: Deps, actor: Person, input: ListInput, condition?: SQL): ListOutput {
   const { states, profile, unusedForMs } = input;
   const limit = input.limit ?? undefined;
-  // An owner is looked up by id: another process may just have given their name to another profile.
+  // By id for owners: another process may have given their name to another profile by now.
   const named = profile ? findProfile(deps.db, profile).id : undefined;
   const profileId = actor.kind === 'owner' ? actor.profileId : named;
   // One more than requested shows whether there is a next page.
@@ -44,13 +44,10 @@ export function listForPerson(deps: Deps, actor: Person, input: ListInput, condi
   };
 }
 
-/**
- * Parses a cursor, or makes the cursor of the key with this identifier in its present state. Throws `not_found` for a
- * key that the person can't see.
- */
+/** Parses a cursor or the identifier of a key. Throws `not_found` for a key that the person can't see. */
 function cursorAfter(deps: Deps, actor: Person, text: string): Cursor | undefined {
-  const place = readCursor(text);
-  if (place !== null) return place;
+  const cursor = readCursor(text);
+  if (cursor !== null) return cursor;
   readKey(deps.db, text, actor.kind === 'owner' ? actor.profileId : undefined);
   return readCursor(cursorOf(showKey(deps, text))) ?? undefined;
 }

@@ -2,12 +2,12 @@ import { type Clock, DAY_MS } from '../clock.ts';
 import type { ErrorCode } from '../errors.ts';
 import { eachOutcome, type OpenTally, type Tally, USAGE_OUTCOMES, type UsageOutcome } from '../keys/usage-outcomes.ts';
 
-/** The UTC day of a time in milliseconds since 1970, as a number of days since 1970. */
+/** The UTC day of a time (milliseconds since 1970), in days since 1970. */
 export function dayOf(ms: number): number {
   return Math.floor(ms / DAY_MS);
 }
 
-/** The outcome that each refusal is counted as. A refusal that is not listed is the server's fault and counts as `failed`. */
+/** How refusals are counted. One that is not listed is the server's fault and counts as `failed`. */
 const OUTCOMES: Partial<Record<ErrorCode, UsageOutcome>> = {
   not_found: 'notFound',
   unknown_path: 'notFound',
@@ -19,16 +19,13 @@ const OUTCOMES: Partial<Record<ErrorCode, UsageOutcome>> = {
   rate_limited: 'limited',
 };
 
-/** A key, with the tally that counted the key's last request, so that the next request need not look the tally up. */
+/** A key with the tally of its last request, so that the next request need not look it up. */
 export type Counted = { readonly identifier: string; tally?: OpenTally | undefined };
 
-/**
- * Counts requests by key and outcome in memory until the counts are written to the database. A tally holds the counts
- * of one key on one day.
- */
+/** Counts requests by key and outcome in memory until the counts are stored. A tally has the counts of one key on one day. */
 export type UsageCounter = {
   readonly clock: Clock;
-  /** Called when a tally begins, and when tallies of another thread are added. */
+  /** Called when a tally is created, and when tallies of another thread are added. */
   readonly onCount: () => void;
   /** The current tally of each key, by identifier. */
   readonly today: Map<string, OpenTally>;
@@ -36,7 +33,7 @@ export type UsageCounter = {
   ended: OpenTally[];
 };
 
-/** Creates an empty counter. */
+/** Creates an empty counter; `onCount` is called when there is something to store. */
 export function createUsageCounter(clock: Clock, onCount: () => void = () => {}): UsageCounter {
   return { clock, onCount, today: new Map(), ended: [] };
 }
@@ -51,15 +48,15 @@ export function countUsage(counter: UsageCounter, key: Counted, code: ErrorCode 
   tally.lastUsedAt = nowMs;
 }
 
-/** Adds the tallies that another thread has counted. */
+/** Adds the tallies of another thread. */
 export function addUsage(counter: UsageCounter, tallies: readonly Tally[]): void {
   for (const tally of tallies) addTally(counter, tally);
   if (tallies.length > 0) counter.onCount();
 }
 
-/** Removes and returns at most `most` tallies, those in `ended` first. */
-export function takeUsage(counter: UsageCounter, most: number): OpenTally[] {
-  const taken = [...counter.ended, ...counter.today.values()].slice(0, most);
+/** Removes and returns at most `max` tallies, those in `ended` first. */
+export function takeUsage(counter: UsageCounter, max: number): OpenTally[] {
+  const taken = [...counter.ended, ...counter.today.values()].slice(0, max);
   const fromEnded = Math.min(counter.ended.length, taken.length);
   counter.ended = counter.ended.slice(fromEnded);
   for (const { identifier } of taken.slice(fromEnded)) counter.today.delete(identifier);
@@ -67,12 +64,12 @@ export function takeUsage(counter: UsageCounter, most: number): OpenTally[] {
   return taken;
 }
 
-/** Puts back tallies from {@link takeUsage} that could not be written to the database. */
+/** Puts back tallies from {@link takeUsage} that could not be stored. */
 export function giveBackUsage(counter: UsageCounter, tallies: readonly OpenTally[]): void {
   for (const tally of tallies) addTally(counter, tally);
 }
 
-/** Whether the counter has no tallies left to write. */
+/** Whether there is nothing to store. */
 export function hasNoUsage({ ended, today }: UsageCounter): boolean {
   return ended.length + today.size === 0;
 }

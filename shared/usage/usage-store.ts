@@ -6,18 +6,18 @@ import { prepareWrite } from '../db/write.ts';
 import { type Tally, USAGE_DAYS } from '../keys/usage-outcomes.ts';
 import { dayOf } from './usage-counter.ts';
 
-/** Writes counts of requests to the database, on a connection of its own. */
+/** Writes counts of requests to the database, on its own connection. */
 export type UsageStore = {
   /**
-   * In one transaction, adds tallies to the stored counts and deletes some of the expired rows (none while the clock is
-   * not settled). Waits up to `waitMs` milliseconds for another process's lock, then throws `busy`.
+   * In one transaction, adds tallies to the stored counts and deletes some rows that are too old (none until the clock has
+   * settled). Waits up to `waitMs` for another process's lock, then throws `busy`.
    */
   add: (tallies: readonly Tally[], clock: Pick<Clock, 'settledMs'>, waitMs: number) => void;
   close: () => void;
 };
 
-/** The most expired rows that one write deletes. */
-const PRUNE_AT_ONCE = 500;
+/** How many old rows one write deletes. */
+const MAX_PRUNED = 500;
 
 /** Opens the store in an existing, current database. Throws `refused` if the file can't be used. */
 export function openUsageStore(path: string): UsageStore {
@@ -38,7 +38,7 @@ export function openUsageStore(path: string): UsageStore {
   const addAll = prepareWrite(sqlite, (tallies: readonly Tally[], clock: Pick<Clock, 'settledMs'>) => {
     for (const tally of tallies) addTally.run(tally);
     const settledMs = clock.settledMs();
-    if (settledMs !== null) prune.run(dayOf(settledMs) - USAGE_DAYS, PRUNE_AT_ONCE);
+    if (settledMs !== null) prune.run(dayOf(settledMs) - USAGE_DAYS, MAX_PRUNED);
   });
   return {
     add: (tallies, clock, waitMs) =>

@@ -11,8 +11,8 @@ import { type KeyView, listKeys } from '../keys/view.ts';
 import { dayOf } from './usage-counter.ts';
 
 /**
- * A key's requests by day and outcome, as `--json` prints them: the oldest day first, today last, days without requests
- * included. `lastUsedAt` is null if the key was not used in the last 400 days.
+ * A key's requests by day and outcome, as `--json` prints them: today last, days without requests included. `lastUsedAt` is null
+ * if the key was not used in the last 400 days.
  */
 export type UsageView = {
   identifier: string;
@@ -20,10 +20,7 @@ export type UsageView = {
   lastUsedAt: string | null;
 };
 
-/**
- * The usage of a key in the last `days` days (1 to 400) in UTC. Requests of the last ten seconds may be missing. Throws
- * `not_found`.
- */
+/** The usage of a key in the last 1 to 400 days (UTC). The last ten seconds may be missing. Throws `not_found`. */
 export function keyUsage(reader: Pick<Deps, 'db' | 'clock'>, identifier: string, days: number): UsageView {
   readKey(reader.db, identifier);
   const lastUsedAt = lastUses(reader, [identifier]).get(identifier);
@@ -34,7 +31,7 @@ export function keyUsage(reader: Pick<Deps, 'db' | 'clock'>, identifier: string,
   };
 }
 
-/** The days of {@link keyUsage} of several keys, by identifier. Unknown keys have days without requests. */
+/** The `days` of {@link keyUsage} for several keys, by identifier. Unknown keys have days without requests. */
 export function dailyUsage(
   { db, clock }: Pick<Deps, 'db' | 'clock'>,
   identifiers: readonly string[],
@@ -53,16 +50,16 @@ export function dailyUsage(
   );
 }
 
-/** Matches the rows of the keys in a JSON list, between two days. */
+/** The rows of the keys in a JSON list, between two days. */
 const ofTheseKeys = and(
   sql`${usage.identifier} IN (SELECT value FROM json_each(${sql.placeholder('identifiers')}))`,
   between(usage.day, sql.placeholder('first'), sql.placeholder('today')),
 );
 
-/** Prepared, like the next one, because an owner's list of keys asks for both. */
+// Both queries are prepared once, because an owner's list of keys needs both.
 const rowsOf = keepQuery((db) => db.select().from(usage).where(ofTheseKeys).prepare());
 
-/** When each of these keys was last used, in milliseconds since 1970; absent if it was not used in the last 400 days. */
+/** When each key was last used, in milliseconds since 1970; keys that were not used in the last 400 days are absent. */
 export function lastUses(reader: Pick<Deps, 'db' | 'clock'>, identifiers: readonly string[]): Map<string, number> {
   const [first, today] = keptDays(reader.clock.nowMs());
   const rows = lastUsesOf(reader.db).all({ identifiers: JSON.stringify(identifiers), first, today });
@@ -78,15 +75,15 @@ const lastUsesOf = keepQuery((db) =>
     .prepare(),
 );
 
-/** The first and the last day to show. Days after today were counted while the clock was ahead. */
+// Later days than today were counted while the clock was ahead.
 function keptDays(nowMs: number): [first: number, today: number] {
   const today = dayOf(nowMs);
   return [today - USAGE_DAYS + 1, today];
 }
 
 /**
- * The Active keys that match the filter and were not used for `durationMs` milliseconds (at most 400 days), all of them or
- * one page. A key that was never used counts from its approval.
+ * The Active keys that match the filter and were not used for `durationMs` (at most 400 days), all or one page. The time of a
+ * key that was never used counts from its approval.
  */
 export function unusedKeys(
   reader: Pick<Deps, 'db' | 'clock'>,

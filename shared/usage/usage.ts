@@ -4,22 +4,22 @@ import type { Report } from '../limits/ledger.ts';
 import { createUsageCounter, giveBackUsage, hasNoUsage, takeUsage, type UsageCounter } from './usage-counter.ts';
 import { openUsageStore, type UsageStore } from './usage-store.ts';
 
-/** How often counts are written. Including what workers hold back, a crash loses at most ten seconds of counts. */
+/** How often counts are stored. Including those still in workers, a crash loses at most ten seconds of counts. */
 const SAVE_EVERY_MS = 9_000;
 
-/** How soon they are written if that long has passed since the last write: somebody who tries a key looks at its page. */
+/** The delay of the first save after a pause: somebody who tries a key looks at its page. */
 const SAVE_SOON_MS = 800;
 
-/** The delay before a save is retried while another process holds the write lock; an import releases it often. */
+/** The delay of a retry while another process holds the write lock; an import releases it often. */
 const RETRY_EVERY_MS = 1_000;
 
-/** The most rows in one write. Requests wait for it, a few milliseconds; the remaining rows follow at once. */
-const SAVE_AT_ONCE = 500;
+/** How many rows one write stores. Requests wait for it, a few milliseconds; the remaining rows follow at once. */
+const MAX_SAVED = 500;
 
-/** How long the last write waits for a lock; no requests are answered by then. */
+/** How long the last write waits for a lock; the server no longer answers requests then. */
 const LAST_WAIT_MS = 2_000;
 
-/** Requests by key and day: counted in memory, and written to the database within seconds. */
+/** Counts requests by key and day in memory, and stores them within seconds. */
 export type Usage = {
   readonly counter: UsageCounter;
   readonly databasePath: string;
@@ -36,8 +36,8 @@ export type Usage = {
 };
 
 /**
- * Starts counting for a database. Counts are written on a separate connection that waits for no lock: while another
- * process holds the write lock, they stay in memory until the next save.
+ * Starts counting for a database. Counts are stored by a separate connection that does not wait for locks: while another process
+ * holds the write lock, they stay in memory until the next save.
  */
 export function openUsage(databasePath: string, clock: Clock, report: Report): Usage {
   const counter = createUsageCounter(clock, () => {
@@ -50,7 +50,7 @@ export function openUsage(databasePath: string, clock: Clock, report: Report): U
   return usage;
 }
 
-/** Writes the counts, waiting for a lock if necessary, and closes the connection. */
+/** Stores the counts, waiting for a lock if necessary, and closes the connection. */
 export function closeUsage(usage: Usage): void {
   if (usage.timer !== null) clearTimeout(usage.timer);
   if (!hasNoUsage(usage.counter) && saveUsage(usage, { waitMs: LAST_WAIT_MS }) === 'locked') {
@@ -62,19 +62,19 @@ export function closeUsage(usage: Usage): void {
 function scheduleSave(usage: Usage, delayMs: number): Timer {
   return setTimeout(() => {
     usage.timer = null;
-    const outcome = saveUsage(usage, { most: SAVE_AT_ONCE });
+    const outcome = saveUsage(usage, { max: MAX_SAVED });
     if (hasNoUsage(usage.counter)) return;
     usage.timer ??= scheduleSave(usage, { saved: 1, locked: RETRY_EVERY_MS, failed: SAVE_EVERY_MS }[outcome]);
   }, delayMs).unref();
 }
 
-/** Writes the counts of at most `most` keys and days, waiting up to `waitMs` milliseconds for another process's lock. */
+/** Stores at most `max` tallies, waiting up to `waitMs` for another process's lock. */
 export function saveUsage(
   usage: Usage,
-  { most = Number.POSITIVE_INFINITY, waitMs = 0 } = {},
+  { max = Number.POSITIVE_INFINITY, waitMs = 0 } = {},
 ): 'saved' | 'locked' | 'failed' {
   const { counter, clock, report } = usage;
-  const taken = takeUsage(counter, most);
+  const taken = takeUsage(counter, max);
   try {
     usage.store ??= openUsageStore(usage.databasePath);
     usage.store.add(taken, clock, waitMs);
@@ -82,11 +82,11 @@ export function saveUsage(
   } catch (error) {
     giveBackUsage(counter, taken);
     if (error instanceof AppError && error.code === 'busy') return 'locked';
-    if (!usage.isFailing) report('error', 'Usage counts can not be written; they are kept in memory.', error);
+    if (!usage.isFailing) report('error', 'Usage counts can’t be written; they stay in memory.', error);
     usage.isFailing = true;
     return 'failed';
   }
-  if (usage.isFailing) report('info', 'Usage counts are written again.');
+  if (usage.isFailing) report('info', 'Usage counts can be written again.');
   usage.isFailing = false;
   return 'saved';
 }

@@ -21,7 +21,7 @@ beforeEach(() => {
   insertProfile(base.db, { id: nextId++ });
 });
 
-/** The same database, its mail going to this port, given up after so many milliseconds. */
+/** The same database, with a mailer that sends to this port and gives up after `timeoutMs`. */
 function mailingTo(port: number, timeoutMs = 60_000) {
   const target = parseMailUrl(`smtp://127.0.0.1:${port}`);
   if (target === null) throw new Error('no target');
@@ -40,7 +40,7 @@ async function approve(deps: typeof base, identifier: string, grant = {}): Promi
 
 const events = (identifier: string) => keyHistory(base, identifier).map((entry) => entry.event);
 
-test('accepted: the key is Active with what was granted, and the attempt is on record', async () => {
+test('accepted: the key is Active with its grant, and the attempt is stored', async () => {
   const smtp = await startSmtp();
   const identifier = await request(base, { profile, permissions: ['api.lookup'] });
   const expiresAtMs = clock.nowMs() + 86_400_000;
@@ -56,7 +56,7 @@ test('accepted: the key is Active with what was granted, and the attempt is on r
   });
 });
 
-describe('definitely refused: still pending, approvable at once, and the error says why', () => {
+describe('definitely refused: the key is still pending and can be approved at once, and the error says why', () => {
   for (const [stage, reply, code] of [
     ['MAIL', '550 5.7.1 not you', 'refused'],
     ['RCPT', '550 5.1.1 no such user', 'refused'],
@@ -80,7 +80,7 @@ describe('definitely refused: still pending, approvable at once, and the error s
   }
 });
 
-describe('unknown: pending, "not confirmed", and the mailed secret never works', () => {
+describe('unknown: the key is pending, the attempt "not confirmed", and the mailed secret never works', () => {
   for (const [stage, fault] of [
     ['dot', 'close'],
     ['dot', 'silence'],
@@ -98,7 +98,7 @@ describe('unknown: pending, "not confirmed", and the mailed secret never works',
   }
 });
 
-test('a second admin meanwhile learns who is approving it, and since when; after the lease the attempt counts as crashed', async () => {
+test('a second admin is refused with who is approving it, and since when; after the lease the attempt counts as crashed', async () => {
   const identifier = await request(base, { profile });
   let second: AppError | null = null;
   const smtp = await startSmtp({
@@ -129,7 +129,7 @@ for (const [verb, state] of [
   ['withdraw', 'withdrawn'],
   ['reject', 'rejected'],
 ] as const) {
-  test(`${state} while the mail is on its way: the mailed secret never works, and the admin is told`, async () => {
+  test(`${state} while the mail is on its way: the mailed secret never works, and the error says so`, async () => {
     const identifier = await request(base, { profile });
     const smtp = await startSmtp({
       onMessage: async (mail) => {
@@ -145,7 +145,7 @@ for (const [verb, state] of [
   });
 }
 
-test('withdrawn while a mail hangs in the air: the error says that it was decided otherwise', async () => {
+test('withdrawn while the mail server does not answer: the error says that another decision was made', async () => {
   const identifier = await request(base, { profile });
   const broken = await startBrokenSmtp({ dot: 'silence' });
   const approval = approve(mailingTo(broken.port, 1000), identifier);
@@ -153,12 +153,12 @@ test('withdrawn while a mail hangs in the air: the error says that it was decide
   withdrawKey(base, { identifier, by: onBox('owner') });
   const error = await approval;
   expect(error?.code).toBe('refused');
-  expect(error?.message).toContain('decided otherwise');
+  expect(error?.message).toContain('another decision was made');
   expect(error?.message).not.toContain('stays pending');
 });
 
 describe('accepted but not stored', () => {
-  test('a lock that goes in time is waited for', async () => {
+  test('a lock that is released in time only delays the approval', async () => {
     const identifier = await request(base, { profile });
     const other = openDatabase(base.config.databasePath, 'use');
     let waits = 0;
@@ -167,7 +167,7 @@ describe('accepted but not stored', () => {
       clock: {
         ...clock,
         monotonicMs: () => {
-          // Asked once at the beginning, then after each failed try.
+          // Read once at the beginning, then after each failed try.
           if (++waits === 2) other.$client.run('ROLLBACK');
           return 0;
         },

@@ -3,13 +3,13 @@ import { outcomeOf } from '../../../shared/approval/outcome.ts';
 import { MOVES, VOIDING_CHANGES, VOIDING_EVENTS } from '../../../shared/keys/key.ts';
 import type { HistoryView } from '../../../shared/keys/view.ts';
 
-test('every end of a request that is no approval voids an attempt, and so do two changes of its profile', () => {
+test('every end of a request other than its approval voids an attempt, and so do two changes of its profile', () => {
   const ends = Object.values(MOVES).filter(({ from, to }) => from.some((one) => one === 'pending') && to !== 'Active');
   const voiding: readonly string[] = VOIDING_EVENTS;
   expect(voiding.toSorted()).toEqual([...VOIDING_CHANGES, ...ends.map(({ event }) => event)].sort());
 });
 
-test('the outcome of the latest attempt has its reason, and the entry with which it ended', () => {
+test('the outcome of the latest attempt has its reason, and the entry that ended it', () => {
   const entry = (event: HistoryView['event'], detail: HistoryView['detail'] = null): HistoryView => {
     return { at: '2026-01-01T00:00:00.000Z', by: 'admin Grace', event, from: 'pending', to: 'pending', detail };
   };

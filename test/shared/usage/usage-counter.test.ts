@@ -9,7 +9,7 @@ import {
 } from '../../../shared/usage/usage-counter.ts';
 import { testClock } from '../../support/world.ts';
 
-test('a key has one tally a day, however many objects it has been and however often it was taken in vain', () => {
+test('a key has one tally a day, even if its object was replaced or a save failed', () => {
   const clock = testClock();
   const counter = createUsageCounter(clock);
   const same = { identifier: 'k7Qm2XaB' };

@@ -14,7 +14,7 @@ import { issue, keysListed, request } from '../../support/keys.ts';
 import { insertProfile } from '../../support/profiles.ts';
 import { testClock, testDeps } from '../../support/world.ts';
 
-/** A database with one Active key, and what counts on it. */
+/** A database with one Active key, and functions that count and store. */
 async function world() {
   const clock = testClock();
   const deps = testDeps({ clock });
@@ -28,8 +28,8 @@ async function world() {
 
 const NOTHING = { ok: 0, notFound: 0, forbidden: 0, malformed: 0, limited: 0, failed: 0 };
 
-describe('what is counted', () => {
-  test('comes back by outcome and day, added to what was there, in this run and after the next start', async () => {
+describe('a count', () => {
+  test('is stored by outcome and day, added to earlier counts, before and after a restart', async () => {
     const { deps, identifier, usage, open } = await world();
     for (const code of [null, null, 'not_found', 'unknown_path', 'rate_limited', 'insufficient_scope'] as const) {
       countUsage(usage.counter, { identifier }, code);
@@ -54,7 +54,7 @@ describe('what is counted', () => {
     });
   });
 
-  test('goes to the day on which it was asked, whenever it is written down', async () => {
+  test('belongs to the day of the request, whenever it is stored', async () => {
     const { deps, identifier, usage } = await world();
     deps.clock.advance(DAY_MS - 1);
     countUsage(usage.counter, { identifier }, null);
@@ -65,7 +65,7 @@ describe('what is counted', () => {
     expect(keyUsage(deps, identifier, 2).days.map(({ ok }) => ok)).toEqual([1, 2]);
   });
 
-  test('stays with the key when its profile is erased', async () => {
+  test('stays when the profile of the key is erased', async () => {
     const { deps, identifier, usage } = await world();
     countUsage(usage.counter, { identifier }, null);
     closeUsage(usage);
@@ -76,12 +76,12 @@ describe('what is counted', () => {
 });
 
 describe('while another process holds the lock', () => {
-  test('nobody waits, nothing is lost, and it is written when the lock is free', async () => {
+  test('requests do not wait, and all counts are stored once the lock is released', async () => {
     const { deps, identifier, usage, reports } = await world();
     countUsage(usage.counter, { identifier }, null);
     const importing = openFile(deps.config.databasePath, 0);
     importing.run('BEGIN IMMEDIATE');
-    // Two hundred waits of even 50 ms would be longer than this test may take.
+    // 200 waits of even 50 ms would exceed the time limit of this test.
     for (let turn = 0; turn < 200; turn++) expect(saveUsage(usage)).toBe('locked');
     countUsage(usage.counter, { identifier }, 'not_found');
     importing.run('ROLLBACK');
@@ -92,7 +92,7 @@ describe('while another process holds the lock', () => {
     closeUsage(usage);
   });
 
-  test('what is lost at the end is said', async () => {
+  test('counts that are lost at the end are logged', async () => {
     const { deps, identifier, usage, reports } = await world();
     countUsage(usage.counter, { identifier }, null);
     const importing = openFile(deps.config.databasePath, 0);
@@ -103,7 +103,7 @@ describe('while another process holds the lock', () => {
   });
 });
 
-test('a database that can’t be written is said once, and nothing that was counted is lost', async () => {
+test('a database that can’t be written is logged once, and no count is lost', async () => {
   const { deps, identifier, usage, reports } = await world();
   deps.db.$client.run('ALTER TABLE key_usage RENAME TO away');
   countUsage(usage.counter, { identifier }, null);
@@ -115,7 +115,7 @@ test('a database that can’t be written is said once, and nothing that was coun
   closeUsage(usage);
 });
 
-test('four hundred days are kept, today among them', async () => {
+test('counts of 400 days are stored, including today', async () => {
   const { deps, identifier, usage } = await world();
   const store = openUsageStore(deps.config.databasePath);
   const today = dayOf(deps.clock.nowMs());
@@ -133,7 +133,7 @@ test('four hundred days are kept, today among them', async () => {
   expect(deps.db.$client.query('SELECT count(*) AS rows FROM key_usage').get()).toEqual({ rows: 400 });
 });
 
-test('unused keys are Active ones not asked with for so long; never used ones count from their approval', async () => {
+test('unused keys are Active ones without a request for that long, or since their approval', async () => {
   const { deps, identifier: old, usage } = await world();
   const { identifier: never } = await issue(deps);
   await request(deps);
@@ -153,7 +153,7 @@ test('unused keys are Active ones not asked with for so long; never used ones co
   await expect(keysListed(deps, { unusedForMs: 401 * DAY_MS })).rejects.toThrow('at most 400d');
 });
 
-test('a database that was taken away is not replaced by an empty one', async () => {
+test('a database that was moved away is not replaced by an empty one', async () => {
   const { deps, identifier, usage, reports } = await world();
   deps.db.$client.close();
   for (const suffix of ['', '-wal', '-shm']) rmSync(deps.config.databasePath + suffix, { force: true });

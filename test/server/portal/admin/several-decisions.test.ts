@@ -340,7 +340,7 @@ describe('the selection', () => {
     for (const part of [
       `Key ${rejected} is rejected; only pending keys can be approved.`,
       `The profile user102 is banned`,
-      `The e-mail address of its profile was changed since key ${moved} was requested`,
+      `The e-mail address of the profile was changed since key ${moved} was requested`,
       `Key ${erased} is withdrawn`,
       `Key ${active} is Active`,
       'There is no key with this identifier',
