@@ -6,8 +6,8 @@ import { listPasskeys } from '../passkeys/passkeys.ts';
 import { type Facts, refuseOtherVersion, type ShownVersion, versionOf } from '../shown-version.ts';
 
 /**
- * The facts that an operator is shown of an admin: their identity (another admin may get the name), and how many
- * passkeys they have.
+ * The facts about an admin that an operator is shown: the admin's identity, since another admin may get the name, and
+ * the passkeys.
  */
 function factsOfAdmin(db: Db | Tx, name: string): Facts {
   const admin = db.select().from(admins).where(eq(admins.name, name)).get();
@@ -24,7 +24,7 @@ export function shownAdmin(db: Db | Tx, name: string): ShownVersion {
   return versionOf(factsOfAdmin(db, name));
 }
 
-/** Throws `changed_since` if the admin is no longer as the operator was shown. */
+/** Throws `changed_since` if the admin no longer matches the version that the operator was shown. */
 export function refuseUnlikeAdmin(tx: Tx, name: string, by: Actor): void {
   if (by.kind === 'operator') refuseOtherVersion(by.shown, `Admin ${name}`, () => factsOfAdmin(tx, name));
 }

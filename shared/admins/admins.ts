@@ -17,12 +17,12 @@ import { refuseUnlikeAdmin } from './admin-version.ts';
 // Admins of the Developer Platform, whom the operator adds and removes. Functions throw `refused` with a sentence if
 // something can't be done.
 
-/** A passkey as operators and its owner see it; times are ISO 8601 in UTC. */
+/** A passkey as it is shown to operators and to its admin; times are ISO 8601 in UTC. */
 export type PasskeyView = {
   id: number;
   name: string;
   registeredAt: string;
-  /** The client's address. */
+  /** The client's IP address. */
   registeredFrom: string;
   /** The browser's user agent. */
   registeredBy: string;
@@ -33,28 +33,30 @@ export type PasskeyView = {
 /** An admin as operators see it. */
 export type AdminView = {
   name: string;
-  /** `confirmed` with at least one confirmed passkey; `to be confirmed` with only one that waits for confirmation. */
+  /**
+   * `confirmed` with at least one confirmed passkey; `to be confirmed` with only one that is waiting for confirmation.
+   */
   state: 'confirmed' | 'to be confirmed' | 'invited' | 'without passkey';
   addedAt: string;
-  /** The time until which the admin's unused invitation works; null without one. */
+  /** When the admin's unused invitation expires; null without one. */
   invitedUntil: string | null;
   passkeys: PasskeyView[];
 };
 
 /**
- * Adds an admin and makes the address for registering a passkey. Throws `usage` for an invalid name, and `refused` if
- * the name is in use, or if browsers support no passkeys for PUBLIC_URL.
+ * Adds an admin and makes the URL for registering a passkey. Throws `usage` for an invalid name, and `refused` if the
+ * name is in use, or if browsers don't support passkeys for PUBLIC_URL.
  */
 export function addAdmin(access: Access, name: string, by: Actor): Invitation {
   relyingPartyOf(access.config.publicUrl);
   const fault = nameFault(name);
   if (fault !== null) throw new AppError('usage', `The name of an admin ${fault}.`);
-  if (lookUp(access.db, name) !== undefined) throw alreadyThere(name);
+  if (lookUp(access.db, name) !== undefined) throw alreadyExists(name);
   const generation = newGeneration(access.random);
-  // The address comes first: without the admin it is useless.
+  // The URL is made first: without the admin it is useless.
   const invitation = invite(access, name, generation);
   write(access.db, (tx) => {
-    if (lookUp(tx, name) !== undefined) throw alreadyThere(name);
+    if (lookUp(tx, name) !== undefined) throw alreadyExists(name);
     const atMs = access.clock.nowMs();
     const userHandle = Buffer.from(access.random(32));
     tx.insert(admins)
@@ -66,9 +68,9 @@ export function addAdmin(access: Access, name: string, by: Actor): Invitation {
 }
 
 /**
- * Ends an admin's sessions, tokens and older addresses, removes their passkeys unless these are kept (an unconfirmed
- * one never is), and makes a new address. Returns how many passkeys were removed. Throws `changed_since` if the admin
- * is no longer as `by` was shown.
+ * Ends an admin's sessions, tokens and older URLs, removes their passkeys unless `keepPasskeys` (an unconfirmed one is
+ * always removed), and makes a new URL. Returns how many passkeys were removed. Throws `changed_since` if the admin no
+ * longer matches the version that `by` was shown.
  */
 export function inviteAdmin(
   access: Access,
@@ -95,8 +97,8 @@ export function inviteAdmin(
 }
 
 /**
- * Removes an admin with passkeys, sessions and addresses. Returns how many passkeys were removed. Throws
- * `changed_since` as above.
+ * Removes an admin with passkeys, sessions and URLs. Returns how many passkeys were removed. Throws `changed_since` as
+ * above.
  */
 export function removeAdmin(access: Access, name: string, by: Actor): { endedPasskeys: number } {
   const { name: stored } = findAdmin(access.db, name);
@@ -113,7 +115,8 @@ export function removeAdmin(access: Access, name: string, by: Actor): { endedPas
 }
 
 /**
- * The passkey of this admin that waits for confirmation. Throws `refused` if there is none, saying what to do first.
+ * The passkey of this admin that is waiting for confirmation. Throws `refused` if there is none, with a sentence that
+ * says what to do first.
  */
 export function unconfirmedPasskey(access: Access, name: string): { name: string; passkey: PasskeyView } {
   const admin = findAdmin(access.db, name);
@@ -122,12 +125,12 @@ export function unconfirmedPasskey(access: Access, name: string): { name: string
   const until = invitedUntil(access, admin);
   const next =
     until === null
-      ? `"profilectl admins invite ${admin.name}" prints an address to register one at.`
-      : `Its address was not used so far, and works until ${isoTime(until)}.`;
-  throw new AppError('refused', `No passkey of ${admin.name} waits to be confirmed. ${next}`);
+      ? `"profilectl admins invite ${admin.name}" prints a link for registering one.`
+      : `The link for registering one has not been used yet, and works until ${isoTime(until)}.`;
+  throw new AppError('refused', `${admin.name} has no passkey that is waiting to be confirmed. ${next}`);
 }
 
-/** All admins, the oldest first. */
+/** All admins, oldest first. */
 export function listAdmins(access: Access): AdminView[] {
   const rows = access.db.select().from(admins).orderBy(asc(admins.id)).all();
   return rows.map((admin) => {
@@ -143,14 +146,14 @@ export function listAdmins(access: Access): AdminView[] {
   });
 }
 
-/** The admin with this name, in any spelling. Throws `not_found`. */
+/** Finds the admin with this name, in any spelling. Throws `not_found`. */
 export function findAdmin(db: Db | Tx, name: string): Admin {
   const found = lookUp(db, name);
   if (found === undefined) throw new AppError('not_found', `There is no admin ${name}.`);
   return found;
 }
 
-/** A passkey as it is shown. */
+/** Converts a stored passkey to the form that is shown. */
 export function viewOf(passkey: Passkey): PasskeyView {
   const { id, name, registeredAt, registeredFrom, registeredBy, confirmedAt, lastUsedAt } = passkey;
   const time = (ms: number | null) => (ms === null ? null : isoTime(ms));
@@ -179,6 +182,6 @@ function lookUp(db: Db | Tx, name: string): Admin | undefined {
     .get();
 }
 
-function alreadyThere(name: string): AppError {
-  return new AppError('refused', `There is an admin ${name} already; "profilectl admins invite" makes a new address.`);
+function alreadyExists(name: string): AppError {
+  return new AppError('refused', `There is already an admin ${name}; "profilectl admins invite" makes a new link.`);
 }

@@ -9,22 +9,22 @@ import { logSentence, writtenText } from './log-text.ts';
 export type LogEntry = {
   /** Milliseconds since 1970. */
   atMs: number;
-  /** Who did it, as admins and operators see it: `ada (on the box)`, `admin Grace`, `owner`. */
+  /** Who did it, as shown to admins and operators: `ada (on the box)`, `admin Grace`, `owner`. */
   by: string;
   kind: LogKind;
-  /** The identifier of the key or the backend's token; null for anything else. */
+  /** The identifier of the key or the backend's token; otherwise null. */
   identifier: string | null;
-  /** The UID of the profile concerned; null if there is none, or it is no longer known. */
+  /** The UID of the profile; null if there is none, or it is no longer known. */
   profile: number | null;
-  /** What was done, as a sentence after the name: `Approved key k7Qm2XaB`. */
+  /** The action, as a sentence after the name: `Approved key k7Qm2XaB`. */
   text: string;
-  /** What people wrote about it, such as a reason; the caller has to escape it. Empty if nothing. */
+  /** Text written by people, such as a reason, which the caller has to escape; empty if there is none. */
   written: string;
-  /** The cursor for {@link listLog}'s `before`, which continues with the entries older than this one. */
+  /** The cursor for {@link listLog}'s `before`: continues with the entries older than this one. */
   cursor: string;
 };
 
-/** The tables that entries come from; within a millisecond, those of the first table come first. */
+/** The tables with entries. Entries of the same millisecond are ordered by table, those of the first table first. */
 const TABLES = ['service', 'people', 'keys'] as const;
 
 type Table = (typeof TABLES)[number];
@@ -32,15 +32,15 @@ type Table = (typeof TABLES)[number];
 /** A cursor: the id of the last entry read from each of {@link TABLES}. */
 const CURSOR = /^(\d{1,16})-(\d{1,16})-(\d{1,16})$/;
 
-/** Whether a text can be the cursor of an entry. */
+/** Whether a text is a well-formed cursor. */
 export function isCursor(text: string): boolean {
   return CURSOR.test(text);
 }
 
 /**
- * Lists what people did with keys, admins, tokens, bans, erasures and restores, newest first: at most `limit` entries.
- * Each table is read backwards from the cursor, as far as needed, so that a page costs the same however long the tables
- * are, unless few entries pass the filter.
+ * Lists people's actions on keys, admins, tokens, bans, erasures and restores, newest first: at most `limit` entries.
+ * Each table is read backwards from the cursor, only as far as needed, so that a page costs the same however long the
+ * tables are, unless few entries pass the filter.
  */
 export function listLog(db: Db, limit: number, filter: LogFilter = {}): LogEntry[] {
   const last = lastOf(filter.before ?? null);
@@ -50,7 +50,7 @@ export function listLog(db: Db, limit: number, filter: LogFilter = {}): LogEntry
     people: peopleRows(db, { filter, events, limit, before: last.people }),
     keys: keyRows(db, { filter, events, limit, before: last.keys }),
   }));
-  // Rows added since the first page was read are newer than that page's cursor.
+  // Rows added after the first page was read are newer than that page's cursor.
   for (const table of TABLES) last[table] = (rows[table][0]?.id ?? -1) + 1;
   const entries: LogEntry[] = [];
   while (entries.length < limit) {

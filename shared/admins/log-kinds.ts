@@ -1,10 +1,10 @@
 import type { KeyEventName } from '../db/key-columns.ts';
 import type { PeopleEventName, ServiceEventName } from '../db/people-columns.ts';
 
-// The kinds of entries in the log of what people did. The service's own actions, and the results of mails, are in the
-// histories of keys.
+// The kinds of entries in the log of people's actions. Actions of the service itself, and the results of mails, are in
+// the histories of keys.
 
-/** The event behind each kind of entry about a key. */
+/** The event of each kind of entry about a key. */
 const KEYS = {
   'key-requested': 'requested',
   'key-edited': 'edited',
@@ -41,7 +41,7 @@ const RESTORES = { 'database-restored': 'restored' } as const satisfies ServiceK
 
 type ServiceKinds = Record<string, ServiceEventName>;
 
-/** The kinds by subject: a filter may name these groups instead of the kinds themselves. */
+/** The kinds by subject. A filter may name these groups instead of single kinds. */
 const GROUPS = { keys: KEYS, admins: ADMINS, tokens: TOKENS, bans: BANS, erasures: ERASURES, restores: RESTORES };
 
 /** The kind of an entry, as `profilectl log --json` prints it. */
@@ -67,8 +67,8 @@ export function isLogKind(text: string): text is LogKind | LogGroup {
   return LOG_GROUPS.some(({ group, kinds }) => group === text || kinds.some((kind) => kind === text));
 }
 
-/** The events of each table that a list of groups and kinds selects; all of them without a list. */
-export type AskedEvents = {
+/** The events of each table that a list of groups and kinds selects; all events without a list. */
+export type SelectedEvents = {
   keys: KeyEventName[];
   admins: PeopleEventName[];
   tokens: PeopleEventName[];
@@ -76,11 +76,11 @@ export type AskedEvents = {
 };
 
 /** Determines which events to read. */
-export function eventsOf(asked?: readonly (LogKind | LogGroup)[]): AskedEvents {
-  const isAsked = (group: LogGroup, kind: string) =>
-    asked === undefined || asked.some((one) => one === group || one === kind);
+export function eventsOf(selected?: readonly (LogKind | LogGroup)[]): SelectedEvents {
+  const isSelected = (group: LogGroup, kind: string) =>
+    selected === undefined || selected.some((one) => one === group || one === kind);
   const pick = <Event>(group: LogGroup, kinds: Record<string, Event>) =>
-    Object.entries(kinds).flatMap(([kind, event]) => (isAsked(group, kind) ? [event] : []));
+    Object.entries(kinds).flatMap(([kind, event]) => (isSelected(group, kind) ? [event] : []));
   return {
     keys: pick('keys', KEYS),
     admins: pick('admins', ADMINS),
@@ -89,8 +89,8 @@ export function eventsOf(asked?: readonly (LogKind | LogGroup)[]): AskedEvents {
   };
 }
 
-/** The kind of the entry for an event of one of the tables. */
-export function kindOf(table: keyof AskedEvents, event: string): LogKind {
+/** The kind of the entry for an event of a table. */
+export function kindOf(table: keyof SelectedEvents, event: string): LogKind {
   const kinds = table === 'service' ? { ...BANS, ...ERASURES, ...RESTORES } : GROUPS[table];
   const found = Object.entries(kinds).find(([, one]) => one === event);
   return found?.[0] as LogKind;

@@ -5,25 +5,25 @@ import { apiKeys, type KeyEventDetail, keyEvents } from '../db/schema/keys.ts';
 import { type PeopleEventDetail, peopleEvents } from '../db/schema/people.ts';
 import { erasedProfiles } from '../db/schema/profiles.ts';
 import { serviceEvents } from '../db/schema/service-events.ts';
-import { type AskedEvents, kindOf, type LogGroup, type LogKind } from './log-kinds.ts';
+import { kindOf, type LogGroup, type LogKind, type SelectedEvents } from './log-kinds.ts';
 
-// The three tables that the log is made of (audit-log.ts), each read backwards.
+// Reads the three tables of the log (audit-log.ts), each backwards.
 
-/** Which entries to list; all by default. */
+/** Which entries to list; by default all. */
 export type LogFilter = {
-  /** The earliest time, and the time before which they were made; milliseconds since 1970. */
+  /** From this time until before that one; milliseconds since 1970. */
   sinceMs?: number;
   untilMs?: number;
-  /** Whose entries: a name, a name as the log shows it, or a kind of actor such as `owner`. Case-insensitive. */
+  /** The actor: a name, a name as the log shows it, or a kind of actor such as `owner`. Case-insensitive. */
   by?: string;
   kinds?: readonly (LogKind | LogGroup)[];
   /** Only actions on the key with this identifier. */
   key?: string;
-  /** The cursor of an entry: only entries after it in the list. */
+  /** The cursor of an entry; the list continues after it. */
   before?: string | null;
 };
 
-/** A stored entry; ids ascend in the order of storing. */
+/** A stored entry. Ids ascend in the order of insertion. */
 export type LogRow = {
   id: number;
   at: number;
@@ -36,13 +36,12 @@ export type LogRow = {
   detail: (KeyEventDetail & PeopleEventDetail) | null;
 };
 
-/** What to read from a table: at most `limit` entries with ids below `before`. */
-export type Reading = { filter: LogFilter; events: AskedEvents; limit: number; before: number };
+/** The rows to read from a table: at most `limit` rows with ids below `before`. */
+export type Reading = { filter: LogFilter; events: SelectedEvents; limit: number; before: number };
 
-/** The columns common to the tables. */
 type Columns = Pick<typeof keyEvents, 'id' | 'at' | 'by' | 'byKind'>;
 
-function isAsked(table: Columns | typeof peopleEvents | typeof serviceEvents, { filter, before }: Reading): SQL[] {
+function conditionsOf(table: Columns | typeof peopleEvents | typeof serviceEvents, { filter, before }: Reading): SQL[] {
   const { sinceMs, untilMs, by } = filter;
   return [
     lt(table.id, before),
@@ -52,7 +51,7 @@ function isAsked(table: Columns | typeof peopleEvents | typeof serviceEvents, { 
   ];
 }
 
-/** A condition for entries by the actor that a text names. */
+/** A condition: the actor is the one that a text names. */
 function isBy(table: Columns | typeof peopleEvents | typeof serviceEvents, text: string): SQL {
   const [, onBox] = /^(.+) \(on the box\)$/i.exec(text) ?? [];
   const [, kind, name] = onBox === undefined ? (/^(admin|platform) (.+)$/i.exec(text) ?? []) : ['', 'operator', onBox];
@@ -61,11 +60,11 @@ function isBy(table: Columns | typeof peopleEvents | typeof serviceEvents, text:
     const found = ACTOR_KINDS.find((one) => one === wanted?.toLowerCase());
     return found === undefined ? undefined : eq(table.byKind, found);
   };
-  const asShown = name === undefined ? undefined : and(isKind(kind), isNamed(name));
-  return or(isNamed(text), isKind(text), asShown) ?? isNamed(text);
+  const isAsShown = name === undefined ? undefined : and(isKind(kind), isNamed(name));
+  return or(isNamed(text), isKind(text), isAsShown) ?? isNamed(text);
 }
 
-/** Actions on keys. Throws SQLite's errors. */
+/** Reads actions on keys. */
 export function keyRows(db: Db, reading: Reading): LogRow[] {
   const { events, filter, limit } = reading;
   if (events.keys.length === 0) return [];
@@ -74,7 +73,7 @@ export function keyRows(db: Db, reading: Reading): LogRow[] {
     .select({ event: keyEvents, profile: apiKeys.profileId })
     .from(keyEvents)
     .innerJoin(apiKeys, eq(apiKeys.identifier, keyEvents.identifier))
-    .where(and(inArray(keyEvents.event, events.keys), ...ofKey, ...isAsked(keyEvents, reading)))
+    .where(and(inArray(keyEvents.event, events.keys), ...ofKey, ...conditionsOf(keyEvents, reading)))
     .orderBy(desc(keyEvents.id))
     .limit(limit)
     .all()
@@ -87,17 +86,17 @@ export function keyRows(db: Db, reading: Reading): LogRow[] {
     }));
 }
 
-/** Actions on admins and tokens of backends. Throws SQLite's errors. */
+/** Reads actions on admins and on backends' tokens. */
 export function peopleRows(db: Db, reading: Reading): LogRow[] {
   const { events, filter, limit } = reading;
-  const isOf = (kind: 'admin' | 'platform', names: AskedEvents['admins']) =>
+  const isOf = (kind: 'admin' | 'platform', names: SelectedEvents['admins']) =>
     and(eq(peopleEvents.kind, kind), inArray(peopleEvents.event, names));
   if (filter.key !== undefined || events.admins.length + events.tokens.length === 0) return [];
   const isOfKind = or(isOf('admin', events.admins), isOf('platform', events.tokens));
   return db
     .select()
     .from(peopleEvents)
-    .where(and(isOfKind, ...isAsked(peopleEvents, reading)))
+    .where(and(isOfKind, ...conditionsOf(peopleEvents, reading)))
     .orderBy(desc(peopleEvents.id))
     .limit(limit)
     .all()
@@ -107,14 +106,14 @@ export function peopleRows(db: Db, reading: Reading): LogRow[] {
     });
 }
 
-/** Bans, erasures and restores. Throws SQLite's errors. */
+/** Reads bans, erasures and restores. */
 export function serviceRows(db: Db, reading: Reading): LogRow[] {
   const { events, filter, limit } = reading;
   if (filter.key !== undefined || events.service.length === 0) return [];
   return db
     .select()
     .from(serviceEvents)
-    .where(and(inArray(serviceEvents.event, events.service), ...isAsked(serviceEvents, reading)))
+    .where(and(inArray(serviceEvents.event, events.service), ...conditionsOf(serviceEvents, reading)))
     .orderBy(desc(serviceEvents.id))
     .limit(limit)
     .all()
@@ -125,7 +124,7 @@ export function serviceRows(db: Db, reading: Reading): LogRow[] {
     });
 }
 
-/** The profile that was erased at a time, while that is kept (40 days); null if unknown, or if there are several. */
+/** The profile erased at a time, as long as that is kept (40 days); null if it is unknown, or if there are several. */
 function erasedAt(db: Db, atMs: number): number | null {
   const rows = db
     .select({ id: erasedProfiles.id })

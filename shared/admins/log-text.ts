@@ -6,11 +6,11 @@ import type { LogKind } from './log-kinds.ts';
 /** The parts of an entry's sentence. */
 export type LoggedEvent = {
   kind: LogKind;
-  /** The key's identifier, or the name of the admin or backend; empty if there is neither. */
+  /** The key's identifier, or the name of the admin or backend; empty without either. */
   name: string;
   /** The UID of the profile; null if no longer known. */
   profile: number | null;
-  /** How many profiles were erased; 1 for anything else. */
+  /** The number of erased profiles; 1 for other events. */
   count: number;
   detail: (KeyEventDetail & PeopleEventDetail) | null;
 };
@@ -23,7 +23,7 @@ const SENTENCES: Record<LogKind, Sentence> = {
   'key-edited': ({ name }) => `Renamed key ${name}`,
   'key-withdrawn': ({ name }) => `Withdrew the request for key ${name}`,
   'key-approved': ({ name, detail }) =>
-    `Approved key ${name}${detail?.retiresOldAt === undefined ? '' : `; the key that it replaces ends at ${detail.retiresOldAt}`}`,
+    `Approved key ${name}${detail?.retiresOldAt === undefined ? '' : `; the key that it replaces expires at ${detail.retiresOldAt}`}`,
   'key-rejected': ({ name }) => `Rejected the request for key ${name}`,
   'key-changed': ({ name, detail }) =>
     `Changed key ${name}${detail?.changes === undefined ? '' : `: ${changesText(detail.changes, detail.successor)}`}`,
@@ -37,11 +37,11 @@ const SENTENCES: Record<LogKind, Sentence> = {
   'admin-passkey-removed': ({ name }) => `Removed a passkey of the admin ${name}`,
   'admin-removed': ({ name, detail }) => `Removed the admin ${name}${endedText(detail)}`,
   'admin-left-out': ({ name, detail }) => `Left ${passkeyOr(detail)}the admin ${name} out of a restore`,
-  'admin-put-in': ({ name, detail }) => `Put ${passkeyOr(detail)}the admin ${name} back by a restore`,
+  'admin-put-in': ({ name, detail }) => `Restored ${passkeyOr(detail)}the admin ${name} from a backup`,
   'token-added': ({ name, detail }) => `Added ${tokenText(name, detail)}${rightsText(detail)}`,
   'token-removed': ({ name, detail }) => `Removed ${tokenText(name, detail)}`,
   'token-left-out': ({ name, detail }) => `Left ${tokenText(name, detail)} out of a restore`,
-  'token-put-in': ({ name, detail }) => `Put ${tokenText(name, detail)} back by a restore`,
+  'token-put-in': ({ name, detail }) => `Restored ${tokenText(name, detail)} from a backup`,
   'profile-banned': ({ profile }) => `Banned ${profileText(profile)}`,
   'profile-unbanned': ({ profile }) => `Lifted the ban of ${profileText(profile)}`,
   'profile-erased': ({ profile, count }) =>
@@ -50,14 +50,14 @@ const SENTENCES: Record<LogKind, Sentence> = {
 };
 
 /**
- * What somebody did, as a sentence to follow their name, without a full stop. The only text from people in it is names
- * of admins and backends.
+ * The action as a sentence after the actor's name, without a full stop. Its only texts from people are the names of
+ * admins and backends.
  */
 export function logSentence(event: LoggedEvent): string {
   return SENTENCES[event.kind](event);
 }
 
-/** What people wrote about it: a reason, a key's names before and after, a passkey's name; empty if nothing. */
+/** Text written by people: a reason, a key's names before and after, a passkey's name; empty if there is none. */
 export function writtenText({ detail }: Pick<LoggedEvent, 'detail'>): string {
   if (detail?.nameAfter !== undefined) return `“${detail.nameBefore}” → “${detail.nameAfter}”`;
   return detail?.reason ?? detail?.passkey ?? '';
@@ -65,7 +65,7 @@ export function writtenText({ detail }: Pick<LoggedEvent, 'detail'>): string {
 
 function endedText(detail: LoggedEvent['detail']): string {
   const ended = detail?.endedPasskeys ?? 0;
-  return ended === 0 ? '' : `, which ended ${ended === 1 ? '1 passkey' : `${ended} passkeys`}`;
+  return ended === 0 ? '' : `, which removed ${ended === 1 ? '1 passkey' : `${ended} passkeys`}`;
 }
 
 function passkeyOr(detail: LoggedEvent['detail']): string {
@@ -81,5 +81,5 @@ function rightsText(detail: LoggedEvent['detail']): string {
 }
 
 function profileText(profile: number | null): string {
-  return profile === null ? 'a profile that is erased now' : `the profile with UID ${profile}`;
+  return profile === null ? 'a profile that has since been erased' : `the profile with UID ${profile}`;
 }

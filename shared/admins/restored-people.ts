@@ -17,16 +17,16 @@ export type RestoredPeople = {
   tokens: { name: string; identifier: string }[];
 };
 
-/** Whether these people are added, who decides that, and when. */
+/** Whether these people are restored, who decides that, and when. */
 export type PeopleDecision = { isRestored: boolean; by: Actor; atMs: number };
 
-/** The people of a database, by the bytes that identify their passkeys and tokens, in hexadecimal. */
+/** The people in a database, by identifying bytes in hexadecimal. */
 export type KnownPeople = { admins: ReadonlySet<string>; passkeys: ReadonlySet<string>; tokens: ReadonlySet<string> };
 
-/** Nobody: the people of a database that is missing or damaged. */
+/** The people in a database that is missing or damaged. */
 export const NOBODY: KnownPeople = { admins: new Set(), passkeys: new Set(), tokens: new Set() };
 
-/** Reads the people of a database. Throws SQLite's errors. */
+/** Reads the people in a database. */
 export function readPeople(sqlite: Sqlite): KnownPeople {
   if (!hasTable(sqlite, 'platform_tokens')) return NOBODY;
   const db = withTables({ $client: sqlite });
@@ -39,8 +39,8 @@ export function readPeople(sqlite: Sqlite): KnownPeople {
 }
 
 /**
- * Finds those people in the copy of a backup, before it replaces the database, whose people are `known`. Removes them
- * from the copy unless they are to be added. Either is logged in the copy. Throws SQLite's errors.
+ * Finds these people in the copy of a backup, before it replaces the database with the people `known`. Removes them
+ * from the copy unless they are to be restored, and logs that in the copy.
  */
 export function settlePeople(copy: Sqlite, known: KnownPeople, decision: PeopleDecision): RestoredPeople {
   const found: RestoredPeople = { admins: [], passkeys: [], tokens: [] };
@@ -78,7 +78,6 @@ function eventOf({ isRestored }: PeopleDecision): 'put in by a restore' | 'left 
   return isRestored ? 'put in by a restore' : 'left out of a restore';
 }
 
-/** Does the same for backends' tokens. */
 function settleTokens(db: Db, known: KnownPeople, decision: PeopleDecision, found: RestoredPeople): void {
   const rows = db.select().from(platformTokens).orderBy(platformTokens.addedAt).all();
   const newTokens = rows.filter(({ tokenHash }) => !known.tokens.has(tokenHash.toString('hex')));

@@ -9,22 +9,22 @@ import { readAdminGeneration } from '../sign-ins/admin-binding.ts';
 import type { SignIn } from '../sign-ins/row.ts';
 import { beginSignIn } from '../sign-ins/sign-ins.ts';
 import { consumeChallenge, makeChallenge } from './challenges.ts';
-import { type Decision, decisionsText, refuseWhereAll } from './decision.ts';
+import { type Decision, decisionsText, refuseIfAll } from './decision.ts';
 import { type Answer, type Assertion, readAssertion } from './passkey-json.ts';
 import { type Admin, findPasskey, listPasskeys, notePasskeyUse } from './passkeys.ts';
 import { type RelyingParty, relyingPartyOf } from './relying-party.ts';
 import { checkSignInChallenge, makeSignInChallenge, useSignInChallenge } from './sign-in-challenges.ts';
 
-// What admins do with a passkey: sign in, and authorise exactly the decisions that a page showed. Functions throw
-// `refused` if PUBLIC_URL can't have passkeys. They wait for locks until `waitUntilMs`, see `lockDeadline`.
+// Admins sign in with a passkey, and authorise exactly the decisions that a page showed. Functions throw `refused` if
+// browsers don't support passkeys for PUBLIC_URL, and wait for locks until `waitUntilMs` (`lockDeadline`).
 
 /**
- * What a browser needs to request an assertion. `credentialIds` (base64url) are the passkeys that may answer; any may
- * if it is empty.
+ * The data that a browser needs to request an assertion. `credentialIds` (base64url) are the accepted passkeys, all if
+ * it is empty.
  */
 export type AssertionOptions = { challenge: string; party: RelyingParty; credentialIds: string[] };
 
-/** Starts a sign-in, of which nothing is stored. */
+/** Starts a sign-in, without storing anything. */
 export function beginPasskeySignIn(access: Access): AssertionOptions {
   const party = relyingPartyOf(access.config.publicUrl);
   return { challenge: makeSignInChallenge(access), party, credentialIds: [] };
@@ -51,9 +51,9 @@ export async function signInByPasskey(
 }
 
 /**
- * Starts decisions of a signed-in admin that one assertion is to cover, and stores what they are about to decide.
- * Throws `forbidden` if they are no longer an admin, `changed_since` if a key is not as the page showed it, and what
- * {@link makeChallenge} throws.
+ * Starts decisions of a signed-in admin that one assertion will authorise, and stores them as pending. Throws
+ * `forbidden` if the person is no longer an admin, `changed_since` if a key differs from what the page showed, and the
+ * errors of {@link makeChallenge}.
  */
 export function beginDecisions(access: Access, admin: SignedAdmin, decisions: readonly Decision[]): AssertionOptions {
   const party = relyingPartyOf(access.config.publicUrl);
@@ -64,11 +64,10 @@ export function beginDecisions(access: Access, admin: SignedAdmin, decisions: re
 }
 
 /**
- * Uses up an assertion (the JSON of a credential) for exactly these decisions, and returns the id under which it is stored
- * and for each decision the admin as the person who may carry it out: this is the only place that sets `hasAsserted` to true. Throws `forbidden` for an
- * assertion that is expired, used, somebody else's, altered or for anything else, and `changed_since` if no key is as
- * the page showed it any more. If only some have changed, the code that stores the decisions refuses these
- * individually.
+ * Uses up an assertion (the JSON of a credential) for exactly these decisions. Returns its id, and for each decision
+ * the admin as the person who may carry it out; only this sets `hasAsserted` to true. Throws `forbidden` for an
+ * assertion that is expired, used, altered, somebody else's or for anything else, and `changed_since` if all keys
+ * differ from what the page showed. If only some do, the code that stores the decisions refuses these individually.
  */
 export async function consumeAssertion(
   access: Access,
@@ -78,7 +77,7 @@ export async function consumeAssertion(
   waitUntilMs = lockDeadline(),
 ) {
   const answer = readAssertion(text);
-  // What follows is written to the main database, too: a lock that lasts must not use up the challenge.
+  // The decision is written to the main database, too: a lasting lock there must not use up the challenge.
   await whenUnlocked(access.db.$client, waitUntilMs);
   await whenUnlocked(access.sessions.sqlite, waitUntilMs);
   const about = decisionsText(decisions);
@@ -87,7 +86,7 @@ export async function consumeAssertion(
   if (by.name !== admin.name || by.generation !== admin.generation) {
     throw new AppError('forbidden', 'This passkey is not yours; nothing was done.');
   }
-  refuseWhereAll(decisions, (decision) => refuseChanged(access, decision));
+  refuseIfAll(decisions, (decision) => refuseChanged(access, decision));
   const people = decisions.map(
     ({ operation, shown }): Person => ({
       kind: 'admin',
@@ -126,11 +125,11 @@ async function checkPasskey(
   const { checkAssertion } = await import('./passkey-answers.ts');
   const { signCount } = await checkAssertion(party, challenge, { ...passkey, userHandle }, sent);
   await whenUnlocked(access.db.$client, waitUntilMs);
-  // While the signature was verified, the admin may have been removed or invited again.
+  // The admin may have been removed or invited again while the signature was verified.
   if (find()?.admin.generation !== admin.generation) throw gone();
-  // Checked only after the signature, so that strangers learn nothing from it.
+  // Checked after the signature, so that it reveals nothing to strangers.
   if (passkey.confirmedAt === null) {
-    const sentence = `This passkey is not confirmed yet: the operator does that with "profilectl admins confirm ${admin.name}".`;
+    const sentence = `This passkey is not confirmed yet; the operator confirms it with "profilectl admins confirm ${admin.name}".`;
     throw new AppError('forbidden', sentence);
   }
   notePasskeyUse(access, passkey, signCount);

@@ -5,11 +5,11 @@ import { hashOf, newToken } from '../sessions-file/tokens.ts';
 import type { SignedAdmin } from '../sessions-file/whose.ts';
 import { makeTicket, useTicket } from '../tickets/tickets.ts';
 
-// Challenges that passkeys sign for a decision or a registration. Each is made by a POST of one person, for one
-// purpose, works for five minutes, and is used up by the first answer, right or wrong. They are in the sessions file,
-// so that all threads and processes count them together. Those for signing in are in sign-in-challenges.ts.
+// Challenges that passkeys sign for decisions and registrations. Each is made by a POST of one person for one purpose,
+// expires after five minutes, and is used up by the first assertion or registration, right or wrong. They are in the
+// sessions file, so that all threads and processes share them. Challenges for signing in are in sign-in-challenges.ts.
 
-/** The purpose of a challenge, and the admin in their present session or invitation; `about` is the subject as text. */
+/** The purpose of a challenge, and the admin in the current session or invitation; `about` is the subject as text. */
 export type ChallengeFor = {
   purpose: 'registration' | 'decision';
   admin: Pick<SignedAdmin, 'name' | 'generation'>;
@@ -30,14 +30,14 @@ export function makeChallenge(access: Access, { purpose, admin, about }: Challen
 }
 
 /**
- * Uses up a challenge and returns the id of its row. Throws `forbidden` if there is none for this purpose, if it is
- * used or expired, or if it was made for anything else.
+ * Uses up a challenge and returns the id of its row. Throws `forbidden` if it does not exist for this purpose, is used
+ * or expired, or was made for another subject or person.
  */
 export function consumeChallenge(access: Access, challenge: string, { purpose, admin, about }: ChallengeFor): number {
   const ticket = writeSessions(access.sessions, (db) =>
     useTicket(db, { purpose, foundBy: hashOf(challenge) }, access.clock.nowMs()),
   );
-  if (ticket === null) throw challengeOver();
+  if (ticket === null) throw invalidChallenge();
   const { signed } = ticket;
   const isTheirs = signed.kind === 'admin' && signed.name === admin.name && signed.generation === admin.generation;
   if (!isTheirs || ticket.about !== about) {
@@ -47,6 +47,6 @@ export function consumeChallenge(access: Access, challenge: string, { purpose, a
 }
 
 /** The error for a challenge that is unknown, expired or used. */
-export function challengeOver(): AppError {
+export function invalidChallenge(): AppError {
   return new AppError('forbidden', 'This took longer than five minutes, or was sent twice; start again.');
 }

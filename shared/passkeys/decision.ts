@@ -1,21 +1,21 @@
 import { AppError } from '../errors.ts';
 
-/** One decision of an admin: what the page showed, and the input with which it is carried out. */
+/** A decision of an admin: what the page showed, and the input with which it is carried out. */
 export type Decision = {
   /** The name of an operation on keys, or `remove passkey`. */
   operation: string;
-  /** The operation's parsed input. The identifier is the key's, or the id of the passkey. */
+  /** The operation's parsed input. The identifier is that of the key, or the id of the passkey. */
   input: { readonly identifier: string; readonly [name: string]: unknown };
   /** The version of the subject that the page showed (`keyVersion`). */
   shown: string;
 };
 
-/** The most decisions that one assertion may cover. */
-export const MOST_DECISIONS = 20;
+/** The maximum number of decisions that one assertion may authorise. */
+export const MAX_DECISIONS = 20;
 
 /**
- * What one assertion covers, as canonical JSON: everything in the decisions, with the members of objects in order. Different
- * lists of decisions have different texts, even if one omits what is null in the other. `readDecisions` parses it.
+ * The subject of an assertion as canonical JSON: the decisions, with the members of objects in order. Different lists
+ * of decisions have different texts, even if one omits a member that is null in the other. `readDecisions` parses it.
  */
 export function decisionsText(decisions: readonly Decision[]): string {
   return JSON.stringify(decisions, (_name, value: unknown) =>
@@ -31,10 +31,10 @@ export function readDecisions(text: string): Decision[] {
 }
 
 /**
- * Throws the first refusal if every one of these decisions is refused. If only some are, it throws nothing: the code
- * that carries them out refuses these individually.
+ * Throws the first refusal if all of these decisions are refused. If only some are, the code that carries them out
+ * refuses these individually.
  */
-export function refuseWhereAll(decisions: readonly Decision[], refuse: (decision: Decision) => void): void {
+export function refuseIfAll(decisions: readonly Decision[], refuse: (decision: Decision) => void): void {
   let first: AppError | null = null;
   for (const decision of decisions) {
     try {

@@ -10,19 +10,19 @@ import type { SignedAdmin } from '../sessions-file/whose.ts';
 import { makeTicket, readTicket, readTicketOf, type Ticket, type TicketKey, useTicket } from '../tickets/tickets.ts';
 import type { Admin } from './passkeys.ts';
 
-// The addresses at which admins register a passkey: each works once, for 15 minutes, and only until the admin is
-// invited again or removed. The secret is in the URL fragment, which browsers never send, so it is in no proxy's log
-// and no Referer. The page's script sends it in the body of a POST. The registration itself is in registration.ts.
+// The URLs at which admins register a passkey: each works once, for 15 minutes, and only until the admin is invited
+// again or removed. The secret is in the URL fragment, which browsers never send, so it appears in no proxy's log and
+// no Referer; the page's script sends it in the body of a POST. The registration itself is in registration.ts.
 
 /**
- * An invitation to register a passkey. The address is returned only this once; only the SHA-256 of its secret is
+ * An invitation to register a passkey. The URL (`address`) is returned only here; only the SHA-256 of its secret is
  * stored.
  */
 export type Invitation = { name: string; address: string; expiresAt: string };
 
 /**
- * Makes an address for the admin of this name and generation. Older ones stay in the table, but stop working once the
- * admin has another generation: of two concurrent commands, the last to store its generation has the working address.
+ * Makes a URL for the admin of this name and generation. Older URLs stay in the table, but stop working once the admin
+ * has another generation: of two concurrent commands, the last to store its generation has the valid URL.
  */
 export function invite(access: Access, name: string, generation: number): Invitation {
   const secret = newToken(access.random);
@@ -38,7 +38,7 @@ function keyOf(secret: string): TicketKey {
   return { purpose: 'enrolment', foundBy: hashOf(secret) };
 }
 
-/** The time until which an admin's address works, in milliseconds since 1970; null if there is none or it was used. */
+/** When an admin's URL expires, in milliseconds since 1970; null if there is none or it was used. */
 export function invitedUntil(access: Access, { name, generation }: Pick<Admin, 'name' | 'generation'>): number | null {
   const nowMs = access.clock.nowMs();
   const signed = { kind: 'admin', name, generation } as const;
@@ -47,8 +47,8 @@ export function invitedUntil(access: Access, { name, generation }: Pick<Admin, '
 }
 
 /**
- * Looks up an address by its secret without changing anything: what its page may show before the passkey is made. Throws
- * `forbidden`, with one sentence for all reasons.
+ * Looks up a URL by its secret without changing anything, for the page before the registration. Throws `forbidden`,
+ * with one sentence for all reasons.
  */
 export function readEnrolment(access: Access, secret: string) {
   const { admin, expiresAtMs } = findEnrolment(access, secret);
@@ -56,8 +56,8 @@ export function readEnrolment(access: Access, secret: string) {
 }
 
 /**
- * The admin whose address has this secret, and the time until which it works, in milliseconds since 1970. Throws
- * `forbidden`, like {@link readEnrolment}.
+ * The admin of the URL with this secret, and when it expires, in milliseconds since 1970. Throws `forbidden`, like
+ * {@link readEnrolment}.
  */
 export function findEnrolment(access: Access, secret: string): { admin: Admin; expiresAtMs: number } {
   const nowMs = access.clock.nowMs();
@@ -65,24 +65,22 @@ export function findEnrolment(access: Access, secret: string): { admin: Admin; e
   const { name, generation } = adminOf(ticket);
   const isInvited = and(eq(admins.name, name), eq(admins.generation, generation));
   const admin = access.db.select().from(admins).where(isInvited).get();
-  if (ticket === null || admin === undefined) throw enrolmentOver();
+  if (ticket === null || admin === undefined) throw invalidEnrolment();
   return { admin, expiresAtMs: ticket.untilMs };
 }
 
-/**
- * Uses up the address, inside the caller's transaction; of several processes, only one succeeds. Throws `forbidden`.
- */
+/** Uses up the URL, inside the caller's transaction; of several processes, only one succeeds. Throws `forbidden`. */
 export function useEnrolment({ clock }: Access, sessionsDb: Db, secret: string): SignedAdmin {
   return adminOf(useTicket(sessionsDb, keyOf(secret), clock.nowMs()));
 }
 
 function adminOf(ticket: Ticket | null): SignedAdmin {
-  if (ticket?.signed.kind !== 'admin') throw enrolmentOver();
+  if (ticket?.signed.kind !== 'admin') throw invalidEnrolment();
   return ticket.signed;
 }
 
-/** The error for an address that does not work, with one sentence for all reasons. */
-export function enrolmentOver(): AppError {
+/** The error for an invalid URL, with one sentence for all reasons. */
+export function invalidEnrolment(): AppError {
   return new AppError(
     'forbidden',
     'This link is invalid or has expired. It works once, for 15 minutes. Ask the operator for another, which "profilectl admins invite" prints.',

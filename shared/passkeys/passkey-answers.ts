@@ -2,12 +2,12 @@ import { verifyAuthenticationResponse, verifyRegistrationResponse } from '@simpl
 import { decodeAttestationObject } from '@simplewebauthn/server/helpers';
 import { AppError } from '../errors.ts';
 import { type Assertion, COSE_ALGORITHMS, clientDataOf, type Registration, unacceptable } from './passkey-json.ts';
-import { anotherKind, coseOf, isDer, spkiOf } from './passkey-keys.ts';
+import { coseOf, isDer, spkiOf, unsupportedKey } from './passkey-keys.ts';
 import type { RelyingParty } from './relying-party.ts';
 
-// Verifies what a browser and its authenticator send, through @simplewebauthn/server as WebAuthn level 3, sections 7.1
-// and 7.2, require, and adds the checks that the library leaves to its caller. Everything here is pure. Every fault is
-// thrown as `forbidden`, with our own sentence that a person can act on. This file is loaded when a passkey is first
+// Verifies registrations and assertions from browsers with @simplewebauthn/server, as WebAuthn level 3, sections 7.1
+// and 7.2, requires, and adds the checks that the library leaves to its caller. Everything here is pure. All errors are
+// thrown as `forbidden`, with a sentence of ours that a person can act on. This file is loaded when a passkey is first
 // checked: the library takes 20 ms and 8 MiB.
 
 /** A registered passkey: `publicKey` is the DER of a SubjectPublicKeyInfo. */
@@ -15,17 +15,17 @@ export type Credential = {
   credentialId: Buffer;
   publicKey: Buffer;
   signCount: number;
-  /** Whether it may exist on several devices; this never changes. */
+  /** Whether it may be synced to several devices; this never changes. */
   isBackupEligible: boolean;
 };
 
-/** The offset of the flags in authenticator data, and the flag that says that it contains a key (section 6.1). */
+/** The offset of the flags in authenticator data, and the flag for an included key (section 6.1). */
 const FLAGS_AT = 32;
 const ATTESTED = 0x40;
 
 /**
  * Checks a registration, for which no attestation was requested. `challenge` is base64url, as the browser received it.
- * Returns what is to be stored.
+ * Returns the credential to store.
  */
 export async function checkRegistration(
   party: RelyingParty,
@@ -33,7 +33,7 @@ export async function checkRegistration(
   sent: Registration,
 ): Promise<Credential> {
   refuseEmbedded(sent);
-  return inOurWords(async () => {
+  return withOurErrors(async () => {
     refuseStatement(sent.response.attestationObject);
     const { registrationInfo: made } = await verifyRegistrationResponse({
       response: sent,
@@ -54,8 +54,8 @@ export async function checkRegistration(
 }
 
 /**
- * Checks an assertion by this passkey for this challenge (base64url). `userHandle` is the one assigned to its owner,
- * base64url. Returns the new signature counter, which is to be stored.
+ * Checks an assertion by this passkey for this challenge (base64url). `userHandle` is the one assigned to the admin,
+ * base64url. Returns the new signature counter to store.
  */
 export async function checkAssertion(
   party: RelyingParty,
@@ -68,14 +68,14 @@ export async function checkAssertion(
   if (userHandle !== undefined && userHandle !== passkey.userHandle) throw unacceptable("it is another person's");
   refuseEmbedded(sent);
   const { algorithm, key: publicKey } = coseOf(passkey.publicKey);
-  const { verified, authenticationInfo: said } = await inOurWords(() =>
+  const { verified, authenticationInfo: info } = await withOurErrors(() =>
     verifyAuthenticationResponse({
       response: sent,
       expectedChallenge: challenge,
       expectedOrigin: party.origin,
       expectedRPID: party.id,
-      // Counters are compared below: the library does it before verifying the signature, and would reveal them to
-      // anybody.
+      // Counters are compared below: the library would compare them before it verifies the signature, and reveal them
+      // to anybody.
       credential: { id: sent.id, publicKey, counter: 0 },
     }),
   );
@@ -85,18 +85,18 @@ export async function checkAssertion(
   if (((Buffer.from(authenticatorData, 'base64url')[FLAGS_AT] as number) & ATTESTED) !== 0) {
     throw unacceptable('it contains a key, which a sign-in must not');
   }
-  if ((said.credentialDeviceType === 'multiDevice') !== passkey.isBackupEligible) {
-    throw unacceptable('it says something else than at its registration about whether it may be on several devices');
+  if ((info.credentialDeviceType === 'multiDevice') !== passkey.isBackupEligible) {
+    throw unacceptable('whether it may be on several devices has changed since its registration');
   }
-  // Some authenticators do not count, and always send 0.
-  const isCounting = said.newCounter > 0 || passkey.signCount > 0;
-  if (isCounting && said.newCounter <= passkey.signCount) {
+  // Authenticators without a counter always send 0.
+  const isCounting = info.newCounter > 0 || passkey.signCount > 0;
+  if (isCounting && info.newCounter <= passkey.signCount) {
     throw unacceptable('its counter went back, so there may be a copy of it; ask the operator for a new invitation');
   }
-  return { signCount: said.newCounter };
+  return { signCount: info.newCounter };
 }
 
-/** Refuses an answer from a page embedded in another site; the library does so only if the browser names that site. */
+/** Refuses pages embedded in another site; the library does so only if the browser names that site. */
 function refuseEmbedded(sent: { response: { clientDataJSON: string } }): void {
   const { crossOrigin, topOrigin } = clientDataOf(sent);
   if ((crossOrigin ?? false) !== false || topOrigin !== undefined) {
@@ -106,7 +106,7 @@ function refuseEmbedded(sent: { response: { clientDataJSON: string } }): void {
 
 /**
  * Throws if there is an attestation statement, which was not requested: the library would fetch the URLs in its
- * certificates. A self attestation has none, and browsers keep it (section 5.1.3, `none`).
+ * certificates. A self attestation has no certificates, and browsers keep it (section 5.1.3, `none`).
  */
 function refuseStatement(attestationObject: string): void {
   const statement = decodeAttestationObject(new Uint8Array(Buffer.from(attestationObject, 'base64url')));
@@ -125,14 +125,14 @@ const REASONS: readonly [RegExp, string][] = [
   [/^No (credential ID|public key) was provided/, 'it contains no public key'],
 ];
 
-/** Returns what `act` returns. Anything it throws becomes one of our refusals; nobody sees a message of the library. */
-async function inOurWords<Value>(act: () => Promise<Value>): Promise<Value> {
+/** Returns the result of `act`. Any error becomes one of our refusals; the library's messages are never shown. */
+async function withOurErrors<Value>(act: () => Promise<Value>): Promise<Value> {
   try {
     return await act();
   } catch (error) {
     if (error instanceof AppError) throw error;
     const message = error instanceof Error ? error.message : '';
-    if (message.startsWith('Unexpected public key alg')) throw anotherKind();
+    if (message.startsWith('Unexpected public key alg')) throw unsupportedKey();
     throw unacceptable(REASONS.find(([pattern]) => pattern.test(message))?.[1] ?? 'it is malformed');
   }
 }

@@ -4,18 +4,18 @@ import type { AppError } from '../errors.ts';
 import { COSE_ALGORITHMS, unacceptable } from './passkey-json.ts';
 
 // The public keys of passkeys. Authenticators encode them as COSE (RFC 9052, RFC 9053, RFC 8230), which the library
-// accepts; the database stores the DER of a SubjectPublicKeyInfo. Faults are thrown as `forbidden`.
+// accepts; the database stores the DER of a SubjectPublicKeyInfo. Errors are thrown as `forbidden`.
 
-/** The name of an accepted algorithm. */
+/** An accepted algorithm. */
 export type Algorithm = keyof typeof COSE_ALGORITHMS;
 
 const { COSEKEYS: KEYS, COSEKTY, COSECRV } = cose;
-const LEAST_MODULUS_BYTES = 256;
-const MOST_MODULUS_BYTES = 512;
+const MIN_MODULUS_BYTES = 256;
+const MAX_MODULUS_BYTES = 512;
 
 /**
- * Converts a SubjectPublicKeyInfo to COSE in the canonical CBOR of CTAP2, in which each of the three kinds has exactly
- * one form, and returns its algorithm.
+ * Converts a SubjectPublicKeyInfo to COSE in the canonical CBOR of CTAP2, in which each key has exactly one form, and
+ * returns its algorithm.
  */
 export function coseOf(spki: Uint8Array): { algorithm: Algorithm; key: Uint8Array<ArrayBuffer> } {
   const jwk = createPublicKey({ key: Buffer.from(spki), format: 'der', type: 'spki' }).export({ format: 'jwk' });
@@ -33,11 +33,11 @@ export function coseOf(spki: Uint8Array): { algorithm: Algorithm; key: Uint8Arra
   }
   if (jwk.crv === 'Ed25519') return write('Ed25519', COSEKTY.OKP, [KEYS.crv, COSECRV.ED25519], [KEYS.x, bytes(jwk.x)]);
   const modulus = bytes(jwk.n);
-  if (modulus.length < LEAST_MODULUS_BYTES || modulus.length > MOST_MODULUS_BYTES) throw anotherKind();
+  if (modulus.length < MIN_MODULUS_BYTES || modulus.length > MAX_MODULUS_BYTES) throw unsupportedKey();
   return write('RS256', COSEKTY.RSA, [KEYS.n, modulus], [KEYS.e, bytes(jwk.e)]);
 }
 
-/** Converts a COSE key from an authenticator, in the one form of its kind, to the DER of a SubjectPublicKeyInfo. */
+/** Converts a COSE key from an authenticator, in its canonical form, to the DER of a SubjectPublicKeyInfo. */
 export function spkiOf(coseKey: Uint8Array<ArrayBuffer>): Buffer {
   const decoded = decodeCredentialPublicKey(coseKey);
   const text = (bytes = new Uint8Array()) => Buffer.from(bytes).toString('base64url');
@@ -48,22 +48,22 @@ export function spkiOf(coseKey: Uint8Array<ArrayBuffer>): Buffer {
     if (cose.isCOSEPublicKeyOKP(decoded)) return { kty: 'OKP', crv: 'Ed25519', x: text(decoded.get(KEYS.x)) };
     if (cose.isCOSEPublicKeyRSA(decoded))
       return { kty: 'RSA', n: text(decoded.get(KEYS.n)), e: text(decoded.get(KEYS.e)) };
-    throw anotherKind();
+    throw unsupportedKey();
   };
   const spki = createPublicKey({ key: jwk(), format: 'jwk' }).export({ type: 'spki', format: 'der' });
-  // The library checks only the algorithm: not the curve, the length, or additional content.
-  if (!Buffer.from(coseOf(spki).key).equals(coseKey)) throw anotherKind();
+  // The library checks only the algorithm, but not the curve, the length, or additional content.
+  if (!Buffer.from(coseOf(spki).key).equals(coseKey)) throw unsupportedKey();
   return spki;
 }
 
 /** The error for a key of an unsupported kind. */
-export function anotherKind(): AppError {
-  return unacceptable('its key is none of ES256, Ed25519 and RS256');
+export function unsupportedKey(): AppError {
+  return unacceptable('its key is not ES256, Ed25519 or RS256');
 }
 
 /**
- * Whether an ECDSA signature is two numbers in DER (X.690) and nothing else. The library also accepts longer encodings,
- * and ignores trailing bytes.
+ * Whether an ECDSA signature is exactly two numbers in DER (X.690). The library also accepts longer encodings, and
+ * ignores trailing bytes.
  */
 export function isDer(signature: Uint8Array): boolean {
   const endOfNumber = (at: number) => {

@@ -9,15 +9,13 @@ import { newGeneration } from './generation.ts';
 import type { Credential } from './passkey-answers.ts';
 import { addPeopleEvent } from './people-log.ts';
 
-// The passkeys of admins.
-
-/** A passkey as it is stored. */
+/** A stored passkey. */
 export type Passkey = typeof passkeys.$inferSelect;
 
-/** An admin as it is stored. */
+/** A stored admin. */
 export type Admin = typeof admins.$inferSelect;
 
-/** The names of all admins, the oldest first. */
+/** The names of all admins, oldest first. */
 export function adminNames(db: Db): string[] {
   return db
     .select({ name: admins.name })
@@ -27,7 +25,7 @@ export function adminNames(db: Db): string[] {
     .map(({ name }) => name);
 }
 
-/** All passkeys of the admin of this name, oldest first, including one that waits for confirmation. */
+/** All passkeys of the admin of this name, oldest first, including an unconfirmed one. */
 export function listPasskeys(db: Db | Tx, name: string): Passkey[] {
   return db
     .select({ passkey: passkeys })
@@ -50,7 +48,7 @@ export function findPasskey(db: Db | Tx, credentialId: Buffer): { passkey: Passk
   return found ?? null;
 }
 
-/** Stores a newly registered passkey, which waits for confirmation. */
+/** Stores a newly registered passkey, which still has to be confirmed. */
 export function insertPasskey(
   tx: Tx,
   admin: Admin,
@@ -69,12 +67,12 @@ export function insertPasskey(
     .run();
 }
 
-/** The longest user agent that is kept, in characters. */
+/** Longer user agents are cut, in characters. */
 const MAX_AGENT = 255;
 
 /**
- * Confirms the passkey of this id, so that its admin can sign in with it. Throws `refused` if no passkey of this id
- * waits for that.
+ * Confirms the passkey of this id, so that its admin can sign in with it. Throws `refused` if no passkey of this id is
+ * waiting for confirmation.
  */
 export function confirmPasskey(access: Access, id: number, by: Actor): void {
   write(access.db, (tx) => {
@@ -85,7 +83,7 @@ export function confirmPasskey(access: Access, id: number, by: Actor): void {
       .innerJoin(admins, eq(admins.id, passkeys.adminId))
       .where(and(eq(passkeys.id, id), sql`${passkeys.confirmedAt} IS NULL`))
       .get();
-    if (found === undefined) throw new AppError('refused', 'This passkey does not wait to be confirmed any more.');
+    if (found === undefined) throw new AppError('refused', 'This passkey is no longer waiting to be confirmed.');
     tx.update(passkeys).set({ confirmedAt: atMs }).where(eq(passkeys.id, id)).run();
     const detail = { passkey: found.passkey.name };
     addPeopleEvent(tx, { atMs, by, event: 'passkey confirmed', kind: 'admin', name: found.admin.name, detail });
@@ -93,7 +91,7 @@ export function confirmPasskey(access: Access, id: number, by: Actor): void {
 }
 
 /**
- * Records the use of a passkey: its counter, and when. Throws `forbidden` if another process has meanwhile used it with
+ * Records the use of a passkey: its counter, and the time. Throws `forbidden` if another process has just used it with
  * this counter, or removed it.
  */
 export function notePasskeyUse(access: Access, { id, signCount }: Passkey, newCount: number): void {
@@ -105,12 +103,12 @@ export function notePasskeyUse(access: Access, { id, signCount }: Passkey, newCo
       .returning({ id: passkeys.id })
       .all(),
   );
-  if (changed.length === 0) throw new AppError('forbidden', 'This passkey was used or removed just now; try again.');
+  if (changed.length === 0) throw new AppError('forbidden', 'This passkey has just been used or removed; try again.');
 }
 
 /**
- * Removes a passkey at its admin's request, and ends all of that admin's sessions, because a thief of the passkey may have
- * started one. Throws `forbidden` if the admin has not confirmed this by an assertion, `not_found` for another
+ * Removes a passkey at its admin's request, and ends all of that admin's sessions, because a thief of the passkey may
+ * have started one. Throws `forbidden` if the admin has not confirmed this by an assertion, `not_found` for another
  * admin's passkey, and `refused` for the last confirmed one.
  */
 export function removePasskey(access: Access, by: Person, id: number): void {
@@ -124,7 +122,7 @@ export function removePasskey(access: Access, by: Person, id: number): void {
     if (!all.some((one) => one.id !== id && one.confirmedAt !== null)) {
       throw new AppError(
         'refused',
-        'This is your last passkey; "profilectl admins remove" on the box ends your access.',
+        'This is your last passkey; to end your access, run "profilectl admins remove" on the server itself.',
       );
     }
     tx.delete(passkeys).where(eq(passkeys.id, id)).run();

@@ -10,21 +10,21 @@ import { type Decision, readDecisions } from './decision.ts';
 export type Deciding = { name: string; operation: Decision['operation']; sinceMs: number };
 
 /**
- * The other admins who are deciding on a key: each was asked to confirm a decision with a passkey within the last five minutes
- * and has not done so yet.
+ * The other admins who are deciding on a key: within the last five minutes they were asked to confirm a decision with a
+ * passkey, and have not done so yet.
  */
 export function othersDeciding(access: Access, identifier: string, admin: string): Deciding[] {
   // Each challenge is for a list of decisions.
-  const said = (path: 'operation' | 'input.identifier') => sql<string>`json_extract(decision.value, ${`$.${path}`})`;
+  const member = (path: 'operation' | 'input.identifier') => sql<string>`json_extract(decision.value, ${`$.${path}`})`;
   const decisions = sql`json_each(${tickets.about}) AS decision`;
   const isOpen = and(
     isNull(tickets.usedAt),
     isLive({ begunAt: tickets.madeAt, until: tickets.until }, access.clock.nowMs()),
   );
-  const isOnKey = and(eq(said('input.identifier'), identifier), ne(said('operation'), 'remove passkey'));
+  const isOnKey = and(eq(member('input.identifier'), identifier), ne(member('operation'), 'remove passkey'));
   const rows = readSessions(access.sessions, (db) =>
     db
-      .select({ name: tickets.admin, operation: said('operation'), sinceMs: max(tickets.madeAt) })
+      .select({ name: tickets.admin, operation: member('operation'), sinceMs: max(tickets.madeAt) })
       .from(tickets)
       .innerJoin(decisions, sql`true`)
       .where(and(eq(tickets.purpose, 'decision'), ne(tickets.admin, admin), isOpen, isOnKey))
@@ -41,8 +41,8 @@ export function othersDeciding(access: Access, identifier: string, admin: string
 export type Authorised = { decisions: readonly Decision[]; atMs: number };
 
 /**
- * What an admin's assertion with this id has authorised; null if there is none, it was another admin's, or it is no
- * longer stored.
+ * The decisions authorised by an admin's assertion with this id; null if it does not exist, is another admin's, or is
+ * no longer stored.
  */
 export function readAuthorised(access: Access, { name, generation }: SignedAdmin, id: number): Authorised | null {
   const isTheirs = and(eq(tickets.admin, name), eq(tickets.generation, generation));

@@ -3,7 +3,7 @@ import type { Tx } from '../db/connect.ts';
 import type { PeopleEventName } from '../db/people-columns.ts';
 import { type PeopleEventDetail, peopleEvents } from '../db/schema/people.ts';
 
-/** An event in the log about an admin or a backend, by name. */
+/** An event in the log about an admin or a backend. */
 export type PeopleEvent = {
   atMs: number;
   by: Actor;

@@ -11,32 +11,31 @@ import type { Access, Client } from '../sessions-file/access.ts';
 import { writeSessions } from '../sessions-file/sessions-file.ts';
 import { hashOf } from '../sessions-file/tokens.ts';
 import { consumeChallenge, makeChallenge } from './challenges.ts';
-import { enrolmentOver, findEnrolment, useEnrolment } from './enrolments.ts';
+import { findEnrolment, invalidEnrolment, useEnrolment } from './enrolments.ts';
 import type { Credential } from './passkey-answers.ts';
 import { COSE_ALGORITHMS, readRegistration } from './passkey-json.ts';
 import { type Admin, findPasskey, insertPasskey, listPasskeys } from './passkeys.ts';
 import { addPeopleEvent } from './people-log.ts';
 import { type RelyingParty, relyingPartyOf } from './relying-party.ts';
 
-// Registers passkeys at the addresses of enrolments.ts.
+// Registers passkeys at the URLs of enrolments.ts.
 
-/** What a browser needs to create a passkey; all but the names are base64url or numbers, as in WebAuthn. */
+/** The data that a browser needs to create a passkey, as in WebAuthn; texts other than names are base64url. */
 export type RegistrationOptions = {
   challenge: string;
-  /** With the name that the browser's dialog shows. */
+  /** The name is shown in the browser's dialog. */
   party: RelyingParty & { name: string };
   user: { handle: string; name: string };
   algorithms: readonly number[];
-  /** The passkeys that this admin already has; a device with one of them must not create a second one. */
+  /** The admin's existing passkeys; a device with one of them must not create another. */
   credentialIds: string[];
 };
 
-/** The name that a passkey's owner gives it, to tell it from others. */
 const PASSKEY_NAME = textInput({ label: 'name of the passkey', min: 1, max: 64, lines: false });
 
 /**
- * Starts a registration at an address. Throws `forbidden`, `refused` if PUBLIC_URL can't have passkeys, and what
- * challenges throw.
+ * Starts a registration at a URL. Throws `forbidden`, `refused` if browsers don't support passkeys for PUBLIC_URL, and
+ * the errors of challenges.
  */
 export function beginRegistration(access: Access, secret: string): RegistrationOptions {
   const { publicUrl, publicName } = access.config;
@@ -51,11 +50,11 @@ export function beginRegistration(access: Access, secret: string): RegistrationO
 }
 
 /**
- * Registers a passkey at an address, under a name of its own, and uses up the address; `credential` is the JSON from
+ * Registers a passkey at a URL, under a name chosen by the admin, and uses up the URL; `credential` is the JSON from
  * the browser. The passkey works only once it is confirmed on the server itself, and ADMIN_EMAIL is notified. Throws
- * `forbidden` for a bad registration, which uses up the challenge but not the address; `forbidden` for an address that
- * does not work; `usage` for an invalid name; and `busy`, which uses up only the challenge, if a file is
- * locked until `waitUntilMs`, see `lockDeadline`.
+ * `forbidden` for an invalid URL; `forbidden` for an invalid registration, which uses up the challenge but not the URL;
+ * `usage` for an invalid name; and `busy`, which uses up only the challenge, if a file is locked until `waitUntilMs`
+ * (`lockDeadline`).
  */
 export async function register(
   access: Access,
@@ -72,24 +71,24 @@ export async function register(
   const { checkRegistration } = await import('./passkey-answers.ts');
   const credential = await checkRegistration(party, challenge, registration);
   if (findPasskey(access.db, credential.credentialId) !== null) {
-    throw new AppError('forbidden', 'This passkey is registered already.');
+    throw new AppError('forbidden', 'This passkey is already registered.');
   }
   await whenUnlocked(access.sessions.sqlite, waitUntilMs);
   await whenUnlocked(access.db.$client, waitUntilMs);
-  // Nested transactions: if the database is locked, the address stays valid.
+  // Nested transactions: if the main database is locked, the URL stays valid.
   writeSessions(access.sessions, (sessionsDb) => {
     const { name: invited, generation } = useEnrolment(access, sessionsDb, secret);
     write(access.db, (tx) => {
       const isInvited = and(eq(admins.name, invited), eq(admins.generation, generation));
       const admin = tx.select().from(admins).where(isInvited).get();
-      if (admin === undefined) throw enrolmentOver();
+      if (admin === undefined) throw invalidEnrolment();
       storePasskey(access, tx, { admin, credential, name }, client);
     });
   });
   return { name: wanted.name, passkey: name };
 }
 
-/** Stores a passkey, the log entry of its registration, and the pending notification to ADMIN_EMAIL. */
+/** Stores a passkey, the log entry of its registration, and the notification to ADMIN_EMAIL. */
 function storePasskey(
   { clock, config }: Access,
   tx: Tx,

@@ -5,8 +5,8 @@ import { AppError } from '../errors.ts';
 export type RelyingParty = { id: string; origin: string };
 
 /**
- * The site that passkeys are bound to, from PUBLIC_URL. Throws `refused`, saying what to set, if browsers support none
- * for it.
+ * The site that passkeys are bound to, from PUBLIC_URL. Throws `refused`, with a sentence that says what to set, if
+ * browsers don't support passkeys for it.
  */
 export function relyingPartyOf(publicUrl: string): RelyingParty {
   const { protocol, hostname, origin, port } = new URL(publicUrl);
@@ -15,7 +15,7 @@ export function relyingPartyOf(publicUrl: string): RelyingParty {
   if (isAddress) {
     throw new AppError(
       'refused',
-      `Browsers create no passkeys for an IP address, and PUBLIC_URL is ${publicUrl}: set PUBLIC_URL to an https address with a host name, or to ${local} to try it out on this machine, and restart the server.`,
+      `Browsers don't support passkeys for IP addresses, and PUBLIC_URL is ${publicUrl}: set PUBLIC_URL to an https URL with a host name, or to ${local} to try it out on this machine, and restart the server.`,
     );
   }
   // Browsers trust these without HTTPS: https://w3c.github.io/webappsec-secure-contexts/#is-origin-trustworthy
@@ -23,7 +23,7 @@ export function relyingPartyOf(publicUrl: string): RelyingParty {
   if (protocol !== 'https:' && !isLocal) {
     throw new AppError(
       'refused',
-      `Browsers create passkeys over HTTPS only, and PUBLIC_URL is ${publicUrl}: set PUBLIC_URL to the https address of the service, and restart the server.`,
+      `Browsers support passkeys only over HTTPS, and PUBLIC_URL is ${publicUrl}: set PUBLIC_URL to the https URL of the service, and restart the server.`,
     );
   }
   return { id: hostname, origin };

@@ -7,16 +7,16 @@ import { hashOf, keyedHash } from '../sessions-file/tokens.ts';
 import type { SignedAdmin } from '../sessions-file/whose.ts';
 import { PURPOSES } from '../tickets/purposes.ts';
 import { findTicket, makeTicket, type TicketKey } from '../tickets/tickets.ts';
-import { challengeOver } from './challenges.ts';
+import { invalidChallenge } from './challenges.ts';
 
-// Challenges that passkeys sign to sign in. Anybody may request one, so nothing is stored: a challenge consists of
-// random bytes, the time and a keyed hash of both, by which the server recognises it. So strangers who request many
-// can't use up an admin's. Only one that an admin has signed is stored, as SHA-256, so that it works once.
+// Challenges that passkeys sign to sign in. Anybody may request one, so none is stored: a challenge consists of random
+// bytes, the time, and a keyed hash of both, by which the server recognises it. So strangers can't use up an admin's
+// challenges. Only the SHA-256 of a challenge that an admin has signed is stored, so that it works once.
 
 const RANDOM_BYTES = 32;
 const TIME_BYTES = 6;
 
-/** As long as that of stored challenges. */
+/** The same as that of stored challenges. */
 const LIFETIME_MS = PURPOSES.decision.lifetimeMs;
 
 /** Makes a challenge, 94 characters of base64url. */
@@ -30,14 +30,14 @@ export function makeSignInChallenge({ sessions, clock, random }: Access): string
 /** Throws `forbidden` for a challenge that was not made here, was used or is older than five minutes. */
 export function checkSignInChallenge({ sessions, clock }: Access, challenge: string): void {
   const madeAt = readMadeAt(sessions, challenge);
-  if (madeAt === null || !isLiveAt(madeAt, madeAt + LIFETIME_MS, clock.nowMs())) throw challengeOver();
+  if (madeAt === null || !isLiveAt(madeAt, madeAt + LIFETIME_MS, clock.nowMs())) throw invalidChallenge();
   const used = readSessions(sessions, (sessionsDb) => findTicket(sessionsDb, keyOf(challenge)));
-  if (used !== null) throw challengeOver();
+  if (used !== null) throw invalidChallenge();
 }
 
 /**
- * Uses up a challenge, inside the caller's transaction; of several processes given the same one, only one succeeds.
- * Throws the same errors as {@link checkSignInChallenge}.
+ * Uses up a challenge, inside the caller's transaction; if several processes use the same challenge, only one succeeds.
+ * Throws the errors of {@link checkSignInChallenge}.
  */
 export function useSignInChallenge(access: Access, sessionsDb: Db, challenge: string, signed: SignedAdmin): void {
   checkSignInChallenge(access, challenge);
@@ -51,7 +51,7 @@ function keyOf(challenge: string): TicketKey {
 /** When this server made the challenge, in milliseconds since 1970; null if it did not. */
 function readMadeAt(sessions: SessionsFile, challenge: string): number | null {
   const bytes = Buffer.from(challenge, 'base64url');
-  // Each challenge has only one valid text: the decoder ignores characters outside base64url.
+  // Each challenge has only one valid text, although the decoder ignores characters outside base64url.
   if (bytes.toString('base64url') !== challenge) return null;
   const signed = bytes.subarray(0, RANDOM_BYTES + TIME_BYTES);
   const mac = bytes.subarray(RANDOM_BYTES + TIME_BYTES);

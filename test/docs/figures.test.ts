@@ -7,7 +7,7 @@ import { DAY_MS, SETTLE_MS } from '../../shared/clock.ts';
 import { KEPT_AFTER_ERASURE_MS } from '../../shared/db/erasures.ts';
 import { APPROVAL_LEASE_MS } from '../../shared/deps.ts';
 import { LONGEST_PAUSE_MS, MAX_AGE_MS, WEBHOOK_EVERY_MS } from '../../shared/outbox/retry-policy.ts';
-import { MOST_DECISIONS } from '../../shared/passkeys/decision.ts';
+import { MAX_DECISIONS } from '../../shared/passkeys/decision.ts';
 import { FEED_LIMITS } from '../../shared/profiles/import/feed.ts';
 import { MAX_BODY_BYTES } from '../../shared/profiles/lookup/body.ts';
 import { MAIL_LIMITS } from '../../shared/sign-in/mail-limits.ts';
@@ -48,7 +48,7 @@ test.each([
       `It works once, for ${minutes(PURPOSES['sign-in code'].lifetimeMs)} minutes, in the browser`,
       `works once, for ${minutes(PURPOSES.enrolment.lifetimeMs)} minutes, and registers a passkey`,
       `valid once, within ${inWords(minutes(PURPOSES.decision.lifetimeMs))} minutes`,
-      `Up to ${MOST_DECISIONS} requests can be decided together`,
+      `Up to ${MAX_DECISIONS} requests can be decided together`,
       `can allow \`profilectl\` ${MAX_LOGINS.day} times a day`,
       `| ${MAX_LOGINS.person} per person (the next replaces the oldest), ${written(MAX_LOGINS.all)} in all |`,
       `| ${hours(browser.owner.idleMs)} hours after its last use, ${days(browser.owner.maxMs)} days at most |`,

@@ -5,7 +5,7 @@ import { readKey } from '../../../shared/keys/record.ts';
 import type { AnyOperation } from '../../../shared/operations/entry.ts';
 import { OPERATIONS } from '../../../shared/operations.ts';
 import { beginDecisions } from '../../../shared/passkeys/assertions.ts';
-import { type Decision, refuseWhereAll } from '../../../shared/passkeys/decision.ts';
+import { type Decision, refuseIfAll } from '../../../shared/passkeys/decision.ts';
 import { html } from '../../html.ts';
 import { performWhenUnlocked } from '../../thread/perform.ts';
 import { errorSummary, type Faults, hiddenField, NO_FAULTS } from '../html/fields.ts';
@@ -102,7 +102,7 @@ export async function confirmDecisions(context: PageContext, asked: Asked): Prom
   if (decisions.length === 0 || isAskedLater) return ask(context, asked, NO_FAULTS);
   if (faults.size > 0) return { refusal: 'refused_form', ...(await ask(context, asked, faults)) };
   try {
-    refuseWhereAll(decisions, (decision) => refuseImpossible(services, decision));
+    refuseIfAll(decisions, (decision) => refuseImpossible(services, decision));
     return credential === null
       ? await askForPasskey(context, asked, decisions, null)
       : await decideNow(context, decisions, credential);

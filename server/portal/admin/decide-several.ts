@@ -5,7 +5,7 @@ import { keyVersion } from '../../../shared/keys/key-version.ts';
 import { isIdentifier } from '../../../shared/keys/list-cursor.ts';
 import type { AnyOperation } from '../../../shared/operations/entry.ts';
 import { REQUEST_DECISIONS } from '../../../shared/operations.ts';
-import { type Decision, MOST_DECISIONS } from '../../../shared/passkeys/decision.ts';
+import { type Decision, MAX_DECISIONS } from '../../../shared/passkeys/decision.ts';
 import { publicPath } from '../../http/public-path.ts';
 import { NO_FAULTS } from '../html/fields.ts';
 import {
@@ -50,8 +50,8 @@ export async function decideSeveral(context: PageContext): Promise<Outcome> {
   const { access, form } = context;
   const { operation, identifiers, forms } = readChoice(form);
   const back = (sentence: string) => refusedQueue(context, identifiers, sentence);
-  if (identifiers.length > MOST_DECISIONS) {
-    return back(`At most ${MOST_DECISIONS} requests can be decided on at once; you selected ${identifiers.length}.`);
+  if (identifiers.length > MAX_DECISIONS) {
+    return back(`At most ${MAX_DECISIONS} requests can be decided on at once; you selected ${identifiers.length}.`);
   }
   if (identifiers.length === 0) return back('Select at least one request.');
   const nowMs = access.clock.nowMs();

@@ -5,7 +5,7 @@ import { isQueueFilter, QUEUE_FILTERS, type QueueFilter } from '../../../shared/
 import { usualWaitDays, usualWaitText } from '../../../shared/keys/waiting.ts';
 import type { AnyOperation } from '../../../shared/operations/entry.ts';
 import { OPERATIONS, REQUEST_DECISIONS } from '../../../shared/operations.ts';
-import { MOST_DECISIONS } from '../../../shared/passkeys/decision.ts';
+import { MAX_DECISIONS } from '../../../shared/passkeys/decision.ts';
 import { countText, numberText } from '../../../shared/text.ts';
 import { type Html, html, raw } from '../../html.ts';
 import { publicPath } from '../../http/public-path.ts';
@@ -95,7 +95,7 @@ function barButton(operation: AnyOperation): Html {
 function firstOf(requests: readonly Queued[]): string[] {
   return requests
     .filter((queued) => choiceFault(queued) === null)
-    .slice(0, MOST_DECISIONS)
+    .slice(0, MAX_DECISIONS)
     .map(({ key }) => key.identifier);
 }
 

@@ -24,7 +24,7 @@ describe('profilectl admins', () => {
     expect((await run('admins', 'list')).stdout).toMatch(/^Name .*\nGrace +invited until 20/);
     expect(await run('admins', 'confirm', 'grace')).toMatchObject({
       code: 1,
-      stderr: expect.stringContaining('was not used so far'),
+      stderr: expect.stringContaining('has not been used yet'),
     });
     const authenticator = await registerAt(access, added.stdout.trim(), 'Laptop');
     const terminal = openTerminal(['admins', 'confirm', 'grace'], variables);

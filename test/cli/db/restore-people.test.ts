@@ -93,7 +93,7 @@ test('a restore leaves out admins and passkeys that were removed since the backu
   const people = { admins: ['Mallory'], passkeys: [{ admin: 'Grace', name: 'Telephone' }], tokens: [] };
   expect(peopleIn(again)).toEqual({ ...people, isRestored: true });
   expect(await stateOf(db)).toEqual(['Grace: Laptop, Telephone', 'Mallory: Laptop']);
-  expect((await logOf(db))[2]).toBe('Put the admin Mallory back by a restore');
+  expect((await logOf(db))[2]).toBe('Restored the admin Mallory from a backup');
   await withAccess(db, async (access) => {
     expect(readSignIn(access, 'browser', token)).toBeNull();
     expect((await signIn(access, mallory)).signed.name).toBe('Mallory');

@@ -8,8 +8,8 @@ import { openSessionsFile } from '../../../shared/sessions-file/sessions-file.ts
 import { onBox } from '../../support/actors.ts';
 import { notedRandom } from '../../support/secret-search.ts';
 
-// Run by admins.test.ts: adds or invites the admins that it is told, each as soon as it is told, and prints the address or the
-// code of the refusal.
+// Run by admins.test.ts: adds or invites the admins that it receives, each at once, and prints the URL or the code of
+// the refusal.
 
 const config = readConfig({ DATABASE_PATH: process.argv[2] ?? '', PUBLIC_URL: 'https://api.example.org' });
 const deps = createDeps(withTables(openDatabase(config.databasePath, 'use')), config);

@@ -31,7 +31,7 @@ function world() {
 }
 
 describe('an admin', () => {
-  test('registers a passkey at an address, is confirmed on the box, and signs in: not before', async () => {
+  test('can sign in only after registering a passkey and being confirmed on the server itself', async () => {
     const access = world();
     const { address, expiresAt } = addAdmin(access, 'Grace', OPERATOR);
     expect(address).toMatch(/^https:\/\/api\.example\.org\/developers\/enrol#[\w-]{43}$/);
@@ -58,7 +58,7 @@ describe('an admin', () => {
     ]);
   });
 
-  test('has a name that is one, and that no other admin has in any spelling', async () => {
+  test('needs a valid name that no other admin has in any spelling', async () => {
     const access = world();
     addAdmin(access, 'Grace', OPERATOR);
     expect((await refusal(() => addAdmin(access, 'ｇrace', OPERATOR))).code).toBe('refused');
@@ -68,11 +68,11 @@ describe('an admin', () => {
     expect(listAdmins(access).map(({ name }) => name)).toEqual(['Grace']);
   });
 
-  test('can’t be added where browsers make no passkeys for PUBLIC_URL, and it is said what to set', async () => {
+  test('can’t be added if browsers don’t support passkeys for PUBLIC_URL, and the sentence says what to set', async () => {
     for (const [url, sentence] of [
-      ['http://127.0.0.1:3000', /no passkeys for an IP address.*http:\/\/localhost:3000/],
-      ['https://[2001:db8::1]', /no passkeys for an IP address/],
-      ['http://api.example.org', /over HTTPS only/],
+      ['http://127.0.0.1:3000', /don't support passkeys for IP addresses.*http:\/\/localhost:3000/],
+      ['https://[2001:db8::1]', /don't support passkeys for IP addresses/],
+      ['http://api.example.org', /only over HTTPS/],
     ] as const) {
       const access = testAccess({ variables: { PUBLIC_URL: url } });
       expect((await refusal(() => addAdmin(access, 'Grace', OPERATOR))).message).toMatch(sentence);
@@ -85,7 +85,7 @@ describe('an admin', () => {
     });
   });
 
-  test('who is removed is signed out at once, and comes back under the same name as somebody new', async () => {
+  test('is signed out at once when removed, and is a new person if added again under the same name', async () => {
     const access = world();
     const authenticator = await enrol(access, 'Grace');
     const { token } = await signIn(access, authenticator);
@@ -98,7 +98,7 @@ describe('an admin', () => {
     expect((await refusal(() => removeAdmin(access, 'nobody', OPERATOR))).message).toBe('There is no admin nobody.');
   });
 
-  test('who is invited anew loses sessions, older addresses and passkeys, but keeps these where told', async () => {
+  test('loses sessions, older links and passkeys by a new invitation, but not passkeys that are to be kept', async () => {
     const access = world();
     const first = await enrol(access, 'Grace');
     const { token } = await signIn(access, first);
@@ -109,7 +109,7 @@ describe('an admin', () => {
     expect((await refusal(() => readEnrolment(access, secretOf(older.address)))).code).toBe('forbidden');
     const unconfirmed = await registerAt(access, address, 'Telephone');
     const again = await signIn(access, first);
-    // Registered and never confirmed: not kept.
+    // Registered but never confirmed, so not kept.
     expect(inviteAdmin(access, 'Grace', { keepPasskeys: true }, OPERATOR).endedPasskeys).toBe(1);
     expect(readSignIn(access, 'browser', again.token)).toBeNull();
     expect((await refusal(() => signIn(access, unconfirmed))).message).toContain('not registered here');
@@ -119,7 +119,7 @@ describe('an admin', () => {
     expect(listAdmins(access)).toMatchObject([{ state: 'invited', passkeys: [] }]);
   });
 
-  test('has several passkeys and removes them down to one, which ends the sessions', async () => {
+  test('can have several passkeys and remove all but one, which ends the sessions', async () => {
     const access = world();
     const first = await enrol(access, 'Grace');
     const second = await registerAt(
@@ -130,7 +130,7 @@ describe('an admin', () => {
     const waiting = unconfirmedPasskey(access, 'Grace').passkey.id;
     const by = { kind: 'admin', name: 'Grace', hasAsserted: true } as const;
     const [firstId = 0] = listPasskeys(access.db, 'Grace').map(({ id }) => id);
-    // One that waits to be confirmed is none to go on with.
+    // An unconfirmed passkey does not count.
     expect((await refusal(() => removePasskey(access, by, firstId))).message).toContain('last passkey');
     confirmPasskey(access, waiting, OPERATOR);
     expect((await refusal(() => removePasskey(access, { ...by, hasAsserted: false }, firstId))).code).toBe('forbidden');
@@ -144,8 +144,8 @@ describe('an admin', () => {
   });
 });
 
-describe('an address where a passkey is registered', () => {
-  test('works once, for 15 minutes, and looking at it changes nothing', async () => {
+describe('a link for registering a passkey', () => {
+  test('works once, for 15 minutes, and opening it changes nothing', async () => {
     const access = world();
     const { address } = addAdmin(access, 'Grace', OPERATOR);
     const secret = secretOf(address);
@@ -167,7 +167,7 @@ describe('an address where a passkey is registered', () => {
     expect(listPasskeys(access.db, 'Grace').length).toBe(1);
   });
 
-  test('is not used up by a registration that is refused', async () => {
+  test('is not used up by a refused registration', async () => {
     const access = world();
     const secret = secretOf(addAdmin(access, 'Grace', OPERATOR).address);
     const other = secretOf(addAdmin(access, 'Ada', OPERATOR).address);
@@ -187,11 +187,11 @@ describe('an address where a passkey is registered', () => {
     const address = (of: string) => `https://api.example.org/developers/enrol#${of}`;
     await registerAt(access, address(secret), 'x', authenticator);
     const again = await refusal(() => registerAt(access, address(other), 'x', authenticator));
-    expect(again.message).toContain('registered already');
+    expect(again.message).toContain('already registered');
     await registerAt(access, address(other));
   });
 
-  test('works where two processes add or invite one name at once: the one that was stored last, and no other', async () => {
+  test('works for only the last invitation stored if two processes add or invite the same name at the same time', async () => {
     const access = testAccess({ variables });
     const file = join(import.meta.dir, 'admin-child.ts');
     const children = await Promise.all([0, 1].map(() => startLineChild(file, access.config.databasePath)));
@@ -236,7 +236,7 @@ describe('an address where a passkey is registered', () => {
     expect((await refusal(() => registerAt(access, address))).code).toBe('forbidden');
   });
 
-  test('is won by one of two processes that use it at once', async () => {
+  test('can be used by only one of two concurrent processes', async () => {
     const access = world();
     const secret = secretOf(addAdmin(access, 'Grace', OPERATOR).address);
     const db = withTables(openDatabase(access.config.databasePath, 'use'));
@@ -256,7 +256,7 @@ describe('an address where a passkey is registered', () => {
   });
 });
 
-test('neither database nor sessions file holds a secret, a challenge or a token in clear', async () => {
+test('neither the database nor the sessions file contains a secret, a challenge or a token in plain text', async () => {
   const access = world();
   const { address } = addAdmin(access, 'Grace', OPERATOR);
   const { challenge } = beginRegistration(access, secretOf(address));
@@ -272,7 +272,7 @@ test('neither database nor sessions file holds a secret, a challenge or a token 
   }
 });
 
-test('a passkey that is not known, or answers another challenge, signs nobody in', async () => {
+test('an unknown passkey, or one that signed another challenge, is refused', async () => {
   const access = world();
   const authenticator = await enrol(access, 'Grace');
   const stranger = createAuthenticator(relyingPartyOf(variables.PUBLIC_URL));
@@ -290,7 +290,7 @@ test('a passkey that is not known, or answers another challenge, signs nobody in
   );
 });
 
-test('the log of people can’t be changed', () => {
+test('the log about people can’t be changed', () => {
   const { db } = world();
   db.$client.run(
     "INSERT INTO people_events (at, by, by_kind, event, kind, name) VALUES (1, 'x', 'operator', 'added', 'admin', 'y')",

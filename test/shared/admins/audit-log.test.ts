@@ -20,7 +20,7 @@ async function world() {
   const access = testAccess({ clock, variables: { PUBLIC_URL: 'http://localhost:3000' } });
   await importLines(access, [{ id: 7, username: 'ada', email: 'ada@example.org' }]);
   const { identifier } = await issue(access, { profile: 'ada' });
-  /** Stores so many changes of the key, one a second from a time on. */
+  /** Stores `count` changes of the key, one per second. */
   const change = (count: number, fromMs: number) =>
     access.db.$client
       .query(
@@ -32,7 +32,7 @@ async function world() {
   return { access, clock, change, identifier };
 }
 
-/** All entries, read in pages of this size. */
+/** All entries, read in pages of `size`. */
 function inPages({ db }: ReturnType<typeof testAccess>, size: number, filter: LogFilter = {}): LogEntry[] {
   const all: LogEntry[] = [];
   for (;;) {
@@ -42,13 +42,13 @@ function inPages({ db }: ReturnType<typeof testAccess>, size: number, filter: Lo
   }
 }
 
-/** The same without their places, which differ from page to page where entries of one table are left out. */
-function told(entries: readonly LogEntry[]) {
+/** The entries without their cursors, which differ from page to page if entries of one table are left out. */
+function withoutCursors(entries: readonly LogEntry[]) {
   return entries.map(({ cursor: _, ...entry }) => entry);
 }
 
-describe('what people did', () => {
-  test('is the same in pages of any size, also where the clock was set back meanwhile', async () => {
+describe('the log of people’s actions', () => {
+  test('is the same in pages of any size, even if the clock was set back in between', async () => {
     const { access, clock, change } = await world();
     for (const [step, name] of ['Grace', 'Hopper', 'Ada'].entries()) {
       change(3, clock.nowMs());
@@ -56,28 +56,28 @@ describe('what people did', () => {
       clock.advance(step === 1 ? -3_600_000 : 2_000);
       await importLines(access, [{ id: 7, banned: step % 2 === 0 }], { merge: true });
     }
-    const whole = told(listLog(access.db, 100));
+    const whole = withoutCursors(listLog(access.db, 100));
     expect(whole.length).toBe(17);
-    for (const size of [1, 2, 3, 5]) expect(told(inPages(access, size))).toEqual(whole);
-    expect(told(inPages(access, 2, { kinds: ['admins', 'bans'] }))).toEqual(
+    for (const size of [1, 2, 3, 5]) expect(withoutCursors(inPages(access, size))).toEqual(whole);
+    expect(withoutCursors(inPages(access, 2, { kinds: ['admins', 'bans'] }))).toEqual(
       whole.filter(({ kind }) => /^(admin|profile)-/.test(kind)),
     );
   });
 
-  test('goes on where a page ended, without what was done since in a table that it had nothing of', async () => {
+  test('continues where a page ended, without newer entries of a table that had none before', async () => {
     const { access, clock, change } = await world();
     addAdmin(access, 'Grace', onBox('root'));
     change(3, clock.nowMs());
-    const whole = told(listLog(access.db, 100));
+    const whole = withoutCursors(listLog(access.db, 100));
     const page = listLog(access.db, 2);
     clock.advance(60_000);
     await importLines(access, [{ id: 7, banned: true }], { merge: true });
     addAdmin(access, 'Hopper', onBox('root'));
     const next = listLog(access.db, 100, { before: page.at(-1)?.cursor ?? null });
-    expect([...told(page), ...told(next)]).toEqual(whole);
+    expect([...withoutCursors(page), ...withoutCursors(next)]).toEqual(whole);
   });
 
-  test('is read page by page at the same cost, however much it is', async () => {
+  test('costs the same for each page, however long it is', async () => {
     const { access, clock, change } = await world();
     change(100, clock.nowMs());
     const quickest = () => {
@@ -93,7 +93,7 @@ describe('what people did', () => {
     expect(quickest()).toBeLessThan(10 * few + 5);
   });
 
-  test('tells of bans by whatever way they came, and of no profile that is erased', async () => {
+  test('lists bans of any origin, and no UIDs of erased profiles', async () => {
     const { access, clock } = await world();
     const { db } = access;
     const feed = effectsOnKeys({ kind: 'platform', name: 'backend' });
@@ -105,7 +105,7 @@ describe('what people did', () => {
     clock.advance(1_000);
     await importLines(access, [{ id: 8, banned: false }], { merge: true });
     const bans = () => listLog(db, 9, { kinds: ['bans'] }).map(({ by, text, profile }) => [by, text, profile]);
-    // A profile that comes in banned was banned elsewhere.
+    // A profile that is imported as banned was banned elsewhere.
     expect(bans()).toEqual([
       [expect.any(String), 'Lifted the ban of the profile with UID 8', 8],
       ['platform backend', 'Banned the profile with UID 8', 8],
@@ -116,10 +116,10 @@ describe('what people did', () => {
       { by: 'root (on the box)', kind: 'profile-erased', text: 'Erased the profile with UID 8', profile: 8 },
     ]);
     expect(bans().map(([, text, profile]) => [text, profile])).toEqual([
-      ['Lifted the ban of a profile that is erased now', null],
-      ['Banned a profile that is erased now', null],
+      ['Lifted the ban of a profile that has since been erased', null],
+      ['Banned a profile that has since been erased', null],
     ]);
-    // As long as the UID is kept.
+    // While the UID is kept.
     db.$client.run('DELETE FROM erased_profiles');
     expect(listLog(db, 1)).toMatchObject([{ text: 'Erased a profile', profile: null }]);
     clock.advance(1_000);
@@ -131,7 +131,7 @@ describe('what people did', () => {
     expect(listLog(db, 1)).toMatchObject([{ kind: 'profile-erased', text: 'Erased 2 profiles', profile: null }]);
   });
 
-  test('has in its sentences nothing that people wrote about keys and passkeys', async () => {
+  test('has no text by people about keys and passkeys in its sentences', async () => {
     const { access } = await world();
     const identifier = await request(access, { profile: 'ada' });
     rejectKey(access, { identifier, reason: 'Say <more>.', by: GRACE });
@@ -140,7 +140,7 @@ describe('what people did', () => {
     ]);
   });
 
-  test('is found by person, kind, key and time', async () => {
+  test('can be filtered by person, kind, key and time', async () => {
     const { access, clock, identifier } = await world();
     const { db } = access;
     const start = clock.nowMs();
@@ -174,7 +174,7 @@ describe('what people did', () => {
   });
 });
 
-test('every kind of entry has a sentence that names what it is about', () => {
+test('every kind of entry has a sentence that names its subject', () => {
   for (const { kinds } of LOG_GROUPS) {
     for (const kind of kinds) {
       const sentence = logSentence({ kind, name: 'k7Qm2XaB', profile: 7, count: 1, detail: null });

@@ -6,9 +6,9 @@ import { AppError } from '../../../shared/errors.ts';
 import { consumeAssertion, signInByPasskey } from '../../../shared/passkeys/assertions.ts';
 import { openSessionsFile } from '../../../shared/sessions-file/sessions-file.ts';
 
-// A process of its own that sends an assertion: its arguments are the database and, as JSON, the assertion with the admin and
-// the decision that it is for, or alone where it is to sign in. It says that it is ready, begins at the next line, and
-// prints what came of it.
+// A separate process that sends an assertion. Its arguments are the database and, as JSON, the assertion with the admin
+// and the decision that it is for, or only the assertion for a sign-in. It reports that it is ready, begins at the next
+// line of input, and prints the result.
 
 const config = readConfig({ DATABASE_PATH: process.argv[2] ?? '', PUBLIC_URL: 'https://api.example.org' });
 const deps = createDeps(withTables(openDatabase(config.databasePath, 'use')), config);

@@ -39,7 +39,7 @@ const ada = await enrol(access, 'Ada');
 insertProfile(access.db, { id: 1 });
 const identifier = await request(access, { profile: 'user1' });
 
-/** As the page showed it, and as the form says: with every input that a decision can have. */
+/** The decision as the page showed it and the form contains it, with every input that a decision can have. */
 const INPUT = Object.fromEntries(DECISIONS.flatMap(decidedValues).map(({ input, first }) => [input, first]));
 
 const decisionOn = (changes: Partial<Decision> = {}): Decision => ({
@@ -49,7 +49,7 @@ const decisionOn = (changes: Partial<Decision> = {}): Decision => ({
   ...changes,
 });
 
-/** The same for the list of one decision. */
+/** For a list with a single decision. */
 const beginDecision = (at: Access, admin: SignedAdmin, decision: Decision) => beginDecisions(at, admin, [decision]);
 
 const consumeAssertion = async (at: Access, admin: SignedAdmin, sent: string, decision: Decision): Promise<Person> =>
@@ -57,13 +57,13 @@ const consumeAssertion = async (at: Access, admin: SignedAdmin, sent: string, de
 
 const decisionText = (decision: Decision) => decisionsText([decision]);
 
-/** Whoever is signed in with this passkey now; the next minute, so that no limit on challenges is met. */
+/** Signs an admin in with this passkey, a minute later, so that limits on challenges are not reached. */
 const signedIn = async (authenticator = grace): Promise<SignedAdmin> => {
   clock.advance(60_000);
   return (await signIn(access, authenticator)).signed;
 };
 
-/** What three processes say that are sent the same assertion at once. */
+/** The output of three processes that receive the same assertion at the same time. */
 async function sayAtOnce(words: object): Promise<string[]> {
   const child = () =>
     Bun.spawn(
@@ -85,13 +85,13 @@ async function sayAtOnce(words: object): Promise<string[]> {
   return said.map((text) => text.trim());
 }
 
-/** What comes of three tries of which one succeeds. */
+/** The outcomes of three tries of which one succeeds. */
 const ONCE: ('fulfilled' | 'rejected')[] = ['fulfilled', 'rejected', 'rejected'];
 
 const faultOf = async (act: () => unknown) => (await refusal(act)).message;
 
 describe('a decision of an admin', () => {
-  test('is let through by one assertion, for exactly this decision, once', async () => {
+  test('is authorised by one assertion, for exactly this decision, once', async () => {
     const admin = await signedIn();
     const decision = decisionOn();
     const { challenge, party, credentialIds } = beginDecision(access, admin, decision);
@@ -123,7 +123,7 @@ describe('a decision of an admin', () => {
 
   const cases = changed.map((change) => [JSON.stringify(Object.entries(change)), change] as const);
 
-  test.each(cases)('that says anything else than the challenge was made for is refused: %s', async (_, change) => {
+  test.each(cases)('that differs from the one the challenge was made for is refused: %s', async (_, change) => {
     const admin = await signedIn();
     const { challenge } = beginDecision(access, admin, decisionOn());
     const act = () => consumeAssertion(access, admin, grace.assert(challenge), decisionOn(change));
@@ -133,7 +133,7 @@ describe('a decision of an admin', () => {
     );
   });
 
-  test('has a text of its own, whatever inputs it has and in whatever order', () => {
+  test('has a unique text, whatever its inputs, which does not depend on their order', () => {
     const value = fc.oneof(fc.nat(3), fc.constantFrom(null, '', 'x'), fc.array(fc.record({ quota: fc.nat(2) })));
     const inputs = fc.uniqueArray(fc.tuple(fc.constantFrom('reason', 'expiresAtMs', 'another'), value), {
       selector: ([name]) => name,
@@ -153,7 +153,7 @@ describe('a decision of an admin', () => {
     );
   });
 
-  test('is covered with others by one assertion for exactly this list; one that has changed since is left to be refused by itself', async () => {
+  test('is authorised together with others by one assertion for exactly this list; a changed key is refused individually', async () => {
     const other = await request(access, { profile: 'user1' });
     const list = () => [
       decisionOn(),
@@ -179,7 +179,7 @@ describe('a decision of an admin', () => {
     expect((await refusal(() => beginDecisions(access, admin, before))).code).toBe('changed_since');
   });
 
-  test('is refused where the key has changed since the page showed it, before the passkey is asked for and after', async () => {
+  test('is refused if the key has changed since the page showed it, before and after the passkey is requested', async () => {
     const admin = await signedIn();
     const decision = decisionOn();
     const { challenge } = beginDecision(access, admin, decision);
@@ -190,7 +190,7 @@ describe('a decision of an admin', () => {
     beginDecision(access, admin, decisionOn());
   });
 
-  test('is refused five minutes later', async () => {
+  test('is refused 5 minutes later', async () => {
     const admin = await signedIn();
     const { challenge } = beginDecision(access, admin, decisionOn());
     clock.advance(5 * 60_000);
@@ -198,7 +198,7 @@ describe('a decision of an admin', () => {
     expect(await faultOf(act)).toContain('longer than five minutes');
   });
 
-  test('is refused with a challenge of the clock before it was set back', async () => {
+  test('is refused with a challenge that was made before the clock was set back', async () => {
     const admin = await signedIn();
     const { challenge } = beginDecision(access, admin, decisionOn());
     clock.advance(-3_600_000);
@@ -232,7 +232,7 @@ describe('a decision of an admin', () => {
     ['PIN', { flags: 0x01 }],
     ['counter went back', { signCount: 0 }],
     ['another purpose', { client: { type: 'webauthn.create' } }],
-  ])('is refused with an assertion that was not made here as it must be: %s', async (why, twist) => {
+  ])('is refused with an assertion that is not valid here: %s', async (why, twist) => {
     const admin = await signedIn();
     const { challenge } = beginDecision(access, admin, decisionOn());
     expect(
@@ -240,8 +240,8 @@ describe('a decision of an admin', () => {
     ).toContain(why);
   });
 
-  test('is let through once where two processes send it at once', async () => {
-    // The children have the machine's clock.
+  test('is authorised once if several processes send it at the same time', async () => {
+    // The child processes use the machine's clock.
     clock.advance(Date.now() - clock.nowMs());
     const admin = (await signIn(access, grace)).signed;
     const decision = decisionOn();
@@ -254,7 +254,7 @@ describe('a decision of an admin', () => {
     ]);
   });
 
-  test('is refused where the admin is invited anew or removed while the signature is verified', async () => {
+  test('is refused if the admin is invited again or removed while the signature is verified', async () => {
     const mary = await enrol(access, 'Mary');
     const ways = [
       () => inviteAdmin(access, 'Mary', { keepPasskeys: true }, onBox('root')),
@@ -269,7 +269,7 @@ describe('a decision of an admin', () => {
     }
   });
 
-  test('is let through once where one process is sent the same assertion twice at once; so is a sign-in', async () => {
+  test('is authorised once if one process receives the same assertion several times at once; so is a sign-in', async () => {
     const admin = await signedIn();
     const outcomesOf = async (act: () => Promise<unknown>) =>
       (await Promise.allSettled([act(), act(), act()])).map(({ status }) => status).sort();
@@ -277,12 +277,12 @@ describe('a decision of an admin', () => {
     const { challenge } = beginDecision(access, admin, decisionOn());
     const decided = grace.assert(challenge);
     expect(await outcomesOf(() => consumeAssertion(access, admin, decided, decisionOn()))).toEqual(ONCE);
-    // This authenticator counts nothing: only the challenge keeps an assertion from being used twice.
+    // This authenticator has no counter: only the challenge prevents a second use of the assertion.
     const entered = jean.assert(beginPasskeySignIn(access).challenge, { signCount: 0 });
     expect(await outcomesOf(() => signInByPasskey(access, entered, CLIENT))).toEqual(ONCE);
   });
 
-  test('is refused once the admin was invited anew or removed meanwhile', async () => {
+  test('is refused after the admin was invited again or removed', async () => {
     const joan = await enrol(access, 'Joan');
     const ways = [
       () => inviteAdmin(access, 'Joan', { keepPasskeys: true }, onBox('root')),
@@ -311,7 +311,7 @@ describe('challenges', () => {
     countTickets(sessions, 'used challenge'),
   ];
 
-  test('of decisions and registrations are at most 30 a minute for each person, used or not, whoever else asks', async () => {
+  test('of decisions and registrations are limited to 30 a minute for each person, used or not, whatever others request', async () => {
     const world = fresh();
     const [grace, joan] = [
       (await signIn(world, await enrol(world, 'Grace'))).signed,
@@ -321,7 +321,7 @@ describe('challenges', () => {
     insertProfile(world.db, { id: 1 });
     const key = await request(world, { profile: 'user1' });
     const decision = decisionOn({ input: { ...INPUT, identifier: key }, shown: keyVersion(world, key) });
-    // Not all at one moment, so that the next one may come exactly when the first is a minute old.
+    // Not all at the same time, so that the next one may be made exactly when the first is a minute old.
     const most = async (begin: () => unknown) => {
       for (let n = 0; n < MAX_CHALLENGES; n++) {
         begin();
@@ -336,13 +336,13 @@ describe('challenges', () => {
     beginRegistration(world, second as string);
     world.clock.advance(57_000);
     beginDecision(world, grace, decision);
-    // Those that are over are deleted.
+    // Expired challenges are deleted.
     world.clock.advance(600_000);
     sweepSessions(world.db, world.clock, world.sessions);
     expect(rows(world)[0]).toBe(0);
   });
 
-  test('to sign in are not stored: however many strangers ask for, an admin’s works, and decisions are counted apart', async () => {
+  test('for signing in are not stored: an admin’s works however many strangers request, and decisions are counted separately', async () => {
     const world = fresh();
     const authenticator = await enrol(world, 'Grace');
     const { challenge } = beginPasskeySignIn(world);
@@ -357,10 +357,10 @@ describe('challenges', () => {
     expect(session.signed).toMatchObject({ name: 'Grace' });
   });
 
-  test('to sign in work once, for five minutes, and only as they were made', async () => {
+  test('for signing in work once, for 5 minutes, and only unchanged', async () => {
     const world = fresh();
     const authenticator = await enrol(world, 'Grace');
-    // This authenticator counts nothing, as many do: only the challenge keeps an assertion from being used twice.
+    // This authenticator has no counter, like many: only the challenge prevents a second use of the assertion.
     const enter = (challenge: string) =>
       faultOf(() => signInByPasskey(world, authenticator.assert(challenge, { signCount: 0 }), CLIENT));
     const sent = authenticator.assert(beginPasskeySignIn(world).challenge, { signCount: 0 });
@@ -395,8 +395,8 @@ describe('challenges', () => {
     expect(await enter(beginPasskeySignIn(fresh()).challenge)).toContain('start again');
   });
 
-  test('to sign in sign in once where several processes are sent one at once', async () => {
-    // The children have the machine's clock.
+  test('for signing in work once if several processes receive one at the same time', async () => {
+    // The child processes use the machine's clock.
     clock.advance(Date.now() - clock.nowMs());
     const joan = await enrol(access, 'Joan of Arc');
     const sent = joan.assert(beginPasskeySignIn(access).challenge, { signCount: 0 });
@@ -405,7 +405,7 @@ describe('challenges', () => {
   });
 });
 
-test('nobody is signed in, and no challenge is open, once the sessions file is gone', async () => {
+test('without the sessions file nobody is signed in, and no challenge is open', async () => {
   const world = testAccess({ variables: { PUBLIC_URL: 'https://api.example.org' } });
   const authenticator = await enrol(world, 'Grace');
   const { challenge } = beginPasskeySignIn(world);

@@ -11,7 +11,7 @@ import { secretOf } from '../../support/portal/admins.ts';
 import { addAuthenticator, startBrowser, toolsOf } from '../../support/portal/browser.ts';
 import { hasChromium } from '../../support/portal/chromium.ts';
 
-// What a real browser says with its own virtual authenticator is accepted, for each kind of key.
+// Registrations and assertions of a real browser with its own virtual authenticator are accepted, for each kind of key.
 
 const html = '<!doctype html><title>Passkeys</title><link rel="icon" href="data:,">';
 const site = Bun.serve({
@@ -22,7 +22,7 @@ const site = Bun.serve({
 const publicUrl = `http://localhost:${site.port}`;
 const openPage = hasChromium ? await startBrowser() : null;
 
-/** The functions below run in the page, so they know nothing from here but their argument. */
+/** The functions below run in the page, so they can use only their argument. */
 type Options = {
   challenge: string;
   party: { id: string };
@@ -55,25 +55,28 @@ async function get({ challenge, party }: Pick<Options, 'challenge' | 'party'>): 
   return JSON.stringify(await navigator.credentials.get({ publicKey }));
 }
 
-test.skipIf(!hasChromium)('a passkey that Chromium makes is registered and signs in, with each algorithm', async () => {
-  if (openPage === null) return;
-  const { page } = await openPage(publicUrl, { width: 1280, colorScheme: 'light' });
-  const tools = await toolsOf(page);
-  const access: Access = testAccess({ variables: { PUBLIC_URL: publicUrl } });
-  const seen: string[] = [];
-  for (const [name, algorithm] of Object.entries(COSE_ALGORITHMS)) {
-    const authenticatorId = await addAuthenticator(tools);
-    const secret = secretOf(addAdmin(access, name, onBox('root')).address);
-    const options = beginRegistration(access, secret);
-    const credential = await page.evaluate(create, { ...options, algorithms: [algorithm] });
-    await register(access, secret, { credential, name: 'Virtual' }, CLIENT);
-    confirmPasskey(access, unconfirmedPasskey(access, name).passkey.id, onBox('root'));
-    for (let time = 0; time < 2; time++) {
-      const { session } = await signInByPasskey(access, await page.evaluate(get, beginPasskeySignIn(access)), CLIENT);
-      seen.push(session.signed.kind === 'admin' ? session.signed.name : '');
+test.skipIf(!hasChromium)(
+  'a passkey made by Chromium can be registered and signs in, with each algorithm',
+  async () => {
+    if (openPage === null) return;
+    const { page } = await openPage(publicUrl, { width: 1280, colorScheme: 'light' });
+    const tools = await toolsOf(page);
+    const access: Access = testAccess({ variables: { PUBLIC_URL: publicUrl } });
+    const seen: string[] = [];
+    for (const [name, algorithm] of Object.entries(COSE_ALGORITHMS)) {
+      const authenticatorId = await addAuthenticator(tools);
+      const secret = secretOf(addAdmin(access, name, onBox('root')).address);
+      const options = beginRegistration(access, secret);
+      const credential = await page.evaluate(create, { ...options, algorithms: [algorithm] });
+      await register(access, secret, { credential, name: 'Virtual' }, CLIENT);
+      confirmPasskey(access, unconfirmedPasskey(access, name).passkey.id, onBox('root'));
+      for (let time = 0; time < 2; time++) {
+        const { session } = await signInByPasskey(access, await page.evaluate(get, beginPasskeySignIn(access)), CLIENT);
+        seen.push(session.signed.kind === 'admin' ? session.signed.name : '');
+      }
+      await tools.send('WebAuthn.removeVirtualAuthenticator', { authenticatorId });
     }
-    await tools.send('WebAuthn.removeVirtualAuthenticator', { authenticatorId });
-  }
-  expect(seen).toEqual(['ES256', 'ES256', 'Ed25519', 'Ed25519', 'RS256', 'RS256']);
-  await site.stop(true);
-});
+    expect(seen).toEqual(['ES256', 'ES256', 'Ed25519', 'Ed25519', 'RS256', 'RS256']);
+    await site.stop(true);
+  },
+);

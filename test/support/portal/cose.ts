@@ -35,7 +35,7 @@ export function coseKeyOf(key: KeyObject): { algorithm: Algorithm; cose: Buffer 
       cose: Buffer.concat([...start, hex('21'), Buffer.of(0x40 + exponent.length), exponent]),
     };
   }
-  throw new AppError('forbidden', 'This passkey was not accepted: its key is none of ES256, Ed25519 and RS256.');
+  throw new AppError('forbidden', 'This passkey was not accepted: its key is not ES256, Ed25519 or RS256.');
 }
 
 const MIN_MODULUS_BYTES = 256;

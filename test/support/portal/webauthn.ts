@@ -87,7 +87,7 @@ export function verifyAssertion(
   if ((flags & FLAG.attested) !== 0) throw unacceptable('it contains a key, which a sign-in must not');
   checkExtensions(flags, rest);
   if (((flags & FLAG.backupEligible) !== 0) !== passkey.isBackupEligible) {
-    throw unacceptable('it says something else than at its registration about whether it may be on several devices');
+    throw unacceptable('whether it may be on several devices has changed since its registration');
   }
   const key = readPublicKey(passkey.publicKey);
   const signed = Buffer.concat([authenticatorData, createHash('sha256').update(clientDataJson).digest()]);
