@@ -6,10 +6,10 @@ import { foreign, timeInWords } from './mail-wording.ts';
 
 // The mails about keys to ADMIN_EMAIL. `pages` is the URL prefix of the pages for admins.
 
-/** A waiting request. */
+/** A pending request. */
 export type WaitingRequest = {
   identifier: string;
-  /** The identifier of the key that this one is to replace, or null. */
+  /** The identifier of the key that this one replaces, or null. */
   successorOf: string | null;
   profile: string;
   keyName: string;
@@ -19,10 +19,10 @@ export type WaitingRequest = {
   expectedUsage: string | null;
 };
 
-/** What the mail about a new request says. */
+/** The content of the mail about a new request. */
 export type RequestNews = WaitingRequest & { to: string } & ServiceInfo & Paged;
 
-/** The mail about one waiting request, with everything that its owner wrote. */
+/** The mail about one pending request, with everything that its owner wrote. */
 export function requestMail(news: RequestNews): Mail {
   const { identifier } = news;
   return compose('request', news, `API key request ${identifier} is waiting for a decision`, [
@@ -42,13 +42,12 @@ export function requestMail(news: RequestNews): Mail {
   ]);
 }
 
-/** How many requests a mail lists. */
-const MOST_LISTED = 50;
+const MAX_LISTED = 50;
 
-/** The mail about several waiting requests, without the owners' longer texts. */
+/** The mail about several pending requests, without the owners' longer texts. */
 export function requestsMail(news: { to: string; requests: readonly WaitingRequest[] } & ServiceInfo & Paged): Mail {
   const { requests, pages } = news;
-  const more = requests.length - MOST_LISTED;
+  const more = requests.length - MAX_LISTED;
   return compose(
     'request',
     { ...news, identifier: '' },
@@ -58,10 +57,10 @@ export function requestsMail(news: { to: string; requests: readonly WaitingReque
         kind: 'paragraph',
         text: `These key requests for the ${news.publicName} API have arrived since the last e-mail about requests. What follows is in their owners' own words.`,
       },
-      ...requests.slice(0, MOST_LISTED).map((one): Block => ({ kind: 'facts', facts: factsOf(one) })),
+      ...requests.slice(0, MAX_LISTED).map((one): Block => ({ kind: 'facts', facts: factsOf(one) })),
       ...(more > 0 ? [{ kind: 'paragraph' as const, text: `${more} more are not listed here.` }] : []),
       ...deciding(pages, '', [
-        ['decide on one after the other', 'approve'],
+        ['decide on one after another', 'approve'],
         ['Or look at one', 'show <identifier>'],
       ]),
     ],
@@ -104,7 +103,7 @@ function factsOf(request: WaitingRequest): Fact[] {
   ];
 }
 
-/** Where to decide. Each command has a block of its own, since a block is pasted as a whole. */
+/** How to decide. Each command is a separate block, since a block is pasted as a whole. */
 function deciding(
   pages: string | null,
   path: string,

@@ -1,4 +1,4 @@
-/** Browsers by the marks in their User-Agents; those that also contain the marks of others come first. */
+/** Browsers by the marks in their User-Agents; one that also contains the marks of others comes before them. */
 const BROWSERS: readonly (readonly [marks: readonly string[], name: string])[] = [
   [['Edg/', 'EdgA/', 'EdgiOS/'], 'Edge'],
   [['OPR/', 'OPT/', 'OPiOS/'], 'Opera'],
@@ -22,7 +22,7 @@ const SYSTEMS: readonly (readonly [mark: string, name: string])[] = [
 
 /**
  * The common name of the browser that sent a User-Agent, such as `Chrome on Linux`; `A browser` if it is unknown. Clients can
- * send any text: none of it is in the answer, and no decision may depend on it.
+ * send anything: the name contains none of their text, and no decision may depend on it.
  */
 export function browserName(agent: string): string {
   const browser = BROWSERS.find(([marks]) => marks.some((mark) => agent.includes(mark)))?.[1] ?? 'A browser';

@@ -3,20 +3,19 @@ import type { Mail } from '../mail/mail.ts';
 import { compose, fact, type Paged, pageLink, type ServiceInfo } from './compose.ts';
 import { expiryInWords, foreign, rateLimitInWords, timeInWords } from './mail-wording.ts';
 
-/** What the mail about changed permissions, rate limits or expiry of an Active or suspended key says. */
+/** The content of the mail about changed permissions, rate limits or expiry. */
 export type ChangeNews = {
   to: string;
   identifier: string;
   keyName: string;
   changes: KeyChanges;
-  /** When it was changed, in milliseconds since 1970: the mail may be sent later. */
+  /** When the key was changed, in milliseconds since 1970; the mail may be sent later. */
   atMs: number;
-  /** `PUBLIC_URL`: origin and optional prefix, without `/api`. */
   publicUrl: string;
 } & ServiceInfo &
   Paged;
 
-/** The mail about the changes of a key, with old and new values. */
+/** The mail about a change of a key, with old and new values. */
 export function changeMail(news: ChangeNews): Mail {
   const { identifier, publicUrl, pages, changes } = news;
   return compose('change', news, `Your API key ${identifier} was changed`, [
@@ -39,7 +38,7 @@ export function changeMail(news: ChangeNews): Mail {
       : [
           {
             kind: 'paragraph' as const,
-            text: 'Requests already made still count against a limit with the same time span; a limit with a new time span starts unused.',
+            text: 'If a limit has the same window as before, requests already made still count against it; a limit with a new window starts unused.',
           },
         ]),
     {
@@ -50,7 +49,6 @@ export function changeMail(news: ChangeNews): Mail {
   ]);
 }
 
-/** The old and the new value, or nothing if this was not changed. */
 function fromTo<T>(label: string, change: { from: T; to: T } | undefined, inWords: (value: T) => readonly string[]) {
   if (change === undefined) return [];
   return [fact(`${label}, before`, ...inWords(change.from)), fact(`${label}, after`, ...inWords(change.to))];

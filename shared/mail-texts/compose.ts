@@ -4,7 +4,7 @@ import { type Block, renderText } from '../mail/layout.ts';
 import type { Mail } from '../mail/mail.ts';
 import { foreign } from './mail-wording.ts';
 
-/** The service's name, `PUBLIC_NAME`, and the contact for questions, `CONTACT`: an e-mail address, a URL or null. */
+/** `PUBLIC_NAME` and `CONTACT`: an e-mail address, a URL or null. */
 export type ServiceInfo = { publicName: string; contact: string | null };
 
 /** The URL prefix of the pages for owners, such as `https://profiles.example.org/developers`; null if they can't sign in. */
@@ -13,12 +13,12 @@ export type Paged = { pages: string | null };
 /** A label and its values in a mail's list of facts. */
 export type Fact = { label: string; values: readonly string[] };
 
-/** A line of a list of facts. */
+/** Makes a fact. */
 export function fact(label: string, ...values: readonly string[]): Fact {
   return { label, values };
 }
 
-/** Makes a mail with the same content as text and HTML; its last sentence names the contact. */
+/** Makes a mail with the same content as text and as HTML; its last sentence names the contact. */
 export function compose(
   kind: Mail['kind'],
   { identifier, to, contact }: { to: string; identifier: string; contact: string | null },
@@ -30,12 +30,12 @@ export function compose(
   return { kind, identifier, to, replyTo, subject: title, text: renderText(all), html: renderHtml(title, all) };
 }
 
-/** A link to a page of the portal, whose URL prefix is `pages`; nothing if that is null. */
+/** A link to a page of the portal; nothing if there are no pages. */
 export function pageLink(pages: string | null, label: string, path: string): Block[] {
   return pages === null ? [] : [{ kind: 'link', label, url: `${pages}${path}` }];
 }
 
-/** Quotes a text that somebody wrote, after its label; nothing if the text is null. */
+/** Quotes a text that somebody wrote, after a label; nothing if the text is null. */
 export function quoted(label: string, text: string | null): Block[] {
   if (text === null) return [];
   return [

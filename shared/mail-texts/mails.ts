@@ -6,7 +6,7 @@ import { compose, type Fact, fact, type Paged, pageLink, quoted, type ServiceInf
 import { curlLine, expiryInWords, foreign, rateLimitInWords, successionBlocks } from './mail-wording.ts';
 import { notYou } from './owner-mails.ts';
 
-/** What the mail about an approval says; no other text ever contains a secret. */
+/** The content of the mail about an approval. No other text ever contains a secret. */
 export type ApprovalNews = {
   to: string;
   identifier: string;
@@ -16,21 +16,18 @@ export type ApprovalNews = {
   requestedPermissions: readonly Permission[];
   permissions: readonly Permission[];
   rateLimits: readonly RateLimit[];
-  /** Milliseconds since 1970, or null for a key that does not expire. */
+  /** Milliseconds since 1970; null for never. */
   expiresAtMs: number | null;
-  /** The key that this one replaces, or null. */
   predecessor: Predecessor | null;
-  /** `PUBLIC_URL`: origin and optional prefix, without `/api`. */
   publicUrl: string;
 } & ServiceInfo &
   Paged;
 
-/** What the mails about a rejected request and a revoked key say. */
+/** The content of the mails about a rejected request and a revoked key. */
 export type DecisionNews = {
   to: string;
   identifier: string;
   keyName: string;
-  /** Null if none was given. */
   reason: string | null;
   publicUrl: string;
 } & ServiceInfo &
@@ -54,7 +51,7 @@ export function approvalMail(news: ApprovalNews): Mail {
     { kind: 'heading', text: 'Try it' },
     {
       kind: 'paragraph',
-      text: 'Paste this line into a terminal, then paste the secret and press Enter. The secret is not shown and does not end up in the history of your shell. The answer lists what the key may do; this request does not count against its limits. If it says that the key is not valid, look for a newer e-mail about this key: only the latest secret works.',
+      text: 'Paste this line into a terminal, then paste the secret and press Enter. The secret is not shown and does not end up in the history of your shell. The response lists what the key may do; this request does not count against its limits. If it says that the key is not valid, look for a newer e-mail about this key: only the latest secret works.',
     },
     { kind: 'code', text: curlLine(publicUrl) },
     { kind: 'link', label: 'How to use the API', url: `${publicUrl}/docs` },
@@ -73,7 +70,7 @@ export function approvalMail(news: ApprovalNews): Mail {
   ]);
 }
 
-/** The mail that a request was rejected, and why. */
+/** The mail about a rejected request. */
 export function rejectionMail(news: DecisionNews): Mail {
   const { identifier, publicUrl, pages } = news;
   return compose('rejection', news, `Your API key request ${identifier} was rejected`, [
@@ -88,7 +85,7 @@ export function rejectionMail(news: DecisionNews): Mail {
   ]);
 }
 
-/** The mail that a key was revoked, and why; `isOwnDoing` if it was done in the owner's own name. */
+/** The mail about a revoked key; `isOwnDoing` if the owner, or somebody signed in as them, revoked it. */
 export function revocationMail(news: DecisionNews & { isOwnDoing: boolean }): Mail {
   const { identifier, publicUrl, pages, isOwnDoing } = news;
   const inYourName = isOwnDoing ? ' in your name' : '';

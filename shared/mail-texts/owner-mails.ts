@@ -3,20 +3,20 @@ import type { Mail } from '../mail/mail.ts';
 import { compose, fact, type Paged, pageLink, type ServiceInfo } from './compose.ts';
 import { foreign, timeInWords } from './mail-wording.ts';
 
-// Mails to owners about what was done while signed in as them, in case it was somebody else.
+// Mails to owners about actions of people who were signed in as them, in case that was somebody else.
 
-/** The key that a mail is about, and when something was done to it. */
+/** The content of these mails: the key, and what happened to it when. */
 export type OwnNews = {
   to: string;
   identifier: string;
   keyName: string;
-  /** When it was done, in milliseconds since 1970. */
+  /** Milliseconds since 1970. */
   atMs: number;
   publicUrl: string;
 } & ServiceInfo &
   Paged;
 
-/** The mail that a key was requested in the owner's name, and where to withdraw that. */
+/** The mail about a key that was requested in the owner's name. */
 export function submissionMail(news: OwnNews): Mail {
   const { identifier, publicUrl, pages } = news;
   return compose('submission', news, `API key ${identifier} was requested in your name`, [
@@ -30,7 +30,7 @@ export function submissionMail(news: OwnNews): Mail {
   ]);
 }
 
-/** The mail that a key was renamed in the owner's name, with both names. */
+/** The mail about a key that was renamed in the owner's name. */
 export function renamingMail(news: OwnNews & { nameBefore: string; nameAfter: string }): Mail {
   const { identifier, publicUrl, pages, nameBefore, nameAfter } = news;
   const [key, , when] = factsOf(news);
@@ -48,7 +48,7 @@ export function renamingMail(news: OwnNews & { nameBefore: string; nameAfter: st
   ]);
 }
 
-/** What to do if it was somebody else, with a link to the page that lists and ends sign-ins. */
+/** What to do if it was somebody else; nothing if there are no pages. */
 export function notYou(pages: string | null): Block[] {
   if (pages === null) return [];
   return [
@@ -60,7 +60,7 @@ export function notYou(pages: string | null): Block[] {
   ];
 }
 
-/** The facts of a mail: the key, its name, and the time. */
+/** The key, its name, and the time. */
 export function factsOf({ identifier, keyName, atMs }: OwnNews) {
   return [fact('Key', identifier), fact('Name', foreign(keyName)), fact('When', timeInWords(atMs))] as const;
 }

@@ -4,9 +4,9 @@ import { compose, fact, type Paged, pageLink, type ServiceInfo } from './compose
 import { foreign, timeInWords } from './mail-wording.ts';
 import { notYou } from './owner-mails.ts';
 
-// Mails about people instead of keys: sign-ins, changed addresses, bans and new admins.
+// Mails about people instead of keys: sign-ins, changed e-mail addresses, bans and new admins.
 
-/** The mail that an unknown browser or command line, named by `agent`, has signed in for the profile. */
+/** The mail about a sign-in by an unknown browser or command line, which `agent` names. */
 export function newSignInMail(
   news: { to: string; profile: string; atMs: number; address: string; agent: string; publicUrl: string } & ServiceInfo &
     Paged,
@@ -14,7 +14,7 @@ export function newSignInMail(
   return compose('new-sign-in', { ...news, identifier: '' }, 'New sign-in to your profile', [
     {
       kind: 'paragraph',
-      text: `A browser or program that had never been used with your profile signed in to it at ${news.publicUrl}. It can request keys for the ${news.publicName} API in your name, and revoke those you have. If that was you, there is nothing to do.`,
+      text: `A browser or program that had not been used with your profile before signed in to it at ${news.publicUrl}. It can request keys for the ${news.publicName} API in your name, and revoke those you have. If that was you, there is nothing to do.`,
     },
     {
       kind: 'facts',
@@ -29,7 +29,7 @@ export function newSignInMail(
   ]);
 }
 
-/** The mail to a profile's old address that it was changed; it does not contain the new one. */
+/** The mail to a profile's former e-mail address; it does not contain the new one. */
 export function addressMail(
   news: { to: string; profile: string; atMs: number; publicUrl: string } & ServiceInfo,
 ): Mail {
@@ -42,12 +42,12 @@ export function addressMail(
     { kind: 'facts', facts: [fact('Profile', foreign(news.profile)), fact('When', timeInWords(news.atMs))] },
     {
       kind: 'paragraph',
-      text: `If you changed it, there is nothing to do. If not, somebody may be taking over the profile: tell the people who run ${publicUrl} at once.`,
+      text: `If you changed it, there is nothing to do. If not, somebody may be taking over the profile: contact the people who run ${publicUrl} at once.`,
     },
   ]);
 }
 
-/** The mail that the profile was banned, so that its keys are refused, or that its ban was lifted. */
+/** The mail about a ban of the profile, or its end. */
 export function banMail(
   news: {
     to: string;
@@ -76,7 +76,7 @@ export function banMail(
   ]);
 }
 
-/** The mail to the admins that a passkey was registered under an admin's name and has to be confirmed. */
+/** The mail to the admins about a registered passkey that has to be confirmed. */
 export function enrolmentMail(
   news: { to: string; admin: string; atMs: number; address: string; publicUrl: string } & ServiceInfo & Paged,
 ): Mail {
@@ -99,7 +99,7 @@ export function enrolmentMail(
       text: 'Ask that person whether it was them. If it was, confirm it on the machine that runs the service:',
     },
     { kind: 'code', text: `profilectl admins confirm ${name}` },
-    { kind: 'paragraph', text: 'If it was not, make a new link for them there, which removes this passkey:' },
+    { kind: 'paragraph', text: 'If it was not, create a new link for them there, which removes this passkey:' },
     { kind: 'code', text: `profilectl admins invite ${name}` },
     ...pageLink(news.pages, 'List of admins', '/people'),
   ]);

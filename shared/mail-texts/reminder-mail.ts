@@ -2,20 +2,20 @@ import type { Mail } from '../mail/mail.ts';
 import { compose, fact, type Paged, pageLink, type ServiceInfo } from './compose.ts';
 import { foreign, timeInWords } from './mail-wording.ts';
 
-/** What the mail some days before a key expires says. */
+/** The content of the mail before a key expires. */
 export type ReminderNews = {
   to: string;
   identifier: string;
   keyName: string;
   /** Milliseconds since 1970. */
   expiresAtMs: number;
-  /** Whole days until then, rounded up. */
+  /** Rounded up. */
   daysLeft: number;
   publicUrl: string;
 } & ServiceInfo &
   Paged;
 
-/** The mail that a key will expire soon, and what to do. */
+/** The mail about a key that will expire soon. */
 export function reminderMail(news: ReminderNews): Mail {
   const { identifier, publicUrl, pages, daysLeft } = news;
   const soon = daysLeft <= 1 ? 'within a day' : `in ${daysLeft} days`;

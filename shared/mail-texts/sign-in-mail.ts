@@ -2,22 +2,21 @@ import type { Mail } from '../mail/mail.ts';
 import { compose, fact, type ServiceInfo } from './compose.ts';
 import { foreign, timeInWords } from './mail-wording.ts';
 
-/** What the mail with a code says. Times are milliseconds since 1970. */
+/** The content of the mail with a sign-in code. Times are milliseconds since 1970. */
 export type SignInNews = {
   to: string;
-  /** As people see it: `7Q2M-X0AB`. */
+  /** As shown to people: `7Q2M-X0AB`. */
   code: string;
   profile: string;
   askedAtMs: number;
   endsAtMs: number;
   clientAddress: string;
-  /** `PUBLIC_URL`: origin and optional prefix. */
   publicUrl: string;
 } & ServiceInfo;
 
 /**
- * The mail with the code. It says when and from where the code was requested. It contains no link with the code, because mail
- * scanners open links and a code works once, and not the browser's User-Agent, which a stranger can choose.
+ * The mail with a sign-in code. It contains no link with the code, because mail scanners open links and a code works once, and
+ * not the browser's User-Agent, which a stranger can choose.
  */
 export function signInMail(news: SignInNews): Mail {
   const { publicName, publicUrl } = news;
@@ -25,7 +24,7 @@ export function signInMail(news: SignInNews): Mail {
   return compose('sign-in', { ...news, identifier: '' }, title, [
     {
       kind: 'paragraph',
-      text: `Somebody asked to sign in to ${publicName} at ${publicUrl} as the owner of your profile. If that was you, enter this code on the page where you asked for it, in the same browser:`,
+      text: `Somebody asked to sign in to ${publicName} at ${publicUrl} as the owner of your profile. If that was you, enter this code on the page where you requested it, in the same browser:`,
     },
     { kind: 'code', text: news.code },
     {
@@ -33,14 +32,14 @@ export function signInMail(news: SignInNews): Mail {
       facts: [
         fact('Profile', foreign(news.profile)),
         fact('Page', `${publicUrl}/developers/sign-in/code`),
-        fact('Works', `once, until ${timeInWords(news.endsAtMs)}`),
+        fact('Valid', `once, until ${timeInWords(news.endsAtMs)}`),
         fact('Requested', timeInWords(news.askedAtMs)),
         fact('From', foreign(news.clientAddress)),
       ],
     },
     {
       kind: 'paragraph',
-      text: 'If it was not you, ignore this e-mail: nobody can sign in without the code, and whoever asked for it cannot see it. Never give it to anybody, and never enter it on any other page.',
+      text: 'If it was not you, ignore this e-mail: nobody can sign in without the code, and whoever requested it cannot see it. Never give it to anybody, and never enter it on any other page.',
     },
   ]);
 }

@@ -6,10 +6,10 @@ import { factsOf, type OwnNews } from './owner-mails.ts';
 
 // Mails to owners about suspended and resumed keys.
 
-/** Which key was suspended or resumed, when that was, and when the key expires (milliseconds since 1970; null for never). */
+/** `expiresAt` is in milliseconds since 1970; null for never. */
 type SuspensionNews = OwnNews & { expiresAt: number | null };
 
-/** The mail that a key was suspended, and why; it may work again. */
+/** The mail about a suspended key. */
 export function suspensionMail(news: SuspensionNews & Pick<DecisionNews, 'reason'>): Mail {
   const { identifier, publicUrl, pages, expiresAt } = news;
   const until = expiresAt === null ? '' : ' before it expires';
@@ -28,7 +28,7 @@ export function suspensionMail(news: SuspensionNews & Pick<DecisionNews, 'reason
   ]);
 }
 
-/** The mail that a suspended key was resumed, and whether it works again; `isBanned` if its profile is banned. */
+/** The mail about a resumed key, which is still refused if its profile is banned. */
 export function resumptionMail(news: SuspensionNews & { isBanned: boolean }): Mail {
   const { identifier, publicUrl, pages, expiresAt, isBanned } = news;
   const works = isBanned

@@ -6,10 +6,9 @@ import { giveName } from '../give-name.ts';
 import type { Delivery, Mail } from './mail.ts';
 
 /**
- * Writes a message to `<folder>/<UTC time>-<kind>-<identifier>.eml`, mode 0600; mails that are not about a key have no
- * identifier. If the name exists, a later millisecond is used. A missing folder is created with mode 0700.
- * The file gets its name once it is complete and flushed to the disk. Never rejects: a failure is returned as
- * `refused`.
+ * Writes a message to `<folder>/<UTC time>-<kind>-<identifier>.eml`, mode 0600, without identifier if the mail is not about a
+ * key. If the name exists, it uses a later millisecond. A missing folder is created with mode 0700. The file gets its name once
+ * it is complete and flushed to disk. Never rejects: a failure is returned as `refused`.
  */
 export async function writeToFolder(folder: string, mail: Mail, message: Buffer): Promise<Delivery> {
   const unfinished = join(folder, `.${randomUUID()}.unfinished`);

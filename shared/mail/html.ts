@@ -1,7 +1,7 @@
 import type { Block } from './layout.ts';
 
-// Only features that all mail programs support: no script, no remote resource, no image. Without the style sheet, which
-// some strip, the elements themselves (pre, table, blockquote) are still readable.
+// Only features that all mail programs support: no scripts, remote resources or images. Some programs strip the style sheet; the
+// elements (pre, table, blockquote) are readable without it.
 const STYLE = `
 :root { color-scheme: light dark; supported-color-schemes: light dark; }
 body { margin: 0; padding: 24px 16px; background: #ffffff; color: #1b1f24;
@@ -32,7 +32,7 @@ a { color: #0b5cad; overflow-wrap: anywhere; }
 }
 `;
 
-/** Renders the HTML part of a message: one self-contained page with `\n` line ends. All texts are escaped. */
+/** Renders the HTML part of a message: a self-contained page with `\n` line ends. All texts are escaped. */
 export function renderHtml(title: string, blocks: readonly Block[]): string {
   return `<!doctype html>
 <html lang="en">
@@ -66,7 +66,7 @@ function renderBlock(block: Block): string {
     case 'facts':
       return `<table role="presentation">\n${block.facts.map(renderFact).join('\n')}\n</table>`;
     case 'code':
-      // HTML ignores the line end after <pre>; it keeps the secret alone on its line in the source.
+      // HTML ignores the line end after <pre>; in the source, it leaves the secret on its own line.
       return `<pre>\n${escapeHtml(block.text)}\n</pre>`;
     case 'quote':
       return `<blockquote>${escapeHtml(block.text)}</blockquote>`;

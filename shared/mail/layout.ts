@@ -1,27 +1,23 @@
 /**
- * A part of a message. A message is a list of blocks, rendered both as text and as HTML. Each string is one line,
- * except in `code` and `quote`. The caller must remove control characters from texts that others wrote; rendering only
- * escapes and indents them.
+ * A part of a message, rendered both as text and as HTML. Each string is one line, except in `code` and `quote`. The caller must
+ * remove control characters from texts that others wrote; rendering only escapes and indents them.
  */
 export type Block =
   | { kind: 'heading'; text: string }
   | { kind: 'paragraph'; text: string }
   | { kind: 'list'; items: readonly string[] }
-  /** A label and its values, one value on each line. */
+  /** Labels and their values, one value on each line. */
   | { kind: 'facts'; facts: readonly { label: string; values: readonly string[] }[] }
-  /** Text for the reader to copy, such as a secret or a command: on lines of its own and never wrapped. */
+  /** Text to copy, such as a secret or a command: on its own lines and never wrapped. */
   | { kind: 'code'; text: string }
-  /**
-   * Text that somebody else wrote, possibly several lines; marked as a quotation, so that it can't pass for a sentence
-   * of this program.
-   */
+  /** Text that somebody else wrote, marked as a quotation, so that it can't pass for a sentence of this program. */
   | { kind: 'quote'; text: string }
   /** A URL of this service; URLs that others wrote are never made links. */
   | { kind: 'link'; label: string; url: string };
 
 const WIDTH = 72;
 
-/** Renders the plain-text part: lines of at most 72 characters where words allow it, `\n` line ends. */
+/** Renders the plain-text part: `\n` line ends, and lines of at most 72 characters unless a word is longer. */
 export function renderText(blocks: readonly Block[]): string {
   return `${blocks.map(renderBlock).join('\n\n')}\n`;
 }
@@ -61,7 +57,7 @@ function indent(first: string, further: string, lines: readonly string[]): strin
   return lines.map((line, at) => ((at === 0 ? first : further) + line).trimEnd()).join('\n');
 }
 
-/** Breaks one line at its spaces; a word that is longer than the width stays whole. */
+/** Breaks a line at spaces; a word that is longer than the width stays whole. */
 function wrap(text: string, width: number): string[] {
   const lines: string[] = [];
   let line = '';

@@ -1,12 +1,11 @@
 import type { NoticeKind } from '../db/key-columns.ts';
 
-/** A message ready to be sent to one address. Text is plain UTF-8 with `\n` line ends. */
+/** A message to one recipient. Texts have `\n` line ends. */
 export type Mail = {
   kind: 'approval' | NoticeKind | 'sign-in' | 'test';
-  /** The identifier of the key that the mail is about; empty in a test mail and a mail with a sign-in code. */
+  /** The identifier of the key that the mail is about; empty if it is not about one key. */
   identifier: string;
   to: string;
-  /** The address for replies; absent if nobody takes questions by mail. */
   replyTo?: string | undefined;
   subject: string;
   text: string;
@@ -14,22 +13,20 @@ export type Mail = {
 };
 
 /**
- * The result of sending a message. `refused`: it was certainly not accepted; `permanent` means that resending it
- * unchanged can't help, `isAddressRefused` that the cause is the recipient's address, `isServerDown` that no other mail
- * would be accepted either. `unknown`: the connection was lost when it may have been accepted. `reason` is a whole
- * sentence that tells the admin what to do, without an address or a secret.
+ * The result of sending a message. `refused`: it was certainly not accepted; if `permanent`, it is useless to send it again
+ * unchanged; with `isAddressRefused`, the recipient's address is the cause; with `isServerDown`, the server would refuse any
+ * mail. `unknown`: the connection was lost when the message may have been accepted. `reason` is a sentence that says what to do,
+ * without e-mail addresses and secrets.
  */
 export type Delivery =
   | { outcome: 'accepted' }
   | { outcome: 'refused'; permanent: boolean; isAddressRefused?: boolean; isServerDown?: boolean; reason: string }
   | { outcome: 'unknown'; reason: string };
 
-/** Sends mail. Neither function throws. */
+/** Sends mail. Its functions never reject. */
 export type Mailer = {
-  /** Sends a message, in at most 60 s. A rehearsal only composes the message and discards it, which takes as long. */
+  /** Sends a message, in at most 60 s. A rehearsal only composes the message, which takes the same time, and discards it. */
   send: (mail: Mail, isRehearsal?: boolean) => Promise<Delivery>;
-  /**
-   * Checks whether mail can be sent now: connects and logs in, in at most 10 s, or checks that the folder is writable.
-   */
+  /** Checks whether mail can be sent now: connects and logs in, in at most 10 s, or checks that the folder is writable. */
   check: () => Promise<Delivery>;
 };

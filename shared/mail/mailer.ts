@@ -11,36 +11,30 @@ import type { Delivery, Mail, Mailer } from './mail.ts';
 import { type Failure, refusalOf, unconfirmed } from './refusal.ts';
 import type { MailTarget } from './target.ts';
 
-/** The longest that a delivery may take, in milliseconds. */
+/** The time limit of a delivery, in milliseconds. */
 export const DELIVERY_TIMEOUT_MS = 60_000;
 
 /** The sender's name, and settings that only tests change. */
 export type MailerOptions = {
-  /** The sender's name: `PUBLIC_NAME`; by default the program's own. */
+  /** `PUBLIC_NAME`; by default the program's name. */
   senderName?: string;
-  /** The longest that a delivery may take, in milliseconds; by default {@link DELIVERY_TIMEOUT_MS}. */
+  /** By default {@link DELIVERY_TIMEOUT_MS}. */
   timeoutMs?: number;
-  /** A certificate authority (PEM) that is trusted instead of the system's. */
+  /** A certificate authority (PEM) to trust instead of the system's. */
   ca?: string;
-  /**
-   * Whether the server is reached over a network, so that verified TLS is required; by default unless it is on
-   * loopback.
-   */
+  /** Whether verified TLS is required; by default for every server that is not on loopback. */
   isRemote?: boolean;
 };
 
 type Sender = { name: string; address: string };
 type Server = Extract<MailTarget, { kind: 'server' }>;
 
-const SENDER_FOR_TRYING_OUT = 'profile-lookup@localhost';
+const DEFAULT_SENDER = 'profile-lookup@localhost';
 const SETUP_TIMEOUT_MS = 30_000;
 const FAREWELL_MS = 1_000;
 const CHECK_TIMEOUT_MS = 10_000;
 
-/**
- * Makes a mailer that sends through a mail server or writes to a folder. `from` is `MAIL_FROM`, which a server
- * requires.
- */
+/** Makes a mailer that sends through a mail server or writes to a folder. `from` is `MAIL_FROM`, which a server requires. */
 export function createMailer(target: MailTarget, from: string | null, options: MailerOptions = {}): Mailer {
   return {
     async check() {
@@ -50,7 +44,7 @@ export function createMailer(target: MailTarget, from: string | null, options: M
       return await deliver(target, envelope, null, 'test', { ...options, timeoutMs });
     },
     async send(mail, isRehearsal = false) {
-      const sender = from ?? (target.kind === 'folder' ? SENDER_FOR_TRYING_OUT : '');
+      const sender = from ?? (target.kind === 'folder' ? DEFAULT_SENDER : '');
       const fault = addressFault(sender, mail);
       if (fault !== null) return { outcome: 'refused', permanent: true, reason: fault };
       try {
@@ -63,7 +57,7 @@ export function createMailer(target: MailTarget, from: string | null, options: M
         return {
           outcome: 'refused',
           permanent: true,
-          reason: 'The mail could not be composed or begun, by a fault of this program; please report it.',
+          reason: 'The mail could not be composed or started because of a bug in this program; please report it.',
         };
       }
     },
@@ -71,19 +65,16 @@ export function createMailer(target: MailTarget, from: string | null, options: M
 }
 
 function addressFault(sender: string, mail: Mail): string | null {
-  if (sender !== SENDER_FOR_TRYING_OUT && !isMailAddress(sender)) {
+  if (sender !== DEFAULT_SENDER && !isMailAddress(sender)) {
     return 'The mail has no sender; set MAIL_FROM to one plain e-mail address.';
   }
   if (isMailAddress(mail.to)) return null;
   return mail.kind === 'request'
     ? 'The admin can’t be notified; set ADMIN_EMAIL to plain e-mail addresses.'
-    : "The profile's e-mail address is not one plain address; correct it and try again.";
+    : "The profile's e-mail address is not a single plain address; correct it and try again.";
 }
 
-/**
- * Builds the whole message (RFC 5322, MIME). nodemailer folds and encodes the headers; the caller has checked the
- * addresses.
- */
+/** Builds the message (RFC 5322, MIME). The caller has checked the addresses; nodemailer folds and encodes headers. */
 async function composeMessage(mail: Mail, from: Sender, lineEnd: '\n' | '\r\n'): Promise<Buffer> {
   const root = new MimeNode('multipart/alternative', {
     newline: lineEnd,
@@ -104,9 +95,8 @@ async function composeMessage(mail: Mail, from: Sender, lineEnd: '\n' | '\r\n'):
 }
 
 /**
- * Builds one MIME part with `\r\n` line ends. ASCII text is sent as it is, so that a command line of more than 76
- * characters also stays whole in the raw message. Any other text is sent as quoted-printable, which leaves short ASCII
- * lines, such as a secret, whole.
+ * Builds one MIME part with `\r\n` line ends. ASCII text is sent unencoded, so that command lines of more than 76 characters
+ * stay whole in the raw message; other text as quoted-printable, which leaves short ASCII lines, such as a secret, whole.
  */
 function composePart(type: string, content: string): string {
   const lines = content.split('\n');
@@ -121,10 +111,9 @@ function composePart(type: string, content: string): string {
 }
 
 /**
- * Runs one SMTP transaction, or only the login without a message. nodemailer does not say how far a lost connection had
- * got, so `contentBegun` records whether it had begun to read the content. Before that, the server can't have accepted
- * the mail; afterwards, only its answer shows whether it did. A failure before the recipient is named would affect
- * every other mail, too.
+ * Runs one SMTP transaction; without a message, only the login. nodemailer does not report at which step a connection was lost,
+ * so `contentBegun` records whether it had begun to read the content: before that, the server can't have accepted the mail;
+ * afterwards, only its reply shows whether it did. A failure before RCPT would affect every other mail, too.
  */
 function deliver(
   server: Server,
@@ -168,7 +157,7 @@ function deliver(
     connection.once('end', () => fail({ code: 'ECONNECTION' }));
     connection.connect((error) => {
       if (error) fail(error);
-      // Without AUTH on offer, no login is tried; a server that requires one refuses the next command.
+      // If the server does not offer AUTH, no login is tried; a server that requires one refuses the next command.
       else if (server.login === null || !connection.allowsAuth) send();
       else {
         const { user, password } = server.login;
@@ -178,17 +167,14 @@ function deliver(
   });
 }
 
-/** Sends QUIT, because some servers log an error without it, and closes the connection after at most a second. */
+/** Sends QUIT, because some servers log an error without it, and closes the connection within a second. */
 function sayGoodbye(connection: SMTPConnection): void {
   connection.quit();
   setTimeout(() => connection.close(), FAREWELL_MS).unref();
 }
 
-/**
- * nodemailer's options for a server. Over a network, TLS with a verified certificate is required. On this machine
- * encryption protects nobody and the usual certificate (a local Postfix's) is self-signed, so TLS is used unverified if
- * the server offers it.
- */
+// Over a network, TLS with a verified certificate is required. On this machine encryption protects nobody, and the usual
+// certificate (of a local Postfix) is self-signed, so TLS is used unverified if the server offers it.
 function connectionOptions(server: Server, timeoutMs: number, options: MailerOptions) {
   const isRemote = options.isRemote ?? !isLoopback(server.host);
   const setupMs = Math.min(SETUP_TIMEOUT_MS, timeoutMs);

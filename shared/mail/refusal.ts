@@ -3,10 +3,10 @@ import { cleanForTerminal } from '../text.ts';
 import type { Delivery, Mail } from './mail.ts';
 import type { MailTarget } from './target.ts';
 
-/** What nodemailer, the operating system or TLS reported about a delivery that failed. */
+/** An error of nodemailer, the operating system or TLS. */
 export type Failure = {
   code?: string | undefined;
-  /** The code of the operating system or TLS, if `code` is nodemailer's. */
+  /** The operating system's or TLS's code, if `code` is nodemailer's. */
   originalCode?: string | undefined;
   /** The step that failed: `CONN`, `EHLO`, `STARTTLS`, `AUTH …`, `MAIL FROM`, `RCPT TO`, `DATA`. */
   command?: string | undefined;
@@ -14,7 +14,7 @@ export type Failure = {
   responseCode?: number | undefined;
 };
 
-/** The attempted delivery. The addresses and the login are here only to be removed from sentences. */
+/** The attempted delivery. The e-mail addresses and the login are only used to remove them from sentences. */
 export type Attempted = {
   server: Extract<MailTarget, { kind: 'server' }>;
   kind: Mail['kind'];
@@ -24,10 +24,7 @@ export type Attempted = {
 
 type Refusal = Extract<Delivery, { outcome: 'refused' }>;
 
-/**
- * The result for a message that was certainly not accepted. 5yz replies, untrusted certificates and missing TLS are
- * permanent.
- */
+/** The result for a message that was certainly not accepted. 5yz replies, untrusted certificates and missing TLS are permanent. */
 export function refusalOf(failure: Failure, attempted: Attempted): Refusal {
   const refused = (permanent: boolean, sentence: string): Refusal => ({
     outcome: 'refused',
@@ -43,9 +40,7 @@ export function refusalOf(failure: Failure, attempted: Attempted): Refusal {
   return connectionRefusal(failure, refused);
 }
 
-/**
- * The result for a message whose connection was lost, or whose server fell silent, while its content was being sent.
- */
+/** The result if the connection was lost, or the server did not reply, while the content was being sent. */
 export function unconfirmed(failure: Failure, attempted: Attempted): Extract<Delivery, { outcome: 'unknown' }> {
   const what = {
     ETIMEDOUT: 'did not confirm the message in time',
@@ -59,18 +54,18 @@ export function unconfirmed(failure: Failure, attempted: Attempted): Extract<Del
   };
 }
 
-/** Whose address a mail of this kind goes to, as a person says it. */
+/** The recipient's address of this kind of mail, for sentences. */
 function whoseAddress(kind: Mail['kind']): string {
   if (kind === 'test') return 'the address';
   const whom = kind === 'approval' || kind === 'sign-in' ? 'owner' : NOTICE_KINDS[kind];
   return {
     admins: 'ADMIN_EMAIL',
     owner: "the profile's e-mail address",
-    'former address': 'the address that the profile had before',
+    'former address': 'the former address of the profile',
   }[whom];
 }
 
-/** A sentence on the server's reply at some step, and what the admin can do. */
+/** The rest of a sentence: the server's reply at a step, and what the admin can do. */
 function answerSentence(failure: Failure, attempted: Attempted, isPermanent: boolean): string {
   const answer = `("${quoteAnswer(failure.response ?? '', attempted)}")`;
   const step = (failure.command ?? '').split(' ')[0];
@@ -92,13 +87,13 @@ function answerSentence(failure: Failure, attempted: Attempted, isPermanent: boo
   }
 }
 
-/** The result for a delivery that failed without a reply, before any content was sent. */
+/** The result if the connection failed before any content was sent. */
 function connectionRefusal(failure: Failure, refused: (permanent: boolean, sentence: string) => Refusal): Refusal {
   const cause = failure.originalCode ?? failure.code ?? '';
   if (/CERT|ALTNAME|ISSUER|SIGNATURE|CHAIN|SELF_SIGNED/.test(cause)) {
     return refused(
       true,
-      `has a certificate that can't be trusted (${cause}); use the host name of the certificate in MAIL_URL, or set NODE_EXTRA_CA_CERTS to the file of its certificate authority.`,
+      `has a certificate that can't be trusted (${cause}); use the certificate's host name in MAIL_URL, or set NODE_EXTRA_CA_CERTS to the file of its certificate authority.`,
     );
   }
   if (failure.code === 'EAUTH') {
@@ -108,18 +103,21 @@ function connectionRefusal(failure: Failure, refused: (permanent: boolean, sente
     return refused(false, 'was not found; check the host in MAIL_URL and the name resolution of this machine.');
   }
   if (cause === 'ECONNREFUSED') {
-    return refused(false, 'refused the connection; check host and port in MAIL_URL, and that the server is running.');
+    return refused(
+      false,
+      'refused the connection; check the host and port in MAIL_URL, and that the server is running.',
+    );
   }
   if (failure.code === 'ETIMEDOUT' || cause === 'ETIMEDOUT') {
     return refused(
       false,
-      'did not answer in time; check host and port in MAIL_URL, whether the port wants smtp:// or smtps://, and firewalls.',
+      'did not answer in time; check the host and port in MAIL_URL, whether the port needs smtp:// or smtps://, and firewalls.',
     );
   }
   if (/SSL|^EPROTO$/.test(cause)) {
     return refused(
       true,
-      `does not speak TLS here (${cause}); check whether its port wants smtp:// or smtps:// in MAIL_URL.`,
+      `does not speak TLS on this port (${cause}); check whether it needs smtp:// or smtps:// in MAIL_URL.`,
     );
   }
   if (failure.code === 'ETLS') {
@@ -128,11 +126,12 @@ function connectionRefusal(failure: Failure, refused: (permanent: boolean, sente
       'closed the connection while encryption was being set up; try again later, or check its certificate and log.',
     );
   }
-  if (failure.code === 'EPROTOCOL') return refused(true, 'does not speak SMTP here; check host and port in MAIL_URL.');
+  if (failure.code === 'EPROTOCOL')
+    return refused(true, 'does not speak SMTP on this port; check the host and port in MAIL_URL.');
   if (failure.code === 'EMESSAGE')
     return refused(true, 'does not accept messages of this size; ask its operator to allow them.');
   if (/^E(HOST|NET)|^EADDR|^EACCES|^EPERM/.test(cause)) {
-    return refused(false, `can't be reached (${cause}); check host and port in MAIL_URL, and the network.`);
+    return refused(false, `can't be reached (${cause}); check the host and port in MAIL_URL, and the network.`);
   }
   return refused(false, 'closed the connection before the mail was sent; try again later, or check its log.');
 }
@@ -141,13 +140,13 @@ function nameOf({ server }: Attempted): string {
   return server.host.includes(':') ? `[${server.host}]:${server.port}` : `${server.host}:${server.port}`;
 }
 
-const LONGEST_ANSWER = 200;
+const MAX_REPLY_LENGTH = 200;
 
-/** A server's reply on one line, without anything that looks like an address, a secret or the login. */
+/** The server's reply on one line, without anything that looks like an e-mail address, a secret or the login. */
 function quoteAnswer(response: string, { server, recipient, sender }: Attempted): string {
   let text = cleanForTerminal(response.replace(/^(\d{3})[ -]/gm, (_prefix, code, at) => (at === 0 ? `${code} ` : '')));
   for (const word of [recipient, sender, ...credentials(server.login)]) {
-    // A word of up to 3 characters is no secret, and removing it everywhere would make the sentence unreadable.
+    // A word of up to 3 characters is not a secret, and removing it everywhere would make the sentence unreadable.
     if (word.length > 3) text = text.replaceAll(word, '[removed]');
   }
   const cleaned = text
@@ -156,10 +155,10 @@ function quoteAnswer(response: string, { server, recipient, sender }: Attempted)
     .replace(/\[removed\](?:\S*\[removed\])+/g, '[removed]')
     .replaceAll('"', "'")
     .trim();
-  return [...cleaned].slice(0, LONGEST_ANSWER).join('');
+  return [...cleaned].slice(0, MAX_REPLY_LENGTH).join('');
 }
 
-/** A login in every form in which it is sent and a server might repeat it (RFC 4616, and AUTH LOGIN). */
+/** A login in all forms in which it is sent (RFC 4616, and AUTH LOGIN), since the server may repeat it. */
 function credentials(login: Attempted['server']['login']): string[] {
   if (login === null) return [];
   const { user, password } = login;

@@ -1,6 +1,4 @@
-/**
- * Where mail goes: a folder, for trying the program out, or a mail server. `secure` is TLS from the first byte (smtps).
- */
+/** Where mail goes: a folder, to try the program out, or a mail server. `secure` is TLS from the first byte (smtps). */
 export type MailTarget =
   | { kind: 'folder'; folder: string }
   | {
@@ -14,7 +12,7 @@ export type MailTarget =
 /** The syntax of `MAIL_URL`, for error messages and help texts. */
 export const MAIL_URL_SYNTAX = 'smtp://user:password@host:587, smtps://user:password@host:465 or file:<folder>';
 
-/** Parses `MAIL_URL`; null if it has none of the three forms. User and password are percent-decoded. */
+/** Parses `MAIL_URL`, and percent-decodes user and password; null if it has none of the three forms. */
 export function parseMailUrl(text: string): MailTarget | null {
   const folder = /^file:(?:\/\/(?=\/))?(.+)$/s.exec(text)?.[1];
   if (folder !== undefined) return { kind: 'folder', folder };
@@ -38,7 +36,7 @@ export function parseMailUrl(text: string): MailTarget | null {
   }
 }
 
-/** Replaces the password by `***`; null if the text has none of the three forms, since it may then contain anything. */
+/** Replaces the password with `***`; null for a text in another form, which may contain anything. */
 export function maskMailUrl(text: string): string | null {
   const target = parseMailUrl(text);
   if (target === null) return null;

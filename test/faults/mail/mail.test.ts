@@ -65,7 +65,7 @@ const CASES: Case[] = [
     },
     code: 75,
     result: 'refused',
-    sentence: /refused the connection; check host and port in MAIL_URL/,
+    sentence: /refused the connection; check the host and port in MAIL_URL/,
   },
   {
     name: 'no such host',
@@ -212,7 +212,9 @@ test('silence at any stage ends at the time limit: refused before the content, n
         (error) => error,
       );
       const isLate = stage === 'content' || stage === 'dot';
-      const wanted = isLate ? /in time.*not confirmed.*Approve again/ : /did not answer in time; check host and port/;
+      const wanted = isLate
+        ? /in time.*not confirmed.*Approve again/
+        : /did not answer in time; check the host and port/;
       expect([stage, error?.code, error?.message]).toEqual([stage, 'try_later', expect.stringMatching(wanted)]);
       const result = isLate ? 'not confirmed' : 'refused';
       expect(showKey(deps, identifier)).toMatchObject({ state: 'pending', attempt: { result } });

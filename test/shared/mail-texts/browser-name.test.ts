@@ -6,7 +6,7 @@ const MOZILLA = 'Mozilla/5.0';
 const KHTML = 'AppleWebKit/537.36 (KHTML, like Gecko)';
 const IOS = 'AppleWebKit/605.1.15 (KHTML, like Gecko)';
 
-test('browsers are called as people call them', () => {
+test('browsers have their common names', () => {
   const agents = {
     [`${MOZILLA} (X11; Linux x86_64) ${KHTML} Chrome/139.0.0.0 Safari/537.36`]: 'Chrome on Linux',
     [`${MOZILLA} (X11; Linux x86_64) ${KHTML} HeadlessChrome/139.0.0.0 Safari/537.36`]: 'Chrome on Linux',
@@ -31,7 +31,7 @@ test('browsers are called as people call them', () => {
   for (const [agent, name] of Object.entries(agents)) expect([agent, browserName(agent)]).toEqual([agent, name]);
 });
 
-test('nothing of what is sent stands in the name, however it is made', () => {
+test('the name contains nothing of the User-Agent, whatever was sent', () => {
   const names =
     /^(A browser|Edge|Opera|Samsung Internet|Vivaldi|DuckDuckGo|Firefox|Chrome|Safari)( on (iPhone|iPad|Android|ChromeOS|Windows|macOS|Linux))?$/;
   for (const agent of [

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { approvalMail } from '../../../shared/mail-texts/mails.ts';
 import { NEWS, SECRET } from '../mail/sample.ts';
 
-// The line is taken out of the mail as a reader would, and run by real shells against a real server.
+// The line is copied from the mail, as a reader would, and run by real shells against a real server.
 
 const SHELLS = ['sh', 'bash', 'dash', 'zsh'].filter((shell) => Bun.which(shell) !== null);
 const seen: { path: string; authorization: string | null; programs: string[] }[] = [];
@@ -41,7 +41,7 @@ function runningPrograms(): string[] {
     });
 }
 
-/** Runs the line in a terminal of its own, types an answer to its question, and returns all that the screen showed. */
+/** Runs the line in a terminal, types `answer` at its prompt, and returns everything that the screen showed. */
 async function runInTerminal(shell: string, line: string, answer: string): Promise<string> {
   let screen = '';
   let answered = false;
@@ -82,7 +82,7 @@ describe.skipIf(Bun.which('curl') === null)('the command line in the approval ma
       }
     });
 
-    test(`asks nobody after Ctrl-C in ${shell}, and gives the echo back`, async () => {
+    test(`sends nothing after Ctrl-C in ${shell}, and restores the echo`, async () => {
       seen.length = 0;
       const screen = await runInTerminal(shell, `trap : INT; ${lineFor('')}; stty -a`, 'plk_half\u0003');
       expect(screen).not.toContain('plk_');
@@ -91,7 +91,7 @@ describe.skipIf(Bun.which('curl') === null)('the command line in the approval ma
     });
   }
 
-  test('an address with characters that shells know is taken as it is', async () => {
+  test('shells do not interpret characters of the URL', async () => {
     seen.length = 0;
     const child = Bun.spawn(['sh', '-c', lineFor("/it's/$(id)/a&b;c")], {
       stdin: new Blob([`${SECRET}\n`]),

@@ -52,7 +52,7 @@ const CHANGES = {
 
 const PAGES = 'https://profiles.example.org/developers';
 
-/** Every mail but the test mail, with a stranger's text wherever there can be one, and with links to pages where there are pages. */
+/** Every mail except the test mail, with a stranger's text wherever possible, and with links if there are pages. */
 function allMails(foreign?: string, pages: string | null = null): Mail[] {
   const f = foreign;
   const keyName = f ?? NEWS.keyName;
@@ -78,7 +78,7 @@ function allMails(foreign?: string, pages: string | null = null): Mail[] {
   ];
 }
 
-/** Those whose subject names no key. */
+/** Mails whose subject names no key. */
 function mailsWithoutKey(foreign?: string, pages: string | null = null): Mail[] {
   const news = { ...DECISION, pages, profile: foreign ?? NEWS.profile, address: '192.0.2.7' };
   return [
@@ -91,11 +91,11 @@ function mailsWithoutKey(foreign?: string, pages: string | null = null): Mail[] 
   ];
 }
 
-describe('the approval mail has all that its reader needs, in both parts', () => {
+describe('the approval mail has everything that its reader needs, in both parts', () => {
   const mail = approvalMail(NEWS);
   const parts = [mail.text, visibleText(mail.html ?? '')];
 
-  test('the secret, once, on a line of its own', () => {
+  test('the secret once, on its own line', () => {
     for (const part of [mail.text, mail.html ?? '']) {
       expect(part.split('\n').filter((line) => line.includes('plk_'))).toEqual([SECRET]);
     }
@@ -123,24 +123,24 @@ describe('the approval mail has all that its reader needs, in both parts', () =>
   });
 });
 
-describe('the approval mail of a successor says what becomes of the key before it', () => {
+describe('the approval mail of a successor says what happens to the old key', () => {
   const before = { identifier: 'p3Zt9QwE', endsAtMs: null, isOver: false, isSuspended: false };
   const text = (predecessor: object) =>
     approvalMail({ ...NEWS, predecessor: { ...before, ...predecessor } }).text.replace(/\s+/g, ' ');
 
   test.each([
-    ['it goes on', {}, 'This key replaces your key p3Zt9QwE. Both keys work. Give'],
+    ['it stays', {}, 'This key replaces your key p3Zt9QwE. Both keys work. Give'],
     [
       'it will end',
       { endsAtMs: Date.parse('2027-01-01T00:00:00Z') },
-      'work until 2027-01-01 00:00:00 UTC, when p3Zt9QwE ends',
+      'work until 2027-01-01 00:00:00 UTC, when p3Zt9QwE expires',
     ],
-    ['it is over', { isOver: true, endsAtMs: Date.parse('2026-01-01T00:00:00Z') }, 'Key p3Zt9QwE has already ended.'],
+    ['it has ended', { isOver: true, endsAtMs: Date.parse('2026-01-01T00:00:00Z') }, 'Key p3Zt9QwE no longer works.'],
     ['it is suspended', { isSuspended: true }, 'Key p3Zt9QwE is suspended, so requests that use it are refused.'],
     [
       'it is suspended and will end',
       { isSuspended: true, endsAtMs: Date.parse('2027-01-01T00:00:00Z') },
-      'refused; it ends at 2027-01-01 00:00:00 UTC.',
+      'refused; it expires at 2027-01-01 00:00:00 UTC.',
     ],
   ])('%s', (_what, predecessor, words) => {
     expect(text(predecessor)).toContain(words);
@@ -148,7 +148,7 @@ describe('the approval mail of a successor says what becomes of the key before i
 });
 
 describe('the other mails', () => {
-  test('a rejection and a revocation carry the reason', () => {
+  test('a rejection and a revocation have the reason', () => {
     for (const mail of [rejectionMail(DECISION), revocationMail(DECISION)]) {
       expect(mail.text).toContain('\n> We need to know more.\n> Please say how often you will call.\n');
       expect(mail.html).toContain(DECISION.reason);
@@ -156,7 +156,7 @@ describe('the other mails', () => {
     }
   });
 
-  test('a change says from what to what, and nothing of what stays', () => {
+  test('a change has old and new values, and no unchanged ones', () => {
     const text = (changes: KeyChanges) =>
       changeMail({ ...DECISION, changes, atMs: CHANGED_AT }).text.replace(/\s+/g, ' ');
     const all = text(CHANGES);
@@ -188,7 +188,7 @@ describe('the other mails', () => {
     expect(reminderMail({ ...news, daysLeft: 1 }).text).toContain('within a day');
   });
 
-  test('a request carries all that was said, and how to decide on it', () => {
+  test('a request has everything that its owner wrote, and says how to decide', () => {
     const { text } = requestMail(REQUEST);
     expect(text).toMatch(/Profile +Ada\n/);
     for (const words of ['api.lookup', REQUEST.projectUrl, '> 200 lookups a day', 'profilectl keys approve k7Qm2XaB']) {
@@ -199,14 +199,14 @@ describe('the other mails', () => {
     expect(requestMail({ ...REQUEST, successorOf: 'p3Zt9QwE' }).text).toMatch(/Replaces +p3Zt9QwE\n/);
   });
 
-  test('none carries a secret, not even one that somebody wrote into a text', () => {
+  test('have no secret, not even one that somebody wrote into a text', () => {
     for (const mail of allMails(`leaked: ${SECRET}!`).slice(1)) {
       expect(`${mail.subject}${mail.text}${mail.html}`).not.toContain(SECRET);
       expect(mail.text).toContain('plk_k7Qm2XaB_[removed]');
     }
   });
 
-  test('several requests stand in one mail, with names and permissions, fifty at most', () => {
+  test('at most 50 requests are listed in one mail, with names and permissions', () => {
     const some = (count: number) =>
       Array.from({ length: count }, (_, at) => ({ ...REQUEST, identifier: `key000${at + 10}` }));
     const mail = requestsMail({ ...REQUEST, requests: some(3) });
@@ -218,7 +218,7 @@ describe('the other mails', () => {
     expect(many).toContain('2 more are not listed here.');
   });
 
-  test('a renaming says from what to what, a sign-in when, from where and by what', () => {
+  test('a renaming has both names, and a sign-in its time, IP address and browser', () => {
     const { text } = renamingMail({ ...DECISION, nameBefore: 'Old', nameAfter: 'New' });
     expect(text).toMatch(/Name, before +Old\n +Name, now +New\n +When +2026-01-31 12:00:00 UTC\n/);
     const [signIn, address, enrolment] = mailsWithoutKey();
@@ -227,7 +227,7 @@ describe('the other mails', () => {
     expect(address?.text).toMatch(/Profile +Ada\n +When +2026-01-31/);
   });
 
-  test('an admin’s name can add nothing to the command that confirms it', () => {
+  test('an admin’s name can’t add anything to the command that confirms it', () => {
     const name = "G'; rm -rf ~ #";
     const { text } = enrolmentMail({ ...DECISION, admin: name, address: '192.0.2.7' });
     const [command] = /profilectl admins confirm .*/.exec(text) ?? [];
@@ -238,34 +238,34 @@ describe('the other mails', () => {
 });
 
 describe('every mail', () => {
-  test('has a subject of ours, with the identifier where it is about one key', () => {
+  test('has a subject without texts of others, with the identifier if it is about one key', () => {
     for (const mail of allMails('Eve\r\nBcc: x')) {
       expect(mail.subject).toMatch(mail.identifier === '' ? /^[A-Za-z0-9 ,-]+$/ : /^[A-Za-z ]+k7Qm2XaB[A-Za-z ]+$/);
     }
   });
 
-  test('has text lines of at most 72 characters, but for what is to be copied', () => {
+  test('has text lines of at most 72 characters, except what is to be copied', () => {
     for (const mail of allMails(undefined, PAGES)) {
       const long = mail.text.split('\n').filter((line) => line.length > 72);
       expect(long.every((line) => line.includes('curl') || line.includes(`: ${PAGES}/`))).toBe(true);
     }
   });
 
-  test('has each command that changes something in a block of its own, since a block is pasted as a whole', () => {
+  test('has each command that changes something in a separate block, since a block is pasted as a whole', () => {
     const changing = /^profilectl \w+ (?!show|usage)/gm;
     const blocks = allMails().flatMap(({ html }) => [...(html ?? '').matchAll(/<pre>([^<]*)<\/pre>/g)]);
     const counts = blocks.map(([, text = '']) => text.match(changing)?.length ?? 0);
     expect([Math.max(...counts), counts.filter((count) => count === 1).length]).toEqual([1, 5]);
   });
 
-  test('fetches nothing, runs nothing, and links only to our own documentation', () => {
+  test('loads nothing, runs nothing, and links only to our own documentation', () => {
     for (const mail of allMails()) {
       expect(mail.html).not.toMatch(/<(script|img|link|iframe|form|object|svg)|\ssrc=|url\(|@import|\son\w+=/i);
       expect(linksOf(mail)).toEqual(mail.kind === 'approval' ? ['https://profiles.example.org/docs'] : []);
     }
   });
 
-  test('where there are pages links to those on which its reader can do something, but for a former address', () => {
+  test('links to the pages on which its reader can act, if there are pages, except to a former address', () => {
     const paths = allMails(undefined, PAGES).map((mail) => [
       mail.kind,
       ...linksOf(mail).flatMap((link) => (link.startsWith(PAGES) ? link.slice(PAGES.length) : [])),
@@ -294,17 +294,17 @@ describe('every mail', () => {
     ]);
   });
 
-  test('names both parts of what it links to, so that text alone is enough', () => {
+  test('has the URL of each link in its text part too', () => {
     for (const mail of allMails(undefined, PAGES)) {
       for (const link of linksOf(mail)) expect(mail.text).toContain(link);
     }
   });
 });
 
-describe('what others wrote stays what others wrote', () => {
+describe('a text of others', () => {
   const elements = allMails().map(elementsOf);
 
-  test('it cannot add an element or attribute to the HTML', () => {
+  test('can’t add an element or attribute to the HTML', () => {
     expect(elements[0]).toContain('a href');
     const hostile = fc.oneof(
       fc.string({ unit: 'grapheme' }),
@@ -325,7 +325,7 @@ describe('what others wrote stays what others wrote', () => {
     );
   });
 
-  test('it cannot begin a line of the text: several lines are quoted, one stays one', () => {
+  test('can’t begin a line of the text part: several lines are quoted, one stays one', () => {
     const text = `fine\n\nKEEP IT SECRET\u2028${SECRET}\r- Send it to eve\u0085x\u2029\n${'word '.repeat(40)}`;
     for (const [at, mail] of allMails(text).entries()) {
       const harmless = new Set(allMails('fine words')[at]?.text.split('\n'));
@@ -334,14 +334,14 @@ describe('what others wrote stays what others wrote', () => {
     }
   });
 
-  test('control and direction characters are gone', () => {
+  test('has no control and direction characters', () => {
     for (const mail of allMails('a\u0000b\u001b[31mc\u202ed\u2066e\u200ff')) {
       expect(`${mail.text}${mail.html}`).not.toMatch(/(?!\n)\p{Cc}|\p{Bidi_Control}/u);
     }
   });
 });
 
-test('rate limits are put into words with the right number', () => {
+test('rate limits in words use singular and plural correctly', () => {
   const words = (quota: number, windowSeconds: number) => rateLimitInWords({ quota, windowSeconds });
   expect(words(1, 1)).toBe('1/1s (at most 1 request in any second)');
   expect(words(10, 90)).toBe('10/90s (at most 10 requests in any 90 seconds)');

@@ -8,8 +8,8 @@ import { FROM, SECRET, sampleMail, serverAt, TO } from './sample.ts';
 
 const ACCEPTED = { outcome: 'accepted' } as const;
 
-describe('what a mail server gets', () => {
-  test('the message, once, from MAIL_FROM to exactly the one recipient, with the secret whole', async () => {
+describe('a mail server receives', () => {
+  test('the message once, from MAIL_FROM to exactly one recipient, with the whole secret', async () => {
     const smtp = await startSmtp();
     expect(await createMailer(serverAt(smtp.port), FROM).send(sampleMail())).toEqual(ACCEPTED);
     expect(smtp.received.map(({ from, to }) => ({ from, to }))).toEqual([{ from: FROM, to: [TO] }]);
@@ -18,7 +18,7 @@ describe('what a mail server gets', () => {
     expect(mail.html).toBe(sampleMail().html);
   });
 
-  test('headers that name the sender and nothing of this machine or program', async () => {
+  test('headers that name the sender, but not this machine or program', async () => {
     const smtp = await startSmtp();
     await createMailer(serverAt(smtp.port), FROM).send(sampleMail());
     const { headers } = readMail(smtp.received[0]?.raw ?? '');
@@ -32,7 +32,7 @@ describe('what a mail server gets', () => {
     expect(Date.parse(headers.get('date') ?? '')).not.toBeNaN();
   });
 
-  test('each message has an id of its own', async () => {
+  test('each message with its own id', async () => {
     const smtp = await startSmtp();
     const mailer = createMailer(serverAt(smtp.port), FROM);
     await mailer.send(sampleMail());
@@ -41,14 +41,14 @@ describe('what a mail server gets', () => {
     expect(new Set(ids).size).toBe(2);
   });
 
-  test('lines that begin with a dot, and text without HTML, arrive as they were', async () => {
+  test('lines that begin with a dot, and text without HTML, unchanged', async () => {
     const smtp = await startSmtp();
     const text = 'first\n.\n..two\n.three\n';
     await createMailer(serverAt(smtp.port), FROM).send(sampleMail({ text, html: null }));
     expect(readMail(smtp.received[0]?.raw ?? '')).toMatchObject({ text, html: null });
   });
 
-  test('a text in any script arrives as it was, and leaves the secret on one line of the raw message', async () => {
+  test('a text in any script unchanged, and the secret on one line of the raw message', async () => {
     const smtp = await startSmtp();
     for (const word of ['ж'.repeat(2000), 'x'.repeat(2000)]) {
       const text = `Schlüssel ${word}\n\n${SECRET}\n\n= 100 %=41\n`;
@@ -67,7 +67,7 @@ describe('what a mail server gets', () => {
   });
 });
 
-describe('nobody can smuggle anything in', () => {
+describe('addresses and names can’t inject anything', () => {
   test('a subject with line breaks and direction marks stays one header without them', async () => {
     const smtp = await startSmtp();
     const subject = 'key\r\nBcc: eve@example.org\r\n\r\nforged\u202e\u0000 body';
@@ -90,13 +90,13 @@ describe('nobody can smuggle anything in', () => {
       expect(delivery).toMatchObject({ outcome: 'refused', permanent: true });
       expect(delivery).toHaveProperty(
         'reason',
-        "The profile's e-mail address is not one plain address; correct it and try again.",
+        "The profile's e-mail address is not a single plain address; correct it and try again.",
       );
       expect(smtp.seen).toEqual([]);
     });
   }
 
-  test('nor without a plain sender', async () => {
+  test('no connection is made without a plain sender', async () => {
     for (const from of [null, 'keys@example.org\r\nX: y']) {
       const delivery = await createMailer(serverAt(1), from).send(sampleMail());
       expect(delivery).toMatchObject({
@@ -111,7 +111,7 @@ describe('nobody can smuggle anything in', () => {
 describe('logging in', () => {
   const login = { user: 'mailer@example.org', password: 'pa:ss/w örd%' };
 
-  test('the user and password of MAIL_URL are used, percent-decoded, over STARTTLS', async () => {
+  test('uses the percent-decoded user and password of MAIL_URL over STARTTLS', async () => {
     const smtp = await startSmtp({ login });
     const target = parseMailUrl(smtp.url);
     if (target === null) throw new Error('the test server has a bad address');
@@ -119,26 +119,26 @@ describe('logging in', () => {
     expect(smtp.received[0]).toMatchObject({ user: login.user, overTls: true });
   });
 
-  test('over smtps too', async () => {
+  test('works over smtps', async () => {
     const smtp = await startSmtp({ login, secure: true });
     const target = serverAt(smtp.port, { secure: true, login });
     expect(await createMailer(target, FROM, { isRemote: true, ca: TEST_CA }).send(sampleMail())).toEqual(ACCEPTED);
     expect(smtp.received[0]).toMatchObject({ user: login.user, overTls: true });
   });
 
-  test('on this machine in clear, where the server has no TLS', async () => {
+  test('works unencrypted on this machine, if the server has no TLS', async () => {
     const smtp = await startSmtp({ login, starttls: false, clearLogin: true });
     expect(await createMailer(serverAt(smtp.port, { login }), FROM).send(sampleMail())).toEqual(ACCEPTED);
     expect(smtp.received[0]).toMatchObject({ user: login.user, overTls: false });
   });
 
-  test('to a server that offers no login the mail goes without one', async () => {
+  test('is skipped if the server offers no login', async () => {
     const smtp = await startSmtp();
     expect(await createMailer(serverAt(smtp.port, { login }), FROM).send(sampleMail())).toEqual(ACCEPTED);
     expect(smtp.received[0]?.user).toBeNull();
   });
 
-  test('a wrong password is refused for good, and neither it nor the user is repeated', async () => {
+  test('with a wrong password is refused for good, with a sentence that contains neither user nor password', async () => {
     const smtp = await startSmtp({ login });
     const wrong = { user: login.user, password: 'hunter2' };
     const delivery = await createMailer(serverAt(smtp.port, { login: wrong }), FROM).send(sampleMail());

@@ -10,12 +10,12 @@ import {
 } from '../../support/mail/smtp.ts';
 import { FROM, SECRET, sampleMail, serverAt, TO } from './sample.ts';
 
-// The promise: a mail is "accepted" only after the server's last word, "refused" only where it certainly was not
-// accepted, and "unknown" in between. Silence is cut short by `timeoutMs`, so nothing here waits for a real time-out.
+// A mail is "accepted" only after the server's final reply, "refused" only if it certainly was not accepted, and "unknown" in
+// between. `timeoutMs` is short, so that these tests do not wait for the real time limit.
 
 const login = { user: 'mailer', password: 'hunter22' };
 const PATIENCE = { timeoutMs: 10_000 };
-/** Long enough to get to the stage in question on a slow machine; the tests wait for all such at once. */
+/** Long enough to reach any stage on a slow machine; the tests wait for all stages at once. */
 const IMPATIENCE = { timeoutMs: 1_500 };
 
 async function sendTo(server: { port: number }, options: { timeoutMs: number } = PATIENCE): Promise<Delivery> {
@@ -24,7 +24,7 @@ async function sendTo(server: { port: number }, options: { timeoutMs: number } =
   return delivery;
 }
 
-/** One sentence that names the server, says what to do, and gives nothing away. */
+/** One sentence that names the server, says what to do, and contains nothing private. */
 function expectGoodSentence(reason: string, port: number): void {
   expect(reason).toStartWith(`The mail server 127.0.0.1:${port} `);
   expect(reason).toMatch(/(; |, so )[^;]+\.$/);
@@ -38,10 +38,10 @@ async function broken(stage: SmtpStage, fault: SmtpFault): Promise<BrokenSmtp> {
 const BEFORE_CONTENT = ['greeting', 'EHLO', 'AUTH', 'MAIL', 'RCPT', 'DATA'] as const;
 const ANSWERED = [...BEFORE_CONTENT, 'dot'] as const;
 
-describe('a server that would take no other mail either is told from a recipient or a message that is refused', () => {
+describe('a server that is down is distinguished from a refused recipient or message', () => {
   const OF_THE_SERVER: readonly SmtpStage[] = ['greeting', 'EHLO', 'AUTH', 'MAIL'];
   for (const stage of ANSWERED) {
-    test(`by an answer at ${stage}`, async () => {
+    test(`by the reply at ${stage}`, async () => {
       const isServerDown = OF_THE_SERVER.includes(stage);
       expect(await sendTo(await broken(stage, '451 4.3.0 not now'))).toMatchObject({ isServerDown });
     });
@@ -53,7 +53,7 @@ describe('a server that would take no other mail either is told from a recipient
     expect([greeting, login, recipient]).toMatchObject([true, true, false].map((isServerDown) => ({ isServerDown })));
   });
 
-  test('by a connection that nobody accepts', async () => {
+  test('by a refused connection', async () => {
     const smtp = await startSmtp();
     await smtp.stop();
     expect(await sendTo(smtp)).toMatchObject({ isServerDown: true });
@@ -62,14 +62,14 @@ describe('a server that would take no other mail either is told from a recipient
 
 describe('refused: the server said no', () => {
   for (const stage of ANSWERED) {
-    test(`4yz at ${stage} is worth another try`, async () => {
+    test(`4yz at ${stage} is temporary`, async () => {
       const server = await broken(stage, `451 4.3.0 not now <${TO}> ${SECRET}`);
-      // A server that refuses EHLO is asked in the old way, and that one answers 500 to HELO.
+      // If EHLO is refused, nodemailer tries HELO, to which this server replies 500.
       const permanent = stage === 'EHLO';
       expect(await sendTo(server)).toMatchObject({ outcome: 'refused', permanent });
     });
 
-    test(`421 at ${stage} is worth another try`, async () => {
+    test(`421 at ${stage} is temporary`, async () => {
       expect(await sendTo(await broken(stage, '421 4.3.2 shutting down'))).toMatchObject({
         outcome: 'refused',
         permanent: false,
@@ -98,7 +98,7 @@ describe('refused: the server said no', () => {
     expect(await sendTo(smtp)).toEqual({ outcome: 'accepted' });
   });
 
-  test('the sentences say which setting to look at', async () => {
+  test('the sentences name the setting to check', async () => {
     const reasonAt = async (stage: SmtpStage) => {
       const delivery = await sendTo(await broken(stage, '550 5.0.0 no'));
       return delivery.outcome === 'refused' ? delivery.reason : '';
@@ -110,7 +110,7 @@ describe('refused: the server said no', () => {
   });
 });
 
-describe('refused: it never came to the content', () => {
+describe('refused: the content was never sent', () => {
   for (const stage of BEFORE_CONTENT) {
     test(`the connection is closed at ${stage}`, async () => {
       const server = await broken(stage, 'close');
@@ -119,7 +119,7 @@ describe('refused: it never came to the content', () => {
     });
   }
 
-  test('silence at any of these stages ends after the time-out, and the connection with it', async () => {
+  test('silence at any of these stages ends with the time-out, which closes the connection', async () => {
     await Promise.all(
       BEFORE_CONTENT.map(async (stage) => {
         const server = await broken(stage, 'silence');
@@ -131,14 +131,14 @@ describe('refused: it never came to the content', () => {
     );
   });
 
-  test('nobody listens', async () => {
+  test('the port is closed', async () => {
     const server = await startBrokenSmtp({});
     server.stop();
     const delivery = await sendTo(server);
     expect(delivery).toMatchObject({ outcome: 'refused', permanent: false });
     expect(delivery).toHaveProperty(
       'reason',
-      expect.stringContaining('refused the connection; check host and port in MAIL_URL'),
+      expect.stringContaining('refused the connection; check the host and port in MAIL_URL'),
     );
   });
 
@@ -152,15 +152,15 @@ describe('refused: it never came to the content', () => {
     });
   });
 
-  test('what listens there is no mail server', async () => {
+  test('the port is not that of a mail server', async () => {
     const server = await broken('greeting', 'SSH-2.0-OpenSSH_9.2' as SmtpFault);
     const delivery = await sendTo(server);
     expect(delivery).toMatchObject({ outcome: 'refused', permanent: true });
-    expect(delivery).toHaveProperty('reason', expect.stringContaining('does not speak SMTP here'));
+    expect(delivery).toHaveProperty('reason', expect.stringContaining('does not speak SMTP on this port'));
   });
 });
 
-describe('unknown: the content was under way and no last word came', () => {
+describe('unknown: the content was being sent, and there was no final reply', () => {
   for (const stage of ['content', 'dot'] as const) {
     test(`the connection is lost at the ${stage}`, async () => {
       const server = await broken(stage, 'close');
@@ -169,7 +169,7 @@ describe('unknown: the content was under way and no last word came', () => {
     });
   }
 
-  test('what comes after the dot is no last word; the time-out ends it, and the connection with it', async () => {
+  test('an unfinished reply after the dot ends with the time-out, which closes the connection', async () => {
     const answers: SmtpFault[] = ['silence', 'drip', '354 go on still', '199 perhaps', '250-yes, and then nothing'];
     await Promise.all(
       [...answers, 'hello' as SmtpFault].map(async (answer) => {

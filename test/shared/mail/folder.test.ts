@@ -10,7 +10,7 @@ function mailerTo(folder: string, from: string | null = null) {
   return createMailer({ kind: 'folder', folder }, from);
 }
 
-test('a mail becomes one file, named by time, kind and key, that only its owner can read', async () => {
+test('a mail is one file, named by time, kind and key, that only its user can read', async () => {
   const folder = join(tempFolder(), 'new', 'mail');
   expect(await mailerTo(folder).send(sampleMail())).toEqual({ outcome: 'accepted' });
   const names = readdirSync(folder);
@@ -19,18 +19,18 @@ test('a mail becomes one file, named by time, kind and key, that only its owner 
   expect(statSync(join(folder, names[0] as string)).mode & 0o777).toBe(0o600);
 });
 
-test('the file is the whole message, and grep finds the secret in it', async () => {
+test('the file contains the whole message, and grep finds the secret in it', async () => {
   const folder = join(tempFolder(), 'mail');
   await mailerTo(folder).send(sampleMail());
   const raw = readFileSync(join(folder, readdirSync(folder)[0] as string), 'utf8');
   expect(readMail(raw)).toMatchObject({ text: sampleMail().text, html: sampleMail().html });
   expect(raw).not.toContain('\r');
   expect(/plk_[0-9A-Za-z]*_[0-9A-Za-z]*/.exec(raw)?.[0]).toBe(SECRET);
-  // A person who opens the file can copy the command line: it is not broken up.
+  // The command line is on one line, so that it can be copied from the file.
   expect(raw).toMatch(/^\(trap .*\/api\/key'\)$/m);
 });
 
-test('mails that are written at the same moment are a file each', async () => {
+test('mails that are written at the same time get different files', async () => {
   const folder = join(tempFolder(), 'mail');
   const mailer = mailerTo(folder);
   const bodies = Array.from({ length: 30 }, (_, at) => `Mail number ${at}.`);
@@ -51,13 +51,13 @@ test('without MAIL_FROM the sender is an address of this machine', async () => {
   }
 });
 
-test('an identifier cannot lead out of the folder', async () => {
+test('an identifier can’t lead out of the folder', async () => {
   const folder = join(tempFolder(), 'mail');
   await mailerTo(folder).send(sampleMail({ identifier: '../../k7' }));
   expect(readdirSync(folder)).toEqual([expect.stringMatching(/-approval-k7\.eml$/)]);
 });
 
-test('a folder that cannot be is a refusal for good that names it, and nothing is left behind', async () => {
+test('an impossible folder is a permanent refusal that names it, and leaves no file', async () => {
   const parent = tempFolder();
   writeFileSync(join(parent, 'file'), '');
   const delivery = await mailerTo(join(parent, 'file')).send(sampleMail());
@@ -67,7 +67,7 @@ test('a folder that cannot be is a refusal for good that names it, and nothing i
   expect(readdirSync(parent)).toEqual(['file']);
 });
 
-test('a folder that nobody may make is a refusal too', async () => {
+test('a folder that can’t be created is a refusal', async () => {
   const sent = await mailerTo('/proc/profile-lookup-mails').send(sampleMail());
   expect(sent).toMatchObject({ outcome: 'refused', permanent: true });
 });

@@ -18,7 +18,7 @@ function quoted(response: string): string {
   return /\("(.*)"\)/.exec(reasonOf({ command: 'RCPT TO', response, responseCode: 550 }))?.[1] ?? '';
 }
 
-describe('a server may say anything; the admin sees it without what is private', () => {
+describe('the reply of a server is shown without anything private', () => {
   const base64 = (text: string) => Buffer.from(text).toString('base64');
   const replies = [
     `550 5.1.1 <${TO}>: unknown`,
@@ -38,23 +38,23 @@ describe('a server may say anything; the admin sees it without what is private',
     });
   }
 
-  test('the rest stays readable, on one line, without codes repeated or escape sequences', () => {
+  test('the rest stays readable on one line, without repeated codes and escape sequences', () => {
     expect(quoted('550-5.7.1 Not today,\n550-5.7.1 not\u001b[31m ever.\n550 5.7.1 See "help"')).toBe(
       "550 5.7.1 Not today, 5.7.1 not[31m ever. 5.7.1 See 'help'",
     );
   });
 
-  test('a speech is cut short, never inside a character', () => {
+  test('a long reply is truncated, never inside a character', () => {
     const text = quoted(`550 ${'😀'.repeat(500)}`);
     expect([...text].length).toBe(200);
     expect(text.isWellFormed()).toBe(true);
   });
 });
 
-describe('what an admin is told to do', () => {
+describe('the sentence says what to do', () => {
   const cases: [string, Failure, boolean, RegExp][] = [
     ['no such host', { code: 'EDNS', originalCode: 'ENOTFOUND' }, false, /was not found; check the host in MAIL_URL/],
-    ['refused', { code: 'ESOCKET', originalCode: 'ECONNREFUSED' }, false, /check host and port in MAIL_URL/],
+    ['refused', { code: 'ESOCKET', originalCode: 'ECONNREFUSED' }, false, /check the host and port in MAIL_URL/],
     ['no route', { code: 'ESOCKET', originalCode: 'EHOSTUNREACH' }, false, /can't be reached \(EHOSTUNREACH\)/],
     ['silence', { code: 'ETIMEDOUT' }, false, /did not answer in time/],
     ['reset', { code: 'ESOCKET', originalCode: 'ECONNRESET' }, false, /closed the connection before the mail was sent/],
@@ -64,7 +64,7 @@ describe('what an admin is told to do', () => {
     ['not TLS', { code: 'ESOCKET', originalCode: 'ERR_SSL_WRONG_VERSION_NUMBER' }, true, /smtp:\/\/ or smtps:\/\//],
     ['no login method', { code: 'EAUTH' }, true, /offers no supported login method/],
     ['too large', { code: 'EMESSAGE' }, true, /does not accept messages of this size/],
-    ['nonsense', { code: 'EPROTOCOL', responseCode: 250 }, true, /does not speak SMTP here/],
+    ['nonsense', { code: 'EPROTOCOL', responseCode: 250 }, true, /does not speak SMTP on this port/],
   ];
   for (const [name, failure, permanent, sentence] of cases) {
     test(name, () => {
@@ -75,7 +75,7 @@ describe('what an admin is told to do', () => {
     });
   }
 
-  test('a notice to the admin that is refused points at ADMIN_EMAIL', () => {
+  test('the sentence about a refused mail to admins names ADMIN_EMAIL', () => {
     const failure = { command: 'RCPT TO', response: '550 no', responseCode: 550 };
     expect(reasonOf(failure, { kind: 'request' })).toContain('check ADMIN_EMAIL');
   });
@@ -84,7 +84,7 @@ describe('what an admin is told to do', () => {
     expect(reasonOf({ code: 'ETIMEDOUT' }, { server: serverAt(25, { host: '::1' }) })).toContain('[::1]:25 ');
   });
 
-  test('a mail that may have gone out is never called refused', () => {
+  test('a mail that may have been sent is never called refused', () => {
     for (const code of ['ETIMEDOUT', 'ECONNECTION', 'EPROTOCOL', 'EMESSAGE', 'ESOCKET']) {
       const { outcome, reason } = unconfirmed({ code }, ATTEMPTED);
       expect(outcome).toBe('unknown');

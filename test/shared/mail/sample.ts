@@ -9,7 +9,7 @@ export const SECRET = 'plk_k7Qm2XaB_TfBIVwfGdcef4v06KE3IpwOiFGkcWtf82QRPF2';
 export const FROM = 'keys@profiles.example.org';
 export const TO = 'ada@example.org';
 
-/** What an approval mail is made of. */
+/** The content of an approval mail. */
 export const NEWS: ApprovalNews = {
   to: TO,
   identifier: 'k7Qm2XaB',
@@ -35,7 +35,7 @@ export function sampleMail(changes: Partial<Mail> = {}): Mail {
   return { ...approvalMail(NEWS), ...changes };
 }
 
-/** A mail server of this machine. */
+/** A mail server on this machine. */
 export function serverAt(port: number, changes: Partial<Extract<MailTarget, { kind: 'server' }>> = {}) {
   return { kind: 'server', host: '127.0.0.1', port, secure: false, login: null, ...changes } as const;
 }

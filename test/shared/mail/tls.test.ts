@@ -6,7 +6,7 @@ import { startBrokenSmtp, startSmtp } from '../../support/mail/smtp.ts';
 import { TEST_CA, TEST_CA_FILE } from '../../support/network/certificates.ts';
 import { FROM, sampleMail, serverAt } from './sample.ts';
 
-// `isRemote` shows on this machine what a server across a network gets.
+// `isRemote` treats a server on this machine like one across a network.
 const REMOTE = { isRemote: true, ca: TEST_CA } as const;
 const login = { user: 'mailer', password: 'hunter22' };
 
@@ -16,8 +16,8 @@ function send(port: number, target: Target, options: MailerOptions): Promise<Del
   return createMailer(serverAt(port, target), FROM, options).send(sampleMail());
 }
 
-describe('across a network nothing goes out unencrypted or to a stranger', () => {
-  test('the attack: somebody on the way hides STARTTLS; neither login nor mail is sent', async () => {
+describe('over a network, mail is only sent encrypted and to a verified server', () => {
+  test('neither login nor mail is sent if an attacker on the network hides STARTTLS', async () => {
     const server = await startBrokenSmtp({});
     const delivery = await send(server.port, { login }, REMOTE);
     expect(delivery).toMatchObject({ outcome: 'refused', permanent: true });
@@ -28,18 +28,18 @@ describe('across a network nothing goes out unencrypted or to a stranger', () =>
     expect(server.seen).toEqual(['greeting', 'EHLO', 'STARTTLS']);
   });
 
-  test('a server that knows not even EHLO is refused too', async () => {
+  test('a server that does not support EHLO is refused', async () => {
     const server = await startBrokenSmtp({ EHLO: '502 5.5.1 what?' });
     expect(await send(server.port, { login }, REMOTE)).toMatchObject({ outcome: 'refused', permanent: true });
     expect(server.seen).toEqual(['greeting', 'EHLO']);
   });
 
-  test('STARTTLS that is out of order for now is worth another try', async () => {
+  test('a temporary error of STARTTLS is temporary', async () => {
     const server = await startBrokenSmtp({ STARTTLS: '454 4.7.0 TLS not available' });
     expect(await send(server.port, {}, REMOTE)).toMatchObject({ outcome: 'refused', permanent: false });
   });
 
-  test('a handshake that breaks off is worth another try, one that hangs ends after the time-out', async () => {
+  test('an aborted handshake is temporary, and one that hangs ends with the time-out', async () => {
     const closing = await startBrokenSmtp({ STARTTLS: 'close' });
     expect(await send(closing.port, {}, REMOTE)).toMatchObject({ outcome: 'refused', permanent: false });
     const hanging = await startBrokenSmtp({ STARTTLS: '220 go' });
@@ -52,7 +52,7 @@ describe('across a network nothing goes out unencrypted or to a stranger', () =>
   for (const secure of [false, true]) {
     const name = secure ? 'smtps' : 'STARTTLS';
 
-    test(`${name} with a good certificate, for a name and for an address`, async () => {
+    test(`${name} works with a valid certificate for a name or an IP address`, async () => {
       const smtp = await startSmtp({ secure });
       for (const host of ['localhost', '127.0.0.1']) {
         expect(await send(smtp.port, { secure, host }, REMOTE)).toEqual({ outcome: 'accepted' });
@@ -82,7 +82,7 @@ describe('across a network nothing goes out unencrypted or to a stranger', () =>
     });
   }
 
-  test('NODE_EXTRA_CA_CERTS makes an authority known, as the sentence promises', async () => {
+  test('NODE_EXTRA_CA_CERTS makes an authority trusted, as the sentence says', async () => {
     for (const secure of [false, true]) {
       const smtp = await startSmtp({ secure });
       const target = JSON.stringify(serverAt(smtp.port, { secure, host: 'localhost' }));
@@ -100,7 +100,7 @@ describe('across a network nothing goes out unencrypted or to a stranger', () =>
 });
 
 describe('on this machine', () => {
-  test('TLS is used where it is offered, whatever the certificate: a local server has one that nobody signed', async () => {
+  test('TLS is used if it is offered, whatever the certificate, since a local server has a self-signed one', async () => {
     for (const secure of [false, true]) {
       const smtp = await startSmtp({ secure, certificate: 'elsewhere' });
       for (const host of ['127.0.0.1', 'localhost']) {
@@ -110,15 +110,15 @@ describe('on this machine', () => {
     }
   });
 
-  test('clear text will do where no TLS is offered', async () => {
+  test('mail is sent unencrypted if TLS is not offered', async () => {
     const smtp = await startSmtp({ starttls: false });
     expect(await send(smtp.port, {}, {})).toEqual({ outcome: 'accepted' });
     expect(smtp.received[0]?.overTls).toBe(false);
   });
 });
 
-describe('smtp:// and smtps:// mixed up', () => {
-  test('smtps:// at a port that begins in clear says which setting to look at', async () => {
+describe('if smtp:// and smtps:// are mixed up', () => {
+  test('smtps:// at a port without TLS names the setting to check', async () => {
     const smtp = await startSmtp();
     const delivery = await send(smtp.port, { secure: true }, {});
     expect(delivery).toMatchObject({
@@ -128,7 +128,7 @@ describe('smtp:// and smtps:// mixed up', () => {
     });
   });
 
-  test('smtp:// at a port that begins with TLS says so too', async () => {
+  test('smtp:// at a port with TLS names it too', async () => {
     const smtp = await startSmtp({ secure: true });
     const delivery = await send(smtp.port, {}, { timeoutMs: 150 });
     expect(delivery).toMatchObject({

@@ -173,7 +173,7 @@ describe('at the approval', () => {
     const identifier = await succeed();
     await revokeKey(deps, { identifier: old.identifier, reason: 'Leaked.', by: onBox('admin') });
     await approve(identifier, { retireOldAtMs: inDays(deps, 7) });
-    expect(lastMail()).toContain(`Key ${old.identifier} has already ended.`);
+    expect(lastMail()).toContain(`Key ${old.identifier} no longer works.`);
     expect(showKey(deps, identifier).state).toBe('Active');
     expect(keyHistory(deps, old.identifier).at(-1)?.event).toBe('revoked');
   });

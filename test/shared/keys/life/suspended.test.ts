@@ -224,7 +224,7 @@ describe('a successor', () => {
     await approveKey(deps, { identifier: first, grant: { retireOldAtMs: end }, by: admin });
     expect(showKey(deps, old.identifier)).toMatchObject({ state: 'suspended', expiresAt: new Date(end).toISOString() });
     expect((mails(deps).at(-1) ?? '').replace(/=\r?\n/g, '').replace(/\s+/g, ' ')).toContain(
-      `${old.identifier} is suspended, so requests that use it are refused; it ends at`,
+      `${old.identifier} is suspended, so requests that use it are refused; it expires at`,
     );
     await approveKey(deps, { identifier: second, grant: { retireOldAtMs: end + DAY_MS }, by: admin });
     expect(showKey(deps, old.identifier).expiresAt).toBe(new Date(end).toISOString());
