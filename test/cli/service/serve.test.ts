@@ -149,7 +149,9 @@ describe('DATABASE_MUST_EXIST=on', () => {
     for (const path of [join(folder, 'profiles.db'), join(folder, 'none/profiles.db')]) {
       const refused = await serve(path);
       expect(refused).toMatchObject({ code: 1, stdout: '' });
-      expect(refused.stderr).toContain(`There is no database at ${path}. DATABASE_MUST_EXIST is on`);
+      expect(refused.stderr).toContain(
+        `There is no database at ${path}. None is created because DATABASE_MUST_EXIST is on`,
+      );
     }
     expect(readdirSync(folder)).toEqual([]);
   });
