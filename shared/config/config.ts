@@ -5,29 +5,29 @@ import { isLoopback } from '../net.ts';
 import { checkDatabasePath } from './database-path.ts';
 import { isMangled, mangledText, readTextFile, type Source } from './environment.ts';
 import { readLogo } from './logo.ts';
-import { badVariable, type TlsFiles } from './network.ts';
+import { type TlsFiles, variableError } from './network.ts';
 import { FIELDS, VARIABLES, type VariableMeta, Variables } from './variables.ts';
 
-/** The variables of a machine with a database; the other two name the server that `profilectl` asks instead. */
+// Without the two variables that name a remote server for `profilectl`.
 const Settings = z.omit(Variables, { profilectlHost: true, profilectlToken: true });
 
 type Settings = z.output<typeof Settings>;
 
-/** The checked configuration from the environment. Built once per process by {@link readConfig} and passed down. */
+/** The validated configuration. Built once per process by {@link readConfig} and passed down. */
 export type Config = Omit<Settings, 'publicUrl' | 'publicLogo' | 'tlsCertFile' | 'tlsKeyFile'> & {
   /** Origin and optional prefix, without a trailing slash and without `/api`. */
   publicUrl: string;
-  /** The picture as a `data:` URL. */
+  /** As a `data:` URL. */
   publicLogo: string | null;
   tls: TlsFiles | null;
-  /** The user who called sudo, or null. */
+  /** The user who called sudo. */
   sudoUser: string | null;
 };
 
-/** The faults of an environment by the variable's name, at most one for each. */
+/** The error of each invalid variable. */
 type Faults = Map<string, AppError>;
 
-/** Checks every variable. Throws `bad_config` with the first bad one's name and what is allowed. */
+/** Reads every variable. Throws `bad_config` for the first invalid one. */
 export function readConfig(source: Source): Config {
   const { config, faults } = surveyConfig(source);
   const [first] = faults.values();
@@ -36,8 +36,8 @@ export function readConfig(source: Source): Config {
 }
 
 /**
- * Returns every fault of the environment, in the order of the variables, the first as {@link readConfig} throws it;
- * `config` has a harmless value for each bad one.
+ * Reads every variable and returns all errors, in the order of the variables. In `config`, invalid variables have a harmless
+ * value.
  */
 export function surveyConfig(source: Source): { config: Config; faults: Faults } {
   const found: Faults = new Map();
@@ -51,7 +51,7 @@ export function surveyConfig(source: Source): { config: Config; faults: Faults }
   );
   attempt(found, 'MAIL_FROM', () => {
     if (settings.mail?.kind !== 'server' || settings.mailFrom !== null) return;
-    throw badVariable('MAIL_FROM', 'must be set to the sender address, since MAIL_URL names a mail server');
+    throw variableError('MAIL_FROM', 'must be set to the sender address, since MAIL_URL names a mail server');
   });
   const url = attempt(found, 'PUBLIC_URL', () => publicUrl ?? localUrl(settings, tls !== null));
   const config = { ...settings, publicUrl: url ?? '', publicLogo, tls, sudoUser: source.SUDO_USER || null };
@@ -60,7 +60,7 @@ export function surveyConfig(source: Source): { config: Config; faults: Faults }
   return { config, faults: new Map(faults) };
 }
 
-/** Checks a variable that has no fault yet. A refusal becomes the variable's fault, and null is returned. */
+/** Runs a check of a variable that has no error yet; if it throws, stores the error and returns null. */
 function attempt<T>(faults: Faults, name: string, act: () => T): T | null {
   if (faults.has(name)) return null;
   try {
@@ -72,10 +72,10 @@ function attempt<T>(faults: Faults, name: string, act: () => T): T | null {
   }
 }
 
-/** The text of a variable, the variable that supplied it, and the rule to quote if it is bad. */
+/** The text of a variable, with the name of the variable (or its `_FILE`) and its rule for the error. */
 type Found = { text: string; name: string; rule: string };
 
-/** Parses the variables by the schema; those with a fault count as unset. */
+/** Parses the variables by the schema; invalid ones count as unset. */
 function readSettings(source: Source, faults: Faults): Settings {
   const found = new Map<PropertyKey, Found>();
   for (const field of FIELDS) {
@@ -88,29 +88,25 @@ function readSettings(source: Source, faults: Faults): Settings {
   for (const { path } of first.error.issues) {
     const [key = ''] = path;
     const bad = found.get(key);
-    if (bad !== undefined) faults.set(bad.name, badVariable(bad.name, bad.rule));
+    if (bad !== undefined) faults.set(bad.name, variableError(bad.name, bad.rule));
     found.delete(key);
   }
   return Settings.parse(texts());
 }
 
-/**
- * The text of a variable, or of the file that `<name>_FILE` names if the variable allows that (trimmed); setting both
- * is a fault. Null if it is unset or faulty.
- */
+/** Finds the text of a variable, or of the file named by `<name>_FILE`; setting both is an error. Null if unset or invalid. */
 function findText(source: Source, { name, rule, fileRule }: VariableMeta, faults: Faults): Found | null {
   const text = attempt(faults, name, () => textOf(source, name));
   const byFile = `${name}_FILE`;
   const path = fileRule === undefined ? null : attempt(faults, byFile, () => textOf(source, byFile));
   if (fileRule === undefined || path === null) return text === null ? null : { text, name, rule };
   const inFile = attempt(faults, byFile, () => {
-    if (text !== null) throw badVariable(byFile, `and ${name} may not both be set`);
+    if (text !== null) throw variableError(byFile, `and ${name} may not both be set`);
     return readSecretFile(byFile, path);
   });
   return inFile === null ? null : { text: inFile, name: byFile, rule: fileRule };
 }
 
-/** Null for a variable that is unset or empty. */
 function textOf(source: Source, name: string): string | null {
   const value = source[name] || null;
   if (value !== null && isMangled(value)) throw new AppError('bad_config', mangledText(name));
@@ -119,11 +115,10 @@ function textOf(source: Source, name: string): string | null {
 
 function readSecretFile(name: string, path: string): string {
   const text = readTextFile(name, path).trim();
-  if (text === '') throw badVariable(name, `names an empty file: ${path}`);
+  if (text === '') throw variableError(name, `names an empty file: ${path}`);
   return text;
 }
 
-/** Certificate and key, both files that exist, or neither. */
 function checkTls(
   { tlsCertFile, tlsKeyFile }: Pick<Settings, 'tlsCertFile' | 'tlsKeyFile'>,
   faults: Faults,
@@ -134,10 +129,10 @@ function checkTls(
   return certFile === null || keyFile === null ? null : { certFile, keyFile };
 }
 
-/** The path in `name`, which is used together with `companion`. */
+/** Returns the path in `name`, which is required together with `companion`. */
 function existing(name: string, path: string | null, companion: string): string {
-  if (path === null) throw badVariable(name, `must be set where ${companion} is`);
-  if (!isFile(path)) throw badVariable(name, `names a file that does not exist: ${path}`);
+  if (path === null) throw variableError(name, `must be set if ${companion} is set`);
+  if (!isFile(path)) throw variableError(name, `names a file that does not exist: ${path}`);
   return path;
 }
 
@@ -150,8 +145,8 @@ function isFile(path: string): boolean {
   }
 }
 
-/** The default public URL: that of the listener, if only this machine can reach it. */
+/** The default of PUBLIC_URL if only this machine can reach the server. */
 function localUrl({ host, port }: Pick<Settings, 'host' | 'port'>, isSecure: boolean): string {
-  if (!isLoopback(host)) throw badVariable('PUBLIC_URL', 'must be set where HOST is not a loopback address');
+  if (!isLoopback(host)) throw variableError('PUBLIC_URL', 'must be set if HOST is not a loopback address');
   return `${isSecure ? 'https' : 'http'}://${host.includes(':') ? `[${host}]` : host}:${port}`;
 }

@@ -1,5 +1,5 @@
 import { statSync } from 'node:fs';
-import { badVariable } from './network.ts';
+import { variableError } from './network.ts';
 
 /** The default path of the database, relative to the current folder. */
 export const DEFAULT_DATABASE_PATH = 'data/profiles.db';
@@ -9,13 +9,10 @@ export function isFilePath(text: string): boolean {
   return text.trim() !== '' && !text.startsWith(':') && !text.includes('\0');
 }
 
-/**
- * Returns the database path from a variable or flag unchanged. Throws `bad_config` if it can't be a file or is a
- * folder.
- */
+/** Returns the path unchanged. Throws `bad_config`, naming the variable or flag, if it can't be a file or is a folder. */
 export function checkDatabasePath(name: 'DATABASE_PATH' | '--db', text: string): string {
-  if (!isFilePath(text)) throw badVariable(name, 'must name a file');
-  if (isFolder(text)) throw badVariable(name, `must name a file, and ${text} is a folder`);
+  if (!isFilePath(text)) throw variableError(name, 'must name a file');
+  if (isFolder(text)) throw variableError(name, `must name a file, and ${text} is a folder`);
   return text;
 }
 

@@ -5,8 +5,8 @@ import { DOT_ENV, type Environment, isDotEnvRead } from './environment.ts';
 import { nameWarnings } from './variable-names.ts';
 
 /**
- * Warnings about likely mistakes, as sentences: a file of variables that others can read, a `.env` that is not read,
- * unknown names. They contain names of files and variables, never a value.
+ * Warnings about likely mistakes: a file of variables that others can read, a `.env` that is not read, unknown names. They name
+ * files and variables, but never contain a value.
  */
 export function environmentWarnings({ source, given, dotFiles }: Environment): string[] {
   const files = [...(given === null ? [] : [given]), ...dotFiles];

@@ -1,15 +1,12 @@
 import * as z from 'zod/mini';
 
-// Kinds of variables. They are made with zod/mini, because every command that reads the configuration loads them: in the
-// binary zod/mini takes 2.5 ms and 3 MiB for all variables, and zod with its methods 8 ms and 9 MiB.
+// Kinds of variables. They use zod/mini, because every command that reads the configuration loads them: in the binary, zod/mini
+// takes 2.5 ms and 3 MiB for all variables, and zod with its methods 8 ms and 9 MiB.
 
-/**
- * The type of a variable: a schema of its text, and the rule that follows the variable's name in the refusal of any
- * other text.
- */
+/** A kind of variable: the schema of its text, and its rule, which follows the variable's name in errors. */
 export type Kind<T> = { rule: string; schema: z.ZodMiniType<T, string> };
 
-/** A text that `parse` turns into a value, or refuses with null. */
+/** A text that `parse` converts to a value; null refuses it. */
 export function parsed<T>(rule: string, parse: (text: string) => T | null): Kind<T> {
   const read = z.transform((text: string, { issues }): T => {
     const value = parse(text);
@@ -30,17 +27,17 @@ export function oneOf<const T extends string>(allowed: readonly T[]): Kind<T> {
   return { rule: `must be one of ${allowed.join(', ')}`, schema: z.pipe(z.string(), z.enum(allowed)) };
 }
 
-/** A whole number in decimal digits, within these bounds. */
-export function wholeNumber(least: number, most: number): Kind<number> {
+/** A whole number in decimal digits, from `min` to `max`. */
+export function wholeNumber(min: number, max: number): Kind<number> {
   const digits = z.string().check(z.regex(/^\d{1,9}$/));
-  const bounded = z.int().check(z.minimum(least), z.maximum(most));
+  const bounded = z.int().check(z.minimum(min), z.maximum(max));
   return {
-    rule: `must be a whole number from ${least} to ${most}`,
+    rule: `must be a whole number from ${min} to ${max}`,
     schema: z.pipe(z.pipe(digits, z.transform(Number)), bounded),
   };
 }
 
-/** Accepts the same texts as another kind, and converts its values with `make`. */
+/** Accepts the same texts as another kind, and converts their values with `make`. */
 export function mapped<T, Made>({ rule, schema }: Kind<T>, make: (value: T) => Made): Kind<Made> {
   return { rule, schema: z.pipe(schema, z.transform(make)) };
 }

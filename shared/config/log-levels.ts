@@ -1,4 +1,4 @@
-/** From the most verbose to none; requests are logged at `info`. */
+/** The most verbose first; requests are logged at `info`. */
 export const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const;
 
 /** One of {@link LOG_LEVELS}. */

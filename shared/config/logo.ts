@@ -1,21 +1,21 @@
-import { badVariable } from './network.ts';
+import { variableError } from './network.ts';
 import { readSmallBytes } from './small-file.ts';
 
-/** The largest logo, in KiB: every page embeds it, as a picture and as its icon. */
+/** Every page embeds the logo, as a picture and as its icon. */
 const MAX_KIB = 32;
 
 const PNG = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
 
 /**
- * Reads a square SVG or PNG as a `data:` URL. Throws `bad_config` with the variable's name if the file can't be read,
- * is larger than 32 KiB, has another format, or is not square.
+ * Reads a square SVG or PNG as a `data:` URL. Throws `bad_config`, naming the variable, if the file can't be read, is larger than
+ * 32 KiB, has another format, or is not square.
  */
 export function readLogo(name: string, path: string): string {
   const bytes = Buffer.from(readSmallBytes({ name, path, maxKib: MAX_KIB, code: 'bad_config' }));
   const picture = readPng(bytes) ?? readSvg(bytes.toString());
-  if (picture === null) throw badVariable(name, `must name an SVG or PNG file: ${path}`);
+  if (picture === null) throw variableError(name, `must name an SVG or PNG file: ${path}`);
   const { type, width, height } = picture;
-  if (width !== height) throw badVariable(name, `must name a square picture; it is ${width} × ${height}: ${path}`);
+  if (width !== height) throw variableError(name, `must name a square picture; it is ${width} × ${height}: ${path}`);
   return `data:${type};base64,${bytes.toString('base64')}`;
 }
 
@@ -27,9 +27,7 @@ function readPng(bytes: Buffer): Picture | null {
   return { type: 'image/png', width: bytes.readUInt32BE(16), height: bytes.readUInt32BE(20) };
 }
 
-/**
- * The size of an SVG: its `viewBox`, or else its width and height. Browsers do not display one without the namespace.
- */
+/** The size of an SVG: its `viewBox`, or its width and height. Browsers do not display an SVG without the namespace. */
 function readSvg(text: string): Picture | null {
   const root = /<svg\b[^>]*>/.exec(text)?.[0];
   if (root === undefined || !/\sxmlns=["']http:\/\/www\.w3\.org\/2000\/svg["']/.test(root)) return null;

@@ -11,18 +11,17 @@ import { exposureFault } from './network.ts';
 import { remoteHost, remoteToken } from './remote.ts';
 import { SECRET_FILES, VARIABLES } from './variables.ts';
 
-/** The effective value of a variable: null if it is unset, masked if secret. */
+/** The effective value of a variable, masked if it is secret, with its origin. */
 export type VariableReport = { name: string; value: string | null; from: string };
 
-/** The whole configuration: effective values, faults that stop the program or the server, and warnings. */
+/** The effective configuration, with errors that stop the program or the server, and warnings. */
 export type ConfigReport = { variables: VariableReport[]; faults: string[]; warnings: string[] };
 
-/** The variables that determine who reaches the server, and how. */
 const REACH = ['HOST', 'TLS_CERT_FILE', 'TLS_KEY_FILE', 'TRUSTED_PROXIES'];
 
 /**
- * Reports on every variable, all faults at once. `envFile` and `databasePath` are the values of `--env-file` and
- * `--db`. Throws `bad_config` if the environment file can't be read.
+ * Reports on every variable, with all errors at once. `envFile` and `databasePath` are the values of `--env-file` and `--db`.
+ * Throws `bad_config` if the environment file can't be read.
  */
 export function reportConfig(
   given: { envFile: string | undefined; databasePath: string | undefined },
@@ -42,7 +41,7 @@ export function reportConfig(
     if (!value) return { name, value: unset || null, from: unset === '' ? 'not set' : 'default' };
     return { name, value: mask?.(value) ?? value, from: originOf(name, value, environment) };
   });
-  // If one of these is bad, its consequences are unknown.
+  // If one of these is invalid, it is unknown how the server can be reached.
   const isReachKnown = !REACH.some((name) => faults.has(name));
   const tls = tlsState(config, clock.nowMs());
   const remote = [remoteHost, remoteToken].map((read) => faultOf(() => read(source)));
@@ -59,7 +58,7 @@ export function reportConfig(
   return { variables, faults: [...sentences, ...more].filter(isSentence), warnings: warnings.filter(isSentence) };
 }
 
-/** The warnings for a running server: a certificate that expires soon, mail that is not sent. */
+/** The warnings at the start of a server: a certificate that expires soon, mail that is not sent. */
 export function configWarnings(config: Config, nowMs: number): string[] {
   return [tlsState(config, nowMs).warning, mailWarning(config)].filter(isSentence);
 }
@@ -68,17 +67,16 @@ function isSentence(text: string | null): text is string {
   return text !== null;
 }
 
-/** Where the value of a variable comes from. */
 function originOf(name: string, value: string, { inherited, dotFiles }: Environment): string {
   if (inherited[name] === undefined) return '--env-file';
-  // The environment takes precedence over such a file; if both have the same value, it makes no difference.
+  // The environment takes precedence over these files; with the same value in both, either is right.
   return dotFiles.find(({ values }) => values[name] === value)?.path ?? 'environment';
 }
 
-/** Programs renew certificates 30 days before they expire; this long before, one of those has failed. */
+/** Certificates are usually renewed 30 days before they expire; if 14 days are left, the renewal has failed. */
 const EXPIRY_WARNING_DAYS = 14;
 
-/** A sentence if a certificate, read from this file, has expired or expires within 14 days; otherwise null. */
+/** The warning if a certificate has expired or expires within 14 days, otherwise null. */
 export function certificateWarning(certificate: X509Certificate, certFile: string, nowMs: number): string | null {
   const daysLeft = Math.floor((Date.parse(certificate.validTo) - nowMs) / DAY_MS);
   if (daysLeft >= EXPIRY_WARNING_DAYS) return null;

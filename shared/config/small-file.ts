@@ -3,27 +3,24 @@ import { AppError } from '../errors.ts';
 
 const KIB = 1_024;
 
-/** How long to wait for a pipe's first writer, and for a writer that writes nothing, in milliseconds. */
+/** How long to wait for a pipe's first writer, and for a writer that writes nothing. */
 const PATIENCE_MS = { open: 5_000, write: 60_000 };
 
-/** How long to wait before a pipe is read again, in milliseconds. */
+/** The pause between two reads of an empty pipe. */
 const PAUSE_MS = 20;
 
-/**
- * A file that a person has named: `name` is the flag or variable that names it, `code` that of the error if it can't be
- * read.
- */
+/** A file that a person has named by the flag or variable `name`; `code` is the code of its errors. */
 export type SmallFile = { name: string; path: string; maxKib: number; code: 'bad_config' | 'usage' };
 
-/** Reads a file as {@link readSmallBytes} does, as text. Throws an AppError also if it is not UTF-8. */
+/** {@link readSmallBytes} as text. Also throws an AppError if the file is not UTF-8. */
 export function readSmallText(file: SmallFile): string {
   return decodeUtf8(file, readSmallBytes(file));
 }
 
 /**
- * Reads a file that a person has named, which may be a pipe, such as the shell makes of `<(command)`. Throws an
- * AppError that names the file without quoting it if it can't be read, is larger than `maxKib` KiB, or is a pipe on
- * which nothing arrives for 5 s (no writer) or 60 s.
+ * Reads a file that a person has named, which may be a pipe, as shells create for `<(command)`. Throws an AppError, without
+ * contents of the file, if it can't be read, is larger than `maxKib` KiB, or is a pipe on which nothing arrives for 5 s (no
+ * writer) or 60 s.
  */
 export function readSmallBytes(file: SmallFile): Uint8Array {
   try {
@@ -39,13 +36,13 @@ export function decodeUtf8(file: Omit<SmallFile, 'maxKib'>, bytes: Uint8Array): 
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
   } catch (cause) {
-    throw fault(file, `must name a text in UTF-8, and ${file.path} is none`, cause);
+    throw fault(file, `must name a UTF-8 text file, and ${file.path} is not one`, cause);
   }
 }
 
 /** The error for a file that is larger than `maxKib` KiB. */
 export function tooLarge(file: SmallFile): AppError {
-  return fault(file, `names more than ${file.maxKib} KiB: ${file.path}`);
+  return fault(file, `names a file larger than ${file.maxKib} KiB: ${file.path}`);
 }
 
 function fault({ name, code }: Pick<SmallFile, 'name' | 'code'>, what: string, cause?: unknown): AppError {
@@ -53,7 +50,7 @@ function fault({ name, code }: Pick<SmallFile, 'name' | 'code'>, what: string, c
 }
 
 function readBounded(file: SmallFile): Uint8Array {
-  // Otherwise this would block until somebody opens the pipe to write.
+  // Without O_NONBLOCK, this would block until another process opens the pipe to write.
   const fd = openSync(file.path, constants.O_RDONLY | constants.O_NONBLOCK);
   try {
     const isPipe = fstatSync(fd).isFIFO();
@@ -68,7 +65,7 @@ function readBounded(file: SmallFile): Uint8Array {
         continue;
       }
       if (waitedMs >= (count === null ? PATIENCE_MS.write : PATIENCE_MS.open)) {
-        throw fault(file, `names a pipe that nothing comes from: ${file.path}`);
+        throw fault(file, `names a pipe on which nothing arrives: ${file.path}`);
       }
       Bun.sleepSync(PAUSE_MS);
       waitedMs += PAUSE_MS;
@@ -80,7 +77,7 @@ function readBounded(file: SmallFile): Uint8Array {
   }
 }
 
-/** Returns how many bytes were read: 0 at the end, also of a pipe without a writer; null if none are there yet. */
+/** Returns the number of bytes read: 0 at the end and for a pipe without a writer, null if there are none yet. */
 function readNow(fd: number, into: Uint8Array): number | null {
   try {
     return readSync(fd, into);

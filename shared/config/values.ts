@@ -4,21 +4,21 @@ import { isMailAddress } from '../mail/address.ts';
 import { cleanForTerminal, codePoints } from '../text.ts';
 import { checkServerUrl } from './remote.ts';
 
-// Parsers of variables, beyond the kinds of kinds.ts.
+// Parsers of single variables.
 
-/** The normalised form of a URL with one of these protocols, or null. */
+/** Normalises a URL with one of these protocols; null for any other text. */
 export function parseUrl(text: string, protocol: RegExp): string | null {
   const url = URL.parse(text);
   return url !== null && protocol.test(url.protocol) ? url.href : null;
 }
 
-/** Parses comma-separated plain addresses, removing duplicates; null if an item is not one. */
+/** Parses comma-separated plain e-mail addresses and removes duplicates; null if an item is not one. */
 export function parseAddresses(text: string): string[] | null {
   const addresses = text.trim() === '' ? [] : text.split(',').map((part) => part.trim());
   return addresses.every(isMailAddress) ? [...new Set(addresses)] : null;
 }
 
-/** Parses rate limits in the form of `DEFAULT_RATE_LIMITS`, or returns null. */
+/** Parses `DEFAULT_RATE_LIMITS`; null for an invalid text. */
 export function parseLimits(text: string): RateLimit[] | null {
   try {
     return parseRateLimits([text]);
@@ -27,15 +27,12 @@ export function parseLimits(text: string): RateLimit[] | null {
   }
 }
 
-/**
- * Whether a text can be a server's URL. `profilectl` reads its own two variables through `remote.ts`, which also says
- * in detail what is wrong with such a URL.
- */
+/** Whether a text can be a server's URL; `remote.ts` has the detailed errors. */
 export function isServerUrl(text: string): boolean {
   return faultOf(() => checkServerUrl('PROFILECTL_HOST', text)) === null;
 }
 
-/** Whether a name can be seen, fits on one line of a page or mail, and can't change the direction of the text around it. */
+/** Whether a name is visible, fits on one line of a page or mail, and can't change the direction of the text around it. */
 export function isPublicName(text: string): boolean {
   return (
     codePoints(text) <= 40 &&
@@ -46,5 +43,5 @@ export function isPublicName(text: string): boolean {
   );
 }
 
-/** A character that can be seen: the Braille blank is a symbol to Unicode. */
+/** The Braille blank is a symbol to Unicode, but invisible. */
 const VISIBLE = /[^\p{Default_Ignorable_Code_Point}\p{Cf}\p{Z}\u2800]/u;

@@ -1,12 +1,12 @@
 import type { EnvironmentFile, Source } from './environment.ts';
 import { VARIABLES } from './variables.ts';
 
-/** Names that Bun, libraries and the prompts read themselves, so that a file of variables may contain them too. */
+/** Names that Bun, libraries and the prompts read, so that a file of variables may contain them too. */
 const OF_OTHERS = /^(BUN_|NODE_|LC_|SSL_CERT_|(LANG|TZ|TMPDIR|PATH|HOME|TERM|NO_COLOR|EDITOR|VISUAL)$)/;
 
 /**
- * Warnings about unknown names: all in files of variables; elsewhere only those that nearly match one of ours, since an
- * environment is full of names that are nobody's mistake.
+ * Warnings about unknown names: in files of variables about all of them, in the environment only about those that nearly match
+ * one of ours, since other programs have variables there, too.
  */
 export function nameWarnings(source: Source, files: readonly EnvironmentFile[]): string[] {
   const inFiles = files.flatMap(({ path, values }) => warningsOfFile(path, unknownNames(values)));
@@ -23,7 +23,7 @@ function warningsOfFile(path: string, names: readonly string[]): string[] {
   const near = names.flatMap((name) => nearlyRight(path, name) ?? []);
   const others = names.filter((name) => nearestVariable(name) === null);
   if (others.length === 0) return near;
-  const is = others.length === 1 ? 'is no variable' : 'are no variables';
+  const is = others.length === 1 ? 'is not a variable' : 'are not variables';
   return [...near, `${path} sets ${others.join(', ')}, which ${is} of this program.`];
 }
 
@@ -32,10 +32,10 @@ function nearlyRight(where: string, name: string): string | null {
   return nearest === null ? null : `${where} sets ${name}, which is not read; did you mean ${nearest}?`;
 }
 
-/** In names of up to this many characters, two wrong ones make another word, such as HOME for HOST. */
+/** In a shorter name, two wrong characters make another word, such as HOME for HOST. */
 const SHORT_LENGTH = 7;
 
-/** The variable that a name was probably meant to be, or null. */
+/** The variable that was probably meant, or null. */
 export function nearestVariable(name: string): string | null {
   const upper = name.toUpperCase();
   const near = Object.keys(VARIABLES)
@@ -46,8 +46,8 @@ export function nearestVariable(name: string): string | null {
 }
 
 /**
- * How many characters of a text another lacks altogether, which is never more than their distance. It tells most names
- * apart: with 28 foreign variables, this check takes a command 2 ms of processor time, and took 7 without it.
+ * How many characters of one text do not occur in the other, which is never more than their edit distance. This check rules out
+ * most names: with 28 foreign variables, it reduces the processor time of a command from 7 to 2 ms.
  */
 function lacking(from: string, to: string): number {
   let count = 0;
@@ -55,10 +55,7 @@ function lacking(from: string, to: string): number {
   return count;
 }
 
-/**
- * How many characters must be inserted, deleted, substituted or swapped with their neighbour (optimal string
- * alignment).
- */
+/** How many characters must be inserted, deleted, substituted or swapped with a neighbour (optimal string alignment). */
 function editDistance(from: string, to: string): number {
   if (Math.abs(from.length - to.length) > 2 || lacking(from, to) > 2) return 3;
   const rows: number[][] = [Array.from({ length: to.length + 1 }, (_, at) => at)];

@@ -16,17 +16,16 @@ import {
 } from './network.ts';
 import { isPublicName, isServerUrl, parseAddresses, parseLimits, parseUrl } from './values.ts';
 
-/** The description of a variable beside its schema. */
+/** The description of a variable. */
 export type VariableMeta = {
-  /** Its name in the environment. */
   name: string;
   meaning: string;
-  /** Its default, as a person would write it; empty if there is none. */
+  /** As a person would write it; empty if there is none. */
   default: string;
   rule: Kind<unknown>['rule'];
-  /** The rule for the text in a file. Only variables with this accept `<name>_FILE`, the path of a file with the value. */
+  /** The rule for the text in a file, for a variable that accepts `<name>_FILE`. */
   fileRule?: string;
-  /** For a variable that may hold a secret: how its value is shown. */
+  /** How to show the value of a variable that may contain a secret. */
   mask?: (value: string) => string;
 };
 
@@ -43,7 +42,7 @@ function optional<T>(name: string, meaning: string, { rule, schema }: Kind<T>, m
 }
 
 const TOKEN = text(`must consist of ${TOKEN_CHARACTERS}`, isToken);
-/** A file; whether it exists, and what it must contain, is checked after the schema. */
+/** A file; its existence and contents are checked after the schema. */
 const PATH: Kind<string> = { rule: 'must name a file', schema: z.string() };
 const HIDDEN = '(hidden)';
 const mask = () => HIDDEN;
@@ -72,7 +71,7 @@ export const Variables = z.object({
   publicUrl: optional(
     'PUBLIC_URL',
     'the base URL that clients use; a trailing /api is removed; required if HOST is not loopback',
-    parsed('must be an http or https address without a user, query or fragment', parsePublicUrl),
+    parsed('must be an http or https URL without a user, query or fragment', parsePublicUrl),
   ),
   tlsCertFile: optional('TLS_CERT_FILE', 'the certificate in PEM format; reloaded on SIGHUP', PATH),
   tlsKeyFile: optional('TLS_KEY_FILE', 'the private key of the certificate', PATH),
@@ -80,7 +79,7 @@ export const Variables = z.object({
     'TRUSTED_PROXIES',
     'IP addresses and CIDR blocks whose X-Forwarded-For and X-Forwarded-Proto are trusted',
     parsed(
-      'must be a comma-separated list of addresses or CIDR blocks, for example 127.0.0.1,10.0.0.0/8',
+      'must be a comma-separated list of IP addresses or CIDR blocks, for example 127.0.0.1,10.0.0.0/8',
       parseProxies,
     ),
   ),
@@ -111,7 +110,7 @@ export const Variables = z.object({
     'PUBLIC_NAME',
     'Profile Lookup',
     'the name of the service, 1–40 characters, on pages and in documentation, mails and passkey dialogs',
-    text('must be one line of 1 to 40 characters that are not all invisible', isPublicName),
+    text('must be one line of 1 to 40 characters, not all of them invisible', isPublicName),
   ),
   publicLogo: optional(
     'PUBLIC_LOGO',
@@ -128,14 +127,14 @@ export const Variables = z.object({
   contact: optional(
     'CONTACT',
     'the e-mail address or URL for support, in /docs and all pages and mails',
-    parsed('must be an e-mail address or a http or https address', (text) =>
+    parsed('must be an e-mail address or an http or https URL', (text) =>
       isMailAddress(text) ? text : parseUrl(text, /^https?:$/),
     ),
   ),
   securityContact: optional(
     'SECURITY_CONTACT',
     'the e-mail address or URL in /.well-known/security.txt',
-    parsed('must be an e-mail address or a https, mailto or tel address', (text) =>
+    parsed('must be an e-mail address or an https, mailto or tel URL', (text) =>
       isMailAddress(text) ? `mailto:${text}` : parseUrl(text, /^(https|mailto|tel):$/),
     ),
   ),
@@ -160,14 +159,14 @@ export const Variables = z.object({
     oneOf(LOG_LEVELS),
   ),
   metricsToken: optional('METRICS_TOKEN', 'the bearer token of /metrics', TOKEN, {
-    fileRule: `must name a file of ${TOKEN_CHARACTERS}`,
+    fileRule: `must name a file that contains only ${TOKEN_CHARACTERS}`,
     mask,
   }),
   profilectlHost: optional(
     'PROFILECTL_HOST',
     'the server that keys and profiles import use instead of a local database',
-    text('must be the address of a server', isServerUrl),
-    // A faulty URL may contain a password.
+    text('must be the URL of a server', isServerUrl),
+    // An invalid URL may contain a password.
     { mask: (url) => (isServerUrl(url) ? url : HIDDEN) },
   ),
   profilectlToken: optional('PROFILECTL_TOKEN', 'the token for it, instead of a stored login', TOKEN, {
@@ -175,16 +174,15 @@ export const Variables = z.object({
   }),
 });
 
-/** The variables with their keys in {@link Variables}. */
+/** The description of each variable, with its key in {@link Variables}. */
 export const FIELDS = Object.entries(Variables.shape).flatMap(([key, schema]) => {
   const meta = METAS.get<z.ZodMiniType>(schema);
   return meta === undefined ? [] : [{ key, ...meta }];
 });
 
-/** The description of a variable that is known only by name. */
 type NamedVariable = Pick<VariableMeta, 'default' | 'meaning' | 'mask'>;
 
-/** Every variable by name, including those that name the file of a secret, in the order of the documents. */
+/** Every variable by name, including `<name>_FILE`, in the order of the documents. */
 export const VARIABLES: Readonly<Record<string, NamedVariable>> = Object.fromEntries(
   FIELDS.flatMap(({ name, fileRule, ...rest }): [string, NamedVariable][] => {
     const file: [string, NamedVariable] = [`${name}_FILE`, { default: '', meaning: `a file that holds ${name}` }];

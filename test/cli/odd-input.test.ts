@@ -92,11 +92,11 @@ describe('variables that are not UTF-8', () => {
       `MAIL_FROM="$(printf '\\377@x')" exec "$@"`,
     ]) {
       const done = await shell(line, ['serve'], folder);
-      expect(done.stderr).toMatch(/^(DATABASE_PATH|MAIL_FROM) must be a text in UTF-8, without U\+FFFD\.\n$/);
+      expect(done.stderr).toMatch(/^(DATABASE_PATH|MAIL_FROM) must be valid UTF-8, without U\+FFFD\.\n$/);
       expect(done.code).toBe(2);
     }
     const checked = await shell(`PORT="$(printf '1\\377')" exec "$@"`, ['config', 'check', '--json'], folder);
-    expect(JSON.parse(checked.stdout).faults).toEqual(['PORT must be a text in UTF-8, without U+FFFD.']);
+    expect(JSON.parse(checked.stdout).faults).toEqual(['PORT must be valid UTF-8, without U+FFFD.']);
     const logins = await shell(`XDG_CONFIG_HOME="$PWD/$(printf '\\377')" exec "$@"`, ['whoami'], folder);
     expect(logins).toMatchObject({ code: 2, stderr: expect.stringContaining('XDG_CONFIG_HOME must be') });
     expect(readdirSync(folder)).toEqual([]);
@@ -123,9 +123,9 @@ describe('a folder, an endless file and a pipe that nobody writes to', () => {
     const { place, pipe, latin, run, db } = await world();
     const cases: [string, RegExp][] = [
       [place, /can't be read/],
-      ['/dev/zero', /more than 1024 KiB/],
-      [pipe, /a pipe that nothing comes from/],
-      [latin, /must name a text in UTF-8/],
+      ['/dev/zero', /larger than 1024 KiB/],
+      [pipe, /a pipe on which nothing arrives/],
+      [latin, /must name a UTF-8 text file/],
       [join(place, 'none'), /can't be read/],
     ];
     for (const [path, sentence] of cases) {
@@ -158,7 +158,7 @@ describe('a folder, an endless file and a pipe that nobody writes to', () => {
       ['profiles', 'links', 'set', 'ada', '-', '--db', 'profiles.db'],
       folder,
     );
-    expect(endless).toEqual({ code: 2, stdout: '', stderr: '<file> names more than 8192 KiB: stdin.\n' });
+    expect(endless).toEqual({ code: 2, stdout: '', stderr: '<file> names a file larger than 8192 KiB: stdin.\n' });
     for (const path of [place, pipe, latin, '/dev/zero']) {
       expect(await run(...request, '--description-file', path)).toMatchObject({ code: 2, stdout: '' });
     }

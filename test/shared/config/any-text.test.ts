@@ -13,10 +13,10 @@ import { tempFolder } from '../../support/world.ts';
 const NAMES = Object.keys(VARIABLES);
 const ROUNDS = { numRuns: rounds(8_000) };
 
-/** What the value of a secret holds here, and no sentence may. */
+/** Part of all secret values here; no sentence may contain it. */
 const SECRET = 'hunter2hunter2';
 
-/** Parts of what variables allow, so that many texts are nearly right. */
+/** Parts of valid values, so that many texts are nearly valid. */
 const PARTS = [
   ...['on', 'off', '0', '1', '64', '65535', '1e3', '-', '.', ',', ' ', '/', ':', '@', '%', '%zz', '?', '#', '[', ']'],
   ...['smtp://', 'smtps://', 'file:', 'http://', 'https://', 'mailto:', 'localhost', '127.0.0.1', '0.0.0.0', '::1'],
@@ -28,7 +28,7 @@ const text = fc
   .array(fc.oneof(fc.constantFrom(...PARTS), fc.string({ unit: 'binary', maxLength: 8 })), { maxLength: 6 })
   .map((parts) => parts.join(''));
 
-/** What a variable's own value, or that of one that goes with it, may make the program say. */
+/** The other variables that an error caused by a variable may name. */
 const ALSO: Record<string, string[]> = {
   HOST: ['PUBLIC_URL'],
   TLS_CERT_FILE: ['TLS_KEY_FILE'],
@@ -37,7 +37,7 @@ const ALSO: Record<string, string[]> = {
   MAIL_URL_FILE: ['MAIL_FROM'],
 };
 
-/** The refusal of what `act` does, null for none; anything else that is thrown is thrown on. */
+/** The refusal thrown by `act`, or null. */
 function refusalOf(act: () => unknown): AppError | null {
   try {
     act();
@@ -48,7 +48,7 @@ function refusalOf(act: () => unknown): AppError | null {
   }
 }
 
-test('any text in any variable is a value or is refused in one sentence that begins with a name', () => {
+test('any text in any variable is accepted or refused with one sentence that begins with a name', () => {
   fc.assert(
     fc.property(fc.constantFrom(...NAMES), text, (name, value) => {
       const source = { [name]: value };
@@ -67,7 +67,7 @@ test('any text in any variable is a value or is refused in one sentence that beg
   );
 });
 
-test('any texts in all variables have at most one fault each, of which the first is thrown', () => {
+test('any texts in all variables cause at most one error each, and the first is thrown', () => {
   fc.assert(
     fc.property(fc.dictionary(fc.constantFrom(...NAMES), text), (source) => {
       const { faults } = surveyConfig(source);
@@ -80,7 +80,7 @@ test('any texts in all variables have at most one fault each, of which the first
   );
 });
 
-test('no sentence holds a secret, whether its variable or a file has it', () => {
+test('no sentence contains a secret, whether from a variable or a file', () => {
   const file = join(tempFolder(), 'secret');
   const secrets = NAMES.filter((name) => VARIABLES[name]?.mask !== undefined);
   expect(secrets).toEqual(['MAIL_URL', 'ADMIN_WEBHOOK_URL', 'METRICS_TOKEN', 'PROFILECTL_HOST', 'PROFILECTL_TOKEN']);

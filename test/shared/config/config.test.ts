@@ -26,7 +26,7 @@ function faultOf(variables: Record<string, string>): AppError | null {
   }
 }
 
-test('with nothing set, everything has the default that docs/operating.md names', () => {
+test('unset variables have the defaults in docs/operating.md', () => {
   expect(readConfig({})).toMatchObject({
     databasePath: 'data/profiles.db',
     host: '127.0.0.1',
@@ -50,7 +50,7 @@ test('with nothing set, everything has the default that docs/operating.md names'
   });
 });
 
-describe('a bad value stops the program with the variable’s name', () => {
+describe('an invalid value is an error that begins with the variable’s name', () => {
   const cases: [string, Record<string, string>][] = [
     ['PORT', { PORT: '65536' }],
     ['PORT', { PORT: '-1' }],
@@ -116,18 +116,18 @@ describe('a bad value stops the program with the variable’s name', () => {
   }
 });
 
-test('the sentence of each variable says what is allowed', () => {
+test('the error of each variable says what is allowed', () => {
   const sentences: [Record<string, string>, string][] = [
     [{ DATABASE_PATH: ':memory:' }, 'must name a file.'],
     [{ DATABASE_PATH: folder }, `must name a file, and ${folder} is a folder.`],
     [{ DATABASE_MUST_EXIST: 'ON' }, 'must be one of on, off.'],
     [{ HOST: 'x' }, 'must be an IP address or localhost.'],
     [{ PORT: 'x' }, 'must be a whole number from 0 to 65535.'],
-    [{ PUBLIC_URL: 'x' }, 'must be an http or https address without a user, query or fragment.'],
+    [{ PUBLIC_URL: 'x' }, 'must be an http or https URL without a user, query or fragment.'],
     [{ TLS_CERT_FILE: '/x', TLS_KEY_FILE: '/x' }, 'names a file that does not exist: /x.'],
     [
       { TRUSTED_PROXIES: 'x' },
-      'must be a comma-separated list of addresses or CIDR blocks, for example 127.0.0.1,10.0.0.0/8.',
+      'must be a comma-separated list of IP addresses or CIDR blocks, for example 127.0.0.1,10.0.0.0/8.',
     ],
     [{ MAIL_URL: 'x' }, 'must be smtp://user:password@host:587, smtps://user:password@host:465 or file:<folder>.'],
     [
@@ -136,17 +136,17 @@ test('the sentence of each variable says what is allowed', () => {
     ],
     [{ MAIL_FROM: 'x', MAIL_URL: 'smtp://mail.example.org' }, 'must be one plain e-mail address.'],
     [{ ADMIN_EMAIL: 'x' }, 'must be one plain e-mail address, or several separated by commas.'],
-    [{ PUBLIC_NAME: 'x\ny' }, 'must be one line of 1 to 40 characters that are not all invisible.'],
+    [{ PUBLIC_NAME: 'x\ny' }, 'must be one line of 1 to 40 characters, not all of them invisible.'],
     [{ PUBLIC_LOGO: '/x' }, "names a file that can't be read: /x."],
     [{ PUBLIC_LOGO: file('x.gif', 'GIF89a') }, `must name an SVG or PNG file: ${join(folder, 'x.gif')}.`],
-    [{ PUBLIC_LOGO: file('big', 'x'.repeat(32_769)) }, `names more than 32 KiB: ${join(folder, 'big')}.`],
+    [{ PUBLIC_LOGO: file('big', 'x'.repeat(32_769)) }, `names a file larger than 32 KiB: ${join(folder, 'big')}.`],
     [
       { PUBLIC_LOGO: file('wide.svg', svg('viewBox="0 0 32 16"')) },
       `must name a square picture; it is 32 × 16: ${join(folder, 'wide.svg')}.`,
     ],
     [{ PUBLIC_COLOR: '#12345g' }, 'must be #rrggbb, for example #4338ca.'],
-    [{ CONTACT: 'x' }, 'must be an e-mail address or a http or https address.'],
-    [{ SECURITY_CONTACT: 'x' }, 'must be an e-mail address or a https, mailto or tel address.'],
+    [{ CONTACT: 'x' }, 'must be an e-mail address or an http or https URL.'],
+    [{ SECURITY_CONTACT: 'x' }, 'must be an e-mail address or an https, mailto or tel URL.'],
     [{ DEVELOPER_PLATFORM: 'x' }, 'must be one of on, off.'],
     [{ MAX_PROFILE_KIB: 'x' }, 'must be a whole number from 1 to 256.'],
     [
@@ -156,15 +156,18 @@ test('the sentence of each variable says what is allowed', () => {
     [{ WORKERS: 'x' }, 'must be a whole number from 1 to 64.'],
     [{ LOG_LEVEL: 'x' }, 'must be one of debug, info, warn, error, silent.'],
     [{ METRICS_TOKEN: '!' }, 'must consist of letters, digits and - . _ ~ + /.'],
-    [{ METRICS_TOKEN_FILE: file('no-token', '!') }, 'must name a file of letters, digits and - . _ ~ + /.'],
-    [{ PORT: '\uFFFD' }, 'must be a text in UTF-8, without U+FFFD.'],
+    [
+      { METRICS_TOKEN_FILE: file('no-token', '!') },
+      'must name a file that contains only letters, digits and - . _ ~ + /.',
+    ],
+    [{ PORT: '\uFFFD' }, 'must be valid UTF-8, without U+FFFD.'],
   ];
   for (const [variables, sentence] of sentences) {
     expect(faultOf(variables)?.message).toBe(`${Object.keys(variables)[0]} ${sentence}`);
   }
 });
 
-test('a bad secret is not repeated in the refusal', () => {
+test('an invalid secret is not repeated in the error', () => {
   expect(faultOf({ MAIL_URL: 'smtps://bob:hunter2hunter2@example.org/path' })?.message).not.toContain('hunter2');
 });
 
@@ -172,7 +175,7 @@ test('an empty variable counts as unset', () => {
   expect(readConfig({ PORT: '', MAIL_URL: '', TRUSTED_PROXIES: '' })).toEqual(readConfig({}));
 });
 
-test('the public address keeps its prefix, but no final slash or /api; without one it is made of host and port', () => {
+test('PUBLIC_URL keeps its prefix without a final slash or /api, and defaults to HOST and PORT', () => {
   const publicUrl = (PUBLIC_URL: string) => readConfig({ PUBLIC_URL }).publicUrl;
   expect(publicUrl('https://example.org/lookup/')).toBe('https://example.org/lookup');
   expect(publicUrl('https://example.org/api')).toBe('https://example.org');
@@ -181,7 +184,7 @@ test('the public address keeps its prefix, but no final slash or /api; without o
   expect(readConfig({ HOST: '::1', PORT: '80' }).publicUrl).toBe('http://[::1]:80');
 });
 
-test('a mail address is taken apart, its user and password percent-decoded', () => {
+test('MAIL_URL is parsed, with user and password percent-decoded', () => {
   const mail = (MAIL_URL: string) => readConfig({ MAIL_URL, MAIL_FROM: 'a@example.org' }).mail;
   const login = { user: 'us@er', password: 'p:w/d' };
   expect(mail('smtp://us%40er:p%3Aw%2Fd@mail.example.org')).toEqual({
@@ -197,11 +200,11 @@ test('a mail address is taken apart, its user and password percent-decoded', () 
   expect(mail('file:///var/mails')).toEqual({ kind: 'folder', folder: '/var/mails' });
 });
 
-test('a secret may come from a file, without its line end', () => {
+test('a secret can be read from a file, without its line end', () => {
   expect(readConfig({ METRICS_TOKEN_FILE: file('token', 'abc\n') }).metricsToken).toBe('abc');
 });
 
-test('an environment file fills in what the environment leaves open, and a missing one is named', () => {
+test('an environment file sets variables that the environment does not, and a missing one is named', () => {
   const path = file('settings', 'PROFILE_LOOKUP_TEST=1\nPATH=/nowhere\n');
   const environment = readEnvironment(path).source;
   expect(environment.PROFILE_LOOKUP_TEST).toBe('1');
@@ -212,7 +215,7 @@ test('an environment file fills in what the environment leaves open, and a missi
   }
 });
 
-test('only this machine is loopback', () => {
+test('only addresses of this machine are loopback', () => {
   for (const host of ['127.0.0.1', '127.8.9.1', '::1', 'localhost']) expect(isLoopback(host)).toBe(true);
   for (const host of ['0.0.0.0', '::', '10.0.0.1', '128.0.0.1', '127.0.0.1.example.org'])
     expect(isLoopback(host)).toBe(false);
@@ -222,7 +225,7 @@ test('PUBLIC_NAME may have invisible characters that join visible ones', () => {
   expect(readConfig({ PUBLIC_NAME: '👩\u200d💻' }).publicName).toBe('👩\u200d💻');
 });
 
-test('PUBLIC_NAME, PUBLIC_LOGO and PUBLIC_COLOR may be what their sentences say', () => {
+test('PUBLIC_NAME, PUBLIC_LOGO and PUBLIC_COLOR accept what their errors say is allowed', () => {
   const png = Buffer.alloc(40);
   png.set([
     0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 0, 0, 0, 13, 0x49, 0x48, 0x44, 0x52, 0, 0, 0, 64, 0, 0, 0, 64,
@@ -246,11 +249,13 @@ test('PUBLIC_NAME, PUBLIC_LOGO and PUBLIC_COLOR may be what their sentences say'
   }
 });
 
-test('a logo may come through a pipe, and one that nothing ends is refused at its 33rd KiB', () => {
+test('a logo can be read from a pipe, and an endless one is refused at its 33rd KiB', () => {
   const path = join(folder, 'logo.pipe');
   expect(Bun.spawnSync(['mkfifo', path]).exitCode).toBe(0);
   const writer = Bun.spawn(['sh', '-c', 'cat "$1" > "$2"', 'sh', file('piped.svg', svg('viewBox="0 0 1 1"')), path]);
   expect(readConfig({ PUBLIC_LOGO: path }).publicLogo).toStartWith('data:image/svg+xml;base64,');
   writer.kill();
-  expect(faultOf({ PUBLIC_LOGO: '/dev/zero' })?.message).toBe('PUBLIC_LOGO names more than 32 KiB: /dev/zero.');
+  expect(faultOf({ PUBLIC_LOGO: '/dev/zero' })?.message).toBe(
+    'PUBLIC_LOGO names a file larger than 32 KiB: /dev/zero.',
+  );
 });

@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test';
 import { checkServerUrl, remoteHost, remoteToken } from '../../../shared/config/remote.ts';
 import { AppError } from '../../../shared/errors.ts';
 
-test('a server has one name, however its address is written', () => {
+test('a server has one name, however its URL is written', () => {
   const names: [string, string][] = [
     ['https://api.example.org', 'https://api.example.org'],
     [' HTTPS://API.Example.org:443/ ', 'https://api.example.org'],
@@ -16,7 +16,7 @@ test('a server has one name, however its address is written', () => {
   for (const [text, name] of names) expect(checkServerUrl('--host', text)).toBe(name);
 });
 
-test('what is no address of a server, or would send a token in clear, is refused in a sentence that names its place', () => {
+test('a text that is not a server’s URL, or would send a token unencrypted, is refused with the name of its variable or flag', () => {
   const ADDRESS = /^--host must look like https:/;
   const CLEAR = /^--host must begin with https:/;
   const faults: [string, RegExp][] = [
@@ -31,7 +31,7 @@ test('what is no address of a server, or would send a token in clear, is refused
     ['http://192.168.1.2:3000', CLEAR],
     ['http://127.0.0.1.evil.example', CLEAR],
     ['http://localhost.evil.example', CLEAR],
-    ['https://example.org/developers/keys', /^--host must be the address of the server alone, without \/developers\.$/],
+    ['https://example.org/developers/keys', /^--host must be the base URL of the server, without \/developers\.$/],
     ['https://example.org/prefix/manage/v1', /without \/manage\.$/],
     ['https://example.org/api', /without \/api\.$/],
   ];
@@ -43,7 +43,7 @@ test('what is no address of a server, or would send a token in clear, is refused
   }
 });
 
-test('the variables are unset where they are empty, and a bad token is not repeated', () => {
+test('empty variables are unset, and an invalid token is not repeated', () => {
   expect([remoteHost({}), remoteToken({})]).toEqual([null, null]);
   expect([remoteHost({ PROFILECTL_HOST: '' }), remoteToken({ PROFILECTL_TOKEN: '' })]).toEqual([null, null]);
   expect(remoteToken({ PROFILECTL_TOKEN: 'plt_x' })).toBe('plt_x');

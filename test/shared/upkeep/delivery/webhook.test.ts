@@ -330,7 +330,7 @@ test('its address is https, or http of this machine, and is not shown where it i
     'http://127.0.0.1.example.org/s3cret',
   ]) {
     expect(() => testConfig({ ADMIN_WEBHOOK_URL: url })).toThrow(
-      /^ADMIN_WEBHOOK_URL must be an https address, or an http address of this machine\.$/,
+      /^ADMIN_WEBHOOK_URL must be an https URL, or an http URL on this machine\.$/,
     );
   }
 });
