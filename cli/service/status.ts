@@ -96,8 +96,8 @@ function diskLine({ freeBytes, totalBytes }: NonNullable<Status['disk']>): strin
 
 function quotasLine(quotas: Status['quotas']): string {
   if (quotas === null) return 'no file';
-  const remade = quotas.remadeAt === null ? '' : `, recreated at ${quotas.remadeAt}`;
-  return `${quotas.path}, ${bytesText(quotas.bytes)}${remade}`;
+  const recreated = quotas.recreatedAt === null ? '' : `, recreated at ${quotas.recreatedAt}`;
+  return `${quotas.path}, ${bytesText(quotas.bytes)}${recreated}`;
 }
 
 function keysLine(keys: Status['keys']): string {

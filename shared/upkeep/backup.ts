@@ -3,8 +3,8 @@ import { copyDatabase, type Verified } from '../db-files/snapshot.ts';
 import { recordChore } from './chore-times.ts';
 
 /**
- * Backs the database up to a new file while it is in use, and records the time. Throws the same errors as
- * {@link copyDatabase}. `warning` is a sentence if the time could not be recorded; the backup is good even so.
+ * Backs the database up to a new file while it is in use, and records the time. Throws the errors of {@link
+ * copyDatabase}. `warning` is a sentence if the time could not be recorded; the backup is good anyway.
  */
 export function backupDatabase(
   db: Db,

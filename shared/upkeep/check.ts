@@ -10,7 +10,7 @@ import { sessionsFaults } from '../sessions-file/sessions-file.ts';
 
 /**
  * The result of a check. Each fault is a clause without private data; after the first 1000, one more says how many were
- * left out.
+ * omitted.
  */
 export type Checked = { faults: string[]; profiles: number; keys: number };
 
@@ -20,9 +20,9 @@ export type CheckStep = 'file' | 'schema' | 'profiles' | 'keys';
 const MAX_FAULTS = 1_000;
 
 /**
- * Looks for faults in the file (pages, indexes, CHECK constraints, foreign keys) and the sessions file beside it, in
- * the schema, and in what the schema can't enforce for profiles and keys. Everything is read from one snapshot, so
- * others may write meanwhile. Profiles and keys are checked only if the schema is the newest.
+ * Checks the file (pages, indexes, CHECK constraints, foreign keys), the sessions file beside it, the schema, and the
+ * rules for profiles and keys that the schema can't enforce. Everything is read from one snapshot, so others may write
+ * in the meantime. Profiles and keys are checked only if the schema is the newest.
  */
 export function checkDatabase(db: Opened, onStep: (step: CheckStep) => void = () => {}): Checked {
   const sqlite = db.$client;
@@ -56,7 +56,7 @@ function check(sqlite: Sqlite, onStep: (step: CheckStep) => void): Checked {
   return { faults, ...(isReadable ? countRows(sqlite) : { profiles: 0, keys: 0 }) };
 }
 
-/** Yields the faults that `find` returns. An SQLite error also counts as a fault, and ends this part of the check. */
+/** Yields the faults that `find` returns. An SQLite error counts as a fault, and ends this part of the check. */
 function* guarded(find: () => Iterable<string>): Generator<string> {
   try {
     yield* find();
@@ -70,7 +70,7 @@ function* guarded(find: () => Iterable<string>): Generator<string> {
 const DIFFERENCES = {
   missing: 'is missing',
   foreign: 'is not ours',
-  changed: 'is not as its migration made it',
+  changed: 'differs from its migration',
 } satisfies Record<SchemaDifference['how'], string>;
 
 function schemaFaults(sqlite: Sqlite): string[] {

@@ -4,14 +4,14 @@ import { isoTime, systemClock } from '../clock.ts';
 import { giveToOwnerOf } from '../db/owner.ts';
 import { realPath } from '../db/real-path.ts';
 
-/** A chore whose last success is recorded in a small file beside the database: `<database>.last-backup` and so on. */
+/** A chore whose last success is recorded in a small file beside the database, such as `<database>.last-backup`. */
 export type Chore = 'backup' | 'restore-test';
 
 /** When a chore last succeeded, and with which file. */
 export type LastDone = { at: string; file: string };
 
 /**
- * Records that a chore has just succeeded. Returns null, or a sentence if that could not be recorded; never throws,
+ * Records that a chore has just succeeded. Returns null, or a sentence if that could not be recorded. Never throws,
  * since the chore itself is done.
  */
 export function recordChore(databasePath: string, chore: Chore, file: string): string | null {
@@ -25,7 +25,7 @@ export function recordChore(databasePath: string, chore: Chore, file: string): s
     renameSync(unfinished, path);
     return null;
   } catch {
-    return `The time of this ${chore.replace('-', ' ')} could not be noted in ${path}.`;
+    return `The time of this ${chore.replace('-', ' ')} could not be recorded in ${path}.`;
   }
 }
 
@@ -39,7 +39,7 @@ export function readLastDone(databasePath: string, chore: Chore): LastDone | nul
   }
 }
 
-/** How many seconds ago this chore last succeeded; 0 if the recorded time is in the future, null if unknown. */
+/** The seconds since this chore last succeeded; 0 if the recorded time is in the future, null if unknown. */
 export function secondsSince(databasePath: string, chore: Chore, nowMs: number): number | null {
   const doneAtMs = Date.parse(readLastDone(databasePath, chore)?.at ?? '');
   return Number.isNaN(doneAtMs) ? null : Math.max(0, nowMs - doneAtMs) / 1000;

@@ -8,7 +8,9 @@ import { guardDatabase } from '../db/faults.ts';
 import { realPath } from '../db/real-path.ts';
 import { roomSentence, vacuumRoom } from '../db-files/vacuum.ts';
 
-/** Remains of erased profiles: in the database file until it is vacuumed, and in places that no erasure reaches. */
+/**
+ * The remains of erased profiles: in the database file until it is vacuumed, and in places that erasures do not reach.
+ */
 export type ErasureStatus = {
   /** Since when the file may contain copies of erased texts (ISO 8601); null if it contains none. */
   tracesSince: string | null;
@@ -16,14 +18,17 @@ export type ErasureStatus = {
   vacuumedAt: string | null;
   /** Databases that `db restore` or an upgrade kept beside this one. */
   keptCopies: string[];
-  /** The folder that mails are written to; null if they are sent, or `MAIL_URL` is unset. */
+  /** The folder that mails are written to; null if they are sent, or `MAIL_URL` is not set. */
   mailFolder: string | null;
 };
 
-/** A running server vacuums 23 hours after the last vacuum, and waits for consecutive imports to end. */
+/** A running server vacuums 23 hours after the last vacuum, and waits for imports. */
 const PATIENCE_MS = DAY_MS;
 
-/** Reads it from a database of the newest schema, the names of the files beside it, and the configuration. Throws `busy`. */
+/**
+ * Reads the status from a database of the newest schema, the names of the files beside it, and the configuration.
+ * Throws `busy`.
+ */
 export function readErasureStatus(db: Opened, { mail }: Pick<Config, 'mail'>): ErasureStatus {
   const path = db.$client.filename;
   const { tracesSinceMs, vacuumedAtMs } = guardDatabase(path, () => readErasures(db.$client));
@@ -35,13 +40,15 @@ export function readErasureStatus(db: Opened, { mail }: Pick<Config, 'mail'>): E
   };
 }
 
-/** Warnings, as whole sentences, if copies of erased texts remain for too long or there is no room to vacuum. */
+/** Warnings as whole sentences, if copies of erased texts remain for too long or there is no room to vacuum. */
 export function erasureWarnings({ tracesSince }: ErasureStatus, databasePath: string, nowMs: number): string[] {
   if (tracesSince === null) return [];
   const room = vacuumRoom(databasePath);
   if (room.freeBytes < room.neededBytes) return [`Erased texts can't be vacuumed. ${roomSentence(room)}`];
   if (nowMs - Date.parse(tracesSince) < PATIENCE_MS) return [];
-  return [`Erased texts may be left in the database file since ${tracesSince}; "profilectl db vacuum" removes them.`];
+  return [
+    `The database file may have contained erased texts since ${tracesSince}; "profilectl db vacuum" removes them.`,
+  ];
 }
 
 function keptCopies(path: string): string[] {

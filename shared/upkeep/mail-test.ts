@@ -5,8 +5,8 @@ import { isMailAddress } from '../mail/address.ts';
 import { testMail } from '../mail-texts/mails.ts';
 
 /**
- * Sends a test mail the way a secret would be sent. Throws `usage` if `to` is no address, `refused` if `MAIL_URL` is
- * unset or the mail was refused permanently, and `try_later` if it was refused temporarily or its acceptance is
+ * Sends a test mail like a mail with a secret. Throws `usage` if `to` is not an e-mail address, `refused` if `MAIL_URL`
+ * is not set or the mail was refused permanently, and `try_later` if it was refused temporarily or its acceptance is
  * unknown.
  */
 export async function tryMail(deps: Pick<Deps, 'mailer' | 'clock' | 'config'>, to: string): Promise<void> {
@@ -19,6 +19,6 @@ export async function tryMail(deps: Pick<Deps, 'mailer' | 'clock' | 'config'>, t
   const { publicName, publicUrl, contact } = deps.config;
   const delivery = await mailer.send(testMail({ to, sentAt, publicName, publicUrl, contact }));
   if (delivery.outcome === 'accepted') return;
-  const isForGood = delivery.outcome === 'refused' && delivery.permanent;
-  throw new AppError(isForGood ? 'refused' : 'try_later', delivery.reason);
+  const isPermanent = delivery.outcome === 'refused' && delivery.permanent;
+  throw new AppError(isPermanent ? 'refused' : 'try_later', delivery.reason);
 }

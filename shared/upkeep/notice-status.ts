@@ -5,25 +5,28 @@ import { WEBHOOK } from '../outbox/notice.ts';
 import { type Undelivered, undeliveredNotices } from '../outbox/undelivered.ts';
 
 /**
- * Undelivered mails without a secret and webhook messages: how many are waiting, since when, and which were given up
+ * Undelivered mails without a secret, and webhook messages: how many are waiting, since when, and which were given up
  * within 30 days.
  */
 export type NoticeStatus = {
   waiting: number;
   oldestAt: string | null;
-  /** `to` is `owner`, `former address`, or `admin 1` for the first address of ADMIN_EMAIL, or `webhook`; `at` is when it happened, ISO 8601. */
+  /**
+   * `to` is `owner`, `former address`, `admin 1` for the first address of ADMIN_EMAIL, or `webhook`; `at` is the time
+   * of the event, ISO 8601.
+   */
   undelivered: (Omit<Undelivered, 'at' | 'recipient' | 'fault'> & { at: string; to: string; reason: string | null })[];
 };
 
-/** How long undelivered notices stay listed. */
+/** How long undelivered notices are listed. */
 const LISTED_MS = 30 * DAY_MS;
 
-/** Reads the status. */
+/** Reads the status of mails and webhook messages. */
 export function readNoticeStatus(db: Opened, nowMs: number): NoticeStatus {
   return statusOf(undeliveredNotices(withTables(db), nowMs, nowMs - LISTED_MS));
 }
 
-/** The same of mails alone. */
+/** Reads the status of mails only. */
 export function readMailStatus(db: Opened, nowMs: number): NoticeStatus {
   const all = undeliveredNotices(withTables(db), nowMs, nowMs - LISTED_MS);
   return statusOf(all.filter(({ recipient }) => recipient !== WEBHOOK));
@@ -47,7 +50,7 @@ function statusOf(all: readonly Undelivered[]): NoticeStatus {
 export function noticeWarnings({ undelivered }: NoticeStatus): string[] {
   const count = undelivered.filter(({ to }) => to !== WEBHOOK).length;
   return [
-    ...(count === 0 ? [] : [`${count === 1 ? '1 mail is' : `${count} mails are`} not delivered.`]),
-    ...(count === undelivered.length ? [] : ['The webhook in ADMIN_WEBHOOK_URL was not told everything.']),
+    ...(count === 0 ? [] : [`${count === 1 ? '1 mail is' : `${count} mails are`} undelivered.`]),
+    ...(count === undelivered.length ? [] : ['The webhook in ADMIN_WEBHOOK_URL did not receive all messages.']),
   ];
 }

@@ -12,20 +12,20 @@ import { dayOf } from '../usage/usage-counter.ts';
 import { type NoticeStatus, readMailStatus } from './notice-status.ts';
 import { type ImportStatus, lastImportOf } from './status.ts';
 
-/** What lists of keys show of a key. The name of the profile is null once it is erased. */
+/** A key in a list. The name of the profile is null once it is erased. */
 export type NamedKey = { identifier: string; name: string; profile: string | null };
 
-/** A key that is near or at a limit, or was refused for one today. */
+/** A key that is near or at a limit, or had requests refused for one today. */
 export type LimitedKey = NamedKey & {
-  /** The limit with the smallest share left; null if the server has not saved it. */
+  /** The limit with the smallest remaining share; null if the server has not saved it. */
   level: Level | null;
-  /** How many requests were refused today because of a limit. */
+  /** The number of requests refused today because of a limit. */
   refused: number;
 };
 
 /** The usage of the service and its pending work, for admins. Days are UTC days. */
 export type Overview = {
-  /** The last 30 days, oldest first, today last. */
+  /** The last 30 days, oldest first. */
   days: ({ day: string } & Outcomes)[];
   /** The keys with the most requests in these days, each with today's requests. */
   busiest: (NamedKey & { requests: number; today: number })[];
@@ -38,14 +38,13 @@ export type Overview = {
   disk: (DiskRoom & { isLow: boolean }) | null;
 };
 
-/** How many days are covered, including today. */
+/** The number of days covered, including today. */
 export const OVERVIEW_DAYS = 30;
 
-/** How many keys are listed. */
-const LISTED = 10;
+const MAX_LISTED = 10;
 
-/** How many of today's busiest keys are checked for what is left of their limits. */
-const LOOKED_AT = 200;
+/** How many of today's busiest keys are checked for their remaining limits. */
+const CHECKED_KEYS = 200;
 
 /** A key is near a limit if at most this share of the quota is left. */
 const NEAR = 0.2;
@@ -104,11 +103,11 @@ function readBusiest({ db }: Deps, nowMs: number): Overview['busiest'] {
     .where(between(usage.day, today - OVERVIEW_DAYS + 1, today))
     .groupBy(apiKeys.identifier)
     .orderBy(desc(requests), apiKeys.identifier)
-    .limit(LISTED)
+    .limit(MAX_LISTED)
     .all();
 }
 
-/** The Active keys used today that are near or at a limit, those with the least left first. */
+/** The Active keys used today that are near or at a limit, those with the smallest share left first. */
 function readLimited({ db, config }: Deps, nowMs: number): LimitedKey[] {
   const used = db
     .select({ ...NAMED, rateLimits: apiKeys.rateLimits, refused: usage.limited })
@@ -117,10 +116,10 @@ function readLimited({ db, config }: Deps, nowMs: number): LimitedKey[] {
     .leftJoin(profileNames, and(eq(profileNames.profileId, apiKeys.profileId), eq(profileNames.position, 0)))
     .where(and(eq(usage.day, dayOf(nowMs)), inArray(apiKeys.state, ['Active'])))
     .orderBy(desc(usage.limited), desc(ALL))
-    .limit(LOOKED_AT)
+    .limit(CHECKED_KEYS)
     .all();
-  const asked = used.map(({ identifier, rateLimits }) => ({ identifier, rateLimits: rateLimits ?? [] }));
-  const levels = readLevels(config.databasePath, asked, nowMs);
+  const keys = used.map(({ identifier, rateLimits }) => ({ identifier, rateLimits: rateLimits ?? [] }));
+  const levels = readLevels(config.databasePath, keys, nowMs);
   const share = ({ level }: LimitedKey) => (level === null ? 1 : level.remaining / level.quota);
   return used
     .map(
@@ -131,5 +130,5 @@ function readLimited({ db, config }: Deps, nowMs: number): LimitedKey[] {
     )
     .filter((key) => key.refused > 0 || share(key) <= NEAR)
     .sort((a, b) => share(a) - share(b) || b.refused - a.refused)
-    .slice(0, LISTED);
+    .slice(0, MAX_LISTED);
 }

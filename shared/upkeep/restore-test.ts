@@ -12,10 +12,11 @@ import { copyBackup, verifyBackup } from './restore.ts';
 export type RestoreTestStep = 'verify' | 'copy' | 'upgrade' | CheckStep;
 
 /**
- * Restores a backup to a new folder below the system's temporary one (`TMPDIR`), upgrades its schema as `serve` would,
+ * Restores a backup to a new folder in the system's temporary folder (`TMPDIR`), upgrades its schema as `serve` would,
  * checks it as `db check` does, and removes the folder. If no fault was found and there is a database at
- * `databasePath`, the time is recorded beside it. The returned `schema` is the backup's, before it was upgraded. Throws `refused` for a file that is missing, damaged, not a database
- * of this program or of a newer schema, and if the temporary folder has too little room.
+ * `databasePath`, the time is recorded beside it. The returned `schema` is the backup's, before the upgrade. Throws
+ * `refused` for a file that is missing, damaged, not a database of this program or of a newer schema, and if the
+ * temporary folder has too little room.
  */
 export function testRestore(databasePath: string, file: string, onStep: (step: RestoreTestStep) => void = () => {}) {
   return withUnfinished(databasePath, join(tmpdir(), 'profile-lookup-restore'), (folder) => {

@@ -38,20 +38,22 @@ export type Restore = {
   /**
    * Replaces the database with the source, and logs that there. After an error the database is unchanged;
    * `changed_since` means that something differs from what was announced. Mails waiting in the source are dropped,
-   * since they may have been sent; everybody is signed out; admins and passkeys that only the source has are left out
-   * or added.
+   * since they may have been sent; everybody is signed out; admins, passkeys and tokens that only the source has are
+   * left out or restored.
    */
   run: (people: Omit<PeopleDecision, 'atMs'>) => Restored;
   /** Allows servers to start again. */
   release: () => void;
 };
 
-/** The result: where the old database is now (null if there was none), dropped mails, and people left out or added. */
+/**
+ * The result: where the old database is now (null if there was none), dropped mails, and people left out or restored.
+ */
 export type Restored = { kept: KeptAside | null; dropped: Dropped[]; people: RestoredPeople };
 
 /**
  * Verifies a backup and makes sure that no server is running. With `isErasedAgain`, the erasures that the backup undoes
- * are to be repeated. Throws `refused` if a server is running, for a source that is missing, damaged, not a database of
+ * will be repeated. Throws `refused` if a server is running, for a source that is missing, damaged, not a database of
  * this program, of a newer schema, or the database itself, and if the erasures to repeat are unknown.
  */
 export function prepareRestore(databasePath: string, file: string, isErasedAgain = false): Restore {
@@ -81,7 +83,7 @@ function undoneBy(file: string, path: string): UndoneErasure[] | null {
 }
 
 function unknownErasures(path: string): AppError {
-  const sentence = `It is unknown which profiles were erased since the backup, because there is no readable database at ${path}: restore without --erase-again, and erase them by "profilectl profiles erase".`;
+  const sentence = `It is unknown which profiles were erased since the backup, because there is no readable database at ${path}: restore without --erase-again, and erase them with "profilectl profiles erase".`;
   return fileRefusal(sentence);
 }
 
@@ -97,7 +99,7 @@ function refuseItself(databasePath: string, file: string): string {
   const source = statBackup(file);
   const current = statSync(path, { throwIfNoEntry: false });
   if (current?.ino === source.ino && current.dev === source.dev) {
-    throw fileRefusal(`${file} is the database itself; name a backup of it.`);
+    throw fileRefusal(`${file} is the database itself, not a backup of it.`);
   }
   return path;
 }
@@ -109,10 +111,10 @@ function statBackup(file: string): Stats {
   return found;
 }
 
-/** A verified backup, with the erasures that it undoes (null if unknown), and whether they are repeated. */
+/** A verified backup, the erasures that it undoes (null if unknown), and whether they are repeated. */
 type Backup = { file: string; shown: ShownVersion; undone: UndoneErasure[] | null; isErasedAgain: boolean };
 
-/** Identifies the verified backup file, to detect that it was replaced or written to. */
+/** The facts that identify the verified backup file, to detect that it was replaced or written to. */
 function factsOfBackup(file: string): Facts {
   const states = [file, `${file}-wal`].map((path) => {
     const found = statSync(path, { throwIfNoEntry: false, bigint: true });
@@ -120,7 +122,7 @@ function factsOfBackup(file: string): Facts {
     if (found === undefined || found.size === 0n) return null;
     return [found.dev, found.ino, found.size, found.mtimeNs, found.ctimeNs].map(String);
   });
-  return { backup: [states, 'somebody has written to it or replaced it'] };
+  return { backup: [states, 'it was written to or replaced'] };
 }
 
 function replaceDatabase(path: string, backup: Backup, decision: PeopleDecision): Restored {
@@ -164,24 +166,24 @@ function replaceByCopy(path: string, backup: Backup, temporary: string, decision
   return { kept, dropped, people };
 }
 
-/** Flushes the new name to the disk. Throws `refused`, naming what is where, if the disk fails. */
+/** Flushes the new name to the disk. Throws `refused`, with the locations of both databases, if the disk fails. */
 function syncReplaced(path: string, kept: KeptAside | null): void {
   try {
     syncPath(dirname(path));
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     const old = kept === null ? '' : ` The old database is kept as ${kept.path}.`;
-    const sentence = `The backup is in the place of ${path}, but the disk did not confirm that (${code}): check the disk, then restore again.${old}`;
+    const sentence = `The backup has replaced ${path}, but the disk did not confirm it (${code}): check the disk, then restore again.${old}`;
     throw fileRefusal(sentence, error);
   }
 }
 
 /** Throws `changed_since` if a profile was erased after the undone erasures were announced. */
-function refuseOtherErasures({ undone: said }: Backup, undone: UndoneErasure[] | null): void {
-  // Nothing was announced for an unreadable database.
-  if (said === null) return;
+function refuseOtherErasures({ undone: announced }: Backup, undone: UndoneErasure[] | null): void {
+  // For an unreadable database nothing was announced.
+  if (announced === null) return;
   const facts = (erasures: UndoneErasure[] | null): Facts => ({ erasures: [erasures, 'other profiles were erased'] });
-  refuseOtherVersion(versionOf(facts(said)), 'The database', () => facts(undone));
+  refuseOtherVersion(versionOf(facts(announced)), 'The database', () => facts(undone));
 }
 
 function withFile<T>(path: string, access: 'read' | 'write', act: (sqlite: Sqlite) => T): T {

@@ -9,12 +9,12 @@ import { countSignIns } from '../sign-ins/sign-ins.ts';
 export type SessionStatus = {
   path: string;
   sessions: number;
-  /** Mails actually sent in the last hour, and the hourly limit. */
+  /** Mails sent in the last hour, and the limit per hour. */
   mailsLastHour: number;
   mailsPerHour: number;
 };
 
-/** Reads the status; it is null if nobody has ever signed in, or if the file can't be read, as `fault` says. */
+/** Reads the status; null if nobody has ever signed in, or, with a `fault`, if the file can't be read. */
 export function readSessionStatus(
   databasePath: string,
   nowMs: number,
@@ -39,11 +39,11 @@ export function readSessionStatus(
   }
 }
 
-/** Warnings about an unreadable file and a limit that is reached. */
+/** Warnings about an unreadable file and a reached limit. */
 export function sessionWarnings({ status, fault }: ReturnType<typeof readSessionStatus>): string[] {
   if (fault !== null) return [fault];
   if (status === null || status.mailsLastHour < status.mailsPerHour) return [];
   return [
-    `${status.mailsLastHour} sign-in mails were sent in the last hour, which is the most: no owner can sign in until that is over. Somebody may be asking for others.`,
+    `${status.mailsLastHour} sign-in mails were sent in the last hour, which is the limit: owners can sign in only with browsers they have used before, until the hour is over. Somebody may be requesting mails for others.`,
   ];
 }

@@ -27,12 +27,12 @@ import { readSessionStatus, type SessionStatus, sessionWarnings } from './sessio
 /** When an import ended, who ran it, and how many lines it read and refused. */
 export type ImportStatus = { at: string; by: string; lines: number; refused: number };
 
-/** The state of the service, without what only the running server knows. */
+/** The state of the service, except for what only a running server knows. */
 export type Status = {
   version: string;
-  /** How many migrations the database has. */
+  /** The number of the database's migrations. */
   schema: number;
-  /** Whether a server holds the lock of this database; null on a read-only disk, where servers take none. */
+  /** Whether a server holds the lock of this database; null on a read-only disk, where servers take no lock. */
   isServed: boolean | null;
   database: { path: string; bytes: number; walBytes: number };
   /** Null if the file system does not report it. */
@@ -47,25 +47,25 @@ export type Status = {
   oversizedProfiles: number;
   /** The last import that changed something; null if there was none. */
   lastImport: ImportStatus | null;
-  /** The same for imports by backends. */
+  /** The last import by a backend that changed something. */
   lastFeed: ImportStatus | null;
   lastBackup: LastDone | null;
   /** The last backup in which `db check --restore` found no fault. */
   lastRestoreTest: LastDone | null;
-  /** Copies for a backup, a restore or an upgrade that a killed process left behind. */
+  /** Copies for a backup, a restore or an upgrade that were left by a killed process. */
   unfinishedCopies: string[];
   erasure: ErasureStatus;
   notices: NoticeStatus;
   /** Null if nobody has ever signed in to the Developer Platform, or the file can't be read. */
   signIns: SessionStatus | null;
-  /** Whole sentences on what an operator should look at. */
+  /** Whole sentences about problems that an operator should look at. */
   warnings: string[];
 };
 
-/** How old the last backup and the oldest pending request may be. */
+/** The maximum age of the last backup and of the oldest pending request. */
 const PATIENCE_DAYS = 7;
 
-/** How old the last test restore may be: one a month, plus some days to repeat a failed one. */
+/** The maximum age of the last test restore: one a month, plus some days to repeat a failed one. */
 const RESTORE_TEST_DAYS = 35;
 
 /** How many days before a key expires `status` warns. */
@@ -130,7 +130,7 @@ function countAll(db: Opened, nowMs: number): { total: number; banned: number } 
   return { total: countProfiles(db, {}, nowMs), banned: countProfiles(db, { isBanned: true }, nowMs) };
 }
 
-/** The last import of a kind, as in `status`; null if there was none. Throws SQLite's errors. */
+/** The last import of a kind, as in `status`; null if there was none. */
 export function lastImportOf(db: Opened, kind: ImportKind): ImportStatus | null {
   const last = readLastImport(db, kind);
   if (last === null) return null;
@@ -139,7 +139,7 @@ export function lastImportOf(db: Opened, kind: ImportKind): ImportStatus | null 
 }
 
 function backupWarning(last: LastDone | null, nowMs: number): string[] {
-  if (last === null) return ['No backup was ever made; "profilectl db backup <file>" makes one.'];
+  if (last === null) return ['No backup has been made yet; "profilectl db backup <file>" makes one.'];
   const days = Math.floor((nowMs - Date.parse(last.at)) / DAY_MS);
   return days < PATIENCE_DAYS ? [] : [`The last backup is ${days} days old.`];
 }
@@ -148,19 +148,19 @@ function oversizeWarning(profiles: number, maxBytes: number): string[] {
   if (profiles === 0) return [];
   const shows = profiles === 1 ? '1 profile shows' : `${profiles} profiles show`;
   return [
-    `${shows} more than MAX_PROFILE_KIB (${maxBytes / 1024}) allows; what is there is served, and not imported again. "profilectl profiles list --oversized" lists them.`,
+    `${shows} more than MAX_PROFILE_KIB (${maxBytes / 1024}) allows; they are served, but not imported again. "profilectl profiles list --oversized" lists them.`,
   ];
 }
 
 function restoreTestWarning(last: LastDone | null, nowMs: number): string[] {
   const advice = '"profilectl db check --restore <backup>" tests one.';
-  if (last === null) return [`No backup was ever restored for a test; ${advice}`];
+  if (last === null) return [`No backup has been test-restored yet; ${advice}`];
   const days = Math.floor((nowMs - Date.parse(last.at)) / DAY_MS);
-  return days < RESTORE_TEST_DAYS ? [] : [`A backup was last restored for a test ${days} days ago; ${advice}`];
+  return days < RESTORE_TEST_DAYS ? [] : [`A backup was last test-restored ${days} days ago; ${advice}`];
 }
 
 function unfinishedWarning(path: string): string {
-  return `A command was killed before its copy of the database was whole; the next backup, restore or start of the server removes it: ${path}`;
+  return `A command was killed before its copy of the database was complete; the next backup, restore or start of the server removes it: ${path}`;
 }
 
 function queueWarning(oldestAt: number | null, nowMs: number): string[] {
@@ -173,7 +173,7 @@ function expiryWarning(db: Opened, nowMs: number): string[] {
   if (keys.length === 0) return [];
   const named = keys.slice(0, 5);
   const rest = keys.length > named.length ? ` and ${keys.length - named.length} more` : '';
-  return [`Within ${FORESIGHT_DAYS} days these keys expire: ${named.join(', ')}${rest}.`];
+  return [`These keys expire within ${FORESIGHT_DAYS} days: ${named.join(', ')}${rest}.`];
 }
 
 function certificateWarnings(certFile: string | undefined, nowMs: number): string[] {

@@ -10,17 +10,18 @@ import { withTables } from '../db/tables.ts';
 import { eraseProfiles } from '../erasure/erase-profile.ts';
 
 /**
- * A profile in a backup that the database has erased: its UID and the time of the erasure, in milliseconds since 1970.
+ * A profile in a backup that has been erased from the database: its UID and the time of the erasure, in milliseconds
+ * since 1970.
  */
 export type UndoneErasure = { uid: number; atMs: number };
 
-/** The profiles erased from a database in the last 40 days: times by UID. */
+/** The times of the erasures in the last 40 days, by UID. */
 export type ErasedProfiles = ReadonlyMap<number, number>;
 
 /** The latest time that a JavaScript Date can hold; a file may contain any number. */
 const LATEST_MS = 8.64e15;
 
-/** Reads which profiles were erased from a database. Throws SQLite's errors. */
+/** Reads which profiles were erased from a database. */
 export function readErasedProfiles(sqlite: Sqlite): ErasedProfiles {
   if (!hasTable(sqlite, 'erased_profiles')) return new Map();
   const rows = withTables({ $client: sqlite }).select().from(erasedProfiles).all();
@@ -30,20 +31,20 @@ export function readErasedProfiles(sqlite: Sqlite): ErasedProfiles {
 /** The same for the database at a path; null if it is missing or unreadable. */
 export function readErasedProfilesAt(path: string): ErasedProfiles | null {
   try {
-    // The files beside the database must stay as they are: its log may be needed, and a -shm file would mark it as in
+    // The files beside the database must stay unchanged: its log may be needed, and a -shm file would mark it as in
     // use.
     const hasLog = (statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0) > 0;
     using sqlite = openBare(path, hasLog ? 'read' : 'immutable');
     return readErasedProfiles(sqlite);
   } catch {
-    // The code that replaces the database reports what is wrong with it.
+    // The code that replaces the database reports the problem.
     return null;
   }
 }
 
 /**
- * The erasures that a backup undoes, earliest first: it has the profile, but neither this erasure nor a later one; one
- * dated in the future counts as none. Throws SQLite's errors.
+ * The erasures that a backup undoes, earliest first: the backup contains the profile, but neither this erasure nor a
+ * later one. Recorded erasures dated in the future are ignored.
  */
 export function undoneErasures(backup: Sqlite, erased: ErasedProfiles): UndoneErasure[] {
   const nowMs = systemClock.nowMs();
@@ -61,7 +62,7 @@ export function undoneErasures(backup: Sqlite, erased: ErasedProfiles): UndoneEr
 
 /**
  * Repeats these erasures in the copy of a backup, after upgrading its schema to the newest. They keep their times, so
- * that a file read before them does not bring the profiles back. Throws SQLite's errors, `refused` and `busy`.
+ * that a file read before them does not restore the profiles. Throws SQLite's errors, `refused` and `busy`.
  */
 export function eraseAgain(
   copy: Sqlite,

@@ -62,28 +62,28 @@ export function quotaPath(databasePath: string): string {
 
 /**
  * Opens or creates the store; an unreadable file gets a new name that ends with `nowMs`. `isRemade` records in the file that it
- * replaces one that was lost while a server ran ({@link readRemadeAt}). Throws if the file can't be opened or created, for
+ * replaces one that was lost while a server ran ({@link readRecreatedAt}). Throws if the file can't be opened or created, for
  * example because the disk is full.
  */
 export function openQuotaStore(path: string, nowMs: number, isRemade = false): QuotaStore {
-  const remadeAtMs = isRemade ? nowMs : null;
+  const recreatedAtMs = isRemade ? nowMs : null;
   try {
-    return openTwice(path, remadeAtMs);
+    return openTwice(path, recreatedAtMs);
   } catch (error) {
     if (!isUnreadable(error)) throw error;
     const setAside = `${path}.unreadable-${nowMs}`;
     for (const suffix of ['', '-wal', '-shm']) renameIfThere(path + suffix, setAside + suffix);
-    return openStore(path, setAside, remadeAtMs);
+    return openStore(path, setAside, recreatedAtMs);
   }
 }
 
 /** SQLite calls a file damaged as well if one read of it fails (EIO), so that is believed the second time only. */
-function openTwice(path: string, remadeAtMs: number | null): QuotaStore {
+function openTwice(path: string, recreatedAtMs: number | null): QuotaStore {
   try {
-    return openStore(path, null, remadeAtMs);
+    return openStore(path, null, recreatedAtMs);
   } catch (error) {
     if (!isUnreadable(error)) throw error;
-    return openStore(path, null, remadeAtMs);
+    return openStore(path, null, recreatedAtMs);
   }
 }
 
@@ -98,7 +98,7 @@ const USER_VERSION_AT = 60;
  * 1970, to the minute. Null if that never happened, or the file is missing or can't be read. Opens no database, so it
  * disturbs no server.
  */
-export function readRemadeAt(databasePath: string): number | null {
+export function readRecreatedAt(databasePath: string): number | null {
   const version = Buffer.alloc(4);
   try {
     const file = openSync(quotaPath(databasePath), 'r');
@@ -128,7 +128,7 @@ function renameIfThere(from: string, to: string): void {
   }
 }
 
-function openStore(path: string, setAside: string | null, remadeAtMs: number | null): QuotaStore {
+function openStore(path: string, setAside: string | null, recreatedAtMs: number | null): QuotaStore {
   // A commit is written to the write-ahead log, but does not wait for the disk; `sync` flushes the log.
   const sqlite = openFile(path, BUSY_TIMEOUT_MS, { isDurable: false });
   return orClose(sqlite, () => {
@@ -136,8 +136,8 @@ function openStore(path: string, setAside: string | null, remadeAtMs: number | n
     // The rows hold nothing private, and overwriting each that is deleted would double what a save writes.
     sqlite.run('PRAGMA secure_delete = OFF');
     prepareTables(sqlite);
-    if (remadeAtMs !== null) {
-      sqlite.run(`PRAGMA user_version = ${Math.floor(remadeAtMs / MINUTE_MS)}`);
+    if (recreatedAtMs !== null) {
+      sqlite.run(`PRAGMA user_version = ${Math.floor(recreatedAtMs / MINUTE_MS)}`);
       sqlite.run('PRAGMA wal_checkpoint(TRUNCATE)');
     }
     return storeOn(sqlite, setAside);

@@ -11,17 +11,18 @@ import { isWebhookDue } from '../../outbox/webhook-lease.ts';
 import { sendAll } from './send.ts';
 import { dropOldNotices } from './store.ts';
 
-// Mails without a secret, and webhook messages, which only the server sends. Each is stored in the same transaction as
-// the event it reports (`shared/outbox/notice.ts`). The command that caused it tries to send it once; after that the
-// server retries, with growing pauses, for three days. A crash between the mail server's acceptance and its recording
-// sends a mail twice; none is lost.
+// Delivers mails without a secret, and webhook messages. Each is stored in the same transaction as its event
+// (`shared/outbox/notice.ts`). The command that caused a mail tries to send it once; after that the server retries,
+// with growing pauses, for three days. Only the server sends webhook messages. After a crash between the mail server's
+// acceptance and its recording, a mail is sent twice; none is lost.
 
-/** After this many consecutive failures, the mail server gets a pause. */
+/** The mail server gets a pause after this many consecutive failures. */
 const MAX_FAILURES = 3;
 
 /**
- * Sends each of the mails once that a command has stored about a key or a profile, after those that are due about it. Returns
- * a sentence if somebody could not be notified yet. Throws no refusal: the command is done, and the server retries the mails.
+ * Sends the mails of a command once, and before them other due mails about the same key or profile. Returns a sentence
+ * if somebody could not be notified yet. Throws no refusal: the command has done its work, and the server retries the
+ * mails.
  */
 export async function sendOnce(deps: Deps, about: NoticeSubject, noticeIds: readonly number[]): Promise<string | null> {
   if (noticeIds.length === 0) return null;
@@ -29,32 +30,32 @@ export async function sendOnce(deps: Deps, about: NoticeSubject, noticeIds: read
   try {
     const mailer = await deps.mailer();
     if (mailer === null)
-      return 'The mail is not sent yet: MAIL_URL is not set here. A running server that has it sends the mail.';
+      return 'The mail has not been sent yet, because MAIL_URL is not set here. A running server with MAIL_URL sends it.';
     const sending = { deps, db, mailer, report: () => undefined, isStopping: () => false, about };
     await sendAll({ ...sending, maxFailures: 1 });
     return warningOf(db, deps.clock.nowMs(), noticeIds);
   } catch (error) {
     if (!(error instanceof AppError)) throw error;
-    return `The mail may not have been sent yet. ${error.message} ${AGAIN}`;
+    return `The mail may not have been sent yet. ${error.message} ${RETRIED}`;
   }
 }
 
-const AGAIN = 'A running server tries again for three days.';
+const RETRIED = 'A running server retries for three days.';
 
 function warningOf(db: Db, nowMs: number, noticeIds: readonly number[]): string | null {
   const undelivered = undeliveredOf(db, nowMs, noticeIds);
   const refused = undelivered.find(({ result }) => result === 'refused');
-  if (refused !== undefined) return `The notice was not delivered. ${refused.fault}`;
-  // A mail that was tried and has no fault is being sent by the server. An untried mail about a request is sent
-  // together with others.
+  if (refused !== undefined) return `The mail was not delivered. ${refused.fault}`;
+  // A mail that was tried and has no fault is being sent by the server. An untried mail about a request waits to be
+  // sent together with others.
   const waiting = undelivered.find(({ kind, tries, fault }) => (tries === 0 ? kind !== 'request' : fault !== null));
   if (waiting === undefined) return null;
-  return `The notice was not delivered yet. ${waiting.fault ?? 'An earlier one to the same recipient comes first.'} ${AGAIN}`;
+  return `The mail has not been delivered yet. ${waiting.fault ?? 'It follows an earlier mail to the same recipient.'} ${RETRIED}`;
 }
 
 /**
- * Stores the reminders that are due, if `isReminding`, and returns whether any notice is due now. Throws `refused` if
- * the database can't be written.
+ * Stores the due reminders, if `isReminding`, and returns whether any notice is due now. Throws `refused` if the
+ * database can't be written.
  */
 export function prepareNotices({ db, clock, config }: ServerDeps, isReminding: boolean): boolean {
   if (isReminding && config.mail !== null) {
@@ -67,9 +68,9 @@ export function prepareNotices({ db, clock, config }: ServerDeps, isReminding: b
 
 /**
  * Drops notices that are too old and sends those that are due, including those that become due during slow deliveries;
- * stops early once `isStopping`. Uses a separate connection that waits for no lock. Each mail takes a few milliseconds
- * of the thread and two disk flushes, so no thread that answers lookups calls this. Resolves to whether the mail server
- * should get a pause. Throws `refused` if the database can't be written; unsent notices stay due.
+ * stops early once `isStopping`. Uses a separate connection that does not wait for locks. Each mail takes a few
+ * milliseconds of the thread and two disk flushes, so threads that serve lookups do not call this. Resolves to whether
+ * the mail server should get a pause. Throws `refused` if the database can't be written; unsent notices stay due.
  */
 export async function sendNotices(
   deps: Pick<ServerDeps, 'clock' | 'config' | 'mailer'>,

@@ -16,7 +16,8 @@ import { isStepAhead } from '../../outbox/reminders.ts';
 import type { NoticeKey } from '../../outbox/rows.ts';
 
 /**
- * A notice mail's recipient, the time at which it is sent (milliseconds since 1970), and the configuration it quotes.
+ * A notice mail's recipient, the time at which it is sent (milliseconds since 1970), and the configuration that it
+ * quotes.
  */
 export type Sent = {
   to: string;
@@ -24,11 +25,11 @@ export type Sent = {
   config: Pick<Config, 'publicName' | 'publicUrl' | 'contact' | 'developerPlatform' | 'mail'>;
 };
 
-/** What every mail contains: the recipient, the URLs of the service and its pages, and the time of the event. */
+/** The data of every mail: the recipient, the URLs of the service and its pages, and the time of the event. */
 type Common = { to: string; nowMs: number; atMs: number; publicUrl: string } & ServiceInfo & Paged;
 
-/** Writes the mail about a key; null if the event no longer applies and nothing is to be sent. */
-type OfKey = (key: NoticeKey, claimed: LeasedNotice, common: Common) => Mail | null;
+/** Composes the mail about a key; null if the event no longer applies, so that nothing is sent. */
+type OfKey = (key: NoticeKey, leased: LeasedNotice, common: Common) => Mail | null;
 
 const ABOUT_KEYS: Partial<Record<NoticeKind, OfKey>> = {
   request: composeRequest,
@@ -37,11 +38,11 @@ const ABOUT_KEYS: Partial<Record<NoticeKind, OfKey>> = {
   resumption: (key, { isBanned }, common) => resumptionMail({ ...common, ...key, isBanned }),
   revocation: (key, { detail, byKind }, common) =>
     revocationMail({ ...common, ...key, reason: detail?.reason ?? null, isOwnDoing: byKind === 'owner' }),
-  // The changes are unknown if somebody damaged the history.
+  // The changes are unknown if the history is damaged.
   change: (key, { detail }, common) =>
     detail?.changes === undefined ? null : changeMail({ ...common, ...key, changes: detail.changes }),
   reminder: composeReminder,
-  submission: (key, _claimed, common) => submissionMail({ ...common, ...key }),
+  submission: (key, _leased, common) => submissionMail({ ...common, ...key }),
   renaming: (key, { detail }, common) =>
     detail?.nameBefore === undefined || detail.nameAfter === undefined
       ? null
@@ -49,13 +50,13 @@ const ABOUT_KEYS: Partial<Record<NoticeKind, OfKey>> = {
   exposure: (key, { profile }, common) => exposureMail({ ...common, ...key, profile }),
 };
 
-/** Writes the mail of a notice; null if the event no longer applies. */
-export function noticeMail(claimed: LeasedNotice, { to, nowMs, config }: Sent): Mail | null {
-  const { key, kind, about, at, profile, recipient, isBanned } = claimed;
+/** Composes the mail of a notice; null if the event no longer applies. */
+export function noticeMail(leased: LeasedNotice, { to, nowMs, config }: Sent): Mail | null {
+  const { key, kind, about, at, profile, recipient, isBanned } = leased;
   const { publicName, publicUrl, contact } = config;
   const pages = recipient.startsWith('admin') ? adminPages(config) : ownerPages(config);
   const common = { to, nowMs, atMs: at, publicName, publicUrl, contact, pages };
-  if (key !== null) return ABOUT_KEYS[kind]?.(key, claimed, common) ?? null;
+  if (key !== null) return ABOUT_KEYS[kind]?.(key, leased, common) ?? null;
   if ('admin' in about) return enrolmentMail({ ...common, ...about });
   if (profile === null) return null;
   if ('agent' in about) return newSignInMail({ ...common, ...about, profile });
@@ -63,20 +64,20 @@ export function noticeMail(claimed: LeasedNotice, { to, nowMs, config }: Sent): 
   return 'isBanned' in about && about.isBanned === isBanned ? banMail({ ...common, ...about, profile }) : null;
 }
 
-function composeRequest(key: NoticeKey, claimed: LeasedNotice, common: Common): Mail {
-  const asked = [claimed, ...claimed.together].toSorted((one, other) => one.id - other.id);
-  const requests = asked.flatMap((one): WaitingRequest[] =>
+function composeRequest(key: NoticeKey, leased: LeasedNotice, common: Common): Mail {
+  const all = [leased, ...leased.together].toSorted((one, other) => one.id - other.id);
+  const requests = all.flatMap((one): WaitingRequest[] =>
     one.key === null ? [] : [{ ...one.key, profile: one.profile ?? '' }],
   );
   if (requests.length > 1) return requestsMail({ ...common, requests });
-  return requestMail({ ...common, ...key, profile: claimed.profile ?? '' });
+  return requestMail({ ...common, ...key, profile: leased.profile ?? '' });
 }
 
 function composeReminder(key: NoticeKey, { about, isBanned }: LeasedNotice, common: Common): Mail | null {
   const { expiresAt, state, expirySetAt } = key;
   const { nowMs } = common;
-  const isSo = 'stepDays' in about && expiresAt === about.expiresAt && expiresAt > nowMs && state === 'Active';
-  if (!isSo || isBanned) return null;
+  const isCurrent = 'stepDays' in about && expiresAt === about.expiresAt && expiresAt > nowMs && state === 'Active';
+  if (!isCurrent || isBanned) return null;
   // The expiry may have been changed and changed back since; the mails about those changes named it.
   if (!isStepAhead({ expirySetAt, expiresAt }, about.stepDays)) return null;
   return reminderMail({ ...common, ...key, expiresAtMs: expiresAt, daysLeft: Math.ceil((expiresAt - nowMs) / DAY_MS) });

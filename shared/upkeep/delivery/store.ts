@@ -12,33 +12,33 @@ import { addFailureNotice, type NoticeConfig, REQUESTS_EVERY_MS, WEBHOOK } from 
 import { FIRST_PAUSE_MS, KEPT_MS, LONGEST_PAUSE_MS, MAX_AGE_MS, WEBHOOK_EVERY_MS } from '../../outbox/retry-policy.ts';
 import { IS_FOR_WEBHOOK, IS_REQUEST, IS_WAITING, isDue } from '../../outbox/rows.ts';
 
-// How rows of `notices` end: after a delivery, or when they are too old. Times are milliseconds since 1970. Every
-// function throws `busy` if another process holds the lock, and `refused` if the file can't be written.
+// Ends rows of `notices`: after a delivery, or when they are too old. Times are milliseconds since 1970. Functions
+// throw `busy` if another process holds the lock, and `refused` if the file can't be written.
 
 /**
- * The result of a delivery. After `failed` it is retried after a pause, `pauseMs` if given; after `refused`, never.
+ * The result of a delivery. After `failed` it is retried after a pause, `pauseMs` if present; after `refused`, never.
  * `fault` is a whole sentence.
  */
 export type Ending =
   | { result: 'accepted' | 'moot' }
   | { result: 'failed' | 'refused'; fault: string; pauseMs?: number };
 
-/** The clock, and who is notified of undeliverable mails. */
+/** The clock, and the recipients of notifications about undeliverable mails. */
 type Keeping<Time extends keyof Clock> = { clock: Pick<Clock, Time>; config: NoticeConfig };
 
-/** Personal data of an ended notice is removed, unless the history of a key has it anyway. */
+/** Personal data of an ended notice is removed, unless the history of a key contains it anyway. */
 const FORGOTTEN = { about: sql`CASE WHEN ${notices.identifier} IS NULL THEN '{}' ELSE ${notices.about} END` };
 
 /**
- * Stores the result of a delivery for all notices that were leased together, unless they were erased or tried by
- * another process meanwhile. Afterwards, untried notices of requests wait until an hour after a mail about requests,
- * and the next messages to the webhook for ten seconds.
+ * Stores the result of a delivery for all notices that were leased together, unless they have been erased or tried by
+ * another process. Afterwards, untried notices of requests wait until an hour after a mail about requests, and the next
+ * messages to the webhook for ten seconds.
  */
-export function endNotice(db: Db, claimed: LeasedNotice, ending: Ending, { clock, config }: Keeping<'nowMs'>): void {
-  const { kind, recipient, together } = claimed;
+export function endNotice(db: Db, leased: LeasedNotice, ending: Ending, { clock, config }: Keeping<'nowMs'>): void {
+  const { kind, recipient, together } = leased;
   write(db, (tx) => {
     const nowMs = clock.nowMs();
-    for (const one of [claimed, ...together]) endOne(tx, one, ending, { nowMs, config });
+    for (const one of [leased, ...together]) endOne(tx, one, ending, { nowMs, config });
     if (kind !== 'request' || ending.result !== 'accepted' || recipient === WEBHOOK) return;
     tx.update(notices)
       .set({ nextTryAt: nowMs + REQUESTS_EVERY_MS })
@@ -56,7 +56,7 @@ function endOne(
   { nowMs, config }: { nowMs: number; config: NoticeConfig },
 ): void {
   const isOurs = and(eq(notices.id, id), eq(notices.tries, tries), IS_WAITING);
-  // While any of its notices is not due yet, the webhook gets nothing.
+  // The webhook receives nothing while any of its notices is not due yet.
   const soonestMs = nowMs + (recipient === WEBHOOK ? WEBHOOK_EVERY_MS : 0);
   if (recipient === WEBHOOK) tx.update(notices).set({ nextTryAt: soonestMs }).where(isOurs).run();
   if (ending.result === 'refused') giveUp(tx, isOurs, { result: 'refused', fault: ending.fault }, nowMs, config);
@@ -73,12 +73,13 @@ function endOne(
   }
 }
 
-/** A notice that was given up: of which key or else of which profile (its id), and which mail. */
+/** A notice that was given up: its key or else its profile (an id), and its kind. */
 export type Dropped = { identifier: string | null; uid: number | null; kind: NoticeKind };
 
 /**
  * Gives up notices that could not be delivered for three days, which the histories of the keys record, and returns
- * them. Deletes notices that are not about a key and ended long ago. Does nothing while the clock is not settled.
+ * them. Deletes notices that are not about a key and ended long ago. Does nothing while the clock is not settled
+ * (CONTRIBUTING.md).
  */
 export function dropOldNotices(db: Db, { clock, config }: Keeping<'settledMs'>): Dropped[] {
   if (clock.settledMs() === null) return [];
@@ -98,13 +99,13 @@ export function dropOldNotices(db: Db, { clock, config }: Keeping<'settledMs'>):
  * them.
  */
 export function dropRestoredNotices(db: Db, clock: Pick<Clock, 'nowMs'>): Dropped[] {
-  const dropped = { result: 'dropped', fault: 'It waited in a backup that was restored.' } as const;
+  const dropped = { result: 'dropped', fault: 'It was waiting in a backup that was restored.' } as const;
   return write(db, (tx) => giveUp(tx, IS_WAITING, dropped, clock.nowMs(), null));
 }
 
 /**
- * Ends undelivered notices, inside a transaction, and returns the mails among them. The histories of the mails' keys
- * record that, and the webhook is notified unless `config` is null.
+ * Ends undelivered notices, inside a transaction, and returns the mails among them. The histories of their keys record
+ * that, and the webhook is notified unless `config` is null.
  */
 function giveUp(
   tx: Tx,

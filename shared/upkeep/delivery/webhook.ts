@@ -6,21 +6,24 @@ import type { Sent } from './kinds.ts';
 import type { Ending } from './store.ts';
 
 // The messages to ADMIN_WEBHOOK_URL. They contain only fixed words, identifiers and UIDs, so that nothing in them can
-// be a chat's mention or markup. The URL is a secret: no sentence here contains any part of it.
+// be a mention or markup in a chat. The URL is a secret: sentences never contain any part of it.
 
-/** How long a webhook may take to answer, in milliseconds. */
+/** How long a webhook may take to respond. */
 const TIMEOUT_MS = 10_000;
 
-/** Statuses after which retrying is pointless. */
-const FOR_GOOD: readonly number[] = [401, 404, 410];
+/** Statuses after which a message is not retried. */
+const PERMANENT_STATUSES: readonly number[] = [401, 404, 410];
 
-/** The message of a notice leased for the webhook: the event, the URL to look at, and the number of other events. */
-export function webhookText(claimed: LeasedNotice, config: Sent['config']): string {
-  const { key, together } = claimed;
+/**
+ * The message of a notice leased for the webhook: the event, the URL or command for details, and the number of other
+ * events.
+ */
+export function webhookText(leased: LeasedNotice, config: Sent['config']): string {
+  const { key, together } = leased;
   const pages = adminPages(config);
   const command = key === null ? 'profilectl status' : `profilectl keys show ${key.identifier}`;
   const page = key === null ? pages : `${pages}/keys/${key.identifier}`;
-  return [happened(claimed), pages === null ? command : page, ...moreLine(together)].join('\n');
+  return [sentenceOf(leased), pages === null ? command : page, ...othersLine(together)].join('\n');
 }
 
 /** The events that the webhook is notified of. */
@@ -31,8 +34,8 @@ function subjectOf({ kind, about }: LeasedNotice): (typeof SUBJECTS)[number] {
   return kind === 'request' ? 'request' : 'found secret';
 }
 
-function happened(claimed: LeasedNotice): string {
-  const { about, kind, key, uid } = claimed;
+function sentenceOf(leased: LeasedNotice): string {
+  const { about, kind, key, uid } = leased;
   const whose = key === null || uid === null ? '' : ` of profile ${uid}`;
   const subject = `${subjectInWords({ identifier: key?.identifier ?? null, uid })}${whose}`;
   if ('undeliveredTo' in about) {
@@ -43,19 +46,19 @@ function happened(claimed: LeasedNotice): string {
   return `The secret of ${subject} was found, and the key was revoked.`;
 }
 
-function moreLine(others: readonly LeasedNotice[]): string[] {
-  const counts = SUBJECTS.flatMap((told) => {
-    const count = others.filter((other) => subjectOf(other) === told).length;
+function othersLine(others: readonly LeasedNotice[]): string[] {
+  const counts = SUBJECTS.flatMap((subject) => {
+    const count = others.filter((other) => subjectOf(other) === subject).length;
     if (count === 0) return [];
-    const plural = told === 'failed delivery' ? 'failed deliveries' : `${told}s`;
-    return [`${count} ${count === 1 ? told : plural}`];
+    const plural = subject === 'failed delivery' ? 'failed deliveries' : `${subject}s`;
+    return [`${count} ${count === 1 ? subject : plural}`];
   });
-  return counts.length === 0 ? [] : [`Meanwhile: ${counts.join(', ')}.`];
+  return counts.length === 0 ? [] : [`Also: ${counts.join(', ')}.`];
 }
 
 /**
- * Posts a text to a webhook of Discord, Slack, Mattermost or ntfy, in at most ten seconds. Follows no redirect, reads
- * only the status and `Retry-After` of the answer, and closes the connection. Never throws.
+ * Posts a text to a webhook of Discord, Slack, Mattermost or ntfy, within ten seconds. Follows no redirects, reads only
+ * the status and `Retry-After` of the response, and closes the connection. Never throws.
  */
 export async function postToWebhook(url: string, text: string, nowMs: number): Promise<Ending> {
   const abort = new AbortController();
@@ -70,10 +73,10 @@ export async function postToWebhook(url: string, text: string, nowMs: number): P
     });
     return endingOf(status, pauseOf(headers.get('retry-after'), nowMs));
   } catch (error) {
-    // The error's message contains the address.
+    // The error's message contains the URL.
     const { code } = error as { code?: unknown };
     const cause = typeof code === 'string' && /^\w{1,50}$/.test(code) ? ` (${code})` : '';
-    const late = `did not answer within ${TIMEOUT_MS / 1_000} seconds`;
+    const late = `did not respond within ${TIMEOUT_MS / 1_000} seconds`;
     return failed(abort.signal.aborted ? late : `can't be reached${cause}; check ADMIN_WEBHOOK_URL and the network`);
   } finally {
     clearTimeout(timer);
@@ -88,17 +91,20 @@ function failed(what: string, pauseMs: number | null = null): Ending {
 
 function endingOf(status: number, pauseMs: number | null): Ending {
   if (status >= 200 && status < 300) return { result: 'accepted' };
-  if (FOR_GOOD.includes(status)) {
-    return { result: 'refused', fault: `The webhook answered ${status}; check ADMIN_WEBHOOK_URL.` };
+  if (PERMANENT_STATUSES.includes(status)) {
+    return { result: 'refused', fault: `The webhook responded with ${status}; check ADMIN_WEBHOOK_URL.` };
   }
   const isElsewhere = Math.floor(status / 100) === 3;
   const advice = isElsewhere ? ', a redirect, which is not followed; check ADMIN_WEBHOOK_URL' : '';
-  return failed(`answered ${status}${advice}`, pauseMs);
+  return failed(`responded with ${status}${advice}`, pauseMs);
 }
 
-/** The pause that `Retry-After` asks for (RFC 9110, 10.2.3), in seconds or until a date, in milliseconds within our bounds; null without. */
+/**
+ * The pause requested by `Retry-After` (RFC 9110, 10.2.3), in seconds or as a date, in milliseconds within our bounds;
+ * null without the header.
+ */
 function pauseOf(header: string | null, nowMs: number): number | null {
   if (header === null) return null;
-  const askedMs = /^\d{1,9}(\.\d{1,9})?$/.test(header) ? Number(header) * 1_000 : Date.parse(header) - nowMs;
-  return Number.isNaN(askedMs) ? null : Math.min(Math.max(askedMs, WEBHOOK_EVERY_MS), LONGEST_PAUSE_MS);
+  const requestedMs = /^\d{1,9}(\.\d{1,9})?$/.test(header) ? Number(header) * 1_000 : Date.parse(header) - nowMs;
+  return Number.isNaN(requestedMs) ? null : Math.min(Math.max(requestedMs, WEBHOOK_EVERY_MS), LONGEST_PAUSE_MS);
 }

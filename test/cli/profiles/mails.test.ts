@@ -58,7 +58,10 @@ test('if the mail can’t be sent, the command succeeds with a warning, and leav
   const { run, results } = await world();
   smtp.failures.rcpt = '450 4.2.0 try later';
   const refused = await run(['profiles', 'ban', 'ada']);
-  expect(refused).toEqual({ code: 0, stderr: expect.stringMatching(/^Warning: The notice was not delivered yet\. /) });
+  expect(refused).toEqual({
+    code: 0,
+    stderr: expect.stringMatching(/^Warning: The mail has not been delivered yet\. /),
+  });
   const unset = await run(['profiles', 'set', 'ada', 'email='], '', {});
   expect(unset).toEqual({ code: 0, stderr: expect.stringMatching(/^Warning: .*MAIL_URL is not set here/) });
   expect(results()).toEqual([

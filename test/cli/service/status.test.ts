@@ -53,8 +53,8 @@ describe('without a server', () => {
     expect(found.queue.pending).toBe(1);
     expect(found.warnings).toEqual([
       'MAIL_URL is not set: no key can be approved.',
-      'No backup was ever made; "profilectl db backup <file>" makes one.',
-      `Within 30 days these keys expire: ${identifier}.`,
+      'No backup has been made yet; "profilectl db backup <file>" makes one.',
+      `These keys expire within 30 days: ${identifier}.`,
     ]);
     const shown = await text({ MAIL_URL: '' });
     expect(shown).toMatch(/^Server +not running$/m);
@@ -84,7 +84,7 @@ describe('without a server', () => {
     rejectKey(deps, { identifier, reason: 'Not yet.', by: onBox('admin') });
     const shown = await text();
     expect(shown).toMatch(new RegExp(`^\\S+ +${identifier} +rejection +owner +waiting\n  not tried yet$`, 'm'));
-    expect(shown).toContain('Warning: 1 mail is not delivered.\n');
+    expect(shown).toContain('Warning: 1 mail is undelivered.\n');
   });
 
   test('never truncates the reason for a failed webhook on a terminal of 80 columns', async () => {
@@ -99,8 +99,10 @@ describe('without a server', () => {
     const terminal = openTerminal(words, {}, undefined, 80);
     expect(await terminal.exited).toBe(0);
     const row = `${new Date(clock.nowMs()).toISOString()}  ${identifier}  request  webhook  waiting`;
-    const reason = 'The webhook answered 302, a redirect, which is not followed; check';
-    expect(terminal.screen().replaceAll('\r', '')).toContain(`${row}\n  tried once: ${reason}\n  ADMIN_WEBHOOK_URL.\n`);
+    const reason = 'The webhook responded with 302, a redirect, which is not followed;';
+    expect(terminal.screen().replaceAll('\r', '')).toContain(
+      `${row}\n  tried once: ${reason}\n  check ADMIN_WEBHOOK_URL.\n`,
+    );
   });
 
   test('warns of old backups and restore tests, old requests and files that others can read', async () => {
@@ -112,7 +114,7 @@ describe('without a server', () => {
     expect(young.lastBackup.file).toBe(file);
     const advice = '"profilectl db check --restore <backup>" tests one.';
     expect(young.warnings).toEqual([
-      `No backup was ever restored for a test; ${advice}`,
+      `No backup has been test-restored yet; ${advice}`,
       'A request has been waiting for a decision for 8 days.',
     ]);
     expect(await text()).toMatch(/^Restore test +none$/m);
@@ -127,7 +129,7 @@ describe('without a server', () => {
     expect(warnings).toContain('The last backup is 7 days old.');
     const longAgo = new Date(systemClock.nowMs() - 35 * DAY_MS).toISOString();
     writeFileSync(`${databasePath}.last-restore-test`, JSON.stringify({ at: longAgo, file }));
-    expect((await status()).warnings).toContain(`A backup was last restored for a test 35 days ago; ${advice}`);
+    expect((await status()).warnings).toContain(`A backup was last test-restored 35 days ago; ${advice}`);
   });
 
   test('counts profiles larger than MAX_PROFILE_KIB', async () => {

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { copyFileSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { lockForServing } from '../../../shared/db-files/serving.ts';
-import { quotaPath, readRemadeAt } from '../../../shared/limits/file/store.ts';
+import { quotaPath, readRecreatedAt } from '../../../shared/limits/file/store.ts';
 import type { Limits } from '../../../shared/limits/limits.ts';
 import { openLimits } from '../../../shared/limits/one-thread.ts';
 import { openMainThreadLimits } from '../../../shared/limits/threads/main-thread.ts';
@@ -66,7 +66,7 @@ for (const [where, open] of [
       use(first.limits, { ...BUSY }, 10);
       use(first.limits, { ...QUIET }, 7);
       await first.save();
-      expect([readRemadeAt(path), first.reports]).toEqual([null, []]);
+      expect([readRecreatedAt(path), first.reports]).toEqual([null, []]);
       lose(quotaPath(path));
       use(first.limits, { ...BUSY }, 1);
       await first.save();
@@ -75,7 +75,7 @@ for (const [where, open] of [
       );
       expect(said).toHaveLength(1);
       expect(first.reports.filter((text) => text.startsWith('error'))).toEqual([]);
-      expect(readRemadeAt(path)).toBe(clock.nowMs());
+      expect(readRecreatedAt(path)).toBe(clock.nowMs());
       // What comes after that is saved as ever.
       use(first.limits, { ...QUIET }, 1);
       await first.save();
@@ -102,7 +102,7 @@ for (const [where, open] of [
       first.close();
       const second = open(path, testClock());
       removeAll(quotaPath(path));
-      while (readRemadeAt(path) === null) await Bun.sleep(10);
+      while (readRecreatedAt(path) === null) await Bun.sleep(10);
       second.close();
       expect(second.reports).toHaveLength(1);
       const third = open(path, testClock());
@@ -136,16 +136,16 @@ test('status says that the file was made again, and warns of it for a week', asy
   const server = lockForServing(databasePath);
   const quotaWarnings = () => readStatus(deps).warnings.filter((text) => text.includes('quota file'));
   const { limits, save, close } = alone(databasePath, clock);
-  expect([quotaWarnings(), readStatus(deps).quotas?.remadeAt]).toEqual([[], null]);
+  expect([quotaWarnings(), readStatus(deps).quotas?.recreatedAt]).toEqual([[], null]);
   removeAll(quotaPath(databasePath));
-  expect(quotaWarnings()).toEqual(['The quota file is missing; the server makes it again if it can.']);
+  expect(quotaWarnings()).toEqual(['The quota file is missing; the server recreates it if it can.']);
   use(limits, { ...BUSY });
   await save();
-  const remadeAt = '2026-01-01T00:00:00.000Z';
-  expect(readStatus(deps).quotas?.remadeAt).toBe(remadeAt);
-  expect(quotaWarnings()).toEqual([expect.stringContaining(`the server made it again at ${remadeAt}`)]);
+  const recreatedAt = '2026-01-01T00:00:00.000Z';
+  expect(readStatus(deps).quotas?.recreatedAt).toBe(recreatedAt);
+  expect(quotaWarnings()).toEqual([expect.stringContaining(`the server recreated it at ${recreatedAt}`)]);
   close();
   server.close();
   clock.advance(8 * 86_400_000);
-  expect([quotaWarnings(), readStatus(deps).quotas?.remadeAt]).toEqual([[], remadeAt]);
+  expect([quotaWarnings(), readStatus(deps).quotas?.recreatedAt]).toEqual([[], recreatedAt]);
 });

@@ -6,7 +6,7 @@ import { readStatus } from '../../../shared/upkeep/status.ts';
 import { testCertificate } from '../../support/network/certificates.ts';
 import { testClock, testDeps } from '../../support/world.ts';
 
-test('the server and status warn of a certificate from 14 days before it expires', () => {
+test('the server and status warn about a certificate from 14 days before it expires', () => {
   const { certFile, keyFile, cert } = testCertificate();
   const endMs = Date.parse(new X509Certificate(cert).validTo);
   const clock = testClock(endMs - 14 * DAY_MS);

@@ -12,7 +12,7 @@ import { issue, keyIn } from '../../support/keys.ts';
 import { insertProfile } from '../../support/profiles.ts';
 import { tempFolder, testClock, testDeps } from '../../support/world.ts';
 
-/** A database with a bit of everything, and its one Active key. */
+/** A database with all kinds of rows, and its one Active key. */
 async function world() {
   const deps = testDeps({ clock: testClock() });
   await importLines(deps, [
@@ -27,7 +27,7 @@ async function world() {
   ]);
   const { identifier } = await issue(deps, { profile: 'Ada' });
   const sqlite = deps.db.$client;
-  /** Does what no rule lets through. */
+  /** Makes a change that the rules forbid. */
   const force = (...statements: string[]) => {
     sqlite.run('PRAGMA ignore_check_constraints = ON');
     sqlite.run('PRAGMA foreign_keys = OFF');
@@ -38,7 +38,7 @@ async function world() {
   return { deps, sqlite, identifier, force, faults: () => checkDatabase(deps.db).faults };
 }
 
-test('a database in ordinary use, with keys in every state and an erased profile, has no faults', async () => {
+test('a database in normal use, with keys in every state and an erased profile, has no faults', async () => {
   const { deps, faults } = await world();
   for (const [index, state] of KEY_STATES.entries()) {
     insertProfile(deps.db, { id: 10 + index });
@@ -50,15 +50,11 @@ test('a database in ordinary use, with keys in every state and an erased profile
 
 const NO_TRIGGER = 'DROP TRIGGER api_keys_three_places';
 
-describe('each fault is named, and nothing private with it', () => {
+describe('each fault is reported without private data', () => {
   const cases: [string, string[], RegExp][] = [
+    ['a violated check', ['UPDATE profiles SET banned = 7 WHERE id = 2'], /CHECK constraint failed in profiles/],
     [
-      'a check that does not hold',
-      ['UPDATE profiles SET banned = 7 WHERE id = 2'],
-      /CHECK constraint failed in profiles/,
-    ],
-    [
-      'a reference to nothing',
+      'a dangling reference',
       ['UPDATE links SET profile_id = 99'],
       /a row of links refers to a missing row of profiles/,
     ],
@@ -67,7 +63,7 @@ describe('each fault is named, and nothing private with it', () => {
     [
       'a changed index',
       ['DROP INDEX api_keys_profile', 'CREATE INDEX api_keys_profile ON api_keys (name)'],
-      /not as its/,
+      /differs from its migration/,
     ],
     [
       'a username that is not the first name',
@@ -77,12 +73,12 @@ describe('each fault is named, and nothing private with it', () => {
     ['a profile without a name', ['DELETE FROM profile_names WHERE profile_id = 2'], /^profile 2: its first name/],
     ['names with a gap', ['UPDATE profile_names SET position = 5 WHERE position = 1'], /^profile 1: its names are not/],
     [
-      'a name folded otherwise',
+      'a name folded differently',
       ["UPDATE profile_names SET folded = 'Bob' WHERE profile_id = 2"],
       /^profile 2: a name of it/,
     ],
-    ['a name that can’t be', ["UPDATE profile_names SET name = 'a/b', folded = 'a/b' WHERE position = 1"], /a slash$/],
-    ['a badge that is none', [`UPDATE profiles SET badges = '[{"name":1}]' WHERE id = 1`], /^profile 1: .*badges\[0\]/],
+    ['an impossible name', ["UPDATE profile_names SET name = 'a/b', folded = 'a/b' WHERE position = 1"], /a slash$/],
+    ['an invalid badge', [`UPDATE profiles SET badges = '[{"name":1}]' WHERE id = 1`], /^profile 1: .*badges\[0\]/],
     ['a key without history', ['DROP TRIGGER key_events_never_deleted', 'DELETE FROM key_events'], /has no history$/],
     [
       'a history that begins late',
@@ -101,17 +97,9 @@ describe('each fault is named, and nothing private with it', () => {
     ],
     ['an Active key with another fence', ['UPDATE api_keys SET attempt_number = 9'], /no accepted attempt/],
     ['an Active key whose attempt was refused', ["UPDATE key_attempts SET result = 'refused'"], /no accepted attempt/],
-    [
-      'permissions that are none',
-      [`UPDATE api_keys SET permissions = '["api.admin"]'`],
-      /its permissions or rate limits/,
-    ],
-    ['rate limits that are no JSON', ["UPDATE api_keys SET rate_limits = 'x'"], /its permissions or rate limits/],
-    [
-      'requested permissions that are none',
-      [`UPDATE api_keys SET requested_permissions = '{}'`],
-      /requested permissions/,
-    ],
+    ['invalid permissions', [`UPDATE api_keys SET permissions = '["api.admin"]'`], /its permissions or rate limits/],
+    ['rate limits that are not JSON', ["UPDATE api_keys SET rate_limits = 'x'"], /its permissions or rate limits/],
+    ['invalid requested permissions', [`UPDATE api_keys SET requested_permissions = '{}'`], /requested permissions/],
     [
       'a fourth key',
       [
@@ -137,7 +125,7 @@ describe('each fault is named, and nothing private with it', () => {
   }
 });
 
-test('the tables that Litestream makes are no fault, others of such a name are', async () => {
+test('Litestream’s tables are not faults, but others with similar names are', async () => {
   const { sqlite, faults } = await world();
   sqlite.run('CREATE TABLE _litestream_seq (id INTEGER PRIMARY KEY, seq INTEGER)');
   sqlite.run('CREATE TABLE _litestream_lock (id INTEGER)');
@@ -147,7 +135,7 @@ test('the tables that Litestream makes are no fault, others of such a name are',
   expect(faults()).toEqual(['the table _litestream_notes is not ours', 'the trigger _litestream_seq2 is not ours']);
 });
 
-test('a file with a torn page is reported, not thrown over', async () => {
+test('a file with a torn page is reported, and throws nothing', async () => {
   const path = join(tempFolder(), 'profiles.db');
   const deps = { ...testDeps(), db: withTables(openDatabase(path, 'serve')) };
   const many = Array.from({ length: 200 }, (_, index) => ({
@@ -167,7 +155,7 @@ test('a file with a torn page is reported, not thrown over', async () => {
   expect(faults.length).toBeGreaterThan(0);
 });
 
-test('a thousand faults are listed and the others counted', async () => {
+test('1000 faults are listed and the others counted', async () => {
   const { deps, force, faults } = await world();
   await importLines(
     deps,

@@ -41,15 +41,15 @@ async function world(variables: Record<string, string> = {}) {
       description: DESCRIPTION,
       permissions: ['api.lookup'],
     });
-  /** One look of the server. */
+  /** One run of the server's timer. */
   const look = () => sendDueNotices(deps, (level, text) => void log.push(`${level}: ${text}`), false);
-  /** Who was mailed what since the last call. */
+  /** The recipients and subjects of the mails since the last call. */
   const mailed = () => smtp.received.splice(0).map(({ to, raw }) => `${to[0]}: ${/^Subject: (.*)\r$/m.exec(raw)?.[1]}`);
   return { smtp, clock, deps, log, reject, revoke, ask, look, mailed };
 }
 
-describe('what a command tells', () => {
-  test('goes out at once: a request to each admin, a rejection and a revocation with their reasons to the owner', async () => {
+describe('a command’s mail', () => {
+  test('is sent at once: a request to each admin, a rejection and a revocation with their reasons to the owner', async () => {
     const w = await world(TWO_ADMINS);
     const { identifier, warning } = await w.ask();
     expect(warning).toBeNull();
@@ -68,7 +68,7 @@ describe('what a command tells', () => {
     expect(w.mailed()).toEqual([`owner1@example.org: Your API key ${key} was revoked`]);
   });
 
-  test('holds neither text, address nor secret while it waits', async () => {
+  test('is stored without text, address and secret while it waits', async () => {
     const w = await world(TWO_ADMINS);
     w.smtp.failures.rcpt = DOWN;
     const { identifier } = await w.ask();
@@ -77,7 +77,7 @@ describe('what a command tells', () => {
     for (const text of ['@example', 'plk_', 'Say more', DESCRIPTION]) expect(rows).not.toContain(text);
   });
 
-  test('says who is not told yet where MAIL_URL is not set, and a server that has it sends the mail', async () => {
+  test('is reported as unsent if MAIL_URL is not set, and a server with MAIL_URL sends it', async () => {
     const w = await world();
     const identifier = await request(w.deps);
     const silent = { ...w.deps, mailer: async () => null };
@@ -89,7 +89,7 @@ describe('what a command tells', () => {
     expect(w.mailed()).toHaveLength(1);
   });
 
-  test('is addressed when it is sent: to the address that the profile has then', async () => {
+  test('is addressed when it is sent: to the current address of the profile', async () => {
     const w = await world();
     const identifier = await request(w.deps);
     w.deps.db.$client.run('UPDATE profiles SET email = NULL');
@@ -100,7 +100,7 @@ describe('what a command tells', () => {
     expect(w.mailed().join()).toStartWith('new@example.org: ');
   });
 
-  test('is not sent any more where it is no longer so: a request that was decided meanwhile', async () => {
+  test('is not sent if it is no longer true: a request that has been decided', async () => {
     const w = await world(TWO_ADMINS);
     w.smtp.failures.mail = DOWN;
     const { identifier } = await w.ask();
@@ -115,12 +115,12 @@ describe('what a command tells', () => {
 });
 
 describe('a mail server that is down', () => {
-  test('for an hour delays a mail by no more than two hours, and nothing is lost or sent twice', async () => {
+  test('for an hour delays a mail by at most 2 hours, and nothing is lost or sent twice', async () => {
     const w = await world();
     const identifier = await request(w.deps);
     w.smtp.failures.connect = '421 4.3.2 down';
     const { warning } = await w.reject(identifier);
-    expect(warning).toMatch(/not delivered yet\. .*421.* A running server tries again for three days\.$/);
+    expect(warning).toMatch(/not been delivered yet\. .*421.* A running server retries for three days\.$/);
     for (let minute = 0; minute < 60; minute++) {
       w.clock.advance(MINUTE_MS);
       await w.look();
@@ -137,7 +137,7 @@ describe('a mail server that is down', () => {
     expect(readStatus(w.deps).notices).toMatchObject({ waiting: 0, undelivered: [] });
   });
 
-  test('is asked again after a minute, then after pauses that double up to six hours', async () => {
+  test('is tried again after a minute, then after pauses that double up to 6 hours', async () => {
     const w = await world();
     const identifier = await request(w.deps);
     w.smtp.failures.connect = '421 4.3.2 down';
@@ -153,7 +153,7 @@ describe('a mail server that is down', () => {
     expect(pauses).toEqual([1, 2, 4, 8, 16, 32, 64, 128, 256, 360, 360]);
   });
 
-  test('for three days makes the mail be dropped, which the log, the history and status say', async () => {
+  test('for 3 days causes the mail to be dropped, which the log, the history and status report', async () => {
     const w = await world();
     const identifier = await request(w.deps);
     w.smtp.failures.connect = '421 4.3.2 down';
@@ -171,12 +171,12 @@ describe('a mail server that is down', () => {
       detail: { mail: 'rejection', to: 'owner' },
     });
     expect(readStatus(w.deps).notices).toMatchObject({ waiting: 0, undelivered: [{ result: 'dropped' }] });
-    expect(readStatus(w.deps).warnings.join()).toContain('1 mail is not delivered');
+    expect(readStatus(w.deps).warnings.join()).toContain('1 mail is undelivered');
     w.clock.advance(31 * DAY_MS);
     expect(readStatus(w.deps).notices?.undelivered).toEqual([]);
   });
 
-  test('is left alone for a while after three failures in a row', async () => {
+  test('gets a pause after 3 consecutive failures', async () => {
     const w = await world();
     w.smtp.failures.mail = DOWN;
     for (let id = 2; id <= 8; id++) {
@@ -192,7 +192,7 @@ describe('a mail server that is down', () => {
     expect(w.mailed()).toHaveLength(7);
   });
 
-  test('that accepts a mail and never says so gets it again', async () => {
+  test('that accepts a mail without confirming it gets it again', async () => {
     const broken = await startBrokenSmtp({ dot: 'close' });
     const w = await world({ MAIL_URL: `smtp://127.0.0.1:${broken.port}` });
     const { warning } = await w.reject(await request(w.deps));
@@ -200,7 +200,7 @@ describe('a mail server that is down', () => {
     expect(readStatus(w.deps).notices?.waiting).toBe(1);
   });
 
-  test('one admin’s mailbox that takes nothing keeps no mail from the other admin', async () => {
+  test('a mailbox of one admin that refuses mails does not delay those to another admin', async () => {
     const w = await world(TWO_ADMINS);
     const send = w.smtp.failures;
     send.rcpt = '550 5.1.1 no such user';
@@ -213,7 +213,7 @@ describe('a mail server that is down', () => {
     expect(keyHistory(w.deps, identifier).map(({ detail }) => detail?.to)).toEqual([undefined, 'admin 1', 'admin 2']);
   });
 
-  test('a refused login or sender is the operator’s to correct: the mail is tried again', async () => {
+  test('after a refused login or sender, which the operator can correct, the mail is retried', async () => {
     const w = await world();
     w.smtp.failures.mail = '550 5.7.1 not your domain';
     await w.reject(await request(w.deps));
@@ -225,7 +225,7 @@ describe('a mail server that is down', () => {
 });
 
 describe('order', () => {
-  test('mails about one key reach a recipient in order; one that fails holds the next up for an hour at most', async () => {
+  test('mails about one key reach a recipient in order; a failing one delays the next by at most an hour', async () => {
     const w = await world();
     const { identifier } = await issue(w.deps);
     w.mailed();
@@ -252,8 +252,8 @@ describe('order', () => {
   });
 });
 
-describe('two at a time', () => {
-  test('many senders on connections of their own send each mail once', async () => {
+describe('concurrent senders', () => {
+  test('many senders with their own connections send each mail once', async () => {
     const w = await world();
     w.smtp.failures.connect = '421 4.3.2 down';
     for (let id = 2; id <= 11; id++) {
@@ -268,7 +268,7 @@ describe('two at a time', () => {
     expect(w.mailed()).toEqual([]);
   });
 
-  test('a sender that crashed after the mail server’s yes sends the mail a second time, after its lease', async () => {
+  test('if a sender crashes after the mail server accepted a mail, the mail is sent again after its lease', async () => {
     const w = await world();
     const identifier = await request(w.deps);
     const begun = Promise.withResolvers<void>();
@@ -286,7 +286,7 @@ describe('two at a time', () => {
     expect(w.mailed()).toHaveLength(1);
   });
 
-  test('a command whose database is locked has decided nothing; one that can’t note the mail says so', async () => {
+  test('a command with a locked database decides nothing; one that can’t store the result of the mail says so', async () => {
     const w = await world();
     const identifier = await request(w.deps);
     const other = openFile(w.deps.config.databasePath, 0);
@@ -305,7 +305,7 @@ describe('two at a time', () => {
   });
 });
 
-test('a clock that was set back by a year keeps no mail waiting', async () => {
+test('mails do not wait after the clock was set back by a year', async () => {
   const w = await world();
   w.smtp.failures.connect = '421 4.3.2 down';
   await w.reject(await request(w.deps));
@@ -315,7 +315,7 @@ test('a clock that was set back by a year keeps no mail waiting', async () => {
   expect(w.mailed()).toHaveLength(1);
 });
 
-test('erasing a profile removes its mails that wait', async () => {
+test('erasing a profile removes its waiting mails', async () => {
   const w = await world(TWO_ADMINS);
   w.smtp.failures.connect = '421 4.3.2 down';
   await w.ask();
@@ -327,7 +327,7 @@ test('erasing a profile removes its mails that wait', async () => {
   expect(w.mailed()).toEqual([]);
 });
 
-test('mails that wait in a backup are dropped when it is restored, which is said', async () => {
+test('mails waiting in a backup are dropped and reported when it is restored', async () => {
   const w = await world();
   const identifier = await request(w.deps);
   w.smtp.failures.connect = '421 4.3.2 down';
@@ -352,7 +352,7 @@ test('mails that wait in a backup are dropped when it is restored, which is said
   expect(w.mailed()).toHaveLength(1);
 });
 
-test('PUBLIC_NAME is who sends a mail and whose API it is about', async () => {
+test('PUBLIC_NAME is the sender of mails and the name of the API in them', async () => {
   const w = await world({ PUBLIC_NAME: 'Linkhive' });
   await w.reject(await request(w.deps));
   const { raw = '' } = w.smtp.received[0] ?? {};
@@ -362,21 +362,21 @@ test('PUBLIC_NAME is who sends a mail and whose API it is about', async () => {
 });
 
 describe('CONTACT', () => {
-  test('stands in a mail as a sentence, and as Reply-To where it is an address', async () => {
+  test('is in a mail as a sentence, and as Reply-To if it is an e-mail address', async () => {
     const w = await world({ CONTACT: 'help@example.org' });
     await w.reject(await request(w.deps));
     expect(w.smtp.received[0]?.raw).toMatch(/^Reply-To: help@example\.org\r$/m);
     expect(w.smtp.received[0]?.raw).toContain('Reply to this e-mail or write to help@example.org.');
   });
 
-  test('that is a page is named, without Reply-To', async () => {
+  test('that is a page is named without Reply-To', async () => {
     const w = await world({ CONTACT: 'https://help.example.org/keys' });
     await issue(w.deps);
     expect(w.smtp.received[0]?.raw).not.toContain('Reply-To');
     expect(w.smtp.received[0]?.raw).toContain('https://help.example.org/keys');
   });
 
-  test('and ADMIN_EMAIL are refused where they are neither', () => {
+  test('and ADMIN_EMAIL are refused if invalid', () => {
     for (const CONTACT of ['nobody', 'javascript:alert(1)', 'a@b.org, c@d.org']) {
       expect(() => testConfig({ CONTACT })).toThrow('CONTACT');
     }

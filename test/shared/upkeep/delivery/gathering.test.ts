@@ -12,8 +12,8 @@ import { insertProfile } from '../../../support/profiles.ts';
 import { rounds } from '../../../support/rounds.ts';
 import { testClock, testDeps } from '../../../support/world.ts';
 
-// ADMIN_EMAIL is told of a request at once, unless a mail about requests went out within the hour; what comes until the
-// hour's end is told in one mail then.
+// ADMIN_EMAIL is notified of a request at once, unless a mail about requests was sent within the last hour; then all
+// requests of the hour share one mail at its end.
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
@@ -35,14 +35,14 @@ function world(adminEmails = 'root@example.net') {
   };
   const withdraw = (identifier: string) => performAndSend(deps, onBox('root'), OPERATIONS.withdraw, { identifier });
   const look = () => sendDueNotices(deps, () => undefined, false);
-  /** Lets the time pass, in which the server looks once a minute. */
+  /** Advances the time; the server checks once a minute. */
   const wait = async (minutes: number) => {
     for (let minute = 0; minute < minutes; minute++) {
       clock.advance(MINUTE_MS);
       await look();
     }
   };
-  /** The mails since the last call: to whom, and which keys it names. */
+  /** The mails since the last call: the recipient, and the keys named in each. */
   const mailed = () =>
     smtp.received
       .splice(0)
@@ -54,7 +54,7 @@ function world(adminEmails = 'root@example.net') {
 }
 
 describe('requests within an hour', () => {
-  test('are told at its end in one mail, without a word of worry meanwhile', async () => {
+  test('are reported in one mail at its end, without earlier warnings', async () => {
     const w = world();
     const first = await w.ask();
     expect(w.mailed()).toEqual([['root', first.identifier]]);
@@ -77,7 +77,7 @@ describe('requests within an hour', () => {
     expect(w.mailed()).toEqual([['root', fifth.identifier]]);
   });
 
-  test('that were decided meanwhile are left out; where none is left no mail goes out, and the next is told at once', async () => {
+  test('that have been decided are left out; if none is left no mail is sent, and the next request is reported at once', async () => {
     const w = world();
     await w.ask();
     const [gone, stays] = [await w.ask(), await w.ask()];
@@ -91,7 +91,7 @@ describe('requests within an hour', () => {
     expect(w.mailed()).toEqual([['root', next.identifier]]);
   });
 
-  test('are gathered for each address of ADMIN_EMAIL by itself', async () => {
+  test('are collected separately for each address of ADMIN_EMAIL', async () => {
     const w = world('root@example.net, ops@example.net');
     const first = await w.ask();
     expect(w.mailed()).toEqual(['root', 'ops'].map((name) => [name, first.identifier]));
@@ -100,7 +100,7 @@ describe('requests within an hour', () => {
     expect(w.mailed()).toEqual(['root', 'ops'].map((name) => [name, second.identifier]));
   });
 
-  test('are told though the server was stopped at the hour’s end', async () => {
+  test('are reported even if the server was stopped at the end of the hour', async () => {
     const w = world();
     await w.ask();
     const { identifier } = await w.ask();
@@ -113,7 +113,7 @@ describe('requests within an hour', () => {
 });
 
 describe('a mail server that is down', () => {
-  test('makes requests wait together, and once it is up they are one mail', async () => {
+  test('makes requests wait together; once it is up they are sent in one mail', async () => {
     const w = world();
     smtp.failures.connect = '421 4.3.2 down';
     const asked = [await w.ask(), await w.ask(), await w.ask()].map(({ identifier }) => identifier);
@@ -123,7 +123,7 @@ describe('a mail server that is down', () => {
     expect(w.mailed()).toEqual([['root', ...asked]]);
   });
 
-  test('that refuses the address ends all that were in the mail', async () => {
+  test('that refuses the address ends all notices in the mail', async () => {
     const w = world();
     await w.ask();
     const { identifier } = await w.ask();
@@ -136,7 +136,7 @@ describe('a mail server that is down', () => {
   });
 });
 
-test('a sender that crashed with several requests in hand leaves all of them to the next, after its lease', async () => {
+test('if a sender crashes with several leased requests, the next one sends all of them after the lease', async () => {
   const w = world();
   const first = await w.ask();
   const [second, third] = [await w.ask(), await w.ask()];
@@ -158,7 +158,7 @@ test('a sender that crashed with several requests in hand leaves all of them to 
   expect(w.mailed()).toEqual([]);
 });
 
-test('in any order of requests, decisions and failures no two mails come within an hour, and each request is told once in time', async () => {
+test('in any order of requests, decisions and failures, mails are an hour apart, and each request is reported once in time', async () => {
   const step = fc.oneof(
     { weight: 3, arbitrary: fc.constant('ask' as const) },
     { weight: 1, arbitrary: fc.constant('withdraw' as const) },
@@ -198,7 +198,7 @@ test('in any order of requests, decisions and failures no two mails come within 
           const askedAt = w.clock.nowMs();
           const { identifier } = await w.ask();
           keys.set(identifier, { askedAt, isGone: false, toldAt: [] });
-          // A mail that went out with the request itself.
+          // A mail that was sent with the request itself.
           take();
         } else if (typeof what === 'number') await minutes(what);
       }

@@ -12,7 +12,7 @@ import { testClock, testDeps } from '../../../support/world.ts';
 const HOUR_MS = 3_600_000;
 const TWO_ADMINS = { ADMIN_EMAIL: 'hang-root@example.net, ops@example.net' };
 
-/** A mail server at which every recipient whose address begins with `hang` hangs until `release` is called. */
+/** A mail server that hangs for recipients whose address begins with `hang`, until `release` is called. */
 async function world(variables: Record<string, string> = {}) {
   const { promise: released, resolve: release } = Promise.withResolvers<void>();
   const hanging: string[] = [];
@@ -26,7 +26,7 @@ async function world(variables: Record<string, string> = {}) {
   const clock = testClock();
   const deps = testDeps({ clock, variables: { MAIL_URL: smtp.url, MAIL_FROM: 'keys@example.org', ...variables } });
   const admin = onBox('admin');
-  /** A profile with an address, and so many mails about keys of it that are due. */
+  /** Makes a profile with an address, and a number of due mails about its keys. */
   const owner = async (id: number, email: string, count = 1) => {
     insertProfile(deps.db, { id, email });
     for (let made = 0; made < count; made++) {
@@ -37,7 +37,7 @@ async function world(variables: Record<string, string> = {}) {
   const log: string[] = [];
   const look = () => sendDueNotices(deps, (level, text) => void log.push(`${level}: ${text}`), false);
   const recipients = () => smtp.received.map(({ to }) => to[0]);
-  /** Resolves once so many mails were accepted. */
+  /** Resolves once `count` mails were accepted. */
   const mailed = async (count: number) => {
     while (smtp.received.length < count) await Bun.sleep(10);
   };
@@ -47,7 +47,7 @@ async function world(variables: Record<string, string> = {}) {
 const HANGING = ['hang1', 'hang2', 'hang3', 'hang4', 'hang5', 'hang6'].map((name) => `${name}@example.org`);
 
 describe('recipients whose mail hangs', () => {
-  test('six of them hold up nobody else, nor what becomes due meanwhile, and get their mails in the end', async () => {
+  test('6 of them delay nobody else, nor mails that become due later, and finally get their mails', async () => {
     const w = await world();
     for (const [at, email] of HANGING.entries()) await w.owner(at + 1, email);
     w.clock.advance(1_000);
@@ -63,7 +63,7 @@ describe('recipients whose mail hangs', () => {
     expect(w.recipients().toSorted()).toEqual(['ada@example.org', 'bea@example.org', ...HANGING]);
   });
 
-  test('one has one mail at a time, however many keys and profiles it has', async () => {
+  test('each gets one mail at a time, however many keys and profiles it has', async () => {
     const w = await world();
     await w.owner(1, 'hang@example.org', 3);
     await w.owner(2, 'hang@example.org');
@@ -77,7 +77,7 @@ describe('recipients whose mail hangs', () => {
     expect(w.recipients()).toEqual(['ada@example.org', ...Array(4).fill('hang@example.org')]);
   });
 
-  test('three in a row don’t have the mail server left alone, as three that it refuses at all do', async () => {
+  test('3 in a row cause no pause for the mail server, but 3 failures of the mail server itself do', async () => {
     const w = await world();
     for (let id = 1; id <= 5; id++) await w.owner(id, `user${id}@example.org`);
     w.smtp.failures.rcpt = '451 4.7.1 come back later';
@@ -89,7 +89,7 @@ describe('recipients whose mail hangs', () => {
     expect(w.log).toHaveLength(8);
   });
 
-  test('a command mails the other admins at once, waits for the one that hangs, and leaves a failure to the server', async () => {
+  test('a command mails the other admins at once, waits for the hanging one, and leaves a failed mail to the server', async () => {
     const w = await world(TWO_ADMINS);
     insertProfile(w.deps.db);
     const asked = performAndSend(w.deps, w.admin, OPERATIONS.request, {
@@ -102,7 +102,7 @@ describe('recipients whose mail hangs', () => {
     expect(w.recipients()).toEqual(['ops@example.net']);
     w.smtp.failures.rcpt = '451 4.7.1 come back later';
     w.release();
-    expect((await asked).warning).toContain('A running server tries again for three days.');
+    expect((await asked).warning).toContain('A running server retries for three days.');
     expect(readStatus(w.deps).notices).toMatchObject({ waiting: 1, undelivered: [{ to: 'admin 1', tries: 1 }] });
   });
 });

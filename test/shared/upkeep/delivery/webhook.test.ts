@@ -15,7 +15,8 @@ import { endless, FORMS, startWebhook, status } from '../../../support/mail/webh
 import { insertProfile } from '../../../support/profiles.ts';
 import { testClock, testConfig, testDeps } from '../../../support/world.ts';
 
-// What the admins' chat is told, over real HTTP: from the same rows as mails, never more than ten seconds of anybody's time.
+// Messages to the admins' chat, over real HTTP: from the same rows as mails, never delaying anybody for more than ten
+// seconds.
 
 const SECOND_MS = 1_000;
 const DAY_MS = 86_400_000;
@@ -41,21 +42,21 @@ async function world(form = 'Slack', variables: Record<string, string> = {}) {
     clock.advance(milliseconds);
     await look();
   };
-  /** Approves a key and has somebody find its secret; returns its identifier. */
+  /** Approves a key and reports its secret as found; returns its identifier. */
   const find = async (profile: string) => {
     const { identifier } = await issue(deps, { profile });
     const raw = smtp.received.map((mail) => mail.raw).join();
     revokeLeakedKeys(deps, new RegExp(`plk_${identifier}_[0-9A-Za-z]{38}`).exec(raw)?.[0] ?? '');
     return identifier;
   };
-  /** What the chat has shown since the last call. */
+  /** The messages in the chat since the last call. */
   const shown = () => webhook.posted.splice(0).map(({ body }) => FORMS[form]?.shown(JSON.parse(body)));
   const undelivered = () => readStatus(deps).notices?.undelivered ?? [];
   return { webhook, clock, deps, admin, ask, find, log, look, wait, shown, undelivered };
 }
 
 describe.each(FORM_NAMES)('a webhook of %s', (form) => {
-  test('is told of a request, a found secret and a failed delivery, by identifier, UID and link alone', async () => {
+  test('is notified of a request, a found secret and a failed delivery, only with identifier, UID and link', async () => {
     const w = await world(form);
     const { identifier } = await w.ask();
     await w.look();
@@ -80,7 +81,7 @@ describe.each(FORM_NAMES)('a webhook of %s', (form) => {
     expect(w.log.join()).not.toContain('webhook');
   });
 
-  test('that refuses for good gets that message no more; one that fails gets it again, and a redirect leads nowhere', async () => {
+  test('does not get a message again after refusing it permanently, but gets it again after a failure; redirects are not followed', async () => {
     const elsewhere = await startWebhook();
     for (const code of [401, 404, 410]) {
       const w = await world(form);
@@ -89,7 +90,7 @@ describe.each(FORM_NAMES)('a webhook of %s', (form) => {
       await w.look();
       await w.wait(DAY_MS);
       expect(w.webhook.posted).toHaveLength(1);
-      const fault = `The webhook answered ${code}; check ADMIN_WEBHOOK_URL.`;
+      const fault = `The webhook responded with ${code}; check ADMIN_WEBHOOK_URL.`;
       expect(keyHistory(w.deps, identifier).map(({ event }) => event)).toEqual(['requested']);
       expect(w.undelivered()).toMatchObject([
         { identifier, to: 'webhook', result: 'refused', tries: 1, reason: fault },
@@ -110,7 +111,7 @@ describe.each(FORM_NAMES)('a webhook of %s', (form) => {
     expect(elsewhere.posted).toEqual([]);
   });
 
-  test('that asks for a pause has it, also from what happens meanwhile', async () => {
+  test('that requests a pause gets it, for later events too', async () => {
     const w = await world(form);
     w.webhook.answer = status(429, { 'Retry-After': '300' });
     const first = await w.ask();
@@ -123,7 +124,7 @@ describe.each(FORM_NAMES)('a webhook of %s', (form) => {
     await w.wait(SECOND_MS);
     const text = w.shown().join();
     expect(text).toContain(first.identifier);
-    expect(text).toEndWith('\nMeanwhile: 1 request.');
+    expect(text).toEndWith('\nAlso: 1 request.');
     w.webhook.answer = status(429, { 'Retry-After': '0.5' });
     await w.wait(10 * SECOND_MS);
     await w.ask();
@@ -134,7 +135,7 @@ describe.each(FORM_NAMES)('a webhook of %s', (form) => {
     expect(w.shown()).toHaveLength(1);
   });
 
-  test('is not listened to beyond status and header: endless bodies end with the connection', async () => {
+  test('is only read up to status and headers: endless bodies end with the connection', async () => {
     const w = await world(form);
     w.webhook.answer = endless;
     await w.ask();
@@ -146,7 +147,7 @@ describe.each(FORM_NAMES)('a webhook of %s', (form) => {
   });
 });
 
-test('a webhook that hangs has ten seconds, in which mails go out, and its failure stands in status alone', async () => {
+test('a hanging webhook has 10 seconds, during which mails are sent, and its failure is only shown by status', async () => {
   await Promise.all(
     FORM_NAMES.map(async (form) => {
       const w = await world(form);
@@ -162,20 +163,20 @@ test('a webhook that hangs has ten seconds, in which mails go out, and its failu
       expect(w.webhook.posted[0]?.isClosed).toBe(false);
       await look;
       while (w.webhook.posted[0]?.isClosed !== true) await Bun.sleep(5);
-      const reason = 'The webhook did not answer within 10 seconds.';
+      const reason = 'The webhook did not respond within 10 seconds.';
       expect(w.undelivered()).toMatchObject([{ kind: 'request', to: 'webhook', reason }]);
       expect(w.log).toEqual([`info: The rejection mail about key ${identifier} was sent.`]);
       expect(keyHistory(w.deps, identifier).map(({ event }) => event)).not.toContain('mail not delivered');
       expect(readKeyStats(w.deps.db, w.clock.nowMs()).notices).toMatchObject({ waiting: 0, refused: 0 });
       const { warnings } = readStatus(w.deps);
-      expect(warnings.join()).toContain('The webhook in ADMIN_WEBHOOK_URL was not told everything.');
-      expect(warnings.join()).not.toContain('not delivered');
+      expect(warnings.join()).toContain('The webhook in ADMIN_WEBHOOK_URL did not receive all messages.');
+      expect(warnings.join()).not.toContain('undelivered');
       expect(readOverview(w.deps).mails).toEqual({ waiting: 0, oldestAt: null, undelivered: [] });
     }),
   );
 }, 30_000);
 
-test('the webhook gets one message in ten seconds, whatever came of the last, with the rest as a count', async () => {
+test('the webhook gets one message in 10 seconds, whatever the result of the last one, with the other events as counts', async () => {
   for (const code of [200, 404]) {
     const w = await world();
     w.webhook.answer = status(code);
@@ -189,13 +190,13 @@ test('the webhook gets one message in ten seconds, whatever came of the last, wi
     await w.wait(SECOND_MS);
     const messages = w.shown();
     expect(messages).toHaveLength(1);
-    expect(messages.join()).toEndWith('\nMeanwhile: 1 request, 1 found secret.');
+    expect(messages.join()).toEndWith('\nAlso: 1 request, 1 found secret.');
     await w.wait(10 * SECOND_MS);
     expect(w.shown()).toEqual([]);
   }
 });
 
-test('no text of people and nothing of the address arrives, is stored or is shown', async () => {
+test('no texts by people are sent, and the webhook’s URL is neither stored nor shown', async () => {
   const w = await world('Slack', { ADMIN_EMAIL: 'root@example.net' });
   w.webhook.answer = status(500);
   smtp.failures.rcpt = '550 5.1.1 @everyone';
@@ -211,7 +212,7 @@ test('no text of people and nothing of the address arrives, is stored or is show
   expect(JSON.stringify([stored, readStatus(w.deps), w.log])).not.toMatch(address);
 });
 
-test('an address that can’t be reached is tried again without being named, for three days, and nothing is lost until then', async () => {
+test('an unreachable webhook is retried for 3 days without its URL being shown, and nothing is lost until then', async () => {
   const w = await world();
   const url = 'http://127.0.0.1:1/s3cret-token';
   const down = { ...w.deps, config: { ...w.deps.config, adminWebhook: url } };
@@ -234,7 +235,7 @@ test('an address that can’t be reached is tried again without being named, for
   expect([w.webhook.posted, log]).toEqual([[], []]);
 });
 
-test('a mail that waited for three days in vain is a failed delivery too, once', async () => {
+test('a mail that was dropped after 3 days is reported once as a failed delivery', async () => {
   const w = await world('Slack', { ADMIN_EMAIL: 'root@example.net' });
   smtp.failures.rcpt = '450 4.2.1 later';
   const { identifier } = await w.ask();
@@ -248,7 +249,7 @@ test('a mail that waited for three days in vain is a failed delivery too, once',
   ]);
 });
 
-test('requests that were decided meanwhile are not told of, and without pages a command stands for the link', async () => {
+test('decided requests are not reported, and without pages a command replaces the link', async () => {
   const w = await world('Slack', { DEVELOPER_PLATFORM: 'off' });
   const decided = await w.ask();
   await perform(w.deps, w.admin, OPERATIONS.withdraw, { identifier: decided.identifier });
@@ -259,7 +260,7 @@ test('requests that were decided meanwhile are not told of, and without pages a 
   ]);
 });
 
-test('a request that comes while a message is on its way is told of ten seconds later', async () => {
+test('a request made while a message is being sent is reported 10 seconds later', async () => {
   const w = await world();
   const held: ServerResponse[] = [];
   w.webhook.answer = (response) => held.push(response);
@@ -275,7 +276,7 @@ test('a request that comes while a message is on its way is told of ten seconds 
   expect(w.shown()).toEqual([expect.stringContaining(identifier)]);
 });
 
-test('a failed delivery is told of although its request was decided since', async () => {
+test('a failed delivery is reported although its request has been decided', async () => {
   const w = await world('Slack', { ADMIN_EMAIL: 'root@example.net' });
   smtp.failures.rcpt = '550 5.1.1 nobody';
   const { identifier } = await w.ask();
@@ -285,7 +286,7 @@ test('a failed delivery is told of although its request was decided since', asyn
   expect(w.shown()).toEqual([expect.stringMatching(/^The request mail to ADMIN_EMAIL .* could not be delivered\.\n/)]);
 });
 
-test('what comes of a message does not count as the mail server’s', async () => {
+test('the result of a message does not count as a result of the mail server', async () => {
   const w = await world();
   for (let count = 0; count < 5; count++) {
     const { identifier } = await w.ask();
@@ -299,7 +300,7 @@ test('what comes of a message does not count as the mail server’s', async () =
   expect(w.undelivered().filter(({ tries }) => tries > 0)).toHaveLength(3);
 });
 
-test('only the server tells it, also where no mail can be sent, and a command has no word of worry', async () => {
+test('only the server sends messages, even if MAIL_URL is not set, and commands print no warning about them', async () => {
   const w = await world('Slack', { ADMIN_EMAIL: 'root@example.net' });
   const { warning, identifier } = await w.ask();
   expect([warning, w.webhook.posted]).toEqual([null, []]);
@@ -315,7 +316,7 @@ test('only the server tells it, also where no mail can be sent, and a command ha
   expect(w.undelivered()).toMatchObject([{ kind: 'rejection', tries: 0 }]);
 });
 
-test('its address is https, or http of this machine, and is not shown where it is refused', () => {
+test('its URL must be https, or http of this machine, and is not shown when it is refused', () => {
   for (const url of [
     'https://ntfy.example.org/t?tpl=1&m={{.text}}',
     'http://localhost:8065/hooks/x',
