@@ -17,6 +17,7 @@ import { MAX_GROUPS } from '../shared/limits/ring.ts';
 import { parseMailUrl } from '../shared/mail/target.ts';
 import { DECISIONS } from '../shared/operations.ts';
 import { MAX_LINE_BYTES } from '../shared/profiles/edit/line.ts';
+import { LINK_FIELDS, PROFILE_FIELDS } from '../shared/profiles/fields.ts';
 import { importProfiles } from '../shared/profiles/import/import.ts';
 import { BOARD_SIZE } from '../shared/profiles/leaderboard/board-bounds.ts';
 import { AUTH_ID_MAX_BYTES, NAME_MAX_CODE_POINTS } from '../shared/profiles/name.ts';
@@ -261,12 +262,14 @@ test('the responses in the README and docs/api.md are those of the sample profil
   expect(read('docs/api.md')).toContain(`\n${readingOf(deps).lookup.profile('username', 'alan')?.text.body}\n`);
 });
 
-test('the line in docs/profiles.md can be imported', async () => {
+test('the line in docs/profiles.md has every field and can be imported', async () => {
   const deps = testDeps();
   const line =
     read('docs/profiles.md')
       .split('\n')
       .find((text) => text.startsWith('{"id":7,"username":"Ada","aliases"')) ?? '';
+  expect(Object.keys(JSON.parse(line))).toEqual(Object.keys(PROFILE_FIELDS));
+  expect(Object.keys(JSON.parse(line).links[0])).toEqual(Object.keys(LINK_FIELDS));
   const result = await importProfiles(deps, [Buffer.from(line)], {
     merge: false,
     strict: true,

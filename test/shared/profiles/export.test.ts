@@ -79,8 +79,8 @@ test('texts stand in it as JSON.stringify writes them, whatever characters they 
       await importLines(deps, given);
       const lines = (await exportText(deps)).split('\n');
       for (const [at, text] of texts.entries()) {
-        expect(lines[at]).toContain(`"displayName":${JSON.stringify(text)},"badges"`);
-        expect(lines[at]).toContain(`"discordID":${JSON.stringify(text)},"discordClean"`);
+        expect(lines[at]).toContain(`"displayName":${JSON.stringify(text)},"`);
+        expect(lines[at]).toContain(`"discordID":${JSON.stringify(text)},"`);
       }
     }),
     { numRuns: rounds(40) },
