@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { renamed, withAlias, withoutAlias } from '../../shared/profiles/edit/change.ts';
+import { withAlias, withoutAlias, withUsername } from '../../shared/profiles/edit/change.ts';
 import { changeOne } from './change.ts';
 
 const WHOSE = "the profile's username or one of its aliases";
@@ -17,7 +17,7 @@ export function addTo(parent: Command): void {
       '\nWithout --keep-alias others can use the old name at once.\n\nExample:\n  profilectl profiles rename ada countess --keep-alias',
     )
     .action(async (username: string, name: string, options: { keepAlias?: boolean }, command: Command) => {
-      await changeOne(command, username, (profile) => renamed(profile, name, options.keepAlias === true));
+      await changeOne(command, username, (profile) => withUsername(profile, name, options.keepAlias === true));
     });
   const alias = parent.command('alias').description('Add an alias to a profile, or remove one.');
   alias

@@ -4,8 +4,8 @@ import { foldName } from './name.ts';
 import { createProfileReader, lineOf, readAll, type StoredName } from './record.ts';
 
 /**
- * Finds faults in stored profiles that the schema does not forbid: names that are out of order or not in folded form, and
- * whatever an import would refuse in the profile's own export line. Returns one clause for each fault.
+ * Finds faults in stored profiles that the schema can't prevent: names that are out of order or not folded, and
+ * everything that an import would refuse in the profile's own export line. Yields one clause for each fault.
  */
 export function* profileFaults(sqlite: Sqlite): Generator<string> {
   const reader = createProfileReader(sqlite);
@@ -21,9 +21,9 @@ export function* profileFaults(sqlite: Sqlite): Generator<string> {
 function nameFaults(username: string | undefined, names: readonly StoredName[]): string[] {
   const faults: string[] = [];
   if (names[0]?.position !== 0 || names[0].name !== username) faults.push('its first name is not its username');
-  if (names.some(({ position }, index) => position !== index)) faults.push('its names are not numbered in a row');
+  if (names.some(({ position }, index) => position !== index)) faults.push('its names are not numbered consecutively');
   if (names.some(({ name, folded }) => foldName(name) !== folded)) {
-    faults.push('a name of it is stored under another folded form than it has');
+    faults.push('one of its names is stored under a wrong folded form');
   }
   return faults;
 }

@@ -6,13 +6,13 @@ import { keepQuery } from '../db/prepared-query.ts';
 import { profileNames } from '../db/schema/profiles.ts';
 import { withTables } from '../db/tables.ts';
 
-/** How long a number is given again without counting. */
+/** How long a count is returned again without counting. */
 const KEPT_MS = 60_000;
 
-/** Names that are read in one piece: a fraction of a millisecond. */
-const PIECE = 5_000;
+/** The number of names counted in one piece, which takes a fraction of a millisecond. */
+const PIECE_NAMES = 5_000;
 
-// The index profile_names_profile answers this alone. Every profile has one name at position 0, its username.
+// The index profile_names_profile alone answers this. Every profile has one name at position 0, its username.
 const countPiece = keepQuery((db) => {
   const { profileId, position } = profileNames;
   const piece = db
@@ -20,7 +20,7 @@ const countPiece = keepQuery((db) => {
     .from(profileNames)
     .where(and(gt(profileId, sql.placeholder('after')), eq(position, 0)))
     .orderBy(asc(profileId))
-    .limit(PIECE)
+    .limit(PIECE_NAMES)
     .as('piece');
   return db
     .select({ count: count(), last: max(piece.id) })
@@ -30,13 +30,12 @@ const countPiece = keepQuery((db) => {
 
 /**
  * Prepares counting all profiles for a running server. A million take about 50 ms, so they are counted at most once a
- * minute, and in pieces between which requests are answered; what changes meanwhile may be missed by that count. Rejects
- * with `busy`.
+ * minute, and in pieces with requests served in between; a count may miss changes made meanwhile. Rejects with `busy`.
  */
 export function createProfileCounter({ db, clock }: { db: Opened; clock: Clock }): () => Promise<number> {
   let known: { count: number; atMs: number } | null = null;
   let running: Promise<number> | null = null;
-  const countAnew = async () => {
+  const countAgain = async () => {
     const atMs = clock.monotonicMs();
     const count = await countInPieces(db);
     known = { count, atMs };
@@ -44,7 +43,7 @@ export function createProfileCounter({ db, clock }: { db: Opened; clock: Clock }
   };
   return async () => {
     if (known !== null && clock.monotonicMs() - known.atMs < KEPT_MS) return known.count;
-    running ??= countAnew().finally(() => {
+    running ??= countAgain().finally(() => {
       running = null;
     });
     return running;
@@ -55,8 +54,8 @@ async function countInPieces(opened: Opened): Promise<number> {
   const db = withTables(opened);
   let total = 0;
   for (let after: number | null = 0; after !== null; ) {
-    const asked: { after: number } = { after };
-    const piece = guardDatabase(db.$client.filename, () => countPiece(db).get(asked));
+    const values: { after: number } = { after };
+    const piece = guardDatabase(db.$client.filename, () => countPiece(db).get(values));
     total += piece?.count ?? 0;
     after = piece?.last ?? null;
     await new Promise((resolve) => setImmediate(resolve));

@@ -9,10 +9,10 @@ import { createProfileReader, lineOf, readAll } from './record.ts';
 const CHUNK_CHARACTERS = 65_536;
 
 /**
- * Writes every profile as JSON Lines (docs/profiles.md), ordered by id, private fields too. `write` gets
- * texts of whole lines and is awaited each time. All lines come from one snapshot of the database, however long it takes.
- * At most one chunk and one profile are in memory. The connection can do nothing else until the end. `onProgress` gets the
- * number of lines written so far and in all. Throws what `write` throws.
+ * Writes all profiles as JSON Lines (docs/profiles.md), ordered by id, including private fields. `write` receives texts
+ * of whole lines and is awaited each time. All lines come from one snapshot of the database, however long it takes, and
+ * the connection can't be used for anything else until then. At most one chunk and one profile are in memory.
+ * `onProgress` receives the number of lines written so far and in total. Throws the errors of `write`.
  */
 export async function exportProfiles(
   db: Db,
@@ -50,16 +50,14 @@ export async function exportProfiles(
   }
 }
 
-/**
- * Returns the export line of the profile with this username or alias, or with this UID. Throws `not_found`.
- */
-export function exportProfile(db: Db, asked: { username: string } | { uid: number }): string {
+/** Returns the export line of the profile with this username or alias, or with this UID. Throws `not_found`. */
+export function exportProfile(db: Db, wanted: { username: string } | { uid: number }): string {
   return guardDatabase(db.$client.filename, () =>
     db.transaction(() => {
       const reader = createProfileReader(db.$client);
-      if ('username' in asked) return reader.line(findProfile(db, asked.username).id);
-      if (reader.row(asked.uid) === null) throw new AppError('not_found', 'There is no profile with this UID.');
-      return reader.line(asked.uid);
+      if ('username' in wanted) return reader.line(findProfile(db, wanted.username).id);
+      if (reader.row(wanted.uid) === null) throw new AppError('not_found', 'There is no profile with this UID.');
+      return reader.line(wanted.uid);
     }),
   );
 }

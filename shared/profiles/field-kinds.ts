@@ -1,6 +1,6 @@
 /**
- * The kinds of values. `form` is how a column holds the value: `json` as compact JSON text, `flag` as 0 or 1, `time` as
- * milliseconds since 1970. A kind of the form `rows` has a table of its own. `nullable` tells whether null is a value.
+ * The kinds of values. `form` is how a column stores the value: `json` as compact JSON text, `flag` as 0 or 1, `time`
+ * as milliseconds since 1970. Kinds of the form `rows` have their own tables. `nullable` is whether null is a value.
  */
 export const KINDS = {
   uid: { form: 'number', nullable: false },
@@ -20,8 +20,8 @@ export const KINDS = {
   links: { form: 'rows', nullable: false },
 } as const;
 
-/** The name of a kind of values. */
+/** A kind of values. */
 export type Kind = keyof typeof KINDS;
 
-/** How a column holds a value. */
+/** How a column stores a value. */
 export type ColumnForm = Exclude<(typeof KINDS)[Kind]['form'], 'rows'>;

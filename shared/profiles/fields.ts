@@ -1,23 +1,23 @@
 import type { Kind } from './field-kinds.ts';
 
-// The tables of the fields of profiles and of links. The code that reads, stores, exports, shows and documents fields is
-// made from these tables. A new field of an existing kind needs an entry here, a column in `shared/db/schema/profiles.ts`
-// and a migration.
+// The tables of the fields of profiles and links. The code that reads, stores, exports, shows and documents fields is
+// derived from these tables. A new field of an existing kind needs an entry here, a column in
+// `shared/db/schema/profiles.ts` and a migration.
 
-/** One row of the table of fields of a profile. */
+/** An entry of the table of fields of a profile. */
 export type ProfileField = {
   kind: Kind;
-  /** Its column in `profiles`; null if the values have a table of their own. */
+  /** Its column in `profiles`; null if the values have their own table. */
   column: string | null;
-  /** Whether a SimplifiedProfile shows it to clients. */
+  /** Whether a SimplifiedProfile contains it. */
   isPublic: boolean;
   /** The flag column that must be 1 for a public field to be shown; otherwise null is shown. */
   shownIf?: string;
-  /** True if `profiles set` can't change it. Imports can set every field. */
+  /** Whether `profiles set` can't change it. Imports can set every field. */
   isFixed?: boolean;
-  /** The value stored for a new profile whose line lacks the field, or a function that makes it from username and time. */
+  /** The value for a new profile whose line lacks the field, or a function that makes it from username and time. */
   absent?: string | number | null | ((line: { username: string; nowMs: number }) => string | number);
-  /** True if a line that lacks the field keeps the stored value even when it replaces the rest of the profile. */
+  /** Whether a line that lacks the field keeps the stored value, even when it replaces the rest of the profile. */
   isKept?: true;
   /** Its name in `profiles show`. */
   label: string;
@@ -25,7 +25,10 @@ export type ProfileField = {
   meaning: string;
 };
 
-/** Every field of a profile, by its name in JSON and in the order of export lines and answers. `links` has to be the last. */
+/**
+ * All fields of a profile, by their names in JSON, in the order of export lines and responses. `links` has to be the
+ * last.
+ */
 export const PROFILE_FIELDS = {
   id: {
     kind: 'uid',
@@ -56,7 +59,7 @@ export const PROFILE_FIELDS = {
     isPublic: false,
     absent: null,
     label: 'Auth ID',
-    meaning: 'The identity that the platform’s sign-in gave.',
+    meaning: 'The user’s id in the platform’s sign-in.',
   },
   email: {
     kind: 'email',
@@ -64,7 +67,7 @@ export const PROFILE_FIELDS = {
     isPublic: false,
     absent: null,
     label: 'E-mail',
-    meaning: 'Where the owner is reached.',
+    meaning: 'The owner’s e-mail address.',
   },
   displayName: {
     kind: 'text',
@@ -72,7 +75,7 @@ export const PROFILE_FIELDS = {
     isPublic: true,
     absent: ({ username }) => username,
     label: 'Display name',
-    meaning: 'The name that the page shows.',
+    meaning: 'The name shown on the page.',
   },
   badges: {
     kind: 'badges',
@@ -80,7 +83,7 @@ export const PROFILE_FIELDS = {
     isPublic: true,
     absent: '[]',
     label: 'Badges',
-    meaning: 'The badges of the profile, and which of them are on.',
+    meaning: 'The badges of the profile, and which of them are enabled.',
   },
   assets: {
     kind: 'assets',
@@ -88,7 +91,7 @@ export const PROFILE_FIELDS = {
     isPublic: true,
     absent: '{}',
     label: 'Assets',
-    meaning: 'Names of assets and their addresses, or null.',
+    meaning: 'Names of assets with their URLs, or null.',
   },
   customize: {
     kind: 'openObject',
@@ -96,7 +99,7 @@ export const PROFILE_FIELDS = {
     isPublic: true,
     absent: '{}',
     label: 'Customize',
-    meaning: 'How the owner has set up the page; any fields.',
+    meaning: 'The owner’s settings of the page; any fields.',
   },
   discordID: {
     kind: 'textOrNull',
@@ -112,7 +115,7 @@ export const PROFILE_FIELDS = {
     isPublic: true,
     absent: '{}',
     label: 'Discord',
-    meaning: 'What is public of the Discord account; any fields.',
+    meaning: 'The public part of the Discord account; any fields.',
   },
   banned: {
     kind: 'flag',
@@ -129,7 +132,7 @@ export const PROFILE_FIELDS = {
     isPublic: true,
     absent: 0,
     label: 'Views',
-    meaning: 'How often the profile was viewed.',
+    meaning: 'The number of views of the profile.',
   },
   followersCount: {
     kind: 'count',
@@ -138,7 +141,7 @@ export const PROFILE_FIELDS = {
     shownIf: 'show_followers_count',
     absent: 0,
     label: 'Followers',
-    meaning: 'How many follow the profile. Null exactly where the profile hides the number.',
+    meaning: 'The number of followers. Null exactly if the profile hides it.',
   },
   showFollowersCount: {
     kind: 'flag',
@@ -154,7 +157,7 @@ export const PROFILE_FIELDS = {
     isPublic: false,
     absent: 1,
     label: 'On the leaderboard',
-    meaning: 'Whether the leaderboard may list the profile. Clients see nothing of it.',
+    meaning: 'Whether the leaderboard may list the profile. Clients can’t see it.',
   },
   createdAt: {
     kind: 'time',
@@ -174,13 +177,13 @@ export const PROFILE_FIELDS = {
   },
 } as const satisfies Record<string, ProfileField>;
 
-/** Every field of a link, by its name in JSON and in the order of answers. A field that is null is absent in JSON. */
+/** All fields of a link, by their names in JSON, in the order of responses. A field that is null is absent in JSON. */
 export const LINK_FIELDS = {
-  id: { kind: 'text', column: 'id', meaning: 'The platform’s own id of the link. It is not checked for being unique.' },
+  id: { kind: 'text', column: 'id', meaning: 'The platform’s own id of the link, which need not be unique.' },
   name: { kind: 'text', column: 'name', meaning: 'The name of the link.' },
-  link: { kind: 'text', column: 'link', meaning: 'Where it leads.' },
+  link: { kind: 'text', column: 'link', meaning: 'The URL of the link.' },
   title: { kind: 'textOrNull', column: 'title', meaning: 'The title of the link.' },
   image: { kind: 'textOrNull', column: 'image', meaning: 'The image of the link.' },
-  clicksCount: { kind: 'countOrNull', column: 'clicks_count', meaning: 'How often the link was clicked.' },
+  clicksCount: { kind: 'countOrNull', column: 'clicks_count', meaning: 'The number of clicks on the link.' },
   linkMode: { kind: 'textOrNull', column: 'link_mode', meaning: 'The mode of the link.' },
 } as const satisfies Record<string, { kind: Kind; column: string; meaning: string }>;

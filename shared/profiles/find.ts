@@ -14,7 +14,7 @@ const COLUMNS = {
   addressChanges: profiles.addressChanges,
 };
 
-/** What keys, sign-ins and versions depend on of a profile's row. The address is private. */
+/** The columns of a profile that keys, sign-ins and versions depend on. The e-mail address is private. */
 export type ProfileRow = Pick<typeof profiles.$inferSelect, keyof typeof COLUMNS>;
 
 const rowById = keepQuery((db) =>
@@ -39,12 +39,12 @@ export function readProfileRow(db: Db | Tx, id: number): ProfileRow | undefined 
   return rowById(db).get({ id });
 }
 
-/** Reads the profile with this name, in folded form; the same statement is run for the empty name, which none has. */
+/** Reads the profile with this folded name. The same statement runs for the empty name, which no profile has. */
 export function readRowByName(db: Db | Tx, folded: string): ProfileRow | undefined {
   return rowByName(db).get({ folded });
 }
 
-/** The refusal if no profile has a name, or the person may not see it. */
+/** The refusal if no profile has a name, or the person may not see the profile. */
 export function noSuchProfile(): AppError {
   return new AppError('not_found', 'There is no profile with this username or alias.');
 }
@@ -56,7 +56,7 @@ export function findProfile(db: Db | Tx, username: string): ProfileRow {
   return found;
 }
 
-/** The profile with this id, which was found before. Throws `not_found`: it was erased since. */
+/** Reads the profile with this id, which existed before. Throws `not_found` if it has been erased. */
 export function readProfile(db: Db | Tx, id: number): ProfileRow {
   const found = readProfileRow(db, id);
   if (found === undefined) throw new AppError('not_found', `The profile with the UID ${id} was erased.`);

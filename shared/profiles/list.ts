@@ -7,20 +7,20 @@ import { withTables } from '../db/tables.ts';
 import { oversizedIds } from './lookup/public-size.ts';
 import { foldName, NAME_MAX_CODE_POINTS } from './name.ts';
 
-/** The filter of a list: profiles that meet every given condition. */
+/** The filter of a list. A profile has to meet all conditions. */
 export type ProfileFilter = {
-  /** How a username or an alias begins, compared in folded form. */
+  /** The beginning of a username or an alias, compared in folded form. */
   nameBegins?: string | undefined;
   isBanned?: boolean | undefined;
-  /** Has no e-mail address, so that no key can be requested for it. */
+  /** Without an e-mail address, so that keys can't be requested for it. */
   lacksEmail?: boolean | undefined;
-  /** Has a key that is pending, Active or suspended. */
+  /** With a key that is pending, Active or suspended. */
   hasKeys?: boolean | undefined;
-  /** Shows more bytes than this as JSON, its links included. */
+  /** Larger than this as public JSON, including its links. */
   showsMoreThanBytes?: number | undefined;
 };
 
-/** A profile as a list shows it. Private fields are left out. */
+/** A profile in a list, without private fields. */
 export type ListedProfile = {
   id: number;
   username: string;
@@ -31,21 +31,21 @@ export type ListedProfile = {
   createdAt: string | null;
 };
 
-// No name has more code points than this, so that no name with the same beginning comes after it.
+// Names have at most this many code points, so no name with the same beginning sorts after it.
 const LAST_CHARACTERS = '\u{10FFFF}'.repeat(NAME_MAX_CODE_POINTS);
 
-/** The first and the last folded name that can begin with a text. */
+/** The first and the last possible folded name with this beginning. */
 export function firstNames(begins: string): [first: string, last: string] {
   const folded = foldName(begins);
   return [folded, folded + LAST_CHARACTERS];
 }
 
-/** The time in ISO 8601; NULL if it is outside the years that SQLite knows. */
+/** The time in ISO 8601; NULL if it is outside the years that SQLite supports. */
 const CREATED_AT = sql<string | null>`strftime('%FT%H:%M:%fZ', ${profiles.createdAt} / 1000.0, 'unixepoch')`;
 
 /**
- * One page: at most `limit` matching profiles after the id `after`, by id; `next` is the id after which the next page begins,
- * null on the last one.
+ * Returns one page: at most `limit` matching profiles with ids after `after`, ordered by id. `next` is the last id of
+ * the page, null on the last page.
  */
 export function listProfiles(
   opened: Opened,
@@ -54,7 +54,7 @@ export function listProfiles(
   return guardDatabase(opened.$client.filename, () => {
     const db = withTables(opened);
     const { id, username, displayName, banned, viewsCount } = profiles;
-    // One more than `limit` shows whether there is a next page.
+    // One more than `limit` shows whether there is another page.
     const rows = db
       .select({ id, username, displayName, banned, viewsCount, createdAt: CREATED_AT })
       .from(profiles)
@@ -67,7 +67,7 @@ export function listProfiles(
   });
 }
 
-/** The number of matching profiles. Without a filter, a million take less than a tenth of a second. */
+/** Counts the matching profiles. Without a filter, a million take less than a tenth of a second. */
 export function countProfiles(opened: Opened, filter: ProfileFilter, nowMs: number): number {
   return guardDatabase(opened.$client.filename, () => {
     const db = withTables(opened);
@@ -81,11 +81,11 @@ export function countProfiles(opened: Opened, filter: ProfileFilter, nowMs: numb
   });
 }
 
-/** The condition of a filter. */
+/** The SQL condition of a filter. */
 function matching(db: Db, filter: ProfileFilter, nowMs: number): SQL | undefined {
   const { nameBegins, isBanned, lacksEmail, hasKeys, showsMoreThanBytes } = filter;
   const { profileId, state, expiresAt } = apiKeys;
-  // An Active or suspended key may have expired although that is not stored yet.
+  // The expiry of an Active or suspended key may not be stored yet.
   const isHolding = or(
     eq(state, 'pending'),
     and(inArray(state, ['Active', 'suspended']), or(isNull(expiresAt), gt(expiresAt, nowMs))),
@@ -96,7 +96,7 @@ function matching(db: Db, filter: ProfileFilter, nowMs: number): SQL | undefined
     .where(between(profileNames.folded, ...firstNames(nameBegins ?? '')));
   return and(
     nameBegins === undefined ? undefined : inArray(profiles.id, named),
-    // The index of banned profiles has this in its condition.
+    // The value is part of the partial index's condition.
     isBanned === undefined ? undefined : eq(profiles.banned, isBanned).inlineParams(),
     lacksEmail === true ? isNull(profiles.email) : undefined,
     hasKeys === true ? inArray(profiles.id, db.select({ id: profileId }).from(apiKeys).where(isHolding)) : undefined,

@@ -1,29 +1,30 @@
 import { codePoints } from '../text.ts';
 
-/** The greatest length of a username or an alias in code points, both as written and in folded form. */
+/** The maximum length of a username or an alias in code points, both as written and in folded form. */
 export const NAME_MAX_CODE_POINTS = 64;
 
-/** The greatest length of an auth ID in bytes of UTF-8. */
+/** The maximum length of an auth ID in bytes of UTF-8. */
 export const AUTH_ID_MAX_BYTES = 255;
 
-// Most names match this. Such a name keeps all rules, and folding it is only lower-casing.
+// Most names match this. Such a name is valid, and folding it only means lower-casing it.
 const PLAIN = /^[A-Za-z0-9_-]{1,64}$/;
 
-// The URL parser puts this character in the place of bytes that are not UTF-8, so paths that hold it are refused.
-const REPLACEMENT_FAULT = 'may not hold U+FFFD, the replacement character, because no path of a request can hold it';
+// The URL parser replaces bytes that are not UTF-8 with this character, so paths that contain it are refused.
+const REPLACEMENT_FAULT =
+  "may not contain U+FFFD, the replacement character, because paths of requests can't contain it";
 
 const FORBIDDEN: readonly (readonly [RegExp, string])[] = [
-  [/\p{Cc}/u, 'may not hold control characters'],
-  [/[\p{Default_Ignorable_Code_Point}\p{Bidi_Control}]/u, 'may not hold invisible or direction-changing characters'],
+  [/\p{Cc}/u, 'may not contain control characters'],
+  [/[\p{Default_Ignorable_Code_Point}\p{Bidi_Control}]/u, 'may not contain invisible or direction-changing characters'],
   [/\ufffd/u, REPLACEMENT_FAULT],
-  [/\//u, 'may not hold a slash'],
+  [/\//u, 'may not contain a slash'],
   [/^\p{White_Space}|\p{White_Space}$/u, 'may not begin or end with white space'],
   [/^\.\.?$/u, 'may not be "." or ".."'],
 ];
 
 /**
- * Returns the folded form of a username or alias, in which names are compared: Unicode NFKC and lower-casing, repeated until
- * nothing changes. One pass is not enough, because lower-casing can undo normalisation, and the other way round.
+ * Returns the folded form of a username or alias, in which names are compared: Unicode NFKC and lower-casing, repeated
+ * until nothing changes. One pass is not enough, because lower-casing can undo normalisation, and vice versa.
  */
 export function foldName(text: string): string {
   if (PLAIN.test(text)) return text.toLowerCase();
@@ -36,34 +37,37 @@ export function foldName(text: string): string {
 }
 
 /**
- * Checks a username or an alias, both as written and in folded form. Returns null, or what is wrong with it as the end of a
- * sentence that begins with the field's name: `may not hold a slash`.
+ * Checks a username or an alias, both as written and in folded form. Returns null, or the problem as the end of a
+ * sentence that begins with the field's name: `may not contain a slash`.
  */
 export function nameFault(text: string): string | null {
   if (PLAIN.test(text)) return null;
   const fault = spellingFault(text);
   if (fault !== null) return fault;
   const foldedFault = spellingFault(foldName(text));
-  return foldedFault === null ? null : `${foldedFault}, not even once it is normalised (NFKC, lower case)`;
+  return foldedFault === null ? null : `${foldedFault}, not even when normalised (NFKC, lower case)`;
 }
 
-/** Returns the folded form of a name, or null if the text can't be a name, so that no profile can have it. */
+/** Returns the folded form of a name, or null if the text is not a valid name, so that no profile can have it. */
 export function checkedFold(name: string): string | null {
   if (PLAIN.test(name)) return name.toLowerCase();
   return nameFault(name) === null ? foldName(name) : null;
 }
 
-/** Returns what is wrong with an auth ID (1 to 255 bytes of well-formed Unicode without NUL and U+FFFD), or null. */
+/**
+ * Checks an auth ID: 1 to 255 bytes of well-formed Unicode without NUL and U+FFFD. Returns null, or the problem as
+ * above.
+ */
 export function authIdFault(text: string): string | null {
-  if (!text.isWellFormed() || text.includes('\0')) return 'may not hold unpaired surrogates or NUL';
+  if (!text.isWellFormed() || text.includes('\0')) return 'may not contain unpaired surrogates or NUL';
   if (text.includes('\ufffd')) return REPLACEMENT_FAULT;
-  // Each UTF-16 unit takes at least one byte, so a text with too many units need not be encoded to count bytes.
+  // Each UTF-16 unit takes at least one byte, so texts with too many units need not be encoded to count bytes.
   const bytes = text.length > AUTH_ID_MAX_BYTES ? text.length : Buffer.byteLength(text);
   return bytes >= 1 && bytes <= AUTH_ID_MAX_BYTES ? null : `must have 1 to ${AUTH_ID_MAX_BYTES} bytes`;
 }
 
 function spellingFault(text: string): string | null {
-  if (!text.isWellFormed()) return 'may not hold unpaired surrogates';
+  if (!text.isWellFormed()) return 'may not contain unpaired surrogates';
   // A text with this many UTF-16 units is too long, so its code points need not be counted.
   const length = text.length > 2 * NAME_MAX_CODE_POINTS ? text.length : codePoints(text);
   if (length < 1 || length > NAME_MAX_CODE_POINTS) return `must have 1 to ${NAME_MAX_CODE_POINTS} characters`;

@@ -2,21 +2,20 @@ import type { Sqlite } from '../db/connect.ts';
 import { COLUMN_LIST, FIELD_LIST, LINK_LIST, type StoredLink, type StoredProfile } from './field-values.ts';
 import { LINK_JSON, memberInSql } from './lookup/public.ts';
 
-/** A row of `profile_names`, without its profile. */
+/** A row of `profile_names` without its profile. */
 export type StoredName = { folded: string; name: string; position: number };
 
-/** A profile's own row, with the time at which it was last written (milliseconds since 1970). */
+/** A profile's row, with the time at which it was last written (milliseconds since 1970). */
 export type StoredRow = StoredProfile & { writtenAt: number };
 
-/** Prepared statements that read whole profiles with their private columns. Only the import and the export use them. */
+/** Prepared statements that read whole profiles with their private columns, for imports and exports. */
 export type ProfileReader = {
-  /** The profile's own row, or null. */
+  /** The profile's row, or null. */
   row: (id: number) => StoredProfile | null;
-  /** Username (position 0) and aliases, in order. */
+  /** The username (position 0) and the aliases, in order. */
   names: (id: number) => StoredName[];
-  /** The links in the owner's order. */
   links: (id: number) => StoredLink[];
-  /** The profile, which must exist, as a line of JSON with its stored aliases or with others. */
+  /** The profile, which must exist, as a line of JSON with its stored aliases or the given ones. */
   line: (id: number, aliases?: readonly { name: string }[]) => string;
 };
 
@@ -26,7 +25,7 @@ export type LineParts = { id: number; head: string; body: string };
 /** A link as JSON text. */
 export type LinkText = { json: string };
 
-/** SQL for the fields that are columns among these, as members of a JSON object. */
+/** SQL for those of the fields that are columns, as members of a JSON object. */
 function membersOf(fields: typeof FIELD_LIST, before: string): string {
   const names = new Set<string>(fields.map(({ name }) => name));
   const columns = COLUMN_LIST.filter(({ name }) => names.has(name));
@@ -35,7 +34,7 @@ function membersOf(fields: typeof FIELD_LIST, before: string): string {
 
 const ALIASES = FIELD_LIST.findIndex(({ name }) => name === 'aliases');
 
-// SQLite makes this text in half the time that JavaScript takes.
+// SQLite makes this text in half the time of JavaScript.
 const PARTS = `id, concat(${membersOf(FIELD_LIST.slice(0, ALIASES), '{')}) AS head,
   concat(${membersOf(FIELD_LIST.slice(ALIASES), ',')}) AS body`;
 
@@ -71,7 +70,7 @@ export function prepareRowReader(sqlite: Sqlite): (id: number) => StoredRow | nu
   return (id) => row.get(id);
 }
 
-/** Prepares what counts the links of a profile. For imports only. */
+/** Prepares counting the links of a profile. For imports only. */
 export function prepareLinkCount(sqlite: Sqlite): (id: number) => number {
   const count = sqlite.prepare<{ links: number }, [number]>('SELECT count(*) AS links FROM links WHERE profile_id = ?');
   return (id) => count.get(id)?.links ?? 0;
@@ -81,8 +80,8 @@ export function prepareLinkCount(sqlite: Sqlite): (id: number) => number {
 export type WholeProfile = { parts: LineParts; aliases: readonly { name: string }[]; links: LinkText[] };
 
 /**
- * Yields every profile, ordered by id, with one in memory at a time. Three statements read profiles, names and links side by
- * side, each along an index, in half the time that separate queries for each profile's names and links take.
+ * Yields all profiles, ordered by id, with one in memory at a time. Three statements read profiles, names and links in
+ * parallel, each along an index, in half the time of separate queries for each profile's names and links.
  */
 export function* readAll(sqlite: Sqlite): Generator<WholeProfile> {
   const rows = sqlite.prepare<LineParts, []>(`SELECT ${PARTS} FROM profiles ORDER BY id`);
@@ -98,8 +97,8 @@ export function* readAll(sqlite: Sqlite): Generator<WholeProfile> {
 }
 
 /**
- * Runs a statement whose rows are ordered by `owner`, the id of a profile. Returns a function that returns the rows of one
- * profile, which is to be called with ascending ids.
+ * Runs a statement whose rows are ordered by `owner`, the id of a profile. The returned function returns the rows of
+ * one profile, and must be called with ascending ids.
  */
 function inStep<T>(sqlite: Sqlite, statement: string): (owner: number) => T[] {
   const walk = sqlite.prepare<T & { owner: number }, []>(statement).iterate();
@@ -114,8 +113,8 @@ function inStep<T>(sqlite: Sqlite, statement: string): (owner: number) => T[] {
 }
 
 /**
- * Returns a profile as a line of JSON (docs/profiles.md), without a line end. It has every field, in the order of the
- * example in that document. Only the optional fields of a link are absent if they have no value.
+ * Returns a profile as a line of JSON (docs/profiles.md) without a line end. It has all fields in the order of the
+ * example in that document; only optional fields of links are absent if they have no value.
  */
 export function lineOf({ parts, aliases, links }: WholeProfile): string {
   const names = aliases.map(({ name }) => JSON.stringify(name)).join(',');

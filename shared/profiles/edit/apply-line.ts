@@ -13,8 +13,8 @@ import { sizeFault } from './size-check.ts';
 import type { RowWriter } from './write-row.ts';
 
 /**
- * Applies a line that is not a deletion. Returns why it is refused, or that its profile is newer. Records in `state` what was
- * written, and in `done` an address that was lost.
+ * Applies a line that is not a deletion. Returns why it is refused, or that its profile is newer. Records the changes
+ * in `state`, and a lost e-mail address in `done`.
  */
 export function applyLine(
   state: ApplyState,
@@ -58,7 +58,7 @@ export function applyLine(
   return 'imported';
 }
 
-/** Records that a line changed its profile, and reports the line if the profile became too large. */
+/** Records that a line changed its profile, and reports a conflict if the profile became too large. */
 function noteDifference(
   { pending, sizes, changed }: ApplyState,
   { number, bytes, line }: Entry,
@@ -73,11 +73,11 @@ function noteDifference(
     if (refusal !== null) conflict({ line: number, id, winner: null, refusal, isForName: false });
   }
   if (line.columns.email === undefined && row.email === null && (held?.row.email ?? null) !== null) done.unaddressed++;
-  // One id above the most that is noted is enough: then all profiles count as changed.
+  // One id more than the recorded maximum is enough: then all profiles count as changed.
   if (changed.size <= MAX_NOTED_IDS) changed.add(id);
 }
 
-/** The most bytes that an alias takes in an export line: 64 characters of 4 bytes, quotes and a comma. */
+/** The maximum size of an alias in an export line: 64 characters of 4 bytes, quotes and a comma. */
 const MAX_ALIAS_BYTES = 259;
 
 function heldOf({ readRow, pending }: ApplyState, id: number): Held | null {
@@ -85,7 +85,7 @@ function heldOf({ readRow, pending }: ApplyState, id: number): Held | null {
   return row === null ? null : { row, names: namesWithPending(pending, id) };
 }
 
-/** Inserts the row unless its id or auth ID exists; for new profiles this needs no other query. */
+/** Inserts the row unless its id or auth ID exists; new profiles need no other query. */
 function insertRow(writer: RowWriter, row: StoredRow, number: number, takenAt: TakenAt): boolean {
   if (!writer.insert(row)) return false;
   if (row.authId !== null) takenAt.set(`auth:${row.authId}`, number);
@@ -104,7 +104,7 @@ type RowOutcome = { isWritten: boolean; differs: boolean };
 
 const WRITTEN: RowOutcome = { isWritten: true, differs: true };
 
-/** Updates the row, or inserts it without an auth ID that another profile holds. */
+/** Updates the row, or inserts it without an auth ID that another profile has. */
 function updateRow(
   { pending, writer }: ApplyState,
   tx: Tx,

@@ -11,14 +11,14 @@ import type { Refusal } from './refusal.ts';
 import { createSizeCheck } from './size-check.ts';
 import { createRowWriter } from './write-row.ts';
 
-/** Applies lines in order inside a transaction. Returns how many were imported and how many profiles were erased. */
+/** Applies lines in order inside a transaction, and returns the counts. */
 export type Applier = (tx: Tx, entries: Iterable<Entry>, options: ApplyOptions) => Applied;
 
 /**
- * Prepares the statements of an import. Later lines override earlier ones. Names and auth IDs that one line gives up are free
- * for all others. An existing row is updated, never deleted and inserted again, since keys refer to it. The changed profiles
- * are recorded for the caches of other processes. A line conflicts if lookups would show more than `maxShownBytes` of its
- * profile.
+ * Prepares the statements of an import. Later lines override earlier ones. Names and auth IDs that one line gives up
+ * are free for all others. An existing row is updated, never deleted and inserted again, since keys refer to it. The
+ * changed profiles are recorded for the caches of other processes. A line conflicts if lookups would show more than
+ * `maxShownBytes` of its profile.
  */
 export function createApplier(sqlite: Sqlite, maxShownBytes: number): Applier {
   const state: ApplyState = {
@@ -59,7 +59,7 @@ function applyLines(state: ApplyState, tx: Tx, entries: Iterable<Entry>, options
   return done;
 }
 
-/** Erases a profile, and records that so that an older file can't bring it back. */
+/** Erases a profile, and records that, so that an older file can't restore it. */
 function applyDeletion(
   state: ApplyState,
   tx: Tx,

@@ -16,13 +16,13 @@ import type { EffectsOnKeys } from './pass.ts';
 /** The fields to change, as in a line of an import. */
 export type Changes = Partial<Record<keyof ExportedProfile, unknown>>;
 
-/** Decides what to change of a profile; called in the transaction that changes it. */
+/** Determines the changes of a profile; called in the transaction that makes them. */
 export type Decide = (profile: ExportedProfile) => Changes;
 
 /**
- * Changes one profile. The result of `decide` is applied like a merging line of an import, in the transaction that read the
- * profile; `onKeys` handles its keys. Returns the changed profile as an export line. Throws `not_found`, `usage` for an
- * invalid value or an unknown field, and `refused` for a name or auth ID of another profile.
+ * Changes one profile. The result of `decide` is applied like a merging line of an import, in the transaction that read
+ * the profile; `onKeys` handles its keys. Returns the changed profile as an export line. Throws `not_found`, `usage`
+ * for an invalid value or an unknown field, and `refused` for a name or auth ID of another profile.
  */
 export function changeProfile(
   deps: Pick<Deps, 'db' | 'clock' | 'config'>,
@@ -39,7 +39,7 @@ export function changeProfile(
     const line = parseLine(text, true);
     if ('reason' in line) throw new AppError('usage', `${capitalised(line.reason)}.`);
     if (line.droppedLinks > 0) {
-      throw new AppError('usage', 'The address of a link may not begin with javascript:, vbscript: or data:.');
+      throw new AppError('usage', 'The URL of a link may not begin with javascript:, vbscript: or data:.');
     }
     if (line.unknown.length > 0) throw new AppError('usage', `There is no field ${line.unknown[0]}.`);
     const refuse = ({ refusal }: Loser): never => {
@@ -58,18 +58,21 @@ export function changeProfile(
   });
 }
 
-/** Changes a profile's username, optionally keeping the old one as the first alias. An alias can become the username. */
-export function renamed(profile: ExportedProfile, username: string, keepOld: boolean): Changes {
+/**
+ * The changes that rename a profile, optionally keeping the old username as the first alias. An alias can become the
+ * username.
+ */
+export function withUsername(profile: ExportedProfile, username: string, keepOld: boolean): Changes {
   const names = keepOld ? [profile.username, ...profile.aliases] : profile.aliases;
   return { username, aliases: names.filter((name) => foldName(name) !== foldName(username)) };
 }
 
-/** Appends an alias. */
+/** The changes that append an alias. */
 export function withAlias({ aliases }: ExportedProfile, alias: string): Changes {
   return { aliases: [...aliases, alias] };
 }
 
-/** Removes an alias, compared in folded form. Throws `refused` if the profile has no such alias. */
+/** The changes that remove an alias, compared in folded form. Throws `refused` if the profile has no such alias. */
 export function withoutAlias({ username, aliases }: ExportedProfile, alias: string): Changes {
   const left = aliases.filter((name) => foldName(name) !== foldName(alias));
   if (left.length < aliases.length) return { aliases: left };
@@ -80,7 +83,7 @@ export function withoutAlias({ username, aliases }: ExportedProfile, alias: stri
   );
 }
 
-/** An import's reason as the beginning of a sentence; a field name at its start keeps its case. */
+/** An import's reason as the beginning of a sentence; a field's name at its start keeps its case. */
 function capitalised(reason: string): string {
   return reason.startsWith('the ') ? `T${reason.slice(1)}` : reason;
 }

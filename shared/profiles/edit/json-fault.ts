@@ -1,5 +1,5 @@
-// JavaScriptCore's parser does not report the position of a syntax error, and its message repeats the text, which may be
-// private. This finds the position.
+// JavaScriptCore's parser does not report the position of a syntax error, and its message repeats the text, which may
+// be private. This finds the position.
 
 /** Matches a number or literal. */
 const PLAIN_VALUE = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null/y;
@@ -8,45 +8,48 @@ const SPACE = /[ \t\r\n]*/y;
 const STRING_STOP = /["\\\p{Cc}]/gu;
 const ESCAPE = /\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})/y;
 
-/** What is expected next; `value or ]` and `key or }` directly after an opening bracket. */
-type Wanted = 'value' | 'value or ]' | 'key' | 'key or }' | 'colon' | 'comma or end';
+/** The expected next token; `value or ]` and `key or }` directly after an opening bracket. */
+type Expected = 'value' | 'value or ]' | 'key' | 'key or }' | 'colon' | 'comma or end';
 
 /**
- * The index of the first character that is not valid JSON (RFC 8259), the length of the text if it ends too early, or null if
- * the text is valid.
+ * Returns the index of the first character that is not valid JSON (RFC 8259), the length of the text if it ends too
+ * early, or null if the text is valid.
  */
 export function jsonFaultAt(text: string): number | null {
   const open: string[] = [];
-  let wanted: Wanted = 'value';
+  let expected: Expected = 'value';
   for (let at = endOf(SPACE, text, 0); at < text.length; at = endOf(SPACE, text, at)) {
     const char = text[at] as string;
-    const next = afterMark(char, wanted, open);
+    const next = afterMark(char, expected, open);
     if (next !== null) {
-      wanted = next;
+      expected = next;
       at++;
       continue;
     }
-    const isKey: boolean = wanted === 'key' || wanted === 'key or }';
-    const isWanted = isKey ? char === '"' : wanted.startsWith('value');
-    const value = isWanted ? readValue(text, at) : { end: at, isWhole: false };
+    const isKey: boolean = expected === 'key' || expected === 'key or }';
+    const isExpected = isKey ? char === '"' : expected.startsWith('value');
+    const value = isExpected ? readValue(text, at) : { end: at, isWhole: false };
     if (!value.isWhole) return value.end;
     at = value.end;
-    wanted = isKey ? 'colon' : 'comma or end';
+    expected = isKey ? 'colon' : 'comma or end';
   }
-  return wanted === 'comma or end' && open.length === 0 ? null : text.length;
+  return expected === 'comma or end' && open.length === 0 ? null : text.length;
 }
 
-/** What is expected after this bracket, comma or colon, or null if it is none of these or not valid here. Updates `open`. */
-function afterMark(char: string, wanted: Wanted, open: string[]): Wanted | null {
-  if (wanted.startsWith('value') && (char === '{' || char === '[')) {
+/**
+ * The expected token after this bracket, comma or colon, or null if it is none of these or not valid here. Updates
+ * `open`.
+ */
+function afterMark(char: string, expected: Expected, open: string[]): Expected | null {
+  if (expected.startsWith('value') && (char === '{' || char === '[')) {
     open.push(char);
     return char === '{' ? 'key or }' : 'value or ]';
   }
-  if (wanted === 'colon') return char === ':' ? 'value' : null;
+  if (expected === 'colon') return char === ':' ? 'value' : null;
   const inside = open.at(-1);
   if (inside === undefined) return null;
-  if (wanted === 'comma or end' && char === ',') return inside === '{' ? 'key' : 'value';
-  const mayEnd = wanted === 'comma or end' || wanted === (inside === '{' ? 'key or }' : 'value or ]');
+  if (expected === 'comma or end' && char === ',') return inside === '{' ? 'key' : 'value';
+  const mayEnd = expected === 'comma or end' || expected === (inside === '{' ? 'key or }' : 'value or ]');
   if (!mayEnd || char !== (inside === '{' ? '}' : ']')) return null;
   open.pop();
   return 'comma or end';
@@ -63,7 +66,7 @@ function readValue(text: string, at: number): { end: number; isWhole: boolean } 
     const stop = STRING_STOP.exec(text);
     if (stop === null) return { end: text.length, isWhole: false };
     if (stop[0] === '"') return { end: stop.index + 1, isWhole: true };
-    // JSON allows the control characters above these.
+    // JSON allows the control characters from U+007F.
     from = stop[0] >= '\u007f' ? stop.index + 1 : endOf(ESCAPE, text, stop.index);
     if (from === stop.index) return { end: from, isWhole: false };
   }

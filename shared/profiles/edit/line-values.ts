@@ -4,8 +4,8 @@ import type { Kind } from '../field-kinds.ts';
 import { LINK_LIST, type Stored, type StoredLink } from '../field-values.ts';
 import { authIdFault, foldName, nameFault } from '../name.ts';
 
-// Parsers of single values of an import line. Each returns what is stored, or throws a LineFault with the field and the rule,
-// without the value, which may be private.
+// Parsers of single values of an import line. Each returns the value to store, or throws a LineFault with the field and
+// the rule, without the value, which may be private.
 
 /** A username or an alias with its folded form. */
 export type Name = { name: string; folded: string };
@@ -26,41 +26,39 @@ export class LineFault extends Error {
   }
 }
 
-/** A text that survives a round trip through the database and JSON unchanged. */
+/** Parses a text that survives a round trip through the database and JSON unchanged. */
 function readText(field: string, value: unknown): string {
   if (typeof value !== 'string') throw new LineFault(field, 'must be a string');
   if (!value.isWellFormed() || value.includes('\0')) {
-    throw new LineFault(field, 'may not hold unpaired surrogates or NUL');
+    throw new LineFault(field, 'may not contain unpaired surrogates or NUL');
   }
   return value;
 }
 
-/** A text, or null. */
 function readTextOrNull(field: string, value: unknown): string | null {
   if (value !== null && typeof value !== 'string') throw new LineFault(field, 'must be a string or null');
   return value === null ? null : readText(field, value);
 }
 
-/** `true` or `false`. */
+/** Parses `true` or `false`. */
 export function readFlag(field: string, value: unknown): boolean {
   if (typeof value !== 'boolean') throw new LineFault(field, 'must be true or false');
   return value;
 }
 
-/** A whole number from 0 to 2^53−1, or null. */
 function readCountOrNull(field: string, value: unknown): number | null {
   return value === null ? null : readCount(field, value);
 }
 
-/** A whole number from `least` to 2^53−1. */
-export function readCount(field: string, value: unknown, least = 0): number {
-  if (!Number.isSafeInteger(value) || (value as number) < least) {
-    throw new LineFault(field, `must be a whole number from ${least} to ${Number.MAX_SAFE_INTEGER}`);
+/** Parses a whole number from `min` to 2^53−1. */
+export function readCount(field: string, value: unknown, min = 0): number {
+  if (!Number.isSafeInteger(value) || (value as number) < min) {
+    throw new LineFault(field, `must be a whole number from ${min} to ${Number.MAX_SAFE_INTEGER}`);
   }
   return (value as number) + 0; // -0 becomes 0
 }
 
-/** A username or an alias. */
+/** Parses a username or an alias. */
 export function readName(field: string, value: unknown): Name {
   if (typeof value !== 'string') throw new LineFault(field, 'must be a string');
   const fault = nameFault(value);
@@ -68,7 +66,6 @@ export function readName(field: string, value: unknown): Name {
   return { name: value, folded: foldName(value) };
 }
 
-/** An auth ID, or null. */
 function readAuthId(field: string, value: unknown): string | null {
   const text = readTextOrNull(field, value);
   const fault = text === null ? null : authIdFault(text);
@@ -76,44 +73,42 @@ function readAuthId(field: string, value: unknown): string | null {
   return text;
 }
 
-/** An e-mail address, or null. */
 function readEmail(field: string, value: unknown): string | null {
   const text = readTextOrNull(field, value);
   if (text !== null && !isMailAddress(text)) throw new LineFault(field, 'must be one plain e-mail address, or null');
   return text;
 }
 
-/** A time, as milliseconds since 1970. */
+/** Returns milliseconds since 1970. */
 function readTime(field: string, value: unknown): number {
   const ms = typeof value === 'string' ? parseIsoTime(value) : null;
   if (ms === null) {
     throw new LineFault(
       field,
-      'must be an ISO 8601 time with its zone, on a day that exists, such as 2024-05-01T00:00:00.000Z',
+      'must be an ISO 8601 time with its zone, on an existing day, such as 2024-05-01T00:00:00.000Z',
     );
   }
   return ms;
 }
 
-/** A list, each item read by `read` with its own field name. */
+/** Parses a list; `read` parses each item with its own field name. */
 export function readList<T>(field: string, value: unknown, read: (field: string, item: unknown) => T): T[] {
   if (!Array.isArray(value)) throw new LineFault(field, 'must be a list');
   return value.map((item, index) => read(`${field}[${index}]`, item));
 }
 
-/** The badges, as compact JSON text. Names of unknown fields are added to `unknown`. */
+/** Returns compact JSON text. Names of unknown fields are added to `unknown`. */
 function readBadges(field: string, value: unknown, unknown: string[]): string {
   return JSON.stringify(readList(field, value, (at, badge) => readBadge(at, badge, unknown)));
 }
 
-/** A badge. Names of unknown fields are added to `unknown`. */
 function readBadge(field: string, value: unknown, unknown: string[]): { name: string; enabled: boolean } {
   const badge = readObject(field, value);
   noteUnknown(badge, BADGE_FIELDS, 'badges', unknown);
   return { name: readText(`${field}.name`, badge.name), enabled: readFlag(`${field}.enabled`, badge.enabled) };
 }
 
-/** A link; a missing field is stored as null. Names of unknown fields are added to `unknown`. */
+/** Parses a link; missing fields become null. Names of unknown fields are added to `unknown`. */
 export function readLink(field: string, value: unknown, unknown: string[]): StoredLink {
   const given = readObject(field, value);
   noteUnknown(given, LINK_NAMES, 'links', unknown);
@@ -125,7 +120,7 @@ export function readLink(field: string, value: unknown, unknown: string[]): Stor
   return link as StoredLink;
 }
 
-/** A map from string to string or null, as compact JSON text. */
+/** Parses a map from string to string or null; returns compact JSON text. */
 function readAssets(field: string, value: unknown): string {
   const assets = readObject(field, value);
   for (const key of Object.keys(assets)) {
@@ -135,13 +130,13 @@ function readAssets(field: string, value: unknown): string {
   return JSON.stringify(assets);
 }
 
-/** Any JSON object, as compact JSON text. Values that would not survive the round trip are refused. */
+/** Parses any JSON object; returns compact JSON text. Values that would not survive the round trip are refused. */
 function readOpenObject(field: string, value: unknown): string {
   checkOpen(field, readObject(field, value), 1);
   return JSON.stringify(value);
 }
 
-/** A JSON object. */
+/** Parses a JSON object. */
 export function readObject(field: string, value: unknown): Record<string, unknown> {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     throw new LineFault(field, 'must be an object');
@@ -171,14 +166,14 @@ function checkOpen(field: string, value: unknown, depth: number): void {
 function checkNumber(field: string, value: number): void {
   // 1e400 has become Infinity, and a number such as 123456789012345678 has lost its last digits.
   if (!Number.isFinite(value) || (Number.isInteger(value) && !Number.isSafeInteger(value))) {
-    throw new LineFault(field, 'holds a number beyond 2^53−1, which would not keep its digits; write it as a string');
+    throw new LineFault(field, 'contains a number beyond 2^53−1, which would lose digits; write it as a string');
   }
 }
 
 /** The kinds whose values are stored in one column, independent of the rest of the line. */
 type PlainKind = Exclude<Kind, 'uid' | 'name' | 'names' | 'links'>;
 
-/** The parser of each kind of value; it returns what the column stores. */
+/** The parser of each kind of value; it returns the value for the column. */
 export const READ_VALUE: { [K in PlainKind]: (field: string, value: unknown, unknown: string[]) => Stored<K> } = {
   authId: readAuthId,
   email: readEmail,

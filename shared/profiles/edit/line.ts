@@ -21,26 +21,26 @@ export const MAX_LINE_BYTES = 1_048_576;
 /** A validated line: the fields that it sets, undefined if absent, and the names of unknown fields. */
 export type ProfileLine = {
   id: number;
-  /** Whether the line erases the profile; everything else in it is ignored then. */
+  /** Whether the line erases the profile; then everything else in it is ignored. */
   deleted: boolean;
   username: Name | undefined;
   aliases: Name[] | undefined;
   columns: Partial<ProfileColumns>;
-  /** Without those of an unsafe scheme (`isUnsafeLink`). */
+  /** Without links of an unsafe scheme (`isUnsafeLink`). */
   links: StoredLink[] | undefined;
   unknown: string[];
-  /** How many links were dropped because of their scheme. */
+  /** The number of links dropped because of their scheme. */
   droppedLinks: number;
 };
 
-/** Why a line is refused, and its id, null if it can't be read. */
+/** Why a line is refused, and its id, null if it can't be parsed. */
 export type LineRefusal = Refusal & { id: number | null };
 
 const COLUMN_READERS = new Map<string, (typeof READ_VALUE)[keyof typeof READ_VALUE]>(
   SETTABLE_LIST.map(({ name, kind }) => [name, READ_VALUE[kind]]),
 );
 
-/** Reads a field into a line. Throws a LineFault. */
+/** Parses a field into a line. Throws a LineFault. */
 function readField(line: ProfileLine, field: string, value: unknown): void {
   switch (field) {
     case 'id':
@@ -57,7 +57,7 @@ function readField(line: ProfileLine, field: string, value: unknown): void {
       return;
     case 'links': {
       const links = readList(field, value, (at, link) => readLink(at, link, line.unknown));
-      // Usually there is none to drop, so the list need not be copied.
+      // Usually no link is dropped, so the list need not be copied.
       line.links = links.some(isUnsafe) ? links.filter((link) => !isUnsafe(link)) : links;
       line.droppedLinks = links.length - line.links.length;
       return;
@@ -73,9 +73,9 @@ function readField(line: ProfileLine, field: string, value: unknown): void {
 const isUnsafe = ({ link }: StoredLink) => isUnsafeLink(link);
 
 /**
- * Validates one line of JSON Lines against the rules for profiles (docs/profiles.md). `username` may be absent with `merge`.
- * Other absent fields stay undefined: the importer fills in their defaults. If a field is given twice, the last one counts, as
- * in `JSON.parse`.
+ * Validates one line of JSON Lines against the rules for profiles (docs/profiles.md). `username` may be absent with
+ * `merge`. Other absent fields stay undefined: the importer fills in their defaults. If a field occurs twice, the last
+ * one counts, as in `JSON.parse`.
  */
 export function parseLine(text: string, merge: boolean): ProfileLine | LineRefusal {
   let fields: Record<string, unknown> = {};
@@ -91,8 +91,8 @@ export function parseLine(text: string, merge: boolean): ProfileLine | LineRefus
     reading = null;
     if (line.id === 0) throw new LineFault('id', 'is missing');
     if (line.username === undefined && !merge) throw new LineFault('username', 'is missing');
-    const twice = nameGivenTwice(line.username, line.aliases ?? []);
-    if (twice !== null) throw twice;
+    const repeated = repeatedName(line.username, line.aliases ?? []);
+    if (repeated !== null) throw repeated;
     return line;
   } catch (error) {
     if (!(error instanceof LineFault)) throw error;
@@ -122,13 +122,13 @@ function isUid(value: unknown): value is number {
   return Number.isSafeInteger(value) && (value as number) >= 1;
 }
 
-/** The fault of the first alias that equals the username or an earlier alias in folded form, or null. */
-export function nameGivenTwice(username: Name | undefined, aliases: readonly Name[]): LineFault | null {
+/** Returns the fault of the first alias that equals the username or an earlier alias in folded form, or null. */
+export function repeatedName(username: Name | undefined, aliases: readonly Name[]): LineFault | null {
   if (aliases.length === 0) return null;
   const seen = new Set(username === undefined ? [] : [username.folded]);
   for (const { name, folded } of aliases) {
     if (seen.has(folded)) {
-      const rule = folded === username?.folded ? 'may not hold the username again' : 'may not hold the same name twice';
+      const rule = folded === username?.folded ? 'may not repeat the username' : 'may not contain the same name twice';
       return new LineFault('aliases', rule, ` ("${name}")`);
     }
     seen.add(folded);

@@ -1,6 +1,6 @@
 import { COLUMN_LIST, KEPT_COLUMNS, type StoredProfile } from '../field-values.ts';
 import type { StoredName, StoredRow } from '../record.ts';
-import { nameGivenTwice, type ProfileLine } from './line.ts';
+import { type ProfileLine, repeatedName } from './line.ts';
 import type { Name } from './line-values.ts';
 import { type Refusal, refusalOfFault } from './refusal.ts';
 
@@ -11,9 +11,9 @@ export type Held = { row: StoredRow; names: StoredName[] };
 export type MergedRow = { row: StoredRow; names: readonly Name[] };
 
 /**
- * Merges a line with its profile (`held`, null if there is none), or returns why the line is refused. With `merge`, only the
- * fields of the line change; otherwise absent fields get their defaults or, if `isKept` is set for them, stay as they are.
- * `nowMs` is the time of the import, `writtenAt` the time that is stored with the row.
+ * Merges a line with its profile (`held`, null if there is none), or returns why the line is refused. With `merge`,
+ * only the fields of the line change; otherwise absent fields get their defaults or, if they have `isKept`, stay
+ * unchanged. `nowMs` is the time of the import, `writtenAt` the time that is stored with the row.
  */
 export function mergedRow(
   line: ProfileLine,
@@ -33,15 +33,15 @@ export function mergedRow(
   const aliases = line.aliases ?? (held === null ? [] : keptAliases(held, username, merge));
   // If the line has all names, they were compared when it was parsed.
   const isMixed = line.username === undefined || line.aliases === undefined;
-  const twice = isMixed ? nameGivenTwice(username, aliases) : null;
-  if (twice !== null) return refusalOfFault(twice, 'aliases');
+  const repeated = isMixed ? repeatedName(username, aliases) : null;
+  if (repeated !== null) return refusalOfFault(repeated, 'aliases');
   const given = { id, username: username.name, writtenAt };
   const row = merge && held !== null ? { ...held.row, ...given } : newRow(given, nowMs);
   if (!merge && held !== null) copyKept(held.row, row);
   return { row: Object.assign(row, line.columns), names: [username, ...aliases] };
 }
 
-/** The stored aliases; a replacing line drops the one that became the username, a merging line must do so itself. */
+/** The stored aliases. A replacing line drops the one that became the username; a merging line must do so itself. */
 function keptAliases({ names }: Held, username: Name, merge: boolean): Name[] {
   const aliases = names.slice(1);
   return merge ? aliases : aliases.filter(({ folded }) => folded !== username.folded);
@@ -51,13 +51,13 @@ function copyKept(from: StoredProfile, to: Record<string, unknown>): void {
   for (const name of KEPT_COLUMNS) to[name] = from[name];
 }
 
-/** The values of the fields that a line leaves out; those that depend on the line or the time are computed for each. */
+/** The values of fields that a line omits; those that depend on the line or the time are computed for each line. */
 const DEFAULTS = Object.fromEntries(COLUMN_LIST.map(({ name, absent }) => [name, absent])) as StoredProfile;
 const COMPUTED_DEFAULTS = COLUMN_LIST.flatMap(({ name, absent }) =>
   typeof absent === 'function' ? { name, absent } : [],
 );
 
-/** The row of a profile whose line gives nothing but its id and its username. */
+/** The row of a profile whose line has only an id and a username. */
 function newRow(given: Pick<StoredRow, 'id' | 'username' | 'writtenAt'>, nowMs: number): StoredRow {
   const row: Record<string, unknown> = { ...DEFAULTS, ...given };
   const { username } = given;

@@ -8,20 +8,22 @@ export type Loser = {
   line: number;
   id: number;
   refusal: Refusal;
-  /** Whether the reason is a name or auth ID of another profile: once that is given up, the line can be applied. */
+  /** Whether another profile has the name or auth ID: once it is free, the line can be applied. */
   isForName: boolean;
 };
 
 /**
- * A conflicting line, such as when two profiles want one name or auth ID: the batch has to be rolled back. `winner` is the
- * line that got the name, null if the other profile had it before the pass.
+ * A conflicting line, for example if two profiles want the same name or auth ID: the batch has to be rolled back.
+ * `winner` is the line that got the name, null if the other profile had it before the pass.
  */
 export type NameConflict = Loser & { winner: number | null };
 
 /** One of two lines in conflict, and why it would be refused. */
 export type Side = { line: number; id: number; refusal: Refusal };
 
-/** The conflict of two profiles: the later line loses, but never a profile that had the name or auth ID before the pass. */
+/**
+ * The conflict of two profiles: the later line loses, but never a profile that had the name or auth ID before the pass.
+ */
 export function laterOf(waiting: Side, holder: Omit<Side, 'line'> & { line: number | undefined }): NameConflict {
   const { line } = holder;
   if (line === undefined) return { ...waiting, isForName: true, winner: null };

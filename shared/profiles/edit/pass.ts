@@ -16,21 +16,20 @@ export type Entry = { number: number; bytes: number; line: ProfileLine };
 
 /** The counts of a pass. */
 export type Applied = {
-  /** Lines that were applied. */
   imported: number;
-  /** Profiles that were erased, deletions of profiles that did not exist, and profiles whose line dropped their address. */
+  /** Erased profiles, deletions of missing profiles, and profiles whose line dropped their e-mail address. */
   deleted: number;
   notThere: number;
   unaddressed: number;
-  /** Lines that were skipped, because their profile was written or erased here after their data was read. */
+  /** Lines skipped because their profile was written or erased here after their data was read. */
   newer: number;
-  /** The ids of the first ten of their profiles. */
+  /** The ids of the first ten of these profiles. */
   newerIds: number[];
 };
 
 const MAX_NEWER_IDS = 10;
 
-/** The sum of two passes. */
+/** Adds the counts of two passes. */
 export function addApplied(first: Applied, second: Applied): Applied {
   return {
     imported: first.imported + second.imported,
@@ -52,14 +51,14 @@ export const NOTHING_APPLIED: Readonly<Applied> = {
   newerIds: [],
 };
 
-/** Counts a line that was skipped because its profile is newer. */
+/** Counts a line that is skipped because its profile is newer. */
 export function countNewer(done: Applied, id: number): void {
   done.newer++;
   if (done.newerIds.length < MAX_NEWER_IDS && !done.newerIds.includes(id)) done.newerIds.push(id);
 }
 
 /**
- * What an import does to keys and writes to the log, inside its transaction. The caller passes it in (`effectsOnKeys` in
+ * The effects of an import on keys and on the log, inside its transaction. The caller provides them (`effectsOnKeys` in
  * shared/erasure), because profiles are below keys.
  */
 export type EffectsOnKeys = {
@@ -67,32 +66,35 @@ export type EffectsOnKeys = {
   erase: (tx: Tx, id: number, nowMs: number) => boolean;
   /** Called once in a transaction that erased profiles, with their number. */
   erased: (tx: Tx, count: number, nowMs: number) => void;
-  /** Called when a profile's e-mail address is changed or removed; `formerEmail` is the one it had. */
+  /** Called when a profile's e-mail address is changed or removed; `formerEmail` is the previous one. */
   readdress: (tx: Tx, change: { profileId: number; formerEmail: string }, nowMs: number) => void;
-  /** Called when an existing profile is banned or its ban is lifted. */
+  /** Called when an existing profile is banned or unbanned. */
   ban: (tx: Tx, change: { profileId: number; isBanned: boolean }, nowMs: number) => void;
-  /** Called before a profile is erased: returns why the importer may not, or null. Absent if it may erase any profile. */
+  /**
+   * Called before a profile is erased: returns why the importer may not, or null. Absent if the importer may erase any
+   * profile.
+   */
   refuseErasure?: (tx: Tx, id: number, nowMs: number) => Refusal | null;
   /**
-   * Called before a row is written, with the columns of the line, the merged row, and the stored row or null. May change the
-   * merged row, or return why the importer may not write it. Absent if the importer may write any row.
+   * Called before a row is written, with the columns of the line, the merged row, and the stored row or null. May
+   * change the merged row, or return why the importer may not write it. Absent if the importer may write any row.
    */
   refuseRow?: (columns: Partial<ProfileColumns>, wanted: StoredProfile, held: StoredProfile | null) => Refusal | null;
 };
 
-/** How to apply the lines of a pass, and what is called for lines that can't be applied. */
+/** How to apply the lines of a pass, and callbacks for lines that can't be applied. */
 export type ApplyOptions = {
   merge: boolean;
   onKeys: EffectsOnKeys;
-  /** `nowMs`, read inside the transaction, is for `createdAt` and for the history of keys. */
+  /** `nowMs`, read inside the transaction, is for `createdAt` and the history of keys. */
   times: Times;
-  /** Whether a line that changes nothing also renews the time of its row, since its sender confirms that it is current. */
+  /** Whether a line that changes nothing renews the time of its row, since its sender confirms that it is current. */
   confirms: boolean;
-  /** Records which line took which name: a map, or a table if there may be too many for memory. */
+  /** Records which line took which name: a map, or a table if the names may not fit into memory. */
   takenAt: TakenAt;
   /** Called for a line that can't be applied; the pass continues without it. */
   refuse: (loser: Loser) => void;
-  /** Called for a line that was applied and conflicts: the caller must roll the pass back. */
+  /** Called for an applied line that conflicts: the caller must roll the pass back. */
   conflict: (conflict: NameConflict) => void;
 };
 
@@ -105,7 +107,7 @@ export type ApplyState = {
   readonly sizes: SizeCheck;
   readonly newer: NewerCheck;
   /**
-   * Whether the next line's row is read before anything is written: if one profile existed, the next one probably does too, and
+   * Whether the next line's row is read before writing: if one profile existed, the next one probably does too, and
    * reading it first is cheaper than trying to insert it.
    */
   readsFirst: boolean;

@@ -4,18 +4,17 @@ import type { Name } from './line-values.ts';
 import { laterOf, type NameConflict, type TakenAt } from './name-conflicts.ts';
 import { heldByOther } from './refusal.ts';
 
-// A pass applies some lines in one transaction. A name or auth ID that a line gives up is free for every other line of the
-// pass, even an earlier one. So a line that wants what another profile holds is not refused at once: what it wants is pending,
-// in a temporary table, until all lines have been applied.
+// A pass applies some lines in one transaction. A name or auth ID that a line gives up is free for all other lines of
+// the pass, even earlier ones. So a line that wants a name of another profile is not refused at once: the name is
+// pending, in a temporary table, until all lines have been applied.
 
-/** The names and auth IDs that lines of a pass want and that other profiles still held. */
+/** The names and auth IDs that lines of a pass want and that other profiles still had. */
 export type PendingNames = {
   readonly sqlite: Sqlite;
   readonly reader: ReturnType<typeof createProfileReader>;
   readonly statements: ReturnType<typeof prepareStatements>;
-  /** Whether any name is pending; usually none is, and the temporary table need not be read. */
+  /** Whether any name is pending. Usually none is, and the temporary table need not be read. */
   anyNames: boolean;
-  /** Whether any auth ID is pending. */
   anyAuth: boolean;
 };
 
@@ -44,14 +43,14 @@ const TABLES = [
   'CREATE INDEX temp.waiting_auth_id ON waiting_auth (id)',
 ];
 
-/** Creates the temporary tables and prepares the statements. A connection can have one such object at a time. */
+/** Creates the temporary tables and prepares the statements. A connection can have only one such object at a time. */
 export function createPendingNames(sqlite: Sqlite): PendingNames {
   for (const table of TABLES) sqlite.run(table);
   const reader = createProfileReader(sqlite);
   return { sqlite, reader, statements: prepareStatements(sqlite), anyNames: false, anyAuth: false };
 }
 
-/** Prepares the look-ups of the profiles that hold a folded name, and an auth ID. */
+/** Prepares lookups of the profiles that have a folded name, or an auth ID. */
 export function prepareHolders(sqlite: Sqlite) {
   return {
     nameHolder: sqlite.prepare<{ id: number; name: string; position: number }, [string]>(
@@ -84,7 +83,7 @@ function prepareStatements(sqlite: Sqlite) {
   };
 }
 
-/** Removes what an earlier pass left pending; called when a pass begins. */
+/** Removes names left by an earlier pass; called when a pass begins. */
 export function clearPendingNames(pending: PendingNames): void {
   pending.anyNames = false;
   pending.anyAuth = false;
@@ -92,15 +91,15 @@ export function clearPendingNames(pending: PendingNames): void {
   pending.sqlite.run('DELETE FROM temp.waiting_auth');
 }
 
-/** The names that a profile has, and those pending for it, in order, the username first. */
+/** The stored and pending names of a profile, in order, the username first. */
 export function namesWithPending({ reader, statements, anyNames }: PendingNames, id: number): StoredName[] {
   const held = reader.names(id);
   return anyNames ? [...held, ...statements.namesAwaitedBy.all(id)].sort((a, b) => a.position - b.position) : held;
 }
 
 /**
- * Replaces `current`, the names that a profile has or that are pending for it. A name that another profile holds becomes
- * pending. Returns whether anything changed.
+ * Replaces `current`, the stored and pending names of a profile. A name that another profile has becomes pending.
+ * Returns whether anything changed.
  */
 export function assignNames(
   pending: PendingNames,
@@ -109,7 +108,7 @@ export function assignNames(
 ): boolean {
   const { reader, statements } = pending;
   if (sameNames(current, names)) return false;
-  // The profile had the names that it keeps before the pass, so no conflict may be blamed on this line.
+  // The profile already had the names that it keeps, so conflicts about them must not be blamed on this line.
   const kept = new Set(isNew ? [] : reader.names(id).map(({ folded }) => folded));
   if (!isNew) statements.clearNames.run(id);
   if (pending.anyNames) statements.dropNames.run(id);
@@ -122,7 +121,7 @@ export function assignNames(
   return true;
 }
 
-/** Returns what to store in the profile's row: the auth ID, or null if another profile holds it, which makes it pending. */
+/** Returns the value for the profile's row: the auth ID, or null if another profile has it, which makes it pending. */
 export function assignAuthId(
   pending: PendingNames,
   { id, authId, held, line }: AuthIdAssignment,
@@ -139,13 +138,13 @@ export function assignAuthId(
   return null;
 }
 
-/** Drops what is pending for a profile that is erased. */
+/** Drops the pending names of an erased profile. */
 export function dropPendingNames({ anyNames, anyAuth, statements }: PendingNames, id: number): void {
   if (anyNames) statements.dropNames.run(id);
   if (anyAuth) statements.dropAuth.run(id);
 }
 
-/** Assigns the pending names and auth IDs that are free by now, oldest first, and reports the others as conflicts. */
+/** Assigns the pending names and auth IDs that are free now, oldest first, and reports the others as conflicts. */
 export function settlePendingNames(
   { anyNames, anyAuth, statements }: PendingNames,
   takenAt: TakenAt,

@@ -8,7 +8,7 @@ import { type Refusal, wholeLine } from './refusal.ts';
 /** Checks the size of profiles, prepared once for many lines. */
 export type SizeCheck = {
   readonly reader: ReturnType<typeof createProfileReader>;
-  /** The size of the profile with this id in the answer of a lookup, in bytes. */
+  /** The size of the profile with this id in a lookup's response, in bytes. */
   readonly shownSizeOf: (id: number) => number;
   /** The maximum of that size, in bytes. */
   readonly maxShownBytes: number;
@@ -16,10 +16,10 @@ export type SizeCheck = {
   readonly harmlessBytes: number;
 };
 
-/** How much larger a line can become when all its fields and numbers are written out. */
+/** The maximum factor by which a line grows when all its fields and numbers are written out. */
 const MAX_GROWTH = 8;
 
-/** Prepares the check for a connection; `maxShownBytes` is the maximum size of a profile in a lookup's answer. */
+/** Prepares the check; `maxShownBytes` is the maximum size of a profile in a lookup's response. */
 export function createSizeCheck(sqlite: Sqlite, maxShownBytes: number): SizeCheck {
   return {
     reader: createProfileReader(sqlite),
@@ -30,8 +30,8 @@ export function createSizeCheck(sqlite: Sqlite, maxShownBytes: number): SizeChec
 }
 
 /**
- * Why the profile of an applied line is too large to be exported or shown, or null. `names` are the profile's names with the
- * pending ones, the username first. `isMerged` says whether the line changed only some fields.
+ * Why the profile of an applied line is too large to be exported or shown; null if it is not. `names` are the profile's
+ * stored and pending names, the username first. `isMerged` is whether the line changed only some fields.
  */
 export function sizeFault(
   { reader, shownSizeOf, maxShownBytes }: SizeCheck,
@@ -42,24 +42,24 @@ export function sizeFault(
   const { id } = line;
   const text = reader.line(id, names.slice(1));
   const bytes = Buffer.byteLength(text);
-  if (bytes > MAX_LINE_BYTES) return wholeLine('the profile would take a line of more than 1 MiB when exported');
+  if (bytes > MAX_LINE_BYTES) return wholeLine('the profile would need a line of more than 1 MiB when exported');
   // The line contains all public fields, so if it is small enough, they are too.
   if (bytes <= maxShownBytes || (isMerged && !mayShowMore(line))) return null;
   const shownBytes = shownSizeOf(id);
   if (shownBytes <= maxShownBytes) return null;
   const [kib, maxKib] = [Math.ceil(shownBytes / 1024), maxShownBytes / 1024];
   return wholeLine(
-    `the profile and its links would take ${kib} KiB as they are shown, and MAX_PROFILE_KIB allows ${maxKib}`,
-    `the profile and its links would take more than the ${maxKib} KiB that MAX_PROFILE_KIB allows`,
+    `the profile and its links would need ${kib} KiB when shown, and MAX_PROFILE_KIB allows ${maxKib}`,
+    `the profile and its links would need more than the ${maxKib} KiB that MAX_PROFILE_KIB allows`,
   );
 }
 
-/** The public fields of unbounded length. */
+/** The public fields of unlimited length. */
 const LONG_FIELDS = SETTABLE_LIST.filter(({ isPublic, form }) => isPublic && (form === 'text' || form === 'json'));
 
 /**
- * Whether a merging line can enlarge the public part of its profile. Without this check, a profile that is already too large
- * could be neither banned nor renamed.
+ * Whether a merging line can enlarge the public part of its profile. Without this check, profiles that are already too
+ * large could be neither banned nor renamed.
  */
 function mayShowMore({ columns, links }: ProfileLine): boolean {
   return links !== undefined || LONG_FIELDS.some(({ name }) => columns[name] !== undefined);

@@ -2,25 +2,25 @@ import type { Sqlite } from '../../db/connect.ts';
 import { COLUMN_LIST, LINK_LIST, type StoredLink, type StoredProfile } from '../field-values.ts';
 import { createProfileReader, type StoredRow } from '../record.ts';
 
-/** Writes those rows of profiles and links that differ. */
+/** Writes rows of profiles and links if they differ. */
 export type RowWriter = {
   /** Returns whether the row was inserted: not if its id or auth ID exists. */
   insert: (row: StoredRow) => boolean;
-  /** Replaces the stored row (`held`, or null if there is none); returns whether it differed. */
+  /** Replaces the stored row (`held`, null if there is none); returns whether it differed. */
   replace: (row: StoredRow, held: StoredProfile | null) => boolean;
   /** Replaces the links; returns whether they differed. */
   putLinks: (id: number, links: readonly StoredLink[], isNew: boolean) => boolean;
   /** Stores when the profile was written, if its own row was not. */
   stamp: (id: number, writtenAtMs: number) => void;
-  /** Increments the count of the row's e-mail addresses. */
+  /** Increments the count of changes of the e-mail address. */
   countAddressChange: (id: number) => void;
 };
 
 const LINK_NAMES = LINK_LIST.map(({ name }) => name);
 
 /**
- * The columns and values of an INSERT. The parameters have the names of the fields, so bun:sqlite binds a row object directly.
- * `computed` are further columns with the expressions that SQLite computes for them.
+ * The columns and values of an INSERT. The parameters are named after the fields, so that bun:sqlite binds a row object
+ * directly. `computed` are further columns with SQL expressions.
  */
 const into = (columns: readonly { name: string; column: string }[], computed: Record<string, string> = {}) => {
   const names = [...columns.map(({ column }) => column), ...Object.keys(computed)];
@@ -28,8 +28,8 @@ const into = (columns: readonly { name: string; column: string }[], computed: Re
   return `(${names.join(', ')}) VALUES (${values.join(', ')})`;
 };
 
-// SQLite draws a random generation for each inserted row; an upsert keeps that of an existing row. `random()` is shifted to fit
-// into a JavaScript integer.
+// SQLite draws a random generation for each inserted row; an upsert keeps that of an existing row. `random()` is
+// shifted to fit into a JavaScript integer.
 const INSERT = `INSERT INTO profiles ${into(COLUMN_LIST, { generation: 'random() >> 11', written_at: '$writtenAt' })}`;
 const UPDATE = [...COLUMN_LIST.filter(({ kind }) => kind !== 'uid'), { column: 'written_at' }].map(
   ({ column }) => `${column} = excluded.${column}`,

@@ -56,7 +56,7 @@ describe('keys approve', () => {
     await terminal.see(/Approve key \w{8}\?/);
     await importLines(deps, [{ ...ADA, username: 'countess' }]);
     terminal.type(`y${KEY.enter}`);
-    await terminal.see('the username is countess now');
+    await terminal.see('the username is now countess');
     await terminal.see(/Profile +countess/);
     await terminal.answer(/Approve key \w{8}\?/, `y${KEY.enter}`);
     expect(await terminal.exited).toBe(0);
@@ -220,7 +220,7 @@ describe('keys request', () => {
     await fillIn(terminal);
     await importLines(deps, [{ ...ADA, username: 'countess' }]);
     terminal.type(KEY.enter);
-    await terminal.see('The profile with the UID 7 has changed meanwhile: the username is countess now.');
+    await terminal.see('The profile with the UID 7 has changed meanwhile: the username is now countess.');
     await terminal.see(/Profile +countess/);
     await terminal.see('Send this request?');
     expect(listKeys(deps, {})).toEqual([]);
@@ -236,7 +236,7 @@ describe('keys request', () => {
     await importLines(deps, [{ id: 7, deleted: true }]);
     await importLines(deps, [{ ...ADA, email: 'other@example.org' }]);
     terminal.type(KEY.enter);
-    await terminal.see('the profile was erased, and its UID given to another one');
+    await terminal.see('the profile was erased, and its UID was given to another one');
     await terminal.see('Send this request?');
     terminal.type(KEY.ctrlC);
     expect(await terminal.exited).toBe(130);

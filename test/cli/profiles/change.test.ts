@@ -94,7 +94,7 @@ describe('profiles set', () => {
     ],
     ['the auth ID of another profile', ['authId=auth0|bob'], 1, /^The authId is held by profile 8/],
     ['the name of another profile', ['username=BOB'], 1, /^The name "BOB" is held by profile 8/],
-    ['the same alias twice', ['aliases=["x","X"]'], 2, /^aliases may not hold the same name twice/],
+    ['the same alias twice', ['aliases=["x","X"]'], 2, /^aliases may not contain the same name twice/],
   ];
   // Refused commands change nothing, so all of them can use the same database.
   const unchanged = world().then(async ({ run }) => ({ run, before: (await run(['export'])).stdout }));
@@ -140,7 +140,10 @@ describe('profiles rename and alias', () => {
     const { run } = await world();
     const taken = await run(['rename', 'bob', 'Lovelace']);
     expect(taken).toMatchObject({ code: 1, stderr: 'The name "Lovelace" is held by profile 7.\n' });
-    expect(await run(['rename', 'bob', 'a/b'])).toMatchObject({ code: 2, stderr: 'username may not hold a slash.\n' });
+    expect(await run(['rename', 'bob', 'a/b'])).toMatchObject({
+      code: 2,
+      stderr: 'username may not contain a slash.\n',
+    });
   });
 
   test('a new alias comes last, and an alias is removed in any letter case', async () => {

@@ -43,7 +43,7 @@ describe('profiles erase', () => {
     const { identifier } = await issue(deps, { profile: 'ada' });
     terminal.type(`y${KEY.enter}`);
     await terminal.see(
-      'The profile with the UID 7 has changed meanwhile: the username is countess now. Nothing was done.',
+      'The profile with the UID 7 has changed meanwhile: the username is now countess. Nothing was done.',
     );
     await terminal.see('Erase the profile countess (id 7) for good');
     expect(names()).toHaveLength(2);
@@ -61,7 +61,7 @@ describe('profiles erase', () => {
     await importLines(deps, [{ id: 7, deleted: true }]);
     await importLines(deps, [ADA]);
     terminal.type(`y${KEY.enter}`);
-    await terminal.see('the profile was erased, and its UID given to another one');
+    await terminal.see('the profile was erased, and its UID was given to another one');
     await terminal.answer('Erase the profile ada (id 7)', KEY.enter);
     expect(await terminal.exited).toBe(130);
     expect(names()).toHaveLength(1);
@@ -122,7 +122,7 @@ test('profiles links set refuses if the profile was renamed while it read stdin'
   const stderr = await new Response(child.stderr).text();
   expect([await child.exited, stderr]).toEqual([
     1,
-    '{"error":"The profile with the UID 7 has changed meanwhile: the username is countess now. Nothing was done."}\n',
+    '{"error":"The profile with the UID 7 has changed meanwhile: the username is now countess. Nothing was done."}\n',
   ]);
   expect(await exportText(deps)).not.toContain('example.org"}');
 });
@@ -149,7 +149,7 @@ describe('a profile that changes while a command waits for the write lock', () =
           changeByHand(deps, 'ada', () => ({ username: 'countess' }));
           insertProfile(deps.db, { id: 8, username: 'ada' });
         },
-        'the username is countess now',
+        'the username is now countess',
       ],
       [(deps: World) => void eraseProfile(deps, ADA.id, onBox('other')), 'the profile was erased'],
     ] as const) {

@@ -128,7 +128,7 @@ describe('an operation is refused, and writes nothing,', () => {
         ],
         ['the profile was erased', (deps) => eraseProfile(deps, 'ada', onBox('root'))],
         [
-          'the profile was erased, and its UID given to another one',
+          'the profile was erased, and its UID was given to another one',
           (deps) => {
             eraseProfile(deps, 'ada', onBox('root'));
             insertProfile(deps.db, ADA);
@@ -154,7 +154,7 @@ describe('an operation is refused, and writes nothing,', () => {
         const error = await acting;
         expect([error.code, error.message]).toEqual([
           'signed_out',
-          `You are not signed in any more, since ${what}; nothing was done.`,
+          `You are no longer signed in, because ${what}; nothing was done.`,
         ]);
         expect(traces()).toBe(before);
       }

@@ -2,10 +2,10 @@ import { expect, test } from 'bun:test';
 import { createProfileCounter } from '../../../shared/profiles/count.ts';
 import { testDeps } from '../../support/world.ts';
 
-test('a count is exact over many pieces, and other work goes on between them', async () => {
+test('a count of many pieces is exact, and other work continues between them', async () => {
   const deps = testDeps();
   const { $client } = deps.db;
-  // Ids with gaps, and two names each.
+  // Ids with gaps, and two names for each.
   $client.run(
     `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 15001)
      INSERT INTO profiles (id, username, display_name, badges, assets, customize, discord_clean, banned, views_count,

@@ -16,14 +16,14 @@ import { testDeps } from '../../support/world.ts';
 const SAMPLE = readFileSync(join(PROJECT, 'shared/sample/profiles.jsonl'));
 
 describe('export, import into an empty database, export', () => {
-  test.each([false, true])('gives the same bytes for the sample profiles (strict %p)', async (strict) => {
+  test.each([false, true])('returns the same bytes for the sample profiles (strict %p)', async (strict) => {
     const deps = testDeps();
     const options = { merge: false, strict, by: onBox('operator'), onKeys: effectsOnKeys(onBox('operator')) };
     expect(await importProfiles(deps, [SAMPLE], options)).toMatchObject({ imported: 50, refused: [], dropped: {} });
     expect(await exportText(deps)).toBe(SAMPLE.toString());
   });
 
-  test('gives the same bytes for any profile that came in', async () => {
+  test('returns the same bytes for any imported profile', async () => {
     const [from, to] = [testDeps(), testDeps()];
     const text = fc.string({ unit: 'binary', maxLength: 20 });
     const count = fc.integer({ min: 0, max: Number.MAX_SAFE_INTEGER });
@@ -55,7 +55,7 @@ describe('export, import into an empty database, export', () => {
       fc.asyncProperty(fc.array(line, { minLength: 10, maxLength: 10 }), async (given) => {
         await importLines(from, given);
         const first = await exportText(from);
-        // Nothing is there until a first line was good, and a file without a line is refused.
+        // There is no database until a line was valid, and a file without lines is refused.
         if (first === '') return;
         await importLines(to, first.trimEnd().split('\n'));
         expect(await exportText(to)).toBe(first);
@@ -65,7 +65,7 @@ describe('export, import into an empty database, export', () => {
   });
 });
 
-test('texts stand in it as JSON.stringify writes them, whatever characters they hold', async () => {
+test('texts are written as by JSON.stringify, whatever characters they contain', async () => {
   const deps = testDeps();
   await fc.assert(
     fc.asyncProperty(fc.array(fc.string({ unit: 'binary', maxLength: 40 }), { maxLength: 20 }), async (some) => {
@@ -74,7 +74,7 @@ test('texts stand in it as JSON.stringify writes them, whatever characters they 
         .flatMap((text) => [text, `${controls}"\\/'\x7f\u0080\u2028\u2029\ufeff${text}`])
         .filter((text) => !text.includes('\0'));
       const given = texts.map((text, at) => ({ id: at + 1, username: `ada${at}`, displayName: text, discordID: text }));
-      // A file without a line is refused.
+      // A file without lines is refused.
       if (given.length === 0) return;
       await importLines(deps, given);
       const lines = (await exportText(deps)).split('\n');
@@ -87,7 +87,7 @@ test('texts stand in it as JSON.stringify writes them, whatever characters they 
   );
 });
 
-test('an export is one snapshot, however long its reader takes', async () => {
+test('an export is one snapshot, however slow its reader', async () => {
   const deps = testDeps();
   const long = 'x'.repeat(50_000);
   await importLines(
@@ -95,7 +95,8 @@ test('an export is one snapshot, however long its reader takes', async () => {
     Array.from({ length: 20 }, (_, i) => ({ id: i + 1, username: `u${i}`, displayName: long })),
   );
   const other = withTables(openDatabase(deps.config.databasePath, 'use'));
-  // After an erasure the import waits this long for readers of the log to end, and the export is one that does not.
+  // After an erasure the import waits this long for readers of the log, and the export is a reader that does not
+  // finish.
   other.$client.run('PRAGMA busy_timeout = 100');
   let text = '';
   let chunks = 0;
@@ -129,7 +130,7 @@ test('an export whose reader fails leaves the connection usable', async () => {
   expect(await importLines(deps, [{ id: 3, username: 'c' }])).toMatchObject({ imported: 1 });
 });
 
-test('one profile is found by username or alias, as a line of the export', async () => {
+test('a single profile, found by username or alias, is a line of the export', async () => {
   const deps = testDeps();
   await importProfiles(deps, [SAMPLE], {
     merge: false,
@@ -146,7 +147,7 @@ test('one profile is found by username or alias, as a line of the export', async
   }
 });
 
-test('the sample has what the documents show', () => {
+test('the sample contains the profiles in the documents', () => {
   const ada = SAMPLE.toString()
     .split('\n')
     .map((line) => JSON.parse(line || '{}'))

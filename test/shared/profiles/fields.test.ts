@@ -8,9 +8,9 @@ import { COLUMN_LIST, FIELD_LIST, LINK_LIST } from '../../../shared/profiles/fie
 import { importLines } from '../../support/import.ts';
 import { testDeps } from '../../support/world.ts';
 
-// The tables of fields and the schema of the database agree, and so do the fields of a line that comes in and one that goes out.
+// The tables of fields agree with the schema of the database, and imported lines have the same fields as exported ones.
 
-/** Name, type and whether it may be null, of each column of a table, ordered by name. */
+/** Name, type and nullability of each column of a table, ordered by name. */
 function columnsOf(table: SQLiteTable): unknown[] {
   const columns = Object.values(getTableColumns(table));
   return columns.map((column) => [column.name, column.getSQLType(), !column.notNull]).sort();
@@ -22,7 +22,7 @@ const asColumn = ({ column, form, nullable }: { column: string; form: string; nu
   nullable,
 ];
 
-test('every column of profiles but a few that no line sets is a field, with its type, and every field of one column is there', () => {
+test('every column of profiles is a field of the same type, except a few that lines can’t set, and the reverse', () => {
   const own = [
     ['address_changes', 'integer', false],
     ['generation', 'integer', false],
@@ -31,7 +31,7 @@ test('every column of profiles but a few that no line sets is a field, with its 
   expect([...COLUMN_LIST.map(asColumn), ...own].sort()).toEqual(columnsOf(profiles) as never);
 });
 
-test('every column of links is a field of a link, but the profile and the position', () => {
+test('every column of links is a field of a link, except the profile and the position', () => {
   const own = [
     ['position', 'integer', false],
     ['profile_id', 'integer', false],
@@ -39,12 +39,12 @@ test('every column of links is a field of a link, but the profile and the positi
   expect([...LINK_LIST.map(asColumn), ...own].sort()).toEqual(columnsOf(links) as never);
 });
 
-test('a field that hides another is a flag of its own', () => {
+test('a field that hides another one is a flag', () => {
   const flags = COLUMN_LIST.filter(({ form }) => form === 'flag').map(({ column }) => column);
   for (const { shownIf } of COLUMN_LIST) if (shownIf !== undefined) expect(flags).toContain(shownIf);
 });
 
-test('an export line has every field in the order of the table, and an import knows each of them', async () => {
+test('an export line has all fields in the order of the table, and an import knows all of them', async () => {
   const deps = testDeps();
   await importLines(deps, [{ id: 1, username: 'ada' }]);
   const line = exportProfile(deps.db, { username: 'ada' });
@@ -52,7 +52,7 @@ test('an export line has every field in the order of the table, and an import kn
   expect(parseLine(line, false)).toMatchObject({ unknown: [] });
 });
 
-test('an export line stays JSON where a stored time is damaged, and an import would refuse it', async () => {
+test('an export line is still JSON if a stored time is damaged, but an import would refuse it', async () => {
   const deps = testDeps();
   await importLines(deps, [{ id: 1, username: 'ada' }]);
   deps.db.$client.run('UPDATE profiles SET created_at = 9007199254740991');

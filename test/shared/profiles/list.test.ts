@@ -9,7 +9,7 @@ import { testClock, testDeps } from '../../support/world.ts';
 
 const KIB = 1_024;
 
-/** What is known of each profile that the test puts in. */
+/** The properties of the profiles in the test. */
 type Known = { id: number; names: string[]; banned: boolean; email: boolean; keys: boolean; big: boolean };
 
 const PROFILES: Known[] = [
@@ -47,7 +47,7 @@ function isMeant(profile: Known, filter: ProfileFilter): boolean {
   );
 }
 
-test('every combination of filters finds, and counts, what a look at each profile finds; lists go on without a gap', async () => {
+test('every combination of filters finds and counts the right profiles, and pages continue without gaps', async () => {
   const deps = await world();
   const filters = fc.record(
     {
@@ -77,7 +77,7 @@ test('every combination of filters finds, and counts, what a look at each profil
   );
 });
 
-test('a list shows public fields only, and a profile whose stored time is damaged too', async () => {
+test('a list shows only public fields, and includes profiles with a damaged time', async () => {
   const deps = await world();
   deps.db.$client.run('UPDATE profiles SET created_at = 9007199254740991 WHERE id = 3');
   const { profiles } = listProfiles(deps.db, { filter: {}, after: 0, limit: 2, nowMs: deps.clock.nowMs() });

@@ -5,9 +5,9 @@ import { importLines, namesById } from '../../support/import.ts';
 import { rounds } from '../../support/rounds.ts';
 import { testDeps } from '../../support/world.ts';
 
-// Names that are one name in many spellings, brought in from every side.
+// Different spellings of the same name, from all sources.
 
-/** Pieces that fold together, or look as if they did. */
+/** Pieces that have the same folded form, or look as if they did. */
 const PIECES = [
   ...['a', 'A', 'ａ', 'Ａ', 'ª', 'ᵃ', '𝐀', '𝔞', 'а', 'α'], // Latin, full-width, superscript, mathematical; Cyrillic, Greek
   ...['s', 'S', 'ſ', 'ß', 'ẞ', 'ss', 'SS', 'ς', 'σ', 'Σ'],
@@ -53,7 +53,7 @@ const PIECES = [
 
 const name = fc.array(fc.constantFrom(...PIECES), { minLength: 1, maxLength: 3 }).map((pieces) => pieces.join(''));
 
-/** Another spelling of a name: normalised, upper-cased, full-width. */
+/** Another spelling of a name: normalised, upper-cased or full-width. */
 const respelled = fc.tuple(name, fc.constantFrom('NFC', 'NFD', 'NFKC', 'NFKD'), fc.nat(3)).map(([text, form, how]) => {
   const normal = text.normalize(form);
   if (how === 0) return normal.toUpperCase();
@@ -63,7 +63,7 @@ const respelled = fc.tuple(name, fc.constantFrom('NFC', 'NFD', 'NFKC', 'NFKD'), 
   return normal;
 });
 
-test('two names that fold alike never coexist, whoever brings them in and however they are spelled', async () => {
+test('two names with the same folded form never coexist, whatever their source and spelling', async () => {
   const deps = testDeps();
   const line = fc.record({
     id: fc.integer({ min: 1, max: 6 }),
@@ -85,7 +85,7 @@ test('two names that fold alike never coexist, whoever brings them in and howeve
         const folded = held.map(foldName);
         expect(new Set(folded).size).toBe(folded.length);
         for (const text of held) expect(nameFault(text)).toBeNull();
-        // The database holds it a second time, whatever the program does.
+        // The database itself guarantees this, whatever the program does.
         const stored = deps.db.$client.query('SELECT folded, name FROM profile_names ORDER BY folded').values() as [
           string,
           string,
@@ -98,7 +98,7 @@ test('two names that fold alike never coexist, whoever brings them in and howeve
   expect(Math.min(refusals, taken)).toBeGreaterThan(rounds(50));
 });
 
-test('a name can’t be taken beside its twin: the other spelling is refused, and the holder named', async () => {
+test('another spelling of an existing name is refused, and the sentence names its profile', async () => {
   const deps = testDeps();
   await fc.assert(
     fc.asyncProperty(name, respelled, async (one, other) => {
@@ -121,10 +121,10 @@ test('a name can’t be taken beside its twin: the other spelling is refused, an
 
 const FORBIDDEN = /[\p{Cc}\p{Cs}\p{Default_Ignorable_Code_Point}\p{Bidi_Control}/]/u;
 
-/** Characters that Unicode has not assigned, or leaves to its users, fold to themselves; most code points are these. */
+/** Unassigned and private-use characters fold to themselves; most code points are such. */
 const WITHOUT_MEANING = /[\p{Cn}\p{Co}]/u;
 
-test('what a name may not hold it may not fold to either, for every character there is', () => {
+test('no allowed character folds to a forbidden one', () => {
   const offences: string[] = [];
   for (let code = 0; code <= 0x10ffff; code++) {
     const letter = String.fromCodePoint(code);

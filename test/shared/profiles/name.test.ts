@@ -9,7 +9,7 @@ describe('folding', () => {
     fc.assert(fc.property(anyText, (text) => foldName(foldName(text)) === foldName(text)));
   });
 
-  test('makes one name of spellings that readers take for the same', () => {
+  test('maps spellings that look the same to one name', () => {
     for (const [spelled, folded] of [
       ['Ada', 'ada'],
       ['ＡＤＡ', 'ada'],
@@ -26,7 +26,7 @@ describe('folding', () => {
     }
   });
 
-  test('is repeated until nothing changes, where once is not enough', () => {
+  test('is repeated until nothing changes', () => {
     fc.assert(
       fc.property(anyText, (text) => {
         const folded = foldName(text);
@@ -37,7 +37,7 @@ describe('folding', () => {
 });
 
 describe('a name', () => {
-  test('may be anything that a person would call one', () => {
+  test('may be anything that people use as a name', () => {
     for (const name of [
       'a',
       'Ada',
@@ -54,7 +54,7 @@ describe('a name', () => {
     }
   });
 
-  test('is refused with a reason where it breaks a rule', () => {
+  test('is refused with a reason if it violates a rule', () => {
     for (const [name, reason] of [
       ['', '1 to 64'],
       ['a'.repeat(65), '1 to 64'],
@@ -71,7 +71,7 @@ describe('a name', () => {
       ['a\ufeff', 'invisible'],
       ['a\u202eb', 'direction'],
       ['a\u061cb', 'direction'],
-      ['a\ufffdb', 'U+FFFD, the replacement character, because no path'],
+      ['a\ufffdb', 'U+FFFD, the replacement character, because paths'],
       ['a/b', 'slash'],
       [' a', 'white space'],
       ['a\u3000', 'white space'],
@@ -82,7 +82,7 @@ describe('a name', () => {
     }
   });
 
-  test('is refused where only its folded form breaks a rule', () => {
+  test('is refused if only its folded form violates a rule', () => {
     for (const [name, reason] of [
       ['℀', 'slash'], // a/c
       ['½'.repeat(40), '1 to 64'], // three characters each
@@ -96,7 +96,7 @@ describe('a name', () => {
     }
   });
 
-  test('that is accepted has a folded form that is accepted, and that finds it', () => {
+  test('that is accepted has a folded form that is accepted, too, and that finds it', () => {
     fc.assert(
       fc.property(anyText, (text) => {
         const folded = checkedFold(text);
@@ -107,7 +107,7 @@ describe('a name', () => {
 });
 
 describe('an auth ID', () => {
-  test('has 1 to 255 bytes, whatever they say', () => {
+  test('has 1 to 255 bytes of any text', () => {
     for (const id of ['a', 'auth0|abc', 'a/b:c d', '\n', 'é'.repeat(127), 'x'.repeat(255)]) {
       expect(authIdFault(id)).toBeNull();
     }

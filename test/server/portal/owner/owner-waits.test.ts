@@ -62,7 +62,7 @@ describe.each(Object.keys(ACTIONS) as (keyof typeof ACTIONS)[])('%s', (name) => 
       const { cookie, identifier, services, expectNothing } = await world();
       const answer = await visit({ services }, formPath(identifier), { form, cookie });
       expect([answer.status, answer.refusal]).toEqual([403, 'signed_out']);
-      expect(answer.body).toContain('You are not signed in any more, since the ');
+      expect(answer.body).toContain('You are no longer signed in, because the ');
       expectNothing();
       expect((await ask({ services }, '/developers/keys', { cookie })).status).toBe(303);
     });

@@ -8,7 +8,7 @@ import { eraseProfile } from '../../../support/erase.ts';
 import { exportText, importLines, jsonLines } from '../../../support/import.ts';
 import { testDeps } from '../../../support/world.ts';
 
-/** A database with a reader of its log on a connection of its own, as a server has it. */
+/** A database with a log reader on its own connection, as a server has it. */
 function world() {
   const deps = testDeps();
   const reader = openDatabase(deps.config.databasePath, 'use').$client;
@@ -17,7 +17,7 @@ function world() {
   return { deps, sqlite: deps.db.$client, since, start };
 }
 
-describe('every command that writes profiles leaves a note of whom it changed', () => {
+describe('every command that writes profiles records which it changed', () => {
   const WRITING: Record<string, string[]> = {
     import: ['-'],
     set: ['ada', 'viewsCount=3'],
@@ -32,7 +32,7 @@ describe('every command that writes profiles leaves a note of whom it changed', 
   /** These change no profile. */
   const OTHERS = ['count', 'export', 'list', 'show', 'sign-out'];
 
-  test('the commands below are all that there are', async () => {
+  test('the commands below are complete', async () => {
     const { commands } = await createProgram();
     const profiles = commands.find((command) => command.name() === 'profiles');
     const names = profiles?.commands.flatMap((command) =>
@@ -56,16 +56,16 @@ describe('every command that writes profiles leaves a note of whom it changed', 
         stdin,
       });
       expect(done).toMatchObject({ code: 0, stderr: '' });
-      // Another transaction of an import stores that there was one.
+      // Another transaction of an import stores that it was made.
       const transactions = name === 'import' ? 2 : 1;
       expect(since(before.seq)).toEqual({ seq: before.seq + transactions, ids: name === 'erase' ? null : [1] });
     });
   }
 });
 
-test('whoever asks at any time hears of every profile that differs from what it saw, or that anything may', async () => {
+test('a reader at any time learns of every profile that changed, or that any profile may have changed', async () => {
   const { deps, since, start } = world();
-  // A generator with a seed of its own: the same walk every time.
+  // A generator with its own seed, so that the walk is always the same.
   let state = 1;
   const random = (below: number): number => {
     state = (state * 48_271) % 2_147_483_647;
@@ -108,7 +108,7 @@ test('whoever asks at any time hears of every profile that differs from what it 
   expect(told).toBeGreaterThan(20);
 });
 
-test('what is undone leaves no note, and what changes nothing either', async () => {
+test('a rollback, and a transaction without changes, records nothing', async () => {
   const { deps, since } = world();
   await importLines(deps, [{ id: 1, username: 'ada' }]);
   const { seq } = since(0);
@@ -123,11 +123,11 @@ test('what is undone leaves no note, and what changes nothing either', async () 
   await importLines(deps, ['nonsense', { id: 9, deleted: true }]);
   expect(since(seq)).toEqual({ seq, ids: [] });
   await importLines(deps, lines);
-  // Another transaction stores that there was an import.
+  // Another transaction stores that an import was made.
   expect(since(seq)).toEqual({ seq: seq + 2, ids: [2] });
 });
 
-test('a name that moves changes both profiles', async () => {
+test('moving a name changes both profiles', async () => {
   const { deps, since } = world();
   await importLines(deps, [
     { id: 1, username: 'ada', aliases: ['x'] },
@@ -142,7 +142,7 @@ test('a name that moves changes both profiles', async () => {
 });
 
 describe('the log', () => {
-  test('names up to 1000 profiles of a transaction, and of more says that anything may have changed', () => {
+  test('names up to 1000 profiles of a transaction; with more, any profile may have changed', () => {
     const { sqlite, since, start } = world();
     const ids = Array.from({ length: MAX_NOTED_IDS + 1 }, (_, index) => index + 1);
     noteChanges(sqlite, new Set(ids.slice(1)));
@@ -151,7 +151,7 @@ describe('the log', () => {
     expect(since(start + 1)).toEqual({ seq: start + 2, ids: null });
   });
 
-  test('keeps the latest transactions; who missed more hears that anything may have changed', () => {
+  test('keeps the latest transactions; for a reader that missed more, any profile may have changed', () => {
     const { sqlite, since, start } = world();
     for (let id = 1; id <= 3 * KEPT_TRANSACTIONS; id++) noteChanges(sqlite, new Set([id]));
     const seq = start + 3 * KEPT_TRANSACTIONS;
@@ -161,7 +161,7 @@ describe('the log', () => {
     for (const never of [0, start, seq + 1]) expect(since(never).ids).toBeNull();
   });
 
-  test('never gives a number again, even once it was emptied', () => {
+  test('never reuses a number, even after it was emptied', () => {
     const { sqlite, since, start } = world();
     noteChanges(sqlite, new Set([1]));
     sqlite.run('DELETE FROM profile_changes');
@@ -170,7 +170,7 @@ describe('the log', () => {
     expect(since(start + 1)).toEqual({ seq: start + 2, ids: null });
   });
 
-  test('holds no id of who was erased', async () => {
+  test('contains no ids of erased profiles', async () => {
     const { deps, sqlite, since } = world();
     await importLines(deps, [{ id: 1, username: 'ada' }]);
     await importLines(deps, [{ id: 2, username: 'bob' }]);
@@ -183,7 +183,7 @@ describe('the log', () => {
     ]);
     expect(sqlite.query('SELECT * FROM profile_changes').all()).toEqual([
       { seq: seq + 2, profile_ids: null },
-      // Another transaction stores that there was an import.
+      // Another transaction stores that an import was made.
       { seq: seq + 3, profile_ids: '[]' },
     ]);
   });

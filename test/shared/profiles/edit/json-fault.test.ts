@@ -3,8 +3,8 @@ import fc from 'fast-check';
 import { jsonFaultAt } from '../../../../shared/profiles/edit/json-fault.ts';
 import { rounds } from '../../../support/rounds.ts';
 
-describe('the place of a fault in JSON', () => {
-  test('is that of the first character that can’t stand there', () => {
+describe('the position of an error in JSON', () => {
+  test('is that of the first invalid character', () => {
     for (const [text, at] of [
       ['', 0],
       ['x', 0],
@@ -27,7 +27,7 @@ describe('the place of a fault in JSON', () => {
     }
   });
 
-  test('is found where the parser finds a fault, and only there, and all before it can begin JSON', () => {
+  test('is found exactly if the parser fails, and the text before it can begin valid JSON', () => {
     const damaged = fc
       .tuple(
         fc.jsonValue({ noUnicodeString: false }),
@@ -52,7 +52,7 @@ describe('the place of a fault in JSON', () => {
     );
   });
 
-  test('is found in a long and deep line without delay', () => {
+  test('is found quickly in a long and deep line', () => {
     const deep = '['.repeat(500_000);
     expect(jsonFaultAt(deep)).toBe(500_000);
     expect(jsonFaultAt(`{"a":"${'\\"x'.repeat(300_000)}`)).toBe(900_006);

@@ -16,13 +16,13 @@ function reasonOf(fields: object | string): string {
 }
 
 describe('a line', () => {
-  test('needs an id and a username; a merging one only an id', () => {
+  test('needs an id and a username; a merging line only an id', () => {
     expect(reasonOf('{"id":7}')).toBe('username is missing');
     expect(reasonOf('{"username":"Ada"}')).toBe('id is missing');
     expect(parseLine('{"id":7}', true)).toMatchObject({ id: 7, username: undefined });
   });
 
-  test('leaves what it has not undefined', () => {
+  test('leaves absent fields undefined', () => {
     expect(read({})).toEqual({
       id: 7,
       deleted: false,
@@ -35,7 +35,7 @@ describe('a line', () => {
     });
   });
 
-  test('that deletes needs nothing but an id, and a malformed rest does not save the profile', () => {
+  test('that deletes needs only an id, and works even if the rest is malformed', () => {
     expect(parseLine('{"id":7,"deleted":true,"username":5}', false)).toMatchObject({ id: 7, deleted: true });
     expect(reasonOf('{"deleted":true}')).toStartWith('id must be');
     expect(read({ deleted: false }).deleted).toBe(false);
@@ -52,14 +52,14 @@ describe('a line', () => {
       [{ id: '7' }, 'id must be'],
       ['{"id":9007199254740992,"username":"Ada"}', 'id must be'],
       [{ username: 5 }, 'username must be a string'],
-      [{ username: 'a/b' }, 'username may not hold a slash'],
+      [{ username: 'a/b' }, 'username may not contain a slash'],
       [{ aliases: 'x' }, 'aliases must be a list'],
-      [{ aliases: ['ok', 'a\u202eb'] }, 'aliases[1] may not hold'],
-      [{ aliases: ['ADA'] }, 'username again'],
+      [{ aliases: ['ok', 'a\u202eb'] }, 'aliases[1] may not contain'],
+      [{ aliases: ['ADA'] }, 'may not repeat the username'],
       [{ aliases: ['x', 'Ｘ'] }, 'same name twice'],
-      [{ username: 'a\ufffdb' }, 'username may not hold U+FFFD'],
-      [{ aliases: ['a\ufffdb'] }, 'aliases[0] may not hold U+FFFD'],
-      [{ authId: 'auth|\ufffd' }, 'authId may not hold U+FFFD, the replacement character, because no path'],
+      [{ username: 'a\ufffdb' }, 'username may not contain U+FFFD'],
+      [{ aliases: ['a\ufffdb'] }, 'aliases[0] may not contain U+FFFD'],
+      [{ authId: 'auth|\ufffd' }, 'authId may not contain U+FFFD, the replacement character, because paths'],
       [{ authId: '' }, 'authId must have 1 to 255 bytes'],
       [{ authId: 5 }, 'authId must be a string or null'],
       [{ email: 'a@b\r\nBcc: c@d' }, 'email must be'],
@@ -72,11 +72,11 @@ describe('a line', () => {
       [{ assets: { a: 5 } }, 'each value of assets'],
       [{ customize: [] }, 'customize must be an object'],
       [{ customize: null }, 'customize must be an object'],
-      ['{"id":7,"username":"Ada","customize":{"a":1e400}}', 'customize holds a number'],
+      ['{"id":7,"username":"Ada","customize":{"a":1e400}}', 'customize contains a number'],
       ['{"id":7,"username":"Ada","discordClean":{"id":123456789012345678}}', 'discordClean holds a number'],
       ['{"id":7,"username":"Ada","customize":{"a":["\\ud800"]}}', 'each text in customize'],
       ['{"id":7,"username":"Ada","customize":{"a\\u0000":1}}', 'each key in customize'],
-      ['{"id":7,"username":"Ada","displayName":"\\ud800"}', 'displayName may not hold'],
+      ['{"id":7,"username":"Ada","displayName":"\\ud800"}', 'displayName may not contain'],
       [`{"id":7,"username":"Ada","customize":${'{"a":'.repeat(65)}1${'}'.repeat(65)}}`, 'nested at most 64'],
       [`{"id":7,"username":"Ada","customize":{"a":${'['.repeat(300_000)}${']'.repeat(300_000)}}}`, 'nested at most 64'],
       [{ discordID: 5 }, 'discordID must be a string or null'],
@@ -100,7 +100,7 @@ describe('a line', () => {
     expect(reasonOf('{"id":7,"email":"S3CRET')).not.toContain('S3CRET');
   });
 
-  test('gives the names of unknown fields away, and nothing of them is kept', () => {
+  test('reports the names of unknown fields, whose values are dropped', () => {
     const line = read({
       password: 'x',
       badges: [{ name: 'b', enabled: true, secret: 1 }],
@@ -118,12 +118,12 @@ describe('a line', () => {
     expect(({} as { x?: unknown }).x).toBeUndefined();
   });
 
-  test('takes null for an absent optional field of a link', () => {
+  test('treats null as an absent optional field of a link', () => {
     const link = { id: 'l', name: 'n', link: 'x', title: null, image: null, clicksCount: null, linkMode: null };
     expect(read({ links: [link] }).links).toEqual([link]);
   });
 
-  test('carries any open object back as JSON would', () => {
+  test('keeps any open object as JSON does', () => {
     const json = fc.dictionary(
       fc.string(),
       fc
@@ -139,7 +139,7 @@ describe('a line', () => {
     );
   });
 
-  test('never throws, whatever it is', () => {
+  test('never throws, whatever the text', () => {
     const field = fc.constantFrom(
       'id',
       'username',
@@ -166,7 +166,7 @@ describe('a line', () => {
 });
 
 describe('createdAt', () => {
-  test('is any ISO 8601 time with a zone', () => {
+  test('may be any ISO 8601 time with a zone', () => {
     for (const [text, iso] of [
       ['2024-05-01T00:00:00.000Z', '2024-05-01T00:00:00.000Z'],
       ['2024-05-01t02:00:00+02:00', '2024-05-01T00:00:00.000Z'],
@@ -180,7 +180,7 @@ describe('createdAt', () => {
     }
   });
 
-  test('is nothing else', () => {
+  test('may not be anything else', () => {
     for (const text of [
       '2024-05-01T00:00:00',
       '2024-05-01',
@@ -203,7 +203,7 @@ describe('createdAt', () => {
     }
   });
 
-  test('survives the way out and in again', () => {
+  test('survives an export and an import', () => {
     const range = {
       min: new Date('0001-01-01T00:00:00Z'),
       max: new Date('9999-12-31T23:59:59.999Z'),

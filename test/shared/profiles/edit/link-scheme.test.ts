@@ -8,7 +8,7 @@ import { testDeps } from '../../../support/world.ts';
 
 const link = (address: string) => ({ id: 'l', name: 'n', link: address });
 
-test('an address is unsafe exactly where a browser would read one of the three schemes', () => {
+test('a URL is unsafe exactly if a browser would parse one of the three schemes', () => {
   for (const address of [
     'javascript:alert(1)',
     ' \tJaVaScRiPt:1',
@@ -30,7 +30,7 @@ test('an address is unsafe exactly where a browser would read one of the three s
   }
 });
 
-test('no address with one of the schemes, as the URL parser reads it, is taken for safe', () => {
+test('no URL in which the URL parser finds one of the schemes counts as safe', () => {
   const noise = fc.constantFrom('', '\t', '\n', '\r', '\t\n');
   const letters = (scheme: string) =>
     fc.tuple(
@@ -50,7 +50,7 @@ test('no address with one of the schemes, as the URL parser reads it, is taken f
 });
 
 describe('links of these schemes', () => {
-  test('are dropped by an import and counted, and the line is in', async () => {
+  test('are dropped and counted by an import, which imports the line', async () => {
     const deps = testDeps();
     const links = [link('https://example.org'), link('javascript:1'), link('data:text/html,x')];
     const result = await importLines(deps, [
@@ -61,7 +61,7 @@ describe('links of these schemes', () => {
     expect(JSON.parse(exportProfile(deps.db, { uid: 1 })).links).toEqual([link('https://example.org')]);
   });
 
-  test('are refused where links are set by hand', async () => {
+  test('are refused when links are set by hand', async () => {
     const deps = testDeps();
     await importLines(deps, [{ id: 1, username: 'ada', links: [link('https://example.org')] }]);
     const set = () => changeByHand(deps, 'ada', () => ({ links: [link('javascript:1')] }));

@@ -88,7 +88,7 @@ describe('a line', () => {
     const deps = testDeps();
     await importLines(deps, [{ id: 7, username: 'Ada', aliases: ['lovelace'] }]);
     const { refused } = await importLines(deps, [{ id: 7, username: 'Lovelace' }], { merge: true });
-    expect(refused).toMatchObject([{ line: 1, reason: 'aliases may not hold the username again ("lovelace")' }]);
+    expect(refused).toMatchObject([{ line: 1, reason: 'aliases may not repeat the username ("lovelace")' }]);
     await importLines(deps, [{ id: 7, username: 'Lovelace', aliases: ['ada'] }], { merge: true });
     expect(await namesById(deps)).toEqual({ 7: ['Lovelace', 'ada'] });
   });

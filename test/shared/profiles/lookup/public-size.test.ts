@@ -31,7 +31,7 @@ describe('what lookups may show of a profile, its links included', () => {
       const lines = [lineWith(1, 'x'.repeat(room)), lineWith(2, 'x'.repeat(room + 1)), lineWith(3, '')];
       expect(await importLines(deps, lines)).toMatchObject({
         imported: 2,
-        refused: [{ line: 2, reason: expect.stringContaining(`take ${kib + 1} KiB as they are shown`) }],
+        refused: [{ line: 2, reason: expect.stringContaining(`need ${kib + 1} KiB when shown`) }],
       });
       expect(shownBytes(deps, 1)).toBe(kib * KIB);
       const strict = await importLines(deps, [lineWith(4, 'x'.repeat(room + 1))], { strict: true });
