@@ -10,38 +10,29 @@ export type LimitedKey = {
   account?: Account | undefined;
 };
 
-/**
- * The requests that one key has spent: a ring buffer for each of its limits, in the order in which the limits were
- * granted.
- */
+/** The requests that a key has spent: a ring buffer for each of its limits, in the order in which they were granted. */
 export type Account = {
   readonly identifier: string;
   readonly limits: readonly RateLimit[];
   /** The constant parts of the `RateLimit` response headers for these limits. */
   readonly texts: LimitTexts;
   rings: readonly Ring[];
-  /** What was spent of limits that the key had before, as long as it lies in their windows: a limit may come back. */
+  /** The rings of limits that the key had before, while requests are in their windows: a limit may come back. */
   former: readonly Ring[];
-  /** False while the layout of a ring is still that of an earlier quota of its limit. */
+  /** False while a ring still has the layout of an earlier quota. */
   isFitted: boolean;
-  /**
-   * The number of the oldest row in the quota file that this account's saved state depends on; 0 if the whole account
-   * has to be written.
-   */
+  /** The oldest row in the quota file that this account's saved state depends on; 0 if all of it has to be written. */
   firstRow: number;
-  /** True while requests were spent that are not in the quota file yet. */
+  /** True while spent requests are not in the quota file yet. */
   isChanged: boolean;
-  /**
-   * True once the account was removed or replaced by another object; a {@link LimitedKey} then has to look its account
-   * up again.
-   */
+  /** True once the account was removed or replaced; a {@link LimitedKey} then has to look its account up again. */
   isDropped: boolean;
 };
 
-/** The most rings of an account: one for each limit of the key and, after a change, those of former limits still in use. */
+/** The maximum number of rings of an account, including those of former limits. */
 export const MAX_RINGS = 2 * RATE_LIMIT_BOUNDS.maxPerKey;
 
-/** Makes an account. `rings` must be in the same order as `limits`. */
+/** Makes an account; `rings` must be in the order of `limits`. */
 export function newAccount(
   identifier: string,
   limits: readonly RateLimit[],
@@ -61,7 +52,7 @@ export function newAccount(
   };
 }
 
-/** True if two lists hold equal rate limits in the same order. */
+/** Whether two lists have equal rate limits in the same order. */
 export function areSameLimits(one: readonly RateLimit[], other: readonly RateLimit[]): boolean {
   if (one === other) return true;
   return (
@@ -74,8 +65,8 @@ export function areSameLimits(one: readonly RateLimit[], other: readonly RateLim
 }
 
 /**
- * Returns a ring for each limit. Requests spent in a window of the same length are taken over from `rings`, even if the
- * quota has changed; a window of another length starts empty. `now` is in milliseconds.
+ * Returns a ring for each limit. A ring keeps the requests of one in `rings` with the same window, even if the quota has changed;
+ * otherwise it starts empty.
  */
 export function refitRings(limits: readonly RateLimit[], rings: readonly Ring[], now: number): Ring[] {
   return limits.map((limit) => {
@@ -85,8 +76,8 @@ export function refitRings(limits: readonly RateLimit[], rings: readonly Ring[],
 }
 
 /**
- * The rings among `rings` whose windows none of the limits has, and which still hold requests: the longest windows first,
- * and no more than an account may have beside its limits.
+ * The rings with other windows than those of the limits that still contain requests: the longest windows first, and no more than
+ * an account may have.
  */
 export function formerRings(limits: readonly RateLimit[], rings: readonly Ring[], now: number): Ring[] {
   const others = rings.filter(({ windowMs }) => limits.every(({ windowSeconds }) => windowMs !== windowSeconds * 1000));
@@ -94,31 +85,31 @@ export function formerRings(limits: readonly RateLimit[], rings: readonly Ring[]
   return used.sort((one, other) => other.windowMs - one.windowMs).slice(0, MAX_RINGS - limits.length);
 }
 
-/** True if the layout of every ring matches the quota of its limit. */
+/** Whether every ring has the layout of its quota. */
 export function areFitted(rings: readonly Ring[]): boolean {
   return rings.every(({ quota, capacity }) => quota === capacity);
 }
 
-/** True if no request is left in any window at `now`, so that the account can be dropped. */
+/** Whether all windows are empty at `now`, so that the account can be dropped. */
 export function isUnused(rings: readonly Ring[], now: number): boolean {
   return rings.every((ring) => usedAt(ring, now) === 0);
 }
 
-/** True if some ring has an outdated layout, and few enough requests to be laid out for its quota now. */
+/** Whether some ring has an outdated layout, and few enough requests to be laid out for its quota now. */
 export function canRefit(rings: readonly Ring[], now: number): boolean {
   return rings.some((ring) => ring.capacity !== ring.quota && usedAt(ring, now) <= ring.quota);
 }
 
-/** Stores `remaining` and `resetSeconds` of each limit at `now` in its ring, for the response headers. */
+/** Updates `remaining` and `resetSeconds` of each ring, for the response headers. */
 export function noteLevels({ rings }: Account, now: number): void {
   for (const ring of rings) noteLevel(ring, now);
 }
 
 /**
- * Returns a ring with the same requests for a limit of the same window and perhaps another quota. While the window
- * holds more requests than the new quota, the layout stays as it is and nothing is admitted. Once the requests fit,
- * they are laid out for the new quota, so that counting is as exact as in a new ring. A request may then count as newer
- * than it is, by up to the length of one group, but never as older, so never a request too many is admitted.
+ * Returns a ring with the same requests for a limit with the same window and perhaps another quota. While the window has more
+ * requests than the new quota, the layout stays and nothing is admitted. Once they fit, they are laid out for the new quota, so
+ * that counting is as exact as in a new ring. A request may then count as newer than it is, by up to the length of one group, but
+ * never as older, so that never too many requests are admitted.
  */
 function refitRing(ring: Ring, limit: RateLimit, now: number): Ring {
   const used = usedAt(ring, now);

@@ -6,55 +6,53 @@ import type { SavedAccount } from './file/row.ts';
 import { openQuotaStore, type QuotaStore, quotaPath } from './file/store.ts';
 import { limitsTime, startTimeline, type Timeline } from './time.ts';
 
-// The ledger keeps what keys have spent across restarts. Every 0.8 s it appends the changed accounts to the log in the
-// quota file (`file/log.ts`). The thread that saves writes the file; a thread of the runtime then flushes the file to
-// the disk.
+// The ledger keeps spent quotas across restarts. Every 0.8 s it appends the changed accounts to the log in the quota file
+// (`file/log.ts`). The saving thread writes the file; a thread of the runtime then flushes it to disk.
 
-/** Writes a sentence to the operator's log, with the error that caused it if there is one. */
+/** Writes a sentence to the operator's log, with its cause, if any. */
 export type Report = (level: 'info' | 'warn' | 'error', sentence: string, cause?: unknown) => void;
 
 /** Saves accounts to the quota file, and restores them from it. */
 export type Ledger = {
-  /** The time that limits are counted by, in milliseconds since 1970 (`time.ts`). */
+  /** The time of the limits, in milliseconds since 1970 (`time.ts`). */
   readonly now: () => number;
   readonly timeline: Timeline;
   readonly accounts: Accounts;
-  readonly open: (isRemade: boolean) => QuotaStore;
+  readonly open: (isRecreated: boolean) => QuotaStore;
   readonly report: Report;
   /** Null while the file can't be opened. */
   log: QuotaLog | null;
-  /** True after the operator was told that the file can't be written, until a write succeeds. */
+  /** True from a reported failure until the next successful write. */
   isFailing: boolean;
   timer: Timer | null;
   readonly watch: Timer;
-  /** True once the file was lost while this server ran, and made again. */
-  isRemade: boolean;
+  /** True once the file was lost and recreated while this server ran. */
+  isRecreated: boolean;
   sweptAt: number;
 };
 
-/** How long changes wait for a save. With the time of a write, a crash loses less than a second of spending. */
+/** Including the time of a write, a crash loses less than a second of spending. */
 const SAVE_EVERY_MS = 800;
 
-/** How many accounts are written at once: this thread answers no request during the few milliseconds of a write. */
-const SAVE_AT_ONCE = 500;
+/** How many accounts one write saves; this thread answers no requests during its few milliseconds. */
+const MAX_SAVED = 500;
 
-/** How long the ledger waits before it retries a failed write. */
 const RETRY_EVERY_MS = 5_000;
 
-/** How often the ledger checks that the file is still there, even if no key is used. */
+/** How often the ledger checks that the file still exists, even if no key is used. */
 const WATCH_EVERY_MS = 5_000;
 
-/** How often accounts without any request left in a window are dropped. */
+/** How often unused accounts are dropped. */
 const SWEEP_EVERY_MS = 60_000;
 
-/** Opens the ledger of a main database and restores what an earlier run saved. If that fails, each save tries again. */
+/** Opens the ledger of a main database and restores the saved accounts. If that fails, each save tries again. */
 export function openLedger(databasePath: string, clock: Clocks, report: Report, accounts: Accounts): Ledger {
-  const open = (isRemade: boolean) => openQuotaStore(quotaPath(databasePath), clock.nowMs(), isRemade);
+  const open = (isRecreated: boolean) => openQuotaStore(quotaPath(databasePath), clock.nowMs(), isRecreated);
   let store: QuotaStore | null = null;
   try {
     store = open(false);
   } catch (error) {
-    report('error', 'The quota file can not be opened; quotas hold until the server stops.', error);
+    report('error', 'The quota file cannot be opened; quotas are only kept in memory.', error);
   }
   const timeline = startTimeline(clock, store?.lastTime ?? 0);
   const now = limitsTime(clock, timeline);
@@ -68,33 +66,33 @@ export function openLedger(databasePath: string, clock: Clocks, report: Report, 
     isFailing: store === null,
     timer: null,
     watch: setInterval(() => isLost(ledger) && scheduleSave(ledger), WATCH_EVERY_MS).unref(),
-    isRemade: false,
+    isRecreated: false,
     sweptAt: 0,
   };
   try {
     if (store !== null) useStore(ledger, store);
   } catch (error) {
-    // A thread that died holds a lock on the memory; the next save restores the accounts.
+    // A dead thread holds a lock; the next save restores the accounts.
     if (!isBusy(error)) throw error;
   }
   if (accounts.mayHaveChanged()) scheduleSave(ledger);
   return ledger;
 }
 
-/** Restores the accounts of a store and saves to it from now on. Closes it and throws `busy` if a lock is held. */
+/** Restores the accounts of a store, and saves to it from now on. If a lock is held, closes it and throws `busy`. */
 function useStore(ledger: Ledger, store: QuotaStore): QuotaLog {
   const { accounts, report } = ledger;
   try {
     for (const key of restoreAccounts(accounts, readLog(store), ledger.now())) {
-      report('error', `The spent requests of key ${key} are lost: there is no memory left for its rate limits.`);
+      report('error', `The used quotas of key ${key} are lost: there is no memory left for its rate limits.`);
     }
   } catch (error) {
     store.close();
     throw error;
   }
   if (store.setAside !== null) {
-    const known = ledger.isRemade ? 'a new one has what the server knows' : 'quotas are full';
-    report('warn', `The quota file was unreadable and is now ${store.setAside}; ${known}.`);
+    const effect = ledger.isRecreated ? 'a new one was written from memory' : 'all quotas are unused again';
+    report('warn', `The quota file was unreadable and was renamed to ${store.setAside}; ${effect}.`);
   }
   ledger.log = { store, lastRow: store.lastRow, credit: 0 };
   return ledger.log;
@@ -112,36 +110,35 @@ export function scheduleSave(ledger: Ledger): void {
 function schedule(ledger: Ledger, delayMs: number): Timer {
   return setTimeout(() => {
     ledger.timer = null;
-    const count = write(ledger, SAVE_AT_ONCE);
+    const count = write(ledger, MAX_SAVED);
     if (count !== null && (count > 0 || ledger.isFailing)) void sync(ledger);
     if (!ledger.accounts.mayHaveChanged()) return;
-    const pause = count === SAVE_AT_ONCE ? 1 : SAVE_EVERY_MS;
+    const pause = count === MAX_SAVED ? 1 : SAVE_EVERY_MS;
     ledger.timer = schedule(ledger, ledger.isFailing ? RETRY_EVERY_MS : pause);
   }, delayMs).unref();
 }
 
-/** Writes all changed accounts. Resolves once they are on the disk or the failure was reported. Never rejects. */
+/** Writes all changed accounts. Resolves once they are on disk or the failure was reported. Never rejects. */
 export async function saveLedger(ledger: Ledger): Promise<void> {
   if (write(ledger, Number.POSITIVE_INFINITY) !== null) await sync(ledger);
 }
 
 /**
- * Appends the changes of at most `most` accounts to the file. With `isLast` a row is written even without changes,
- * because each row stores the time. Returns how many accounts had changed, or null if the file can't be written, which
- * is reported once.
+ * Appends the changes of at most `max` accounts to the file. With `isLast` a row is written even without changes, because each
+ * row stores the time. Returns the number of changed accounts, or null if the file can't be written, which is reported once.
  */
-function write(ledger: Ledger, most: number, isLast = false): number | null {
+function write(ledger: Ledger, max: number, isLast = false): number | null {
   const { accounts } = ledger;
   let taken: readonly SavedAccount[] = [];
   try {
     sweep(ledger);
     if (isLost(ledger)) leaveFile(ledger);
-    taken = accounts.takeChanged(most);
-    const log = ledger.log ?? useStore(ledger, ledger.open(ledger.isRemade));
+    taken = accounts.takeChanged(max);
+    const log = ledger.log ?? useStore(ledger, ledger.open(ledger.isRecreated));
     if (taken.length > 0 || isLast) addToLog(log, accounts, taken, ledger.now);
   } catch (error) {
     accounts.noteTaken(taken, false);
-    // `busy`: a thread that died holds a lock, which is freed before the next save.
+    // `busy`: a dead thread holds a lock, which is freed before the next save.
     if (!isBusy(error)) reportFault(ledger, error);
     return null;
   }
@@ -149,7 +146,7 @@ function write(ledger: Ledger, most: number, isLast = false): number | null {
   return taken.length;
 }
 
-/** Whether somebody moved, deleted or replaced the file: what is written to it would be gone at the next start. */
+/** Whether somebody moved, deleted or replaced the file, so that writes to it would be lost at the next start. */
 function isLost({ log }: Ledger): boolean {
   return log !== null && !log.store.isInPlace();
 }
@@ -157,23 +154,23 @@ function isLost({ log }: Ledger): boolean {
 function leaveFile(ledger: Ledger): void {
   const { log, accounts, report } = ledger;
   ledger.log = null;
-  ledger.isRemade = true;
+  ledger.isRecreated = true;
   accounts.forgetSaved();
-  report('warn', "The quota file was moved, deleted or replaced; it is created again from this server's memory.");
+  report('warn', "The quota file was moved, deleted or replaced; it is recreated from this server's memory.");
   try {
     log?.store.close();
   } catch {
-    // Nobody reads what it holds any more.
+    // Its contents are no longer needed.
   }
 }
 
 function reportSuccess(ledger: Ledger): void {
-  if (ledger.isFailing) ledger.report('info', 'Quotas are written again.');
+  if (ledger.isFailing) ledger.report('info', 'Quotas can be written again.');
   ledger.isFailing = false;
 }
 
 function reportFault(ledger: Ledger, error: unknown): void {
-  if (!ledger.isFailing) ledger.report('error', 'Quotas can not be written; they hold until the server stops.', error);
+  if (!ledger.isFailing) ledger.report('error', 'Quotas cannot be written; they are only kept in memory.', error);
   ledger.isFailing = true;
 }
 
@@ -193,7 +190,7 @@ async function sync(ledger: Ledger): Promise<void> {
   }
 }
 
-/** Writes all changed accounts, waits for the disk, and closes the file. Failures are reported, not thrown. */
+/** Writes all changed accounts, waits for the disk, and closes the file. Reports failures instead of throwing them. */
 export function closeLedger(ledger: Ledger): void {
   if (ledger.timer !== null) clearTimeout(ledger.timer);
   ledger.timer = null;

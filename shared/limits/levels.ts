@@ -3,27 +3,23 @@ import { readQuotaFile } from './file/look.ts';
 import type { RateLimit } from './rate-limit.ts';
 import { groupAgesMs, quantise, type Ring, remainingAt, waitMs } from './ring.ts';
 
-// What is left of rate limits, for pages and commands: read from the quota file, so that the serving threads are not
-// interrupted. They save every 0.8 s, so the latest second of spending may be missing.
+// What is left of rate limits, for pages and commands. It is read from the quota file, so that the serving threads are not
+// interrupted; since they save every 0.8 s, the last second of spending may be missing.
 
-/** The current state of a rate limit. Times are milliseconds since 1970; both are null if nothing of it is spent. */
+/** The state of a rate limit. Times are milliseconds since 1970, and null if nothing is spent. */
 export type Level = RateLimit & {
   remaining: number;
-  /** When the oldest request leaves the window, so that one more is admitted. */
+  /** When one more request is admitted, because the oldest one leaves the window. */
   moreAtMs: number | null;
   /** When the whole quota is available again, if nothing is spent until then. */
   fullAtMs: number | null;
-  /** Whether it was used up at some time within the longest window of its key. */
+  /** Whether it was used up at some time in the longest window of its key. */
   wasUsedUp: boolean;
 };
 
-/** The part of a key that its levels depend on. */
 type Limited = { identifier: string; rateLimits: readonly RateLimit[] };
 
-/**
- * Reads the levels of these keys, by identifier, each in the order of its limits. Null if the database has no quota file that
- * can be read.
- */
+/** Reads the levels of these keys by identifier, in the order of their limits. Null without a readable quota file. */
 export function readLevels(
   databasePath: string,
   keys: readonly Limited[],
@@ -35,7 +31,7 @@ export function readLevels(
   );
   if (looked === null) return null;
   const { accounts, lastTime } = looked;
-  // As for limits, the time is never before the stored one.
+  // As in `time.ts`, the time is never before the stored one.
   const now = quantise(Math.max(nowMs, lastTime));
   return new Map(
     keys.map(({ identifier, rateLimits }) => {
@@ -47,7 +43,7 @@ export function readLevels(
   );
 }
 
-/** The groups of requests in the longest window of a key: their ages, the oldest first, and how many requests each has. */
+/** The groups of requests in a key's longest window: their ages, the oldest first, and the requests in each. */
 type Spent = { agesMs: readonly number[]; size: number };
 
 function levelOf(ring: Ring, now: number, spent: Spent | undefined): Level {
@@ -64,10 +60,7 @@ function levelOf(ring: Ring, now: number, spent: Spent | undefined): Level {
   };
 }
 
-/**
- * Whether the requests in some window of this length reached the quota; nearly reached it, if the longest limit is above 1024,
- * because its requests are known in groups only.
- */
+/** Whether some window of this length reached the quota; nearly, if the longest limit has a quota above 1024, and thus groups. */
 function wasUsedUp({ quota, windowMs }: Ring, spent: Spent | undefined): boolean {
   if (spent === undefined) return false;
   const { agesMs, size } = spent;
@@ -75,7 +68,7 @@ function wasUsedUp({ quota, windowMs }: Ring, spent: Spent | undefined): boolean
   return agesMs.some((ageMs, at) => ageMs - (agesMs[at + groups - 1] ?? Number.NEGATIVE_INFINITY) <= windowMs);
 }
 
-/** When a key last spent anything, in milliseconds since 1970; null if nothing is in its windows. */
+/** When a key was last used, in milliseconds since 1970; null if its windows are empty. */
 export function lastSpentMs(levels: readonly Level[]): number | null {
   const times = levels.flatMap(({ fullAtMs, windowSeconds }) =>
     fullAtMs === null ? [] : [fullAtMs - windowSeconds * 1000],
@@ -83,7 +76,7 @@ export function lastSpentMs(levels: readonly Level[]): number | null {
   return times.length === 0 ? null : Math.floor(Math.max(...times));
 }
 
-/** The level with the smallest share left; of two that are equally full, the one with the longer window. */
+/** The level with the smallest share left; of two equal ones, that with the longer window. */
 export function scarcest(levels: readonly Level[]): Level | undefined {
   const share = ({ remaining, quota }: Level) => remaining / quota;
   return levels.toSorted((one, other) => share(one) - share(other) || other.windowSeconds - one.windowSeconds)[0];

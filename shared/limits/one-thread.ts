@@ -17,22 +17,20 @@ import type { Limits } from './limits.ts';
 import type { RateLimit } from './rate-limit.ts';
 import { type Ring, record, waitForAllMs } from './ring.ts';
 
-/** All accounts, in the memory of the one thread that answers requests. */
+/** All accounts. */
 type Book = {
   readonly accounts: Map<string, Account>;
   /** The accounts with unsaved changes, in the order in which they changed. */
   changed: Account[];
-  /** The limits of restored accounts by their text, so that accounts with equal limits share one array. */
+  /** The limits of restored accounts by their text, since accounts with equal limits share one array. */
   readonly lists: Map<string, readonly RateLimit[]>;
 };
 
-/** The state of the limits in a server with one answering thread. */
 type OneThread = { readonly book: Book; readonly ledger: Ledger };
 
 /**
- * Opens the limits of a database for a server with one answering thread, and restores what an earlier run saved in the
- * quota file beside the database. If the file can't be used, requests are counted in memory only, and `report` is
- * called.
+ * Opens the limits of a database for a server with one answering thread, and restores the quota file beside the database. If the
+ * file can't be used, it calls `report` and counts requests only in memory.
  */
 export function openLimits(databasePath: string, clock: Clocks, report: Report): Limits {
   const book: Book = { accounts: new Map(), changed: [], lists: new Map() };
@@ -91,7 +89,7 @@ function refit(state: OneThread, account: Account, now: number): void {
   if (!canRefit(account.rings, now)) return;
   account.rings = refitRings(account.limits, account.rings, now);
   account.isFitted = areFitted(account.rings);
-  // The positions saved in the file belong to the former layout, so the whole account has to be written again.
+  // The saved positions belong to the former layout, so the whole account has to be written again.
   account.firstRow = 0;
   if (!account.isChanged) markChanged(state, account);
 }
@@ -102,11 +100,10 @@ function markChanged({ book, ledger }: OneThread, account: Account): void {
   scheduleSave(ledger);
 }
 
-/** The interface by which the ledger saves and restores the accounts of a book. */
 function accountsIn(book: Book): Accounts {
   return {
     mayHaveChanged: () => book.changed.length > 0,
-    takeChanged: (most) => book.changed.slice(0, most),
+    takeChanged: (max) => book.changed.slice(0, max),
     noteTaken: (taken, isSaved) => {
       if (!isSaved) return;
       for (const account of taken as readonly Account[]) account.isChanged = false;

@@ -3,7 +3,7 @@ import { AppError } from '../errors.ts';
 /** At most `quota` requests in any window of `windowSeconds`. */
 export type RateLimit = { quota: number; windowSeconds: number };
 
-/** The bounds of a rate limit. A key has one to four limits, each with a window of another length. */
+/** The bounds of a rate limit. A key has one to four limits with different windows. */
 export const RATE_LIMIT_BOUNDS = { maxQuota: 1_000_000, maxWindowSeconds: 31 * 86_400, maxPerKey: 4 } as const;
 
 const UNITS = { d: 86_400, h: 3_600, m: 60, s: 1 } as const;
@@ -26,8 +26,8 @@ export function parseRateLimit(text: string): RateLimit {
 }
 
 /**
- * Parses one to four rate limits with distinct windows and keeps their order; a text may hold several, separated by
- * commas or spaces. Throws `usage`.
+ * Parses one to four rate limits with different windows, and keeps their order. A text may contain several, separated by commas
+ * or spaces. Throws `usage`.
  */
 export function parseRateLimits(texts: readonly string[]): RateLimit[] {
   const limits = texts.flatMap((text) => text.split(/[\s,]+/).filter((part) => part !== '')).map(parseRateLimit);
@@ -35,13 +35,13 @@ export function parseRateLimits(texts: readonly string[]): RateLimit[] {
   return limits;
 }
 
-/** Throws `usage` unless these are one to four rate limits with distinct windows. */
+/** Throws `usage` unless these are one to four rate limits with different windows. */
 export function checkRateLimits(limits: readonly RateLimit[]): void {
   if (limits.length < 1 || limits.length > RATE_LIMIT_BOUNDS.maxPerKey) {
     throw new AppError('usage', 'A key has one to four rate limits.');
   }
   if (new Set(limits.map((limit) => limit.windowSeconds)).size < limits.length) {
-    throw new AppError('usage', 'Two rate limits of a key may not have the same window.');
+    throw new AppError('usage', 'The rate limits of a key must have different windows.');
   }
 }
 
@@ -53,15 +53,12 @@ export function formatWindow(windowSeconds: number): string {
   return `${windowSeconds}s`;
 }
 
-/** Formats a rate limit as `60/1m`, the reverse of {@link parseRateLimit} except for the choice of unit. */
+/** Formats a rate limit as `60/1m`: the inverse of {@link parseRateLimit}, except for the unit. */
 export function formatRateLimit(limit: RateLimit): string {
   return `${limit.quota}/${formatWindow(limit.windowSeconds)}`;
 }
 
-/**
- * A rate limit in words: `60 requests per minute`, or with another preposition `60 requests in any minute`; `write` writes the
- * number.
- */
+/** A rate limit in words: `60 requests per minute`, or `60 requests in any minute`. `write` formats the number. */
 export function rateLimitWords(
   { quota, windowSeconds }: RateLimit,
   preposition = 'per',
@@ -88,10 +85,7 @@ export type LimitTexts = {
 
 const TEXTS = new WeakMap<readonly RateLimit[], LimitTexts>();
 
-/**
- * Returns the header texts of a list of limits. They are cached for each array, and keys with equal limits share one
- * array.
- */
+/** Returns the header texts of a list of limits, cached by the array, which keys with equal limits share. */
 export function limitTexts(limits: readonly RateLimit[]): LimitTexts {
   const known = TEXTS.get(limits);
   if (known !== undefined) return known;

@@ -1,26 +1,22 @@
 import type { RateLimit } from './rate-limit.ts';
 
 /**
- * The sliding window of one rate limit: a ring buffer of time stamps, at most 1024 of them however large the quota.
+ * The sliding window of one rate limit: a ring buffer of at most 1024 time stamps, however large the quota is.
  *
- * Up to a quota of 1024 each stamp stands for one request, so the count is exact. Above it each stamp stands for a
- * group of `groupSize` consecutive requests and holds the time of the newest one. A group counts until its newest
- * request has left the window, so never a request too many is admitted, and at most `groupSize - 1` (under 0.1 % of the
- * quota) too few.
+ * Up to a quota of 1024, each stamp stands for one request, so the count is exact. Above, each stamp stands for a group of
+ * `groupSize` consecutive requests and has the time of the newest one. A group counts until its newest request has left the
+ * window, so never a request too many is admitted, and at most `groupSize - 1` (under 0.1 % of the quota) too few.
  *
- * A request counts until it is older than `windowSeconds`, so no interval of that length holds more than the quota.
- * `now` is always the time of a clock in milliseconds that never goes back, a multiple of 1/1024 ms so that all sums
- * are exact ({@link quantise}).
+ * A request counts until it is older than `windowSeconds`, so that no interval of that length has more requests than the quota.
+ * `now` is always the time of a clock in milliseconds that never goes back, a multiple of 1/1024 ms, so that all sums are exact
+ * ({@link quantise}).
  *
  * Stamps are 32-bit numbers: the time in steps of `stepMs`, modulo 2^32. They are unambiguous, because a window has
  * fewer than 2^31 steps and only stamps of the last two windows are read.
  */
 export type Ring = {
-  /** How many requests any window may hold. */
   readonly quota: number;
-  /**
-   * The quota that the groups are laid out for; it differs from `quota` for a while after a change (`refitRing`).
-   */
+  /** The quota for which the groups are laid out; it differs from `quota` for a while after a change (`refitRing`). */
   readonly capacity: number;
   readonly windowMs: number;
   readonly groupSize: number;
@@ -36,21 +32,21 @@ export type Ring = {
   tail: number;
   /** The value of `head` when the ring was last saved to the quota file. */
   savedHead: number;
-  /** What {@link noteLevel} has stored: how many more requests fit, and the whole seconds for which no more will. */
+  /** As of the last {@link noteLevel}: how many more requests fit, and the whole seconds for which no more will. */
   remaining: number;
   resetSeconds: number;
 };
 
-/** The most stamps that a ring keeps. */
+/** The maximum number of stamps in a ring. */
 export const MAX_GROUPS = 1_024;
 
 /** The initial length of `stamps`: most keys use a fraction of their quota, and 10 000 keys must fit into memory. */
 const FIRST_LENGTH = 8;
 
-/** The factor by which `stamps` grows: few steps, because outgrown arrays stay in the process's memory for a while. */
+/** The factor by which `stamps` grows: in few steps, because outgrown arrays stay in the process's memory for a while. */
 const GROWTH = 16;
 
-/** How many stamps the ring of a quota has when it is full. */
+/** The number of stamps of a full ring with this quota. */
 export function ringLength(quota: number): number {
   return Math.ceil(quota / groupSizeOf(quota));
 }
@@ -60,8 +56,8 @@ function groupSizeOf(quota: number): number {
 }
 
 /**
- * Makes an empty ring for a rate limit, laid out for a quota of `capacity`. `stamps` may be an array in shared memory
- * whose length is {@link ringLength} of the capacity.
+ * Makes an empty ring for a rate limit, laid out for a quota of `capacity`. `stamps` may be an array in shared memory with the
+ * {@link ringLength} of the capacity.
  */
 export function createRing(
   limit: RateLimit,
@@ -88,7 +84,7 @@ export function createRing(
   };
 }
 
-/** Rounds a time in milliseconds down to 1/1024 ms. Adding and subtracting dates of this millennium is then exact. */
+/** Rounds a time in milliseconds down to 1/1024 ms, so that sums and differences of dates of this millennium are exact. */
 export function quantise(ms: number): number {
   return Math.floor(ms * 1024) / 1024;
 }
@@ -98,34 +94,32 @@ export function newestGroup(ring: Ring): number {
   return Math.floor((ring.head - 1) / ring.groupSize);
 }
 
-/**
- * A time in steps, at least that of the newest request: another thread may have read the clock later and spent earlier.
- */
+/** A time in steps, at least that of the newest request: another thread may have read the clock later, but spent earlier. */
 function stepAt(ring: Ring, now: number): number {
   return Math.max(ring.newestStep, Math.floor(now / ring.stepMs));
 }
 
-/** How many steps before `step` a group's newest request was made. The group must be in the window. */
+/** The age of a group's newest request at `step`, in steps. The group must be in the window. */
 function ageOf(ring: Ring, group: number, step: number): number {
   return (step - (ring.stamps[group % ring.stamps.length] as number)) >>> 0;
 }
 
-/** Replaces `stamps` by an array with room for `groups` groups, and copies the stamps in the window. */
+/** Replaces `stamps` with an array that has room for `groups` groups, and copies the stamps in the window. */
 export function fitRing(ring: Ring, groups: number): void {
-  const least = groups > ring.stamps.length ? GROWTH * ring.stamps.length : FIRST_LENGTH;
-  const stamps = new Uint32Array(Math.min(ringLength(ring.capacity), Math.max(groups, least)));
+  const min = groups > ring.stamps.length ? GROWTH * ring.stamps.length : FIRST_LENGTH;
+  const stamps = new Uint32Array(Math.min(ringLength(ring.capacity), Math.max(groups, min)));
   for (let group = ring.tail; group <= newestGroup(ring); group++) {
     stamps[group % stamps.length] = ring.stamps[group % ring.stamps.length] as number;
   }
   ring.stamps = stamps;
 }
 
-/** Drops the groups that have left the window, and returns how many more requests fit at `now`. Amortised O(1). */
+/** Drops the groups that have left the window at `now`, and returns how many more requests fit. Amortised O(1). */
 export function remainingAt(ring: Ring, now: number): number {
   return Math.max(0, ring.quota - usedAt(ring, now));
 }
 
-/** Drops the groups that have left the window at `now`, and returns how many requests it holds. Amortised O(1). */
+/** Drops the groups that have left the window at `now`, and returns the number of requests in it. Amortised O(1). */
 export function usedAt(ring: Ring, now: number): number {
   const step = stepAt(ring, now);
   const window = ring.windowMs / ring.stepMs;
@@ -137,7 +131,7 @@ export function usedAt(ring: Ring, now: number): number {
   return ring.head - ring.tail * ring.groupSize;
 }
 
-/** How many milliseconds before `now` the newest request of each group in the window was made, the oldest group first. */
+/** The age of the newest request of each group in the window, in milliseconds, the oldest group first. */
 export function groupAgesMs(ring: Ring, now: number): number[] {
   usedAt(ring, now);
   const step = stepAt(ring, now);
@@ -145,7 +139,7 @@ export function groupAgesMs(ring: Ring, now: number): number[] {
   return Array.from({ length: groups }, (_, at) => ageOf(ring, ring.tail + at, step) * ring.stepMs);
 }
 
-/** Records `count` requests at `now`; {@link remainingAt} must have said that they fit. O(count / groupSize). */
+/** Records `count` requests at `now`, which must fit according to {@link remainingAt}. O(count / groupSize). */
 export function record(ring: Ring, now: number, count: number): void {
   const first = Math.floor(ring.head / ring.groupSize);
   const last = Math.floor((ring.head + count - 1) / ring.groupSize);
@@ -155,9 +149,7 @@ export function record(ring: Ring, now: number, count: number): void {
   for (let group = first; group <= last; group++) ring.stamps[group % ring.stamps.length] = ring.newestStep;
 }
 
-/**
- * The milliseconds until `count` requests fit into every ring: null if they fit at `now`, Infinity if they never do.
- */
+/** The milliseconds until `count` requests fit into every ring: null if they fit now, Infinity if they never do. */
 export function waitForAllMs(rings: readonly Ring[], now: number, count: number): number | null {
   let hasRoom = true;
   for (const ring of rings) hasRoom = remainingAt(ring, now) >= count && hasRoom;
@@ -175,21 +167,19 @@ export function waitMs(ring: Ring, now: number, count: number): number {
   return (step - ageOf(ring, group, step) + 1) * ring.stepMs + ring.windowMs - now;
 }
 
-/** The value of `Retry-After`: the milliseconds from {@link waitMs}, rounded up to whole seconds. */
+/** The value of `Retry-After` for the milliseconds from {@link waitMs}. */
 export function retryAfterSeconds(wait: number): number {
   return Math.ceil(wait / 1000);
 }
 
-/**
- * The value of `t` in `RateLimit`: the whole seconds, rounded down, in which no more than the remaining requests fit.
- */
+/** The value of `t` in `RateLimit`: the seconds, rounded down, in which no more than the remaining requests fit. */
 export function resetSeconds(ring: Ring, now: number): number {
   if (remainingAt(ring, now) === ring.quota) return ring.windowMs / 1000;
   const age = ageOf(ring, ring.tail, stepAt(ring, now)) * ring.stepMs;
   return Math.floor((ring.windowMs - age) / 1000);
 }
 
-/** Stores `remaining` and `resetSeconds` at `now` in the ring, for the response headers. */
+/** Updates `remaining` and `resetSeconds` of the ring, for the response headers. */
 export function noteLevel(ring: Ring, now: number): void {
   ring.remaining = remainingAt(ring, now);
   ring.resetSeconds = resetSeconds(ring, now);

@@ -82,7 +82,7 @@ export function saveUsage(
   } catch (error) {
     giveBackUsage(counter, taken);
     if (error instanceof AppError && error.code === 'busy') return 'locked';
-    if (!usage.isFailing) report('error', 'Usage counts can’t be written; they stay in memory.', error);
+    if (!usage.isFailing) report('error', 'Usage counts cannot be written; they stay in memory.', error);
     usage.isFailing = true;
     return 'failed';
   }

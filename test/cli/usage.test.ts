@@ -75,7 +75,7 @@ describe('bad input gets one sentence and the exit code of docs/commands.md', ()
       'two rate limits with the same window',
       ['keys', 'approve', '0', '--rate-limit', '1/60s', '2/1m'],
       2,
-      /same window/,
+      /different windows/,
     ],
     ['a bad expiry', ['keys', 'approve', '00000000', '--expires', 'tomorrow'], 2, /expiry/],
     ['an expiry in the past', ['keys', 'approve', '00000000', '--expires', '2020-01-01'], 2, /future/],

@@ -1,7 +1,7 @@
 import { closeSync, fdatasync, openSync } from 'node:fs';
 import { promisify } from 'node:util';
 
-/** Flushes of the write-ahead log to the disk: the flush that runs, and the one that starts after it. */
+/** The flushes of the write-ahead log to disk: the running one, and the one after it. */
 export type Disk = {
   readonly path: string;
   file: number | null;
@@ -10,10 +10,10 @@ export type Disk = {
   isClosed: boolean;
 };
 
-/** Flushes what was written until now; calls during a flush share the next one. Rejects if the disk fails. */
+/** Flushes everything that was written so far; calls during a flush share the next one. Rejects if the disk fails. */
 export function syncDisk(disk: Disk): Promise<void> {
   if (disk.running === null) return startSync(disk);
-  // The running flush may not cover what was saved after it started.
+  // The running flush may miss rows that were saved after its start.
   disk.next ??= disk.running.catch(() => undefined).then(() => startSync(disk));
   return disk.next;
 }
@@ -34,16 +34,16 @@ async function syncOnce(disk: Disk): Promise<void> {
   await promisify(fdatasync)(disk.file);
 }
 
-/** Begins no further flush, and closes the file once the last one has ended. */
+/** Starts no further flush, and closes the file after the running one. */
 export function closeDisk(disk: Disk): void {
   disk.isClosed = true;
-  // While a flush uses the file descriptor it stays open: after a close its number could belong to another file.
+  // The descriptor stays open during a flush: after a close, its number could belong to another file.
   if (disk.file === null || disk.running !== null) return;
   closeSync(disk.file);
   disk.file = null;
 }
 
-/** Prepares flushes of the file at a path, which has to exist at the first one. */
+/** Prepares flushes of the file at a path, which must exist at the first flush. */
 export function diskOf(path: string): Disk {
   return { path, file: null, running: null, next: null, isClosed: false };
 }

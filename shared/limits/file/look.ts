@@ -4,18 +4,13 @@ import { openBare, type Sqlite } from '../../db/connect.ts';
 import { isIntact, type LogRow, readRow, type SavedAccount } from './row.ts';
 import { APPLICATION_ID, quotaPath } from './store.ts';
 
-/**
- * The quota file's data about some keys: the accounts of those that have spent anything, and the file's latest time.
- */
+/** The quota file's data about some keys: their accounts, if they were used, and the file's latest time. */
 export type QuotaFileData = { accounts: ReadonlyMap<string, SavedAccount>; lastTime: number };
 
-/** How long reading waits for a lock of the file, which readers hardly ever need. */
+/** How long to wait for a lock of the file, which readers hardly ever need. */
 const BUSY_TIMEOUT_MS = 50;
 
-/**
- * Reads the data on these keys from the quota file of a main database, whether or not a server is writing it. Null if
- * the file is missing or can't be read.
- */
+/** Reads the quota file of a main database, even while a server writes it. Null if it is missing or can't be read. */
 export function readQuotaFile(databasePath: string, identifiers: readonly string[]): QuotaFileData | null {
   try {
     const path = quotaPath(databasePath);
@@ -31,7 +26,7 @@ export function readQuotaFile(databasePath: string, identifiers: readonly string
 function look(sqlite: Sqlite, identifiers: readonly string[]): QuotaFileData | null {
   sqlite.run(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
   if (readApplicationId(sqlite) !== APPLICATION_ID) return null;
-  // Most rows are about other keys; even their stamps are not read.
+  // Most rows are about other keys; SQLite does not read their stamps.
   const rows = sqlite.prepare<LogRow, [string]>('SELECT * FROM log WHERE instr(identifiers, ?) > 0 ORDER BY seq');
   const accounts = new Map<string, SavedAccount>();
   for (const identifier of identifiers) {
@@ -40,7 +35,7 @@ function look(sqlite: Sqlite, identifiers: readonly string[]): QuotaFileData | n
   return { accounts, lastTime: lastTimeOf(sqlite) };
 }
 
-/** The time of the newest intact row; 0 without any. */
+/** The time of the newest intact row; 0 if there is none. */
 function lastTimeOf(sqlite: Sqlite): number {
   for (const row of sqlite.prepare<LogRow, []>('SELECT * FROM log ORDER BY seq DESC').iterate()) {
     if (isIntact(row)) return row.time;

@@ -1,40 +1,40 @@
 import type { Account } from '../account.ts';
 import { createRing, fitRing, newestGroup, type Ring } from '../ring.ts';
 
-// The rows of the quota file's log. A row has entries of up to a hundred accounts. A whole entry holds all of an
-// account and replaces every entry before it. Any other entry holds what was spent since the previous entry.
+// The rows of the quota file's log. A row has entries of up to 100 accounts. A whole entry has all of an account and replaces
+// every entry before it; any other entry has the requests since the previous one.
 
-/** The part of an account that is saved; `former` is empty if `rings` has all of them. */
+/** The saved part of an account; `former` is empty if `rings` contains all rings. */
 export type SavedAccount = Pick<Account, 'identifier' | 'rings' | 'former' | 'firstRow'>;
 
 /** A row of the log table. */
 export type LogRow = {
-  /** The number of the row; rows are numbered in the order of writing. */
+  /** The number of the row, in the order of writing. */
   seq: number;
-  /** When the row was written, in milliseconds of the limits' time; no request in the row is newer. */
+  /** When the row was written (`time.ts`); no request in it is newer. */
   time: number;
   /** The identifiers of its accounts, separated by spaces. */
   identifiers: string;
   /**
-   * Float64 in this machine's byte order. For each identifier the number of rings, negative in a whole entry; for each
-   * ring its window in seconds, capacity, head, tail, newest step and number of stamps.
+   * Float64 in this machine's byte order. For each identifier the number of rings, negative in a whole entry; for each ring its
+   * window in seconds, capacity, head, tail, newest step and number of stamps.
    */
   numbers: Uint8Array;
-  /** Uint32: the stamps of these rings one after the other; for each ring those of its newest groups, oldest first. */
+  /** Uint32: for each ring, the stamps of its newest groups, oldest first. */
   stamps: Uint8Array;
   /** CRC-32 of all other columns. */
   checksum: number;
 };
 
-/** An account to write: all of it if `isWhole`, otherwise only the requests after `savedHead` of its rings. */
+/** An account to write: all of it, or only the requests after `savedHead` of its rings. */
 export type Entry = { account: SavedAccount; isWhole: boolean };
 
-/** A row, its entries, and how many bytes each entry takes. */
+/** A row with its entries and the size of each. */
 export type WrittenRow = { row: LogRow; entries: (Entry & { bytes: number })[] };
 
 const ENTRIES_PER_ROW = 100;
 
-/** Makes rows of these entries, numbered from `seq` on; at least one row, even without entries. */
+/** Makes rows of these entries, numbered from `seq` on: at least one, even without entries. */
 export function rowsOf(entries: readonly Entry[], seq: number, time: number): WrittenRow[] {
   const rows: WrittenRow[] = [];
   for (let at = 0; at === 0 || at < entries.length; at += ENTRIES_PER_ROW) {
@@ -70,7 +70,7 @@ function checksumOf({ seq, time, identifiers, numbers, stamps }: LogRow): number
 }
 
 function addEntry({ account, isWhole }: Entry, numbers: number[], stamps: number[]): void {
-  // Nothing is spent of former limits, so they are in whole entries only.
+  // Former limits don't change, so they are only in whole entries.
   const rings = isWhole ? [...account.rings, ...account.former] : account.rings;
   numbers.push(isWhole ? -rings.length : rings.length);
   for (const ring of rings) {
@@ -83,15 +83,12 @@ function addEntry({ account, isWhole }: Entry, numbers: number[], stamps: number
   }
 }
 
-/** True if the row's checksum is right. */
+/** Whether the row's checksum is right. */
 export function isIntact(row: LogRow): boolean {
   return row.checksum === checksumOf(row);
 }
 
-/**
- * Applies a row to `accounts`, which hold the state after the rows before it; with `only`, nothing but the entry of that key.
- * A damaged row is skipped.
- */
+/** Applies a row to `accounts`, the state after the rows before it; with `only`, just the entry of that key. Skips a damaged row. */
 export function readRow(row: LogRow, accounts: Map<string, SavedAccount>, only?: string): void {
   if (!isIntact(row)) return;
   for (const { identifier, isWhole, rings } of entriesOf(row)) {
@@ -120,12 +117,11 @@ type SavedRing = {
   stamps: Uint32Array;
 };
 
-/** Adds the newest groups of a saved ring to `ring`, which holds the state before those groups. */
+/** Adds the newest groups of a saved ring to `ring`, which has the groups before those. */
 function addStamps(ring: Ring, { head, tail, newestStep, stamps }: SavedRing): void {
   const newest = Math.floor((head - 1) / ring.groupSize);
   const first = newest - stamps.length + 1;
-  // If a damaged row was skipped, its groups get the stamp of the oldest group that is known, so they expire late
-  // rather than early.
+  // If a damaged row was skipped, its groups get the stamp of the oldest known group, so that they expire late rather than early.
   const firstMissing = newestGroup(ring) + 1;
   ring.tail = tail;
   if (newest - tail + 1 > ring.stamps.length) fitRing(ring, newest - tail + 1);
@@ -139,7 +135,6 @@ function addStamps(ring: Ring, { head, tail, newestStep, stamps }: SavedRing): v
 
 type SavedEntry = { identifier: string; isWhole: boolean; rings: SavedRing[] };
 
-/** Parses the entries of a row as {@link addEntry} writes them. */
 function entriesOf({ identifiers, numbers: numberBytes, stamps: stampBytes }: LogRow): SavedEntry[] {
   const numbers = new Float64Array(numberBytes.slice().buffer);
   const stamps = new Uint32Array(stampBytes.slice().buffer);

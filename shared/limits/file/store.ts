@@ -7,52 +7,48 @@ import { closeDisk, diskOf, syncDisk } from './disk.ts';
 import { isIntact, type LogRow } from './row.ts';
 
 /**
- * The file that keeps quotas across restarts: an SQLite file of its own beside the main database, so that a long import
- * into the database can't delay a save. Its content matters only for the length of the windows, so an unreadable file
- * is renamed and a new one is started.
+ * The file that keeps quotas across restarts: an SQLite file beside the main database, separate so that a long import can't delay
+ * a save. Its contents matter only for the length of the windows, so an unreadable file is renamed and a new one is started.
  */
 export type QuotaStore = {
-  /** When the file was opened: the time of its newest intact row, and the number of its newest row; 0 without rows. */
+  /** The time of the newest intact row, and the number of the newest row, as of opening; 0 without rows. */
   lastTime: number;
   lastRow: number;
-  /** The new path of a file that was damaged or not a quota file; null if the file was readable. */
+  /** The new path of an unreadable file that was renamed. */
   setAside: string | null;
-  /** Whether the file and its write-ahead log are still where they were opened: nobody moved, deleted or replaced them. */
+  /** False if the file or its write-ahead log was moved, deleted or replaced. */
   isInPlace: () => boolean;
   /** All rows, oldest first. */
   rows: () => Iterable<LogRow>;
   /** The numbers and identifiers of the 32 oldest rows. */
   oldestRows: () => RowHead[];
   /**
-   * Adds rows, and deletes those whose number is below `keptFrom`, in one transaction that survives a crash of the
-   * program. Throws if the file can't be written.
+   * Adds rows, and deletes those below `keptFrom`, in one transaction that survives a crash of the program. Throws if the file
+   * can't be written.
    */
   save: (rows: readonly LogRow[], keptFrom: number) => void;
   /**
-   * Flushes what was saved to the disk, so that it survives a power cut too. A thread of the runtime waits for the
-   * disk, so no request does. Calls during a flush share the next flush. Rejects if the disk fails.
+   * Flushes all saves to disk, so that they survive a power cut. A thread of the runtime waits for the disk, so that no request
+   * has to. Calls during a flush share the next flush. Rejects if the disk fails.
    */
   sync: () => Promise<void>;
-  /** Flushes what was saved to the disk, waits for the disk, and closes the file. Throws if the disk fails. */
+  /** Flushes all saves to disk, and closes the file. Throws if the disk fails. */
   close: () => void;
 };
 
 /** The number of a row and its identifiers. */
 export type RowHead = { seq: number; identifiers: string };
 
-/** The application id in the file's header, "PLQ3". A file with another id is renamed. */
+/** The application id in the file's header, "PLQ3". A file with another id is unreadable. */
 export const APPLICATION_ID = 0x504c5133;
 
 const LOG_TABLE = `CREATE TABLE log (seq INTEGER PRIMARY KEY, time REAL NOT NULL, identifiers TEXT NOT NULL,
   numbers BLOB NOT NULL, stamps BLOB NOT NULL, checksum INTEGER NOT NULL) STRICT`;
 
-/** How long a save waits for a lock. Requests wait too, and only another program could hold the lock. */
+/** How long a save, and with it requests, waits for a lock. Only another program could hold it. */
 const BUSY_TIMEOUT_MS = 50;
 
-/**
- * The length of the write-ahead log, 16 MB, at which SQLite checkpoints it. A checkpoint makes the saving thread wait
- * for the disk, so it is four times as rare as by default.
- */
+/** 16 MB, four times the default, because the saving thread waits for the disk during a checkpoint. */
 const CHECKPOINT_PAGES = 4_000;
 
 /** The path of the quota file of a main database: `profiles.db.quotas` for `profiles.db`. */
@@ -61,12 +57,12 @@ export function quotaPath(databasePath: string): string {
 }
 
 /**
- * Opens or creates the store; an unreadable file gets a new name that ends with `nowMs`. `isRemade` records in the file that it
- * replaces one that was lost while a server ran ({@link readRecreatedAt}). Throws if the file can't be opened or created, for
+ * Opens or creates the store; an unreadable file gets a new name that ends with `nowMs`. With `isRecreated`, the file records that
+ * it replaces one that was lost while a server ran ({@link readRecreatedAt}). Throws if the file can't be opened or created, for
  * example because the disk is full.
  */
-export function openQuotaStore(path: string, nowMs: number, isRemade = false): QuotaStore {
-  const recreatedAtMs = isRemade ? nowMs : null;
+export function openQuotaStore(path: string, nowMs: number, isRecreated = false): QuotaStore {
+  const recreatedAtMs = isRecreated ? nowMs : null;
   try {
     return openTwice(path, recreatedAtMs);
   } catch (error) {
@@ -77,7 +73,7 @@ export function openQuotaStore(path: string, nowMs: number, isRemade = false): Q
   }
 }
 
-/** SQLite calls a file damaged as well if one read of it fails (EIO), so that is believed the second time only. */
+// SQLite also reports damage if one read fails (EIO), so a file must fail twice.
 function openTwice(path: string, recreatedAtMs: number | null): QuotaStore {
   try {
     return openStore(path, null, recreatedAtMs);
@@ -87,16 +83,15 @@ function openTwice(path: string, recreatedAtMs: number | null): QuotaStore {
   }
 }
 
-/** The user version of the file is the minute (since 1970) in which it was made again; 0 if it never was. */
+/** SQLite's user version of the file is the minute (since 1970) in which it was recreated; 0 if it never was. */
 const MINUTE_MS = 60_000;
 
-/** Where SQLite keeps the user version in the file's header: four bytes, big-endian. */
+/** The offset of the user version in the file's header: four bytes, big-endian. */
 const USER_VERSION_AT = 60;
 
 /**
- * When a running server made the quota file again, because somebody had moved, deleted or replaced it; milliseconds since
- * 1970, to the minute. Null if that never happened, or the file is missing or can't be read. Opens no database, so it
- * disturbs no server.
+ * When a running server recreated the quota file, because somebody had moved, deleted or replaced it, in milliseconds since 1970,
+ * to the minute. Null if that never happened, or the file can't be read. Opens no database, so that it disturbs no server.
  */
 export function readRecreatedAt(databasePath: string): number | null {
   const version = Buffer.alloc(4);
@@ -129,7 +124,7 @@ function renameIfThere(from: string, to: string): void {
 }
 
 function openStore(path: string, setAside: string | null, recreatedAtMs: number | null): QuotaStore {
-  // A commit is written to the write-ahead log, but does not wait for the disk; `sync` flushes the log.
+  // A commit does not wait for the disk; `sync` flushes the write-ahead log.
   const sqlite = openFile(path, BUSY_TIMEOUT_MS, { isDurable: false });
   return orClose(sqlite, () => {
     sqlite.run(`PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}`);
@@ -190,8 +185,8 @@ function storeOn(sqlite: Sqlite, setAside: string | null): QuotaStore {
     sync: () => syncDisk(disk),
     close: () => {
       try {
-        // Closing the last connection checkpoints too, but not while another program has the file open, or if the file was
-        // moved: then a log that was left behind must not be mistaken for that of a new file.
+        // Closing the last connection also checkpoints, but not while another program has the file open, or if the file was
+        // moved; then the remaining log must not be mistaken for that of a new file.
         sqlite.run('PRAGMA wal_checkpoint(TRUNCATE)');
       } finally {
         sqlite.close();

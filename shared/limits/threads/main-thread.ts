@@ -36,36 +36,29 @@ import {
 import { identifierOfWords, wordsOfIdentifier } from './table.ts';
 import type { SharedLimits } from './worker.ts';
 
-/**
- * The limits in the main thread of a server with several workers: it answers no requests, and saves what the workers
- * spend.
- */
+/** The limits in the main thread of a server with several workers: it answers no requests, but saves what workers spend. */
 export type MainThreadLimits = Pick<Limits, 'save' | 'close'> & {
-  /** What each worker needs to join the limits. */
+  /** For `joinLimits` in each worker. */
   readonly shared: SharedLimits;
-  /** Frees the locks that the thread with this number held when it died. */
+  /** Frees the locks of the dead thread with this number. */
   freeLocksOf: (number: number) => void;
 };
 
-/**
- * How many milliseconds the main thread waits for a lock. It has to free the locks of workers that die, so it must not
- * block.
- */
+/** The main thread must not block, since it has to free the locks of dead workers. */
 const MAX_SLEEPS = 20;
 
-/** The state of the main thread's limits. */
 type MainThread = {
   readonly memory: SharedMemory;
   /** The position where the next search for changed accounts starts, so that each account gets its turn. */
   lookAt: number;
 };
 
-/** A copy of an account, and the region that the account was copied from. */
+/** A copy of an account, and the region from which it was copied. */
 type Copy = SavedAccount & { readonly region: Region };
 
 /**
- * Opens the limits of a database for a server with several workers, and restores what an earlier run saved. `number` is
- * the main thread's number in locks. Tests may pass `buffers`.
+ * Opens the limits of a database for a server with several workers, and restores the quota file. `number` is the main thread's
+ * number in locks. Tests may pass `buffers`.
  */
 export function openMainThreadLimits(
   databasePath: string,
@@ -88,7 +81,7 @@ function accountsIn(main: MainThread): Accounts {
   const { memory } = main;
   return {
     mayHaveChanged: () => true,
-    takeChanged: (most) => takeChanged(main, most),
+    takeChanged: (max) => takeChanged(main, max),
     noteTaken: (taken, isSaved) => {
       if (isSaved) return;
       for (const { region } of taken as readonly Copy[]) if (isStill(region)) region.head[HEAD.isChanged] = 1;
@@ -101,17 +94,17 @@ function accountsIn(main: MainThread): Accounts {
   };
 }
 
-function takeChanged(main: MainThread, most: number): Copy[] {
+function takeChanged(main: MainThread, max: number): Copy[] {
   const { memory } = main;
   const taken: Copy[] = [];
   const words = wordsOf(memory);
   for (const at of regionsFrom(memory, main.lookAt)) {
     if (words[at + HEAD.isChanged] !== 1 || words[at + HEAD.first] === 0) continue;
-    if (taken.length >= most) {
+    if (taken.length >= max) {
       main.lookAt = at;
       break;
     }
-    // The mark is cleared before the account is copied, so that a request spent meanwhile sets the mark again.
+    // The mark is cleared before the account is copied, so that a request during the copy sets it again.
     words[at + HEAD.isChanged] = 0;
     const copy = unlessHeld(() => copyOf(memory, at));
     if (copy === null) words[at + HEAD.isChanged] = 1;
@@ -136,7 +129,7 @@ function copyOf(memory: SharedMemory, at: number): Copy {
   return { identifier: identifierOfWords(region.first, region.second), rings, former: [], firstRow, region };
 }
 
-/** If a thread holds the account's lock, nothing is recorded, and the next save writes the same requests again. */
+// If a thread holds the account's lock, nothing is recorded, and the next save writes the same requests again.
 function noteWritten(memory: SharedMemory, { region, rings }: Copy, firstRow: number): void {
   unlessHeld(() =>
     withRegion(memory, region.at, () => {
@@ -165,7 +158,7 @@ function restore(memory: SharedMemory, identifier: string, rings: readonly Ring[
   });
 }
 
-/** Only this thread writes these first rows but for new regions, which are in no file, so no lock is needed. */
+// No lock is needed: except in new regions, which are in no file, only this thread writes `firstRow`.
 function forgetSaved(memory: SharedMemory): void {
   const words = wordsOf(memory);
   for (const at of regionsOf(memory)) {
@@ -181,7 +174,7 @@ function dropUnused(memory: SharedMemory, now: number): void {
     if (region.first === 0 || unlessHeld(() => withRegion(memory, at, () => isOver(at))) !== true) continue;
     const isTried = unlessHeld(() =>
       withTable(memory, () => {
-        // Both happen under the region's lock, so no thread can spend between the check and the end of the region.
+        // Both happen under the region's lock, so that no thread can spend between the check and the removal.
         const isGone = withRegion(memory, at, () => {
           if (!isStill(region) || !isOver(at)) return false;
           region.head[HEAD.first] = 0;
@@ -191,15 +184,12 @@ function dropUnused(memory: SharedMemory, now: number): void {
         return true;
       }),
     );
-    // The lock of the table is taken, perhaps by a dead thread whose locks this thread has to free; the next sweep
-    // drops the rest.
+    // The table's lock is taken, perhaps by a dead thread whose locks this thread has to free; the next sweep drops the rest.
     if (isTried !== true) break;
   }
 }
 
-/**
- * Runs a function; returns null if it needs a lock whose holder does not release it, perhaps because the holder died.
- */
+/** Runs a function; returns null if it needs a lock whose holder does not release it, perhaps because it died. */
 function unlessHeld<T>(act: () => T): T | null {
   try {
     return act();

@@ -4,26 +4,25 @@ import { MAX_GROUPS, ringLength } from '../ring.ts';
 import { freeLock, MAX_SLEEPS, releaseLock, takeLock } from './lock.ts';
 import { emptySlot, slotOf } from './table.ts';
 
-// The accounts of a server with several workers, in shared memory. Each account has a region, which a hash table finds
-// by the key's identifier. A thread may die at any step and leaves consistent memory behind: at worst a region that the
-// table does not name, which the next sweep frees.
+// The accounts of a server with several workers, in shared memory. Each account has a region, and a hash table has the position
+// of the region by identifier. The memory is consistent at whatever step a thread dies: at worst there is a region that is not in
+// the table, which the next sweep frees.
 
-/** The shared memory as threads pass it to each other; {@link openSharedMemory} makes it usable in a thread. */
+/** The shared memory, as passed between threads; {@link openSharedMemory} opens it in a thread. */
 export type SharedBuffers = { arena: SharedArrayBuffer; table: SharedArrayBuffer };
 
 /** One thread's access to the shared memory. */
 export type SharedMemory = SharedBuffers & {
-  /** This thread's number, which its locks contain; not 0. */
+  /** This thread's number in locks; not 0. */
   readonly holder: number;
-  /** How many sleeps of 1 ms this thread waits for a lock before `busy` is thrown. */
   readonly maxSleeps: number;
   /** The hash table: three words for each slot (`table.ts`). */
   readonly slots: Int32Array;
-  /** The arena in 32-bit words, as far as it reached when {@link wordsOf} was last called. */
+  /** The arena in 32-bit words, with its length at the last call of {@link wordsOf}. */
   words: Int32Array;
 };
 
-/** The words at the start of a region. Six Float64 for each ring follow ({@link FIELD}), by window, then the stamps. */
+/** The words at the start of a region. Six Float64 for each ring ({@link FIELD}) follow, by window, and then the stamps. */
 export const HEAD = {
   lock: 0,
   /** The two words of the identifier; the first is 0 while no request may be spent from this region. */
@@ -35,24 +34,24 @@ export const HEAD = {
   /** In a free region: the next region in the list of free ones. */
   next: 6,
   firstRow: 7,
-  /** A new number whenever a region is created, so that a thread notices if a region it knew was replaced. */
+  /** A new number for each created region, by which a thread notices that a region was replaced. */
   made: 8,
 } as const;
 
 /** The Float64 values of a ring. */
 export const FIELD = { capacity: 0, windowSeconds: 1, head: 2, tail: 3, newestStep: 4, savedHead: 5 } as const;
 
-/** How many words a region's header has. */
+/** The number of words in a region's header. */
 export const HEAD_WORDS = 10;
 
-/** How many Float64 fields a ring has. */
+/** The number of Float64 fields of a ring. */
 export const FIELDS = 6;
 
-/** Regions consist of units of this many words, so that a region that was freed fits another account. */
+/** Regions consist of whole units, so that a freed region fits another account. */
 const UNIT_WORDS = 16;
 
-// The words before the first region: the table's lock, the end of the last region, the number of accounts, the number
-// of regions ever made, and for each length in units the first of a list of free regions.
+// The words before the first region: the table's lock, the end of the last region, the number of accounts, the number of regions
+// ever made, and for each length in units the head of a list of free regions.
 const LOCK = 0;
 const NEXT = 1;
 const COUNT = 2;
@@ -61,12 +60,12 @@ const FREE = 16;
 const MAX_UNITS = Math.ceil((HEAD_WORDS + MAX_RINGS * (FIELDS * 2 + MAX_GROUPS)) / UNIT_WORDS);
 const FIRST = Math.ceil((FREE + MAX_UNITS + 1) / UNIT_WORDS) * UNIT_WORDS;
 
-/** The memory grows in steps of this size; it isn't large at once, because large shared memory delays garbage collection. */
+/** The memory starts small and grows in steps, because large shared memory delays garbage collection. */
 const GROWTH_BYTES = 1 << 20;
 
 /**
- * Allocates memory that can grow to `maxBytes`, and a hash table with `slots` slots. The defaults are enough for about
- * 200 000 keys with the default limits.
+ * Allocates memory that can grow to `maxBytes`, and a hash table with `slots` slots. The defaults suffice for about 200 000 keys
+ * with the default limits.
  */
 export function createSharedBuffers(maxBytes = 2 ** 30, slots = 2 ** 18): SharedBuffers {
   const arena = new SharedArrayBuffer(GROWTH_BYTES, { maxByteLength: maxBytes });
@@ -74,18 +73,18 @@ export function createSharedBuffers(maxBytes = 2 ** 30, slots = 2 ** 18): Shared
   return { arena, table: new SharedArrayBuffer(slots * 12) };
 }
 
-/** Makes the memory usable in the thread with this number. */
+/** Opens the memory in the thread with this number. */
 export function openSharedMemory(buffers: SharedBuffers, holder: number, maxSleeps = MAX_SLEEPS): SharedMemory {
   const words = new Int32Array(buffers.arena, 0, buffers.arena.byteLength / 4);
   return { ...buffers, holder, maxSleeps, slots: new Int32Array(buffers.table), words };
 }
 
-/** How many accounts the memory holds. */
+/** The number of accounts in memory. */
 export function accountCount({ words }: SharedMemory): number {
   return Atomics.load(words, COUNT);
 }
 
-/** The whole arena, including what other threads have made it grow by. */
+/** The whole arena, even if other threads have made it grow. */
 export function wordsOf(memory: SharedMemory): Int32Array {
   if (memory.words.byteLength < memory.arena.byteLength) {
     memory.words = new Int32Array(memory.arena, 0, memory.arena.byteLength / 4);
@@ -93,7 +92,7 @@ export function wordsOf(memory: SharedMemory): Int32Array {
   return memory.words;
 }
 
-/** Runs a function under the table's lock: no other thread finds, makes or removes a region. Throws `busy`. */
+/** Runs a function under the table's lock, so that no other thread finds, makes or removes a region. Throws `busy`. */
 export function withTable<T>(memory: SharedMemory, act: () => T): T {
   takeLock(memory.words, LOCK, memory.holder, memory.maxSleeps);
   try {
@@ -110,9 +109,9 @@ export function findRegion(memory: SharedMemory, first: number, second: number):
 }
 
 /**
- * Makes a region for rings with this layout (by window) and lets `fill` write its fields and stamps before any thread
- * can find it. `former` is the account's previous region (0: none), which is freed, so this thread must hold its lock.
- * Call inside {@link withTable}. Returns the new region's position, or 0 if no memory is left.
+ * Makes a region for rings with this layout (by window), which `fill` fills before any thread can find it. `former` is the
+ * account's previous region (0: none), which is freed, so this thread must hold its lock. Call inside {@link withTable}. Returns
+ * the new region's position, or 0 if no memory is left.
  */
 export function putRegion(
   memory: SharedMemory,
@@ -125,7 +124,7 @@ export function putRegion(
   if (at === 0) return 0;
   const words = wordsOf(memory);
   fill(at);
-  // A thread that still knows the former region sees this 0 and looks the account up again.
+  // A thread that still uses the former region sees this 0 and looks the account up again.
   if (former !== 0) words[former + HEAD.first] = 0;
   const slot = slotOf(memory.slots, first, second);
   memory.slots[slot + 1] = second;
@@ -138,7 +137,7 @@ export function putRegion(
 }
 
 /**
- * Writes the identifier into a region, which allows spending from it. {@link putRegion} does it last; if its thread
+ * Writes the identifier into a region, which allows spending from it. This is the last step of {@link putRegion}; if its thread
  * died before, the next thread that finds the region in the table does it. Call inside {@link withTable}.
  */
 export function nameRegion(memory: SharedMemory, at: number, [first, second]: readonly [number, number]): void {
@@ -173,8 +172,8 @@ function reach({ arena }: SharedMemory, endWord: number): boolean {
 }
 
 /**
- * Frees the region at `at`, whose first word of the identifier is 0 already, and removes the account unless the table
- * has another region or none for it, as after the death of a thread. Call inside {@link withTable}.
+ * Frees the region at `at`, in which the identifier's first word is already 0, and removes the account, unless the table has
+ * another region or none for it, as after the death of a thread. Call inside {@link withTable}.
  */
 export function removeRegion(memory: SharedMemory, at: number, first: number, second: number): void {
   const { slots } = memory;
@@ -200,7 +199,7 @@ export function* regionsOf(memory: SharedMemory): Generator<number> {
   for (let at = FIRST; at < end; at += (words[at + HEAD.units] as number) * UNIT_WORDS) yield at;
 }
 
-/** Frees every lock that is held by the thread with this number, which has ended. */
+/** Frees every lock of the dead thread with this number. */
 export function freeLocksOf(memory: SharedMemory, holder: number): void {
   freeLock(memory.words, LOCK, holder);
   const words = wordsOf(memory);

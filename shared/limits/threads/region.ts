@@ -4,8 +4,8 @@ import { createRing, fitRing, type Ring, ringLength } from '../ring.ts';
 import { releaseLock, takeLock } from './lock.ts';
 import { FIELD, FIELDS, HEAD, HEAD_WORDS, putRegion, type SharedMemory } from './memory.ts';
 
-// The layout of an account's rings in its region of shared memory. Rings are ordered by window, not as the limits were
-// granted, so that all threads find them at the same index.
+// The rings of an account in its region of shared memory. They are ordered by window, not as the limits were granted, so that all
+// threads find them at the same index.
 
 /** One thread's view of a region. */
 export type Region = {
@@ -26,18 +26,12 @@ export function viewRegion({ arena }: SharedMemory, at: number): Region {
   return { at, head, fields, first, second, made };
 }
 
-/**
- * True if requests may be spent from the region, and it still belongs to the account that it had when the view was
- * made.
- */
+/** Whether requests may be spent from the region, and it still belongs to the same account as when the view was made. */
 export function isStill({ head, first, made }: Region): boolean {
   return head[HEAD.made] === made && head[HEAD.first] === first && first !== 0;
 }
 
-/**
- * The rings of a region, whose `stamps` are the shared memory itself and whose quota is their capacity. Call under the
- * region's lock.
- */
+/** The rings of a region; their `stamps` are the shared memory, their quota is their capacity. Call under the region's lock. */
 export function ringsAt(memory: SharedMemory, at: number): Ring[] {
   const region = viewRegion(memory, at);
   const count = region.head[HEAD.rings] as number;
@@ -61,7 +55,7 @@ export function readRing({ fields }: Region, index: number, ring: Ring): void {
   ring.savedHead = fields[at + FIELD.savedHead] as number;
 }
 
-/** Takes the region's lock and copies its rings, which are ordered by window. */
+/** Copies the rings of a region, under its lock. */
 export function copyRings(memory: SharedMemory, at: number): Ring[] {
   return withRegion(memory, at, () => ringsAt(memory, at).map((ring) => ({ ...ring, stamps: ring.stamps.slice() })));
 }
@@ -82,10 +76,10 @@ export function fillRegion(memory: SharedMemory, at: number, rings: readonly Rin
 }
 
 /**
- * Returns the position of a region that is laid out for `limits`: `found` (0: none), whose lock this thread holds, if
- * its layout fits; otherwise a new region that takes over what was spent. A new region also keeps the rings of other
- * windows while they are in use, because a thread that does not know of a change of limits yet may ask for them. Call
- * inside `withTable`. Returns 0 if no memory is left.
+ * Returns the position of a region with the layout of `limits`: `found` (0: none), whose lock this thread holds, if its layout
+ * fits; otherwise a new region with the same requests. A new region also keeps the rings of other windows while they are in use,
+ * because a thread that has not seen a change of limits yet may need them. Call inside `withTable`. Returns 0 if no memory is
+ * left.
  */
 export function regionFor(
   memory: SharedMemory,
@@ -102,7 +96,7 @@ export function regionFor(
   const all = [...rings, ...formerRings(limits, former, now)].sort(byWindow);
   return putRegion(memory, words, layoutOf(all), found, (at) => {
     fillRegion(memory, at, all, 0);
-    // The quota file has the former layout of the account, so the whole account has to be written.
+    // The quota file has the former layout, so the whole account has to be written again.
     if (found !== 0) viewRegion(memory, at).head[HEAD.isChanged] = 1;
   });
 }
@@ -112,14 +106,12 @@ export function layoutOf(rings: readonly Ring[]): RateLimit[] {
   return rings.map(({ capacity, windowMs }) => ({ quota: capacity, windowSeconds: windowMs / 1000 }));
 }
 
-/** Compares two rings by window, the order in a region. A key has one ring for each window. */
+/** Compares two rings by window, the order in a region. */
 export function byWindow(one: Ring, other: Ring): number {
   return one.windowMs - other.windowMs;
 }
 
-/**
- * Runs a function under the lock of the region at this position, so that no other thread spends from it. Throws `busy`.
- */
+/** Runs a function under the lock of the region at this position, so that no other thread spends from it. Throws `busy`. */
 export function withRegion<T>(memory: SharedMemory, at: number, act: () => T): T {
   const { head } = viewRegion(memory, at);
   takeLock(head, HEAD.lock, memory.holder, memory.maxSleeps);

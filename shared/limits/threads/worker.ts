@@ -28,10 +28,9 @@ import {
 import { isStill, type Region, readRing, regionFor, ringsAt, viewRegion, withRegion } from './region.ts';
 import { wordsOfIdentifier } from './table.ts';
 
-/** What a worker gets from the main thread to join the limits. */
+/** Passed from the main thread to each worker. */
 export type SharedLimits = SharedBuffers & { timeline: Timeline };
 
-/** The state of the limits in one worker. */
 type OneOfThreads = {
   readonly memory: SharedMemory;
   readonly now: () => number;
@@ -39,10 +38,7 @@ type OneOfThreads = {
   readonly accounts: Map<string, SharedAccount>;
 };
 
-/**
- * An account whose rings lie in shared memory. The fields of `rings` are current only while this thread holds the
- * region's lock.
- */
+/** An account with its rings in shared memory. The fields of `rings` are current only while this thread holds the region's lock. */
 type SharedAccount = Account & {
   /** Null until the account is first locked, and after it was moved or dropped. */
   region: Region | null;
@@ -51,8 +47,8 @@ type SharedAccount = Account & {
 };
 
 /**
- * Opens the limits in the worker with this number. `clock` must have the same monotonic time in all threads. `save` and
- * `close` do nothing, because the main thread saves.
+ * Opens the limits in the worker with this number. `clock` must have the same monotonic time in all threads. `save` and `close` do
+ * nothing, because the main thread saves.
  */
 export function joinLimits({ timeline, ...buffers }: SharedLimits, number: number, clock: Clocks): Limits {
   const memory = openSharedMemory(buffers, number);
@@ -74,7 +70,7 @@ function accountOf(state: OneOfThreads, key: LimitedKey): Account {
 function findAccount({ accounts, memory }: OneOfThreads, { identifier, rateLimits }: LimitedKey): Account {
   const known = accounts.get(identifier);
   if (known !== undefined && areSameLimits(known.limits, rateLimits)) return known;
-  // More accounts are cached here than twice those in shared memory, so most were dropped: start an empty cache.
+  // With more than twice as many accounts here as in shared memory, most were dropped: start with an empty cache.
   if (accounts.size > 1_000 + 2 * accountCount(memory)) accounts.clear();
   const unused = rateLimits.map((limit) => createRing(limit));
   const account = { ...newAccount(identifier, rateLimits, unused), region: null, ringIndexes: [] };
@@ -89,8 +85,8 @@ function spend(state: OneOfThreads, account: SharedAccount, count: number): numb
     const wait = waitForAllMs(account.rings, now, count);
     if (wait === null) {
       isSpent = true;
-      // The tails are written before any stamp. Otherwise, if this thread died half-way, a new stamp in the place of an
-      // expired one would count as if the expired request were still in the window.
+      // The tails are written before any stamp. Otherwise, if this thread died in between, a new stamp that replaced an expired
+      // one would count as if the expired request were still in the window.
       writeTails(account);
       for (const ring of account.rings) record(ring, now, count);
     }
@@ -110,7 +106,7 @@ function look(state: OneOfThreads, account: SharedAccount): void {
   }
 }
 
-/** Takes the lock of an account, waiting for it, and reads its rings. Returns the time. Throws `busy`. */
+/** Waits for the lock of an account, takes it, and reads the rings. Returns the time. Throws `busy`. */
 function hold(state: OneOfThreads, account: SharedAccount): number {
   const { memory } = state;
   for (;;) {
@@ -121,7 +117,7 @@ function hold(state: OneOfThreads, account: SharedAccount): number {
       const now = state.now();
       if (account.isFitted || !canRefit(account.rings, now)) return now;
     }
-    // The account was dropped or moved, or its rings can be laid out for changed limits now: look for its region again.
+    // The account was dropped or moved, or its rings can now be laid out for changed limits: look for its region again.
     releaseLock(account.region.head, HEAD.lock);
     account.region = null;
   }
@@ -143,9 +139,7 @@ function writeTails({ region, rings, ringIndexes }: SharedAccount): void {
   }
 }
 
-/**
- * Writes an account's rings back and releases its lock. `isSpent` marks the account as changed, so that it is saved.
- */
+/** Writes an account's rings back and releases its lock. `isSpent` marks the account as changed, so that it is saved. */
 function letGo(account: SharedAccount, isSpent: boolean): void {
   const { region, rings, ringIndexes } = account;
   const { head, fields } = region as Region;
@@ -157,16 +151,14 @@ function letGo(account: SharedAccount, isSpent: boolean): void {
   releaseLock(head, HEAD.lock);
 }
 
-/**
- * Finds or makes the region of an account and reads its layout into the account. Throws `busy` if no memory is left.
- */
+/** Finds or makes the region of an account, and reads its layout. Throws `busy` if no memory is left. */
 function attachRegion({ memory, now }: OneOfThreads, account: SharedAccount): Region {
   const words = wordsOfIdentifier(account.identifier);
   return withTable(memory, () => {
     const found = findRegion(memory, ...words);
     const place = (): number => regionFor(memory, words, found, account.limits, now());
     const at = found === 0 ? place() : withRegion(memory, found, place);
-    if (at === 0) throw new AppError('busy', 'There is no memory left for the rate limits of one more key.');
+    if (at === 0) throw new AppError('busy', 'There is no memory left for the rate limits of another key.');
     nameRegion(memory, at, words);
     const laid = ringsAt(memory, at);
     account.ringIndexes = account.limits.map(({ windowSeconds }) =>

@@ -93,7 +93,7 @@ describe('an admin at a terminal', () => {
     await terminal.see('Evil  name');
     await terminal.answer('Permissions', KEY.enter);
     await terminal.answer('60/1m 5000/1d', ' 1/1m');
-    await terminal.answer('may not have the same window', `${'\u007f'.repeat(5)} 100/1h`);
+    await terminal.answer('must have different windows', `${'\u007f'.repeat(5)} 100/1h`);
     await terminal.answer('Rate limits: OK', KEY.enter);
     await terminal.answer('Expires:', `30d${KEY.enter}`);
     await terminal.see(/Permissions +api\.lookup\s+Rate limits +60\/1m, 5000\/1d, 100\/1h/);

@@ -130,11 +130,11 @@ describe.skipIf(NO_MOUNT !== null)(`with a separate disk${NO_MOUNT === null ? ''
       expect(await profilectl(words, { variables })).toMatchObject({ code: 0, stderr: '' });
     }
     let asked = 1;
-    while (!server.printed().includes('Quotas can not be written')) {
+    while (!server.printed().includes('Quotas cannot be written')) {
       expect(await remaining()).toBe(first - asked++);
       expect(asked).toBeLessThan(5_000);
     }
-    expect(server.printed().split('Quotas can not be written').length).toBe(2);
+    expect(server.printed().split('Quotas cannot be written').length).toBe(2);
     expect((await get(server, '/readyz')).status).toBe(200);
     disk.empty();
     expect(await profilectl(['keys', 'edit', pending, '--name', 'Another'], { variables })).toMatchObject({ code: 0 });
@@ -351,7 +351,7 @@ describe.skipIf(NO_MOUNT !== null)(`with a separate disk${NO_MOUNT === null ? ''
       const answer = await get(server, '/api/lookup/username/n7', secret);
       expect([answer.status, await answer.json()]).toMatchObject([200, { id: 7 }]);
       expect(answer.headers.get('ratelimit')).toContain(';r=999995;');
-      await server.see(/Quotas can not be written/);
+      await server.see(/Quotas cannot be written/);
       const port = { ...readOnly, PORT: `${server.port}` };
       const status = await profilectl(['status', '--json'], { variables: port });
       expect(status).toMatchObject({ code: 0, stderr: '' });

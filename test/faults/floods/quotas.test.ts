@@ -144,7 +144,7 @@ test('limits are counted, refused and saved as usual while another process locks
   await server.end('SIGKILL');
   const again = await startServerProcess(variables);
   expect((await get(again, '/api/lookup/uid/1', secret)).status).toBe(429);
-  expect(again.printed()).not.toContain('Quotas can not be written');
+  expect(again.printed()).not.toContain('Quotas cannot be written');
   holder.$client.run('ROLLBACK');
   holder.$client.close();
   expect(await again.end()).toBe(0);

@@ -10,7 +10,7 @@ import { use } from '../../support/storage/limits.ts';
 import { afterCrash } from '../../support/storage/quota-file.ts';
 import { tempFolder, testClock } from '../../support/world.ts';
 
-// What was spent counts on when a key's limits are changed, against a naive record of everything.
+// Spent requests still count after a change of a key's limits, compared with a naive record of all requests.
 
 const folder = tempFolder();
 let files = 0;
@@ -25,7 +25,7 @@ type Step =
 
 const WINDOWS = [1, 5, 60, 3_600];
 
-/** Limits, and steps in which they are changed; `quotas` may be large or small. */
+/** Limits, and steps that spend or change them. */
 function histories(quotas: fc.Arbitrary<number>, mostAtOnce: number) {
   const limit = fc.record({ quota: quotas, windowSeconds: fc.constantFrom(...WINDOWS) });
   const limits = fc.uniqueArray(limit, { minLength: 1, maxLength: 4, selector: ({ windowSeconds }) => windowSeconds });
@@ -59,7 +59,7 @@ function createModel() {
   const usedAt = (now: number, windowSeconds: number) =>
     (times.get(windowSeconds) ?? []).filter((time) => now - time <= windowSeconds * 1_000).length;
   return {
-    /** How many more fit into all of these. */
+    /** How many more requests fit into all these limits. */
     roomAt: (now: number, limits: readonly RateLimit[]) =>
       Math.min(...limits.map(({ quota, windowSeconds }) => quota - usedAt(now, windowSeconds))),
     add: (now: number, limits: readonly RateLimit[], count: number) => {
@@ -70,10 +70,10 @@ function createModel() {
   };
 }
 
-/** Whether so many were admitted where so many fit. */
+/** Whether the number of admitted requests is allowed. */
 type Judge = (decision: { admitted: boolean; room: number; count: number }) => void;
 
-/** One thread, which hears of a change at once. */
+/** One thread, which sees a change at once. */
 async function runAlone(first: RateLimit[], steps: Step[], judge: Judge): Promise<void> {
   const clock = testClock();
   const model = createModel();
@@ -104,7 +104,7 @@ async function runAlone(first: RateLimit[], steps: Step[], judge: Judge): Promis
   limits.close();
 }
 
-/** Two threads, of which one hears of a change at once and the other later. */
+/** Two threads, of which one sees a change at once and the other later. */
 async function runShared(first: RateLimit[], steps: Step[], judge: Judge): Promise<void> {
   const clock = testClock();
   const model = createModel();
@@ -144,8 +144,8 @@ for (const [where, run] of [
   ['in one thread', runAlone],
   ['in several threads, one of which hears of it later', runShared],
 ] as const) {
-  describe(`limits that are changed ${where}`, () => {
-    test('count on in windows that stay or come back, over saves and crashes too: admitted exactly when it fits', async () => {
+  describe(`limits changed ${where}`, () => {
+    test('keep requests in windows that stay or return, over saves and crashes: a request is admitted exactly if it fits', async () => {
       await fc.assert(
         fc.asyncProperty(exact, async ([first, steps]) => {
           await run(first, steps, ({ admitted, room, count }) => expect(admitted).toBe(count <= room));
@@ -154,7 +154,7 @@ for (const [where, run] of [
       );
     }, 60_000);
 
-    test('from quotas above 1 024 and to them: never one too many, and early by less than a thousandth of the largest', async () => {
+    test('from or to quotas above 1024 never admit too many, and refuse at most 0.1 % of the largest quota too early', async () => {
       await fc.assert(
         fc.asyncProperty(grouped, async ([first, steps]) => {
           await run(first, steps, ({ admitted, room, count }) => {

@@ -9,7 +9,7 @@ import { openLimits } from '../../../shared/limits/one-thread.ts';
 import { use as useOf } from '../../support/storage/limits.ts';
 import { tempFolder, testClock } from '../../support/world.ts';
 
-// What pages show of limits: read from the quota file of a server that goes on spending.
+// The levels that pages show, read from the quota file of a running server.
 
 const folder = tempFolder();
 let files = 0;
@@ -31,7 +31,7 @@ function world() {
 
 const use = (limits: Limits, count: number, key = KEY) => useOf(limits, { ...key }, count);
 
-test('what is left, when there is more and when all is there again, while the server goes on', async () => {
+test('levels have what is left, when there is more and when all is available, while the server runs', async () => {
   const { path, clock, limits } = world();
   const levels = () => readLevels(path, [KEY], clock.nowMs())?.get(KEY.identifier);
   const beginMs = clock.nowMs();
@@ -52,13 +52,13 @@ test('what is left, when there is more and when all is there again, while the se
   expect(lastSpentMs(levels() ?? [])).toBe(beginMs + 20_000);
   clock.advance(60_000);
   expect(levels()?.map(({ remaining }) => remaining)).toEqual([50, 4_940]);
-  // As long as the day's limit covers that minute.
+  // As long as the day's limit contains that minute.
   clock.advance(23 * 3_600_000);
   expect(levels()?.map(({ remaining, wasUsedUp }) => [remaining, wasUsedUp])).toEqual([
     [60, true],
     [4_940, false],
   ]);
-  // The same after the server has stopped, and for a limit that was changed meanwhile.
+  // The same after the server has stopped, and for a limit that was changed since.
   limits.close();
   const changed = { ...KEY, rateLimits: [{ quota: 100, windowSeconds: 86_400 }] };
   expect(readLevels(path, [changed, OTHER], clock.nowMs())).toEqual(
@@ -69,7 +69,7 @@ test('what is left, when there is more and when all is there again, while the se
   );
 });
 
-test('nothing is known without a quota file, of another file, or of a damaged one; and reading changes none', async () => {
+test('there are no levels without a quota file, or from another or a damaged file, and reading changes no file', async () => {
   const { path, clock, limits } = world();
   use(limits, 1);
   await limits.save();
@@ -83,7 +83,7 @@ test('nothing is known without a quota file, of another file, or of a damaged on
   expect(readLevels(path, [KEY], clock.nowMs())).toBeNull();
 });
 
-test('a pipe in the place of the quota file is not waited for', () => {
+test('a pipe instead of the quota file does not block', () => {
   const { path, clock, limits } = world();
   limits.close();
   for (const suffix of ['', '-wal', '-shm']) rmSync(quotaPath(path) + suffix, { force: true });
@@ -91,7 +91,7 @@ test('a pipe in the place of the quota file is not waited for', () => {
   expect(readLevels(path, [KEY], clock.nowMs())).toBeNull();
 });
 
-test('the time of a damaged row is not believed', async () => {
+test('the time of a damaged row is ignored', async () => {
   const { path, clock, limits } = world();
   use(limits, 10);
   await limits.save();

@@ -15,7 +15,7 @@ import { tempFolder, testClock } from '../../support/world.ts';
 const folder = tempFolder();
 let files = 0;
 
-/** A new main database's path, and limits on it that remember what they reported. */
+/** The path of a new main database, and a function that opens its limits and records their reports. */
 function world() {
   const path = join(folder, `${++files}`, 'profiles.db');
   const clock = testClock();
@@ -32,12 +32,12 @@ const KEY = {
   ],
 };
 
-// A key as it is found anew for each request, so that nothing is remembered on it.
+// A new key object for each request, so that it has no cached account.
 const use = (limits: Limits, count = 1, key = KEY) => useOf(limits, { ...key }, count);
 const left = (limits: Limits, key = KEY) => leftOf(limits, { ...key });
 
 describe('spending', () => {
-  test('all limits or none, and how long it takes otherwise', () => {
+  test('spends all limits or none, and returns the wait otherwise', () => {
     const limits = world().open();
     expect(use(limits, 60)).toBeNull();
     expect(left(limits)).toEqual([0, 4_940]);
@@ -49,7 +49,7 @@ describe('spending', () => {
   });
 });
 
-describe('several limits and any cost, against a naive record of everything', () => {
+describe('several limits and any cost, compared with a naive record of all requests', () => {
   const limit = fc.record({ quota: fc.integer({ min: 1, max: 40 }), windowSeconds: fc.constantFrom(1, 2, 3, 5, 60) });
   const granted = fc.uniqueArray(limit, { minLength: 1, maxLength: 4, selector: ({ windowSeconds }) => windowSeconds });
   const step = fc.record({
@@ -64,7 +64,7 @@ describe('several limits and any cost, against a naive record of everything', ()
   });
   const steps = fc.array(step, { maxLength: 150, size: 'max' });
 
-  test('all or none, exactly when all have room; and after the wait it is admitted, before it not', () => {
+  test('a request is admitted exactly if all limits have room; a refused one after the wait, and not before', () => {
     const { clock, open } = world();
     const limits = open();
     const time = limitsTime(clock, startTimeline(clock, 0));
@@ -96,8 +96,8 @@ describe('several limits and any cost, against a naive record of everything', ()
   });
 });
 
-describe('over a restart', () => {
-  test('a clean one forgets nothing', () => {
+describe('at a restart', () => {
+  test('nothing is lost after a clean stop', () => {
     const { clock, open, reports } = world();
     const first = open();
     use(first, 20);
@@ -117,7 +117,7 @@ describe('over a restart', () => {
     expect(reports).toEqual([]);
   });
 
-  test('a crash forgets only what came after the last write', () => {
+  test('only requests after the last write are lost after a crash', () => {
     const { path, open } = world();
     const first = open();
     use(first, 20);
@@ -129,7 +129,7 @@ describe('over a restart', () => {
     first.close();
   });
 
-  test('what was spent is written without anybody asking for it', async () => {
+  test('spent requests are saved automatically', async () => {
     const { path, open } = world();
     const limits = open();
     use(limits, 20);
@@ -145,7 +145,7 @@ describe('over a restart', () => {
     limits.close();
   });
 
-  test('a wall clock that was set back does not give quotas back', () => {
+  test('a wall clock that was set back does not free quotas', () => {
     const { path, clock, open } = world();
     const first = open();
     use(first, 60);
@@ -155,14 +155,14 @@ describe('over a restart', () => {
     const second = openLimits(path, yesterday, () => undefined);
     expect(use(second)).toBe(10_000 + 1 / 1024);
     yesterday.advance(10_000);
-    // Exactly a window old is still in the window.
+    // A request that is exactly a window old still counts.
     expect(use(second)).toBe(1 / 1024);
     yesterday.advance(1 / 1024);
     expect(use(second)).toBeNull();
     second.close();
   });
 
-  test('only part of a key’s windows is over', () => {
+  test('only some of a key’s windows may be empty', () => {
     const { clock, open } = world();
     let limits = open();
     for (let turn = 1; turn <= 5; turn++) {
@@ -179,11 +179,11 @@ describe('over a restart', () => {
 describe('the log of the file', () => {
   const keys = Array.from({ length: 5 }, (_, index) => ({ ...KEY, identifier: `key${index}` }));
 
-  test('stays short however long the server runs, and what was saved is there after a crash at any time', () => {
+  test('stays short however long the server runs, and has all saves after a crash at any time', () => {
     const { path, clock, open } = world();
     const limits = open();
     for (let turn = 1; turn <= 3_000; turn++) {
-      // The last key is used seldom, the first one much.
+      // The last key is used rarely, the first one a lot.
       use(limits, 1, keys[turn % 500 === 0 ? 4 : turn % 4]);
       use(limits, 5, keys[0]);
       clock.advance(3_000);
@@ -193,12 +193,12 @@ describe('the log of the file', () => {
       for (const key of keys) expect(left(second, key)).toEqual(left(limits, key));
       second.close();
     }
-    // Of four keys there are up to 1 000 stamps of 4 bytes, and as much again may wait to be written anew.
+    // Four keys have up to 1 000 stamps of 4 bytes each, and as much again may be waiting to be rewritten.
     expect(logSize(path).bytes).toBeLessThan(60_000);
     limits.close();
   });
 
-  test('of keys that are busy with short windows stays short too', () => {
+  test('stays short with busy keys that have short windows', () => {
     const { path, clock, open } = world();
     const limits = open();
     const busy = keys.map((key) => ({ ...key, rateLimits: [{ quota: 1_000_000, windowSeconds: 1 }] }));
@@ -215,7 +215,7 @@ describe('the log of the file', () => {
     limits.close();
   });
 
-  test('goes on after a restart, and a key that was dropped comes back with nothing of before', () => {
+  test('continues after a restart, and a dropped key returns without its earlier requests', () => {
     const { clock, open, ...first } = world();
     let { path } = first;
     const brief = { identifier: 'brief', rateLimits: [{ quota: 9, windowSeconds: 60 }] };
@@ -235,7 +235,7 @@ describe('the log of the file', () => {
     limits.close();
   });
 
-  test('a row of it that is damaged says nothing, whatever it holds; the others stand', () => {
+  test('a damaged row is ignored, whatever it contains, but not the other rows', () => {
     const { path, open } = world();
     const first = open();
     use(first, 7);
@@ -278,7 +278,7 @@ describe('the log of the file', () => {
     );
   });
 
-  test('what was spent in a row that is damaged counts as if it were spent with the row after it', () => {
+  test('the requests of a damaged row count as if they were made at the time of the next row', () => {
     const { path, clock, open } = world();
     const first = open();
     for (let turn = 0; turn < 3; turn++) {
@@ -303,7 +303,7 @@ describe('the log of the file', () => {
   });
 });
 
-describe('keys that are not used any more', () => {
+describe('keys that are no longer used', () => {
   test('are dropped, in memory and in the file', () => {
     const { path, clock, open } = world();
     const limits = open();
@@ -324,7 +324,7 @@ describe('keys that are not used any more', () => {
 });
 
 describe('a file that can’t be used', () => {
-  test('is the owner’s alone, beside the database', () => {
+  test('is beside the database, with mode 0600', () => {
     const { path, open } = world();
     const limits = open();
     use(limits);
@@ -338,7 +338,7 @@ describe('a file that can’t be used', () => {
     ['garbage', 'not a database at all'.repeat(500)],
     ['of another program', null],
   ] as const) {
-    test(`${name} is set aside, and said`, () => {
+    test(`${name} is renamed and reported`, () => {
       const { path, reports, open } = world();
       mkdirSync(join(path, '..'));
       if (content !== null) writeFileSync(quotaPath(path), content);
@@ -351,7 +351,7 @@ describe('a file that can’t be used', () => {
       expect(use(limits, 3)).toBeNull();
       limits.close();
       expect(reports).toEqual([
-        expect.stringMatching(/^warn: The quota file was unreadable and is now .*unreadable-\d+; /),
+        expect.stringMatching(/^warn: The quota file was unreadable and was renamed to .*unreadable-\d+; /),
       ]);
       expect(readdirSync(join(path, '..')).some((file) => file.includes('.unreadable-'))).toBe(true);
       const again = open();
@@ -360,7 +360,7 @@ describe('a file that can’t be used', () => {
     });
   }
 
-  test('that can’t be opened stops nothing; once it can, everything is written', () => {
+  test('because it can’t be opened stops nothing, and everything is written once it can', () => {
     const { path, reports, open } = world();
     mkdirSync(quotaPath(path), { recursive: true });
     const limits = open();
@@ -368,17 +368,17 @@ describe('a file that can’t be used', () => {
     void limits.save();
     void limits.save();
     expect(left(limits)).toEqual([57, 4_997]);
-    expect(reports).toEqual([expect.stringContaining('error: The quota file can not be opened')]);
+    expect(reports).toEqual([expect.stringContaining('error: The quota file cannot be opened')]);
     rmSync(quotaPath(path), { recursive: true });
     use(limits, 1);
     limits.close();
-    expect(reports.at(-1)).toBe('info: Quotas are written again.');
+    expect(reports.at(-1)).toBe('info: Quotas can be written again.');
     const again = open();
     expect(left(again)).toEqual([56, 4_996]);
     again.close();
   });
 
-  test('that another program locks is tried again, and said once', () => {
+  test('because another program locks it is retried, and reported once', () => {
     const { path, reports, open } = world();
     const limits = open();
     use(limits, 3);
@@ -386,7 +386,7 @@ describe('a file that can’t be used', () => {
     other.run('BEGIN IMMEDIATE');
     void limits.save();
     void limits.save();
-    expect(reports).toEqual([expect.stringContaining('error: Quotas can not be written')]);
+    expect(reports).toEqual([expect.stringContaining('error: Quotas cannot be written')]);
     other.run('ROLLBACK');
     other.close();
     use(limits, 1);

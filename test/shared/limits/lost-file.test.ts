@@ -12,8 +12,8 @@ import { left, use } from '../../support/storage/limits.ts';
 import { afterCrash } from '../../support/storage/quota-file.ts';
 import { type TestClock, tempFolder, testClock, testDeps } from '../../support/world.ts';
 
-// Somebody moves or deletes the quota file of a running server. What is written into a file that has no name any more would
-// be gone at the next start.
+// Somebody moves or deletes the quota file of a running server. Anything written to a file without a name would be lost at the
+// next start.
 
 type Opened = { limits: Limits; save: () => Promise<void>; close: () => void; reports: string[] };
 
@@ -55,7 +55,7 @@ for (const [where, open] of [
   ['several threads', withWorkers],
 ] as const) {
   describe(`a quota file that is lost while a server with ${where} runs`, () => {
-    test.each(LOSSES)('%s: it is said, and made again with all that the server knows', async (_what, lose) => {
+    test.each(LOSSES)('%s: is reported, and recreated from the server’s memory', async (_what, lose) => {
       const path = join(tempFolder(), 'profiles.db');
       const clock = testClock();
       const first = open(path, clock);
@@ -76,7 +76,7 @@ for (const [where, open] of [
       expect(said).toHaveLength(1);
       expect(first.reports.filter((text) => text.startsWith('error'))).toEqual([]);
       expect(readRecreatedAt(path)).toBe(clock.nowMs());
-      // What comes after that is saved as ever.
+      // Later requests are saved as usual.
       use(first.limits, { ...QUIET }, 1);
       await first.save();
       const second = open(afterCrash(path), clock);
@@ -95,7 +95,7 @@ for (const [where, open] of [
       third.close();
     });
 
-    test('is noticed within seconds also if no key is used', async () => {
+    test('is noticed within seconds, even if no key is used', async () => {
       const path = join(tempFolder(), 'profiles.db');
       const first = open(path, testClock());
       use(first.limits, { ...BUSY }, 5);
@@ -110,7 +110,7 @@ for (const [where, open] of [
       third.close();
     }, 20_000);
 
-    test('and can’t be made is tried again until it can', async () => {
+    test('and can’t be recreated is retried until it can', async () => {
       const path = join(tempFolder(), 'profiles.db');
       const first = open(path, testClock());
       use(first.limits, { ...BUSY }, 5);
@@ -121,7 +121,7 @@ for (const [where, open] of [
       expect(first.reports.map((text) => text.split(' ', 1)[0])).toEqual(['warn:', 'error:']);
       rmSync(quotaPath(path), { recursive: true });
       first.close();
-      expect(first.reports.at(-1)).toBe('info: Quotas are written again.');
+      expect(first.reports.at(-1)).toBe('info: Quotas can be written again.');
       const second = open(path, testClock());
       expect(left(second.limits, { ...BUSY })).toEqual([55, 4_995]);
       second.close();
@@ -129,7 +129,7 @@ for (const [where, open] of [
   });
 }
 
-test('status says that the file was made again, and warns of it for a week', async () => {
+test('status says that the file was recreated, and warns about it for a week', async () => {
   const clock = testClock();
   const deps = testDeps({ clock });
   const { databasePath } = deps.config;

@@ -50,7 +50,7 @@ describe('the text of a rate limit', () => {
     expect(shown).toEqual(['1s', '1m', '90s', '1h', '90m', '1d', '7d', '25h']);
   });
 
-  test('what is shown reads back as what it was', () => {
+  test('a formatted limit is parsed as the same limit', () => {
     const limit = fc.record({
       quota: fc.integer({ min: 1, max: 1_000_000 }),
       windowSeconds: fc.integer({ min: 1, max: 2_678_400 }),
@@ -60,7 +60,7 @@ describe('the text of a rate limit', () => {
 });
 
 describe('a key’s rate limits', () => {
-  test('one to four, in the order given', () => {
+  test('are one to four, in the given order', () => {
     for (const texts of [['1/1d', '2/1s'], ['1/1d,2/1s'], ['1/1d, 2/1s'], ['1/1d,', '2/1s']]) {
       expect(parseRateLimits(texts).map(formatRateLimit)).toEqual(['1/1d', '2/1s']);
     }
@@ -68,7 +68,7 @@ describe('a key’s rate limits', () => {
     expect(() => parseRateLimits(['1/1s', '1/2s', '1/3s', '1/4s', '1/5s'])).toThrow('one to four');
   });
 
-  test('distinct by seconds, however they are written', () => {
-    expect(() => parseRateLimits(['60/60s', '70/1m'])).toThrow('same window');
+  test('have different windows, compared in seconds', () => {
+    expect(() => parseRateLimits(['60/60s', '70/1m'])).toThrow('different windows');
   });
 });

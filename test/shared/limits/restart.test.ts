@@ -8,7 +8,7 @@ import { left, use } from '../../support/storage/limits.ts';
 import { afterCrash } from '../../support/storage/quota-file.ts';
 import { tempFolder, testClock } from '../../support/world.ts';
 
-test('a crash between two saves of one burst after a restart forgets nothing that was saved before', async () => {
+test('a crash between two saves of a burst after a restart loses nothing that was saved before', async () => {
   const path = join(tempFolder(), 'profiles.db');
   const clock = testClock();
   const rateLimits = [
@@ -32,7 +32,7 @@ test('a crash between two saves of one burst after a restart forgets nothing tha
   third.close();
 });
 
-test('what the file has of a key survives a crash, where the file could be opened only after the key was dropped', async () => {
+test('the saved state of a key survives a crash, even if the file could only be opened after the key was dropped', async () => {
   const path = join(tempFolder(), 'profiles.db');
   const clock = testClock();
   const key = { identifier: 'k7Qm2XaB', rateLimits: [{ quota: 100, windowSeconds: 86_400 }] };
@@ -57,7 +57,7 @@ test('what the file has of a key survives a crash, where the file could be opene
   third.close();
 });
 
-test('a file that another hand has written into holds up no start', () => {
+test('a file that was modified by somebody else does not block the start', () => {
   const path = join(tempFolder(), 'profiles.db');
   const clock = testClock();
   const rateLimits = [{ quota: 64, windowSeconds: 86_400 }];
@@ -78,7 +78,7 @@ test('a file that another hand has written into holds up no start', () => {
          SELECT max(seq) + 1, max(time), '${damaged.identifier}', x'${numbers}', x'00000000', 0 FROM log`,
     );
     file.close();
-    // In a process of its own, which can be ended: a start that is held up is held up for ever.
+    // In a child process, which can be killed: a blocked start would never end.
     const child = Bun.spawnSync([process.execPath, join(import.meta.dir, 'restart-child.ts'), path], {
       env: { ...process.env, NOW: String(clock.nowMs()), KEYS: JSON.stringify([damaged, whole]) },
       timeout: 10_000,

@@ -15,7 +15,7 @@ import {
 } from '../../../shared/limits/ring.ts';
 import { rounds } from '../../support/rounds.ts';
 
-/** The promise, told naively: every admitted request's time is remembered for ever. */
+/** A naive model: it remembers the time of every admitted request. */
 function createModel({ quota, windowSeconds }: RateLimit, stepMs: number) {
   const times: number[] = [];
   const stepOf = (time: number) => Math.floor(time / stepMs) * stepMs;
@@ -23,7 +23,7 @@ function createModel({ quota, windowSeconds }: RateLimit, stepMs: number) {
   return { times, remainingAt: (now: number) => quota - usedAt(now) };
 }
 
-/** A file: each save adds a row with what is new, or with all of the ring, and then the rows before it can go. */
+/** A file: each save adds a row with the new requests, or with the whole ring, which makes earlier rows unnecessary. */
 function createFile() {
   let rows: LogRow[] = [];
   let seq = 0;
@@ -52,7 +52,7 @@ const START = Date.parse('2026-01-01T00:00:00Z');
 
 type Step = { kind: 'wait'; ms: number } | { kind: 'spend'; count: number } | { kind: 'save' | 'saveAll' | 'restart' };
 
-/** Bursts, waits around the window's length to the 1/1024 ms, and restarts. */
+/** Bursts, waits of about the window's length to 1/1024 ms, and restarts. */
 function stepsFor({ quota, windowSeconds }: RateLimit): fc.Arbitrary<Step[]> {
   const windowMs = windowSeconds * 1000;
   const wait = fc.oneof(
@@ -117,7 +117,7 @@ const withSteps = (limits: fc.Arbitrary<RateLimit>) =>
   limits.chain((limit) => fc.tuple(fc.constant(limit), stepsFor(limit)));
 
 describe('the promise', () => {
-  test('up to a quota of 1 024: admitted exactly when it fits, over restarts too', () => {
+  test('up to a quota of 1024, a request is admitted exactly if it fits, even over restarts', () => {
     fc.assert(
       fc.property(withSteps(exact), ([limit, steps]) => {
         run(limit, steps, ({ ring, now, count, admitted, left }) => {
@@ -129,7 +129,7 @@ describe('the promise', () => {
     );
   });
 
-  test('above: never one too many, and early by less than a thousandth of the quota', () => {
+  test('above, never too many are admitted, and less than 0.1 % of the quota is refused too early', () => {
     fc.assert(
       fc.property(withSteps(grouped), ([limit, steps]) => {
         run(limit, steps, ({ ring, now, count, admitted, left }) => {
@@ -145,7 +145,7 @@ describe('the promise', () => {
     );
   });
 
-  test('in no window of its length, wherever it is laid, are more than quota admitted', () => {
+  test('no window of its length, wherever it starts, has more admitted requests than the quota', () => {
     fc.assert(
       fc.property(withSteps(fc.oneof(small, anyWindow)), ([limit, steps]) => {
         const times = run(limit, steps, () => undefined);
@@ -158,7 +158,7 @@ describe('the promise', () => {
     );
   });
 
-  test('Retry-After is enough, and a second less is not', () => {
+  test('a retry is admitted after Retry-After, and not a second earlier', () => {
     fc.assert(
       fc.property(withSteps(fc.oneof(small, anyWindow, grouped)), ([limit, steps]) => {
         run(limit, steps, ({ ring, now, count, admitted }) => {
@@ -180,7 +180,7 @@ describe('the promise', () => {
     );
   });
 
-  test('within t no more than r can be used', () => {
+  test('no more than r requests are admitted within t', () => {
     fc.assert(
       fc.property(withSteps(fc.oneof(small, anyWindow, grouped)), ([limit, steps]) => {
         run(limit, steps, ({ ring, now }) => {
@@ -196,7 +196,7 @@ describe('the promise', () => {
   });
 });
 
-test('a step is less than a 2^30th of the window, and a whole number of them makes a second', () => {
+test('a step is less than a 2^30th of the window, and a second is a whole number of steps', () => {
   for (const windowSeconds of [1, 60, 2_097, 2_098, 3_600, 86_400, 604_800, 31 * 86_400]) {
     const { stepMs, windowMs } = createRing({ quota: 1, windowSeconds });
     expect(Number.isInteger(1_000 / stepMs)).toBe(true);
@@ -204,7 +204,7 @@ test('a step is less than a 2^30th of the window, and a whole number of them mak
   }
 });
 
-test('after any length of silence a ring is empty, though its stamps are as if they were new', () => {
+test('a ring is empty after any pause, even if its stamps look new', () => {
   for (const windowSeconds of [1, 86_400, 31 * 86_400]) {
     const ring = createRing({ quota: 3, windowSeconds });
     record(ring, START, 3);
@@ -215,7 +215,7 @@ test('after any length of silence a ring is empty, though its stamps are as if t
   }
 });
 
-test('a time before the newest request, as another thread may have asked for it, gives nothing back', () => {
+test('a time before the newest request, as another thread may have read it, frees nothing', () => {
   for (const windowSeconds of [1, 86_400]) {
     const ring = createRing({ quota: 3, windowSeconds });
     record(ring, START, 2);
@@ -227,7 +227,7 @@ test('a time before the newest request, as another thread may have asked for it,
 });
 
 describe('memory', () => {
-  test('a ring is as small as what it holds, and at most 1 024 stamps long', () => {
+  test('a ring is as small as its contents, and has at most 1024 stamps', () => {
     for (const quota of [1, 60, 1_024, 1_025, 5_000, 1_000_000]) {
       const ring = createRing({ quota, windowSeconds: 60 });
       expect(ring.stamps.length).toBeLessThanOrEqual(8);
@@ -238,7 +238,7 @@ describe('memory', () => {
     }
   });
 
-  test('one more request is one more stamp in the file', () => {
+  test('another request is another stamp in the file', () => {
     const ring = createRing({ quota: 5_000, windowSeconds: 60 });
     record(ring, START, 4_000);
     ring.savedHead = ring.head;

@@ -29,7 +29,7 @@ import type { Task } from '../../support/storage/limits-worker.ts';
 import { afterCrash } from '../../support/storage/quota-file.ts';
 import { tempFolder, testClock } from '../../support/world.ts';
 
-// Accounts in shared memory: against the same accounts in plain memory, and spent from by several threads at once.
+// Accounts in shared memory, compared with the same accounts in plain memory, and used by several threads at once.
 
 const folder = tempFolder();
 let files = 0;
@@ -39,7 +39,7 @@ const KEEPER = 9;
 
 type Key = { identifier: string; rateLimits: RateLimit[] };
 
-/** A thread that does one task; it lives until the file is done, or is ended. */
+/** A thread with one task; it lives until this file ends or it is terminated. */
 function startThread(): { run: (task: Task) => Promise<unknown>; end: () => Promise<void> } {
   const worker = new Worker(new URL('../../support/storage/limits-worker.ts', import.meta.url));
   const closed = Promise.withResolvers<void>();
@@ -60,7 +60,7 @@ function startThread(): { run: (task: Task) => Promise<unknown>; end: () => Prom
   };
 }
 
-/** A keeper on a real clock, limits that this thread has joined, and what other threads need to join them. */
+/** The main thread's limits with a real clock, limits that this thread has joined, and the buffers for other threads. */
 async function sharedWorld(path = newPath()) {
   const buffers = createSharedBuffers();
   const clock = openThreadClock();
@@ -90,7 +90,7 @@ describe('one thread', () => {
     what: fc.constantFrom('spend', 'spend', 'spend', 'spend', 'save', 'restart' as const),
   });
 
-  test('decides as in plain memory, whatever is spent, saved, swept and restarted in either way', () => {
+  test('decides as in plain memory, whatever is spent, saved, swept and restarted', () => {
     let run = 0;
     fc.assert(
       fc.property(fc.array(limits, { minLength: 3, maxLength: 3 }), fc.array(step, { maxLength: 80 }), (of, steps) => {
@@ -109,7 +109,7 @@ describe('one thread', () => {
             void plain.save();
             void keeper.save();
           } else if (what === 'restart') {
-            // Each goes on with what the other has written.
+            // Each continues with the file of the other.
             plain.close();
             keeper.close();
             paths = [paths[1], paths[0]];
@@ -131,7 +131,7 @@ describe('one thread', () => {
   });
 });
 
-test('threads that spend from the same accounts at once: never one too many, and none refused that fits', async () => {
+test('threads that spend from the same accounts at once never admit too many, and never refuse a request that fits', async () => {
   const { keeper, shared, now } = await sharedWorld();
   const short = key('AAAAAAAA', [40, 1], [10_000, 60]);
   const keys = [short, key('BBBBBBBB', [3, 1]), key('CCCCCCCC', [5_000, 3_600])];
@@ -143,7 +143,7 @@ test('threads that spend from the same accounts at once: never one too many, and
   const admitted = (results as [key: number, before: number, after: number, count: number][][]).flat();
   const counts = keys.map((_, index) => admitted.filter(([of]) => of === index));
   for (const [index, { rateLimits }] of keys.entries()) {
-    // By when each had surely begun, and by when it was surely over: in no window are more than the quota.
+    // Between the latest start and the earliest end of each request, no window has more than the quota.
     const of = counts[index] ?? [];
     const { quota, windowSeconds } = rateLimits[0] as RateLimit;
     for (const [, start] of of.slice(0, 200)) {
@@ -159,8 +159,8 @@ test('threads that spend from the same accounts at once: never one too many, and
   keeper.close();
 }, 20_000);
 
-describe('a thread that ends', () => {
-  test('while it holds an account or the table holds nobody up once its locks are freed', async () => {
+describe('a thread that is terminated', () => {
+  test('while it holds the lock of an account or the table does not block others once its locks are freed', async () => {
     const { path, buffers, clock, keeper, limits, shared } = await sharedWorld();
     const one = key('AAAAAAAA', [5, 3_600]);
     expect(use(limits, { ...one }, 2)).toBeNull();
@@ -177,13 +177,13 @@ describe('a thread that ends', () => {
       const dead = startThread();
       await dead.run({ kind: 'hold', number: 4, shared, at });
       await dead.end();
-      // The keeper, who has to free them, is not held up: what it can't read is written the next time.
+      // The main thread, which has to free them, is not blocked: it saves locked accounts the next time.
       await keeper.save();
       await keeper.save();
       const waiting = startThread();
       const keys = [key('BBBBBBBB', [9, 3_600]), one];
       const waited = waiting.run({ kind: 'spend', number: 5, shared, keys, untilMs: Infinity, max: 2 });
-      // Others' locks stay.
+      // The locks of other threads stay.
       keeper.freeLocksOf(3);
       expect(Atomics.load(memory.words, at)).toBe(4);
       keeper.freeLocksOf(4);
@@ -195,7 +195,7 @@ describe('a thread that ends', () => {
     keeper.close();
   }, 20_000);
 
-  test('while it holds the table as the file appears: what the file has comes in once that lock is freed', async () => {
+  test('while it holds the table’s lock delays a restore from the file until that lock is freed', async () => {
     const path = newPath();
     const one = key('AAAAAAAA', [5, 3_600]);
     const clock = openThreadClock();
@@ -219,19 +219,19 @@ describe('a thread that ends', () => {
     after.close();
   });
 
-  test('at any instant, again and again, leaves accounts that are exact to what was in flight', async () => {
+  test('at any moment leaves accounts that are exact except for the request in flight', async () => {
     const { keeper, limits, shared } = await sharedWorld();
     const keys = [key('AAAAAAAA', [1_000_000, 3_600], [500_000, 86_400]), key('BBBBBBBB', [50, 3_600])] as const;
     for (let turn = 0; turn < rounds(12); turn++) {
       const thread = startThread();
-      // Never answered: it is ended in the midst of it.
+      // Never answered: the thread is terminated during it.
       void thread.run({ kind: 'spend', number: 1, shared, keys: [...keys], untilMs: Infinity, max: Infinity });
       const [first] = left(limits, keys[0]);
       while (left(limits, keys[0])[0] === first) await Bun.sleep(1);
       await thread.end();
       keeper.freeLocksOf(1);
       const used = left(limits, keys[0]).map((remaining, index) => (keys[0].rateLimits[index]?.quota ?? 0) - remaining);
-      // At most the one request that it was in the midst of is counted in one limit and not in the other.
+      // At most the request in flight is counted in one limit and not in the other.
       expect(Math.abs((used[0] ?? 0) - (used[1] ?? 0))).toBeLessThanOrEqual(3);
       expect(left(limits, keys[1])[0]).toBeGreaterThanOrEqual(0);
       expect(use(limits, keys[1], 51)).toBe(Number.POSITIVE_INFINITY);
@@ -241,7 +241,7 @@ describe('a thread that ends', () => {
 });
 
 describe('memory', () => {
-  test('accounts that are as good as new make room; where there is none, a key is told to come back', async () => {
+  test('unused accounts make room; if there is none, a key’s request is refused with `busy`', async () => {
     const clock = testClock();
     const buffers = createSharedBuffers(2 ** 20);
     const memory = openSharedMemory(buffers, KEEPER);
@@ -261,13 +261,13 @@ describe('memory', () => {
     const room = fill(0);
     expect(room).toBeGreaterThan(200);
     expect(accountCount(memory)).toBe(room);
-    // The others are served as ever.
+    // Other keys work as usual.
     expect(use(worker, brief(0), 999)).toBeNull();
     clock.advance(60_001);
     await keeper.save();
     expect(accountCount(memory)).toBe(0);
     expect(fill(1_000_000)).toBe(room);
-    // One that this thread had met before finds its account given to another, and none free.
+    // A key that this thread has used before finds that its account was replaced, and that there is no room.
     expect(() => use(worker, brief(0))).toThrow('no memory left');
     clock.advance(60_001);
     await keeper.save();
@@ -278,7 +278,7 @@ describe('memory', () => {
 });
 
 describe('the throttle of all threads', () => {
-  test('counts failures of an address over all of them: thirty pass, every further one is refused', async () => {
+  test('counts the failures of an IP address in all threads: 30 pass, all others are refused', async () => {
     const { keeper, shared } = await sharedWorld();
     const throttle = createThrottleMemory(systemRandom);
     const blocks = ['192.0.2.1', '192.0.2.2', '2001:db8:0:1::/64'];
@@ -290,7 +290,7 @@ describe('the throttle of all threads', () => {
     keeper.close();
   }, 20_000);
 
-  test('remembers as many addresses as it has places, the one that failed longest ago makes room', () => {
+  test('remembers a bounded number of IP addresses; the one that failed longest ago makes room', () => {
     const clock = testClock();
     const memory = createThrottleMemory(systemRandom, 1);
     const throttle = joinThrottle(memory, 1, clock);
@@ -319,19 +319,19 @@ describe('the throttle of all threads', () => {
     for (let turn = 0; turn < 30; turn++) expect(isRefused('first')).toBe(false);
     expect(isRefused('first')).toBe(true);
     clock.advance(60_001);
-    // A dead thread's lock would hold up whoever fails next.
+    // A dead thread's lock would block the next failure.
     new Int32Array(memory)[0] = 2;
     freeThrottleLocksOf(memory, 2);
     expect(isRefused('first')).toBe(false);
   });
 });
 
-test('the table finds each identifier that was put in and not taken out, in any order of both', () => {
+test('the table finds each identifier that was added and not removed, in any order', () => {
   const identifier = fc.integer({ min: 0, max: 40 }).map((number) => `id${number}`.padEnd(8, '_'));
   const step = fc.tuple(fc.constantFrom('put', 'put', 'take'), identifier);
   fc.assert(
     fc.property(fc.array(step, { maxLength: 200, size: 'max' }), (steps) => {
-      // Sixteen slots, of which twelve are used at most.
+      // Sixteen slots, of which at most twelve are used.
       const slots = new Int32Array(16 * 3);
       const model = new Map<string, number>();
       for (const [index, [what, text]] of steps.entries()) {

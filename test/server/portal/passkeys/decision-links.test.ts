@@ -107,7 +107,7 @@ test('the end of an old key can be set only for its successor', async () => {
 describe('a malformed value is shown as a refused field, and never acted on', () => {
   const WRONG: [query: string, field: string, sentence: string][] = [
     ['operation=approve&rateLimits=many', 'rateLimits', 'A rate limit is'],
-    ['operation=approve&rateLimits=1/1m,2/1m', 'rateLimits', 'may not have the same window'],
+    ['operation=approve&rateLimits=1/1m,2/1m', 'rateLimits', 'must have different windows'],
     ['operation=approve&rateLimits=1/1m,1/2m,1/3m,1/4m,1/5m', 'rateLimits', 'one to four rate limits'],
     ['operation=approve&permissions=api.everything', 'permissions', 'The only permissions are'],
     ['operation=approve&expires=2020-01-01', 'expires', 'The expiry must be'],
