@@ -58,7 +58,7 @@ describe('an owner at a terminal', () => {
     await terminal.answer('Enter a name.', `Bot${KEY.enter}`);
     await terminal.answer('Description:', `Too short.${KEY.enter}`);
     await terminal.answer(
-      'what it keeps. Correct it; Ctrl-U clears the line.',
+      'what it stores. Correct it; Ctrl-U clears the line.',
       `${KEY.ctrlU}${DESCRIPTION}${KEY.enter}`,
     );
     await terminal.answer('Permissions', KEY.enter);
