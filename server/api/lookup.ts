@@ -1,7 +1,7 @@
 import { Elysia } from 'elysia';
 import { AppError } from '../../shared/errors.ts';
 import { tagOf } from '../../shared/profiles/lookup/cache.ts';
-import type { Found, Way } from '../../shared/profiles/lookup/lookup.ts';
+import type { Found, LookupBy } from '../../shared/profiles/lookup/lookup.ts';
 import type { Answer, Refusal } from '../http/answers.ts';
 import { pathParameter, refuseParameters } from '../http/parameters.ts';
 import { publicPath } from '../http/public-path.ts';
@@ -24,7 +24,7 @@ export function lookup(serving: Serving) {
     .all('/api/lookup/authid/:authId/links', handler(serving, 'links', 'authId'));
 }
 
-function handler(serving: Serving, what: 'profile' | 'links', way: Way) {
+function handler(serving: Serving, what: 'profile' | 'links', way: LookupBy) {
   const suffix = what === 'links' ? '/links' : '';
   return ({ request, path, route }: LookupContext): Answer | Refusal => {
     const found = serving.lookup[what](way, readName(request, path, route));

@@ -1,12 +1,8 @@
 import type { Clock } from '../../clock.ts';
 
-/**
- * Batches grow and shrink so that the write lock is held for about this long, in milliseconds: half of what is
- * promised.
- */
-const WANTED_LOCK_MS = 50;
+/** Batches grow and shrink so that each holds the write lock for about this long: half of the promised maximum. */
+const TARGET_LOCK_MS = 50;
 
-/** The most lines of a batch. */
 const MAX_LINES = 1_000;
 
 /** The size of batches, in lines, adapted to the speed of this machine. */
@@ -16,8 +12,8 @@ export type BatchSize = {
   timed: (act: () => void) => void;
 };
 
-/** Lets others run between batches: those who wait for the lock, and the rest of this process. */
-export function giveTurn(): Promise<void> {
+/** Lets others run between batches: those waiting for the lock, and other work of this process. */
+export function yieldToOthers(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }
 
@@ -30,8 +26,8 @@ export function createBatchSize(clock: Clock): BatchSize {
       const startedMs = clock.monotonicMs();
       act();
       const tookMs = clock.monotonicMs() - startedMs;
-      if (tookMs > WANTED_LOCK_MS) maxLines = Math.max(1, Math.floor(maxLines / 2));
-      else if (tookMs < WANTED_LOCK_MS / 2) maxLines = Math.min(MAX_LINES, maxLines * 2);
+      if (tookMs > TARGET_LOCK_MS) maxLines = Math.max(1, Math.floor(maxLines / 2));
+      else if (tookMs < TARGET_LOCK_MS / 2) maxLines = Math.min(MAX_LINES, maxLines * 2);
     },
   };
 }

@@ -5,32 +5,32 @@ import type { TextEntry } from './import-run.ts';
 import { createWishes } from './wishes.ts';
 
 /**
- * Lines that were refused only because another profile held a name or auth ID, each with all later lines of its
- * profile. They are retried at the end: that profile may have given it up by then, or its own line may be deferred too,
- * as with two profiles that swap their names.
+ * Lines that were refused only because another profile had a name or auth ID, each with all later lines of its profile.
+ * They are retried at the end: by then the other profile may have given it up, or its own line may be deferred too, as
+ * with two profiles that swap their names.
  */
 export type DeferredLines = {
-  /** Defers a line. Returns false if there is no room for more. */
+  /** Defers a line. Returns false if there is no room for it. */
   add: (entry: TextEntry, refusal: Refusal) => boolean;
-  /** Whether a line of this profile is deferred: later ones must not be applied before it. */
+  /** Whether a line of this profile is deferred; then later ones must not be applied before it. */
   has: (id: number) => boolean;
   count: () => number;
   /**
-   * The lines that can now be applied, those that wait for each other in one group; the others are refused. Call it
-   * once.
+   * Yields the lines that can now be applied; lines that wait for each other are in one group. The other lines are
+   * refused. Call it once.
    */
   groups: () => Generator<TextEntry[]>;
 };
 
-/** Called for each line that is finally refused. */
+/** Called for each finally refused line. */
 type OnRefused = (entry: TextEntry, refusal: Refusal) => void;
 
-/** The ids of their profiles are in memory; the lines themselves are in a temporary table. */
+/** The ids of their profiles are in memory, the lines in a temporary table. */
 const MAX_LINES = 100_000;
 
 type Row = { number: number; bytes: number; text: string };
 
-/** Makes the temporary table. `merge` says how lines are interpreted. */
+/** Creates the temporary table. `merge` is how lines are interpreted. */
 export function createDeferredLines(sqlite: Sqlite, merge: boolean, onRefused: OnRefused): DeferredLines {
   sqlite.run('DROP TABLE IF EXISTS temp.deferred');
   sqlite.run('CREATE TEMP TABLE deferred (id, number, bytes, text, PRIMARY KEY (id, number)) WITHOUT ROWID');
@@ -72,7 +72,7 @@ export function createDeferredLines(sqlite: Sqlite, merge: boolean, onRefused: O
         if (hopeless === null) continue;
         refuse(id, hopeless.line, hopeless.refusal);
         wishes.set(id, read(id));
-        // Without that line, the profile may keep what others wait for, or need something else.
+        // Without that line, the profile may keep a name that others wait for, or need another one.
         doubtful.push(...wishes.waitersOf(id), id);
       }
       for (const group of connected(waiting, wishes.holdersOf)) {
@@ -83,7 +83,7 @@ export function createDeferredLines(sqlite: Sqlite, merge: boolean, onRefused: O
   };
 }
 
-/** The groups of profiles that wait for each other, a profile alone being one too. */
+/** Yields the groups of profiles that wait for each other, including groups of one. */
 function* connected(ids: readonly number[], holdersOf: (id: number) => number[]): Generator<number[]> {
   const beside = new Map<number, number[]>(ids.map((id) => [id, []]));
   for (const id of ids) {
@@ -97,7 +97,7 @@ function* connected(ids: readonly number[], holdersOf: (id: number) => number[])
     if (seen.has(first)) continue;
     seen.add(first);
     const group = [first];
-    // The list grows while it is walked.
+    // The list grows during the loop.
     for (const id of group) {
       for (const other of beside.get(id) ?? []) {
         if (seen.has(other)) continue;

@@ -1,33 +1,33 @@
 import type { ErrorCode } from '../../errors.ts';
 import type { ImportDetails, ImportResult } from './import-report.ts';
 
-// The protocol between a server and the process that it starts for a backend's profiles: the server sends one line of
-// JSON, then the backend's lines; the process prints one line of JSON at its end.
+// The protocol between a server and the process that it starts for a backend's profiles: the server sends a line of
+// JSON, then the backend's lines; the process prints a line of JSON at its end.
 
 /** A backend's rights and options. */
 export type FeedOrder = {
-  /** The identifier of the token, whose use the process records. */
+  /** The identifier of the token; the process records its use. */
   token: string;
-  /** The name of the backend. */
+  /** The backend's name. */
   name: string;
   excludesContactFields: boolean;
   eraseLimit: number;
   /** Whether a line changes only the fields that it contains. */
   merge: boolean;
-  /** Whether bad lines are skipped and the rest applied, in batches; otherwise all lines are applied or none. */
+  /** Whether bad lines are skipped and the rest is applied, in batches; otherwise all lines are applied or none. */
   partial: boolean;
-  /** When the lines' data was read, milliseconds since 1970; null if unknown. */
+  /** When the lines' data was read, in milliseconds since 1970; null if unknown. */
   asOfMs: number | null;
 };
 
-/** The first line: the order, the configured size limit, and how many bytes follow, null if not known yet. */
+/** The first line: the order, the configured size limit, and the number of bytes that follow, null if unknown. */
 export type FeedHead = FeedOrder & { maxProfileBytes: number; bytes: number | null };
 
-/** The counts of an answer; {@link ImportDetails} says what `notThere`, `unaddressed` and `newerIds` are. */
+/** The counts in a response. {@link ImportDetails} explains `notThere`, `unaddressed` and `newerIds`. */
 export type FeedCounts = Pick<ImportResult, 'imported' | 'deleted' | 'newer' | 'refused' | 'dropped'> &
   Pick<ImportDetails, 'notThere' | 'unaddressed' | 'newerIds'>;
 
-/** The last line: the result, or why nothing (more) was done; `isForClient` if a client may see the sentence. */
+/** The last line: the result, or why nothing (more) was done; `isForClient` if clients may see the sentence. */
 export type FeedEnd = (
   | { done: FeedCounts }
   | { fault: { code: ErrorCode; sentence: string; isForClient: boolean } }

@@ -6,30 +6,30 @@ import type { Loser, NameConflict } from '../edit/name-conflicts.ts';
 import { type Applied, type ApplyOptions, addApplied, type Entry, NOTHING_APPLIED } from '../edit/pass.ts';
 import { WAITS_BEHIND } from '../edit/refusal.ts';
 
-/** What every batch of an import shares. */
+/** The data shared by all batches of an import. */
 export type BatchContext = Pick<ApplyOptions, 'merge' | 'onKeys' | 'confirms'> & {
   db: Db;
   clock: Pick<Clock, 'nowMs'>;
   apply: Applier;
-  /** When the import's data was read, milliseconds since 1970; null if unknown. */
+  /** When the import's data was read, in milliseconds since 1970; null if unknown. */
   asOfMs: number | null;
 };
 
-/** The result of a batch; `refused` are the lines that conflicted with others or with the database. */
+/** The result of a batch; `refused` are the lines that conflicted with other lines or with the database. */
 export type BatchResult = Applied & { refused: Loser[] };
 
 /** Thrown inside a transaction to roll it back; never leaves this folder. */
 export const ROLL_BACK = new Error('rolled back on purpose');
 
-// Refusing a line gives its profile back its old names, which can make the next line conflict, and so on.
+// A refused line's profile keeps its old names, which can make the next line conflict, and so on.
 const MAX_ROUNDS = 8;
 
 /**
  * Applies a batch as one transaction. If lines conflict, the transaction is rolled back, the losers are refused and the
- * rest is applied again, so that what the losers would have given up stays theirs. Each round is a separate
- * transaction, so that the lock is never held for longer than one takes. After eight rounds the batch is halved. With
- * `mayWait`, a line that is refused for a name will be retried; the later lines of its profile are then refused with
- * it, so that they are applied after it.
+ * rest is applied again, so that losers keep the names that they would have given up. Each round is a separate
+ * transaction, which limits how long the lock is held. After eight rounds the batch is halved. With `mayWait`, a line
+ * refused for a name will be retried; the later lines of its profile are then refused with it, so that they are applied
+ * after it.
  */
 export function applyBatch(context: BatchContext, entries: readonly Entry[], mayWait: boolean): BatchResult {
   const losers = new Map<number, Loser>();
@@ -65,7 +65,7 @@ function halve(
   };
 }
 
-/** The lines after one of the same profile that waits for a name, as losers that wait behind it. */
+/** The lines after one of the same profile that waits for a name; they wait behind it. */
 function followersOf(entries: readonly Entry[], losers: ReadonlyMap<number, Loser>): Loser[] {
   const waitingFrom = new Map<number, number>();
   for (const { line, id, isForName } of losers.values()) {
@@ -104,8 +104,8 @@ function tryBatch(context: BatchContext, entries: readonly Entry[]): BatchResult
 }
 
 /**
- * The lines to refuse in this round. A line loses to what the database had before; to another line it loses only if
- * that one stays, and earlier lines are decided first.
+ * The lines to refuse in this round. A line loses to names already in the database. It loses to another line only if
+ * that one is not refused itself; earlier lines are decided first.
  */
 function losersOf(conflicts: readonly NameConflict[]): Map<number, Loser> {
   const losers = new Map<number, Loser>();

@@ -3,17 +3,17 @@ import { profiles } from '../../db/schema/profiles.ts';
 import type { LineRefusal, ProfileLine } from '../edit/line.ts';
 import { type Refusal, WAITS_BEHIND } from '../edit/refusal.ts';
 import { prepareLinkCount } from '../record.ts';
-import { type BatchSize, giveTurn } from './batch-size.ts';
+import { type BatchSize, yieldToOthers } from './batch-size.ts';
 import { createDeferredLines, type DeferredLines } from './deferred-lines.ts';
 import { applyEntries, type ImportRun, rawOf, readLine, refuseLine, type TextEntry } from './import-run.ts';
 import { chunksOf, type ImportSource, sizeOf } from './import-source.ts';
 import { createLineSplitter, type LineSplitter, type SplitLine } from './split.ts';
 
-/** A batch ends at whichever limit comes first, including that of `BatchSize`. A row is a profile, a name or a link. */
+/** A batch ends at the first limit reached, including that of `BatchSize`. A row is a profile, a name or a link. */
 const BATCH_MAX = { rows: 8_000, bytes: 2_097_152 };
 
 /**
- * Imports a file batch by batch, skipping bad lines. Lines that conflict with a name or auth ID of another profile are
+ * Imports a file in batches, skipping bad lines. Lines that conflict with a name or auth ID of another profile are
  * retried at the end, together with all later lines of the same profile, so that the lines of a profile are applied in
  * order wherever a batch ends. Returns how the file ended.
  */
@@ -35,14 +35,14 @@ export async function importInBatches(
     run.log.afterWrite();
     batch = emptyBatch();
     run.onProgress({ lines, bytes, totalBytes, deferred: deferred.count() });
-    await giveTurn();
+    await yieldToOthers();
   };
   const waitBehind = (entry: TextEntry): void => {
     if (!deferred.add(entry, WAITS_BEHIND)) refuseEntry(run, entry, WAITS_BEHIND);
   };
   const take = async (line: SplitLine): Promise<void> => {
     const parsed = readLine(run, line);
-    // A line that writes or clears very many rows gets its own batch.
+    // A line that writes or deletes very many rows gets its own batch.
     const rows = 'reason' in parsed ? 0 : rowsOf(parsed);
     if (batch.rows > 0 && batch.rows + rows > BATCH_MAX.rows) await flush();
     lines = line.number;
@@ -75,7 +75,7 @@ function emptyBatch(): Batch {
   return { entries: [], refused: [], rows: 0, bytes: 0 };
 }
 
-/** How many rows a line writes or clears. Profiles with ids above all that there were have no links yet. */
+/** Counts the rows that a line writes or deletes. Profiles with ids above the highest stored one have no links yet. */
 function createRowCounter({ db }: ImportRun): (line: ProfileLine) => number {
   const lastId =
     db
@@ -93,7 +93,7 @@ function createRowCounter({ db }: ImportRun): (line: ProfileLine) => number {
  */
 function applyOrDefer(run: ImportRun, { entries, refused }: Batch, deferred: DeferredLines): void {
   const losers = applyEntries(run, entries, true);
-  const forGood = refused.map(({ number, raw, refusal }) => ({
+  const finallyRefused = refused.map(({ number, raw, refusal }) => ({
     number,
     id: refusal.id,
     raw,
@@ -102,13 +102,16 @@ function applyOrDefer(run: ImportRun, { entries, refused }: Batch, deferred: Def
   for (const entry of losers.size > 0 ? entries : []) {
     const loser = losers.get(entry.number);
     if (loser === undefined || (loser.isForName && deferred.add(entry, loser.refusal))) continue;
-    forGood.push({ number: entry.number, id: entry.line.id, raw: entry.text, refusal: loser.refusal });
+    finallyRefused.push({ number: entry.number, id: entry.line.id, raw: entry.text, refusal: loser.refusal });
   }
   run.candidates?.name(entries.map(({ line }) => line.id));
-  for (const line of forGood.sort((a, b) => a.number - b.number)) refuseLine(run, line, line.refusal);
+  for (const line of finallyRefused.sort((a, b) => a.number - b.number)) refuseLine(run, line, line.refusal);
 }
 
-/** Retries the deferred lines, each group within one transaction; several groups share one up to a batch's limits. */
+/**
+ * Retries the deferred lines, each group within one transaction; several groups share a transaction up to a batch's
+ * limits.
+ */
 async function retryDeferred(
   run: ImportRun,
   deferred: DeferredLines,
@@ -129,7 +132,7 @@ async function retryDeferred(
     run.log.afterWrite();
     batch = [];
     size = { rows: 0, bytes: 0 };
-    await giveTurn();
+    await yieldToOthers();
   };
   for (const group of deferred.groups()) {
     const rows = group.reduce((sum, { line }) => sum + rowsOf(line), 0);

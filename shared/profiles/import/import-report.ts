@@ -9,57 +9,56 @@ export type RefusedLine = { line: number; id: number | null; field: string | nul
 export type ImportResult = {
   /** Lines that added or changed a profile. */
   imported: number;
-  /** Profiles that a line erased. */
+  /** Profiles erased by lines. */
   deleted: number;
-  /** Profiles that were erased because the file does not name them. */
+  /** Profiles erased because the file does not contain them. */
   pruned: number;
-  /** Lines that were skipped, because their profile was written or erased here after their data was read (`asOfMs`). */
+  /** Lines skipped because their profile was written or erased here after their data was read (`asOfMs`). */
   newer: number;
-  /** In file order; after the first 10 000, one entry stands for the others. */
+  /** In the order of the file; after the first 10 000, one entry stands for the rest. */
   refused: RefusedLine[];
   /**
    * How often each unknown field was ignored; after 1 000 different ones, the others count as `…other`. `links` counts
-   * links that were dropped because of their scheme.
+   * links dropped because of their scheme.
    */
   dropped: Record<string, number>;
 };
 
-/** What people are also told about an import. */
+/** Further details of an import for people. */
 export type ImportDetails = {
-  /** Lines that were read, without blank ones. */
+  /** Lines read, without blank ones. */
   lines: number;
-  /** Blank lines. */
   blank: number;
-  /** Lines that erase a profile that does not exist. */
+  /** Lines that erase missing profiles. */
   notThere: number;
-  /** Profiles that lost their address because their line does not contain one. */
+  /** Profiles that lost their e-mail address because their line has none. */
   unaddressed: number;
-  /** The profiles of the first ten lines that were skipped as `newer`. */
+  /** The profiles of the first ten lines skipped as `newer`. */
   newerIds: number[];
   /**
-   * How many lines were refused for each reason, the most frequent first; after 50 reasons, the others are counted
+   * The number of lines refused for each reason, the most frequent first; after 50 reasons, the others are counted
    * together.
    */
   refusedFor: { reason: string; lines: number }[];
-  /** Why nothing was pruned despite the request, as a sentence; otherwise null. */
+  /** Why nothing was pruned although it was requested, as a sentence; otherwise null. */
   notPruned: string | null;
 };
 
 /** The result and the details. */
 export type ImportOutcome = ImportResult & { details: ImportDetails };
 
-/** Collects what an import did in bounded memory, whatever the file holds. */
+/** Collects the results of an import in bounded memory, whatever the file contains. */
 export type ImportReport = {
-  /** Counts a line that was read, and what was ignored in it. */
+  /** Counts a line that was read, and its ignored fields. */
   read: (line: Pick<ProfileLine, 'unknown' | 'droppedLinks'> | null) => void;
   applied: (done: Applied) => void;
   pruned: (profiles: number) => void;
   notPruned: (sentence: string) => void;
-  /** `sum` is the reason without the parts that differ from line to line. */
+  /** `sum` is the reason without the parts that differ between lines. */
   refuse: (refused: RefusedLine, sum: string) => void;
   refusedCount: () => number;
   lineCount: () => number;
-  /** How many lines were applied: profiles added, changed or erased. */
+  /** The number of lines applied: profiles added, changed or erased. */
   appliedCount: () => number;
   outcome: (blank: number) => ImportOutcome;
 };
@@ -71,7 +70,7 @@ const OTHER = '…other';
 const MAX_REASONS = 50;
 const OTHER_REASONS = 'other reasons';
 
-/** Creates an empty report; `onRefused` is called for every refused line, including those beyond the 10 000. */
+/** Creates an empty report; `onRefused` is called for all refused lines, including those beyond 10 000. */
 export function createImportReport(onRefused: (refused: RefusedLine) => void = () => {}): ImportReport {
   let done: Applied = NOTHING_APPLIED;
   const counts = { lines: 0, pruned: 0, unlisted: 0, droppedLinks: 0 };
@@ -115,7 +114,7 @@ export function createImportReport(onRefused: (refused: RefusedLine) => void = (
         pruned: counts.pruned,
         newer: done.newer,
         refused: listed(refused, counts.unlisted),
-        // fromEntries creates own properties, even if a hostile file calls one __proto__.
+        // fromEntries creates own properties, even if a hostile file contains a field __proto__.
         dropped: Object.fromEntries(dropped),
         details: {
           lines: counts.lines,
@@ -131,9 +130,9 @@ export function createImportReport(onRefused: (refused: RefusedLine) => void = (
   };
 }
 
-/** Counts a name, or `other` if there are already `most` different ones. */
-function countIn(counts: Map<string, number>, name: string, most: number, other: string): void {
-  const key = counts.has(name) || counts.size < most ? name : other;
+/** Counts a name, or `other` if there are already `max` different ones. */
+function countIn(counts: Map<string, number>, name: string, max: number, other: string): void {
+  const key = counts.has(name) || counts.size < max ? name : other;
   counts.set(key, (counts.get(key) ?? 0) + 1);
 }
 
@@ -141,6 +140,6 @@ function listed(refused: readonly RefusedLine[], unlisted: number): RefusedLine[
   const all = refused.toSorted((a, b) => a.line - b.line);
   const last = all.at(-1);
   if (unlisted === 0 || last === undefined) return all;
-  const reason = `and ${unlisted} more lines were refused, from about here on`;
+  const reason = `and ${unlisted} more lines were refused, starting about here`;
   return [...all, { line: last.line + 1, id: null, field: null, reason }];
 }

@@ -12,22 +12,22 @@ import type { PruneCandidates } from './prune-candidates.ts';
 import type { Rejects } from './rejects.ts';
 import type { SplitLine } from './split.ts';
 
-/** State shared by all parts of one import. */
+/** The state of one import. */
 export type ImportRun = BatchContext & {
   clock: Deps['clock'];
   log: LogKeeper;
   report: ImportReport;
-  /** Receives the refused lines themselves; null if nobody wants them. */
+  /** Receives the refused lines themselves, or null. */
   rejects: Rejects | null;
-  /** The profiles that the file has not named yet; null if nothing is to be pruned. */
+  /** The profiles that the file has not contained yet; null without pruning. */
   candidates: PruneCandidates | null;
   onProgress: OnProgress;
 };
 
-/** A checked line with its text. */
+/** A validated line with its text. */
 export type TextEntry = Entry & { text: string };
 
-/** Checks a line of the file and counts it. */
+/** Validates a line of the file and counts it. */
 export function readLine(
   { merge, report }: Pick<ImportRun, 'merge' | 'report'>,
   line: SplitLine,
@@ -37,7 +37,7 @@ export function readLine(
   return parsed;
 }
 
-/** The line itself; null if it is too long to be held in memory. */
+/** The line itself; null if it was too long to be held in memory. */
 export function rawOf(line: SplitLine): string | Uint8Array | null {
   return 'text' in line ? line.text : line.raw;
 }
@@ -52,10 +52,7 @@ export function refuseLine(
   if (line.raw !== null) rejects?.writeLine(line.raw);
 }
 
-/**
- * Applies lines in their own transaction. Returns those that were not applied, by line number; `mayWait` is explained
- * at `applyBatch`.
- */
+/** Applies lines in their own transaction. Returns the losers by line number; `applyBatch` explains `mayWait`. */
 export function applyEntries(run: ImportRun, entries: readonly Entry[], mayWait: boolean): Map<number, Loser> {
   if (entries.length === 0) return new Map();
   const { refused, ...applied } = applyBatch(run, entries, mayWait);

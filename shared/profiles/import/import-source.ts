@@ -5,7 +5,7 @@ import { formatFault } from './source-format.ts';
 /** The source of lines: a file's path, or chunks of bytes, as from stdin. */
 export type ImportSource = string | AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
 
-/** The progress of an import; `totalBytes` is null if unknown, `deferred` lines wait for the end. */
+/** The progress of an import; `totalBytes` is null if unknown, `deferred` lines are retried at the end. */
 export type Progress = { lines: number; bytes: number; totalBytes: number | null; deferred: number };
 
 /** Called after every batch. */
@@ -26,15 +26,15 @@ export function nameOf(source: ImportSource): string {
   return typeof source === 'string' ? source : 'The input';
 }
 
-/** How many bytes are needed to recognise the kind of a file; fewer are enough if a line ends among them. */
+/** The number of bytes needed to recognise the kind of a file; fewer are enough if they include a line end. */
 const HEAD_BYTES = 4_096;
 
 const LF = 0x0a;
 
 /**
  * Opens the source that a person has named: a path, or "-" for `stdin`. Throws `refused` if it can't be read, is empty,
- * or is in a format often mistaken for JSON Lines; the sentence then says how to convert it. Waits for the beginning of
- * anything but a regular file.
+ * or is in a format often mistaken for JSON Lines; the sentence then says how to convert it. Unless it is a regular
+ * file, waits for its beginning.
  */
 export async function openSource(file: string, stdin: AsyncIterable<Uint8Array>): Promise<ImportSource> {
   if (file !== '-') checkSource(file);
@@ -50,9 +50,9 @@ export async function openSource(file: string, stdin: AsyncIterable<Uint8Array>)
 }
 
 /**
- * Waits until the first 4 096 bytes, the first line feed or the end has arrived, however the bytes are divided into
- * chunks, and passes what has arrived, at most 4 096 bytes, to `check`. Returns all bytes from the beginning. Throws
- * what `check` and the chunks throw.
+ * Waits for the first 4 096 bytes, the first line feed or the end, however the bytes are divided into chunks, and
+ * passes up to 4 096 bytes to `check`. Returns all bytes from the beginning. Throws the errors of `check` and of the
+ * chunks.
  */
 export async function checkBeginning(
   chunks: AsyncIterable<Uint8Array>,
@@ -91,14 +91,14 @@ function checkHead(head: Uint8Array, file: string | null): void {
   if (fault !== null) throw fileRefusal(fault);
 }
 
-/** The `refused` error for a fault of the file or the pipe. Null for any other fault. */
+/** The `refused` error for an error of the file or the pipe; null for any other error. */
 export function sourceFault(source: ImportSource, error: unknown): AppError | null {
   if (!(error instanceof Error) || !('syscall' in error)) return null;
   const code = (error as NodeJS.ErrnoException).code ?? 'unknown fault';
   const what = nameOf(source);
   if (code === 'ENOENT' || code === 'ENOTDIR') return fileRefusal(`There is no file ${what}.`);
   if (code === 'EISDIR') return isFolder(what);
-  if (code === 'ENOSPC') return fileRefusal('There is no room left on the disk beside the database.');
+  if (code === 'ENOSPC') return fileRefusal('There is no room left on the disk of the database.');
   return fileRefusal(`${what} can't be read (${code}).`, error);
 }
 

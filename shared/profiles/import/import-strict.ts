@@ -6,7 +6,7 @@ import { parseLine } from '../edit/line.ts';
 import type { Loser, TakenAt } from '../edit/name-conflicts.ts';
 import type { Entry } from '../edit/pass.ts';
 import { wholeLine } from '../edit/refusal.ts';
-import { giveTurn } from './batch-size.ts';
+import { yieldToOthers } from './batch-size.ts';
 import { ROLL_BACK } from './import-batch.ts';
 import { type ImportRun, rawOf, readLine, refuseLine } from './import-run.ts';
 import { chunksOf, type ImportSource } from './import-source.ts';
@@ -15,8 +15,8 @@ import { createLineSplitter, type LineSplitter, type SplitLine } from './split.t
 const CHUNK_BYTES = 262_144;
 
 /**
- * All or nothing: checks the whole file first, without the lock, then applies it in one transaction as if it were one
- * batch. Memory use doesn't grow with the file. A source that can't be read twice (a pipe) is first copied to a file
+ * All or nothing: checks the whole file first, without the lock, then applies it in one transaction like a single
+ * batch. Memory use does not grow with the file. A source that can't be read twice (a pipe) is first copied to a file
  * beside the database, whose name is removed before anything is written to it. Returns how the file ended.
  */
 export async function importStrictly(run: ImportRun, source: ImportSource): Promise<ReturnType<LineSplitter['state']>> {
@@ -31,7 +31,7 @@ export async function importStrictly(run: ImportRun, source: ImportSource): Prom
       run.candidates?.name(ids);
       ids = [];
       run.onProgress({ lines, bytes, totalBytes: file.bytes, deferred: 0 });
-      await giveTurn();
+      await yieldToOthers();
     }
     run.candidates?.name(ids);
     if (run.report.refusedCount() === 0) applyWhole(run, file.fd);
@@ -54,7 +54,7 @@ function applyWhole(run: ImportRun, fd: number): void {
   const refusedLines = createLineSet();
   const refuse = ({ line, id, refusal }: Loser): void => {
     refusedLines.add(line);
-    // The line itself is written below: its text may no longer be in memory.
+    // The line itself is written below, since its text may no longer be in memory.
     refuseLine(run, { number: line, id, raw: null }, refusal);
   };
   try {
@@ -106,7 +106,7 @@ function createLineSet(): { add: (line: number) => void; has: (line: number) => 
 
 type Step = { line: SplitLine | null; bytes: number; lines: number };
 
-/** The lines of a file from the beginning, and a null after each chunk. */
+/** Yields the lines of a file, and a null after each chunk. */
 function* readLines(fd: number, splitter = createLineSplitter()): Generator<Step> {
   const buffer = Buffer.allocUnsafe(CHUNK_BYTES);
   let bytes = 0;
@@ -129,7 +129,7 @@ async function openTwice(databasePath: string, source: ImportSource): Promise<{ 
   const path = `${databasePath}.${randomUUID()}.import`;
   const fd = openSync(path, 'wx+', 0o600);
   try {
-    // Without a name, it disappears with this process, however that ends.
+    // Without a name, it disappears when this process ends, however it ends.
     unlinkSync(path);
     let bytes = 0;
     for await (const chunk of chunksOf(source)) {
@@ -143,7 +143,7 @@ async function openTwice(databasePath: string, source: ImportSource): Promise<{ 
   }
 }
 
-/** On disk if it is large, unlike a map. */
+/** On the disk if it is large, unlike a map. */
 function createTakenAtTable(sqlite: Sqlite): TakenAt {
   sqlite.run('DROP TABLE IF EXISTS temp.taken_at');
   sqlite.run('CREATE TEMP TABLE taken_at (what TEXT PRIMARY KEY, line INTEGER NOT NULL) WITHOUT ROWID');

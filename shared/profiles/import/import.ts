@@ -22,9 +22,11 @@ import type { Rejects } from './rejects.ts';
 /** The dependencies of an import. */
 export type ImportDeps = Pick<Deps, 'db' | 'clock'> & { config: Pick<Config, 'maxProfileBytes'> };
 
-/** How to import. */
+/** The options of an import. */
 export type ImportOptions = {
-  /** If true, a line changes only the fields it contains if its profile exists; otherwise it replaces the profile. */
+  /**
+   * If true, a line whose profile exists changes only the fields that it contains; otherwise it replaces the profile.
+   */
   merge: boolean;
   /**
    * If true, all lines are applied or none, in one transaction; otherwise bad lines are skipped and the rest is applied
@@ -32,33 +34,32 @@ export type ImportOptions = {
    */
   strict: boolean;
   /**
-   * When the data was read, milliseconds since 1970: lines of profiles that were written or erased here since are
-   * skipped. Absent if unknown. The caller has checked that it is not in the future, nor more than 40 days ago.
+   * When the data was read, in milliseconds since 1970: lines are skipped if their profile was written or erased here
+   * since. Absent if unknown. The caller has checked that it is neither in the future nor more than 40 days ago.
    */
   asOfMs?: number;
-  /** Who imports. */
   by: Actor;
-  /** Its effects on the keys of profiles (`effectsOnKeys` in shared/erasure). */
+  /** The effects on the keys of profiles (`effectsOnKeys` in shared/erasure). */
   onKeys: EffectsOnKeys;
-  /** Erases the profiles that the file does not name, at the end. */
+  /** Erases the profiles that the file does not contain, at the end. */
   prune?: PruneOptions;
   /** Receives the refused lines themselves. */
   rejects?: Rejects;
   onProgress?: OnProgress;
-  /** Called for every refused line; with `strict`, conflicts come in no particular order. */
+  /** Called for each refused line; with `strict`, conflicts come in no particular order. */
   onRefused?: (refused: RefusedLine) => void;
   /**
-   * Called with a sentence if the write-ahead log still holds parts of what was erased, or if the time of the last
-   * import can't be stored.
+   * Called with a sentence if the write-ahead log still contains erased data, or if the time of the last import can't
+   * be stored.
    */
   onWarning?: (sentence: string) => void;
 };
 
 /**
- * Imports JSON Lines into the database (docs/profiles.md): upserts by id, erasures, refusals. Memory use doesn't grow
- * with the file. A batch is applied wholly or not at all, whatever stops the process. Waits while the database is being
- * vacuumed. Throws `refused` if the source can't be read or contains no line, and what `write` throws. If earlier
- * batches were committed, they stay; the error is then `done_in_part`, and its sentence says how much was applied.
+ * Imports JSON Lines into the database (docs/profiles.md): upserts by id, erasures, refusals. Memory use does not grow
+ * with the file. A batch is applied completely or not at all, whatever stops the process. Waits while the database is
+ * being vacuumed. Throws `refused` if the source can't be read or contains no line, and the errors of `write`. Batches
+ * committed before an error stay; the error is then `done_in_part`, and its sentence says how many lines were applied.
  */
 export async function importProfiles(
   deps: ImportDeps,
@@ -95,7 +96,7 @@ async function importLocked(deps: ImportDeps, source: ImportSource, options: Imp
       storeLastImport(db, last);
     } catch (error) {
       if (!(error instanceof AppError)) throw error;
-      onWarning(`All is done, but "status" will not tell of this import. ${error.message}`);
+      onWarning(`The import is done, but "status" will not show it. ${error.message}`);
     }
   }
   const warning = erased > 0 ? emptyLog(db) : null;

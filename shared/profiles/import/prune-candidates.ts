@@ -6,16 +6,16 @@ import type { Times } from '../edit/newer.ts';
 /** Identifies a profile's row: after an erasure, another profile may get the id. */
 export type ProfileRow = { id: number; generation: number };
 
-/** The profiles that existed before an import and that none of its lines has named yet. */
+/** The profiles that existed before an import and that its lines have not contained yet. */
 export type PruneCandidates = {
-  /** How many profiles existed before. */
+  /** The number of profiles that existed before. */
   before: number;
-  /** Removes these ids, because a line names them. */
+  /** Removes these ids, because lines contain them. */
   name: (ids: readonly number[]) => void;
-  /** How many are left and may be erased, and which, as facts for a confirmation. */
+  /** The number of profiles that are left and may be erased, and the facts about them for a confirmation. */
   left: (times: Times) => { count: number; facts: Facts };
-  /** Removes and returns the first `most` of those that are left and may be erased, by id. */
-  take: (most: number, times: Times) => ProfileRow[];
+  /** Removes and returns the first `max` profiles, by id, that are left and may be erased. */
+  take: (max: number, times: Times) => ProfileRow[];
 };
 
 /** SQLite's value for no limit. */
@@ -28,7 +28,7 @@ export function createPruneCandidates(sqlite: Sqlite): PruneCandidates {
   const before = sqlite.run('INSERT INTO temp.candidates SELECT id, generation FROM main.profiles').changes;
   const remove = sqlite.prepare('DELETE FROM temp.candidates WHERE id IN (SELECT value FROM json_each(?))');
   const name = (ids: readonly number[]): void => void remove.run(JSON.stringify(ids));
-  // Profiles that were written after the file was read are spared, as are those that were erased and created again.
+  // Profiles that were written after the file was read are kept, as are those that were erased and created again.
   const erasable = sqlite.prepare<ProfileRow, [number, number, number]>(
     `SELECT id, generation FROM temp.candidates JOIN main.profiles USING (id, generation)
        WHERE NOT (written_at > ? AND written_at <= ?) ORDER BY id LIMIT ?`,
@@ -44,11 +44,11 @@ export function createPruneCandidates(sqlite: Sqlite): PruneCandidates {
         hash.update(`${id} ${generation}\n`);
         count++;
       }
-      const clause = 'some were erased, made again or written to';
+      const clause = 'some were erased, recreated or changed';
       return { count, facts: { profiles: [hash.digest('base64url'), clause] } };
     },
-    take: (most, times) => {
-      const rows = erasable.all(...bounds(times), most);
+    take: (max, times) => {
+      const rows = erasable.all(...bounds(times), max);
       name(rows.map(({ id }) => id));
       return rows;
     },

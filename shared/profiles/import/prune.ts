@@ -5,24 +5,24 @@ import { changesSince, versionOf } from '../../shown-version.ts';
 import { deletionOf } from '../edit/line.ts';
 import type { EffectsOnKeys } from '../edit/pass.ts';
 import { wholeLine } from '../edit/refusal.ts';
-import { type BatchSize, giveTurn } from './batch-size.ts';
+import { type BatchSize, yieldToOthers } from './batch-size.ts';
 import { applyBatch } from './import-batch.ts';
 import type { ImportRun } from './import-run.ts';
 import type { ProfileRow } from './prune-candidates.ts';
 
-/** How to prune. */
+/** The options of pruning. */
 export type PruneOptions = {
-  /** The most that may be erased, as a percentage of the profiles that existed before. */
+  /** The maximum to erase, as a percentage of the profiles that existed before. */
   limitPercent: number;
   /**
-   * Confirms the erasure of this many profiles, perhaps by asking a person. `changes` says, as clauses, how they have
-   * changed since the previous call.
+   * Confirms the erasure of this many profiles, possibly by asking a person. `changes` are clauses about changes to
+   * them since the previous call.
    */
   confirm: (profiles: number, changes: readonly string[]) => Promise<boolean>;
 };
 
 /**
- * Erases the profiles that no line of the file named, in batches, except those written after the file was read. Erases
+ * Erases the profiles that the file did not contain, in batches, except those written after the file was read. Erases
  * none, and reports why, if a line was refused, the file may be truncated, too many would be erased, or the person
  * declines. Asks again if the profiles to erase have changed since the confirmation.
  */
@@ -47,7 +47,7 @@ export async function pruneCandidates(
   for (let rows = next(); rows.length > 0; rows = next()) {
     batchSize.timed(() => report.pruned(erase(run, rows)));
     run.log.afterWrite();
-    await giveTurn();
+    await yieldToOthers();
   }
 }
 
@@ -56,7 +56,7 @@ function erase(run: ImportRun, rows: readonly ProfileRow[]): number {
   const generations = new Map(rows.map(({ id, generation }) => [id, generation]));
   const refuseErasure: EffectsOnKeys['refuseErasure'] = (tx, id, nowMs) => {
     const row = generationOf(tx).get({ id });
-    if (row !== undefined && row.generation !== generations.get(id)) return MADE_AGAIN;
+    if (row !== undefined && row.generation !== generations.get(id)) return RECREATED;
     return run.onKeys.refuseErasure?.(tx, id, nowMs) ?? null;
   };
   const context = { ...run, onKeys: { ...run.onKeys, refuseErasure } };
@@ -72,9 +72,9 @@ const generationOf = keepQuery((db) =>
     .prepare(),
 );
 
-const MADE_AGAIN = wholeLine('the profile was erased and made again');
+const RECREATED = wholeLine('the profile was erased and recreated');
 
-/** Why nothing may be pruned, as a clause; null if pruning is allowed. */
+/** Why pruning is not allowed, as a clause; null if it is. */
 function whyNot(
   { report }: ImportRun,
   before: number,
@@ -83,7 +83,7 @@ function whyNot(
   isLastLineEnded: boolean,
 ): string | null {
   if (report.refusedCount() > 0) return 'lines were refused';
-  if (!isLastLineEnded) return 'the last line does not end in a line feed, so the file may have been cut off';
+  if (!isLastLineEnded) return 'the last line does not end in a line feed, so the file may be truncated';
   if (count * 100 <= before * limitPercent) return null;
   return `${count} of the ${before} profiles are not in the file, and --prune-limit allows ${limitPercent}%`;
 }

@@ -13,22 +13,22 @@ import {
 import { isDatabaseFile } from '../../db-files/database-files.ts';
 import { AppError, fileRefusal } from '../../errors.ts';
 
-/** The file for the lines that an import refuses, as they came. */
+/** The file for the refused lines of an import, unchanged. */
 export type Rejects = {
   writeLine: (line: string | Uint8Array) => void;
-  /** Bytes of a line that is too long to be held in memory, including its line feed. */
+  /** Writes bytes of a line that is too long to be held in memory, including its line feed. */
   writePiece: (piece: Uint8Array) => void;
   close: () => void;
 };
 
 /**
- * Decides whether a file with content is overwritten; may ask a person, and throw. `mayBeOurs` is false if an import
- * can't have written it.
+ * Decides whether to overwrite a file with content; may ask a person, and throw. `mayBeOurs` is false if it can't have
+ * been written by an import.
  */
 export type MayOverwrite = (held: { bytes: number; mayBeOurs: boolean }) => Promise<boolean>;
 
 /**
- * Creates the file (0600), or empties it if `mayOverwrite` allows that: it holds private data, and yesterday's lines
+ * Creates the file (0600), or empties it if `mayOverwrite` allows that: it contains private data, and yesterday's lines
  * would be mistaken for today's. Throws `usage` if it is a file of a database, or one of `inputs`, the paths or
  * descriptors that the import reads; `cancelled` if it must not be overwritten; and `refused`, here and later, if it
  * can't be written.
@@ -44,7 +44,7 @@ export async function openRejects(
     } catch (cause) {
       if (cause instanceof AppError) throw cause;
       const code = (cause as NodeJS.ErrnoException).code ?? 'unknown fault';
-      throw fileRefusal(`The file of --rejects, ${path}, can't be written (${code}).`, cause);
+      throw fileRefusal(`The --rejects file ${path} can't be written (${code}).`, cause);
     }
   };
   const fd = guarded(() => openChecked(path, inputs, databasePath));
@@ -53,7 +53,7 @@ export async function openRejects(
     if (stats.isFile()) {
       const isFree = stats.size === 0 && stats.nlink === 1;
       if (!isFree && !(await mayOverwrite({ bytes: stats.size, mayBeOurs: mayBeRejects(fd, stats) }))) {
-        throw new AppError('cancelled', `Cancelled: ${path} stays as it is, and nothing was changed.`);
+        throw new AppError('cancelled', `Cancelled: ${path} was not overwritten, and nothing was changed.`);
       }
       guarded(() => {
         fchmodSync(fd, 0o600);
@@ -77,7 +77,7 @@ export async function openRejects(
 
 const LINE_FEED = Buffer.from('\n');
 
-/** Opens the file without emptying it, so that everything checked afterwards is about this very file. */
+/** Opens the file without emptying it, so that all further checks are about this very file. */
 function openChecked(path: string, inputs: readonly (string | number)[], databasePath: string | null): number {
   const taken = fileOf(path);
   if (isDatabaseFile(path, databasePath)) throw new AppError('usage', `--rejects names a file of a database: ${path}.`);
@@ -99,7 +99,7 @@ function openPipe(path: string): number {
   }
 }
 
-/** How many bytes are read to recognise what a file is. */
+/** The number of bytes read to recognise a file. */
 const HEAD_BYTES = 4_096;
 
 /**
@@ -113,7 +113,7 @@ function mayBeRejects(fd: number, { mode, uid, nlink }: Stats): boolean {
   return lines.some((line) => /^\s*\{./.test(line));
 }
 
-/** The status of a regular file by path or descriptor; undefined if there is none, or it is something else. */
+/** The status of a regular file by path or descriptor; undefined if it does not exist or is not a regular file. */
 function fileOf(file: string | number): Stats | undefined {
   const stats = typeof file === 'number' ? fstatSync(file) : statSync(file, { throwIfNoEntry: false });
   return stats?.isFile() ? stats : undefined;

@@ -1,6 +1,6 @@
 import { shellWord } from '../../text.ts';
 
-/** The source of the bytes, for a sentence and for a command line. */
+/** The name of the source in a sentence, and its path for a command line. */
 type Source = { name: string; file: string | null };
 
 const LF = 0x0a;
@@ -14,8 +14,8 @@ const COMPRESSIONS = [
 ];
 
 /**
- * Why the beginning of a file can't be the beginning of JSON Lines, as a sentence with the command that turns it into JSON
- * Lines; null if it can. `file` is its path, null for a stream.
+ * Why the beginning of a file can't be JSON Lines, as a sentence with the command that converts it to JSON Lines; null
+ * if it can. `file` is its path, null for a stream.
  */
 export function formatFault(head: Uint8Array, file: string | null): string | null {
   const source = { name: file ?? 'The input', file };
@@ -31,7 +31,7 @@ export function formatFault(head: Uint8Array, file: string | null): string | nul
   const lines = text.split('\n').filter((line) => line.trim() !== '');
   const [first = ''] = lines;
   if (/^\s*\[/.test(first)) return faultText(source, 'is a JSON array, not JSON Lines', "jq -c '.[]'");
-  // Until the first line has ended, it may continue.
+  // Until its line end, the first line may continue.
   if (end !== -1 && first.trim() === '{')
     return faultText(source, 'is JSON with line breaks inside, not JSON Lines', 'jq -c .');
   const separator = lines.some((line) => line.trimStart().startsWith('{')) ? undefined : /[\t;,]/.exec(first)?.[0];
@@ -46,7 +46,7 @@ function faultText({ name, file }: Source, what: string, command: string): strin
 }
 
 /**
- * The encoding's name for iconv, or null: recognised by its byte order mark, or by the zero that is half of every ASCII
+ * The encoding's name for iconv, or null. Recognised by the byte order mark, or by the zero byte in each ASCII
  * character.
  */
 function utf16Of(head: Uint8Array): string | null {

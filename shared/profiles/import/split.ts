@@ -1,20 +1,20 @@
 import { MAX_LINE_BYTES } from '../edit/line.ts';
 
 /**
- * A line of a file: its number from 1, and either its text or its fault and its bytes; `raw` is null if there are too
- * many. Blank lines are counted and skipped.
+ * A line of a file: its number from 1, and either its text, or a fault and its bytes, null if there are too many. Blank
+ * lines are counted and skipped.
  */
 export type SplitLine =
   | { number: number; text: string; bytes: number }
   | { number: number; fault: string; raw: Uint8Array | null };
 
-/** Splits chunks of bytes into lines; holds at most one line's bytes between chunks. */
+/** Splits chunks of bytes into lines. Between chunks it holds at most one line. */
 export type LineSplitter = {
-  /** The lines that end in this chunk. */
+  /** Returns the lines that end in this chunk. */
   push: (chunk: Uint8Array) => SplitLine[];
-  /** The last line, if the file doesn't end with a line end. */
+  /** Returns the last line, if the file doesn't end with a line end. */
   end: () => SplitLine[];
-  /** How many blank lines there were so far, and whether the last line ended with a line feed. */
+  /** The number of blank lines so far, and whether the last line ended with a line feed. */
   state: () => { blank: number; isLastEnded: boolean };
 };
 
@@ -23,12 +23,12 @@ const CR = 0x0d;
 const LINE_END = Uint8Array.of(LF);
 const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
 const TOO_LONG = 'the line has more than 1 MiB';
-// A two-byte line end, and the byte order mark that may begin a file.
+// The limit allows for a two-byte line end and a byte order mark.
 const MAX_HELD_BYTES = MAX_LINE_BYTES + 1 + BYTE_ORDER_MARK.length;
 
 /**
- * Reads strict UTF-8 with LF or CRLF line ends and an optional byte order mark. `onLong` gets the bytes of lines that
- * are too long to be held in memory, piece by piece, each such line with a line feed at its end.
+ * Parses strict UTF-8 with LF or CRLF line ends and an optional byte order mark. `onLong` receives the bytes of lines
+ * that are too long to be held in memory, piece by piece, each such line with a final line feed.
  */
 export function createLineSplitter(onLong: (piece: Uint8Array) => void = () => {}): LineSplitter {
   const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
@@ -54,10 +54,10 @@ export function createLineSplitter(onLong: (piece: Uint8Array) => void = () => {
   const hold = (rest: Uint8Array): void => {
     tooLong ||= heldBytes + rest.length > MAX_HELD_BYTES;
     heldBytes = tooLong ? 0 : heldBytes + rest.length;
-    // The copy lets the caller use its chunk again.
+    // Copied, so that the caller can reuse its chunk.
     if (!tooLong) held.push(Uint8Array.from(rest));
     else {
-      // A line that is too long is read to its end, but not kept.
+      // A line that is too long is read to its end, but not held.
       for (const piece of [...held, rest]) onLong(piece);
       held = [];
     }

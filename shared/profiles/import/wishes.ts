@@ -6,30 +6,29 @@ import { heldByOther, type Refusal } from '../edit/refusal.ts';
 import { createProfileReader, prepareRowReader } from '../record.ts';
 
 /**
- * The names and auth IDs that profiles will have once their deferred lines are applied, and their present holders.
- * Stored in a temporary table, because a line may have any number of aliases.
+ * The names and auth IDs that profiles will have once their deferred lines are applied, and the profiles that have them
+ * now. Stored in a temporary table, because a line may have any number of aliases.
  */
 export type Wishes = {
-  /** Sets what a profile will have after these lines, in order; without lines, it keeps what it has. */
+  /** Sets the names that a profile will have after these lines, in order; without lines, it keeps its names. */
   set: (id: number, lines: readonly Entry[]) => void;
-  /**
-   * The profile's line that needs something which another profile will keep, and the refusal; null if there is none.
-   */
+  /** The profile's line that needs a name that another profile will keep, and the refusal; null if there is none. */
   hopelessOf: (id: number) => { line: number; refusal: Refusal } | null;
-  /** The profiles that need something of this one. */
+  /** The profiles that need a name of this one. */
   waitersOf: (id: number) => number[];
-  /** The profiles that hold what this one needs; all of them have deferred lines. */
+  /** The profiles with the names that this one needs; all of them have deferred lines. */
   holdersOf: (id: number) => number[];
 };
 
 /**
- * A name or an auth ID that a profile will have; `line` is the one that assigns it, null if the profile already had it.
+ * A name or an auth ID that a profile will have. `line` is the line that assigns it, null if the profile already had
+ * it.
  */
 type Wish = { key: string; name: string | null; position: number | null; line: number | null };
 
 type Hopeless = { line: number; holder: number; name: string | null; position: number };
 
-/** Makes the temporary table. `merge` says whether fields missing from a line stay. */
+/** Creates the temporary table. `merge` is whether fields missing from a line keep their values. */
 export function createWishes(sqlite: Sqlite, merge: boolean): Wishes {
   sqlite.run('DROP TABLE IF EXISTS temp.wishes');
   sqlite.run('CREATE TEMP TABLE wishes (id, key, name, position, line, holder, PRIMARY KEY (id, key)) WITHOUT ROWID');
@@ -71,30 +70,30 @@ export function createWishes(sqlite: Sqlite, merge: boolean): Wishes {
 const [NAME, AUTH_ID] = ['name:', 'auth:'] as const;
 const PREFIX_LENGTH = NAME.length;
 
-/** Prepares a function that computes which names and auth ID a profile will have after some lines. */
+/** Prepares a function that computes the names and auth ID that a profile will have after some lines. */
 function prepareWishes(sqlite: Sqlite, merge: boolean): (id: number, lines: readonly Entry[]) => Wish[] {
   const reader = createProfileReader(sqlite);
   const readRow = prepareRowReader(sqlite);
   return (id, lines) => {
     const row = readRow(id);
     let held: Held | null = row === null ? null : { row, names: reader.names(id) };
-    const saidBy = new Map<string, number>();
+    const assignedBy = new Map<string, number>();
     for (const { number, line } of lines) {
       const wanted: MergedRow | Refusal | null = line.deleted
         ? null
         : mergedRow(line, held, { merge, nowMs: 0, writtenAt: 0 });
-      // A line that will be refused on its own account changes nothing.
+      // A line that will be refused for another reason changes nothing.
       if (wanted !== null && 'reason' in wanted) continue;
       held = wanted === null ? null : heldAfter(wanted);
       const { username, aliases = [], columns } = line;
-      for (const { folded } of [username ?? [], aliases].flat()) saidBy.set(NAME + folded, number);
-      if (columns.authId != null) saidBy.set(AUTH_ID + columns.authId, number);
+      for (const { folded } of [username ?? [], aliases].flat()) assignedBy.set(NAME + folded, number);
+      if (columns.authId != null) assignedBy.set(AUTH_ID + columns.authId, number);
     }
     if (held === null) return [];
     const names = held.names.map(({ folded, name, position }) => ({ key: NAME + folded, name, position }));
     const { authId } = held.row;
     const authWish = authId === null ? [] : { key: AUTH_ID + authId, name: null, position: null };
-    return [names, authWish].flat().map((wish) => ({ ...wish, line: saidBy.get(wish.key) ?? null }));
+    return [names, authWish].flat().map((wish) => ({ ...wish, line: assignedBy.get(wish.key) ?? null }));
   };
 }
 

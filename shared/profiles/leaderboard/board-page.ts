@@ -1,21 +1,24 @@
 import { type Body, bodyOf, MAX_BODY_BYTES, type Part } from '../lookup/body.ts';
 
-/** The number of neighbouring entries that are cached together, so that a page is made of a few large copies. */
+/** The number of adjacent entries that are cached together, so that a page takes only a few large copies. */
 export const BLOCK = 64;
 
 /**
- * Neighbouring entries of the leaderboard, each preceded by a comma. Entry `n` begins at `starts[n]` and ends where the next
- * one begins. The entry of a profile that is left out is empty.
+ * Adjacent entries of the leaderboard, each preceded by a comma. Entry `n` begins at `starts[n]` and ends where the
+ * next one begins. The entry of an omitted profile is empty.
  */
 export type Block = { readonly bytes: Uint8Array; readonly starts: readonly number[] };
 
-/** The largest block that is cached, in bytes. The entries of a larger one are read one by one for each request. */
+/** The maximum size of a cached block. The entries of larger blocks are read one by one for each request. */
 const MAX_BLOCK_BYTES = 1024 * 1024;
 
-/** Reads the entry at a position of the board, preceded by a comma. It is empty if its profile is left out. */
+/** Reads the entry at a position of the board, preceded by a comma; empty if its profile is omitted. */
 export type EntryAt = (place: number) => Uint8Array;
 
-/** Reads the block that begins at the position `first` of a board with `total` entries. Null if it is too big to be cached. */
+/**
+ * Reads the block that begins at the position `first` of a board with `total` entries; null if it is too big to be
+ * cached.
+ */
 export function readBlock(first: number, total: number, entryAt: EntryAt): Block | null {
   const entries: Uint8Array[] = [];
   const starts = [0];
@@ -34,16 +37,19 @@ export function readBlock(first: number, total: number, entryAt: EntryAt): Block
 export type BoardEntries = {
   total: number;
   entryAt: EntryAt;
-  /** The block that begins at this position, a multiple of {@link BLOCK}; null if its entries have to be read one by one. */
+  /**
+   * The block that begins at this position, a multiple of {@link BLOCK}; null if its entries have to be read one by
+   * one.
+   */
   blockAt: (first: number) => Block | null;
 };
 
-/** The body of one page of the board, and the position after its last entry. */
+/** The body of a page of the board, and the position after its last entry. */
 export type BoardBody = { body: Body; next: number };
 
 /**
- * One page of the board: `limit` entries from `offset` on, or as many as fit into {@link MAX_BODY_BYTES}, but at least one if
- * there is one.
+ * Makes a page of the board: `limit` entries from `offset` on, or as many as fit into {@link MAX_BODY_BYTES}, but at
+ * least one if there is one.
  */
 export function pageOf(board: BoardEntries, limit: number, offset: number): BoardBody {
   const tail = `],"limit":${limit},"offset":${offset},"total":${board.total}}`;
@@ -65,14 +71,14 @@ export function pageOf(board: BoardEntries, limit: number, offset: number): Boar
 
 const HEAD = '{"leaderboard":[';
 
-/** The entries from a position on that are in its block and have at most `most` bytes, but at least one. */
-function entriesFrom({ entryAt, blockAt }: BoardEntries, place: number, end: number, most: number) {
+/** The entries from a position on that are in its block and have at most `maxBytes` bytes, but at least one. */
+function entriesFrom({ entryAt, blockAt }: BoardEntries, place: number, end: number, maxBytes: number) {
   const first = place - (place % BLOCK);
   const block = blockAt(first);
   if (block === null) return { entries: entryAt(place), next: place + 1 };
   const { bytes, starts } = block;
   const startOf = (at: number) => starts[at - first] as number;
   let next = Math.min(first + BLOCK, end);
-  while (next > place + 1 && startOf(next) - startOf(place) > most) next--;
+  while (next > place + 1 && startOf(next) - startOf(place) > maxBytes) next--;
   return { entries: bytes.subarray(startOf(place), startOf(next)), next };
 }

@@ -6,8 +6,8 @@ import { BOARD_SIZE } from './board-bounds.ts';
 import { BLOCK, type Block, type BoardBody, pageOf, readBlock } from './board-page.ts';
 
 /**
- * One page of the leaderboard: `{"leaderboard":[…],"limit","offset","total"}`. `next` is the position after its last entry,
- * `total` the number of the leaderboard's profiles.
+ * A page of the leaderboard: `{"leaderboard":[…],"limit","offset","total"}`. `next` is the position after its last
+ * entry, `total` the number of profiles on the leaderboard.
  */
 export type BoardPage = BoardBody & { readonly total: number };
 
@@ -17,22 +17,22 @@ export type Leaderboard = (limit: number, offset: number) => BoardPage;
 /** A profile's id and its number of views. */
 export type Standing = readonly [id: number, viewsCount: number];
 
-/** The order of the leaderboard: by views, the highest first, then by id, the lowest first. */
+/** The order of the leaderboard: by views, highest first, then by id, lowest first. */
 export type Order = readonly Standing[];
 
-/** A leaderboard. `reorder` gives it another order; `changed` are the profiles that changed, null if any may have. */
+/** A leaderboard. `reorder` changes its order; `changed` are the profiles that changed, null if any may have. */
 export type Board = { page: Leaderboard; reorder: (next: Order, changed: ReadonlySet<number> | null) => void };
 
 /** The size of a cached block besides its entries. */
 const BLOCK_BYTES = 2048;
 
-/** Cached in place of a block whose entries are too big to be cached together. */
+/** Cached instead of a block whose entries are too big to be cached together. */
 const TOO_BIG: Block = { bytes: new Uint8Array(), starts: [] };
 
-/** The limit of the cache of blocks: enough for a whole leaderboard of usual profiles. */
+/** The limit of the cache of blocks: enough for a whole leaderboard of typical profiles. */
 const BLOCKS_BYTES = 16 * 1024 * 1024;
 
-/** The profiles that the leaderboard lists: the condition of the index profiles_board. */
+/** The condition for listed profiles, which is that of the index profiles_board. */
 const IS_LISTED = 'banned = 0 AND show_on_leaderboard = 1';
 
 /** Reads the first profiles of the leaderboard in order, from the index profiles_board alone. */
@@ -42,8 +42,8 @@ export const READ_ORDER = `SELECT id, views_count FROM profiles WHERE ${IS_LISTE
 const MAX_PARTIAL_REORDER = 250;
 
 /**
- * Prepares the leaderboard: the first `size` profiles by viewsCount, then id, without those that are banned or don't want to be
- * listed. An entry is read when a page with it is requested, and again after its profile, position or rank has changed.
+ * Prepares the leaderboard: the first `size` profiles by viewsCount, then id, without banned and hidden profiles. An
+ * entry is read when a page with it is requested, and again after its profile, position or rank has changed.
  */
 export function prepareLeaderboard(reader: Reader, sources: Sources, size = BOARD_SIZE): Leaderboard {
   const { sqlite } = reader;
@@ -55,7 +55,7 @@ export function prepareLeaderboard(reader: Reader, sources: Sources, size = BOAR
   // The profiles that have changed since the order was read; null if any may have.
   let changed: Set<number> | null = null;
   sources.onChange((ids) => {
-    // If no one requests the leaderboard for long, the list would grow and take memory for nothing.
+    // If nobody requests the leaderboard for a long time, the list must not grow without limit.
     if (ids === null || changed === null || changed.size + ids.length > BOARD_SIZE) changed = null;
     else for (const id of ids) changed.add(id);
   });
@@ -68,9 +68,9 @@ export function prepareLeaderboard(reader: Reader, sources: Sources, size = BOAR
       reader.report('A profile is left out of the leaderboard.', error);
       return null;
     }
-    // Somebody deleted the profile with their own SQL at the same moment as a change that has a note.
+    // Somebody deleted the profile with SQL by hand at the same moment as a recorded change.
     changed = null;
-    throw new AppError('busy', 'The leaderboard is not what it was; try again.');
+    throw new AppError('busy', 'The leaderboard has just changed; try again.');
   });
 
   function orderNow(): Order {
@@ -96,13 +96,13 @@ export function prepareLeaderboard(reader: Reader, sources: Sources, size = BOAR
 
 /**
  * The new order after these profiles have `changed`. `standings` are those of them that exist and are listed. Returns
- * `order` itself if none of them was or is on the board. Returns null if the whole order has to be read, because a full
- * board has lost profiles and it is not known which ones follow.
+ * `order` itself if none of them was or is on the board, and null if the whole order has to be read, because a full
+ * board has lost profiles and the following ones are unknown.
  */
 function reordered(order: Order, changed: ReadonlySet<number>, standings: Order, size: number): Order | null {
   const last = order[size - 1];
   const staying = order.filter(([id]) => !changed.has(id));
-  // A profile after the last one is not added: unknown others may come before it.
+  // Profiles after the last one are not added, since unknown others may come before them.
   const coming = last === undefined ? standings : standings.filter((standing) => compare(standing, last) <= 0);
   if (coming.length === 0 && staying.length === order.length) return order;
   const next = [...staying, ...coming].sort(compare).slice(0, size);
@@ -114,8 +114,8 @@ function compare([id, viewsCount]: Standing, [otherId, otherViewsCount]: Standin
 }
 
 /**
- * Makes a leaderboard that begins with the order `first`. `profileOf` reads a profile by its id. If it returns null, the
- * profile's position stays empty and all others keep theirs.
+ * Makes a leaderboard that begins with the order `first`. `profileOf` reads a profile by its id. If it returns null,
+ * the profile's position stays empty and the others keep theirs.
  */
 export function boardIn(first: Order, profileOf: (id: number) => CachedProfile | null): Board {
   let order = first;
@@ -153,7 +153,7 @@ export function boardIn(first: Order, profileOf: (id: number) => CachedProfile |
   return { page, reorder };
 }
 
-/** Competition ranks (1, 2, 2, 4). They count from the beginning of the board, not of a page. */
+/** Competition ranks (1, 2, 2, 4), counted from the beginning of the board, not of a page. */
 function ranksIn(order: Order): number[] {
   let rank = 1;
   return order.map(([, viewsCount], index) => {

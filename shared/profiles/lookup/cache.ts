@@ -7,22 +7,22 @@ import { foldName } from '../name.ts';
 import { type BoundedCache, createAdmissionFilter, createBoundedCache } from './bounded-cache.ts';
 import { linksBodyOf, PROFILE_BODY } from './public.ts';
 
-/** A response body as JSON text, and its entity tag once {@link tagOf} has made that. */
+/** A response body as JSON text, and its entity tag once {@link tagOf} has computed it. */
 export type Text = { readonly body: string; etag: string | null };
 
-/** The public JSON of a profile (the SimplifiedProfile, or its links) as it was read from the database once. */
+/** The public JSON of a profile (the SimplifiedProfile, or its links) as read from the database. */
 export type CachedProfile = Text & {
   readonly id: number;
-  /** A number that is different for each reading of the database, even of the same profile. */
+  /** A unique number for each read from the database, even of the same profile. */
   readonly stamp: number;
   readonly username: string;
-  /** The username in folded form. */
+  /** The folded username. */
   readonly folded: string;
 };
 
 /**
- * Finds either SimplifiedProfiles or links by a folded name, an id or an auth ID. Each function returns null if there is no
- * such profile, and throws `internal` if the profile's stored values are damaged.
+ * Finds either SimplifiedProfiles or links by a folded name, an id or an auth ID. Each function returns null if there
+ * is no such profile, and throws `internal` if the profile's stored values are damaged.
  */
 export type Source = {
   ofName: (folded: string) => CachedProfile | null;
@@ -30,33 +30,41 @@ export type Source = {
   ofAuthId: (authId: string) => CachedProfile | null;
 };
 
-/** The sources that lookups and the leaderboard read from. */
+/** The sources for lookups and the leaderboard. */
 export type Sources = {
   profiles: Source;
-  /** Reads a profile without caching it; the leaderboard keeps its own copy. */
+  /** Reads a profile without caching it; the leaderboard has its own cache. */
   profileOnce: Source['ofId'];
   /** `{"links":[…]}`, in the owner's order. */
   links: Source;
-  /** Registers a function that gets the ids of changed profiles, or null if any may have changed, when a view begins. */
+  /**
+   * Registers a function that is called when a view begins, with the ids of changed profiles, or null if any may have
+   * changed.
+   */
   onChange: (act: (ids: readonly number[] | null) => void) => void;
 };
 
-/** A row that the statements below return. `body` is null if a stored value that it would show is damaged. */
+/** A row from the statements below. `body` is null if a stored value in it is damaged. */
 type Row = { id: number; username: string; body: string | null };
 
-/** What is cached for a name or an auth ID: the profile's id. It counts only while the entry with this stamp is cached. */
+/**
+ * The cache entry for a name or an auth ID: the profile's id. It is valid only while the profile with this stamp is
+ * cached.
+ */
 type NameEntry = { id: number; stamp: number };
 
 /** The limits of both caches in bytes. The entries for names and auth IDs take half as much again. */
 const MAX_BYTES = { profiles: 8 * 1024 * 1024, links: 4 * 1024 * 1024 };
 
-/** The size of a cached profile besides its texts: an object, the headers of two strings, the tag, a slot in the map. */
+/**
+ * The size of a cached profile besides its texts: an object, the headers of two strings, the tag, a slot in the map.
+ */
 const PROFILE_BYTES = 350;
 
 /** The size of the entry for a name or an auth ID besides its text. */
 const NAME_BYTES = 100;
 
-/** The slots of the admission filter: several times the number of profiles that the cache holds. */
+/** The slots of the admission filter: several times the number of profiles in the cache. */
 const FILTER_SLOTS = 16_384;
 
 /** The SQL statements of a source. Each returns a {@link Row}, or no row. */
@@ -72,7 +80,7 @@ const OF_PROFILES: Statements = {
   ofAuthId: `${PROFILES} auth_id = ?`,
 };
 
-// The name at position 0 is the username, so that for a username the profile's row need not be read.
+// The name at position 0 is the username, so for a username the profile's row need not be read.
 const OF_LINKS: Statements = {
   ofName: `SELECT profile_id AS id, iif(position = 0, name, (SELECT username FROM profiles WHERE id = profile_id)) AS username,
     ${linksBodyOf('profile_names.profile_id')} AS body FROM profile_names WHERE folded = ?`,
@@ -81,16 +89,16 @@ const OF_LINKS: Statements = {
 };
 
 /**
- * After a commit with a note, the whole cache is dropped this many milliseconds later. This is for people who change the
- * database with SQL of their own. Such a commit has no note and drops the whole cache at once, unless the same view sees it
- * together with a commit that has a note. Reading a hundred hot profiles again takes a few milliseconds, a full cache half
- * a second.
+ * The whole cache is dropped this many milliseconds after a recorded commit. This is for people who change the database
+ * with their own SQL: such a commit has no row in profile_changes and drops the whole cache at once, but not if the
+ * same view sees it together with a recorded one. Reading a hundred hot profiles again takes a few milliseconds, a full
+ * cache half a second.
  */
 const DROP_ALL_AFTER_MS = 10_000;
 
 /**
- * Prepares reading profiles and links, and caches them until they change. When a view sees a commit, the profiles named in
- * the commit's note (`shared/db/changes.ts`) are dropped from the cache, or all profiles if the commit has no note.
+ * Prepares reading profiles and links, and caches them until they change. When a view sees a commit, the changed
+ * profiles (`shared/db/changes.ts`) are dropped from the cache, or all profiles if the changes are unknown.
  */
 export function prepareProfiles(reader: Reader, maxBytes = MAX_BYTES): Sources {
   const { sqlite } = reader;
@@ -116,24 +124,27 @@ export function prepareProfiles(reader: Reader, maxBytes = MAX_BYTES): Sources {
   return { profiles, profileOnce: profiles.once, links, onChange: (act) => void listeners.push(act) };
 }
 
-/** The entity tag of a text. It is made once, because hashing a cached text would be a tenth of the work of its answer. */
+/**
+ * The entity tag of a text. It is computed once, because hashing a cached text would be a tenth of the work of a
+ * response.
+ */
 export function tagOf(text: Text): string {
   text.etag ??= etagOf(text.body);
   return text.etag;
 }
 
-/** Makes a cache entry of a row. Throws `internal` if the row has no body. */
+/** Makes a cache entry from a row. Throws `internal` if the row has no body. */
 function cachedProfileOf({ id, username, body }: Row, stamp: number): CachedProfile {
   if (body === null) {
-    throw new AppError('internal', `What is stored of profile ${id} is damaged; import it again or restore a backup.`);
+    throw new AppError('internal', `The stored data of profile ${id} is damaged; import it again or restore a backup.`);
   }
   const folded = foldName(username);
-  // If both are equal, the entry holds the same string twice, which takes the memory of one.
+  // If both are equal, the entry contains the same string twice, which takes the memory of one.
   return { id, stamp, username: folded === username ? folded : username, folded, body, etag: null };
 }
 
 /**
- * Makes a source that caches the profiles asked for more than once. `once` reads a profile without caching it. `drop`
+ * Makes a source that caches the profiles requested more than once. `once` reads a profile without caching it. `drop`
  * removes these profiles from the cache, or all of them if `ids` is null.
  */
 function cachingSource(sqlite: Sqlite, statements: Statements, maxBytes: number) {
@@ -142,10 +153,10 @@ function cachingSource(sqlite: Sqlite, statements: Statements, maxBytes: number)
     (_, { username, body }) => PROFILE_BYTES + 2 * (2 * username.length + body.length),
   );
   const byText: BoundedCache<string, NameEntry>[] = [];
-  const askedBefore = createAdmissionFilter(FILTER_SLOTS);
+  const wasRequested = createAdmissionFilter(FILTER_SLOTS);
   let stamp = 0;
 
-  function keep(profile: CachedProfile): CachedProfile {
+  function add(profile: CachedProfile): CachedProfile {
     byId.set(profile.id, profile);
     return profile;
   }
@@ -156,18 +167,18 @@ function cachingSource(sqlite: Sqlite, statements: Statements, maxBytes: number)
     byText.push(entries);
     return (text) => {
       const entry = entries.get(text);
-      // Code that takes a name or an auth ID from a profile notes that the profile changed. So the entry is right as long as
-      // the profile is cached.
+      // Code that removes a name or an auth ID from a profile records a change of the profile. So the entry is valid as
+      // long as the profile is cached.
       const known = entry === undefined ? undefined : byId.get(entry.id);
       if (known !== undefined && known.stamp === entry?.stamp) return known;
       const row = read.get(text);
       if (row === null) return null;
       const profile = cachedProfileOf(row, ++stamp);
-      if (!askedBefore(row.id)) return profile;
-      const kept = byId.get(row.id) ?? keep(profile);
-      // If both texts are equal, the string that is cached already is used, so that no second one takes memory.
-      entries.set(text === kept.folded ? kept.folded : text, { id: kept.id, stamp: kept.stamp });
-      return kept;
+      if (!wasRequested(row.id)) return profile;
+      const cached = byId.get(row.id) ?? add(profile);
+      // If both texts are equal, the already cached string is used, which saves memory.
+      entries.set(text === cached.folded ? cached.folded : text, { id: cached.id, stamp: cached.stamp });
+      return cached;
     };
   }
 
@@ -179,10 +190,10 @@ function cachingSource(sqlite: Sqlite, statements: Statements, maxBytes: number)
   const source: Source = {
     ofName: by(statements.ofName),
     ofId: (id) => {
-      const kept = byId.get(id);
-      if (kept !== undefined) return kept;
+      const cached = byId.get(id);
+      if (cached !== undefined) return cached;
       const profile = once(id);
-      return profile !== null && askedBefore(id) ? keep(profile) : profile;
+      return profile !== null && wasRequested(id) ? add(profile) : profile;
     },
     ofAuthId: by(statements.ofAuthId),
   };

@@ -3,7 +3,8 @@ import { LINK_LIST, PUBLIC_LIST } from '../field-values.ts';
 import { linksBodyOf, PROFILE_BODY } from './public.ts';
 
 /**
- * Prepares a function that counts the bytes of JSON that lookups return for an existing profile, including its links.
+ * Prepares a function that returns the size in bytes of the JSON that lookups return for an existing profile, including
+ * its links.
  */
 export function prepareShownSize(sqlite: Sqlite): (id: number) => number {
   const measure = sqlite.prepare<{ bytes: number }, [number]>(
@@ -22,15 +23,14 @@ function lengthInSql(fields: readonly { name: string; column: string; form: stri
   return [String(fields.reduce((sum, { name }) => sum + name.length + OTHER_BYTES, 0)), ...lengths].join(' + ');
 }
 
-// SQLite finds lengths in the headers of rows, so that long texts are not read. Written as JSON, a text takes at most six
-// times as many bytes. If the JSON of a profile and of its links together exceeds a limit, one of the two exceeds half
-// of it.
+// SQLite finds lengths in the headers of rows, so long texts are not read. As JSON, a text takes at most six times as
+// many bytes. If the JSON of a profile and of its links together exceeds a limit, one of the two exceeds half of it.
 const MAY_SHOW_MORE = `
   SELECT id FROM profiles WHERE ?1 < 12 * (${lengthInSql(PUBLIC_LIST)})
   UNION SELECT profile_id FROM links GROUP BY profile_id HAVING ?1 < 12 * sum(${lengthInSql(LINK_LIST)})`;
 
 /**
- * The ids of profiles whose public JSON is longer than a number of bytes. Reads all rows: about a second for a million
+ * Returns the ids of profiles whose public JSON is longer than `maxBytes`. Reads all rows: about a second for a million
  * profiles.
  */
 export function oversizedIds(sqlite: Sqlite, maxBytes: number): number[] {

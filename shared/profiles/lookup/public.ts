@@ -1,12 +1,12 @@
 import type { ColumnForm } from '../field-kinds.ts';
 import { type Column, LINK_LIST, PUBLIC_LIST } from '../field-values.ts';
 
-// SQL that writes the public fields of a profile as JSON text, made of the table of fields. Everything that clients see of
-// profiles comes from here, and lookups read no other column.
+// SQL that writes the public fields of a profile as JSON text, derived from the table of fields. Everything that
+// clients see of profiles comes from here, and lookups read no other columns.
 
 /**
- * SQL that writes a column of each form as JSON text. json_quote writes a text as JSON.stringify does, and null as null.
- * datetime returns NULL for a damaged time outside the years that SQLite knows, and takes half of the time of strftime.
+ * SQL that writes a column of each form as JSON text. json_quote writes texts like JSON.stringify, and null as null.
+ * datetime returns NULL for a damaged time outside the years that SQLite supports, and takes half the time of strftime.
  */
 const IN_SQL: Record<ColumnForm, (column: string) => string> = {
   number: (column) => column,
@@ -30,8 +30,8 @@ function publicMember(field: Column, at: number): string {
 }
 
 /**
- * SQL conditions that hold for the stored values of a form unless they are damaged. json_valid accepts only the JSON of
- * RFC 8259, while the table's own checks accept JSON5. An import accepts the years 0 to 9999.
+ * SQL conditions that are true for the stored values of a form unless they are damaged. json_valid accepts only the
+ * JSON of RFC 8259, while the table's own checks accept JSON5. Imports accept the years 0 to 9999.
  */
 const SOUND_IN_SQL: Partial<Record<ColumnForm, (column: string) => string>> = {
   json: (column) => `json_valid(${column})`,
@@ -41,16 +41,16 @@ const SOUND_IN_SQL: Partial<Record<ColumnForm, (column: string) => string>> = {
 const IS_SOUND = PUBLIC_LIST.flatMap(({ column, form }) => SOUND_IN_SQL[form]?.(column) ?? []).join(' AND ');
 
 /**
- * SQL for a SimplifiedProfile as JSON text, from a row of `profiles`. Reading one text is faster than reading many columns. The
- * value is NULL if a stored value is damaged, so that no broken JSON is sent.
+ * SQL for a SimplifiedProfile as JSON text, from a row of `profiles`. Reading one text is faster than reading many
+ * columns. NULL if a stored value is damaged, so that no broken JSON is sent.
  */
 export const PROFILE_BODY = `iif(${IS_SOUND}, concat(${PUBLIC_LIST.map(publicMember).join(', ')}, '}'), NULL)`;
 
 /** SQL for a link as JSON text, from a row of `links`. A field that is null is absent. */
 export const LINK_JSON = `concat(${LINK_LIST.map(({ name, column, form, nullable }, at) => {
   const key = `${at === 0 ? '{' : ','}"${name}":`;
-  // For a column that is NULL, the name joined with it is NULL too, and concat leaves that out. (nullif of the JSON text
-  // 'null' would do the same, but took a fifth of the time of reading the links of a profile.)
+  // If the column is NULL, so is the name joined with it, and concat omits it. (nullif of the JSON text 'null' would do
+  // the same, but took a fifth of the time of reading the links of a profile.)
   return nullable
     ? `'${key}' || iif(${column} IS NULL, NULL, ${IN_SQL[form](column)})`
     : `'${key}', ${IN_SQL[form](column)}`;

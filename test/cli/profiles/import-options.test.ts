@@ -169,13 +169,11 @@ describe('--rejects', () => {
     const missing = join(folder, 'none', 'rejects');
     expect(await importing([file, '--rejects', missing])).toMatchObject({
       code: 1,
-      stderr: `The file of --rejects, ${missing}, can't be written (ENOENT).\n`,
+      stderr: `The --rejects file ${missing} can't be written (ENOENT).\n`,
     });
     write(jsonLines(...profiles(2), 'x'));
     const full = await importing([file, '--rejects', '/dev/full']);
-    expect(full.stderr).toContain(
-      "The file of --rejects, /dev/full, can't be written (ENOSPC); 2 lines were imported.",
-    );
+    expect(full.stderr).toContain("The --rejects file /dev/full can't be written (ENOSPC); 2 lines were imported.");
     expect(full.code).toBe(3);
   });
 });
@@ -229,7 +227,7 @@ describe('an existing file of --rejects', () => {
     const words = ['profiles', 'import', file, '--rejects', path, '--db', db];
     const terminal = openTerminal(words);
     await terminal.answer(/already exists/, 'n\r');
-    await terminal.see('stays as it is, and nothing was changed.');
+    await terminal.see('was not overwritten, and nothing was changed.');
     expect(await terminal.exited).toBe(130);
     expect([readFileSync(path, 'utf8'), await count()]).toEqual(['precious\n', 1]);
     const again = openTerminal(words);

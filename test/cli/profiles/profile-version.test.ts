@@ -92,7 +92,7 @@ test('profiles import --prune asks again with the new number if a UID was given 
   await importLines(deps, [{ id: 9, deleted: true }]);
   await importLines(deps, [{ id: 9, username: 'new' }]);
   terminal.type(`y${KEY.enter}`);
-  await terminal.see('have changed meanwhile: some were erased, made again or written to. None was erased.');
+  await terminal.see('have changed meanwhile: some were erased, recreated or changed. None was erased.');
   await terminal.see('Erase the one profile missing from the file for good');
   expect(names()).toHaveLength(3);
   terminal.type(`y${KEY.enter}`);

@@ -128,11 +128,11 @@ describe('a response has at most 1 MiB', () => {
     const { secret: counted } = await keyFor(server.deps, ['100/1m']);
     const answer = await ask(batch(101, 12), {}, counted);
     const left = { RateLimit: '"1m";r=87;t=60' };
-    expect(await expectRefusal(answer, 400, left)).toContain('ask for fewer');
+    expect(await expectRefusal(answer, 400, left)).toContain('request fewer');
     expect((await ask(batch(101, 11), {}, counted)).status).toBe(200);
     // The limit counts bytes, not characters.
     insertProfile(db, { id: 300, viewsCount: 0, customize: JSON.stringify({ text: '★'.repeat(400_000) }) });
-    expect(await expectRefusal(await ask(batch(300, 1)), 400)).toContain('ask for fewer');
+    expect(await expectRefusal(await ask(batch(300, 1)), 400)).toContain('request fewer');
     db.$client.run('DELETE FROM profile_names WHERE profile_id = 300');
     db.$client.run('DELETE FROM profiles WHERE id = 300');
   });

@@ -219,7 +219,7 @@ test('a server error is a 500 that reveals nothing, counts, and is logged with i
     'The server failed to answer this request.',
   );
   const line = log.find((entry) => entry.level === 'error' && entry.requestId === requestId);
-  expect(line?.cause).toContain('What is stored of profile 66 is damaged');
+  expect(line?.cause).toContain('The stored data of profile 66 is damaged');
   expect(log.find((entry) => entry.status === 500)).toMatchObject({ requestId, level: 'info' });
 });
 

@@ -9,7 +9,7 @@ import { rounds } from '../../../support/rounds.ts';
 import { storedProfiles } from '../../../support/storage/import-model.ts';
 import { testClock, testDeps } from '../../../support/world.ts';
 
-// Files, feeds and commands in any order, compared with a model that says what --as-of means in the simplest way.
+// Files, feeds and commands in any order, compared with a model that defines --as-of in the simplest way.
 
 type Line = { id: number; deleted?: true; viewsCount?: number; banned?: boolean };
 
@@ -24,7 +24,7 @@ type Held = { viewsCount: number; banned: boolean; writtenAtMs: number };
 
 type Model = { profiles: Map<number, Held>; erasedAt: Map<number, number> };
 
-/** What an import does to the model; returns what it counts. */
+/** Applies an import to the model; returns its counts. */
 function importInModel(
   { profiles, erasedAt }: Model,
   { kind, lines, merge, prune }: Extract<Step, { lines: Line[] }>,
@@ -90,7 +90,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   },
 );
 
-test('whatever came before, a file with --as-of changes exactly what nobody has written or erased since', async () => {
+test('a file with --as-of changes exactly the profiles that were not written or erased since, whatever happened before', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 2, maxLength: 14, size: '+1' }), async (steps) => {
       const clock = testClock();

@@ -27,8 +27,8 @@ function world() {
 
 const platform = { kind: 'platform', name: 'backend' } as const;
 
-describe.each([false, true])('a file that is older than what is here, strict %p', (strict) => {
-  test('lifts no ban, sets no former address, brings nobody back, and with --prune erases nobody who is new', async () => {
+describe.each([false, true])('a file older than the stored profiles, strict %p', (strict) => {
+  test('does not lift bans, restore former addresses or erased profiles, or, with --prune, erase new profiles', async () => {
     const { clock, deps, asOfMs, stored } = world();
     clock.advance(-2 * HOUR_MS);
     const old = [1, 2, 3, 4].map((id) => ({ id, username: `user${id}`, email: `old${id}@example.org`, banned: false }));
@@ -51,7 +51,7 @@ describe.each([false, true])('a file that is older than what is here, strict %p'
     ]);
   });
 
-  test('is in all the same where it says nothing of the time, as before', async () => {
+  test('is imported as usual without --as-of', async () => {
     const { deps, stored } = world();
     changeByHand(await withAda(deps), 'ada', () => ({ banned: true }));
     expect(await importLines(deps, [{ id: 1, username: 'ada', banned: false }], { strict })).toMatchObject({
@@ -60,7 +60,7 @@ describe.each([false, true])('a file that is older than what is here, strict %p'
     expect(await stored()).toMatchObject([{ banned: false }]);
   });
 
-  test('names the first ten profiles, and counts all lines', async () => {
+  test('reports the first 10 profiles, and counts all lines', async () => {
     const { deps, asOfMs } = world();
     const lines = Array.from({ length: 30 }, (_, at) => ({ id: at + 1, username: `user${at}` }));
     await importLines(deps, lines, { by: platform });
@@ -74,7 +74,7 @@ async function withAda(deps: ReturnType<typeof testDeps>) {
   return deps;
 }
 
-test('what changes only names or links, or changes nothing where a command or a platform says it, is newer too', async () => {
+test('changes of only names or links, and confirmations by a command or a backend, count as newer too', async () => {
   for (const [change, by] of [
     [{ aliases: ['lovelace'] }, 'command'],
     [{ links: [{ id: 'l', name: 'n', link: 'https://example.org' }] }, 'command'],
@@ -94,14 +94,14 @@ test('what changes only names or links, or changes nothing where a command or a 
   }
 });
 
-test('where a platform sent the time of its lines, files of that time and later ones go in', async () => {
+test('after a backend sent the time of its lines, files of that time or later are imported', async () => {
   const { clock, deps, asOfMs, stored } = world();
   await importLines(deps, [{ id: 1, username: 'ada' }], { by: platform, asOfMs: asOfMs + 1_000 });
   expect(await importLines(deps, [{ id: 1, username: 'b' }], { asOfMs })).toMatchObject({ newer: 1 });
   expect(await importLines(deps, [{ id: 1, username: 'c' }], { asOfMs: asOfMs + 1_000 })).toMatchObject({
     imported: 1,
   });
-  // What a clock has written that was ahead is no reason to leave anything out.
+  // Times written by a clock that was ahead are ignored.
   clock.jump(DAY_MS);
   changeByHand(deps, 'c', () => ({ username: 'd' }));
   clock.jump(-DAY_MS);
@@ -109,7 +109,7 @@ test('where a platform sent the time of its lines, files of that time and later 
   expect(await stored()).toMatchObject([{ username: 'e' }]);
 });
 
-test('lines that change nothing are not even written where nobody says when a file was read', async () => {
+test('without --as-of, lines that change nothing are not written', async () => {
   const { clock, deps } = world();
   await withAda(deps);
   const writtenAt = () => deps.db.$client.query('SELECT written_at AS at FROM profiles').get();
@@ -121,19 +121,19 @@ test('lines that change nothing are not even written where nobody says when a fi
   expect(writtenAt()).toEqual({ at: clock.nowMs() });
 });
 
-test('the time may lie neither in the future nor more than 40 days ago', () => {
+test('the time may be neither in the future nor more than 40 days ago', () => {
   const nowMs = Date.parse('2026-06-01T00:00:00Z');
   const read = (atMs: number) => readAsOf(isoTime(atMs), nowMs);
   expect(read(nowMs)).toEqual({ atMs: nowMs });
-  expect(read(nowMs + 1)).toEqual({ fault: expect.stringContaining('may not lie in the future') });
+  expect(read(nowMs + 1)).toEqual({ fault: expect.stringContaining('may not be in the future') });
   expect(read(nowMs - 40 * DAY_MS)).toEqual({ atMs: nowMs - 40 * DAY_MS });
-  expect(read(nowMs - 40 * DAY_MS - 1)).toEqual({ fault: 'may not lie more than 40 days in the past' });
+  expect(read(nowMs - 40 * DAY_MS - 1)).toEqual({ fault: 'may not be more than 40 days in the past' });
   for (const text of ['', 'yesterday', '2026-05-01', '2026-05-01T00:00:00', '1780000000']) {
     expect(readAsOf(text, nowMs)).toEqual({ fault: expect.stringContaining('must be an ISO 8601 time with its zone') });
   }
 });
 
-test('who was erased is known for 40 days, by the id alone', async () => {
+test('erased profiles are recorded for 40 days, only by id', async () => {
   const { clock, deps } = world();
   await withAda(deps);
   eraseProfile(deps, 1, onBox('operator'));
@@ -148,7 +148,7 @@ test('who was erased is known for 40 days, by the id alone', async () => {
   expect(rows()).toEqual([]);
 });
 
-test('many ids are dropped a part at a time, while the rest of the server has its turn', () => {
+test('many ids are deleted in parts, while the server continues to work', () => {
   const { clock, deps } = world();
   const count = () => deps.db.$client.query('SELECT count(*) AS n FROM erased_profiles').get();
   deps.db.$client.run(
@@ -159,7 +159,7 @@ test('many ids are dropped a part at a time, while the rest of the server has it
   expect([parts, count()]).toEqual([3, { n: 0 }]);
 });
 
-test('an import stamps what it does with the time of each batch, so that histories never run backwards', async () => {
+test('an import uses the time of each batch, so that times in histories ascend', async () => {
   const clock = testClock();
   const deps = testDeps({ clock });
   await importLines(deps, [{ id: 1, username: 'ada', email: 'ada@example.org' }]);
@@ -167,7 +167,7 @@ test('an import stamps what it does with the time of each batch, so that histori
   let identifier = '';
   const source = (async function* () {
     yield Buffer.from(jsonLines(...lines));
-    // The first batch is in by the time at which the next bytes are read.
+    // The first batch is applied by the time when the next bytes are read.
     clock.advance(1_000);
     identifier = await request(deps, { profile: 'ada' });
     clock.advance(1_000);

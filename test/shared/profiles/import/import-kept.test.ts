@@ -15,7 +15,7 @@ function world() {
 }
 
 describe.each([false, true])('a line without banned, aliases and createdAt, strict %p', (strict) => {
-  test('leaves a ban, an alias and the date as they are, and replaces the rest', async () => {
+  test('keeps a ban, an alias and the date, and replaces the rest', async () => {
     const { deps, clock, profile } = world();
     const createdAt = '2020-05-01T00:00:00.000Z';
     await importLines(deps, [{ ...ADA, createdAt, viewsCount: 3, email: 'ada@example.org' }], { strict });
@@ -27,14 +27,14 @@ describe.each([false, true])('a line without banned, aliases and createdAt, stri
     expect(profile()).toMatchObject({ viewsCount: 5, email: null, displayName: 'Countess' });
   });
 
-  test('gives a new profile no ban, no alias and the time of the import', async () => {
+  test('creates a new profile without ban and alias, with the time of the import', async () => {
     const { deps, profile } = world();
     const createdAt = new Date(deps.clock.nowMs()).toISOString();
     await importLines(deps, [ADA], { strict });
     expect(profile()).toMatchObject({ aliases: [], banned: false, createdAt });
   });
 
-  test('changes nothing where it comes again', async () => {
+  test('changes nothing when it is repeated', async () => {
     const { deps, clock } = world();
     await importLines(deps, [ADA], { strict });
     clock.advance(1_000);
@@ -43,14 +43,14 @@ describe.each([false, true])('a line without banned, aliases and createdAt, stri
     expect(exportProfile(deps.db, { uid: 7 })).toBe(before);
   });
 
-  test('makes a username of what was an alias, which is none any more', async () => {
+  test('can turn an alias into the username, which is then no longer an alias', async () => {
     const { deps } = world();
     await importLines(deps, [{ ...ADA, aliases: ['lovelace', 'countess'] }], { strict });
     await importLines(deps, [{ id: 7, username: 'Lovelace' }], { strict });
     expect(await namesById(deps)).toEqual({ 7: ['Lovelace', 'countess'] });
   });
 
-  test('keeps its alias against another line that wants it', async () => {
+  test('keeps its alias even if another line wants it', async () => {
     const { deps } = world();
     await importLines(deps, [{ ...ADA, aliases: ['lovelace'] }], { strict });
     const { refused } = await importLines(deps, [{ id: 8, username: 'Lovelace' }, ADA], { strict });
@@ -59,7 +59,7 @@ describe.each([false, true])('a line without banned, aliases and createdAt, stri
     ]);
   });
 
-  test('begins anew where the profile was erased by a line before', async () => {
+  test('uses the defaults if an earlier line erased the profile', async () => {
     const { deps, profile } = world();
     await importLines(deps, [{ ...ADA, banned: true, aliases: ['x'] }], { strict });
     await importLines(deps, [{ id: 7, deleted: true }, ADA], { strict });
@@ -67,7 +67,7 @@ describe.each([false, true])('a line without banned, aliases and createdAt, stri
   });
 });
 
-test('a line that gives them sets them', async () => {
+test('a line that contains them sets them', async () => {
   const { deps, profile } = world();
   await importLines(deps, [{ ...ADA, banned: true, aliases: ['x'] }]);
   const given = { banned: false, aliases: ['y'], createdAt: '2021-01-01T00:00:00.000Z' };
@@ -75,7 +75,7 @@ test('a line that gives them sets them', async () => {
   expect(profile()).toMatchObject(given);
 });
 
-test('a profile may not grow beyond an export line of 1 MiB by the aliases that it keeps', async () => {
+test('a profile may not exceed an export line of 1 MiB because of kept aliases', async () => {
   const { deps } = world();
   const aliases = Array.from({ length: 3_900 }, (_, at) => `${'𐐨'.repeat(60)}${at}`);
   await importLines(deps, [{ ...ADA, aliases }]);

@@ -7,9 +7,9 @@ import { testDeps } from '../../../support/world.ts';
 const ada = { id: 1, username: 'ada' };
 const bob = { id: 2, username: 'bob' };
 
-// Both ways of importing keep the same promises about names; a strict import refuses the whole file instead of a line.
+// Both ways of importing make the same promises about names; a strict import refuses the whole file instead of a line.
 describe.each([false, true])('names, strict %p', (strict) => {
-  test('of a later line win over those of an earlier one for the same profile', async () => {
+  test('of a later line override those of an earlier one for the same profile', async () => {
     const deps = testDeps();
     const lines = [ada, { id: 1, username: 'eve' }, { id: 2, username: 'ada' }];
     expect(await importLines(deps, lines, { strict })).toMatchObject({ imported: 3, refused: [] });
@@ -34,7 +34,7 @@ describe.each([false, true])('names, strict %p', (strict) => {
     ]);
   });
 
-  test('can be handed down a chain, in either order', async () => {
+  test('can be passed along a chain, in either order', async () => {
     const deps = testDeps();
     const chain = (shift: number) => Array.from({ length: 50 }, (_, i) => ({ id: i + 1, username: `n${i + shift}` }));
     for (const lines of [chain(0), chain(1), chain(2).reverse(), chain(1).reverse()]) {
@@ -43,7 +43,7 @@ describe.each([false, true])('names, strict %p', (strict) => {
     expect((await namesById(deps))[50]).toEqual(['n50']);
   });
 
-  test('of an erased profile can be taken, before the line that erases and after', async () => {
+  test('of an erased profile can be taken before and after the line that erases it', async () => {
     const deps = testDeps();
     await importLines(deps, [ada, bob]);
     const lines = [
@@ -56,7 +56,7 @@ describe.each([false, true])('names, strict %p', (strict) => {
     expect(await namesById(deps)).toEqual({ 3: ['Ada'], 4: ['Bob'] });
   });
 
-  test('come back with a profile that is erased and put in again', async () => {
+  test('are restored with a profile that is erased and imported again', async () => {
     const deps = testDeps();
     await importLines(deps, [{ ...ada, email: 'ada@example.org' }]);
     const lines = [{ id: 1, deleted: true }, ada];
@@ -72,7 +72,7 @@ describe.each([false, true])('names, strict %p', (strict) => {
     expect(await namesById(deps)).toEqual({ 1: ['Y', 'ADA', 'X'] });
   });
 
-  test('held by another profile are refused, naming the name and the holder; auth IDs without saying them', async () => {
+  test('of another profile are refused with the name and the other profile; auth IDs are not shown', async () => {
     const deps = testDeps();
     await importLines(deps, [{ ...ada, aliases: ['lovelace'], authId: 'auth0|secret' }]);
     const lines = [
@@ -94,7 +94,7 @@ describe.each([false, true])('names, strict %p', (strict) => {
     expect(refused).toMatchObject([{ line: 2, reason: 'the name "Ada" is held by profile 1' }]);
   });
 
-  test('stay with who holds and keeps them, whoever asks first', async () => {
+  test('stay with the profile that has and keeps them, whatever the order', async () => {
     const deps = testDeps();
     await importLines(deps, [ada]);
     const { refused } = await importLines(
@@ -110,7 +110,7 @@ describe.each([false, true])('names, strict %p', (strict) => {
 });
 
 describe('refusing one line', () => {
-  test('gives its profile its old names back, and refuses who wanted those', async () => {
+  test('restores its profile’s old names, and refuses lines that wanted those', async () => {
     const deps = testDeps();
     await importLines(deps, [ada, bob, { id: 3, username: 'eve' }]);
     const lines = [
@@ -127,7 +127,7 @@ describe('refusing one line', () => {
     expect(await namesById(deps)).toEqual({ 1: ['ada'], 2: ['bob'], 3: ['eve'], 5: ['new'] });
   });
 
-  test('leaves an earlier line for the same profile standing', async () => {
+  test('does not undo an earlier line for the same profile', async () => {
     const deps = testDeps();
     await importLines(deps, [ada]);
     const result = await importLines(deps, [
@@ -138,7 +138,7 @@ describe('refusing one line', () => {
     expect(await namesById(deps)).toEqual({ 1: ['ada'], 2: ['bob'] });
   });
 
-  test('frees what else it wanted for the others', async () => {
+  test('frees its other names for other lines', async () => {
     const deps = testDeps();
     await importLines(deps, [ada]);
     const lines = [
@@ -165,7 +165,7 @@ describe('refusing one line', () => {
   });
 });
 
-test('whatever is imported, names and rows agree, and every refused line is told', async () => {
+test('for any lines, names and rows agree, and all refused lines are reported', async () => {
   const name = fc.constantFrom('a', 'b', 'c', 'd');
   const line = fc.oneof(
     fc.record({ id: fc.integer({ min: 1, max: 4 }), username: name, aliases: fc.uniqueArray(name, { maxLength: 2 }) }),

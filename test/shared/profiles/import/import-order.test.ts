@@ -6,19 +6,22 @@ import { rounds } from '../../../support/rounds.ts';
 import { byId, IDS, type Line, linesOf, modelOf, storedProfiles } from '../../../support/storage/import-model.ts';
 import { testDeps } from '../../../support/world.ts';
 
-// Where a batch ends depends on how fast the machine is. What is in after an import must not depend on it.
+// Where a batch ends depends on the speed of the machine. The result of an import must not.
 
-/** The first batches become smaller and smaller where all are slow, until the eighth has one line: these fill them. */
+/** These lines fill the first batches, which become smaller if all are slow: the eighth has one line. */
 const FIRST = { batches: 8, lines: 250 + 125 + 62 + 31 + 15 + 7 + 3 + 1 };
 const FILLER = { id: 1_000_000, username: 'filler' };
 
-/** Imports in batches whose sizes follow from `isSlow`: half as many lines after a slow one, twice as many after another. */
+/**
+ * Imports in batches with sizes according to `isSlow`: half as many lines after a slow batch, twice as many after a
+ * fast one.
+ */
 async function importInPieces(deps: Deps, lines: readonly Line[], merge: boolean, isSlow: readonly boolean[]) {
   let calls = 0;
   let ms = 0;
   const monotonicMs = () => {
     const batch = Math.floor(calls / 2);
-    // A batch asks for the time before and after.
+    // A batch reads the time before and after.
     if (calls % 2 === 1 && (batch < FIRST.batches || (isSlow[batch - FIRST.batches] ?? true))) ms += 1_000;
     calls++;
     return ms;
@@ -30,7 +33,7 @@ async function importInPieces(deps: Deps, lines: readonly Line[], merge: boolean
 }
 
 for (const merge of [true, false]) {
-  test(`wherever batches end, lines come to the same as one after the other, merge ${merge}`, async () => {
+  test(`wherever batches end, the result is the same as line by line, merge ${merge}`, async () => {
     const deps = testDeps();
     const speeds = fc.array(fc.boolean(), { maxLength: 14 });
     await fc.assert(
@@ -42,9 +45,9 @@ for (const merge of [true, false]) {
         const numbered = lines.map((one, number) => ({ ...one, number }));
         const { refused, imported, deleted } = await importInPieces(deps, lines, merge, isSlow);
         const whole = modelOf(numbered, merge);
-        // Nothing is refused that all lines together make possible.
+        // No line is refused that all lines together make possible.
         if (whole.isPossible) expect(refused).toEqual(whole.faulty);
-        // And what is refused might as well not have been in the file.
+        // And refused lines have no effect.
         const rest = numbered.filter(({ number }) => !refused.includes(number));
         const model = modelOf(rest, merge);
         expect([model.isPossible, model.faulty]).toEqual([true, []]);
@@ -57,7 +60,7 @@ for (const merge of [true, false]) {
   }, 120_000);
 }
 
-// The line that waits and the one after it are in two batches, in the same one, and together with all others.
+// The waiting line and the one after it are in two batches, in the same one, and together with all others.
 for (const isSlow of [[], [false, true], [false, false]]) {
   test(`of a line that waits for a name, only the fields that a later line sets are replaced, ${isSlow.length}, ${isSlow[1]}`, async () => {
     const deps = testDeps();
@@ -77,7 +80,7 @@ for (const isSlow of [[], [false, true], [false, false]]) {
   });
 }
 
-test('lines behind one that is refused for its name at the end are in all the same', async () => {
+test('lines behind one that is finally refused for its name are imported', async () => {
   const deps = testDeps();
   await importLines(deps, [{ id: 1, username: 'ada' }]);
   const lines = [

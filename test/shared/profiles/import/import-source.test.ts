@@ -10,7 +10,7 @@ const LINES = [
   { id: 2, username: 'bob', customize: { theme: ['x'.repeat(5_000)] } },
 ];
 
-/** The bytes as a pipe gives them, cut at these places. */
+/** The bytes as from a pipe, cut at these places. */
 async function* pieces(bytes: Uint8Array, cuts: readonly number[]): AsyncGenerator<Uint8Array> {
   let from = 0;
   for (const to of [...cuts.toSorted((a, b) => a - b), bytes.length]) {
@@ -27,8 +27,8 @@ async function textOf(chunks: AsyncIterable<Uint8Array>): Promise<string> {
 
 const cuts = (bytes: Uint8Array) => fc.array(fc.integer({ min: 1, max: bytes.length }), { maxLength: 20 });
 
-describe('what arrives in pieces', () => {
-  test('is taken as JSON Lines however they are cut, the first piece being "{" alone too', async () => {
+describe('input in pieces', () => {
+  test('is recognised as JSON Lines however it is cut, even if the first piece is only "{"', async () => {
     for (const text of [jsonLines(...LINES), `\n\ufeff${jsonLines(...LINES)}`, JSON.stringify(LINES[1])]) {
       const bytes = Buffer.from(text);
       const any = fc.oneof(cuts(bytes), fc.constant([1]), fc.constant(Array.from({ length: 50 }, (_, at) => at)));
@@ -41,7 +41,7 @@ describe('what arrives in pieces', () => {
     }
   });
 
-  test('is called what it is, however it is cut', async () => {
+  test('of another format is recognised however it is cut', async () => {
     for (const [name, bytes] of [
       ['gzip', Bun.gzipSync(jsonLines(...LINES).repeat(50))],
       ['UTF-16', Buffer.from(jsonLines(...LINES), 'utf16le')],
@@ -59,13 +59,13 @@ describe('what arrives in pieces', () => {
     await expect(openSource('-', pieces(Buffer.alloc(0), []))).rejects.toThrow('is empty');
   });
 
-  test('is judged after the first line feed or 4 096 bytes, and not later', async () => {
+  test('is recognised after the first line feed or 4 096 bytes, not later', async () => {
     for (const [first, judged] of [
       ['{}\n', '{}\n'],
       ['7'.repeat(5_000), '7'.repeat(4_096)],
     ] as const) {
       const heads: string[] = [];
-      // Whoever types lines, or a program that writes one now and then, is not waited for.
+      // Lines that are typed, or written now and then by a program, are not awaited.
       const endless = (async function* () {
         yield Buffer.from(first);
         await new Promise(() => {});
@@ -76,7 +76,7 @@ describe('what arrives in pieces', () => {
   });
 });
 
-test('a first line that only begins with white space and a brace in the first 4 096 bytes is JSON Lines', async () => {
+test('a first line with only white space and a brace in the first 4 096 bytes counts as JSON Lines', async () => {
   const text = `{${' '.repeat(5_000)}"id":1,"username":"ada"}\n`;
   expect(formatFault(Buffer.from(text).subarray(0, 4_096), null)).toBeNull();
   expect(await importLines(testDeps(), [text.trimEnd()])).toMatchObject({ imported: 1, refused: [] });

@@ -9,7 +9,7 @@ import { testDeps } from '../../../support/world.ts';
 
 const OPTIONS = { merge: false, strict: true, by: onBox('operator'), onKeys: effectsOnKeys(onBox('operator')) };
 
-test('one bad line, and nothing of the file is in; every bad line is told', async () => {
+test('one bad line prevents the import; all bad lines are reported', async () => {
   const deps = testDeps();
   await importLines(deps, [{ id: 1, username: 'before' }]);
   const before = await exportText(deps);
@@ -19,7 +19,7 @@ test('one bad line, and nothing of the file is in; every bad line is told', asyn
   expect(await exportText(deps)).toBe(before);
 });
 
-test('one conflict at the very end, and nothing of the file is in', async () => {
+test('one conflict at the very end prevents the import', async () => {
   const deps = testDeps();
   await importLines(deps, [{ id: 1, username: 'ada' }]);
   const lines = [
@@ -31,7 +31,7 @@ test('one conflict at the very end, and nothing of the file is in', async () => 
   expect(await namesById(deps)).toEqual({ 1: ['ada'] });
 });
 
-test('names may be given up thousands of lines after they are taken', async () => {
+test('a name may be given up thousands of lines after it is taken', async () => {
   const deps = testDeps();
   const count = 3_000;
   const named = (shift: number) =>
@@ -45,7 +45,7 @@ test('names may be given up thousands of lines after they are taken', async () =
   expect((await namesById(deps))[count]).toEqual(['n0']);
 });
 
-test('a merge without a profile refuses the file', async () => {
+test('a merging line without its profile prevents the import', async () => {
   const deps = testDeps();
   const { refused } = await importLines(
     deps,
@@ -62,7 +62,7 @@ test('a merge without a profile refuses the file', async () => {
   expect(await exportText(deps)).toBe('');
 });
 
-test('a file is read where it lies, a stream from a copy; neither leaves anything behind', async () => {
+test('a file is read directly, a stream from a copy; neither leaves anything behind', async () => {
   const deps = testDeps();
   const path = join(deps.folder, 'in.jsonl');
   writeFileSync(path, jsonLines({ id: 1, username: 'one' }));
@@ -78,7 +78,7 @@ test('a file is read where it lies, a stream from a copy; neither leaves anythin
   expect(readdirSync(deps.folder).sort()).toEqual(before);
 });
 
-test('a stream that breaks off changes nothing', async () => {
+test('a truncated stream changes nothing', async () => {
   const deps = testDeps();
   async function* source() {
     yield Buffer.from(jsonLines({ id: 2, username: 'two' }));

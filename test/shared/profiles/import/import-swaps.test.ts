@@ -5,11 +5,11 @@ import { exportText, importLines, namesById } from '../../../support/import.ts';
 import { rounds } from '../../../support/rounds.ts';
 import { testDeps } from '../../../support/world.ts';
 
-/** The first batches are larger than later ones; so many lines fill them. */
+/** The number of lines that fill the first batches, which are larger than later ones. */
 const FILLING = 510;
 const FILLER = { id: 1_000_000, username: 'filler' };
 
-/** Imports where the clock says that each line takes a second: every batch soon has one line. */
+/** Imports with a clock by which each line takes a second: soon each batch has one line. */
 async function importOneByOne(deps: Deps, lines: readonly object[]) {
   let ms = 0;
   const monotonicMs = () => {
@@ -56,7 +56,7 @@ describe('lines in different batches', () => {
     expect(names).toEqual({ 1: ['countess'], 3: ['Ada'], 4: ['Bob'] });
   });
 
-  test('are refused where nobody gives the name up, and so is who waits for them; the holder is told', async () => {
+  test('are refused if nobody gives the name up, as are lines that wait for them; the reason names the other profile', async () => {
     const deps = testDeps();
     await importLines(deps, named('ada', 'bob', 'eve'));
     const lines = [
@@ -76,7 +76,7 @@ describe('lines in different batches', () => {
     expect(names).toEqual({ 1: ['ada'], 2: ['bob'], 3: ['eve'] });
   });
 
-  test('that wait do not undo a later line for the same profile', async () => {
+  test('do not undo a later line for the same profile by waiting', async () => {
     const deps = testDeps();
     await importLines(deps, named('ada', 'bob'));
     const lines = [
@@ -90,7 +90,7 @@ describe('lines in different batches', () => {
   });
 });
 
-test('however names are handed round, lines in many batches come to the same as in one transaction', async () => {
+test('however names are passed around, many batches have the same result as one transaction', async () => {
   const usernames = ['a', 'b', 'c', 'd', 'e', 'f', 'g'];
   const permutation = fc.shuffledSubarray(usernames, { minLength: usernames.length });
   const ids = fc.shuffledSubarray([1, 2, 3, 4, 5, 6, 7], { minLength: 3 });
@@ -106,7 +106,7 @@ test('however names are handed round, lines in many batches come to the same as 
       const lines = order.map((id) => ({ id, username: after[id - 1] }));
       const strict = await importLines(one, lines, { strict: true });
       const { refused, names } = await importOneByOne(many, lines);
-      // One transaction refuses the whole file for what many leave out.
+      // One transaction refuses the whole file, while many batches leave out lines.
       expect(refused.length > 0).toBe(strict.refused.length > 0);
       if (refused.length === 0) expect(names).toEqual(await namesById(one));
     }),

@@ -18,7 +18,7 @@ async function profile(deps: Parameters<typeof exportText>[0], id: number) {
 }
 
 describe('a line', () => {
-  test('gives what is absent its default, createdAt the time of import', async () => {
+  test('sets absent fields to their defaults, createdAt to the time of the import', async () => {
     const deps = testDeps({ clock: testClock(Date.parse('2026-02-03T04:05:06.789Z')) });
     const result = await importLines(deps, [{ id: 7, username: 'Ada' }]);
     expect(result).toMatchObject({ imported: 1, deleted: 0, pruned: 0, refused: [], dropped: {} });
@@ -29,7 +29,7 @@ describe('a line', () => {
     );
   });
 
-  test('replaces the whole profile, links and names too', async () => {
+  test('replaces the whole profile, including links and names', async () => {
     const deps = testDeps();
     const link = { id: 'l', name: 'n', link: 'x' };
     await importLines(deps, [
@@ -45,7 +45,7 @@ describe('a line', () => {
     });
   });
 
-  test('that merges changes only what it has', async () => {
+  test('that merges changes only the fields that it contains', async () => {
     const deps = testDeps({ clock: testClock() });
     const before = {
       id: 7,
@@ -73,7 +73,7 @@ describe('a line', () => {
     }
   });
 
-  test('that merges needs a username only where there is no profile yet', async () => {
+  test('that merges needs a username only for a new profile', async () => {
     const deps = testDeps();
     const { refused } = await importLines(deps, [{ id: 7 }, { id: 8, username: 'new' }, { id: 8, viewsCount: 2 }], {
       merge: true,
@@ -84,7 +84,7 @@ describe('a line', () => {
     expect(await profile(deps, 8)).toMatchObject({ username: 'new', viewsCount: 2 });
   });
 
-  test('that merges may not make a username of what is still an alias', async () => {
+  test('that merges may not turn a name into the username that is still an alias', async () => {
     const deps = testDeps();
     await importLines(deps, [{ id: 7, username: 'Ada', aliases: ['lovelace'] }]);
     const { refused } = await importLines(deps, [{ id: 7, username: 'Lovelace' }], { merge: true });
@@ -93,7 +93,7 @@ describe('a line', () => {
     expect(await namesById(deps)).toEqual({ 7: ['Lovelace', 'ada'] });
   });
 
-  test('that is bad is left out with its number, and the rest is in', async () => {
+  test('that is bad is reported with its number, and the rest is imported', async () => {
     const deps = testDeps();
     const heard: number[] = [];
     const lines = [{ id: 1, username: 'one' }, '', 'nonsense', '   ', { id: 2 }, { id: 3, username: 'three' }];
@@ -106,7 +106,7 @@ describe('a line', () => {
     expect(await namesById(deps)).toEqual({ 1: ['one'], 3: ['three'] });
   });
 
-  test('that erases takes the profile, and its keys stop; one that erases nobody is no fault', async () => {
+  test('that erases deletes the profile and ends its keys; erasing a missing profile is not an error', async () => {
     const deps = testDeps({ clock: testClock() });
     await importLines(deps, [{ id: 7, username: 'Ada', email: 'ada@example.org' }]);
     const { identifier } = await issue(deps, { profile: 'Ada' });
@@ -121,7 +121,7 @@ describe('a line', () => {
     expect(key).toEqual({ state: 'revoked', profile_id: null, name: '' });
   });
 
-  test('that changes a profile leaves its keys alone', async () => {
+  test('that changes a profile does not change its keys', async () => {
     const deps = testDeps({ clock: testClock() });
     await importLines(deps, [{ id: 7, username: 'Ada', email: 'ada@example.org' }]);
     const { identifier } = await issue(deps, { profile: 'Ada' });
@@ -132,14 +132,14 @@ describe('a line', () => {
 });
 
 describe('a file', () => {
-  test('may begin with a byte order mark, end its lines in CRLF, and lack the last line end', async () => {
+  test('may begin with a byte order mark, use CRLF, and lack the last line end', async () => {
     const deps = testDeps();
     const path = join(deps.folder, 'in.jsonl');
     writeFileSync(path, '\ufeff{"id":1,"username":"one"}\r\n\r\n{"id":2,"username":"two"}');
     expect(await importProfiles(deps, path, OPTIONS)).toMatchObject({ imported: 2, refused: [] });
   });
 
-  test('may come in pieces of any size, cut inside characters', async () => {
+  test('may arrive in pieces of any size, cut inside characters', async () => {
     const deps = testDeps();
     const bytes = Buffer.from(jsonLines({ id: 1, username: 'さくら' }, { id: 2, username: '🎈' }));
     const pieces = Array.from(bytes, (_, index) => bytes.subarray(index, index + 1));
@@ -147,7 +147,7 @@ describe('a file', () => {
     expect(await namesById(deps)).toEqual({ 1: ['さくら'], 2: ['🎈'] });
   });
 
-  test('has lines of at most 1 MiB; a longer one is read past without being kept', async () => {
+  test('has lines of at most 1 MiB; longer lines are skipped without being held in memory', async () => {
     const deps = testDeps();
     const line = (id: number, length: number) => {
       const [head, tail] = [`{"id":${id},"username":"u${id}","note":"`, '"}'];
@@ -166,7 +166,7 @@ describe('a file', () => {
     );
   });
 
-  test('may not hold a profile whose own export line would be too long to come in again', async () => {
+  test('may not contain a profile whose export line would be too long for an import', async () => {
     const deps = testDeps();
     const numbers = `[${Array(200_000).fill('1e15').join(',')}]`;
     const { refused } = await importLines(deps, [`{"id":1,"username":"u","customize":{"a":${numbers}}}`]);
@@ -174,7 +174,7 @@ describe('a file', () => {
     expect(await exportText(deps)).toBe('');
   });
 
-  test('has lines in UTF-8 and nothing else', async () => {
+  test('has to be UTF-8', async () => {
     const deps = testDeps();
     const source = [Buffer.from('{"id":1,"username":"a\xff"}\n', 'latin1'), Buffer.from('{"id":2,"username":"b"}\n')];
     expect(await importProfiles(deps, source, OPTIONS)).toMatchObject({
@@ -195,7 +195,7 @@ describe('a file', () => {
 });
 
 describe('the report', () => {
-  test('counts unknown fields by name, cleaned, and lumps a flood of them', async () => {
+  test('counts unknown fields by cleaned name, and groups them if there are very many', async () => {
     const deps = testDeps();
     const flood = Object.fromEntries(Array.from({ length: 1_500 }, (_, index) => [`f${index}`, 1]));
     const { dropped } = await importLines(deps, [
@@ -210,19 +210,19 @@ describe('the report', () => {
     expect(Object.keys(dropped).length).toBe(1_001);
   });
 
-  test('lists 10 000 refused lines and speaks for the others in one', async () => {
+  test('lists 10 000 refused lines, and the rest as one entry', async () => {
     const deps = testDeps();
     let heard = 0;
     const { refused } = await importLines(deps, Array(10_005).fill('x'), { onRefused: () => heard++ });
     expect(heard).toBe(10_005);
     expect(refused.length).toBe(10_001);
-    const reason = 'and 5 more lines were refused, from about here on';
+    const reason = 'and 5 more lines were refused, starting about here';
     expect(refused.at(-1)).toEqual({ line: 10_001, id: null, field: null, reason });
   });
 });
 
 describe('a batch', () => {
-  /** How many lines each batch had, on a machine where writing a profile takes this long. */
+  /** The number of lines of each batch on a machine where writing a profile takes this long. */
   async function batchSizes(msPerProfile: number, count: number): Promise<number[]> {
     const deps = testDeps();
     const written = deps.db.$client.query('SELECT count(*) FROM profiles');

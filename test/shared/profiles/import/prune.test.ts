@@ -22,7 +22,7 @@ const pruning = (limitPercent: number, confirm: PruneOptions['confirm'] = async 
 });
 
 describe.each([false, true])('pruning, strict %p', (strict) => {
-  test('erases whom the file does not name, with their keys, and nobody else', async () => {
+  test('erases the profiles missing from the file, with their keys, and no others', async () => {
     const deps = await world(20);
     deps.db.$client.run("UPDATE profiles SET email = 'u20@example.org' WHERE id = 20");
     const { identifier } = await issue(deps, { profile: 'u20' });
@@ -35,7 +35,7 @@ describe.each([false, true])('pruning, strict %p', (strict) => {
     expect(deps.db.$client.query('SELECT count(*) AS n FROM erasures').get()).not.toEqual({ n: 0 });
   });
 
-  test('erases exactly up to the limit, a share of the profiles that there were before', async () => {
+  test('erases up to the limit, a share of the profiles that existed before', async () => {
     const more = Array.from({ length: 50 }, (_, at) => ({ id: 100 + at, username: `more${at}` }));
     for (const [named, pruned, notPruned] of [
       [18, 2, null],
@@ -49,7 +49,7 @@ describe.each([false, true])('pruning, strict %p', (strict) => {
     }
   });
 
-  test('erases nobody where the file may have been cut off', async () => {
+  test('erases nothing if the file may be truncated', async () => {
     const deps = await world(20);
     const text = profiles(19)
       .map((line) => JSON.stringify(line))
@@ -66,7 +66,7 @@ describe.each([false, true])('pruning, strict %p', (strict) => {
     expect(outcome.details.notPruned).toContain('does not end in a line feed');
   });
 
-  test('asks again where other profiles would be erased by then, and erases nobody who got an id meanwhile', async () => {
+  test('asks again if the profiles to erase have changed, and never erases a new profile with the same id', async () => {
     const deps = await world(20);
     const asked: [number, readonly string[]][] = [];
     const confirm: PruneOptions['confirm'] = async (count, changes) => {
@@ -80,13 +80,13 @@ describe.each([false, true])('pruning, strict %p', (strict) => {
     const { pruned } = await importLines(deps, profiles(17), { strict, ...pruning(100, confirm) });
     expect(asked).toEqual([
       [3, []],
-      [1, ['some were erased, made again or written to']],
+      [1, ['some were erased, recreated or changed']],
     ]);
     expect(pruned).toBe(1);
     expect(Object.keys(await namesById(deps)).map(Number)).toEqual([...profiles(17).map(({ id }) => id), 20]);
   });
 
-  test('erases nobody who got an id while it waited for the write lock', async () => {
+  test('never erases a new profile that got an id while it waited for the write lock', async () => {
     const deps = await world(20);
     let isConfirmed = false;
     const late = waitingWhile(
@@ -106,7 +106,7 @@ describe.each([false, true])('pruning, strict %p', (strict) => {
     expect((await namesById(deps))[20]).toEqual(['new']);
   });
 
-  test('asks with the number, and takes no for an answer', async () => {
+  test('asks with the number, and accepts a no', async () => {
     const deps = await world(20);
     const asked: number[] = [];
     const say = (answer: boolean) =>
@@ -116,13 +116,13 @@ describe.each([false, true])('pruning, strict %p', (strict) => {
       });
     expect(await importLines(deps, profiles(17), { strict, ...say(false) })).toMatchObject({ pruned: 0 });
     expect(await importLines(deps, profiles(17), { strict, ...say(true) })).toMatchObject({ pruned: 3 });
-    // Now there is nobody to erase, and nothing to ask.
+    // Now there is nothing to erase, and nothing to ask.
     expect(await importLines(deps, profiles(17), { strict, ...say(false) })).toMatchObject({ pruned: 0 });
     expect(asked).toEqual([3, 3]);
   });
 });
 
-test('a refused line, whatever for, keeps all profiles', async () => {
+test('a refused line prevents pruning, whatever the reason', async () => {
   for (const bad of ['nonsense', { id: 30, username: 'u1' }, { id: 31 }]) {
     const deps = await world(20);
     const outcome = await importLines(deps, [...profiles(19), bad], pruning(100));
@@ -131,12 +131,12 @@ test('a refused line, whatever for, keeps all profiles', async () => {
   }
 });
 
-test('a merge prunes too, and a profile that came in meanwhile is left alone', async () => {
+test('a merging import prunes too, and does not erase a profile added in the meantime', async () => {
   const deps = await world(3);
   let asked = false;
   const confirm = async () => {
     asked = true;
-    // What another import puts in while the question stands.
+    // Added by another import during the prompt.
     deps.db.$client.run(
       `INSERT INTO profiles (id, username, display_name, badges, assets, customize, discord_id, discord_clean, banned,
         views_count, followers_count, show_followers_count, created_at, auth_id, email)

@@ -10,13 +10,13 @@ const LINES = [
 ];
 const TEXT = LINES.map((line) => `${JSON.stringify(line)}\n`).join('');
 
-/** The text as the programs xz and bzip2 compress it, in base64. */
+/** The text as compressed by xz and bzip2, in base64. */
 const XZ =
   '/Td6WFoAAATm1rRGAgAhARYAAAB0L+Wj4AAzACddAD2IiSaBk1Ox5jXTSTWwGtZ23A64hs3DsQgPT+OMQOf5cLEV265YAAAAiogITMpO+XIAAUM0WF1m2h+2830BAAAAAARZWg==';
 const BZIP2 =
   'QlpoOTFBWSZTWbWSr6wAABhZgAAQEAQwEDYjmgogAEBVU0BptRk2oUyYmQZGSssql0iLRygrS7Gt1cMt2zLzCXCVH4u5IpwoSFrJV9YA';
 
-/** What each form of the two lines looks like, what it is called, and the program that the sentence names. */
+/** The two lines in each form, its name, and the program that the sentence names. */
 const FORMS: [name: string, bytes: Uint8Array, program: string][] = [
   ['is compressed with gzip', Bun.gzipSync(TEXT), 'zcat'],
   ['is compressed with zstd', Bun.zstdCompressSync(TEXT), 'zstdcat'],
@@ -34,7 +34,7 @@ const FORMS: [name: string, bytes: Uint8Array, program: string][] = [
   ['is CSV', Buffer.from('id\tusername\n1\tada\n2\tbob\n'), 'mlr'],
 ];
 
-test('a file that is no JSON Lines is called what it is, and the command that the sentence names makes JSON Lines of it', () => {
+test('a file of another format is refused with its format, and the command in the sentence converts it to JSON Lines', () => {
   const path = join(tempFolder(), "a file's name");
   for (const [name, bytes, program] of FORMS) {
     writeFileSync(path, bytes);
@@ -53,13 +53,13 @@ test('a file that is no JSON Lines is called what it is, and the command that th
   }
 });
 
-test('the input is named as such', () => {
+test('input that is not a file is called The input', () => {
   expect(formatFault(Bun.gzipSync(TEXT), null)).toBe(
     'The input is compressed with gzip. Try: zcat | profilectl profiles import -',
   );
 });
 
-test('JSON Lines are taken for nothing else, even where their first line is bad', () => {
+test('JSON Lines are recognised even if the first line is bad', () => {
   const sample = readFileSync(join(import.meta.dir, '../../../../shared/sample/profiles.jsonl'));
   const heads = [
     TEXT,

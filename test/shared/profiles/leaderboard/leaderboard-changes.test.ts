@@ -10,12 +10,12 @@ import { importLines } from '../../../support/import.ts';
 import { rounds } from '../../../support/rounds.ts';
 import { testDeps } from '../../../support/world.ts';
 
-// What others commit, where the board keeps what it need not read again.
+// Commits by others, while the board keeps entries that need not be read again.
 
-/** Four blocks of neighbours, the last of them short. */
+/** Four blocks, the last of them short. */
 const SIZE = 200;
 
-/** Of a page; blocks begin elsewhere. */
+/** The limit of a page; blocks begin elsewhere. */
 const LIMIT = 37;
 
 const PROFILES = 320;
@@ -56,7 +56,7 @@ function world(viewsOf: (id: number) => number) {
   return { deps, sqlite, reset, pages, countRead: () => read };
 }
 
-/** Every page of the board. */
+/** All pages of the board. */
 function allPages(board: Leaderboard): string[] {
   const pages: string[] = [];
   for (let offset = 0; offset <= SIZE; offset += LIMIT) {
@@ -65,7 +65,7 @@ function allPages(board: Leaderboard): string[] {
   return pages;
 }
 
-/** The same of a board that has seen nothing yet. */
+/** All pages of a new board. */
 function freshPages(path: string): string[] {
   const reader = openReader(path);
   try {
@@ -75,7 +75,7 @@ function freshPages(path: string): string[] {
   }
 }
 
-describe('after whatever others have committed', () => {
+describe('after any commits by others', () => {
   const { deps, sqlite, reset, pages } = world((id) => (id * 7) % 40);
   type Commit = { how: keyof typeof commits; id: number; value: number };
 
@@ -92,21 +92,21 @@ describe('after whatever others have committed', () => {
       importLines(deps, [{ id: PROFILES + id, username: `new${id}`, viewsCount: value, createdAt }]),
     links: (id: number, value: number) =>
       merge([{ id, username: `u${id}`, links: [{ id: 'l', name: `${value}`, link: 'x' }] }]),
-    // Fewer and more than are looked at one by one; more than the board can fill.
+    // Fewer and more than are read one by one; more than fit on the board.
     some: (id: number, value: number) =>
       merge(upTo(1 + (id % 199), (of) => ({ id: of, username: `u${of}`, viewsCount: of % value }))),
     most: (_id: number, value: number) =>
       merge(upTo(300, (of) => ({ id: of, username: `u${of}`, viewsCount: of % value }))),
     banSome: (id: number, value: number) =>
       merge(upTo(1 + (id % 199), (of) => ({ id: of, username: `u${of}`, banned: of % value > 0 }))),
-    // The profile that the change is noted for, although it no longer exists.
+    // The change is recorded for a profile that no longer exists.
     delete: async (id: number) => {
       sqlite.transaction(() => {
         sqlite.run('DELETE FROM profiles WHERE id = ?', [id]);
         noteChanges(sqlite, new Set([id]));
       })();
     },
-    // What is noted is that anything may have changed.
+    // It is recorded that any profile may have changed.
     erase: (id: number) => merge([{ id, deleted: true }]),
     anything: async (id: number, value: number) => {
       sqlite.transaction(() => {
@@ -116,7 +116,7 @@ describe('after whatever others have committed', () => {
     },
     nothing: async () => noteNoChange(sqlite),
   };
-  /** By hand, or of what is no profile: nothing is noted. */
+  /** By hand, or not of a profile: nothing is recorded. */
   const byHand = (id: number, value: number) =>
     sqlite.run('UPDATE profiles SET views_count = ?, banned = ?, show_on_leaderboard = ? WHERE id = ?', [
       ...[value, value % 2, value % 3 === 0 ? 0 : 1],
@@ -133,10 +133,10 @@ describe('after whatever others have committed', () => {
     { weight: 1, arbitrary: fc.record({ id: fc.integer({ min: 1, max: PROFILES }), value: fc.nat(45) }) },
   );
 
-  // Often just about enough to fill the board.
+  // Often about as many as fit on the board.
   const count = fc.oneof(fc.constant(PROFILES), fc.integer({ min: SIZE - 5, max: SIZE + 5 }));
 
-  test('every page is that of a board which is made anew', async () => {
+  test('every page equals that of a new board', async () => {
     await fc.assert(
       fc.asyncProperty(count, fc.array(step, { minLength: 1, maxLength: 10 }), async (there, steps) => {
         reset(there);
@@ -152,8 +152,8 @@ describe('after whatever others have committed', () => {
   }, 60_000);
 });
 
-describe('what is read again', () => {
-  // Profile 1 stands first, profile 200 last.
+describe('the entries read again', () => {
+  // Profile 1 is first, profile 200 last.
   const { deps, sqlite, reset, pages, countRead } = world((id) => 10 * (PROFILES - id));
   const merge = (line: object) => importLines(deps, [line], { merge: true });
   const noteMany = (first: number, count: number) => {
@@ -186,7 +186,7 @@ describe('what is read again', () => {
   }
 });
 
-test('who is deleted by hand in the moment of a noted change is no fault for longer than a request', () => {
+test('a profile deleted by hand at the moment of a recorded change causes at most one failed request', () => {
   const { deps, sqlite, pages } = world((id) => 10 * (PROFILES - id));
   pages();
   sqlite.run('DELETE FROM profiles WHERE id = 3');

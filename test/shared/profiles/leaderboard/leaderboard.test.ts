@@ -35,7 +35,7 @@ function boardOf(views: readonly number[], bannedIds: readonly number[] = []) {
 const ranksOf = ({ leaderboard }: Board) => leaderboard.map(({ id, rank }) => [id, rank]);
 
 describe('ranks', () => {
-  test('are shared by equals, and the next is as far down as it is: 1, 2, 2, 4', () => {
+  test('are shared by profiles with equal views, and the next rank follows the position: 1, 2, 2, 4', () => {
     const { read } = boardOf([30, 20, 20, 10, 40], [5]);
     expect(ranksOf(read(10, 0))).toEqual([
       [1, 1],
@@ -46,7 +46,7 @@ describe('ranks', () => {
     expect(read(10, 0).total).toBe(4);
   });
 
-  test('are the same on whatever page a profile is shown', () => {
+  test('are the same on all pages', () => {
     const { db, read } = boardOf([]);
     let next = 0;
     fc.assert(
@@ -80,7 +80,7 @@ describe('a page', () => {
   const entries = order.map(([id], index) => `{"rank":${index + 1},${bodyAt(id).slice(1)}`);
   const page = fc.record({ limit: fc.integer({ min: 1, max: 100 }), offset: fc.nat(SIZE + 20) });
 
-  test('has all of its entries and no others, wherever it begins', () => {
+  test('has exactly its entries, wherever it begins', () => {
     fc.assert(
       fc.property(page, ({ limit, offset }) => {
         const wanted = entries.slice(offset, offset + limit).join(',');
@@ -94,7 +94,7 @@ describe('a page', () => {
 });
 
 describe('the end of the board', () => {
-  test('is the ten thousandth profile, though more have as many views', () => {
+  test('is the 10 000th profile, even if further ones have as many views', () => {
     const { db, read } = boardOf([]);
     db.$client.run(`
       WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${BOARD_SIZE + 500})
@@ -109,7 +109,7 @@ describe('the end of the board', () => {
     expect(ranksOf(read(2, 9_999))).toEqual([[10_000, 9_990]]);
   });
 
-  test('is the ten thousandth profile that is listed, and nothing but the index is read to find it', () => {
+  test('is the 10 000th listed profile, found from the index alone', () => {
     const { db, read } = boardOf([]);
     db.$client.run(`
       WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${BOARD_SIZE + 500})

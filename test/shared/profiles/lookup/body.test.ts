@@ -10,7 +10,7 @@ const part: fc.Arbitrary<Part> = fc.oneof(
   fc.nat(500_000).map((length) => '★'.repeat(length)),
 );
 
-test('a body is its parts, whatever their sizes and characters', () => {
+test('a body is the sum of its parts, whatever their sizes and characters', () => {
   fc.assert(
     fc.property(fc.array(part, { maxLength: 8 }), (parts) => {
       expect(Buffer.compare(bodyOf(parts), Buffer.concat(parts.map((each) => Buffer.from(each))))).toBe(0);
@@ -19,7 +19,7 @@ test('a body is its parts, whatever their sizes and characters', () => {
   );
 });
 
-test('a Response has copied the body by the time the next is put together', async () => {
+test('a Response has copied the body before the next one is made', async () => {
   for (const length of [10, 20_000, 340_000]) {
     const response = new Response(bodyOf(['a'.repeat(length)]));
     bodyOf(['b'.repeat(length)]);

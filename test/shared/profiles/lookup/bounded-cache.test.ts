@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { createBoundedCache } from '../../../../shared/profiles/lookup/bounded-cache.ts';
 
-test('what it holds is what was set last, never more than its bytes, and what was just asked for stays', () => {
+test('it contains the latest values, never more than its limit, and keeps entries that were just read', () => {
   const step = fc.record({
     key: fc.nat(30),
     bytes: fc.nat(400),

@@ -18,13 +18,13 @@ import { DESCRIPTION, issue, request } from '../../../support/keys.ts';
 import { countingReader } from '../../../support/reading.ts';
 import { testClock, testDeps } from '../../../support/world.ts';
 
-/** When the key expires that is reminded of. */
+/** When the key with the reminder expires. */
 const EXPIRY_MS = Date.UTC(2030);
 
-/** How long a change by somebody's own SQL may stay unseen. */
+/** How long a change by SQL by hand may stay unseen. */
 const DROP_ALL_AFTER_MS = 10_000;
 
-/** A database of twenty profiles with links, and what a server reads it with; `reads` counts the reads of profiles. */
+/** A database of 20 profiles with links, and a server's sources on it; `reads` counts the reads of profiles. */
 async function world() {
   const clock = testClock();
   const deps = testDeps({ clock });
@@ -45,7 +45,7 @@ async function world() {
   const sources = prepareProfiles(reader);
   const lookup = prepareLookup(reader, sources);
   const board = prepareLeaderboard(reader, sources);
-  /** All that is hot, as a request would see it now. */
+  /** Everything hot, as a request would see it now. */
   const hot = () => {
     endView(reader);
     renewView(reader, clock.monotonicMs());
@@ -57,12 +57,12 @@ async function world() {
     act();
     return reads() - before;
   };
-  // What is asked for once is not kept.
+  // Profiles requested only once are not cached.
   for (let turn = 0; turn < 3; turn++) hot();
   return { deps, clock, hot, lookup, readsOf };
 }
 
-test('two aliases of one profile, asked for in turn, are read once each', async () => {
+test('two aliases of one profile, requested in turn, are read once each', async () => {
   const { lookup, readsOf } = await world();
   const count = readsOf(() => {
     for (let turn = 0; turn < 100; turn++)
@@ -71,7 +71,7 @@ test('two aliases of one profile, asked for in turn, are read once each', async 
   expect(count).toBeLessThan(5);
 });
 
-describe('a hot profile, its links and the leaderboard stay in memory', () => {
+describe('a hot profile, its links and the leaderboard stay cached', () => {
   test('while usage is saved, in one write and in several', async () => {
     const { deps, hot, readsOf } = await world();
     const { identifier } = await issue(deps);
@@ -86,7 +86,7 @@ describe('a hot profile, its links and the leaderboard stay in memory', () => {
     closeUsage(usage);
   });
 
-  test('while keys live from request to end, and reminders are noted', async () => {
+  test('while keys are requested, change and end, and reminders are stored', async () => {
     const { deps, hot, readsOf } = await world();
     const run = async (...words: string[]) => {
       const done = await profilectl(['keys', ...words, '--db', deps.config.databasePath]);
@@ -121,7 +121,7 @@ describe('a hot profile, its links and the leaderboard stay in memory', () => {
   });
 });
 
-describe('what somebody changes with their own SQL', () => {
+describe('a change by SQL by hand', () => {
   const byHand = "UPDATE profiles SET display_name = 'By hand' WHERE id = 7";
   const isShown = (texts: readonly string[]) => texts[12]?.includes('By hand') && texts.at(-1)?.includes('By hand');
 
@@ -131,7 +131,7 @@ describe('what somebody changes with their own SQL', () => {
     expect(isShown(hot())).toBe(true);
   });
 
-  test('is seen after ten seconds, where a command writes in the same moment', async () => {
+  test('is seen after 10 seconds if a command writes at the same moment', async () => {
     const { deps, clock, hot, readsOf } = await world();
     deps.db.$client.run(byHand);
     noteChanges(deps.db.$client, new Set([8]));
@@ -141,7 +141,7 @@ describe('what somebody changes with their own SQL', () => {
     clock.advance(1);
     expect(isShown(hot())).toBe(true);
     hot();
-    // Once everything was dropped, nothing is dropped again while nobody writes.
+    // After everything was dropped, nothing is dropped again until the next write.
     clock.advance(DROP_ALL_AFTER_MS);
     expect(readsOf(hot)).toBe(0);
   });

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { links } from '../../../../shared/db/schema/profiles.ts';
 import { openDatabase } from '../../../../shared/db-files/open.ts';
-import type { Way } from '../../../../shared/profiles/lookup/lookup.ts';
+import type { LookupBy } from '../../../../shared/profiles/lookup/lookup.ts';
 import { insertProfile } from '../../../support/profiles.ts';
 import { readingOf } from '../../../support/reading.ts';
 import { testDeps } from '../../../support/world.ts';
@@ -22,8 +22,8 @@ for (const [position, id] of ['b', 'a', 'c'].entries()) {
 }
 const { lookup } = readingOf(deps);
 
-const profileOf = (way: Way, value: string) => JSON.parse(lookup.profile(way, value)?.text.body ?? 'null');
-const idOf = (way: Way, value: string) => profileOf(way, value).id;
+const profileOf = (way: LookupBy, value: string) => JSON.parse(lookup.profile(way, value)?.text.body ?? 'null');
+const idOf = (way: LookupBy, value: string) => profileOf(way, value).id;
 
 describe('by name', () => {
   const same = ['Ada', 'ada', 'ADA', 'Ａｄａ', 'aDa'];
@@ -32,19 +32,19 @@ describe('by name', () => {
   }
 
   for (const name of ['lovelace', 'LOVELACE', 'straße', 'STRAßE', 'fish', 'FISH', 'ﬁSH']) {
-    test(`${name} is an alias, and the answer has the profile’s own spelling`, () => {
+    test(`${name} is an alias, and the response has the profile’s own spelling`, () => {
       expect(lookup.profile('username', name)).toMatchObject({ aliasOf: 'Ada' });
       expect(profileOf('username', name).username).toBe('Ada');
       expect(lookup.links('username', name)).toMatchObject({ aliasOf: 'Ada' });
     });
   }
 
-  test('lower-casing that undoes a normalisation is repeated', () => {
+  test('folding is repeated if lower-casing undoes a normalisation', () => {
     expect(idOf('username', 'İSTANBUL')).toBe(Number.MAX_SAFE_INTEGER);
   });
 });
 
-describe('by other ways', () => {
+describe('by other keys', () => {
   test('the UID', () => {
     expect(idOf('uid', '7')).toBe(7);
     expect(idOf('uid', '9007199254740991')).toBe(Number.MAX_SAFE_INTEGER);
@@ -63,7 +63,7 @@ describe('by other ways', () => {
   });
 });
 
-test('nobody is found by what can be no name, and by what nobody has', () => {
+test('impossible and unknown names find nothing', () => {
   for (const [way, value] of [
     ['username', 'nobody'],
     ['username', ''],
@@ -75,7 +75,7 @@ test('nobody is found by what can be no name, and by what nobody has', () => {
   }
 });
 
-test('a banned profile is found, and says so; a hidden followers count is null', () => {
+test('a banned profile is found and marked; a hidden followers count is null', () => {
   expect(profileOf('uid', '8')).toMatchObject({ banned: true, followersCount: null });
   expect(profileOf('uid', '7')).toMatchObject({ banned: false, followersCount: 5 });
 });
@@ -86,7 +86,7 @@ test('links are in the owner’s order', () => {
   expect(lookup.links('uid', '8')?.text.body).toBe('{"links":[]}');
 });
 
-test('a lookup counts no view, and waits for no writer', () => {
+test('a lookup does not count as a view, and does not wait for writers', () => {
   const other = openDatabase(config.databasePath, 'use');
   other.$client.run('BEGIN IMMEDIATE');
   other.$client.run('UPDATE profiles SET views_count = 99');

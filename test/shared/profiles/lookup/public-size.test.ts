@@ -7,7 +7,7 @@ import { testDeps } from '../../../support/world.ts';
 
 const KIB = 1024;
 
-/** What lookups of a profile and of its links answer, together. */
+/** The total size of the responses for a profile and its links. */
 function shownBytes(deps: ReturnType<typeof testDeps>, uid: number): number {
   const { lookup } = readingOf(deps);
   const bodies = [lookup.profile('uid', String(uid)), lookup.links('uid', String(uid))].map(
@@ -16,15 +16,15 @@ function shownBytes(deps: ReturnType<typeof testDeps>, uid: number): number {
   return Buffer.byteLength(bodies.join(''));
 }
 
-/** A line of a profile that has links, and texts that JSON writes longer than they are. */
+/** A line of a profile with links, and with texts that are longer in JSON. */
 function lineWith(id: number, text: string) {
   const links = [{ id: 'l', name: 'é', link: 'https://example.org/', title: text.slice(0, text.length / 2) }];
   return { id, username: `u${id}`, displayName: '"\\\n', customize: { text: text.slice(text.length / 2) }, links };
 }
 
-describe('what lookups may show of a profile, its links included', () => {
+describe('the public size of a profile, including its links', () => {
   for (const kib of [1, 64, 256]) {
-    test(`with MAX_PROFILE_KIB=${kib} it may have so many bytes, and not one more`, async () => {
+    test(`may be exactly that many bytes with MAX_PROFILE_KIB=${kib}`, async () => {
       const deps = testDeps({ variables: { MAX_PROFILE_KIB: String(kib) } });
       await importLines(deps, [lineWith(1, '')]);
       const room = kib * KIB - shownBytes(deps, 1);
@@ -39,7 +39,7 @@ describe('what lookups may show of a profile, its links included', () => {
     });
   }
 
-  test('is measured where one is changed by hand or by a merged line, too', async () => {
+  test('is also checked for changes by hand and by merging lines', async () => {
     const deps = testDeps();
     await importLines(deps, [lineWith(1, 'x'.repeat(60 * KIB))]);
     const links = Array.from({ length: 3 }, (_, at) => ({ id: `l${at}`, name: 'n', link: 'x'.repeat(20_000) }));
@@ -51,7 +51,7 @@ describe('what lookups may show of a profile, its links included', () => {
     expect(merged).toMatchObject({ imported: 0, refused: [{ line: 1 }] });
   });
 
-  test('that was stored before is exported, counted, and can be banned and renamed, but not grow', async () => {
+  test('if already too large, is exported and counted, and the profile can be banned and renamed, but not grow', async () => {
     const deps = testDeps();
     insertProfile(deps.db, { id: 1, username: 'big', customize: JSON.stringify({ text: 'x'.repeat(100_000) }) });
     insertProfile(deps.db, { id: 2, username: 'small', displayName: '\u0001'.repeat(9_000) });
@@ -60,7 +60,7 @@ describe('what lookups may show of a profile, its links included', () => {
     const change = (changes: object) => JSON.parse(changeByHand(deps, 'big', () => changes));
     expect(change({ banned: true, viewsCount: 1_000, aliases: ['huge'] })).toMatchObject({ banned: true });
     expect(() => change({ displayName: 'Bigger' })).toThrow('MAX_PROFILE_KIB allows 64');
-    // The same again changes nothing, so that there is nothing to refuse.
+    // The same again changes nothing, so nothing is refused.
     const lines = (await exportText(deps)).trimEnd().split('\n');
     expect(await importLines(deps, lines)).toMatchObject({ imported: 2, refused: [] });
     expect(change({ customize: {} })).toMatchObject({ customize: {} });

@@ -2,13 +2,13 @@ import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { links } from '../../../../shared/db/schema/profiles.ts';
 import type { StoredLink } from '../../../../shared/profiles/field-values.ts';
-import type { Way } from '../../../../shared/profiles/lookup/lookup.ts';
+import type { LookupBy } from '../../../../shared/profiles/lookup/lookup.ts';
 
 import { insertProfile } from '../../../support/profiles.ts';
 import { readingOf } from '../../../support/reading.ts';
 import { testDeps } from '../../../support/world.ts';
 
-/** A database, and what the lookups answer from it. */
+/** A database, and the responses of lookups. */
 function world() {
   const deps = testDeps();
   const { lookup } = readingOf(deps);
@@ -22,8 +22,8 @@ function world() {
           .run();
       }
     },
-    profileBody: (id: number, way: Way = 'uid', value = String(id)) => lookup.profile(way, value)?.text.body ?? '',
-    linksBody: (id: number, way: Way = 'uid', value = String(id)) => lookup.links(way, value)?.text.body ?? '',
+    profileBody: (id: number, way: LookupBy = 'uid', value = String(id)) => lookup.profile(way, value)?.text.body ?? '',
+    linksBody: (id: number, way: LookupBy = 'uid', value = String(id)) => lookup.links(way, value)?.text.body ?? '',
   };
 }
 
@@ -59,7 +59,7 @@ describe('a SimplifiedProfile', () => {
     );
   });
 
-  test('no followers count is null, zero is zero', () => {
+  test('a hidden followers count is null, zero is zero', () => {
     const { insert, profileBody } = world();
     insert({ id: 1, followersCount: 3, showFollowersCount: false });
     insert({ id: 2, followersCount: 0 });
@@ -81,7 +81,7 @@ describe('links', () => {
     linkMode: null,
   };
 
-  test('an optional field without a value is absent, an empty or zero one is there', () => {
+  test('an optional field without a value is absent, an empty or zero one is present', () => {
     const { insert, linksBody } = world();
     insert({ id: 1 }, [bare, { ...bare, title: '', image: 'https://i', clicksCount: 0, linkMode: 'button' }]);
     insert({ id: 2 });
@@ -92,7 +92,7 @@ describe('links', () => {
   });
 });
 
-test('for any profile and its links, SQLite writes the JSON that JSON.stringify would', () => {
+test('for any profile and its links, SQLite writes the same JSON as JSON.stringify', () => {
   const { insert, profileBody, linksBody } = world();
   const text = fc.string({ unit: 'binary', maxLength: 20 }).filter((some) => !some.includes('\0'));
   const count = fc.maxSafeNat();
