@@ -6,19 +6,18 @@ export const ACTOR_KINDS = ['operator', 'admin', 'owner', 'platform', 'service']
 export type ActorKind = (typeof ACTOR_KINDS)[number];
 
 /**
- * The person who requests an operation (`shared/operations.ts`). `shown` is the version of what they were shown and
- * have confirmed (`shared/shown-version.ts`); the operation is refused for any other. `version` names the facts that
- * count; all if absent.
+ * The person who performs an operation (`shared/operations.ts`). `shown` is the version that they were shown and have confirmed
+ * (`shared/shown-version.ts`); the operation is refused if it has changed. `version` names the facts that count, by default all.
  */
 export type Person =
-  /** Anybody who can open the database, on the server itself; the name is the operating system's user. */
+  /** Anybody who can open the database on the server itself; the name is the operating system's user. */
   | { kind: 'operator'; name: string; shown?: ShownVersion; version?: readonly string[] }
   /** `hasAsserted` is true only if the admin's passkey has just confirmed exactly this operation with this input. */
   | { kind: 'admin'; name: string; hasAsserted: boolean; shown?: ShownVersion; version?: readonly string[] }
   /**
-   * The owner of one profile, by its id. The name is nobody's: history stays when a profile is erased, so nothing in it
-   * may identify its owner. `shown` is the version of the profile to which the sign-in is bound, `keyVersion` that of
-   * the key on the page where they confirmed the operation.
+   * The owner of one profile. The name is constant: history outlives an erased profile, so nothing in it may identify the owner.
+   * `shown` is the version of the profile to which the sign-in is bound, `keyVersion` that of the key on the page where they
+   * confirmed the operation.
    */
   | {
       kind: 'owner';
@@ -31,18 +30,18 @@ export type Person =
   /** A backend with a token; the name is the token's. */
   | { kind: 'platform'; name: string; version?: readonly string[] };
 
-/** Who did something: a person, or the service itself for what expires. The name is never an e-mail address. */
+/** A person, or the service itself. The name is never an e-mail address. */
 export type Actor = Person | { kind: 'service'; name: 'system' };
 
-/** The service itself, for what no person does: expiring keys, filling a database with samples. */
+/** The service itself, for what no person does, such as expiring keys. */
 export const SERVICE: Actor = { kind: 'service', name: 'system' };
 
-/** A stored actor: enough to be shown, not to act. */
+/** An actor as stored: enough to be shown, but not to act. */
 export type StoredActor = { kind: ActorKind; name: string };
 
 /**
- * How an actor is shown to a viewer of this kind. Operators and admins see names: `ada (on the box)`, `admin Grace`,
- * `owner`, `platform backend`, `system`. Owners see no name but `you`, `an admin`, `the operator` or `system`.
+ * The text that shows an actor to a kind of viewer. Operators and admins see names: `ada (on the box)`, `admin Grace`, `owner`,
+ * `platform backend`, `system`. Owners see `you`, `an admin`, `the operator` or `system`.
  */
 export function actorText({ kind, name }: StoredActor, viewer: ActorKind): string {
   if (viewer === 'owner') return SHOWN_TO_OWNERS[kind];

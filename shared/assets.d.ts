@@ -1,4 +1,4 @@
-// Assets are imported as text (`with { type: 'text' }`), so that one binary carries them.
+// Assets are imported as text (`with { type: 'text' }`), so that the binary contains them.
 
 declare module '*.sql' {
   const text: string;

@@ -1,4 +1,4 @@
-/** Whether this program runs as the compiled executable that `cli/build.ts` makes, and not from source. */
+/** Whether this program runs as the binary that `cli/build.ts` makes, and not from source. */
 export function isBinary(): boolean {
   return Bun.main.startsWith('/$bunfs/');
 }

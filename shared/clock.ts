@@ -1,20 +1,20 @@
 import { dlopen, ptr } from 'bun:ffi';
 
-/** The two clocks of the program, which tests replace. */
+/** The clocks of the program, which tests replace. */
 export type Clocks = {
-  /** The wall clock: whole milliseconds since 1970 (UTC). For dates that people see: requested, decided, expires. */
+  /** The wall clock: whole milliseconds since 1970 (UTC), for dates that people see. */
   nowMs: () => number;
-  /** Milliseconds, with fractions, that never go back within a process and start anywhere. For durations and limits. */
+  /** Fractional milliseconds since any time, which never go back within a process; for durations and limits. */
   monotonicMs: () => number;
 };
 
-/** The clocks, and the time on which both agree. */
+/** The clocks, with the time on which both agree. */
 export type Clock = Clocks & {
   /**
-   * The wall clock's time if it has agreed with the monotonic clock for {@link SETTLE_MS}: since the start of this
-   * thread, or since the wall clock last jumped. Null before. A request is refused by the time of the wall clock alone,
-   * but what can't be taken back (storing that a key has expired, deleting old rows, giving up mails) waits for this
-   * time, so that a clock that is wrong for a moment loses nothing.
+   * The wall clock's time once it has agreed with the monotonic clock for {@link SETTLE_MS}, since the start of this thread or
+   * since the wall clock last jumped; null before. Requests are refused by the wall clock alone, but actions that can't be undone
+   * (storing an expiry, deleting old rows, giving up mails) wait for this time, so that a clock that is briefly wrong loses
+   * nothing.
    */
   settledMs: () => number | null;
 };
@@ -22,14 +22,13 @@ export type Clock = Clocks & {
 /** How long both clocks must have agreed before the wall clock is trusted. */
 export const SETTLE_MS = 600_000;
 
-/** How far the clocks may differ without a jump: the second of a leap second, and a rate that differs by 0.05 %. */
-const LEAST_JUMP_MS = 1_100;
-const MOST_DRIFT = 0.0005;
+// Smaller differences are not a jump: a leap second, and a rate that differs by 0.05 %.
+const MIN_JUMP_MS = 1_100;
+const MAX_DRIFT = 0.0005;
 
-/** Adds {@link Clock.settledMs} to two clocks; they are compared whenever that is called, and from now on. */
+/** Adds {@link Clock.settledMs} to two clocks, which are compared now and at each call. */
 export function withSettledTime({ nowMs, monotonicMs }: Clocks): Clock {
-  // The readings of both clocks at a moment of agreement. They are renewed now and then, since small differences add
-  // up.
+  // The readings of both clocks when they agreed, renewed regularly, since small differences add up.
   let agreed = { wallMs: nowMs(), steadyMs: monotonicMs() };
   let agreedSinceMs = agreed.steadyMs;
   return {
@@ -38,7 +37,7 @@ export function withSettledTime({ nowMs, monotonicMs }: Clocks): Clock {
     settledMs: () => {
       const [wallMs, steadyMs] = [nowMs(), monotonicMs()];
       const passedMs = steadyMs - agreed.steadyMs;
-      const isJump = Math.abs(wallMs - agreed.wallMs - passedMs) > LEAST_JUMP_MS + passedMs * MOST_DRIFT;
+      const isJump = Math.abs(wallMs - agreed.wallMs - passedMs) > MIN_JUMP_MS + passedMs * MAX_DRIFT;
       if (isJump) agreedSinceMs = steadyMs;
       if (isJump || passedMs >= SETTLE_MS) agreed = { wallMs, steadyMs };
       return steadyMs - agreedSinceMs >= SETTLE_MS ? wallMs : null;
@@ -53,16 +52,15 @@ export const systemClock: Clock = withSettledTime({
 });
 
 /**
- * Returns the machine's clocks with one monotonic time for all threads of the process; `performance.now()` starts at
- * zero in each thread. Calls the C library, so use it only if there are several threads. Throws if the C library can't
- * be loaded.
+ * Returns the machine's clocks with the same monotonic time in all threads of the process; `performance.now()` starts at zero in
+ * each thread. Calls the C library, so use it only with several threads. Throws if the C library can't be loaded.
  */
 export function openThreadClock(): Clock {
   const [library, monotonic] = process.platform === 'darwin' ? ['libSystem.B.dylib', 6] : ['libc.so.6', 1];
   const { symbols } = dlopen(library, { clock_gettime: { args: ['i32', 'ptr'], returns: 'i32' } });
-  // struct timespec has seconds and nanoseconds of 64 bits each; the lower 32 bits of both are enough, also of the
-  // seconds, which count from the start of the machine. The array gets an ArrayBuffer of its own, because the compiler of
-  // JavaScript may move the content of an array without one to another address, where the C library does not write.
+  // struct timespec has seconds (since the start of the machine) and nanoseconds of 64 bits each, of which the lower 32 bits are
+  // enough. The array has an explicit ArrayBuffer, because the JavaScript compiler may move the contents of an array without one
+  // to another address, where the C library does not write.
   const time = new Int32Array(new ArrayBuffer(16));
   const address = ptr(time);
   return withSettledTime({
@@ -74,7 +72,7 @@ export function openThreadClock(): Clock {
   });
 }
 
-/** Resolves as a promise does, or to `too late` after this many milliseconds. What the promise is about is not aborted. */
+/** Resolves like the promise, or to `too late` after this many milliseconds. Nothing is aborted. */
 export async function within<T>(promise: Promise<T>, milliseconds: number): Promise<T | 'too late'> {
   const { promise: late, resolve } = Promise.withResolvers<'too late'>();
   const timer = setTimeout(resolve, milliseconds, 'too late');
@@ -85,20 +83,15 @@ export async function within<T>(promise: Promise<T>, milliseconds: number): Prom
   }
 }
 
-/** How far a stored time may be ahead of the clock, in milliseconds: clocks are set back by seconds now and then. */
+/** How far a stored time may be ahead of the clock, in milliseconds, since clocks are sometimes set back by seconds. */
 export const MAX_BACK_MS = 60_000;
 
 /**
- * Whether something that began and ends at stored times is in effect: it has not ended, and does not begin further in the
- * future than `mostAheadMs`. If it does, the clock was set back, which must not extend any period.
+ * Whether a stored period is in effect: it has not ended, and does not begin further in the future than `maxAheadMs`. If it does,
+ * the clock was set back, which must not extend any period.
  */
-export function isLiveAt(
-  begunAtMs: number,
-  untilMs: number,
-  nowMs: number,
-  mostAheadMs: number = MAX_BACK_MS,
-): boolean {
-  return nowMs < untilMs && begunAtMs <= nowMs + mostAheadMs;
+export function isLiveAt(begunAtMs: number, untilMs: number, nowMs: number, maxAheadMs: number = MAX_BACK_MS): boolean {
+  return nowMs < untilMs && begunAtMs <= nowMs + maxAheadMs;
 }
 
 /** Formats milliseconds since 1970 as ISO 8601 in UTC with milliseconds. */

@@ -5,27 +5,27 @@ import type { Mailer } from './mail/mail.ts';
 import { type Random, systemRandom } from './random.ts';
 
 /**
- * External dependencies of the functions in `shared/`. The server or a command builds them once and passes them down;
- * tests replace the clock, the randomness and the lease.
+ * The external dependencies of functions in `shared/`. The server or a command builds them once and passes them down; tests
+ * replace clock, randomness and lease.
  */
 export type Deps = {
   db: Db;
   clock: Clock;
   random: Random;
-  /** Loads the mailer when a mail is to be sent; null if `MAIL_URL` is unset. */
+  /** Loads the mailer when it is needed; null if `MAIL_URL` is unset. */
   mailer: () => Promise<Mailer | null>;
   config: Config;
-  /** How long an approval attempt excludes others, in milliseconds. */
+  /** How long an approval attempt excludes others. */
   approvalLeaseMs: number;
 };
 
-/** The part of {@link Deps} that the server needs: its database has no Drizzle. */
+/** {@link Deps} of the server, whose database is opened without Drizzle. */
 export type ServerDeps = Omit<Deps, 'db'> & { db: Opened };
 
-/** The lease of an approval attempt in milliseconds: twice the longest time of a delivery. */
+/** The lease of an approval attempt in milliseconds: twice the time limit of a delivery. */
 export const APPROVAL_LEASE_MS = 120_000;
 
-/** Builds the real dependencies: the machine's clocks and randomness, and mail as configured. */
+/** Builds the dependencies of a real program: the machine's clocks and randomness, and mail as configured. */
 export function createDeps<Database extends Opened>(db: Database, config: Config): ServerDeps & { db: Database } {
   return { db, random: systemRandom, approvalLeaseMs: APPROVAL_LEASE_MS, ...createMailDeps(config) };
 }

@@ -8,7 +8,7 @@ type CodesWith<Column extends keyof Refusal> = {
   [Code in ErrorCode]: Column extends keyof (typeof REFUSALS)[Code] ? Code : never;
 }[ErrorCode];
 
-/** The codes that clients of `/api` can meet; the OpenAPI document describes each of them. */
+/** The codes that clients of `/api` can get, which the OpenAPI document describes. */
 export type DocumentedCode = CodesWith<'remedy'>;
 
 /** {@link DocumentedCode} as a list. */
@@ -16,7 +16,7 @@ export const DOCUMENTED_CODES = (Object.keys(REFUSALS) as ErrorCode[]).filter(
   (code) => 'remedy' in REFUSALS[code],
 ) as DocumentedCode[];
 
-/** The description of a code. */
+/** The entry of a code in the table of refusals. */
 export function refusalOf(code: ErrorCode): Refusal {
   return REFUSALS[code];
 }
@@ -26,12 +26,12 @@ export function exitCodeOf(code: ErrorCode): number {
   return refusalOf(code).exitCode ?? 1;
 }
 
-/** The only error class. `message` is a whole sentence for a person: what is wrong and, if that helps, what to do. */
+/** The only error class. `message` is a sentence for people: what is wrong and, if that helps, what to do. */
 export class AppError extends Error {
   readonly code: ErrorCode;
   readonly details: ErrorDetails;
 
-  /** Without a message, or with null, the error has the sentence of its code. */
+  /** Without a message, the error has the sentence of its code. */
   constructor(code: CodesWith<'sentence'>, message?: string | null, details?: ErrorDetails);
   constructor(code: ErrorCode, message: string, details?: ErrorDetails);
   constructor(code: ErrorCode, message?: string | null, details: ErrorDetails = {}) {
@@ -42,19 +42,17 @@ export class AppError extends Error {
   }
 }
 
-/** A refusal whose sentence is about a file, a folder or a disk of this machine; `cause` is the original error. */
+/** A refusal whose sentence is about a file, a folder or a disk of this machine. */
 export function fileRefusal(sentence: string, cause?: unknown): AppError {
   return new AppError('refused', sentence, { isForOperator: true, cause });
 }
 
-/**
- * Whether only the operator may read a refusal's sentence, because it is about a file or an error with another cause.
- */
+/** Whether only the operator may read a refusal's sentence, because it is about a file or has another error as its cause. */
 export function isForOperator({ details }: AppError): boolean {
   return details.isForOperator ?? details.cause !== undefined;
 }
 
-/** Runs a check and returns the sentence of its refusal, or null. Throws other errors. */
+/** Runs a check and returns the sentence of its refusal, or null. Rethrows other errors. */
 export function faultOf(check: () => unknown): string | null {
   try {
     check();
@@ -64,7 +62,7 @@ export function faultOf(check: () => unknown): string | null {
   }
 }
 
-/** Returns the sentence of a caught refusal. Throws other errors. */
+/** Returns the sentence of a caught refusal. Rethrows other errors. */
 export function sentenceOf(error: unknown): string {
   if (error instanceof AppError) return error.message;
   throw error;

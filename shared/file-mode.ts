@@ -1,8 +1,8 @@
 import { type Stats, statSync } from 'node:fs';
 
 /**
- * A sentence if others than its owner may read or write a file or folder; null if not, if it is missing, or if it can't
- * be inspected. A file of root's that this user's group may read is meant for this user, so it is not reported.
+ * The warning if other users may read or write a file or folder; null if not, or if it can't be inspected. A file of root that
+ * this user's group may read is meant for this user, so there is no warning.
  */
 export function looseMode(path: string): string | null {
   const stat = statOf(path);
@@ -12,7 +12,6 @@ export function looseMode(path: string): string | null {
   return `${path} can be read by other users of this machine (mode ${mode}); chmod ${wanted} it.`;
 }
 
-/** Also null for an invalid or inaccessible path. */
 function statOf(path: string): Stats | null {
   try {
     return statSync(path);

@@ -1,9 +1,9 @@
 import { linkSync, renameSync, unlinkSync } from 'node:fs';
 
-/** What file systems without hard links answer. */
+/** The errors of file systems without hard links. */
 const NO_LINKS = ['EPERM', 'ENOSYS', 'ENOTSUP', 'EOPNOTSUPP'];
 
-/** Renames a finished file. Returns false if the name is already in use: nothing is replaced. Throws the file system's errors. */
+/** Renames a finished file without replacing another: returns false if the name is in use. Throws the file system's errors. */
 export function giveName(unfinished: string, path: string): boolean {
   try {
     linkSync(unfinished, path);

@@ -1,13 +1,13 @@
 const ISO_TIME = /^(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d)(?::(\d\d)(?:\.(\d{1,9}))?)?(?:Z|([+-])(\d\d):?(\d\d))$/i;
 
-/** The years 0001 to 9999 in UTC: what `toISOString` writes with four digits. */
+/** The years that `toISOString` writes with four digits. */
 const FIRST_MS = Date.parse('0001-01-01T00:00:00.000Z');
 const LAST_MS = Date.parse('9999-12-31T23:59:59.999Z');
 
 /**
- * Parses an ISO 8601 time with date, time and zone (`Z`, `+02:00`, `+0200`) to milliseconds since 1970. Seconds and
- * fractions are optional; digits beyond milliseconds are truncated. Null for anything else: no zone, a day that the
- * calendar lacks, 24:00, a leap second, a year outside 0001 to 9999.
+ * Parses an ISO 8601 time with date, time and zone (`Z`, `+02:00`, `+0200`) to milliseconds since 1970. Seconds and fractions are
+ * optional; digits after milliseconds are ignored. Null for any other text, such as one without zone, a date that does not exist,
+ * 24:00, a leap second, or a year outside 0001 to 9999.
  */
 export function parseIsoTime(text: string): number | null {
   const match = ISO_TIME.exec(text);

@@ -1,19 +1,16 @@
 import { isIPv6 } from 'node:net';
 
-/** True if only this machine can reach the host: 127.0.0.0/8, ::1 or `localhost`. */
+/** Whether only this machine can reach the host: 127.0.0.0/8, ::1 or `localhost`. */
 export function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '::1' || /^127(\.\d{1,3}){3}$/.test(host);
 }
 
-/** A host from a URL, without the brackets of an IPv6 address. */
+/** The host of a URL, without the brackets of an IPv6 address. */
 export function bareHost(hostname: string): string {
   return hostname.replace(/^\[|\]$/g, '');
 }
 
-/**
- * The network of an IPv6 address, with a prefix of `bits`; an IPv4 address, or a text that is not an address, is
- * returned as it is.
- */
+/** The network of an IPv6 address with a prefix of `bits`; any other text, such as an IPv4 address, is returned unchanged. */
 export function networkOf(address: string, bits: 48 | 64): string {
   if (!isIPv6(address)) return address;
   const [head = '', tail] = address.split('::');

@@ -20,23 +20,22 @@ export const OPERATIONS = {
 /** All operations, for doors that loop over the table. */
 export const ALL_OPERATIONS: readonly AnyOperation[] = Object.values<AnyOperation>(OPERATIONS);
 
-/** The operations that admins decide on the page of the key, each with an assertion. */
+/** The decisions of admins, each made on the key's page with an assertion. */
 export const DECISIONS: readonly AnyOperation[] = ALL_OPERATIONS.filter(({ doors }) => doors.page === 'decision');
 
 /** The decisions on requests, which the queue offers too. */
 export const REQUEST_DECISIONS: readonly AnyOperation[] = DECISIONS.filter(({ from }) => from?.includes('pending'));
 
-/** The operations that owners perform from the page of one of their keys, each with its page. */
+/** The operations that owners perform from the page of a key, each with its own page. */
 export const OWNERS_ACTIONS: readonly (readonly [AnyOperation, OwnerPage])[] = ALL_OPERATIONS.flatMap((operation) =>
   operation.doors.ownerPage === undefined ? [] : [[operation, operation.doors.ownerPage] as const],
 );
 
 /**
- * Performs an operation for a person. Checked in this order: whether this kind of person may do it at all (`forbidden`,
- * whatever the input); whether they can see this key or profile (`not_found`, with the sentence for one that does not
- * exist); whether the input is valid (`usage`); then the operation's own rules. An approval is only started: the caller
- * has to `finish` it. Mails are only stored, as the {@link Outcome} says: a running server sends them, unless the
- * caller does.
+ * Performs an operation for a person. Checks in this order: whether this kind of person may perform it at all (`forbidden`,
+ * whatever the input), whether they can see the key or profile (`not_found`, as if it did not exist), whether the input is valid
+ * (`usage`), and then the operation's own rules. An approval is only started: the caller has to `finish` it. Mails are only
+ * stored ({@link Outcome}): a running server sends them, unless the caller does.
  */
 export async function perform<Input extends object, Output>(
   deps: Deps,
@@ -51,7 +50,7 @@ export async function perform<Input extends object, Output>(
   return operation.act(deps, { ...actor, version: operation.version }, input);
 }
 
-/** The same for callers who also wait for the operation to finish; also throws what that throws. */
+/** {@link perform} for callers who also await `finish`. */
 export async function performWhole<Input extends object, Output>(
   deps: Deps,
   actor: Person,

@@ -1,31 +1,31 @@
 import { type Refusal, retryAfter } from './refusal.ts';
 
-/** The refusals of the pages under `/developers` and of `/manage`; entries of the table in `refusals.ts`. */
+/** The refusals of `/developers` and `/manage`; part of the table in `refusals.ts`. */
 export const PORTAL_REFUSALS = {
   /** This kind of person may never do this, whatever the input (`shared/operations.ts`). */
   forbidden: {
     status: 403,
     sentence: 'You are not allowed to do this.',
-    when: 'whoever has this token may not do this; the sentence says why',
+    when: 'the holder of this token may not do this; the sentence says why',
   },
-  /** A form of the pages under `/developers` that breaks a rule: the page that comes back says which. */
+  /** A form under `/developers` that breaks a rule; the page says which. */
   refused_form: { status: 422, sentence: 'Something in this form can’t be accepted; nothing was done.' },
-  /** A form that is not encoded as a browser does it. */
+  /** A form that is not encoded as browsers do. */
   bad_form: { status: 400, sentence: 'The form data is malformed; nothing was done.' },
   form_too_long: {
     status: 413,
     sentence: 'The form is longer than 64 KiB; nothing was done. Shorten its texts.',
   },
-  not_a_form: { status: 415, sentence: 'This path takes forms only, as application/x-www-form-urlencoded.' },
+  not_a_form: { status: 415, sentence: 'This path only accepts forms, as application/x-www-form-urlencoded.' },
   cross_site: {
     status: 403,
     sentence: 'This form was not sent by a page of this site; nothing was done. Open the page here, and send it again.',
   },
-  /** The disk is full or broken; only pages say so, others answer `internal`. */
+  /** The disk is full or broken. Only pages say so; other paths respond with `internal`. */
   not_written: {
     status: 503,
     sentence:
-      'The server can’t store anything just now, since its disk is full or broken; nothing was done. Try again in a few minutes, and tell whoever runs this service.',
+      'The server can’t store anything right now, because its disk is full or broken; nothing was done. Try again in a few minutes, and tell the people who run this service.',
     isLogged: true,
     headers: () => retryAfter({ retryAfterSeconds: 60 }),
   },
@@ -33,25 +33,22 @@ export const PORTAL_REFUSALS = {
     status: 503,
     sentence: 'Too many pages are being requested; try again.',
     headers: retryAfter,
-    when: 'too many requests are under way',
+    when: 'too many requests are in progress',
   },
   no_sign_in: { status: 503, sentence: 'You can’t sign in here yet; nothing was done.' },
   signed_out: { status: 403, sentence: 'You are not signed in, or your session has expired; nothing was done.' },
   /** A body of `/manage/v1` that breaks a rule. */
-  bad_body: { status: 400, exitCode: 2, when: 'the body is not the JSON object that this path takes' },
-  /** The request to `/manage/v1` breaks a rule of the product, at least at present. */
+  bad_body: { status: 400, exitCode: 2, when: 'the body is not the JSON object that this path accepts' },
+  /** The request to `/manage/v1` currently breaks a rule of the product. */
   not_possible: {
     status: 409,
     when: 'a rule does not currently allow it; the sentence says which',
   },
-  /**
-   * An admin's token was sent for a decision on a key, which admins make on its page with their passkey; the answer has
-   * its URL.
-   */
+  /** An admin's token was sent for a decision; `address` in the body is the page where admins decide with a passkey. */
   decision_needed: {
     status: 403,
-    sentence: 'Admins decide on keys by their passkey, on the page at the address in this answer.',
-    when: 'an admin’s token only reads; the page of the key, at the `address` in the body, is where admins decide',
+    sentence: 'Admins decide on keys with a passkey, on the page whose address is in this response.',
+    when: 'an admin’s token is read-only; admins decide on the page of the key, at the `address` in the body',
   },
   body_too_long: {
     status: 413,
@@ -60,7 +57,7 @@ export const PORTAL_REFUSALS = {
   },
   not_json: {
     status: 415,
-    sentence: 'This path takes JSON only, as application/json.',
+    sentence: 'This path only accepts JSON, as application/json.',
     when: 'the body is not application/json',
   },
   /** A request to `/manage/v1/token` or `/revoke` that RFC 6749, section 5.2, or RFC 7009 refuses. */
@@ -68,14 +65,14 @@ export const PORTAL_REFUSALS = {
   invalid_client: {
     status: 401,
     headers: () => ({ 'WWW-Authenticate': 'Basic realm="profile-lookup"' }),
-    when: 'the client_id is missing or another, or the client sent a secret',
+    when: 'the client_id is missing or wrong, or the client sent a secret',
   },
   invalid_grant: {
     status: 400,
-    when: 'the code is unknown, used or too old, or the verifier, the redirect_uri or the person is another one',
+    when: 'the code is unknown, used or expired, or the verifier, the redirect_uri or the person does not match',
   },
   unsupported_grant_type: { status: 400, when: 'grant_type is not authorization_code' },
-  unsupported_token_type: { status: 400, when: 'the token is one of a platform' },
+  unsupported_token_type: { status: 400, when: 'the token belongs to a platform' },
   /** Profiles that a backend sends to `/manage/v1/profiles`. */
   lines_refused: { status: 422, when: 'lines were refused; without `partial=1` nothing was imported' },
   too_many_lines: {
@@ -86,11 +83,11 @@ export const PORTAL_REFUSALS = {
     status: 408,
     exitCode: 75,
     headers: () => ({ Connection: 'close' }),
-    when: 'less than 1 KiB/s of the body arrived over 20 s; with `partial=1` complete batches were imported, else nothing',
+    when: 'less than 1 KiB/s of the body arrived over 20 s; with `partial=1` complete batches were imported, otherwise nothing',
   },
   not_lines: {
     status: 415,
-    sentence: 'This path takes JSON Lines only, as application/jsonl.',
+    sentence: 'This path only accepts JSON Lines, as application/jsonl.',
     when: 'the body is not application/jsonl, or it is compressed',
   },
   feed_running: {
@@ -105,7 +102,7 @@ export const PORTAL_REFUSALS = {
     status: 409,
     sentence: 'This has changed since it was shown; look at it again. Nothing was done.',
   },
-  /** An admin starts to use a passkey too often. */
+  /** An admin has requested too many passkey challenges. */
   too_many_challenges: {
     status: 429,
     exitCode: 75,

@@ -1,7 +1,7 @@
-/** The digits of base62, in order of their value. */
+/** The digits of base62. */
 export const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 
-/** A function that returns the given number of cryptographically random bytes. Tests replace the function. */
+/** Returns the given number of cryptographically random bytes. Tests replace it. */
 export type Random = (bytes: number) => Uint8Array;
 
 /** The machine's cryptographic randomness. */
@@ -13,8 +13,8 @@ export function randomBase62(length: number, random: Random): string {
 }
 
 /**
- * Returns `length` random characters of an alphabet of at most 256, each equally likely: bytes from the largest
- * multiple of its size upwards are discarded (for 62 characters, 248 and more), to avoid modulo bias.
+ * Returns `length` random characters of an alphabet of at most 256, each equally likely. To avoid modulo bias, it discards bytes
+ * from the largest multiple of the alphabet's size on (for 62 characters, 248 and above).
  */
 export function randomText(alphabet: string, length: number, random: Random): string {
   const end = 256 - (256 % alphabet.length);

@@ -4,62 +4,62 @@ import { type Refusal, retryAfter } from './refusal.ts';
 const REALM = 'Bearer realm="profile-lookup"';
 
 /**
- * Every refusal of the product: the closed list of error codes, and all that the server, `profilectl` and the OpenAPI
- * documents need to know of each. No other file holds an error status or an exit code.
+ * Every refusal of the product: the closed list of error codes, with everything that the server, `profilectl` and the OpenAPI
+ * documents need. No other file contains an error status or an exit code.
  */
 export const REFUSALS = {
   /** A missing or malformed value that the caller typed. */
   usage: { exitCode: 2 },
-  /** A faulty environment variable or environment file. */
+  /** An invalid environment variable or environment file. */
   bad_config: { exitCode: 2 },
   /** A rule of the product. */
   refused: {},
   /** Only part of an import was applied. */
   done_in_part: { exitCode: 3 },
-  /** The person at the terminal gave up. */
+  /** The person at the terminal cancelled. */
   cancelled: { exitCode: 130, sentence: 'Cancelled; nothing was changed.' },
   /** Something else is in progress, or did not answer. */
   try_later: { exitCode: 75 },
-  /** `profilectl` has no token that the server of its command accepts. */
+  /** `profilectl` has no valid token for the server. */
   not_logged_in: { exitCode: 4 },
   ...PORTAL_REFUSALS,
   bad_parameter: {
     status: 400,
     exitCode: 2,
     when: 'a parameter is malformed, out of range, unknown or repeated; the sentence names it',
-    remedy: 'Correct the parameter that the sentence names; the same request gets the same answer.',
+    remedy: 'Correct the parameter that the sentence names; sending the same request again does not help.',
   },
   bad_request: {
     status: 400,
     sentence: 'The request has no valid Host header.',
     when: 'the request names no host',
-    remedy: 'Send one Host header, as every HTTP client does by itself.',
+    remedy: 'Send one Host header, as HTTP clients do automatically.',
   },
   no_credentials: {
     status: 401,
     sentence: 'An API key is required, sent as "Authorization: Bearer <API key>".',
-    when: 'there is no key or token, or Authorization is malformed or of another scheme',
+    when: 'there is no key or token, or Authorization is malformed or has another scheme',
     remedy: 'Send the header; check whether a redirect or a proxy has removed it.',
     headers: () => ({ 'WWW-Authenticate': REALM }),
   },
   invalid_token: {
     status: 401,
     sentence: 'This API key is not valid.',
-    when: 'the key or token is unknown, mistyped, or does not work now: one sentence for every reason',
+    when: 'the key or token is unknown, mistyped or not valid now; the sentence is the same for every reason',
     remedy:
-      'Check whether the whole secret was sent, and look for a newer mail about this key. Otherwise ask for another key.',
+      'Check whether the whole secret was sent, and look for a newer mail about this key. Otherwise request another key.',
     headers: () => ({ 'WWW-Authenticate': `${REALM}, error="invalid_token"` }),
   },
   plain_http: {
     status: 403,
     sentence: 'This API is served over HTTPS only.',
-    when: 'the request came by plain HTTP where that is not allowed',
-    remedy: 'Use https://. Whatever you sent could be read on its way: have that key revoked, and ask for another.',
+    when: 'the request used plain HTTP, which is not allowed here',
+    remedy: 'Use https://. Your key may have been read on the way: have it revoked, and request another.',
   },
   insufficient_scope: {
     status: 403,
     when: 'the key lacks the permission, or the token the right; the sentence names it',
-    remedy: 'Ask an admin to add the permission to the key, or ask for a key that has it.',
+    remedy: 'Ask an admin to add the permission to the key, or request a key that has it.',
     headers: ({ scope }) => ({ 'WWW-Authenticate': `${REALM}, error="insufficient_scope", scope="${scope}"` }),
   },
   not_found: {
@@ -76,37 +76,37 @@ export const REFUSALS = {
   },
   method_not_allowed: {
     status: 405,
-    sentence: 'This path answers GET and HEAD only.',
-    when: 'the path does not have this method',
+    sentence: 'This path only supports GET and HEAD.',
+    when: 'the path does not support this method',
     remedy: 'Use GET.',
     headers: ({ allow = 'GET, HEAD' }) => ({ Allow: allow }),
   },
   uri_too_long: {
     status: 414,
     sentence: 'The path is longer than 8192 bytes.',
-    when: 'the path has more than 8 KiB',
-    remedy: 'Shorten the path: no name and no auth ID is as long.',
+    when: 'the path is longer than 8 KiB',
+    remedy: 'Shorten the path: no name or auth ID is that long.',
   },
   rate_limited: {
     status: 429,
     when: 'a rate limit of the key is exhausted; the sentence names it, and waiting for Retry-After is enough',
-    remedy: 'Send it again after Retry-After seconds.',
+    remedy: 'Send the request again after Retry-After seconds.',
     headers: retryAfter,
   },
   too_many_failures: {
     status: 429,
-    when: 'more than 30 requests without a valid key or token came from one address within a minute',
+    when: 'more than 30 requests without a valid key or token came from one IP address within a minute',
     remedy: 'Fix the key, as for a 401, and send the request again after Retry-After seconds.',
     headers: retryAfter,
   },
-  /** The owner asked for more keys than a profile may in one day. */
-  too_many_requests: { status: 429, exitCode: 75, headers: retryAfter, when: 'the owner has asked for too much today' },
+  /** The owner has requested or renamed too many keys today. */
+  too_many_requests: { status: 429, exitCode: 75, headers: retryAfter, when: 'the owner has reached a daily limit' },
   internal: {
     status: 500,
     sentence: 'The server failed to answer this request.',
     isSentenceFixed: true,
     isLogged: true,
-    when: 'a fault of the server; its log has the cause under the request id',
+    when: 'the server failed; its log has the cause under the request id',
     remedy: 'Send the request again later. If it keeps failing, report the X-Request-Id.',
   },
   /** Another process or thread holds a lock. */
@@ -117,7 +117,7 @@ export const REFUSALS = {
     isSentenceFixed: true,
     isLogged: true,
     when: 'the database is locked for a moment, or this key has too many unread response bytes',
-    remedy: 'Send it again after Retry-After seconds; read big answers to their end.',
+    remedy: 'Send the request again after Retry-After seconds; read large responses to the end.',
     headers: retryAfter,
   },
   not_ready: {
@@ -125,7 +125,7 @@ export const REFUSALS = {
     sentence: 'The database is not ready.',
     isLogged: true,
     when: 'the database is not open or not migrated, or the server accepts no profiles',
-    remedy: 'Ask again after Retry-After seconds.',
+    remedy: 'Try again after Retry-After seconds.',
     headers: retryAfter,
   },
 } as const satisfies Record<string, Refusal>;

@@ -1,20 +1,20 @@
 import { createHash } from 'node:crypto';
 import { AppError } from './errors.ts';
 
-// Decisions apply only to what was shown: the person confirms a version, that is, the state at the time of display. It
-// is read before it is shown, travels with the person who confirms it (`shown` of a `Person`), and is read again in the
-// transaction that writes. Each kind of thing provides the facts to compare.
+// A decision applies only to what was shown: the person confirms a version, that is, the state at the time of display. It is read
+// before it is shown, passed on with the person who confirms it (`shown` of a `Person`), and compared in the transaction that
+// writes. Each kind of thing provides its facts.
 
-/** The facts of something by name: the value of each, as JSON, and a clause for when it has changed. */
+/** The facts of something by name: the value, and a clause for the error if it has changed. */
 export type Facts = Readonly<Record<string, readonly [value: unknown, clause: string]>>;
 
 /** A version as text, which forms can send back: the name of each fact with a hash of its value. */
 export type ShownVersion = string;
 
-/** How much of a hash is kept, in characters of base64url: 96 bits. */
+/** In characters of base64url: 96 bits. */
 const HASH_LENGTH = 16;
 
-/** The version with these facts. */
+/** Makes the version of these facts. */
 export function versionOf(facts: Facts): ShownVersion {
   return Object.entries(facts)
     .map(([name, [value]]) => `${name}=${hashOf(value)}`)
@@ -25,10 +25,7 @@ function hashOf(value: unknown): string {
   return createHash('sha256').update(JSON.stringify(value)).digest('base64url').slice(0, HASH_LENGTH);
 }
 
-/**
- * The clauses of the facts that have changed since they were shown; null if none has. Empty if the text is not a
- * version of facts with these names.
- */
+/** The clauses of the facts that have changed since they were shown; null if none has. Empty if the facts have other names. */
 export function changesSince(shown: ShownVersion, facts: Facts): string[] | null {
   if (shown === versionOf(facts)) return null;
   const before = new Map(shown.split(',').map((part) => part.split('=') as [string, string | undefined]));
@@ -38,9 +35,8 @@ export function changesSince(shown: ShownVersion, facts: Facts): string[] | null
 }
 
 /**
- * Throws `changed_since`, with a sentence that says what has changed, unless `what` is as it was shown. Call it in the
- * transaction that writes. Undefined, if nothing was shown to anybody, always passes. If `version` is given, only the
- * facts that it names count.
+ * Throws `changed_since`, with a sentence that says what has changed, unless `what` is as it was shown; passes if nothing was
+ * shown. If `version` is given, only the facts that it names count. Call it in the transaction that writes.
  */
 export function refuseOtherVersion(
   shown: ShownVersion | undefined,
@@ -51,10 +47,9 @@ export function refuseOtherVersion(
   const changes = shown === undefined ? null : changesSince(...counting(version, shown, facts()));
   if (changes === null) return;
   const which = changes.length === 0 ? '' : `: ${changes.join(', ')}`;
-  throw new AppError('changed_since', `${what} has changed meanwhile${which}. Nothing was done.`);
+  throw new AppError('changed_since', `${what} has changed since it was shown${which}. Nothing was done.`);
 }
 
-/** A version and facts without those that don't count. */
 function counting(version: readonly string[] | undefined, shown: ShownVersion, facts: Facts): [ShownVersion, Facts] {
   if (version === undefined) return [shown, facts];
   const parts = shown.split(',').filter((part) => version.includes(part.split('=', 1)[0] as string));

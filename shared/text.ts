@@ -1,4 +1,4 @@
-/** Matches a control character (Unicode Cc: C0, DEL and C1), also a line feed. */
+/** Matches a control character (Unicode Cc: C0, DEL and C1), including line feeds. */
 export const CONTROL = /\p{Cc}/u;
 
 /** Matches a control character other than a line feed. */
@@ -7,12 +7,12 @@ export const CONTROL_BUT_LINE_FEED = /(?!\n)\p{Cc}/u;
 // Most texts match this and need no cleaning.
 const PRINTABLE_ASCII = /^[ -~]*$/;
 
-/** Normalises a text for storage: CRLF and CR become LF, and leading and trailing white space is removed. */
+/** Normalises a text for storage: CRLF and CR become LF, and white space at its ends is removed. */
 export function normaliseText(text: string): string {
   return text.replaceAll(/\r\n?/g, '\n').trim();
 }
 
-/** Counts the code points of a text; an unpaired surrogate counts as one. */
+/** Counts the code points of a text; unpaired surrogates count, too. */
 export function codePoints(text: string): number {
   let count = 0;
   for (const _ of text) count++;
@@ -20,8 +20,8 @@ export function codePoints(text: string): number {
 }
 
 /**
- * Makes a text of unknown origin safe for a terminal: removes control and bidirectional characters and replaces
- * unpaired surrogates. Line feeds stay if `lines` is true, otherwise they become spaces.
+ * Makes a text of unknown origin safe for terminals: removes control and bidirectional characters, and replaces unpaired
+ * surrogates. With `lines`, line feeds stay; otherwise they become spaces.
  */
 export function cleanForTerminal(text: string, lines = false): string {
   if (PRINTABLE_ASCII.test(text)) return text;
@@ -32,18 +32,12 @@ export function cleanForTerminal(text: string, lines = false): string {
     .replace(unsafe, '');
 }
 
-/**
- * Characters that neither JSON.stringify nor SQLite escapes, but that terminals interpret: DEL, C1 and bidirectional
- * ones.
- */
+/** Characters that terminals interpret, but JSON.stringify and SQLite do not escape: DEL, C1 and bidirectional ones. */
 const UNSAFE_IN_JSON = /[\u007f-\u009f\p{Bidi_Control}]/gu;
 
-/**
- * Escapes in a JSON text all that {@link cleanForTerminal} removes, so that it is safe for a terminal and has the same
- * value.
- */
+/** Escapes what {@link cleanForTerminal} removes in a JSON text, which keeps its value. */
 export function escapeJsonForTerminal(json: string): string {
-  // Hardly any text has one, and searching takes less than half of the time of a replacement without a match.
+  // Hardly any text contains one, and a search takes less than half the time of a replacement without a match.
   if (json.search(UNSAFE_IN_JSON) === -1) return json;
   return json.replace(UNSAFE_IN_JSON, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }
@@ -53,7 +47,7 @@ export function joinWords(words: readonly string[], last: 'and' | 'or'): string 
   return words.length < 2 ? words.join('') : `${words.slice(0, -1).join(', ')} ${last} ${words.at(-1)}`;
 }
 
-/** The value of a JSON text; undefined if it is not JSON. The parser's own error is not passed on: it repeats the text. */
+/** Parses a JSON text; undefined if it is not JSON. The parser's error is dropped, because it repeats the text. */
 export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -62,22 +56,22 @@ export function parseJson(text: string): unknown {
   }
 }
 
-/** A word of a command line, quoted if a shell would otherwise read something else. */
+/** Quotes a word of a command line if a shell would otherwise interpret it. */
 export function shellWord(word: string): string {
   return /^[\w.,/:@%+-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 }
 
-/** A whole number as people read it, with narrow spaces between thousands: `49 573`. */
+/** Formats a whole number with narrow spaces between thousands: `49 573`. */
 export function numberText(count: number): string {
   return String(count).replace(/\B(?=(\d{3})+$)/g, '\u202f');
 }
 
-/** A count with its noun, which has a regular plural: `1 request`, `5 000 requests`. */
+/** Formats a count with a noun that has a regular plural: `1 request`, `5 000 requests`. */
 export function countText(count: number, noun: string): string {
   return `${numberText(count)} ${noun}${count === 1 ? '' : 's'}`;
 }
 
-/** A number of bytes as a person reads it: `12.3 MiB`. */
+/** Formats a number of bytes: `12.3 MiB`. */
 export function bytesText(bytes: number): string {
   let size = bytes;
   for (const unit of ['bytes', 'KiB', 'MiB']) {

@@ -1,8 +1,8 @@
 import { spawnSync } from 'node:child_process';
 
 /**
- * The name of an operating system's user, by default the one that this process runs as; `uid 1000` without a name. Read
- * from `id`, since Bun's `userInfo` repeats the variable USER, which many services leave unset and anybody can set.
+ * The name of a user of the operating system, by default of this process; `uid 1000` if there is none. It is read from `id`,
+ * since Bun's `userInfo` returns the variable USER, which many services leave unset and anybody can set.
  */
 export function userName(uid?: number): string {
   const words = uid === undefined ? ['-un'] : ['-un', '--', String(uid)];

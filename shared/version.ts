@@ -3,13 +3,13 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import manifest from '../package.json' with { type: 'json' };
 
-/** Defined by `cli/build.ts`; undefined if the source is run. */
+/** Defined by `cli/build.ts`; undefined if the program runs from source. */
 declare const BUILD_COMMIT: string | undefined;
 
-/** The version alone: `0.1.0`. */
+/** `0.1.0`. */
 export const VERSION: string = manifest.version;
 
-/** Version and commit, `0.1.0 (abc1234)`; the version alone if the commit is unknown. */
+/** Version and commit, such as `0.1.0 (abc1234)`; only the version if the commit is unknown. */
 export function versionText(commit = typeof BUILD_COMMIT === 'undefined' ? sourceCommit() : BUILD_COMMIT): string {
   return commit === '' ? VERSION : `${VERSION} (${commit})`;
 }
@@ -17,7 +17,7 @@ export function versionText(commit = typeof BUILD_COMMIT === 'undefined' ? sourc
 /** The commit of this source, with `-dirty` if files differ from it; empty outside a git checkout or without git. */
 export function sourceCommit(): string {
   const project = join(import.meta.dir, '..');
-  // Otherwise git would answer for a repository that contains ours.
+  // Without this check, git would describe a repository that contains this folder.
   if (!existsSync(join(project, '.git'))) return '';
   const words = ['--no-optional-locks', '-C', project, 'describe', '--always', '--dirty', '--abbrev=7', '--exclude=*'];
   const { status, stdout } = spawnSync('git', words, { encoding: 'utf8' });

@@ -94,7 +94,9 @@ export async function confirmPruning(
 ): Promise<boolean> {
   progress.clear();
   if (changes.length > 0) {
-    notice(`The profiles missing from the file have changed meanwhile: ${changes.join(', ')}. None was erased.`);
+    notice(
+      `The profiles missing from the file have changed since they were shown: ${changes.join(', ')}. None was erased.`,
+    );
   }
   const which = profiles === 1 ? 'the one profile' : `the ${profiles} profiles`;
   try {

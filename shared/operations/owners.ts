@@ -91,7 +91,7 @@ export const withdraw = operation({
   texts: {
     ...{ title: 'Withdraw the request of key', button: 'Withdraw the request' },
     consequence:
-      'Admins won’t see it any more, and it no longer counts towards the limit. This can’t be undone, but you can request the key again.',
+      'Admins won’t decide on it, and it no longer counts towards the limit. This can’t be undone, but you can request the key again.',
     done: 'Request withdrawn.',
   },
   isDangerous: true,

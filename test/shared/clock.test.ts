@@ -4,13 +4,13 @@ import { DAY_MS, openThreadClock, SETTLE_MS, withSettledTime } from '../../share
 import { createClockModel } from '../support/storage/clock-model.ts';
 import { testClock } from '../support/world.ts';
 
-test('the clock of all threads runs on, also after it was asked so often that the function is compiled', () => {
+test('the clock of all threads advances, even after so many calls that the function is compiled', () => {
   const { monotonicMs } = openThreadClock();
   const first = monotonicMs();
   const started = performance.now();
   while (performance.now() - started < 200) for (let turn = 0; turn < 1_000; turn++) monotonicMs();
   const passed = performance.now() - started;
-  // A millisecond for the rounding of both.
+  // Both are rounded.
   expect(monotonicMs() - first).toBeGreaterThanOrEqual(passed - 1);
 });
 
@@ -18,7 +18,7 @@ test('the clock of all threads runs on, also after it was asked so often that th
 const JUMPS_MS = [2_000, 5_000, 60_000, 3_600_000, DAY_MS, 200 * DAY_MS, 20 * 365 * DAY_MS];
 
 describe('the settled time', () => {
-  test('is there ten minutes after the start, and no millisecond earlier', () => {
+  test('is available ten minutes after the start, and not a millisecond earlier', () => {
     const clock = testClock(0, false);
     expect(clock.settledMs()).toBeNull();
     clock.advance(SETTLE_MS - 1);
@@ -27,7 +27,7 @@ describe('the settled time', () => {
     expect(clock.settledMs()).toBe(SETTLE_MS);
   });
 
-  test.each([...JUMPS_MS, ...JUMPS_MS.map((ms) => -ms)])('is away for ten minutes after a jump of %d ms', (jumpMs) => {
+  test.each([...JUMPS_MS, ...JUMPS_MS.map((ms) => -ms)])('is null for ten minutes after a jump of %d ms', (jumpMs) => {
     const clock = testClock();
     clock.jump(jumpMs);
     expect(clock.settledMs()).toBeNull();
@@ -39,9 +39,9 @@ describe('the settled time', () => {
     expect(clock.settledMs()).toBeNull();
   });
 
-  test('is as its model says, which looks back over everything that was seen', () => {
+  test('is that of a model that looks back over all readings', () => {
     const wait = fc.oneof(fc.constantFrom(0, 1, SETTLE_MS - 1, SETTLE_MS), fc.nat(2 * SETTLE_MS), fc.nat(10_000));
-    // While nobody asks for hours, the clocks may drift apart by seconds, so that a jump has to be longer to be noticed.
+    // In hours without a call, the clocks may drift apart by seconds, so that a jump must be longer to be noticed.
     const jumps = JUMPS_MS.filter((ms) => ms >= 60_000);
     const jump = fc.oneof(
       { weight: 3, arbitrary: fc.constant(0) },
@@ -63,7 +63,7 @@ describe('the settled time', () => {
     );
   });
 
-  test('stays through a leap second and clocks that run at slightly different rates, however rarely it is asked', () => {
+  test('stays during a leap second and with clocks of slightly different rates, however rarely it is read', () => {
     for (const everyMs of [1_000, SETTLE_MS, DAY_MS]) {
       for (const rate of [0.9996, 1.0004]) {
         let steadyMs = -SETTLE_MS;
@@ -81,7 +81,7 @@ describe('the settled time', () => {
     }
   });
 
-  test('is away where the wall clock runs faster than it should', () => {
+  test('is null while the wall clock runs too fast', () => {
     let steadyMs = -SETTLE_MS;
     const clock = withSettledTime({ nowMs: () => Math.floor(steadyMs * 1.01), monotonicMs: () => steadyMs });
     for (; steadyMs < 2 * SETTLE_MS; steadyMs += 1_000) clock.settledMs();

@@ -32,6 +32,6 @@ test('a body that differs in one byte, in its length or in the order of its part
   expect(etagOf(Buffer.concat([one, other]))).not.toBe(etagOf(Buffer.concat([other, one])));
 });
 
-test('the tag of a body is the same in every version, so that clients need not fetch everything anew', () => {
+test('the tag of a body is the same in every version, so that clients need not fetch everything again', () => {
   expect(etagOf('{"links":[]}')).toBe('"EKh_7fwQu41jgcp7I55P5Q"');
 });

@@ -102,7 +102,9 @@ describe('if an admin changes before a question is answered', () => {
     const { stdout } = await run('admins', 'invite', 'Grace', '--keep-passkeys');
     await registerAt(access, stdout.trim(), 'Phone');
     terminal.type(`y${KEY.enter}`);
-    await terminal.see('Admin Grace has changed meanwhile: an invitation or a passkey was added, confirmed or ended.');
+    await terminal.see(
+      'Admin Grace has changed since it was shown: an invitation or a passkey was added, confirmed or ended.',
+    );
     await terminal.see('Remove the admin Grace with 2 passkeys and all sessions?');
     expect((await signIn(access, authenticator)).signed.name).toBe('Grace');
     terminal.type(`y${KEY.enter}`);

@@ -110,7 +110,7 @@ describe('the erasures since a backup', () => {
     await terminal.see('Replace ');
     expect((await run('profiles', 'erase', 'bob', '--yes')).code).toBe(0);
     terminal.type(`y${KEY.enter}`);
-    await terminal.see('The database has changed meanwhile: other profiles were erased. Nothing was done.');
+    await terminal.see('The database has changed since it was shown: other profiles were erased. Nothing was done.');
     await terminal.see('The backup undoes 3 erasures.');
     await terminal.see('Replace ');
     expect(await names()).toEqual(['dan']);

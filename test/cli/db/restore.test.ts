@@ -88,7 +88,7 @@ describe('a backup that changes before the answer', () => {
     await terminal.see('(1 profile, 0 keys)?');
     change(file, other);
     terminal.type(`y${KEY.enter}`);
-    await terminal.see('has changed meanwhile: it was written to or replaced. Nothing was done.');
+    await terminal.see('has changed since it was shown: it was written to or replaced. Nothing was done.');
     await terminal.see('Replace ');
     terminal.type(KEY.enter);
     expect(await terminal.exited).toBe(130);

@@ -42,7 +42,7 @@ describe('keys approve', () => {
     await terminal.see(/Approve key \w{8}\?/);
     expect([showKey(deps, identifier).attempt, secrets()]).toEqual([null, []]);
     expect(plain(terminal)).toContain(
-      `Key ${identifier} has changed meanwhile: the e-mail address of the profile was changed. Nothing was done.`,
+      `Key ${identifier} has changed since it was shown: the e-mail address of the profile was changed. Nothing was done.`,
     );
     terminal.type(`n${KEY.enter}`);
     expect(await terminal.exited).toBe(130);
@@ -71,7 +71,9 @@ describe('keys approve', () => {
     await perform(deps, onBox('other'), OPERATIONS.reject, { identifier, reason: 'No.' });
     terminal.type(`y${KEY.enter}`);
     expect(await terminal.exited).toBe(1);
-    expect(plain(terminal)).toContain(`Key ${identifier} has changed meanwhile: it is rejected now. Nothing was done.`);
+    expect(plain(terminal)).toContain(
+      `Key ${identifier} has changed since it was shown: it is rejected now. Nothing was done.`,
+    );
     expect(plain(terminal)).toContain(`Key ${identifier} is rejected; only pending keys can be approved.`);
     expect(secrets()).toEqual([]);
   });
@@ -220,7 +222,7 @@ describe('keys request', () => {
     await fillIn(terminal);
     await importLines(deps, [{ ...ADA, username: 'countess' }]);
     terminal.type(KEY.enter);
-    await terminal.see('The profile with the UID 7 has changed meanwhile: the username is now countess.');
+    await terminal.see('The profile with the UID 7 has changed since it was shown: the username is now countess.');
     await terminal.see(/Profile +countess/);
     await terminal.see('Send this request?');
     expect(listKeys(deps, {})).toEqual([]);
@@ -257,7 +259,7 @@ test('on a remote server, an owner is also asked again if the key has changed', 
   await terminal.see(/Rate limits +1\/1m/);
   await terminal.see(/Revoke key \w{8}\?/);
   expect(plain(terminal)).toContain(
-    `Key ${identifier} has changed meanwhile: its permissions, rate limits or expiry were changed. Nothing was done.`,
+    `Key ${identifier} has changed since it was shown: its permissions, rate limits or expiry were changed. Nothing was done.`,
   );
   expect(showKey(access, identifier).state).toBe('Active');
   terminal.type(`y${KEY.enter}`);

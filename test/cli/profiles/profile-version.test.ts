@@ -43,7 +43,7 @@ describe('profiles erase', () => {
     const { identifier } = await issue(deps, { profile: 'ada' });
     terminal.type(`y${KEY.enter}`);
     await terminal.see(
-      'The profile with the UID 7 has changed meanwhile: the username is now countess. Nothing was done.',
+      'The profile with the UID 7 has changed since it was shown: the username is now countess. Nothing was done.',
     );
     await terminal.see('Erase the profile countess (id 7) for good');
     expect(names()).toHaveLength(2);
@@ -92,7 +92,7 @@ test('profiles import --prune asks again with the new number if a UID was given 
   await importLines(deps, [{ id: 9, deleted: true }]);
   await importLines(deps, [{ id: 9, username: 'new' }]);
   terminal.type(`y${KEY.enter}`);
-  await terminal.see('have changed meanwhile: some were erased, recreated or changed. None was erased.');
+  await terminal.see('have changed since they were shown: some were erased, recreated or changed. None was erased.');
   await terminal.see('Erase the one profile missing from the file for good');
   expect(names()).toHaveLength(3);
   terminal.type(`y${KEY.enter}`);
@@ -122,7 +122,7 @@ test('profiles links set refuses if the profile was renamed while it read stdin'
   const stderr = await new Response(child.stderr).text();
   expect([await child.exited, stderr]).toEqual([
     1,
-    '{"error":"The profile with the UID 7 has changed meanwhile: the username is now countess. Nothing was done."}\n',
+    '{"error":"The profile with the UID 7 has changed since it was shown: the username is now countess. Nothing was done."}\n',
   ]);
   expect(await exportText(deps)).not.toContain('example.org"}');
 });
@@ -159,7 +159,7 @@ describe('a profile that changes while a command waits for the write lock', () =
       const error = await refusal(() => act(late, by));
       expect([error.code, error.message]).toEqual([
         'changed_since',
-        `The profile with the UID 7 has changed meanwhile: ${clause}. Nothing was done.`,
+        `The profile with the UID 7 has changed since it was shown: ${clause}. Nothing was done.`,
       ]);
       expect(await exportText(deps)).not.toMatch(/"banned":true|Lovelace|lovelace|ada2/);
     }

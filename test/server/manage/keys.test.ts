@@ -285,7 +285,7 @@ describe('with If-Match, an operation is refused if the key has changed', () => 
       else editKey(access, { identifier, name: 'Other', by: onBox('root') });
       const before = traces();
       const said = operation === 'revoke' ? 'its permissions, rate limits or expiry were changed' : 'it was renamed';
-      const changed = `Key ${identifier} has changed meanwhile: ${said}. Nothing was done.`;
+      const changed = `Key ${identifier} has changed since it was shown: ${said}. Nothing was done.`;
       expect(await expectRefused(await send(shown), 409, 'changed_since')).toBe(changed);
       for (const tag of ['"x"', 'x', `W/${shown}`, `${shown}, "x"`]) {
         await expectRefused(await send(tag), 409, 'changed_since');

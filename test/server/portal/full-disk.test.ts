@@ -16,7 +16,7 @@ import { testClock } from '../../support/world.ts';
 // The pages while the disk of both files is full, and afterwards. Needs permission to mount.
 
 const TYPED = { name: 'ada', address: ADA.email, next: '/developers/sessions' };
-const NOT_WRITTEN = 'The server can’t store anything just now, since its disk is full or broken; nothing was done.';
+const NOT_WRITTEN = 'The server can’t store anything right now, because its disk is full or broken; nothing was done.';
 const TOLD: unknown[] = [503, 'not_written', ['60'], true];
 
 /** Pages of an owner who has a key, with both files on a separate disk. */

@@ -108,7 +108,7 @@ describe('an operation is refused, and writes nothing,', () => {
       expect([error.code, error.message]).toEqual([
         'changed_since',
         expect.stringMatching(
-          /^(Key \w{8}|The profile with the UID 7) has changed meanwhile: .+\. Nothing was done\.$/,
+          /^(Key \w{8}|The profile with the UID 7) has changed since it was shown: .+\. Nothing was done\.$/,
         ),
       ]);
       expect(traces()).toBe(before);

@@ -304,7 +304,7 @@ describe('a decision that is not what the page showed is refused and shown again
     const answer = await sendDecision(world, grace, identifier, withPasskey(page, grace.authenticator));
     expect([answer.status, answer.refusal]).toEqual([409, 'changed_since']);
     expect(textOf(answer)).toContain(
-      `Key ${identifier} has changed meanwhile: key ${old}, which it replaces, was changed. Nothing was done.`,
+      `Key ${identifier} has changed since it was shown: key ${old}, which it replaces, was changed. Nothing was done.`,
     );
     expect(showKey(world.access, identifier).state).toBe('pending');
     // The form of an outdated page does not even get a challenge.

@@ -381,10 +381,10 @@ test('a key that has been renamed, decided on, banned or erased since is refused
   expect(text).toContain('2 of 6 mailed, 4 refused');
   // Its name is erased too, so the link shows the identifier.
   expect(outcomes.body).toContain(`keys/${erased}"><bdi>${erased}</bdi></a>`);
-  expect(text).toContain(`Key ${renamed} has changed meanwhile: it was renamed. Nothing was done.`);
-  expect(text).toContain(`Key ${rejected} has changed meanwhile: it is rejected now`);
+  expect(text).toContain(`Key ${renamed} has changed since it was shown: it was renamed. Nothing was done.`);
+  expect(text).toContain(`Key ${rejected} has changed since it was shown: it is rejected now`);
   expect(text).toContain("The profile user102 is banned; it can't have keys.");
-  expect(text).toContain(`Key ${erased} has changed meanwhile`);
+  expect(text).toContain(`Key ${erased} has changed since it was shown`);
   expect(fine.map((key) => showKey(access, key).state)).toEqual(['Active', 'Active']);
   expect([renamed, banned].map((key) => showKey(access, key).state)).toEqual(['pending', 'pending']);
   expect(mailedSecrets(access, renamed).length + mailedSecrets(access, banned).length).toBe(0);

@@ -96,7 +96,7 @@ describe.each(OWNERS_ACTIONS.map(([operation, door]) => [operation.name, operati
       const fields = { ...('name' in operation.input.shape && { name: 'Mine' }) };
       const refused = await at(world, path, { ...fields, shown: shownIn(first) });
       expect([refused.status, refused.refusal]).toEqual([409, 'changed_since']);
-      expect(refused.body).toContain(`Key ${identifier} has changed meanwhile: it`);
+      expect(refused.body).toContain(`Key ${identifier} has changed since it was shown: it`);
       expect(showKey(access, identifier)).toEqual(before);
       // That page shows the new state, which can be confirmed.
       expect(shownIn(refused)).not.toBe(shownIn(first));
