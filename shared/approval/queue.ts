@@ -30,7 +30,6 @@ export type Queue = {
   cantMail: string | null;
 };
 
-/** At most `limit` requests after the cursor that pass the filter. */
 type Part = { limit: number; after?: string | null | undefined; only?: QueueFilter | null | undefined };
 
 /** Lists pending requests, oldest first. */

@@ -24,7 +24,6 @@ export type Config = Omit<Settings, 'publicUrl' | 'publicLogo' | 'tlsCertFile' |
   sudoUser: string | null;
 };
 
-/** The error of each invalid variable. */
 type Faults = Map<string, AppError>;
 
 /** Reads every variable. Throws `bad_config` for the first invalid one. */
@@ -129,7 +128,6 @@ function checkTls(
   return certFile === null || keyFile === null ? null : { certFile, keyFile };
 }
 
-/** Returns the path in `name`, which is required together with `companion`. */
 function existing(name: string, path: string | null, companion: string): string {
   if (path === null) throw variableError(name, `must be set if ${companion} is set`);
   if (!isFile(path)) throw variableError(name, `names a file that does not exist: ${path}`);

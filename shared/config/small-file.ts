@@ -6,7 +6,6 @@ const KIB = 1_024;
 /** How long to wait for a pipe's first writer, and for a writer that writes nothing. */
 const PATIENCE_MS = { open: 5_000, write: 60_000 };
 
-/** The pause between two reads of an empty pipe. */
 const PAUSE_MS = 20;
 
 /** A file that a person has named by the flag or variable `name`; `code` is the code of its errors. */

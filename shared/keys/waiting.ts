@@ -25,7 +25,6 @@ export function countOlder({ db }: Pick<Reader, 'db'>, identifier: string): numb
   return olderThan(db).get({ identifier })?.count ?? 0;
 }
 
-/** How many of the latest decisions are measured. */
 const DECISIONS = { max: 20, min: 5 } as const;
 
 /** How many of the latest events of all keys are searched for decisions, so that the cost of a page is bounded. */

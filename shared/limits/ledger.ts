@@ -42,7 +42,6 @@ const RETRY_EVERY_MS = 5_000;
 /** How often the ledger checks that the file still exists, even if no key is used. */
 const WATCH_EVERY_MS = 5_000;
 
-/** How often unused accounts are dropped. */
 const SWEEP_EVERY_MS = 60_000;
 
 /** Opens the ledger of a main database and restores the saved accounts. If that fails, each save tries again. */

@@ -17,7 +17,6 @@ import type { Limits } from './limits.ts';
 import type { RateLimit } from './rate-limit.ts';
 import { type Ring, record, waitForAllMs } from './ring.ts';
 
-/** All accounts. */
 type Book = {
   readonly accounts: Map<string, Account>;
   /** The accounts with unsaved changes, in the order in which they changed. */

@@ -54,7 +54,6 @@ export function unconfirmed(failure: Failure, attempted: Attempted): Extract<Del
   };
 }
 
-/** The recipient's address of this kind of mail, for sentences. */
 function whoseAddress(kind: Mail['kind']): string {
   if (kind === 'test') return 'the address';
   const whom = kind === 'approval' || kind === 'sign-in' ? 'owner' : NOTICE_KINDS[kind];
@@ -87,7 +86,6 @@ function answerSentence(failure: Failure, attempted: Attempted, isPermanent: boo
   }
 }
 
-/** The result if the connection failed before any content was sent. */
 function connectionRefusal(failure: Failure, refused: (permanent: boolean, sentence: string) => Refusal): Refusal {
   const cause = failure.originalCode ?? failure.code ?? '';
   if (/CERT|ALTNAME|ISSUER|SIGNATURE|CHAIN|SELF_SIGNED/.test(cause)) {

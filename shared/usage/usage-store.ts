@@ -16,7 +16,6 @@ export type UsageStore = {
   close: () => void;
 };
 
-/** How many old rows one write deletes. */
 const MAX_PRUNED = 500;
 
 /** Opens the store in an existing, current database. Throws `refused` if the file can't be used. */

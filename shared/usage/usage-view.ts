@@ -50,7 +50,6 @@ export function dailyUsage(
   );
 }
 
-/** The rows of the keys in a JSON list, between two days. */
 const ofTheseKeys = and(
   sql`${usage.identifier} IN (SELECT value FROM json_each(${sql.placeholder('identifiers')}))`,
   between(usage.day, sql.placeholder('first'), sql.placeholder('today')),

@@ -35,7 +35,6 @@ function look(sqlite: Sqlite, identifiers: readonly string[]): QuotaFileData | n
   return { accounts, lastTime: lastTimeOf(sqlite) };
 }
 
-/** The time of the newest intact row; 0 if there is none. */
 function lastTimeOf(sqlite: Sqlite): number {
   for (const row of sqlite.prepare<LogRow, []>('SELECT * FROM log ORDER BY seq DESC').iterate()) {
     if (isIntact(row)) return row.time;

@@ -53,7 +53,6 @@ type MainThread = {
   lookAt: number;
 };
 
-/** A copy of an account, and the region from which it was copied. */
 type Copy = SavedAccount & { readonly region: Region };
 
 /**

@@ -33,7 +33,7 @@ type Protocol = {
 
 const PRODUCT: Protocol = { begin: decideBegin, mayActivate, hashFirst: false };
 
-const MOST = { approvers: 3, attempts: 4, time: 3 } as const;
+const MAX = { approvers: 3, attempts: 4, time: 3 } as const;
 const LEASE = 1;
 
 function start(): World {
@@ -42,7 +42,7 @@ function start(): World {
     hash: null,
     delivered: [],
     void: [],
-    approvers: Array.from({ length: MOST.approvers }, () => ({ at: 'idle' })),
+    approvers: Array.from({ length: MAX.approvers }, () => ({ at: 'idle' })),
     time: 0,
   };
 }
@@ -63,7 +63,7 @@ function next(world: World, protocol: Protocol): World[] {
     };
     if (approver.at === 'idle') {
       const decision = protocol.begin(world.key, world.time);
-      if (decision.kind !== 'begin' || decision.number > MOST.attempts) continue;
+      if (decision.kind !== 'begin' || decision.number > MAX.attempts) continue;
       const { number } = decision;
       step((copy) => {
         const leaseEndsAt = copy.time + LEASE;
@@ -111,7 +111,7 @@ function next(world: World, protocol: Protocol): World[] {
       copy.hash = null;
     });
   }
-  if (world.time < MOST.time) {
+  if (world.time < MAX.time) {
     step((copy) => {
       copy.time++;
     });

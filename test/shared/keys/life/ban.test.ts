@@ -66,7 +66,7 @@ const platform = { onKeys: effectsOfBackend({ name: 'backend', excludesContactFi
 
 describe('a ban stops the keys of a profile, an unban makes them work again, and history and mails say both:', () => {
   for (const [way, begin, end, by] of [
-    ['by hand', async () => ban(), async () => unban(), 'operator (on the box)'],
+    ['by command', async () => ban(), async () => unban(), 'operator (on the box)'],
     ['an import', () => importLines(deps, [BANNED]), () => importLines(deps, [FREE]), 'operator (on the box)'],
     [
       'an import that merges',
