@@ -10,15 +10,15 @@ import { askLongText, askPermissions, askText } from '../terminal/prompts.ts';
 export type Question = {
   schema: z.ZodType;
   initial: unknown;
-  /** Whether `initial` is the key's current value, so that a missing time is shown as `never`. */
-  isPresent?: boolean;
+  /** Whether `initial` is the key's current value; a missing time is then shown as `never`. */
+  isCurrent?: boolean;
   /** Throws if a value that the schema accepts is not allowed for this key. */
   check?: (value: unknown) => void;
   nowMs: () => number;
 };
 
-/** Asks for a field, with the prompt of its kind, until it is valid. Returns its value. Throws `cancelled`. */
-export async function askField({ schema, initial, isPresent = false, check, nowMs }: Question): Promise<unknown> {
+/** Prompts for a field, with the prompt of its kind, until it is valid. Returns its value. Throws `cancelled`. */
+export async function askField({ schema, initial, isCurrent = false, check, nowMs }: Question): Promise<unknown> {
   const facts = factsOf(schema);
   const { title: message, kind } = facts;
   if (kind === 'permissions') return askPermissions(message, (initial ?? []) as Permission[]);
@@ -28,7 +28,7 @@ export async function askField({ schema, initial, isPresent = false, check, nowM
     return value;
   };
   const ask = kind === 'lines' ? askLongText : askText;
-  const isNever = isPresent && initial === null && facts.isEndless === true;
+  const isNever = isCurrent && initial === null && facts.isEndless === true;
   const typed = await ask({
     message,
     hint: hintOf(schema, facts),
@@ -38,7 +38,7 @@ export async function askField({ schema, initial, isPresent = false, check, nowM
   return read(typed);
 }
 
-/** The hint while nothing is typed. */
+/** The hint shown while the prompt is empty. */
 function hintOf(schema: z.ZodType, { hint = '', bounds }: InputFacts): string {
   if (bounds === undefined) return hint;
   return schema.safeParse(null).success ? 'Optional; press Enter for none.' : `${hint} ${boundsInWords(bounds)}`.trim();

@@ -21,9 +21,9 @@ import { decideOnPage } from './remote/decide.ts';
 type Values = Record<string, unknown>;
 
 /**
- * Performs an operation that changes a key. On a terminal, without `--yes`, shows the key, and asks for missing inputs and
- * confirmation. Remotely, an admin decides on a page. Throws `usage` if an input is missing and can't be asked for,
- * `cancelled`, and what the operation throws.
+ * Performs an operation that changes a key. On a terminal without `--yes`, shows the key, prompts for missing inputs,
+ * and asks for confirmation. Remotely, an admin decides on a page. Throws `usage` if an input is missing and can't be
+ * asked for, `cancelled`, and the errors of the operation.
  */
 export async function carryOut(context: KeysContext, operation: AnyOperation, args: KeyArguments): Promise<void> {
   const { identifier, given } = args;
@@ -39,7 +39,7 @@ export async function carryOut(context: KeysContext, operation: AnyOperation, ar
     const needed = flaggedInputs(operation, kind).filter(([, schema]) => !schema.safeParse(undefined).success);
     refuseMissing(needed, given);
   }
-  // Texts are kept, so that they don't have to be typed again if the key has changed.
+  // Long texts are kept, so that they need not be typed again if the key has changed.
   const typed: Values = {};
   await retryIfChanged(isAsked, async () => {
     const now = unlessKeyChanged(context, identifier);
@@ -53,12 +53,12 @@ export async function carryOut(context: KeysContext, operation: AnyOperation, ar
   });
 }
 
-/** Says to which e-mail address a secret was mailed. */
+/** A sentence with the e-mail address to which a secret was mailed. */
 export function mailedText(address: string): string {
   return `The secret was mailed to ${address}.`;
 }
 
-/** The kind of person whose rules apply. Only decisions need the exact kind: a server checks everything else itself. */
+/** The kind of person whose rules apply. Only decisions need the exact kind; a server checks everything else. */
 async function kindOf(context: KeysContext, isDecision: boolean): Promise<Person['kind']> {
   if (context.server === null) return 'operator';
   return isDecision && (await context.ownProfile()) === null ? 'admin' : 'owner';
@@ -69,7 +69,7 @@ function nothingToChange(operation: AnyOperation): AppError {
   return new AppError('usage', `Specify what to change: ${joinWords(flags, 'or')}.`);
 }
 
-/** Shows the key, asks, and returns the input after a yes. Throws `cancelled` after a no. */
+/** Shows the key, prompts, and returns the input after a yes. Throws `cancelled` after a no. */
 async function decide(
   context: KeysContext,
   operation: AnyOperation,
@@ -78,7 +78,7 @@ async function decide(
   const { key, history } = await context.perform(OPERATIONS.show, { identifier });
   const confirmed = await askAndConfirm(context, operation, key, {
     ...{ kind, typed, given: { ...given, ...typed } },
-    layOut: () => notice(`${keyText(key, columnsOf(process.stderr))}\n`),
+    showKey: () => notice(`${keyText(key, columnsOf(process.stderr))}\n`),
   });
   if (confirmed === null) throw new AppError('cancelled');
   if (!operation.keepsRest) return confirmed;
@@ -87,9 +87,9 @@ async function decide(
 }
 
 /**
- * Asks for the inputs that are not in `given`, unless those are enough, shows everything to be confirmed, and asks for
- * confirmation. Returns the input, or null after a no. `layOut` is called after the checks that may refuse the operation;
- * typed long texts are stored in `typed`. Throws `cancelled`, and what refuses the operation.
+ * Prompts for the inputs missing in `given`, unless the given ones are enough, shows everything to be confirmed, and
+ * asks for confirmation. Returns the input, or null after a no. `showKey` is called after the checks that may refuse
+ * the operation; typed long texts are stored in `typed`. Throws `cancelled`, and the refusal of the operation.
  */
 export async function askAndConfirm(
   context: KeysContext,
@@ -99,21 +99,21 @@ export async function askAndConfirm(
     kind = 'operator',
     given,
     typed = {},
-    layOut = () => {},
-  }: { kind?: Person['kind']; given: Values; typed?: Values; layOut?: () => void },
+    showKey = () => {},
+  }: { kind?: Person['kind']; given: Values; typed?: Values; showKey?: () => void },
 ): Promise<Values | null> {
   const { clock, approvalLeaseMs } = context;
   const alsoConfirmed = await context.prepare(operation, key, given);
-  layOut();
-  const usual = context.usual(operation, key);
+  showKey();
+  const defaults = context.defaults(operation, key);
   const isEnough = operation.keepsRest && Object.keys(given).length > 0;
-  const fields = flaggedInputs(operation, kind).filter(([input]) => input in (isEnough ? given : usual));
+  const fields = flaggedInputs(operation, kind).filter(([input]) => input in (isEnough ? given : defaults));
   const input: Values = { ...given };
   for (const [name, schema] of fields.filter(([one]) => given[one] === undefined)) {
     input[name] = await askField({
       schema,
-      initial: usual[name],
-      isPresent: operation.keepsRest,
+      initial: defaults[name],
+      isCurrent: operation.keepsRest,
       check: (value) => operation.refuse(key, { [name]: value }, { approvalLeaseMs, nowMs: clock.nowMs() }),
       nowMs: () => clock.nowMs(),
     });

@@ -9,9 +9,9 @@ import { joinWords } from '../../shared/text.ts';
 import type { KeysContext } from './context.ts';
 import { withKeys } from './with-keys.ts';
 
-// Makes commands, with flags, examples and help, from the operations of shared/operations.ts.
+// Makes commands with flags, examples and help from the operations of shared/operations.ts.
 
-/** The parsed arguments: the inputs by name, each checked by its schema, and whether to wait for a remote decision. */
+/** The parsed arguments: the inputs by name, validated, and whether to wait for a remote decision. */
 export type KeyArguments = { identifier: string; given: Record<string, unknown>; isWaiting: boolean };
 
 /** The action of a command, on the local database or a remote server. */
@@ -27,8 +27,8 @@ terminal, or with --yes, it does not ask.`;
 const REMOTE_HELP = `On a remote server (--host, or a login) admins decide on the key's page, with a passkey: the command prints the URL of
 that page, opens it in the browser with the form filled in from the flags, and waits up to ten minutes. Reasons are typed
 on the page. The exit code is 0 if the key was changed as requested; 1 if something else was decided, or the mail was
-refused for good; 75 if nothing was decided, or the mail can be tried again. Without a terminal the command prints the URL
-and exits with 75 at once, unless --wait is given.`;
+refused permanently; 75 if nothing was decided, or the mail can be tried again. Without a terminal the command prints the
+URL and exits with 75 at once, unless --wait is given.`;
 
 /** Adds the command of an operation to the group `keys`, and returns it. */
 export function addCommand(parent: Command, operation: AnyOperation, act: Action): Command {
@@ -38,7 +38,7 @@ export function addCommand(parent: Command, operation: AnyOperation, act: Action
   return withFlags(command, operation, act);
 }
 
-/** Like {@link addCommand}, for an optional identifier. `withoutKey` is the help for what happens without it. */
+/** Like {@link addCommand}, with an optional identifier. `withoutKey` is the help for the command without it. */
 export function addCommandWithOptionalKey(
   parent: Command,
   operation: AnyOperation,
@@ -81,7 +81,9 @@ function flagSpecOf(schema: z.ZodType): readonly [flag: `--${string}`, about: st
   return flag;
 }
 
-/** The values of the given flags, by input. `options` are the texts from Commander. Throws `usage` for an invalid one. */
+/**
+ * The values of the given flags, by input. `options` are the texts from Commander. Throws `usage` for an invalid value.
+ */
 export function readFlags(
   operation: AnyOperation,
   options: Readonly<Record<string, string | readonly string[] | undefined>>,
@@ -95,7 +97,7 @@ export function readFlags(
   return values;
 }
 
-/** Throws `usage`, naming the flags, if any of these inputs are missing. */
+/** Throws `usage`, with the flags, if any of these inputs are missing. */
 export function refuseMissing(
   schemas: readonly (readonly [input: string, schema: z.ZodType])[],
   given: Readonly<Record<string, unknown>>,

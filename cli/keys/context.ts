@@ -9,7 +9,9 @@ export type Perform = <Input extends object, Output>(
   input: Input,
 ) => Promise<Output>;
 
-/** A profile by name and, in a local database, by UID once it was found, because the name may move to another profile. */
+/**
+ * A profile by name and, in a local database, by UID once it is found, because the name may move to another profile.
+ */
 export type NamedProfile = { profile: string; profileId?: number | undefined };
 
 /** The context of commands on keys. Most work the same with the local database and with a remote server. */
@@ -32,18 +34,18 @@ type AnyKeys = Globals & {
   clock: Clock;
   perform: Perform;
   /**
-   * Returns a {@link Perform} that refuses (`changed_since`) once the key or profile has changed, for what a person confirms.
-   * On a remote server it refuses once the key has changed since it was shown; the token is bound to the owner's profile.
-   * Throws `not_found`.
+   * Returns a {@link Perform} for confirmed operations, which refuses (`changed_since`) once the key or profile has
+   * changed. On a remote server it refuses once the key has changed since it was shown; the token is bound to the
+   * owner's profile. Throws `not_found`.
    */
   performUnlessChanged: (about: { identifier: string } | NamedProfile) => Perform;
   /** How long an attempt to approve a key blocks others. */
   approvalLeaseMs: number;
-  /** Defaults by input. Absent inputs don't apply to this key, and are not asked for. */
-  usual: (operation: AnyOperation, key: KeyView) => Readonly<Record<string, unknown>>;
+  /** Defaults by input. Absent inputs don't apply to this key, and are not prompted for. */
+  defaults: (operation: AnyOperation, key: KeyView) => Readonly<Record<string, unknown>>;
   /**
-   * Throws the refusal that an operation on this key would cause now, as far as this machine knows, and checks the mail server
-   * if the operation mails a secret. Returns what is confirmed besides the input: names and values.
+   * Throws the refusal that the operation on this key would cause now, as far as this machine knows, and checks the
+   * mail server if the operation mails a secret. Returns further names and values to confirm.
    */
   prepare: (
     operation: AnyOperation,
@@ -58,7 +60,7 @@ type AnyKeys = Globals & {
   findProfile: (named: NamedProfile) => NamedProfile;
 };
 
-/** The same context, with a `perform` that refuses once this key has changed: see `performUnlessChanged`. */
+/** The same context with a `perform` that refuses once this key has changed (`performUnlessChanged`). */
 export function unlessKeyChanged<Context extends KeysContext>(context: Context, identifier: string): Context {
   return { ...context, perform: context.performUnlessChanged({ identifier }) };
 }

@@ -15,7 +15,7 @@ const operation = OPERATIONS.list;
 /** Adds `keys list`, which lists pending keys first, oldest first. */
 export function addTo(parent: Command): void {
   addCommand(parent, operation, async (context, { given }) => {
-    // A server would refuse it with another exit code.
+    // A server would refuse invalid input with another exit code.
     parseInput(operation.input, given);
     const { json, clock, perform } = context;
     const isPage = given.after !== undefined || (process.stdout.isTTY && !json);

@@ -26,7 +26,7 @@ export function localKeys(deps: Deps, operator: Operator): Omit<LocalKeys, keyof
         'identifier' in about ? keyVersion(deps, about.identifier) : shownProfile(deps.db, find(deps, about).profileId);
       return (operation, input) => performAndSend(deps, withShownVersion(operator, shown), operation, input);
     },
-    usual: (operation, key) => operation.usual(deps, key),
+    defaults: (operation, key) => operation.defaults(deps, key),
     prepare: async (operation, key, given) => {
       operation.check(deps, { ...given, identifier: key.identifier });
       operation.refuse(key, given, { approvalLeaseMs, nowMs: clock.nowMs() });

@@ -3,7 +3,7 @@ import { ALL_OPERATIONS } from '../../shared/operations.ts';
 import { carryOut } from './carry-out.ts';
 import { addCommand } from './command.ts';
 
-/** Adds the commands of all operations that change keys, except those that other files of this folder have added. */
+/** Adds the commands of all operations that change keys, except those added by other files of this folder. */
 export function addTo(parent: Command): void {
   for (const operation of ALL_OPERATIONS) {
     const { command } = operation.doors;

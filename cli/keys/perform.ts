@@ -9,9 +9,7 @@ import { notice, print, printJson } from '../terminal/output.ts';
 import { waitWhile } from '../terminal/waiting.ts';
 import type { KeysContext } from './context.ts';
 
-/**
- * Performs an operation that changes a key, as {@link performAndWait} does, and prints the key as {@link printKey} does.
- */
+/** Performs an operation that changes a key ({@link performAndWait}), and prints the key ({@link printKey}). */
 export async function performAndPrint<Input extends object>(
   context: KeysContext,
   operation: Operation<Input, unknown>,
@@ -30,8 +28,8 @@ export async function printKey(context: KeysContext, identifier: string): Promis
 }
 
 /**
- * Performs an operation that changes a key. Prints the server's URL, if there is one, and warnings to stderr; a terminal shows
- * the wait. Throws what `perform` throws, and `cancelled` after Ctrl-C, with the state of the key.
+ * Performs an operation that changes a key. Prints the server's URL, if any, and warnings to stderr; a terminal shows
+ * the progress. Throws the errors of `perform`, and `cancelled` after Ctrl-C, with the state of the key.
  */
 export async function performAndWait<Input extends object>(
   context: KeysContext,
@@ -78,7 +76,8 @@ function interruptedText(
   if (!SLOT_HOLDERS.some((holder) => holder === state)) {
     return `Interrupted; key ${identifier} is ${state}. It is unknown whether the mail was sent.`;
   }
-  // An older attempt is somebody else's, and continues. So does any attempt on a remote server, where commands start none.
+  // An older attempt is somebody else's and continues. So does any attempt on a remote server, where commands start
+  // none.
   if (context.server !== null || attempt?.result !== 'open' || Date.parse(attempt.startedAt) < begunMs) {
     return `Interrupted; key ${identifier} is still ${state}.`;
   }

@@ -10,10 +10,7 @@ const NONE = '–';
 
 const LABEL_WIDTH = 16;
 
-/**
- * A key as text, one field per line, as {@link factsText} formats them. Fields of the grant are omitted if there was no
- * approval.
- */
+/** A key as text, one field per line ({@link factsText}). Fields of the grant are omitted if there was no approval. */
 export function keyText(key: KeyView, columns: number): string {
   const facts: [string, string][] = [
     ['Identifier', key.identifier],
@@ -87,7 +84,7 @@ export function historyText(history: readonly HistoryView[]): string {
 }
 
 /**
- * Keys as a table, with the age of pending ones and, if `lastUses` (milliseconds since 1970 by identifier) is given, the last
+ * Keys as a table, with the age of pending ones and, with `lastUses` (milliseconds since 1970 by identifier), the last
  * use of each.
  */
 export function keysText(

@@ -27,9 +27,9 @@ type Given = Readonly<Record<string, unknown>>;
 type Walk = { decided: string[]; failures: AppError[] };
 
 /**
- * Goes through the pending requests, oldest first, and asks about each. Inputs in `given` are not asked for. If a decision
- * fails, prints the error and continues; at the end throws an error with the code of the first failure. Throws `cancelled`
- * after Ctrl-C or Ctrl-D; earlier decisions stay.
+ * Goes through the pending requests, oldest first, and prompts for a decision on each. Inputs in `given` are not
+ * prompted for. If a decision fails, prints the error and continues; at the end throws an error with the code of the
+ * first failure. Throws `cancelled` after Ctrl-C or Ctrl-D; earlier decisions stay.
  */
 export async function walkQueue(context: LocalKeys, given: Given): Promise<void> {
   const queue = await list(context, { states: ['pending'] });
@@ -43,7 +43,7 @@ export async function walkQueue(context: LocalKeys, given: Given): Promise<void>
         const { key, history } = await show(now, identifier);
         // Another person may have decided on this request in the meantime.
         if (key.state !== 'pending') return 'next';
-        await layOut(now, key, history, position);
+        await showRequest(now, key, history, position);
         return decideOne(now, key, given, walk);
       });
       if (next === 'quit') break;
@@ -61,7 +61,7 @@ export async function walkQueue(context: LocalKeys, given: Given): Promise<void>
   );
 }
 
-/** Warns before the first question if no mail can be sent: requests can't be approved then, but rejected. */
+/** Warns before the first prompt if mail can't be sent now: then requests can be rejected, but not approved. */
 async function warnWithoutMail({ clock, checkMailer }: LocalKeys): Promise<void> {
   try {
     await whileMailIsChecked(clock, checkMailer());
@@ -87,7 +87,7 @@ async function list({ perform }: LocalKeys, filter: ListInput): Promise<KeyView[
   return (await perform(OPERATIONS.list, filter)).keys;
 }
 
-async function layOut(
+async function showRequest(
   context: LocalKeys,
   key: KeyView,
   history: readonly HistoryView[],
@@ -125,8 +125,8 @@ async function decideOne(context: LocalKeys, key: KeyView, given: Given, walk: W
 
 async function approve(context: LocalKeys, key: KeyView, given: Given): Promise<boolean> {
   // Some flags apply only to some requests, such as `--retire-old` to those for a successor.
-  const usual = context.usual(OPERATIONS.approve, key);
-  const applying = Object.fromEntries(Object.entries(given).filter(([input]) => input in usual));
+  const defaults = context.defaults(OPERATIONS.approve, key);
+  const applying = Object.fromEntries(Object.entries(given).filter(([input]) => input in defaults));
   const grant = await askAndConfirm(context, OPERATIONS.approve, key, { given: applying });
   if (grant === null) return false;
   const { mailedTo } = await performAndWait(context, OPERATIONS.approve, { identifier: key.identifier, ...grant });

@@ -10,16 +10,16 @@ import { askField, fieldText } from './ask.ts';
 import type { KeysContext, NamedProfile, Perform } from './context.ts';
 import { factsText } from './print.ts';
 
-/** The fields of a request that are known: those given by flags, later also the answers. */
+/** The known fields of a request: from flags, and later also from prompts. */
 export type RequestInput = Partial<KeyRequest> & {
   profile?: string;
   /** In a local database, the UID of the profile with this name. */
   profileId?: number | undefined;
-  /** The key that this one is to replace; shown, but never asked for. */
+  /** The key that this one will replace; shown, but never prompted for. */
   successorOf?: string;
 };
 
-/** The fields that are never asked for. */
+/** The fields that are never prompted for. */
 type Unasked = 'profileId' | 'successorOf';
 
 type CompleteRequest = Required<Omit<RequestInput, Unasked>> & Pick<RequestInput, Unasked>;
@@ -27,7 +27,7 @@ type CompleteRequest = Required<Omit<RequestInput, Unasked>> & Pick<RequestInput
 /** A confirmed request, and a function that sends it unless its profile has changed since it was shown. */
 type Confirmed = { request: CompleteRequest; perform: Perform };
 
-/** The fields that are asked for, in this order. */
+/** The fields that are prompted for, in this order. */
 const ASKED_FIELDS = { profile: FIELDS.profile, ...KEY_REQUEST.shape } as const satisfies Record<
   keyof Omit<RequestInput, Unasked>,
   z.ZodType
@@ -38,8 +38,8 @@ type FieldName = keyof typeof ASKED_FIELDS;
 const FIELD_NAMES = Object.keys(ASKED_FIELDS) as FieldName[];
 
 /**
- * Asks for the missing fields of a request, then shows the whole request and asks whether to send it or to change a field.
- * Given fields are checked before the first question. Throws `usage`, `cancelled`.
+ * Prompts for the missing fields of a request, then shows the whole request and asks whether to send it or to change a
+ * field. Given fields are checked before the first prompt. Throws `usage`, `cancelled`.
  */
 export async function askForRequest(context: KeysContext, given: RequestInput): Promise<Confirmed> {
   if (given.profile !== undefined) context.checkProfile(given as NamedProfile);
@@ -55,7 +55,7 @@ export async function askForRequest(context: KeysContext, given: RequestInput): 
 
 /** Shows the whole request, again after each change, until the person sends it. Throws `cancelled`, `not_found`. */
 async function review(context: KeysContext, typed: CompleteRequest): Promise<Confirmed> {
-  // The profile may have been renamed since it was asked for.
+  // The profile may have been renamed since the prompt.
   const request = { ...typed, ...context.findProfile(typed) };
   const perform = context.performUnlessChanged(request);
   const { successorOf } = request;
@@ -74,7 +74,7 @@ async function review(context: KeysContext, typed: CompleteRequest): Promise<Con
   return review(context, (await askFor(context, choice, request)) as CompleteRequest);
 }
 
-/** Asks for one field, starting with its current value. Returns the changed request. */
+/** Prompts for one field, starting with its current value. Returns the changed request. */
 async function askFor(context: KeysContext, field: FieldName, request: RequestInput): Promise<RequestInput> {
   const isProfile = field === 'profile';
   const answer = await askField({

@@ -19,7 +19,7 @@ export function addTo(parent: Command): void {
     const { descriptionFile } = command.opts<{ descriptionFile?: string }>();
     const typed = flags as RequestInput;
     const { successorOf } = typed;
-    // A successor takes omitted values from the key that it is to replace.
+    // A successor takes omitted values from the key that it will replace.
     const old = successorOf && (await context.perform(OPERATIONS.show, { identifier: successorOf })).key;
     const profile = typed.profile ?? (await context.ownProfile()) ?? (old ? old.profile : null);
     // If the description comes from stdin, stdin can't also be used for answers.
@@ -33,7 +33,7 @@ export function addTo(parent: Command): void {
       await performAndPrint({ ...context, perform }, operation, given);
       return;
     }
-    // If all required values are given, the optional ones are not asked for.
+    // If all required values are given, optional ones are not prompted for.
     const isWhole = REQUIRED.every(([input]) => given[input] !== undefined);
     let latest: RequestInput = isWhole ? { projectUrl: null, expectedUsage: null, ...given } : given;
     await retryIfChanged(true, async () => {

@@ -18,7 +18,7 @@ export function addTo(parent: Command): void {
     .addHelpText(
       'after',
       `
-Exit codes: 0 accepted by the mail server, 1 refused for good (or MAIL_URL is not set), 75 try again later.
+Exit codes: 0 accepted by the mail server, 1 refused permanently (or MAIL_URL is not set), 75 try again later.
 Accepted does not mean delivered: check the mailbox and its spam folder.
 
 Example:

@@ -101,7 +101,7 @@ export type Operation<Input extends object, Output> = Facts & {
   /** Replaces {@link input} for kinds of person of whom more is required. */
   inputOf: Partial<Record<Person['kind'], z.ZodObject>>;
   /** The defaults; an input without an entry does not apply to this key. */
-  usual(deps: Pick<Deps, 'db' | 'config'>, key: KeyView): Readonly<Record<string, unknown>>;
+  defaults(deps: Pick<Deps, 'db' | 'config'>, key: KeyView): Readonly<Record<string, unknown>>;
   /** Throws `usage` if this key, as far as it was shown, can't have this input. Called while the input is typed. */
   refuse(
     key: KeyView,
@@ -123,7 +123,7 @@ export type AnyOperation = Operation<Readonly<Record<string, unknown>>, unknown>
 
 type Entry<Shape extends z.ZodRawShape, Output> = Pick<Facts, 'name' | 'who' | 'summary'> &
   Partial<
-    Facts & Pick<Operation<object, Output>, 'inputOf' | 'usual' | 'refuse' | 'lacks' | 'alsoConfirmed' | 'check'>
+    Facts & Pick<Operation<object, Output>, 'inputOf' | 'defaults' | 'refuse' | 'lacks' | 'alsoConfirmed' | 'check'>
   > & {
     input: z.ZodObject<Shape>;
     act: (deps: Deps, actor: Person, input: z.output<z.ZodObject<Shape>>) => Output | Promise<Output>;
@@ -144,7 +144,7 @@ export function operation<Shape extends z.ZodRawShape, Output>(
     keepsRest: false,
     isDangerous: false,
     continuation: null,
-    usual: () => Object.fromEntries(Object.keys(input.shape).map((name) => [name, null])),
+    defaults: () => Object.fromEntries(Object.keys(input.shape).map((name) => [name, null])),
     refuse: () => {},
     lacks: () => [],
     alsoConfirmed: () => [],

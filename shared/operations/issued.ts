@@ -49,7 +49,7 @@ count, even with another quota; a new window starts unused.`,
       `Interrupted; key ${key} is ${state}. "profilectl keys show ${key}" shows whether it was changed.`,
   },
   keepsRest: true,
-  usual: (_deps, { permissions, rateLimits, expiresAt }) => ({
+  defaults: (_deps, { permissions, rateLimits, expiresAt }) => ({
     permissions,
     rateLimits,
     expiresAtMs: expiresAt === null ? null : Date.parse(expiresAt),

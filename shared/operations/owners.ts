@@ -71,7 +71,7 @@ export const edit = operation({
     interrupted: ({ identifier: key, state }) =>
       `Interrupted; key ${key} is ${state}. "profilectl keys show ${key}" shows whether it was changed.`,
   },
-  usual: (_deps, key) => ({ name: key.name }),
+  defaults: (_deps, key) => ({ name: key.name }),
   act: (deps, by, input) => editKey(deps, { ...input, by }),
 });
 

@@ -54,7 +54,7 @@ DEFAULT_RATE_LIMITS, or for a successor the limits of the old key; no expiry; th
     refused: 'was approved, but did not become Active; its page says why.',
     failed: 'could not be approved.',
   },
-  usual: (deps, { requestedPermissions, successorOf }) => ({
+  defaults: (deps, { requestedPermissions, successorOf }) => ({
     permissions: requestedPermissions,
     rateLimits: usualRateLimits(deps, successorOf),
     expiresAtMs: null,

@@ -12,8 +12,8 @@ import { printKey } from '../perform.ts';
 import { keyPage, queuePage } from './decision-address.ts';
 import { type Decision, endOf } from './decision-outcome.ts';
 
-// An admin's token can only read. The command makes a link to the key's page that fills in the form there, and polls the key
-// until it was decided on. The server stores nothing for it.
+// An admin's token can only read. The command makes a link to the key's page that fills in the form there, and polls
+// the key until it was decided on. The server stores nothing for this.
 
 const PATIENCE_MS = 600_000;
 
@@ -21,11 +21,11 @@ const PATIENCE_MS = 600_000;
 const PAUSE_MS = { first: 250, max: 2_000 };
 
 /**
- * Has an admin decide on a page of the server: prints its URL, opens it in a browser of this machine if there is one, waits
- * until the key was decided on, and prints the key. Without a terminal it waits only if `isWaiting`. Throws `usage`, `refused`
- * and `not_found` for what can't be decided that way; `refused` if something else was decided or the mail was refused for
- * good; `try_later` if nothing was decided within ten minutes or the mail can be tried again; `cancelled` after Ctrl-C; and
- * what `askHost` throws.
+ * Has an admin decide on a page of the server: prints its URL, opens it in a browser of this machine if there is one,
+ * waits until the key was decided on, and prints the key. Without a terminal it waits only if `isWaiting`. Throws
+ * `usage`, `refused` and `not_found` for impossible decisions; `refused` if something else was decided or the mail was
+ * refused permanently; `try_later` if nothing was decided within ten minutes or the mail can be tried again;
+ * `cancelled` after Ctrl-C; and the errors of `askHost`.
  */
 export async function decideOnPage(context: RemoteKeys, decision: Decision, isWaiting: boolean): Promise<void> {
   const { operation, identifier, given } = decision;
@@ -77,7 +77,7 @@ async function show({ perform }: RemoteKeys, identifier: string): Promise<ShownK
 
 /**
  * Polls the key until it was changed as decided, even if the server can't be reached at times. Throws the error of
- * {@link endOf}, `try_later` after `patienceMs`, and what `askHost` throws.
+ * {@link endOf}, `try_later` after `patienceMs`, and the errors of `askHost`.
  */
 export async function watchKey(
   context: RemoteKeys,

@@ -4,7 +4,7 @@ import { typedText } from '../../../shared/keys/fields/input-text.ts';
 import { flaggedInputs } from '../../../shared/operations/entry.ts';
 import type { Decision } from './decision-outcome.ts';
 
-// URLs of the pages on which admins decide. They are built from the server URL that the person has named, never from anything
+// URLs of the pages on which admins decide. They are built from the server URL named by the person, never from anything
 // that a server sends.
 
 /** The page with the pending requests. */

@@ -4,9 +4,9 @@ import { AppError } from '../../../shared/errors.ts';
 import type { KeyView } from '../../../shared/keys/view.ts';
 import type { AnyOperation, ShownKey } from '../../../shared/operations/entry.ts';
 
-// Compares a key on a remote server with what an admin wanted to decide.
+// Compares a key on a remote server with an admin's intended decision.
 
-/** What an admin wants to decide. `given` has the inputs given by flags; the others are filled in on the page. */
+/** The intended decision. `given` has the inputs from flags; the others are filled in on the page. */
 export type Decision = {
   operation: AnyOperation;
   identifier: string;
@@ -14,9 +14,9 @@ export type Decision = {
 };
 
 /**
- * The result of a decision: null if nothing was decided since `before`, `as decided` if the key was changed accordingly,
- * otherwise the error to throw: `refused` if something else was decided, or the mail was refused for good; `try_later` if the
- * mail can be tried again.
+ * The result of a decision: null if nothing was decided since `before`, `as decided` if the key was changed
+ * accordingly, otherwise the error to throw: `refused` if something else was decided, or the mail was refused
+ * permanently; `try_later` if the mail can be tried again.
  */
 export function endOf(decision: Decision, before: ShownKey, now: ShownKey): 'as decided' | AppError | null {
   const { operation, given } = decision;
@@ -29,7 +29,7 @@ export function endOf(decision: Decision, before: ShownKey, now: ShownKey): 'as 
   return continuation ? failureOf(before, now) : null;
 }
 
-/** The error if the admin entered other values on the page than the flags gave. */
+/** The error if the values entered on the page differ from those of the flags. */
 function otherThanGiven({ identifier, state }: KeyView): AppError {
   const sentence = `Key ${identifier} is ${state}, but not with the values given here; "profilectl keys show ${identifier}" shows its values.`;
   return new AppError('refused', sentence);

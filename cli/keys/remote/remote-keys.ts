@@ -32,7 +32,7 @@ export function remoteKeys(host: AskedHost): Omit<RemoteKeys, keyof Globals> {
     approvalLeaseMs: APPROVAL_LEASE_MS,
     perform,
     performUnlessChanged: () => performAt(host, new Map()),
-    usual: ({ input }) => Object.fromEntries(Object.keys(input.shape).map((name) => [name, null])),
+    defaults: ({ input }) => Object.fromEntries(Object.keys(input.shape).map((name) => [name, null])),
     prepare: async ({ from, event, refuse }, key, given) => {
       refuseState(key, from, event);
       refuse(key, given, { approvalLeaseMs: APPROVAL_LEASE_MS, nowMs: systemClock.nowMs() });
@@ -71,8 +71,8 @@ function performAt(host: AskedHost, versions: Map<unknown, string> | null = null
 type KeysRequest = Omit<HostRequest<unknown>, 'answer'>;
 
 /**
- * The request for an operation with these inputs. Throws `not_found` for a malformed identifier, because one such as `..` would
- * change the path.
+ * The request for an operation with these inputs. Throws `not_found` for a malformed identifier, since one such as `..`
+ * would change the path.
  */
 function requestOf(schema: z.ZodObject, door: JsonDoor, input: ReadonlyMap<string, unknown>): KeysRequest {
   const identifier = input.get('identifier');
@@ -108,8 +108,8 @@ const ANSWERS: Readonly<Record<Exclude<JsonDoor['answers'], 'list'>, Answer>> = 
 };
 
 /**
- * Lists up to `limit` keys or, without it, all that match, page by page, each once. A key that is decided on between two pages
- * is on both, first as pending; the later version is listed.
+ * Lists up to `limit` keys or, without it, all matching keys, page by page, each once. A key that is decided on between
+ * two pages is on both, first as pending; the later version is listed.
  */
 async function listAt(host: AskedHost, request: KeysRequest): Promise<ListOutput> {
   if (request.query?.limit !== undefined) {

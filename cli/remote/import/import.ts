@@ -51,7 +51,7 @@ type Run = {
   onWarning: (sentence: string) => void;
 };
 
-/** A line that was refused for good, and why. */
+/** A line that was refused permanently, and why. */
 type RejectedLine = { number: number; id: number | null; raw: string | Uint8Array | null; refusal: Refusal };
 
 /**

@@ -110,8 +110,8 @@ function asRequested(
   const queued = readQueued(access, identifier);
   const fault = isWithOthers ? choiceFault(queued) : null;
   if (fault !== null) throw new AppError('refused', fault);
-  const usual = operation.usual(access, queued.key);
-  const values = Object.fromEntries(decidedFields(operation).map(([input]) => [input, usual[input] ?? null]));
+  const defaults = operation.defaults(access, queued.key);
+  const values = Object.fromEntries(decidedFields(operation).map(([input]) => [input, defaults[input] ?? null]));
   const decision = { operation: operation.name, input: { ...values, identifier }, shown };
   refuseImpossible(services, decision);
   return decision;

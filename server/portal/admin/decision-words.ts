@@ -65,16 +65,16 @@ function decidedFacts(
   key: KeyView,
   { input }: Decision,
 ): ShownFact[] {
-  const usual = operation.usual(access, key);
+  const defaults = operation.defaults(access, key);
   return [
     ...operation.alsoConfirmed(access, key).map(([name, value]): ShownFact => [name, userText(value)]),
     ...shortFields(operation)
-      .filter(([name]) => name in usual || (input[name] ?? null) !== null)
+      .filter(([name]) => name in defaults || (input[name] ?? null) !== null)
       .map(([name, schema]): ShownFact => {
         const { kind, title, titleFor, isEndless = false } = factsOf(schema);
         const decided = {
           value: input[name],
-          usual: name in usual ? usual[name] : input[name],
+          initial: name in defaults ? defaults[name] : input[name],
           isChange: operation.keepsRest,
           isEndless,
         };
@@ -83,25 +83,25 @@ function decidedFacts(
   ];
 }
 
-/** The value of a field, the usual value (for a change, the current one), and whether a time may be `never`. */
-type DecidedField = { value: unknown; usual: unknown; isChange: boolean; isEndless: boolean };
+/** The value of a field, the default (for a change, the current value), and whether a time may be `never`. */
+type DecidedField = { value: unknown; initial: unknown; isChange: boolean; isEndless: boolean };
 
 /** How kinds of fields are shown; all others are shown as they are typed. */
 const IN_WORDS: Partial<Record<InputKind, (field: DecidedField) => Html>> = {
-  permissions: ({ value, usual, isChange }) =>
+  permissions: ({ value, initial, isChange }) =>
     oldToNew(
-      (usual as Permission[]).map(permissionInWords),
+      (initial as Permission[]).map(permissionInWords),
       (value as Permission[]).map(permissionInWords),
       isChange ? OF_CHANGE : OF_REQUEST,
     ),
-  'rate limits': ({ value, usual, isChange }) =>
+  'rate limits': ({ value, initial, isChange }) =>
     oldToNew(
-      ((isChange ? usual : value) as RateLimit[]).map(limitWithWords),
+      ((isChange ? initial : value) as RateLimit[]).map(limitWithWords),
       (value as RateLimit[]).map(limitWithWords),
       OF_CHANGE,
     ),
-  time: ({ value, usual, isChange, isEndless }) =>
-    oldToNew([timeInWords(isChange ? usual : value, isEndless)], [timeInWords(value, isEndless)], OF_TIME),
+  time: ({ value, initial, isChange, isEndless }) =>
+    oldToNew([timeInWords(isChange ? initial : value, isEndless)], [timeInWords(value, isEndless)], OF_TIME),
 };
 
 function inWords({ value }: DecidedField, kind: InputKind): Html {

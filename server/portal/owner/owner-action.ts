@@ -62,10 +62,10 @@ async function show(
   const { from, event, isDangerous } = operation;
   refuseState(key, from, event);
   const { title, button, consequence } = operation.texts as Texts;
-  const usual = operation.usual(context.access, key);
+  const defaults = operation.defaults(context.access, key);
   const fields = formFields(operation, 'owner').map(([input, schema]) => {
     const texts =
-      typed === null ? typedText(factsOf(schema).kind, usual[input]) : allValues(typed, formNameOf(input, schema));
+      typed === null ? typedText(factsOf(schema).kind, defaults[input]) : allValues(typed, formNameOf(input, schema));
     return inputField(input, schema, { texts, faults });
   });
   const path = ownKeyPath(context)(key.identifier);

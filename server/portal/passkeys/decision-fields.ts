@@ -75,28 +75,28 @@ function formOf(parts: DecisionParts, operation: AnyOperation): Html {
   const { key, faults, access } = parts;
   const typed = typedIn(parts, operation);
   const link = typed === null && parts.link?.operation === operation ? parts.link : null;
-  const usual = operation.usual(access, key);
+  const defaults = operation.defaults(access, key);
   // Several forms have fields with the same name; errors and their links belong to the form that was sent or filled in.
   const isMeant = typed !== null || link !== null;
   const fields = shortFields(operation)
-    .filter(([input]) => input in usual)
+    .filter(([input]) => input in defaults)
     .map(([input, schema]) => {
       const facts = factsOf(schema);
       const { kind, titleFor } = facts;
       const name = formNameOf(input, schema);
-      const usualTexts = typedText(kind, usual[input]);
+      const defaultTexts = typedText(kind, defaults[input]);
       // The link's value is compared in normalised form, because 60/60s and 60/1m are the same limit.
       const meant = link?.values[input];
       const linked = link?.fields.get(name);
       const isSet =
-        linked !== undefined && (meant === undefined || !Bun.deepEquals(typedText(kind, meant), usualTexts));
-      const texts = typed === null ? (isSet ? linked : usualTexts) : sentTexts(typed, name);
+        linked !== undefined && (meant === undefined || !Bun.deepEquals(typedText(kind, meant), defaultTexts));
+      const texts = typed === null ? (isSet ? linked : defaultTexts) : sentTexts(typed, name);
       return inputField(input, schema, {
         texts,
         ...(!isMeant && { id: `${operation.name}-${name}` }),
         ...(titleFor && { title: titleFor(key.successorOf) }),
-        ...(isSet ? { hint: markOf(usualTexts.join(', ')) } : { hint: null }),
-        choices: choicesOf(parts, operation, facts, usual[input]),
+        ...(isSet ? { hint: markOf(defaultTexts.join(', ')) } : { hint: null }),
+        choices: choicesOf(parts, operation, facts, defaults[input]),
         faults: isMeant ? faults : NO_FAULTS,
       });
     });
@@ -114,28 +114,28 @@ function typedIn({ typed }: DecisionParts, operation: AnyOperation): Form | null
   return typed !== null && oneValue(typed, 'operation') === operation.name ? typed : null;
 }
 
-/** The values that a page offers for a field, the default (`usual`) first; undefined if it offers none. */
+/** The values that a page offers for a field, the default (`initial`) first; undefined if it offers none. */
 function choicesOf(
   { access }: DecisionParts,
   { keepsRest }: AnyOperation,
   { kind, isEndless }: InputFacts,
-  usual: unknown,
+  initial: unknown,
 ): Option[] | undefined {
-  if (kind === 'rate limits') return limitChoices(usual as RateLimit[], access.config, keepsRest);
+  if (kind === 'rate limits') return limitChoices(initial as RateLimit[], access.config, keepsRest);
   if (kind !== 'time') return undefined;
-  const [now = ''] = typedText(kind, usual);
+  const [now = ''] = typedText(kind, initial);
   const asNow = now === '' ? [] : [{ value: now, label: html`${pageSentence(now)}, as now` }];
   return [...asNow, ...(isEndless ? EXPIRIES : RETIREMENTS)];
 }
 
-/** The rate limits to choose from: those of the operation, and the usual ones if they differ. */
+/** The rate limits to choose from: those of the operation, and the default ones if they differ. */
 function limitChoices(own: RateLimit[], { defaultRateLimits }: Access['config'], isKept: boolean): Option[] {
   const option = (limits: RateLimit[], more: string): Option => ({
     value: typedText('rate limits', limits).join(' '),
     label: `${limits.map(limitText).join(', ')}${more}`,
   });
-  const [first, usual] = [option(own, isKept ? ', as now' : ''), option(defaultRateLimits, ', as usual')];
-  return first.value === usual.value ? [first] : [first, usual];
+  const [first, second] = [option(own, isKept ? ', as now' : ''), option(defaultRateLimits, ', as usual')];
+  return first.value === second.value ? [first] : [first, second];
 }
 
 const EXPIRIES: readonly Option[] = [

@@ -150,7 +150,7 @@ describe('--description-file', () => {
     for (const [file, stdin, more, sentence] of [
       [join(deps.folder, 'none.txt'), '', [], /^--description-file names a file that can't be read/],
       [deps.folder, '', [], /^--description-file names a file that can't be read/],
-      ['/dev/zero', '', [], /more than 64 KiB/],
+      ['/dev/zero', '', [], /larger than 64 KiB/],
       ['-', new Uint8Array([0xff, 0xfe, 0x41]), [], /UTF-8/],
       ['-', 'Too short.', [], /Describe it in 70 more characters/],
       ['-', TEXT, ['--description', TEXT], /are mutually exclusive/],
