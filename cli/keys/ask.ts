@@ -38,7 +38,6 @@ export async function askField({ schema, initial, isCurrent = false, check, nowM
   return read(typed);
 }
 
-/** The hint shown while the prompt is empty. */
 function hintOf(schema: z.ZodType, { hint = '', bounds }: InputFacts): string {
   if (bounds === undefined) return hint;
   return schema.safeParse(null).success ? 'Optional; press Enter for none.' : `${hint} ${boundsInWords(bounds)}`.trim();

@@ -19,7 +19,6 @@ export type KeysContext = LocalKeys | RemoteKeys;
 
 /** Keys on a remote server, where admins decide on a page with their passkey (`remote/decide.ts`). */
 export type RemoteKeys = AnyKeys & {
-  /** The server's URL. */
   server: string;
 };
 
@@ -39,7 +38,6 @@ type AnyKeys = Globals & {
    * owner's profile. Throws `not_found`.
    */
   performUnlessChanged: (about: { identifier: string } | NamedProfile) => Perform;
-  /** How long an attempt to approve a key blocks others. */
   approvalLeaseMs: number;
   /** Defaults by input. Absent inputs don't apply to this key, and are not prompted for. */
   defaults: (operation: AnyOperation, key: KeyView) => Readonly<Record<string, unknown>>;

@@ -57,7 +57,6 @@ async function show({ perform }: KeysContext, identifier: string): Promise<KeyVi
   return (await perform(OPERATIONS.show, { identifier })).key;
 }
 
-/** The state of a request after Ctrl-C. */
 function requestText(server: string | null, profile: string | undefined): string {
   return server === null
     ? `Interrupted; the request is pending, and "profilectl keys list --profile ${shellWord(profile ?? '')}" shows it. It is unknown whether admins were notified.`

@@ -20,10 +20,8 @@ const CHOICES = [
   { value: 'quit', name: 'Stop here' },
 ] as const;
 
-/** The inputs given by flags of `keys approve`. */
 type Given = Readonly<Record<string, unknown>>;
 
-/** The keys decided on so far, and the errors of failed decisions. */
 type Walk = { decided: string[]; failures: AppError[] };
 
 /**

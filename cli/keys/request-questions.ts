@@ -19,7 +19,6 @@ export type RequestInput = Partial<KeyRequest> & {
   successorOf?: string;
 };
 
-/** The fields that are never prompted for. */
 type Unasked = 'profileId' | 'successorOf';
 
 type CompleteRequest = Required<Omit<RequestInput, Unasked>> & Pick<RequestInput, Unasked>;
@@ -27,7 +26,6 @@ type CompleteRequest = Required<Omit<RequestInput, Unasked>> & Pick<RequestInput
 /** A confirmed request, and a function that sends it unless its profile has changed since it was shown. */
 type Confirmed = { request: CompleteRequest; perform: Perform };
 
-/** The fields that are prompted for, in this order. */
 const ASKED_FIELDS = { profile: FIELDS.profile, ...KEY_REQUEST.shape } as const satisfies Record<
   keyof Omit<RequestInput, Unasked>,
   z.ZodType
@@ -74,7 +72,6 @@ async function review(context: KeysContext, typed: CompleteRequest): Promise<Con
   return review(context, (await askFor(context, choice, request)) as CompleteRequest);
 }
 
-/** Prompts for one field, starting with its current value. Returns the changed request. */
 async function askFor(context: KeysContext, field: FieldName, request: RequestInput): Promise<RequestInput> {
   const isProfile = field === 'profile';
   const answer = await askField({

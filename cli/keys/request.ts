@@ -50,7 +50,6 @@ const REQUIRED = flaggedInputs(operation, 'operator').filter(([, schema]) => !sc
   z.ZodType,
 ][];
 
-/** The description from the file, if one is given. Throws `usage`. */
 async function readDescription({ description }: RequestInput, file: string | undefined): Promise<RequestInput> {
   if (file === undefined) return {};
   if (description !== undefined) {

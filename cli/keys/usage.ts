@@ -15,13 +15,11 @@ export function addTo(parent: Command): void {
   });
 }
 
-/** The width if that of the terminal is unknown. */
 const DEFAULT_COLUMNS = 80;
 
 const OK_CELL = '█';
 const OTHER_CELL = '░';
 
-/** The outcomes of unanswered requests. */
 const REFUSED = {
   forbidden: 'without permission',
   malformed: 'malformed',

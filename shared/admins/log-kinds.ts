@@ -4,7 +4,6 @@ import type { PeopleEventName, ServiceEventName } from '../db/people-columns.ts'
 // The kinds of entries in the log of people's actions. Actions of the service itself, and the results of mails, are in
 // the histories of keys.
 
-/** The event of each kind of entry about a key. */
 const KEYS = {
   'key-requested': 'requested',
   'key-edited': 'edited',

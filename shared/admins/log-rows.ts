@@ -17,7 +17,6 @@ export type LogFilter = {
   /** The actor: a name, a name as the log shows it, or a kind of actor such as `owner`. Case-insensitive. */
   by?: string;
   kinds?: readonly (LogKind | LogGroup)[];
-  /** Only actions on the key with this identifier. */
   key?: string;
   /** The cursor of an entry; the list continues after it. */
   before?: string | null;

@@ -8,7 +8,6 @@ export type LoggedEvent = {
   kind: LogKind;
   /** The key's identifier, or the name of the admin or backend; empty without either. */
   name: string;
-  /** The UID of the profile; null if no longer known. */
   profile: number | null;
   /** The number of erased profiles; 1 for other events. */
   count: number;

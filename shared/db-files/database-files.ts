@@ -51,7 +51,6 @@ function isSqlite(path: string): boolean {
 /** The maximum number of symbolic links to follow, since they may form a loop. */
 const MAX_LINKS = 40;
 
-/** The target of a path, even if it does not exist yet or is a dangling symbolic link. */
 function targetOf(path: string, links = 0): string {
   const found = lstatSync(path, { throwIfNoEntry: false });
   try {

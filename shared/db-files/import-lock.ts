@@ -11,7 +11,6 @@ import { tryFileLock } from './file-lock.ts';
 
 const RETRY_MS = 50;
 
-/** How long an import waits for a VACUUM. */
 const MAX_WAIT_MS = 600_000;
 
 /**
@@ -51,7 +50,6 @@ export function lockForFeed(databasePath: string): Sqlite | null {
   return tryLock(databasePath, 0, ['BEGIN EXCLUSIVE'], '.feed-lock');
 }
 
-/** Null if others hold a conflicting lock. */
 function tryLock(
   databasePath: string,
   waitMs: number,

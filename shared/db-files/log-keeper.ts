@@ -6,7 +6,6 @@ import { checkpoint } from './empty-log.ts';
 export type LogKeeper = {
   /** Checkpoints if the log has grown long; call it after each transaction. */
   afterWrite: () => void;
-  /** Checkpoints the rest and turns SQLite's automatic checkpoints on again. */
   end: () => void;
 };
 

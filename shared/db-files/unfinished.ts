@@ -15,7 +15,6 @@ import { tryFileLock } from './file-lock.ts';
 /** How long to wait for a process that found a note before it was locked. */
 const MAX_WAIT_MS = 10_000;
 
-/** The suffixes of files that SQLite may leave beside a copy. */
 const SUFFIXES = ['', '-journal', '-wal', '-shm'] as const;
 
 /**

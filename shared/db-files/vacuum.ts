@@ -20,7 +20,6 @@ export type Room = { neededBytes: number; freeBytes: number };
  */
 const ROOM_TIMES = 2.1;
 
-/** How long a VACUUM waits for imports and other vacuums to finish. */
 const LOCK_WAIT_MS = 500;
 
 /**

@@ -5,7 +5,7 @@ export function hasTable(sqlite: Sqlite, name: string): boolean {
   return sqlite.query("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?").get(name) !== null;
 }
 
-/** Whether a file has no tables or anything else. */
+/** Whether a file contains nothing, not even a table. */
 export function isEmpty(sqlite: Sqlite): boolean {
   return sqlite.query('SELECT 1 FROM sqlite_schema').get() === null;
 }

@@ -49,7 +49,6 @@ export function openBare(path: string, access: 'read' | 'write' | 'immutable'): 
 export type Opening = {
   /** Runs before the first pragma that writes. May throw; another program's file then stays unchanged. */
   check?: (sqlite: Sqlite) => void;
-  /** False if a missing file is an error. */
   create?: boolean;
   /** Whether a confirmed commit survives a power cut, not only a crash of the program. */
   isDurable?: boolean;

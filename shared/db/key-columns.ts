@@ -37,7 +37,6 @@ export const NOTICE_KINDS = {
   exposure: 'admins',
   /** A new browser or `profilectl` signed in for the profile. */
   'new-sign-in': 'owner',
-  /** The profile's e-mail address was changed. */
   address: 'former address',
   /** The profile, which has Active keys, was banned or unbanned. */
   ban: 'owner',

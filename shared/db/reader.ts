@@ -14,14 +14,12 @@ export type Reader = {
   /** Reports an error to the operator that no response shows. */
   readonly report: ReportFault;
   readonly statements: ReturnType<typeof prepareStatements>;
-  /** Called at the start of each view. */
   readonly listeners: OnView[];
   /** `PRAGMA data_version` when all listeners were last called; -1 before the first view. */
   version: number;
   isOpen: boolean;
   /** When the view was opened, by the monotonic clock of {@link renewView}. */
   openedAtMs: number;
-  /** The number of reads in the current period of {@link VIEW_MS}. */
   reads: number;
   /** Whether the server is under load: views last for {@link VIEW_MS} instead of one turn of the event loop. */
   isBusy: boolean;
@@ -140,7 +138,6 @@ export function closeReader(reader: Reader): void {
   reader.sqlite.close();
 }
 
-/** Opens a view if none is open, and calls the listeners. */
 function openView(reader: Reader): void {
   reader.reads++;
   if (reader.isOpen) return;

@@ -83,7 +83,6 @@ function nextMailAbout(tx: Tx, recipient: string, nowMs: number): number {
   return Math.max(nowMs, (last ?? Number.NEGATIVE_INFINITY) + REQUESTS_EVERY_MS);
 }
 
-/** The maximum number of mails of one kind about changes of one profile within a day. */
 const MAX_PER_DAY = 3;
 
 type ChangeNotice<About> = { profileId: number; about: About; atMs: number };

@@ -63,7 +63,6 @@ export function selectNotices(db: Db | Tx) {
         requestedPermissions: apiKeys.requestedPermissions,
         projectUrl: apiKeys.projectUrl,
         expectedUsage: apiKeys.expectedUsage,
-        /** The identifier of the key that this one will replace, or null. */
         successorOf: apiKeys.successorOf,
         expiresAt: apiKeys.expiresAt,
         expirySetAt: EXPIRY_SET_AT,

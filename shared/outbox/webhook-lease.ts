@@ -15,7 +15,6 @@ import { IS_FOR_WEBHOOK, IS_WAITING, selectNotices } from './rows.ts';
 // All notices for the webhook are leased at once and sent as one message. Times are milliseconds since 1970. Functions throw
 // `refused` if the file can't be written.
 
-/** The maximum number of notices in one message to the webhook. */
 const MAX_TOGETHER = 1_000;
 
 const waitingForWebhook = keepQuery((db) =>

@@ -88,7 +88,6 @@ export async function register(
   return { name: wanted.name, passkey: name };
 }
 
-/** Stores a passkey, the log entry of its registration, and the notification to ADMIN_EMAIL. */
 function storePasskey(
   { clock, config }: Access,
   tx: Tx,

@@ -30,7 +30,7 @@ const countPiece = keepQuery((db) => {
 
 /**
  * Prepares counting all profiles for a running server. A million take about 50 ms, so they are counted at most once a
- * minute, and in pieces with requests served in between; a count may miss changes made meanwhile. Rejects with `busy`.
+ * minute, and in pieces with requests served in between; a count may miss changes made in between. Rejects with `busy`.
  */
 export function createProfileCounter({ db, clock }: { db: Opened; clock: Clock }): () => Promise<number> {
   let known: { count: number; atMs: number } | null = null;

@@ -9,7 +9,6 @@ export type ProfileField = {
   kind: Kind;
   /** Its column in `profiles`; null if the values have their own table. */
   column: string | null;
-  /** Whether a SimplifiedProfile contains it. */
   isPublic: boolean;
   /** The flag column that must be 1 for a public field to be shown; otherwise null is shown. */
   shownIf?: string;
@@ -19,9 +18,7 @@ export type ProfileField = {
   absent?: string | number | null | ((line: { username: string; nowMs: number }) => string | number);
   /** Whether a line that lacks the field keeps the stored value, even when it replaces the rest of the profile. */
   isKept?: true;
-  /** Its name in `profiles show`. */
   label: string;
-  /** Its description in the OpenAPI document. */
   meaning: string;
 };
 

@@ -14,7 +14,6 @@ export type ProfileFilter = {
   isBanned?: boolean | undefined;
   /** Without an e-mail address, so that keys can't be requested for it. */
   lacksEmail?: boolean | undefined;
-  /** With a key that is pending, Active or suspended. */
   hasKeys?: boolean | undefined;
   /** Larger than this as public JSON, including its links. */
   showsMoreThanBytes?: number | undefined;
@@ -81,7 +80,6 @@ export function countProfiles(opened: Opened, filter: ProfileFilter, nowMs: numb
   });
 }
 
-/** The SQL condition of a filter. */
 function matching(db: Db, filter: ProfileFilter, nowMs: number): SQL | undefined {
   const { nameBegins, isBanned, lacksEmail, hasKeys, showsMoreThanBytes } = filter;
   const { profileId, state, expiresAt } = apiKeys;

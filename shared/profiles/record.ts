@@ -10,7 +10,6 @@ export type StoredRow = StoredProfile & { writtenAt: number };
 
 /** Prepared statements that read whole profiles with their private columns, for imports and exports. */
 export type ProfileReader = {
-  /** The profile's row, or null. */
   row: (id: number) => StoredProfile | null;
   /** The username (position 0) and the aliases, in order. */
   names: (id: number) => StoredName[];

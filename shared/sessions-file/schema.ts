@@ -168,7 +168,6 @@ export const signIns = sqliteTable(
     tokenHash: blob('token_hash', { mode: 'buffer' }).notNull(),
     /** The 8 characters in the middle of a token of `profilectl`, which are not secret. */
     identifier: text(),
-    /** The machine's own name. */
     machine: text(),
     ...WHOSE(),
     startedAt: integer('started_at').notNull(),
@@ -177,7 +176,6 @@ export const signIns = sqliteTable(
     idleUntil: integer('idle_until').notNull(),
     /** When it expires, however much it is used. */
     endsAt: integer('ends_at').notNull(),
-    /** When somebody ended it; otherwise null. */
     endedAt: integer('ended_at'),
     clientAddress: text('client_address').notNull(),
     clientAgent: text('client_agent').notNull(),

@@ -24,12 +24,10 @@ export type SessionsFile = {
   readonly sqlite: Sqlite;
   /** The same connection with Drizzle (`schema.ts`). */
   readonly db: Db;
-  /** The path, with links resolved. */
   readonly path: string;
   readonly inode: number;
 };
 
-/** How long a command waits for another process's lock. */
 const BUSY_TIMEOUT_MS = 2_000;
 
 /**
@@ -131,7 +129,6 @@ const settingByName = keepQuery((db) =>
     .prepare(),
 );
 
-/** Turns errors of SQLite and the file system into AppErrors about the sessions file. */
 function guardSessions<T>(path: string, act: () => T): T {
   try {
     return act();

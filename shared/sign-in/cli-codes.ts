@@ -25,7 +25,6 @@ export type CliConsent = {
   codeChallenge: string;
   /** The URL to which the browser delivers the code; null if the person types it. */
   redirectUri: string | null;
-  /** The machine's own name. */
   machine: string;
 };
 

@@ -82,7 +82,6 @@ function codeOf(secret: string, code?: string): TicketKey {
   return code === undefined ? key : { ...key, proof: hashOf(secret, code) };
 }
 
-/** The owner of a code or of the session made from it. */
 function ownedBy(binding: Binding): Owner {
   return { kind: 'owner', ...binding, openedBy: null };
 }

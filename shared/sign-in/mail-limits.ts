@@ -35,7 +35,6 @@ export const MAIL_LIMITS = {
   sent: [{ max: 1_000, windowMs: HOUR_MS }],
 } as const satisfies Record<string, readonly MailLimit[]>;
 
-/** Counts are needed no longer than this. */
 const LONGEST_WINDOW_MS = DAY_MS;
 
 /** The keyed hashes under which a request is counted for each limit. */

@@ -11,7 +11,6 @@ import { storePendingSignInNotice } from './sign-in-notices.ts';
 export type SignedOwner = {
   token: string;
   session: SignIn;
-  /** The new token of the known-browser cookie. */
   knownBrowser: string;
   /** Whether this is the owner's first sign-in with this browser in 90 days; they are then notified by mail. */
   isNewBrowser: boolean;

@@ -21,7 +21,6 @@ import { endOpenedBy } from './end-all.ts';
 import { KNOWN_BROWSER_LIFE } from './known-browsers.ts';
 import { dropOldCounts } from './mail-limits.ts';
 
-/** The tables whose rows belong to an owner. */
 const OWNED = [signIns, tickets, knownBrowsers, pendingSignInNotices] as const;
 
 /**

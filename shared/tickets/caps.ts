@@ -38,7 +38,6 @@ export function makeRoom(db: Db, purpose: Purpose, signed: Signed, nowMs: number
   }
 }
 
-/** The purposes that are counted together with this one, including itself. */
 function sharing(purpose: Purpose): Purpose[] {
   const { together } = rulesOf(purpose);
   return together === undefined ? [purpose] : purposesWith((rules) => rules.together === together);

@@ -14,7 +14,6 @@ import { roomSentence, vacuumRoom } from '../db-files/vacuum.ts';
 export type ErasureStatus = {
   /** Since when the file may contain copies of erased texts (ISO 8601); null if it contains none. */
   tracesSince: string | null;
-  /** When a vacuum last removed such copies (ISO 8601); null if never. */
   vacuumedAt: string | null;
   /** Databases that `db restore` or an upgrade kept beside this one. */
   keptCopies: string[];

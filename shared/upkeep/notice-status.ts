@@ -18,7 +18,6 @@ export type NoticeStatus = {
   undelivered: (Omit<Undelivered, 'at' | 'recipient' | 'fault'> & { at: string; to: string; reason: string | null })[];
 };
 
-/** How long undelivered notices are listed. */
 const LISTED_MS = 30 * DAY_MS;
 
 /** Reads the status of mails and webhook messages. */

@@ -19,13 +19,11 @@ export type NamedKey = { identifier: string; name: string; profile: string | nul
 export type LimitedKey = NamedKey & {
   /** The limit with the smallest remaining share; null if the server has not saved it. */
   level: Level | null;
-  /** The number of requests refused today because of a limit. */
   refused: number;
 };
 
 /** The usage of the service and its pending work, for admins. Days are UTC days. */
 export type Overview = {
-  /** The last 30 days, oldest first. */
   days: ({ day: string } & Outcomes)[];
   /** The keys with the most requests in these days, each with today's requests. */
   busiest: (NamedKey & { requests: number; today: number })[];

@@ -5,7 +5,6 @@ import { quotaPath, readRecreatedAt } from '../limits/file/store.ts';
 /** The quota file. `recreatedAt` is when a running server recreated it after it was lost, to the minute, or null. */
 export type QuotaStatus = { path: string; bytes: number; recreatedAt: string | null };
 
-/** How long `status` warns that the quota file was lost. */
 const WARNING_PERIOD_MS = 7 * DAY_MS;
 
 /** Reads the status of a database's quota file without opening it; null if there is none. */

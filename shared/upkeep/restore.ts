@@ -42,7 +42,6 @@ export type Restore = {
    * left out or restored.
    */
   run: (people: Omit<PeopleDecision, 'atMs'>) => Restored;
-  /** Allows servers to start again. */
   release: () => void;
 };
 

@@ -9,7 +9,6 @@ import { countSignIns } from '../sign-ins/sign-ins.ts';
 export type SessionStatus = {
   path: string;
   sessions: number;
-  /** Mails sent in the last hour, and the limit per hour. */
   mailsLastHour: number;
   mailsPerHour: number;
 };

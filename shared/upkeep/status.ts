@@ -30,14 +30,11 @@ export type ImportStatus = { at: string; by: string; lines: number; refused: num
 /** The state of the service, except for what only a running server knows. */
 export type Status = {
   version: string;
-  /** The number of the database's migrations. */
   schema: number;
   /** Whether a server holds the lock of this database; null on a read-only disk, where servers take no lock. */
   isServed: boolean | null;
   database: { path: string; bytes: number; walBytes: number };
-  /** Null if the file system does not report it. */
   disk: DiskRoom | null;
-  /** Null if there is no quota file. */
   quotas: QuotaStatus | null;
   profiles: { total: number; banned: number };
   keys: KeyStats['states'];
@@ -45,7 +42,6 @@ export type Status = {
   openAttempts: number;
   /** Profiles larger than MAX_PROFILE_KIB, stored before that limit was set. */
   oversizedProfiles: number;
-  /** The last import that changed something; null if there was none. */
   lastImport: ImportStatus | null;
   /** The last import by a backend that changed something. */
   lastFeed: ImportStatus | null;
@@ -68,7 +64,6 @@ const PATIENCE_DAYS = 7;
 /** The maximum age of the last test restore: one a month, plus some days to repeat a failed one. */
 const RESTORE_TEST_DAYS = 35;
 
-/** How many days before a key expires `status` warns. */
 const FORESIGHT_DAYS = 30;
 
 /** Inspects the database, the files beside it and the configuration; changes nothing. */

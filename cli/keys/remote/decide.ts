@@ -114,7 +114,6 @@ function undecided({ key: { identifier, state, attempt } }: ShownKey, patienceMs
   return new AppError('try_later', sentence);
 }
 
-/** The state of a key after Ctrl-C. */
 function interruptedText(before: ShownKey, { key }: ShownKey): string {
   const { identifier, state, attempt } = key;
   if (attempt?.result === 'open') {

@@ -135,7 +135,6 @@ export type KeyEventDetail = {
   successorOf?: string;
   /** The expiry that this key's approval gave to the replaced key. */
   retiresOldAt?: string;
-  /** The key whose approval changed this key's expiry. */
   successor?: string;
   /** The mail that was not delivered, and its recipient. */
   mail?: NoticeKind;

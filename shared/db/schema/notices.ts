@@ -40,7 +40,6 @@ export const notices = sqliteTable(
     recipient: text().notNull(),
     about: text({ mode: 'json' }).$type<NoticeAbout>().notNull(),
     at: integer().notNull(),
-    /** The number of attempts started. */
     tries: integer().notNull().default(0),
     /**
      * The earliest time of the next attempt: after the pause that follows a failure, or after the lease of an attempt

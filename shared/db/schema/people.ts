@@ -39,7 +39,6 @@ export const passkeys = sqliteTable(
     publicKey: blob('public_key', { mode: 'buffer' }).notNull(),
     signCount: integer('sign_count').notNull(),
     isBackupEligible: integer('is_backup_eligible', { mode: 'boolean' }).notNull(),
-    /** Chosen by the admin. */
     name: text().notNull(),
     registeredAt: integer('registered_at').notNull(),
     /** The client's IP address, and the browser's user agent. */
@@ -65,7 +64,6 @@ export type PeopleEventDetail = {
   passkey?: string;
   /** The number of passkeys removed with the admin. */
   endedPasskeys?: number;
-  /** The identifier of the backend's token. */
   token?: string;
   rights?: BackendRight[];
   withoutAddress?: boolean;

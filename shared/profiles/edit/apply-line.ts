@@ -58,7 +58,6 @@ export function applyLine(
   return 'imported';
 }
 
-/** Records that a line changed its profile, and reports a conflict if the profile became too large. */
 function noteDifference(
   { pending, sizes, changed }: ApplyState,
   { number, bytes, line }: Entry,
@@ -104,7 +103,6 @@ type RowOutcome = { isWritten: boolean; differs: boolean };
 
 const WRITTEN: RowOutcome = { isWritten: true, differs: true };
 
-/** Updates the row, or inserts it without an auth ID that another profile has. */
 function updateRow(
   { pending, writer }: ApplyState,
   tx: Tx,

@@ -59,7 +59,6 @@ function applyLines(state: ApplyState, tx: Tx, entries: Iterable<Entry>, options
   return done;
 }
 
-/** Erases a profile, and records that, so that an older file can't restore it. */
 function applyDeletion(
   state: ApplyState,
   tx: Tx,

@@ -72,7 +72,6 @@ function readValue(text: string, at: number): { end: number; isWhole: boolean } 
   }
 }
 
-/** The end of a match at this index, or the index itself if nothing matches. */
 function endOf(pattern: RegExp, text: string, at: number): number {
   pattern.lastIndex = at;
   return pattern.test(text) ? pattern.lastIndex : at;

@@ -120,7 +120,6 @@ export function readLink(field: string, value: unknown, unknown: string[]): Stor
   return link as StoredLink;
 }
 
-/** Parses a map from string to string or null; returns compact JSON text. */
 function readAssets(field: string, value: unknown): string {
   const assets = readObject(field, value);
   for (const key of Object.keys(assets)) {

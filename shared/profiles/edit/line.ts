@@ -29,7 +29,6 @@ export type ProfileLine = {
   /** Without links of an unsafe scheme (`isUnsafeLink`). */
   links: StoredLink[] | undefined;
   unknown: string[];
-  /** The number of links dropped because of their scheme. */
   droppedLinks: number;
 };
 
@@ -40,7 +39,6 @@ const COLUMN_READERS = new Map<string, (typeof READ_VALUE)[keyof typeof READ_VAL
   SETTABLE_LIST.map(({ name, kind }) => [name, READ_VALUE[kind]]),
 );
 
-/** Parses a field into a line. Throws a LineFault. */
 function readField(line: ProfileLine, field: string, value: unknown): void {
   switch (field) {
     case 'id':

@@ -57,7 +57,6 @@ const COMPUTED_DEFAULTS = COLUMN_LIST.flatMap(({ name, absent }) =>
   typeof absent === 'function' ? { name, absent } : [],
 );
 
-/** The row of a profile whose line has only an id and a username. */
 function newRow(given: Pick<StoredRow, 'id' | 'username' | 'writtenAt'>, nowMs: number): StoredRow {
   const row: Record<string, unknown> = { ...DEFAULTS, ...given };
   const { username } = given;

@@ -27,7 +27,6 @@ export type NewerCheck = {
   anyErased: (times: Times) => boolean;
   /** Whether the profile with this id was erased since, even if it exists again. */
   isErased: (id: number, times: Times) => boolean;
-  /** Whether the profile with this id exists and was written since. */
   isWritten: (id: number, times: Times) => boolean;
 };
 

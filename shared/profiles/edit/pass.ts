@@ -23,7 +23,6 @@ export type Applied = {
   unaddressed: number;
   /** Lines skipped because their profile was written or erased here after their data was read. */
   newer: number;
-  /** The ids of the first ten of these profiles. */
   newerIds: number[];
 };
 
@@ -68,7 +67,6 @@ export type EffectsOnKeys = {
   erased: (tx: Tx, count: number, nowMs: number) => void;
   /** Called when a profile's e-mail address is changed or removed; `formerEmail` is the previous one. */
   readdress: (tx: Tx, change: { profileId: number; formerEmail: string }, nowMs: number) => void;
-  /** Called when an existing profile is banned or unbanned. */
   ban: (tx: Tx, change: { profileId: number; isBanned: boolean }, nowMs: number) => void;
   /**
    * Called before a profile is erased: returns why the importer may not, or null. Absent if the importer may erase any

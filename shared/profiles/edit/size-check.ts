@@ -10,7 +10,6 @@ export type SizeCheck = {
   readonly reader: ReturnType<typeof createProfileReader>;
   /** The size of the profile with this id in a lookup's response, in bytes. */
   readonly shownSizeOf: (id: number) => number;
-  /** The maximum of that size, in bytes. */
   readonly maxShownBytes: number;
   /** A replacing line of at most this many bytes can't make a profile too large. */
   readonly harmlessBytes: number;

@@ -8,11 +8,9 @@ export type RowWriter = {
   insert: (row: StoredRow) => boolean;
   /** Replaces the stored row (`held`, null if there is none); returns whether it differed. */
   replace: (row: StoredRow, held: StoredProfile | null) => boolean;
-  /** Replaces the links; returns whether they differed. */
   putLinks: (id: number, links: readonly StoredLink[], isNew: boolean) => boolean;
   /** Stores when the profile was written, if its own row was not. */
   stamp: (id: number, writtenAtMs: number) => void;
-  /** Increments the count of changes of the e-mail address. */
   countAddressChange: (id: number) => void;
 };
 

@@ -8,7 +8,6 @@ const MAX_LINES = 1_000;
 /** The size of batches, in lines, adapted to the speed of this machine. */
 export type BatchSize = {
   maxLines: () => number;
-  /** Runs a function that holds the write lock, and measures how long it takes. */
   timed: (act: () => void) => void;
 };
 

@@ -22,7 +22,6 @@ export type DeferredLines = {
   groups: () => Generator<TextEntry[]>;
 };
 
-/** Called for each finally refused line. */
 type OnRefused = (entry: TextEntry, refusal: Refusal) => void;
 
 /** The ids of their profiles are in memory, the lines in a temporary table. */

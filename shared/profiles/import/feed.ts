@@ -8,7 +8,6 @@ import type { ImportDetails, ImportResult } from './import-report.ts';
 export type FeedOrder = {
   /** The identifier of the token; the process records its use. */
   token: string;
-  /** The backend's name. */
   name: string;
   excludesContactFields: boolean;
   eraseLimit: number;

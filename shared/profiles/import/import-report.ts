@@ -7,9 +7,7 @@ export type RefusedLine = { line: number; id: number | null; field: string | nul
 
 /** The result of an import, exactly as `profiles import --json` prints it. */
 export type ImportResult = {
-  /** Lines that added or changed a profile. */
   imported: number;
-  /** Profiles erased by lines. */
   deleted: number;
   /** Profiles erased because the file does not contain them. */
   pruned: number;
@@ -49,7 +47,6 @@ export type ImportOutcome = ImportResult & { details: ImportDetails };
 
 /** Collects the results of an import in bounded memory, whatever the file contains. */
 export type ImportReport = {
-  /** Counts a line that was read, and its ignored fields. */
   read: (line: Pick<ProfileLine, 'unknown' | 'droppedLinks'> | null) => void;
   applied: (done: Applied) => void;
   pruned: (profiles: number) => void;

@@ -17,7 +17,6 @@ export type ImportRun = BatchContext & {
   clock: Deps['clock'];
   log: LogKeeper;
   report: ImportReport;
-  /** Receives the refused lines themselves, or null. */
   rejects: Rejects | null;
   /** The profiles that the file has not contained yet; null without pruning. */
   candidates: PruneCandidates | null;

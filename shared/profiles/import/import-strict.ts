@@ -41,7 +41,6 @@ export async function importStrictly(run: ImportRun, source: ImportSource): Prom
   }
 }
 
-/** Reports a bad line; returns the profile's id of a good one. */
 function checkLine(run: ImportRun, line: SplitLine): number | null {
   const parsed = readLine(run, line);
   if (!('reason' in parsed)) return parsed.id;

@@ -43,7 +43,6 @@ export type ImportOptions = {
   onKeys: EffectsOnKeys;
   /** Erases the profiles that the file does not contain, at the end. */
   prune?: PruneOptions;
-  /** Receives the refused lines themselves. */
   rejects?: Rejects;
   onProgress?: OnProgress;
   /** Called for each refused line; with `strict`, conflicts come in no particular order. */

@@ -8,7 +8,6 @@ export type ProfileRow = { id: number; generation: number };
 
 /** The profiles that existed before an import and that its lines have not contained yet. */
 export type PruneCandidates = {
-  /** The number of profiles that existed before. */
   before: number;
   /** Removes these ids, because lines contain them. */
   name: (ids: readonly number[]) => void;

@@ -74,7 +74,6 @@ const generationOf = keepQuery((db) =>
 
 const RECREATED = wholeLine('the profile was erased and recreated');
 
-/** Why pruning is not allowed, as a clause; null if it is. */
 function whyNot(
   { report }: ImportRun,
   before: number,

@@ -99,7 +99,6 @@ function openPipe(path: string): number {
   }
 }
 
-/** The number of bytes read to recognise a file. */
 const HEAD_BYTES = 4_096;
 
 /**

@@ -5,7 +5,6 @@ type Source = { name: string; file: string | null };
 
 const LF = 0x0a;
 
-/** The first bytes of compressed files, and the command that decompresses each format. */
 const COMPRESSIONS = [
   { name: 'gzip', mark: [0x1f, 0x8b], command: 'zcat' },
   { name: 'zstd', mark: [0x28, 0xb5, 0x2f, 0xfd], command: 'zstdcat' },

@@ -23,7 +23,6 @@ export type Order = readonly Standing[];
 /** A leaderboard. `reorder` changes its order; `changed` are the profiles that changed, null if any may have. */
 export type Board = { page: Leaderboard; reorder: (next: Order, changed: ReadonlySet<number> | null) => void };
 
-/** The size of a cached block besides its entries. */
 const BLOCK_BYTES = 2048;
 
 /** Cached instead of a block whose entries are too big to be cached together. */

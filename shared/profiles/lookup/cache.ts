@@ -16,7 +16,6 @@ export type CachedProfile = Text & {
   /** A unique number for each read from the database, even of the same profile. */
   readonly stamp: number;
   readonly username: string;
-  /** The folded username. */
   readonly folded: string;
 };
 
@@ -61,13 +60,11 @@ const MAX_BYTES = { profiles: 8 * 1024 * 1024, links: 4 * 1024 * 1024 };
  */
 const PROFILE_BYTES = 350;
 
-/** The size of the entry for a name or an auth ID besides its text. */
 const NAME_BYTES = 100;
 
 /** The slots of the admission filter: several times the number of profiles in the cache. */
 const FILTER_SLOTS = 16_384;
 
-/** The SQL statements of a source. Each returns a {@link Row}, or no row. */
 type Statements = Record<keyof Source, string>;
 
 const PROFILES = `SELECT id, username, ${PROFILE_BODY} AS body FROM profiles WHERE`;

@@ -18,7 +18,6 @@ export type LookupQuery = { way: LookupBy; value: string };
  * single profile return null if it does not exist.
  */
 export type Lookup = {
-  /** The SimplifiedProfile. */
   profile: (way: LookupBy, value: string) => Found | null;
   /** `{"links":[…]}` in the owner's order. */
   links: (way: LookupBy, value: string) => Found | null;

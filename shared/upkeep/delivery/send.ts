@@ -19,10 +19,8 @@ import { postToWebhook, webhookText } from './webhook.ts';
 /** After this many milliseconds, a delivery no longer delays the next one. */
 const PATIENCE_MS = 1_000;
 
-/** The maximum number of deliveries in progress. */
 const MAX_OPEN = 16;
 
-/** How often to check for newly due notices during slow deliveries. */
 const RECHECK_MS = 1_000;
 
 /**
@@ -127,7 +125,6 @@ async function sendOne(sending: Sending, leased: LeasedNotice): Promise<boolean 
   return delivery.outcome !== 'refused' || delivery.isServerDown !== true;
 }
 
-/** The recipient's current e-mail address; null if there is none. */
 function addressOf({ deps }: Sending, { recipient, email, about }: LeasedNotice): string | null {
   if (recipient === 'owner') return email !== null && isMailAddress(email) ? email : null;
   if (recipient === 'former address') return 'formerEmail' in about ? about.formerEmail : null;

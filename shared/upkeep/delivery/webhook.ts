@@ -8,7 +8,6 @@ import type { Ending } from './store.ts';
 // The messages to ADMIN_WEBHOOK_URL. They contain only fixed words, identifiers and UIDs, so that nothing in them can
 // be a mention or markup in a chat. The URL is a secret: sentences never contain any part of it.
 
-/** How long a webhook may take to respond. */
 const TIMEOUT_MS = 10_000;
 
 /** Statuses after which a message is not retried. */
@@ -26,7 +25,6 @@ export function webhookText(leased: LeasedNotice, config: Sent['config']): strin
   return [sentenceOf(leased), pages === null ? command : page, ...othersLine(together)].join('\n');
 }
 
-/** The events that the webhook is notified of. */
 const SUBJECTS = ['request', 'found secret', 'failed delivery'] as const;
 
 function subjectOf({ kind, about }: LeasedNotice): (typeof SUBJECTS)[number] {

@@ -48,13 +48,13 @@ for (const merge of [false, true]) {
       expect(await send([fresh], how)).toMatchObject({ refused: [] });
       expect((await stored()).at(-1)).toMatchObject({ id: 10, email: null, authId: null, banned: false });
       // Nor by erasing a profile and sending it again.
-      const anew = [
+      const again = [
         { id: 8, deleted: true },
         { id: 8, username: 'bea', email: 'eve@example.org' },
       ];
-      expect(await send(anew, how)).toMatchObject({ refused: ['2 email'] });
+      expect(await send(again, how)).toMatchObject({ refused: ['2 email'] });
       await send([{ id: 8, deleted: true }], how);
-      expect(await send([anew[1] as object], how)).toMatchObject({ refused: ['1 email'] });
+      expect(await send([again[1] as object], how)).toMatchObject({ refused: ['1 email'] });
     });
 
     test(`without addresses, merge ${merge}, strict ${strict}: a ban can't be lifted by erasing the profile and sending it again`, async () => {

@@ -374,8 +374,8 @@ describe('a registration', () => {
     ['ES512', Buffer.concat([es256.subarray(0, 3), Buffer.from('033823', 'hex'), es256.subarray(5)])],
     ['RS1', Buffer.concat([Buffer.from('a401030339fffe20', 'hex'), small.subarray(8)])],
     ['RSA with 1024 bits', small],
-    ['one member more', Buffer.concat([Buffer.of(0xa6), es256.subarray(1), Buffer.of(0x04, 0x00)])],
-    ['a point beside the curve', changed(45, (es256[45] as number) ^ 1)],
+    ['an additional member', Buffer.concat([Buffer.of(0xa6), es256.subarray(1), Buffer.of(0x04, 0x00)])],
+    ['a point not on the curve', changed(45, (es256[45] as number) ^ 1)],
     ['ML-DSA', Buffer.from('a301070338302041ab', 'hex')],
   ])('is refused with a key that is not ES256, Ed25519 or RS256 in its canonical form: %s', async (_, cose) => {
     expect(await faultWith({ cose })).toMatch(/not ES256, Ed25519 or RS256|malformed/);
@@ -469,7 +469,7 @@ describe('hostile responses', () => {
     ['deep extensions', Buffer.alloc(11_000, 0x81)],
     ['deep extensions in maps', Buffer.from('a101'.repeat(5_500), 'hex')],
     [
-      'extensions named like what objects inherit',
+      'extensions named like inherited members of objects',
       Buffer.concat([Buffer.of(0xa1, 0x69), Buffer.from('__proto__'), Buffer.of(0xa0)]),
     ],
   ])('have no effect in an assertion either: %s', async (name, extensions) => {

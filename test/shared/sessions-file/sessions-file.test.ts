@@ -134,11 +134,11 @@ test('without the file everybody is signed out, but nothing else is lost', async
   closeSessionsFile(access.sessions);
   removeSessionsFile(databasePath);
   const sessions = openSessionsFile(databasePath);
-  const anew = { ...access, sessions };
-  expect(readSignIn(anew, 'browser', token)).toBeNull();
-  const owner = ownerToSign(anew, 1);
+  const reopened = { ...access, sessions };
+  expect(readSignIn(reopened, 'browser', token)).toBeNull();
+  const owner = ownerToSign(reopened, 1);
   if (owner === null) throw new Error('no such profile');
-  expect(readSignIn(anew, 'browser', beginSignIn(anew, owner, { client: CLIENT }).token)).not.toBeNull();
+  expect(readSignIn(reopened, 'browser', beginSignIn(reopened, owner, { client: CLIENT }).token)).not.toBeNull();
   closeSessionsFile(sessions);
 });
 

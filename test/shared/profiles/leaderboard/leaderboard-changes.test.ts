@@ -162,17 +162,17 @@ describe('the entries read again', () => {
     }
   };
   const COMMITS: [string, () => unknown, number][] = [
-    ['nothing once it is read', () => {}, 0],
-    ['nothing after a change below the board', () => merge({ id: SIZE + 1, displayName: 'New', viewsCount: 0 }), 0],
-    ['nothing after a commit that says that it changes no profile', () => noteNoChange(sqlite), 0],
-    ['nothing that is not named, where many have changed', () => noteMany(193, 500), SIZE - 192],
-    ['the neighbours of who has changed', () => merge({ id: 70, displayName: 'New' }), 64],
-    ['the neighbours of who has more views and no other place', () => merge({ id: 70, viewsCount: 2_505 }), 64],
-    ['also the neighbours of who has only another rank', () => merge({ id: 64, viewsCount: 2_550 }), 128],
-    ['all between the places of who has moved', () => merge({ id: 140, viewsCount: 2_505 }), 128],
-    ['all from the place of who has left', () => merge({ id: 70, banned: true }), SIZE - 64],
-    ['only the end where somebody enters there', () => merge({ id: 300, viewsCount: 1_235 }), SIZE - 192],
-    ['all where more have changed than ever stand on a board', () => noteMany(1, BOARD_SIZE + 1), SIZE],
+    ['none if nothing changed', () => {}, 0],
+    ['none after a change below the board', () => merge({ id: SIZE + 1, displayName: 'New', viewsCount: 0 }), 0],
+    ['none after a commit that changes no profile', () => noteNoChange(sqlite), 0],
+    ['only changed ones if many have changed', () => noteMany(193, 500), SIZE - 192],
+    ['the block of a changed profile', () => merge({ id: 70, displayName: 'New' }), 64],
+    ['the block of a profile with more views at the same position', () => merge({ id: 70, viewsCount: 2_505 }), 64],
+    ['also the block of a profile with another rank', () => merge({ id: 64, viewsCount: 2_550 }), 128],
+    ['all between the old and the new position of a profile', () => merge({ id: 140, viewsCount: 2_505 }), 128],
+    ['all from the position of a removed profile', () => merge({ id: 70, banned: true }), SIZE - 64],
+    ['only the end if a profile enters there', () => merge({ id: 300, viewsCount: 1_235 }), SIZE - 192],
+    ['all if more have changed than fit on a board', () => noteMany(1, BOARD_SIZE + 1), SIZE],
     ['all after a commit that says nothing', () => sqlite.run('DELETE FROM profiles WHERE id = 320'), SIZE],
   ];
   for (const [what, commit, read] of COMMITS) {
