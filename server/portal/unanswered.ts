@@ -35,7 +35,7 @@ async function copyOf(response: Response): Promise<[body: ArrayBuffer, init: Res
   return [await response.arrayBuffer(), { status: response.status, headers: response.headers }];
 }
 
-/** Whether a request has no form that its refusal would have to return, and expects HTML. */
-function asksForPage({ body, url }: Request): boolean {
-  return body === null && /^\/developers(\/|$)/.test(new URL(url).pathname);
+/** Whether a request expects HTML, and has no form: the refusal of a form returns it, and that of a sign-out ends the session. */
+function asksForPage({ method, url }: Request): boolean {
+  return (method === 'GET' || method === 'HEAD') && /^\/developers(\/|$)/.test(new URL(url).pathname);
 }

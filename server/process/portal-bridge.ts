@@ -76,18 +76,20 @@ export function createBridge(parts: BridgeParts): Bridge {
 
 async function forward(state: State, request: Request, { address, requestId }: Arrived): Promise<Response> {
   const { method, url } = request;
+  // The portal ignores the Host. Clients never send a fragment, so a `#` belongs to the path or the query.
+  const target = `http://portal${url.slice(url.indexOf('/', url.indexOf('//') + 2)).replaceAll('#', '%23')}`;
   const releaseSlot = acquireSlot(state.open, blockOf(address));
   // In a flood, a request is refused before any other work, because lookups wait for this thread.
-  if (releaseSlot === null && request.body === null) return refuse(state, request, new AppError('too_many_pages'));
+  if (releaseSlot === null && request.body === null) {
+    return refuse(state, new Request(target, { method, headers: request.headers }), new AppError('too_many_pages'));
+  }
   const headers = new Headers(request.headers);
   headers.set(ARRIVED_HEADERS.address, address);
   headers.set(ARRIVED_HEADERS.requestId, requestId);
-  // The portal ignores the Host. Clients never send a fragment, so a `#` belongs to the path or the query.
-  const target = url.slice(url.indexOf('/', url.indexOf('//') + 2)).replaceAll('#', '%23');
   const sent: ToPort = {
     id: ++state.requests,
     method,
-    url: `http://portal${target}`,
+    url: target,
     headers: [...headers],
     body: null,
   };

@@ -3,8 +3,11 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { connect } from 'node:tls';
 import { gunzipSync } from 'node:zlib';
+import type { Signed } from '../../shared/sessions-file/whose.ts';
+import { ownerToSign } from '../../shared/sign-ins/binding.ts';
 import { PROJECT } from '../support/cli.ts';
-import { startTestServer, takeApart } from '../support/http.ts';
+import { serverOn, startTestServer, takeApart } from '../support/http.ts';
+import { request } from '../support/keys.ts';
 import { TEST_CA } from '../support/network/certificates.ts';
 import {
   CLIENT_ADDRESS,
@@ -15,9 +18,11 @@ import {
   startNginx,
   through,
 } from '../support/network/proxy.ts';
+import { testAccess } from '../support/portal/access.ts';
+import { personTokenFor } from '../support/portal/manage.ts';
 import { insertProfile } from '../support/profiles.ts';
 import { prepare } from '../support/requests.ts';
-import { tempFolder } from '../support/world.ts';
+import { tempFolder, testClock } from '../support/world.ts';
 
 // The two configurations of `deploy/`, run by the real programs; skipped by name if these are not installed.
 
@@ -138,6 +143,20 @@ for (const [name, start] of [
       }
       await expectConditional(ask);
       expect(await through(proxy, '/api/key')).toMatchObject({ status: 401, headers: { 'cache-control': 'no-store' } });
+    });
+
+    test('the ETag of a key that was compressed on the way is accepted as If-Match', async () => {
+      const clock = testClock();
+      const variables = { TRUSTED_PROXIES: '127.0.0.1', PUBLIC_URL: 'https://localhost' };
+      const access = testAccess({ clock, variables });
+      const proxy = await start((await serverOn({ ...access, clock })).port);
+      insertProfile(access.db, { id: 7, email: 'ada@example.org' });
+      const path = `/manage/v1/keys/${await request(access, { profile: 'user7' })}`;
+      const Authorization = `Bearer ${personTokenFor(access, ownerToSign(access, 7) as Signed)}`;
+      const shown = await through(proxy, path, { Authorization, 'Accept-Encoding': 'gzip' });
+      expect(shown).toMatchObject({ status: 200, headers: { 'content-encoding': 'gzip' } });
+      const headers = { Authorization, 'If-Match': String(shown.headers.etag), 'Content-Type': 'application/json' };
+      expect((await through(proxy, `${path}/withdraw`, headers, 'https', { form: {} })).status).toBe(200);
     });
 
     test('the server gets the client’s address, the scheme and an unchanged path', async () => {

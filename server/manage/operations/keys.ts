@@ -111,13 +111,21 @@ export function performFor<Input extends object, Output>(
   return performWhenUnlocked({ ...call, person: personOf(call) }, operation, input);
 }
 
-/** The person whose token it is, with the version of the key that they were shown, if If-Match has it. */
+/**
+ * The person whose token it is, with the version of the key that they were shown, if If-Match has it. Throws `bad_parameter` if
+ * If-Match is anything else than one ETag of a key.
+ */
 function personOf(call: Call): Person {
   const { person } = personTokenOf(call);
-  const tag = call.request.headers.get('if-match');
-  if (person.kind !== 'owner' || tag === null || tag === '*') return person;
-  return { ...person, keyVersion: tag.replace(/^"(.*)"$/, '$1') };
+  const sent = call.request.headers.get('if-match');
+  if (person.kind !== 'owner' || sent === null || sent === '*') return person;
+  const keyVersion = KEY_TAG.exec(sent)?.[1];
+  if (keyVersion === undefined) throw new AppError('bad_parameter', 'If-Match must be the ETag of the key.');
+  return { ...person, keyVersion };
 }
+
+/** A key's version (shared/shown-version.ts) as a tag. Proxies that compress mark it as weak (nginx) or append the coding (Caddy). */
+const KEY_TAG = /^(?:W\/)?"(\w+=[\w-]{16}(?:,\w+=[\w-]{16})*)(?:-(?:gzip|br|zstd))?"$/;
 
 async function keyOf(call: Call, identifier: string): Promise<KeyView> {
   return (await performFor(call, OPERATIONS.show, { identifier })).key;

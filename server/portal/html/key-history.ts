@@ -18,7 +18,8 @@ export function historyTable(history: readonly HistoryView[]): Html {
   const rows = shown.map((entry) => {
     const text = detailText(entry);
     // What people wrote is shown as they wrote it.
-    const detail = text === entry.detail?.reason ? userText(text) : html`<bdi>${pageSentence(text)}</bdi>`;
+    const isWritten = entry.event === 'edited' || text === entry.detail?.reason;
+    const detail = isWritten ? userText(text) : html`<bdi>${pageSentence(text)}</bdi>`;
     return html`<tr><td data-label="When">${columnTime(Date.parse(entry.at))}</td><td data-label="Who">${entry.by}</td><td data-label="What">${EVENT_WORDS[entry.event]}${text === '' ? '' : html`: <span class="text">${detail}</span>`}</td></tr>`;
   });
   return html`${rest}<table><thead><tr><th scope="col">${WHEN}</th><th scope="col">Who</th><th scope="col">What</th></tr></thead><tbody>${rows}</tbody></table>`;

@@ -16,16 +16,18 @@ export function columnTime(ms: number): Html {
 
 /** In sentences for terminals: ISO times, and numbers from 1000 on before a plural noun or after "it has". */
 const IN_SENTENCES =
-  /(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z|(?<![\w.:/-])\d{4,}(?= [a-z]+s\b)|(?<= it has )\d{4,}(?=\.))/;
+  /(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z|(?<![\w.:/-])[1-9]\d{3,14}(?= [a-z]+s\b)|(?<= it has )[1-9]\d{3,14}(?=\.))/;
 
 /**
  * Adapts a sentence that terminals show too, such as that of a refusal, to pages: times in the browser's zone, and thousands
- * separated.
+ * separated. The sentence may contain a name that looks like a time and is none.
  */
 export function pageSentence(sentence: string): Html {
   const parts = sentence.split(IN_SENTENCES).map((part, at): string | Html => {
     if (at % 2 === 0) return part;
-    return part.endsWith('Z') ? timeText(Date.parse(part)) : numberText(Number(part));
+    if (!part.endsWith('Z')) return numberText(Number(part));
+    const ms = Date.parse(part);
+    return Number.isNaN(ms) ? part : timeText(ms);
   });
   return html`${parts}`;
 }

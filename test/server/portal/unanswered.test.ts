@@ -25,6 +25,9 @@ test('when too many pages are requested, pages are refused by a constant page, f
     ['name', 'ada'],
     ['address', 'a'],
   ]);
+  const signOut = await crowd('/developers/sign-out', { method: 'POST', headers });
+  expect(signOut.headers).toContainEqual(['set-cookie', expect.stringContaining('session=; ')]);
+  expect(signOut.text).toContain('This browser is signed out anyway');
   const call = await crowd('/manage/v1/me', { headers: { authorization: 'Bearer x' } });
   expect(JSON.parse(call.text)).toEqual({ error: SENTENCE });
 });

@@ -22,7 +22,7 @@ function bridge(answer: (request: Request) => Promise<Response> = async () => ne
       return { port: port1, thread: 1 };
     },
     end: () => {},
-    refuse: async (_, error) => Response.json({ refused: (error as Error).message }, { status: 503 }),
+    refuse: async ({ url }, error) => Response.json({ url, refused: (error as Error).message }, { status: 503 }),
   });
   return { seen, fetch: (request: Request, address = '192.0.2.7') => fetch(request, { address, requestId: 'abc-1' }) };
 }
@@ -77,6 +77,9 @@ test('one address block may have 32 requests in flight, all blocks together 256;
   const ask = (block: number) => fetch(new Request('http://h/'), `192.0.2.${block}`);
   const waiting = Array.from({ length: 256 }, (_, index) => ask(index % 8));
   expect((await ask(0)).status).toBe(503);
+  // Refused as a request to the portal, whose application finds no path in an https: URL.
+  const refused = await fetch(new Request('https://api.example.org/manage/v1/me?a=b'), '192.0.2.0');
+  expect(await refused.json()).toMatchObject({ url: 'http://portal/manage/v1/me?a=b' });
   expect((await ask(9)).status).toBe(503);
   open();
   expect((await Promise.all(waiting)).every(({ status }) => status === 200)).toBe(true);

@@ -45,6 +45,17 @@ test('in sentences shared with terminals, only times and thousands are formatted
   );
 });
 
+test('a name in a sentence that looks like a time or a number, and is neither, is left as it is', () => {
+  for (const name of [
+    '9999-99-99T99:99:99.999Z',
+    '0000-00-00T00:00:00.000Z',
+    '00001234 bots',
+    `${'9'.repeat(30)} bots`,
+  ]) {
+    expect(pageSentence(`The profile ${name} is banned.`).html).toBe(`The profile ${name} is banned.`);
+  }
+});
+
 test('numbers have narrow spaces as thousands separators', () => {
   expect([0, 7, 999, 1_000, 49_573, 1_234_567].map(numberText)).toEqual([
     '0',

@@ -519,3 +519,15 @@ describe('what an owner does with a key', () => {
       expect(mail.replace(/=\r?\n/g, '')).toContain(`${access.config.publicUrl}${path}`);
   });
 });
+
+test('a key named like a time or a number is shown by that name, in its history too', async () => {
+  const world = await ownerWorld();
+  const identifier = await request(world.access, { profile: ADA.username });
+  for (const name of ['9999-99-99T99:99:99.999Z', '1234 bots', 'Badge bot']) {
+    expect((await at(world, `/${identifier}/rename`, { name })).status).toBe(303);
+    expect((await at(world, `/${identifier}`)).status).toBe(200);
+  }
+  const history = textOf((await at(world, `/${identifier}`)).body);
+  expect(history).toContain('9999-99-99T99:99:99.999Z');
+  expect(history).toContain('1234 bots');
+});
