@@ -6,7 +6,7 @@ import { gunzipSync } from 'node:zlib';
 import type { Signed } from '../../shared/sessions-file/whose.ts';
 import { ownerToSign } from '../../shared/sign-ins/binding.ts';
 import { PROJECT } from '../support/cli.ts';
-import { serverOn, startTestServer, takeApart } from '../support/http.ts';
+import { startTestServer, takeApart } from '../support/http.ts';
 import { request } from '../support/keys.ts';
 import { TEST_CA } from '../support/network/certificates.ts';
 import {
@@ -18,11 +18,11 @@ import {
   startNginx,
   through,
 } from '../support/network/proxy.ts';
-import { testAccess } from '../support/portal/access.ts';
 import { personTokenFor } from '../support/portal/manage.ts';
+import { pageWorld, serverOfPages } from '../support/portal/pages.ts';
 import { insertProfile } from '../support/profiles.ts';
 import { prepare } from '../support/requests.ts';
-import { tempFolder, testClock } from '../support/world.ts';
+import { tempFolder } from '../support/world.ts';
 
 // The two configurations of `deploy/`, run by the real programs; skipped by name if these are not installed.
 
@@ -146,10 +146,9 @@ for (const [name, start] of [
     });
 
     test('the ETag of a key that was compressed on the way is accepted as If-Match', async () => {
-      const clock = testClock();
-      const variables = { TRUSTED_PROXIES: '127.0.0.1', PUBLIC_URL: 'https://localhost' };
-      const access = testAccess({ clock, variables });
-      const proxy = await start((await serverOn({ ...access, clock })).port);
+      const world = pageWorld({ TRUSTED_PROXIES: '127.0.0.1', PUBLIC_URL: 'https://localhost' });
+      const { access } = world;
+      const proxy = await start((await serverOfPages(world)).port);
       insertProfile(access.db, { id: 7, email: 'ada@example.org' });
       const path = `/manage/v1/keys/${await request(access, { profile: 'user7' })}`;
       const Authorization = `Bearer ${personTokenFor(access, ownerToSign(access, 7) as Signed)}`;
