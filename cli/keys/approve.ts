@@ -17,7 +17,7 @@ export function addTo(parent: Command): void {
     if (context.yes || !canAsk()) {
       throw new AppError(
         'usage',
-        'The identifier is missing; to go through all requests, use a terminal and no --yes.',
+        'The identifier is missing; to go through all requests, use a terminal and omit --yes.',
       );
     }
     if (context.server !== null) throw queueIsOnPage(context);

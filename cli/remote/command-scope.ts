@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { AppError } from '../../shared/errors.ts';
 
-/** What a command works on: the local database (`box`), a server, or either of them. */
+/** Where a command works: on the local database (`box`), on a server, or on either of them. */
 export type CommandScope = 'box' | 'server' | 'either';
 
 /** The words of a command after the program's name, such as `keys list`. */

@@ -3,7 +3,7 @@ import { AppError, type ErrorCode, exitCodeOf } from '../../shared/errors.ts';
 import { REFUSALS } from '../../shared/refusals.ts';
 import { cleanForTerminal } from '../../shared/text.ts';
 
-/** The statuses, of a server or a proxy in front of it, after which trying again later can help. */
+/** The statuses, from a server or a proxy in front of it, after which trying again later can help. */
 const LATER = [408, 429, 502, 503, 504];
 
 const UNAUTHORIZED = 401;
@@ -68,7 +68,7 @@ export function refusalOfAnswer(
 export function strangeAnswer(url: string, status: number): AppError {
   return new AppError(
     'refused',
-    `The response of ${url} (status ${status}) is not from Profile Lookup; check the URL.`,
+    `The response from ${url} (status ${status}) is not from Profile Lookup; check the URL.`,
   );
 }
 

@@ -12,16 +12,17 @@ import { readLogins } from './stored-logins.ts';
 /** A server, by its URL as `checkServerUrl` returns it, and the token for it. */
 export type Host = { url: string; token: string };
 
-/** What a command works on: the local database (`box`) or a server. */
+/** Where a command works: on the local database (`box`) or on a server. */
 export type Target = { kind: 'box' } | { kind: 'host'; host: Host };
 
 /** The target without the token, or why it is unclear. */
 type Choice = { kind: 'box' } | { kind: 'host'; url: string } | { kind: 'unclear'; sentence: string };
 
 /**
- * The target of a command that works on the local database or remotely: that of `--db` or `--host`, otherwise the only one
- * that exists: a database (DATABASE_PATH, or a file at its default) or a server (PROFILECTL_HOST, or a stored login). Throws
- * `usage` unless there is exactly one, `not_logged_in` without a token for the server, and what `readLogins` throws.
+ * The target of a command that works on the local database or remotely: the one named by `--db` or `--host`, otherwise the
+ * only one that exists: a database (DATABASE_PATH, or a file at its default path) or a server (PROFILECTL_HOST, or a stored
+ * login). Throws `usage` unless there is exactly one, `not_logged_in` without a token for the server, and the errors of
+ * `readLogins`.
  */
 export async function targetOf(command: Command): Promise<Target> {
   return targetFor(globalsOf(command), pathOf(command));
@@ -69,8 +70,8 @@ export function serverNamed(command: Command, argument: string | undefined, sour
 }
 
 /**
- * The only server with a stored login. Throws `usage` if there are several, or none but a `token` in PROFILECTL_TOKEN, and
- * `not_logged_in` without either.
+ * The only server with a stored login. Throws `usage` if there are several, or if there is only a `token` of PROFILECTL_TOKEN,
+ * and `not_logged_in` without either.
  */
 export function onlyLogin(token: string | null = null): string {
   const [url, ...others] = readLogins().keys();

@@ -45,6 +45,6 @@ export async function askServer(url: URL, token: string | null = null): Promise<
     .on('error', reject)
     .end();
   return promise.catch((cause) => {
-    throw new AppError('refused', `No server answers on ${url.origin}.`, { cause });
+    throw new AppError('refused', `No server answers at ${url.origin}.`, { cause });
   });
 }

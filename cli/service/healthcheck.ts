@@ -23,7 +23,7 @@ Example:
       const url = serverUrl(configOf(globals), '/readyz');
       await expectReady(url);
       if (globals.json) printJson({ status: 'ok' });
-      else print(`The server on ${url.origin} is ready.`);
+      else print(`The server at ${url.origin} is ready.`);
     });
 }
 
@@ -31,8 +31,9 @@ Example:
 async function expectReady(url: URL): Promise<void> {
   const { status } = await askServer(url);
   if (status === FORBIDDEN) {
-    const sentence = `The server on ${url.origin} refuses plain HTTP from this machine; add 127.0.0.1 to TRUSTED_PROXIES.`;
+    const sentence = `The server at ${url.origin} refuses plain HTTP from this machine; add 127.0.0.1 to TRUSTED_PROXIES.`;
     throw new AppError('refused', sentence);
   }
-  if (status !== 200) throw new AppError('refused', `The server on ${url.origin} is not ready: it answers ${status}.`);
+  if (status !== 200)
+    throw new AppError('refused', `The server at ${url.origin} is not ready: it responds with ${status}.`);
 }

@@ -30,7 +30,7 @@ export async function askState(
     const url = serverUrl(config, '/readyz');
     const { status } = await askServer(url);
     state = { ...state, url: url.origin, ready: status === 200 };
-    if (status !== 200) return { state, warning: [`The server is not ready: it answers ${status}.`] };
+    if (status !== 200) return { state, warning: [`The server is not ready: it responds with ${status}.`] };
     if (config.metricsToken !== null) state = { ...state, ...(await measure(config, config.metricsToken)) };
     return { state, warning: [] };
   } catch (error) {

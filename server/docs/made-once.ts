@@ -2,7 +2,7 @@ import { etagOf } from '../../shared/etag.ts';
 import type { KeptAnswer } from '../http/answers.ts';
 import type { Serving } from '../http/serving.ts';
 
-/** Five minutes after an upgrade at the latest, everybody sees the new document. */
+/** Everybody sees the new document within five minutes of an upgrade. */
 const CACHED = 'public, max-age=300';
 
 /** A document or a page: JSON, unless its headers say otherwise. */

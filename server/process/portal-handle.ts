@@ -11,7 +11,7 @@ import type { FromPortal, MailsEnd, ToPortal } from './portal-messages.ts';
 export type PortalHandle = {
   /** See `connect` of portal-bridge.ts. */
   connect: (onEnd: () => void) => Connection;
-  /** Ends the thread with this number, which hangs; does nothing if it has already ended. */
+  /** Ends the hung thread with this number; does nothing if it has already ended. */
   end: (thread: number) => void;
   /** Makes the thread open its files, unless they are open, so that it deletes old sessions. */
   wake: () => void;
@@ -41,9 +41,9 @@ type Thread = {
   readonly worker: Worker;
   readonly number: number;
   readonly startedAtMs: number;
-  /** Resolves when the thread has finished after the order to stop, or has ended for any other reason. */
+  /** Resolves when the thread has finished after being told to stop, or has ended for any other reason. */
   readonly ended: PromiseWithResolvers<void>;
-  /** Called when the thread has ended, because a port that it received too late is never closed. */
+  /** Called when the thread has ended. A port that was posted to it while it was ending would never report that. */
   readonly onEnd: (() => void)[];
   /** Settled with the outcome of the mails that the thread is sending; null while it sends none. */
   mails: PromiseWithResolvers<boolean> | null;
@@ -58,7 +58,7 @@ type State = {
   diedAtMs: number;
 };
 
-/** After a thread that died within this time of its start, the next one starts this much later at the earliest. */
+/** If a thread dies within this time of its start, no new one is started for the same length of time. */
 const PAUSE_MS = 1_000;
 
 /** How long the thread may take to stop: background work may take 15 s to finish, then 2 s to store its state. */

@@ -46,7 +46,7 @@ describe('finding the path', () => {
 
   const impossible = ['a:99999999', 'a:65536', '[::1]:65536', 'a:x', 'a:1:2', '::1'];
   for (const host of ['', ' ', 'a b', 'a/b', '/healthz', 'user@a', '???', 'a#b', '\\', '/', ...impossible]) {
-    test(`the invalid Host "${host}" is a 400, on every path`, async () => {
+    test(`the invalid Host "${host}" gets a 400, on every path`, async () => {
       for (const target of ['/healthz', '/api/key', '/healthz/api/key', '/x/../healthz']) {
         const answer = await ask(target, `Host: ${host}`);
         expect([answer.status, answer.body]).toEqual([400, '{"error":"The request has no valid Host header."}']);
@@ -68,7 +68,7 @@ describe('finding the path', () => {
     }
   });
 
-  test('a request without a Host is a 400: ours for HTTP/1.0, the runtime’s for 1.1', async () => {
+  test('a request without a Host gets a 400: ours for HTTP/1.0, the runtime’s for 1.1', async () => {
     expect(await send('GET /healthz HTTP/1.0\r\n\r\n')).toMatchObject({ status: 400 });
     expect(await send('GET /healthz HTTP/1.1\r\n\r\n')).toMatchObject({ status: 400, body: '' });
   });
@@ -81,7 +81,7 @@ describe('finding the path', () => {
     }
   });
 
-  test('an authority-form target is a 400', async () => {
+  test('an authority-form target gets a 400', async () => {
     expect((await getRaw(server, 'a:80', [], 'CONNECT')).status).toBe(400);
   });
 
@@ -163,7 +163,7 @@ describe('decoding a path parameter', () => {
     '%F5%80%80%80',
   ];
   for (const name of broken) {
-    test(`${name} is a 400 that names the parameter`, async () => {
+    test(`${name} gets a 400 that names the parameter`, async () => {
       for (const parameter of ['username', 'uid', 'authId']) {
         for (const suffix of ['', '/links']) {
           const answer = await ask(`/api/lookup/${parameter.toLowerCase()}/${name}${suffix}`);
@@ -228,7 +228,7 @@ describe('decoding a path parameter', () => {
     'x',
     '７',
   ]) {
-    test(`the UID ${uid} is a 400`, async () => {
+    test(`the UID ${uid} gets a 400`, async () => {
       const answer = await ask(`/api/lookup/uid/${uid}`);
       expect([answer.status, answer.body]).toEqual([
         400,

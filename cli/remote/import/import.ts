@@ -56,7 +56,7 @@ type RejectedLine = { number: number; id: number | null; raw: string | Uint8Arra
 
 /**
  * Sends JSON Lines to a server with the token of a backend. Memory does not grow with the file. Throws `forbidden` for another
- * token, what `importProfiles` throws for the source, and `done_in_part` for an error after some lines were imported.
+ * token, the errors of `importProfiles` about the source, and `done_in_part` for an error after some lines were imported.
  */
 export async function importToHost(
   host: AskedHost,

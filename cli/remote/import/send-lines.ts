@@ -47,7 +47,7 @@ const TRIES: Tries = { max: 11, firstPauseMs: 250, maxPauseMs: 30_000 };
 /** If a server asks for a longer pause, the import fails instead. */
 const MAX_WAIT_SECONDS = 300;
 
-/** A request may take `min`, and `eachByte` more per byte, for slow connections. */
+/** A request may take `min`, plus `eachByte` for every byte, for slow connections. */
 const PATIENCE_MS = { min: 60_000, eachByte: 1 / 16 };
 
 /**
@@ -94,7 +94,7 @@ function pauseAfter(error: unknown, tries: number, { firstPauseMs, maxPauseMs }:
   return Math.max(pauseMs, retryAfterSeconds * 1000);
 }
 
-/** The schema of the response to this many lines: their outcome, or the sentence that refuses the whole request. */
+/** The schema of the response to this many lines: their outcome, or the reason why the whole request was refused. */
 function answerTo(lines: number) {
   const count = LinesDone.shape.imported.default(0);
   const refused = z.object({

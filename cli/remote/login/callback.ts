@@ -46,7 +46,7 @@ export async function listenForAnswer(state: string): Promise<Callback> {
   };
 }
 
-/** Null if this is not the answer to this login: the state differs, or a parameter is missing or repeated. */
+/** The page's answer; null if it does not belong to this login: the state differs, or a parameter is missing or repeated. */
 function answerIn(parameters: URLSearchParams, state: string): PageAnswer | null {
   const one = (name: string) => {
     const values = parameters.getAll(name);

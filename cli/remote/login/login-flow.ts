@@ -14,13 +14,13 @@ import { exchangeCode } from './token.ts';
 
 // The two ways to log in on a page of the server: through a browser on this machine, or by a code that the page shows.
 
-/** As long as the code of the page works. */
+/** How long the page's code is valid. */
 const PATIENCE_MS = 300_000;
 
 /**
  * Opens the server's page in a browser of this machine, waits for the person to decide there, and returns the token; null if
- * no browser could be opened. Throws `refused` if the person cancelled or the page is of another server, `try_later` after
- * five minutes, `cancelled` after Ctrl-C, and what `askHost` throws.
+ * no browser could be opened. Throws `refused` if the person cancelled or the page belongs to another server, `try_later`
+ * after five minutes, `cancelled` after Ctrl-C, and the errors of a request to the server.
  */
 export async function getTokenByBrowser(url: string, patienceMs = PATIENCE_MS): Promise<string | null> {
   const pkce = createPkce();
@@ -47,7 +47,7 @@ async function waitForCode(url: string, pkce: Pkce, patienceMs: number) {
 
 /**
  * Prints the URL of the server's page, asks for the code that it shows, again after a wrong code, and returns the token.
- * Throws `invalid_grant` after the last try, `cancelled`, and what `askHost` throws.
+ * Throws `invalid_grant` after the last try, `cancelled`, and the errors of a request to the server.
  */
 export async function getTokenByCode(url: string): Promise<string> {
   const pkce = createPkce();
@@ -76,11 +76,11 @@ async function lateAfter(patienceMs: number): Promise<never> {
   const { promise, resolve } = Promise.withResolvers<void>();
   setTimeout(resolve, patienceMs).unref();
   await promise;
-  const sentence = 'The login was not allowed within five minutes; log in again.';
+  const sentence = 'You did not allow the login within five minutes; log in again.';
   throw new AppError('try_later', sentence);
 }
 
-/** The code of an answer. Throws `refused` if the person cancelled, or if the page is of another server (RFC 9207). */
+/** The code of an answer. Throws `refused` if the person cancelled, or if the page belongs to another server (RFC 9207). */
 function codeOf(url: string, { code, error, issuer }: PageAnswer): string {
   if (issuer !== url) throw new AppError('refused', otherServerText(url, issuer));
   if (error === 'access_denied') throw new AppError('refused', 'You cancelled the login; nothing was changed.');

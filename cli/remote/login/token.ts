@@ -6,7 +6,7 @@ import { cleanForTerminal } from '../../../shared/text.ts';
 import { askHost } from '../client.ts';
 import type { Host } from '../target.ts';
 
-// Requests to a server about tokens. All functions throw what `askHost` throws.
+// Requests to a server about tokens. All functions throw the errors of `askHost` in client.ts.
 
 /** Whose token it is. */
 export type Identity = {

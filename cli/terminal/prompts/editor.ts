@@ -10,8 +10,8 @@ const CUT_LINE = '# ------------------------ >8 ------------------------';
 const STDERR = 2;
 
 /**
- * Has the person write a text in an editor, a shell command. If the text is invalid, prints why and asks by `askAgain`
- * whether to continue. Throws `cancelled`, and `refused` if the editor fails.
+ * Opens an editor, started by the shell command `command`, and returns the text that the person writes in it. If the text is
+ * invalid, prints why and calls `askAgain` to ask whether to continue. Throws `cancelled`, and `refused` if the editor fails.
  */
 export async function editText(
   command: string,

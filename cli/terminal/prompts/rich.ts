@@ -6,7 +6,7 @@ import { MARK_NO_PASTES, MARK_PASTES, type PastedLineEnds, textPrompt } from './
 
 // Prompts for a terminal that can move its cursor.
 
-/** The name of the one question that is asked at a time. */
+/** The name under which inquirer returns the answer to our only question. */
 const ANSWER = 'answer';
 
 /** Asks for a text, and checks it while it is typed. Throws `cancelled`. */

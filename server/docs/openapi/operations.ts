@@ -84,7 +84,7 @@ export const API_OPERATIONS: Record<string, OperationDoc> = {
     operationId: 'getProfiles',
     summary: 'Look up many profiles at once',
     description:
-      'Up to 100 profiles in one request, by any mix of usernames, aliases, UIDs and auth IDs. `profiles` has the profiles that were found, `missing` the queries without a profile, both in the order of the request; a repeated query is answered once. The request costs as many requests as it has distinct queries, all or nothing, or one if it is refused for a reason other than the rate limits. If the limits have no room for it now, wait for `Retry-After` seconds. If a limit could never admit that many at once, or the response would exceed 1 MiB (which costs the full price), the request is a 400: ask for the profiles in several requests.',
+      'Up to 100 profiles in one request, by any mix of usernames, aliases, UIDs and auth IDs. `profiles` has the profiles that were found, `missing` the queries without a profile, both in the order of the request; a repeated query is answered once. The request costs as many requests as it has distinct queries, all or nothing, or one if it is refused for a reason other than the rate limits. If the limits have no room for it now, wait for `Retry-After` seconds. If a limit could never admit that many at once, or the response would exceed 1 MiB (which costs the full price), the request gets a 400: look the profiles up in several requests.',
     parameters: { query: MANY, header: IF_NONE_MATCH },
     body: 'FoundProfiles',
     mayBeBig: true,

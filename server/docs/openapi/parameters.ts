@@ -16,21 +16,21 @@ const whole = (bounds: WholeNumber) => z.int().min(bounds.minimum).max(bounds.ma
 export const USERNAME_IN_PATH = z.object({
   username: described(
     text(USERNAME),
-    'The username or an alias, percent-encoded. Compared in folded form: Unicode NFKC and lower case. An impossible name is a 404.',
+    'The username or an alias, percent-encoded. Names are compared after Unicode NFKC normalisation and lowercasing. A name that cannot exist gets a 404.',
     'Ada',
   ),
 });
 
 /** The parameter of `/api/lookup/uid/{uid}`. */
 export const UID_IN_PATH = z.object({
-  uid: described(uid(), 'The id of the profile, in decimal without leading zeros. Anything else is a 400.', 7),
+  uid: described(uid(), 'The id of the profile: a decimal number without leading zeros. Anything else gets a 400.', 7),
 });
 
 /** The parameter of `/api/lookup/authid/{authId}`. */
 export const AUTH_ID_IN_PATH = z.object({
   authId: described(
     text(AUTH_ID),
-    'The auth ID, 1 to 255 bytes, percent-encoded (`/` as `%2F`) and matched exactly. An impossible auth ID is a 404.',
+    'The auth ID: 1 to 255 bytes, percent-encoded (`/` as `%2F`), matched exactly. An auth ID that cannot exist gets a 404.',
     'auth0|ada',
   ),
 });
@@ -49,10 +49,10 @@ const repeated = (what: string, schema: z.ZodType, example: unknown) =>
       },
     });
 
-/** The query of a lookup of many profiles. Impossible values are allowed, and listed as `missing`. */
+/** The query of a lookup of many profiles. Names and auth IDs that cannot exist are accepted, and listed as `missing`. */
 export const MANY = z.object({
   username: repeated('A username or an alias.', z.string(), ['Ada', 'ghost']),
-  uid: repeated('A UID; a malformed one refuses the whole request.', uid(), [12]),
+  uid: repeated('A UID. If one is malformed, the whole request is refused.', uid(), [12]),
   authid: repeated('An auth ID.', z.string(), ['auth0|3c6ef362']),
 });
 
@@ -66,6 +66,6 @@ export const PAGE = z.object({
 export const IF_NONE_MATCH = z.object({
   'If-None-Match': described(
     z.string().optional(),
-    'The ETag of a stored response, a list of ETags, or `*`. If the response is unchanged, it is a 304 without a body.',
+    'The ETag of a stored response, a list of ETags, or `*`. If the response has not changed, a 304 without a body is sent.',
   ),
 });

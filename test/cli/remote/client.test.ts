@@ -101,7 +101,7 @@ describe('a server without a complete response', () => {
     expect((await refusal(ask(slow, { patienceMs: 100 }))).message).toContain('did not answer within 0.1 s');
     expect(codeAndSentence(await refusal(ask('http://127.0.0.1:1')))).toEqual([
       75,
-      'No server answers on http://127.0.0.1:1 (ECONNREFUSED); check the URL, and try again later.',
+      'No server answers at http://127.0.0.1:1 (ECONNREFUSED); check the URL, and try again later.',
     ]);
     expect(codeAndSentence(await refusal(ask('https://nowhere.invalid')))).toEqual([
       75,
@@ -223,7 +223,7 @@ describe('an unsuccessful response', () => {
 
   test('that is not from Profile Lookup means a wrong URL', async () => {
     const stranger = (status: number) =>
-      `The response of URL (status ${status}) is not from Profile Lookup; check the URL.`;
+      `The response from URL (status ${status}) is not from Profile Lookup; check the URL.`;
     const page = (status: number) => () =>
       new Response('<h1>Welcome</h1>', { status, headers: { 'Content-Type': 'text/html' } });
     expect(await errorFor(page(200))).toEqual([1, stranger(200)]);
@@ -277,7 +277,7 @@ test('an endless response is refused', async () => {
   const [code, sentence] = codeAndSentence(await refusal(ask(endless)));
   expect([code, sentence]).toEqual([
     1,
-    `The response of ${endless} (status 200) is not from Profile Lookup; check the URL.`,
+    `The response from ${endless} (status 200) is not from Profile Lookup; check the URL.`,
   ]);
   expect(sent).toBeLessThan(200);
 });
@@ -296,7 +296,7 @@ describe('a response that does not match the schema', () => {
       const url = serverOf(() => json(body));
       expect(codeAndSentence(await refusal(ask(url, { answer })))).toEqual([
         1,
-        `The response of ${url} (status 200) is not from Profile Lookup; check the URL.`,
+        `The response from ${url} (status 200) is not from Profile Lookup; check the URL.`,
       ]);
     }
   });

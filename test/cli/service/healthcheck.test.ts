@@ -13,12 +13,12 @@ function check(port: number, variables: Record<string, string> = {}, words: stri
 
 test('a ready server: 0; no server: 1', async () => {
   const server = await startServerProcess(database());
-  expect(await check(server.port)).toEqual({ code: 0, stdout: `The server on ${server.url} is ready.\n`, stderr: '' });
+  expect(await check(server.port)).toEqual({ code: 0, stdout: `The server at ${server.url} is ready.\n`, stderr: '' });
   expect(await check(server.port, {}, ['--json'])).toEqual({ code: 0, stdout: '{"status":"ok"}\n', stderr: '' });
   expect(await server.end()).toBe(0);
-  expect(await check(server.port)).toEqual({ code: 1, stdout: '', stderr: `No server answers on ${server.url}.\n` });
+  expect(await check(server.port)).toEqual({ code: 1, stdout: '', stderr: `No server answers at ${server.url}.\n` });
   const { stderr } = await check(server.port, {}, ['--json']);
-  expect(JSON.parse(stderr)).toEqual({ error: `No server answers on ${server.url}.` });
+  expect(JSON.parse(stderr)).toEqual({ error: `No server answers at ${server.url}.` });
 });
 
 test('a server with TLS, whatever host its certificate is for: 0', async () => {
@@ -55,7 +55,10 @@ test('a server that answers 503: 1; a proxy in the environment is ignored', asyn
   afterAll(() => busy.stop(true));
   const elsewhere = `http://127.0.0.1:${busy.port}`;
   const notReady = await check(busy.port ?? 0);
-  expect(notReady).toMatchObject({ code: 1, stderr: `The server on ${elsewhere} is not ready: it answers 503.\n` });
+  expect(notReady).toMatchObject({
+    code: 1,
+    stderr: `The server at ${elsewhere} is not ready: it responds with 503.\n`,
+  });
   const server = await startServerProcess(database());
   expect(await check(server.port, { HTTP_PROXY: elsewhere, http_proxy: elsewhere })).toMatchObject({ code: 0 });
   expect(paths).toEqual(['/readyz']);

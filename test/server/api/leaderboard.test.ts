@@ -97,7 +97,7 @@ describe('parameters', () => {
     'null',
   ];
   for (const value of bad) {
-    test(`limit=${value.slice(0, 20)} is a 400 that says what is allowed`, async () => {
+    test(`limit=${value.slice(0, 20)} gets a 400 that says what is allowed`, async () => {
       const sentence = await expectRefusal(await ask(`?limit=${value}`), 400);
       if (value !== '%zz') expect(sentence).toBe('limit must be a whole number from 1 to 100.');
       else expect(sentence).toBe('limit must be percent-encoded UTF-8.');
@@ -105,12 +105,12 @@ describe('parameters', () => {
   }
 
   for (const query of ['?offset=10000', '?offset=-0', '?offset=', '?offset', '?offset=99999999999']) {
-    test(`${query} is a 400`, async () => {
+    test(`${query} gets a 400`, async () => {
       expect(await expectRefusal(await ask(query), 400)).toBe('offset must be a whole number from 0 to 9999.');
     });
   }
 
-  test('a repeated parameter, or an empty one between two ampersands, is a 400', async () => {
+  test('a repeated parameter, or an empty one between two ampersands, gets a 400', async () => {
     expect(await expectRefusal(await ask('?limit=5&limit=6'), 400)).toBe('limit may be given only once.');
     await expectRefusal(await ask('?limit=5&&offset=1'), 400);
     await expectRefusal(await ask('?limit=5&'), 400);

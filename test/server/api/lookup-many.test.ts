@@ -148,7 +148,7 @@ describe('the cost of a lookup of many', () => {
     expect(left(await ask(nobody(101), counted))).toBe('"1m";r=18;t=60');
   });
 
-  test('that exceeds a quota is a 400 that names the limit, because waiting would never help', async () => {
+  test('that exceeds a quota gets a 400 that names the limit, because waiting would never help', async () => {
     const { secret: counted } = await keyFor(server.deps, ['100/1d', '3/1m', '2/1s']);
     const refused = await ask('uid=1&uid=2&uid=3', counted);
     expect(left(refused)).toBe('"1d";r=99;t=86400, "1m";r=2;t=60, "1s";r=1;t=1');

@@ -158,7 +158,7 @@ for (const route of MANAGE_ROUTES) {
   });
 }
 
-test('an unknown path is a 404 only with a valid token', async () => {
+test('an unknown path gets a 404 only with a valid token', async () => {
   world.clock.advance(61_000);
   for (const path of ['/manage', '/manage/', '/manage/v1', '/manage/v2/me', '/manage/v1/me/', '/manage/v1/%6de']) {
     await expectRefused(await call(server, path, null), 401, 'no_credentials');

@@ -28,7 +28,7 @@ async function scrape(server: { url: string }): Promise<Record<string, number>> 
   return samplesOf(await answer.text());
 }
 
-test('/metrics is a 404 if METRICS_TOKEN is unset, whatever token is sent', async () => {
+test('/metrics responds with 404 if METRICS_TOKEN is unset, whatever token is sent', async () => {
   const server = await startTestServer();
   for (const token of [null, '', METRICS_TOKEN]) {
     await expectRefusal(await get(server, '/metrics', token), 404, { 'WWW-Authenticate': null });

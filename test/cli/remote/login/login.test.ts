@@ -245,7 +245,7 @@ describe('a failed login reports the reason and stores nothing', () => {
     try {
       const late = await refusal(getTokenByBrowser(url, 20));
       expect(exitCodeOf(late.code)).toBe(75);
-      expect(late.message).toBe('The login was not allowed within five minutes; log in again.');
+      expect(late.message).toBe('You did not allow the login within five minutes; log in again.');
     } finally {
       delete process.env.BROWSER;
     }
