@@ -76,7 +76,7 @@ const TREE: Record<string, [about: string, files: Entry[]]> = {
     [['', () => import('./service/status.ts')]],
   ],
   log: [
-    'Show the audit log: what people did with keys, admins, tokens, bans, erasures and restores, newest first.',
+    'Show the audit log, newest first: changes to keys, admins and tokens, bans, erasures and restores.',
     [['', () => import('./service/log.ts')]],
   ],
   healthcheck: [

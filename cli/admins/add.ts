@@ -8,7 +8,7 @@ export function addTo(parent: Command): void {
   parent
     .command('add')
     .description('Add an admin and print the link with which they register a passkey.')
-    .argument('<name>', 'the name of the admin in histories, 1 to 64 characters')
+    .argument('<name>', 'the name of the admin, as histories show it; 1 to 64 characters')
     .addHelpText(
       'after',
       `

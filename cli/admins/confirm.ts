@@ -15,8 +15,8 @@ export function addTo(parent: Command): void {
     .addHelpText(
       'after',
       `
-Check with the admin that time and place are right. If not, "profilectl admins invite" revokes the passkey and prints a new
-link.
+Check with the admin that the time and place are right. If not, "profilectl admins invite" revokes the passkey and prints a
+new link.
 
 Example:
   profilectl admins confirm Grace`,

@@ -14,7 +14,7 @@ export function addTo(parent: Command): void {
     .command('remove')
     .description('Remove an admin at once, with their passkeys and sessions.')
     .argument('<admin>', 'the name of the admin')
-    .addHelpText('after', '\nHistories keep their name.\n\nExample:\n  profilectl admins remove Grace --yes')
+    .addHelpText('after', '\nThe name stays in histories.\n\nExample:\n  profilectl admins remove Grace --yes')
     .action((admin: string, _options: unknown, command: Command) =>
       withAccess(command, async ({ access, actor, json, yes }) => {
         const { name } = findAdmin(access.db, admin);

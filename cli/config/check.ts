@@ -15,8 +15,8 @@ export function addTo(parent: Command): void {
     .addHelpText(
       'after',
       `
-Passwords and tokens are hidden. A problem keeps the program, or only "profilectl serve", from starting; the exit code is
-then 2. A warning, such as about a file that other users can read, does not.
+Passwords and tokens are hidden. A problem prevents all commands, or only "profilectl serve", from starting, and the exit code
+is 2. A warning, for example about a file that other users can read, does not.
 
 Examples:
   profilectl config check

@@ -15,7 +15,7 @@ export function addTo(parent: Command): void {
       'after',
       `
 The backup is one SQLite file with mode 0600. It contains e-mail addresses, auth IDs and hashes of secrets, but no secrets:
-protect it like the database. It does not contain used quotas, the configuration or mails.
+protect it like the database. It does not contain quota usage, the configuration or mails.
 
 Examples:
   profilectl db backup /backups/profiles-$(date +%F).db

@@ -30,8 +30,8 @@ export function addTo(parent: Command): void {
     .addHelpText(
       'after',
       `
-Reads everything and changes nothing; the server may be running. Prints each problem on a line; the exit code is then 1. If
-the file itself is damaged, restore a backup.
+Reads everything and changes nothing; the server may be running. Prints each problem on its own line; the exit code is then 1.
+If the file itself is damaged, restore a backup.
 
 With --restore, the database is neither read nor changed. A successful test is recorded in <database>.last-restore-test, for
 "status" and /metrics. The temporary folder is in TMPDIR, needs twice the size of the backup, and is removed afterwards. If

@@ -22,8 +22,8 @@ export function addTo(parent: Command): void {
       'after',
       `
 Erased profiles disappear at once, but copies of their texts may remain in unused parts of the file. A running server vacuums
-the file when needed, at most once in 23 hours; this command does so now. "status" says since when copies may remain. Data of
-erased profiles in the sessions file is removed too.
+the file when needed, at most once every 23 hours; this command does so now. "status" says whether copies may remain, and
+since when. Data of erased profiles in the sessions file is removed too.
 
 The server may be running, and keeps answering; other commands that write wait up to ten seconds, imports until the end. This
 command needs twice the size of the database on its disk, and is refused while an import or an approval is running (exit

@@ -5,8 +5,9 @@ import { outputColumns } from '../terminal/stdout.ts';
 /** The width if that of the terminal is unknown; Commander's default. */
 const DEFAULT_COLUMNS = 80;
 
-const HEAD = `Variables are read from the environment, the file of --env-file and, when run
-from source, .env in the current folder. Empty variables count as unset:`;
+const HEAD = `Variables are read from the environment, the file given with --env-file and,
+when run from source, .env in the current folder. Empty variables count as
+unset:`;
 
 const NAME_WIDTH = 2 + Math.max(...Object.keys(VARIABLES).map((name) => name.length));
 

@@ -9,7 +9,7 @@ import { readSecret } from '../terminal/read-input.ts';
 export function addTo(parent: Command): void {
   parent
     .command('check')
-    .description('Check offline whether a secret, from a hidden prompt or stdin, is one of ours or mistyped.')
+    .description('Check offline whether a secret, from a hidden prompt or stdin, is well-formed or mistyped.')
     .addHelpText(
       'after',
       '\nPrints only the identifier. The key is not looked up, so it may be revoked.\n\nExample:\n  profilectl keys check < secret.txt',

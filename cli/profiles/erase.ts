@@ -17,9 +17,9 @@ export function addTo(parent: Command): void {
       'after',
       `
 The profile disappears at once. Copies of its texts may remain in unused parts of the database file until a running server
-vacuums it, at most once in 23 hours; "db vacuum" does so now, and "status" says whether it is due. Not erased: backups,
-databases kept by "db restore" or before an upgrade, files written by "profiles export", refused lines, mails that were sent
-or stored in a folder, and logs.
+vacuums it, at most once every 23 hours; "db vacuum" does so now, and "status" says whether copies may remain, and since when.
+Not erased: backups, databases kept by "db restore" or before an upgrade, files written by "profiles export", refused lines,
+mails that were sent or stored in a folder, and logs.
 
 Examples:
   profilectl profiles erase ada

@@ -54,17 +54,17 @@ A line replaces the profile with its id, except that aliases, banned and created
 line is skipped and reported with its number, id and reason; the exit code is then 3, or 1 if nothing was imported. Only the
 first ${MAX_LINES_SHOWN} bad lines are printed; --json lists up to 10000, --rejects writes all.
 A line with a name that another profile has is tried again at the end, so that two profiles can swap names. If the import
-stops early, such as on a full disk, the error says how many lines were imported.
-If the file of --rejects is not empty, the command asks on a terminal before it overwrites it; without a terminal it
-overwrites only the refused lines of an earlier import.
---as-of says when the data was read, within the last 40 days. Lines of profiles that were written, banned or erased here
-since then, by a backend or a command, are skipped and counted; --prune spares such profiles.
+stops early, for example because the disk is full, the error says how many lines were imported.
+If the --rejects file is not empty, the command asks on a terminal before overwriting it; without a terminal it overwrites the
+file only if it has the refused lines of an earlier import.
+--as-of says when the data was read, at most 40 days ago. Lines are skipped and counted if their profiles were written, banned
+or erased here since then, by a backend or a command; --prune spares such profiles.
 --prune erases nothing, and the exit code is 3, if a line was refused, the last line has no line feed, or more than
 --prune-limit would be erased. On a terminal it asks first. The line {"id":7,"deleted":true} erases one profile.
 customize, discordClean and assets are published as they are. Links to javascript:, vbscript: and data: are dropped.
 A profile whose public fields and links exceed MAX_PROFILE_KIB (default: 64) is refused.
-With --host or PROFILECTL_HOST, the lines are sent to that server with a backend's token in PROFILECTL_TOKEN, and again
-after a lost connection. There, --strict is limited to 1000 lines, and --prune is not available.
+With --host or PROFILECTL_HOST, the lines are sent to that server with the backend's token in PROFILECTL_TOKEN, and sent again
+if the connection is lost. --strict is then limited to 1000 lines, and --prune is not available.
 
 Examples:
   profilectl profiles import profiles.jsonl

@@ -23,8 +23,11 @@ const WHEN = 'When (UTC)';
 export function addTo(command: Command): void {
   const groups = LOG_GROUPS.map(({ group, kinds }) => `  ${group.padEnd(10)}${kinds.join(', ')}`).join('\n');
   command
-    .option('--since <time>', `only entries since then: ${PAST_SYNTAX}`)
-    .option('--by <who>', 'only entries of the person with this name, or of a kind: operator, admin, owner, platform')
+    .option('--since <time>', `only entries since this time: ${PAST_SYNTAX}`)
+    .option(
+      '--by <who>',
+      'only entries by the person with this name, or by this kind of actor: operator, admin, owner, platform',
+    )
     .option('--kind <kind...>', 'only entries of these kinds, listed below')
     .option('--limit <n>', 'at most this many entries; default: 50 on a terminal, otherwise all')
     .option('--after <cursor>', 'only entries after this cursor, the "next" of the previous page')

@@ -11,7 +11,7 @@ export function addTo(parent: Command): void {
   parent
     .command('add')
     .description('Add a token for a backend and print it, once.')
-    .argument('<name>', 'the name of the backend in histories, 1 to 64 characters')
+    .argument('<name>', 'the name of the backend, as histories show it; 1 to 64 characters')
     .option('--right <right...>', 'profiles (send and erase profiles), sign-ins (sign users in) or both')
     .option('--without-address', "lines sent with it can't change email, authId or banned, or erase banned profiles")
     .option('--erase-limit <n>', 'the number of profiles it may erase per day (UTC)', readLimit, ERASE_LIMIT.default)

@@ -10,10 +10,10 @@ export function addTo(parent: Command): void {
   parent
     .command('remove')
     .description('Remove a token of a backend at once.')
-    .argument('<token>', 'the 8 characters that "tokens list" shows, or the name if it has only one token')
+    .argument('<token>', 'the 8 characters that "tokens list" shows, or the name, if only one token has it')
     .addHelpText(
       'after',
-      '\nSessions that were opened with the token end too, and so do profilectl logins that were allowed in them. Histories keep\nthe name.\n\nExample:\n  profilectl tokens remove k7Qm2XaB --yes',
+      '\nSessions that were opened with the token end too, and so do profilectl logins that were allowed in them. The name stays in\nhistories.\n\nExample:\n  profilectl tokens remove k7Qm2XaB --yes',
     )
     .action((named: string, _options: unknown, command: Command) =>
       withAccess(command, async ({ access, actor, json, yes }) => {
