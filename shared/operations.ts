@@ -6,14 +6,14 @@ import { readOwnerById, refuseBanned } from './keys/record.ts';
 import { checkSight } from './keys/sight.ts';
 import type { AnyOperation, Operation, OwnerPage, Unfinished } from './operations/entry.ts';
 import { change, resume, revoke, suspend } from './operations/issued.ts';
-import { list, nextPending, queue, queuePlace, show, usage } from './operations/looks.ts';
+import { list, queue, queuePlace, show, usage } from './operations/looks.ts';
 import { edit, request, withdraw } from './operations/owners.ts';
 import { approve, reject } from './operations/requests.ts';
 import { refuseKind, type Who } from './operations/who.ts';
 
 /** The table of all operations on keys: who may perform each, its input, its texts and its effect. */
 export const OPERATIONS = {
-  ...{ request, list, queue, queuePlace, nextPending, show, usage, edit, withdraw },
+  ...{ request, list, queue, queuePlace, show, usage, edit, withdraw },
   ...{ approve, reject, change, suspend, resume, revoke },
 };
 

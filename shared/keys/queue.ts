@@ -1,4 +1,4 @@
-import { and, asc, count, eq, gt, isNull, like, ne, not, notExists, type SQL, sql } from 'drizzle-orm';
+import { and, asc, count, desc, eq, gt, isNull, like, lt, ne, not, notExists, type SQL, sql } from 'drizzle-orm';
 import { alias } from 'drizzle-orm/sqlite-core';
 import type { Db, Tx } from '../db/connect.ts';
 import { keepQuery } from '../db/prepared-query.ts';
@@ -45,19 +45,30 @@ export function countKeysBeside(db: Db | Tx, identifier: string): number {
   return besides(db).get({ identifier })?.count ?? 0;
 }
 
-/** The oldest other pending request that nobody is approving right now; null if there is none. */
-export function nextPending({ db, clock }: Reader, decided: string): string | null {
+/**
+ * The pending requests before and after a key, which itself may have been decided on; null if there is none. Requests that
+ * somebody is approving right now are skipped.
+ */
+export function neighbours(reader: Reader, identifier: string): { previous: string | null; next: string | null } {
+  return { previous: neighbour(reader, identifier, 'before'), next: neighbour(reader, identifier, 'after') };
+}
+
+function neighbour({ db, clock }: Reader, own: string, side: 'before' | 'after'): string | null {
   const isOpen = eq(keyAttempts.result, 'open').inlineParams();
   const approving = db
     .select({ number: keyAttempts.number })
     .from(keyAttempts)
     .where(and(eq(keyAttempts.identifier, apiKeys.identifier), isOpen, gt(keyAttempts.leaseEndsAt, clock.nowMs())));
-  const next = db
-    .select({ identifier: apiKeys.identifier })
+  const { identifier, requestedAt } = apiKeys;
+  const rowid = sql`${apiKeys}.rowid`;
+  const place = db.select({ requestedAt, rowid }).from(apiKeys).where(eq(identifier, own));
+  const [order, isBeyond] = side === 'before' ? [desc, lt] : [asc, gt];
+  const found = db
+    .select({ identifier })
     .from(apiKeys)
-    .where(and(IS_PENDING, ne(apiKeys.identifier, decided), notExists(approving)))
-    .orderBy(asc(apiKeys.requestedAt), asc(sql`${apiKeys}.rowid`))
+    .where(and(IS_PENDING, isBeyond(sql`(${requestedAt}, ${rowid})`, place), notExists(approving)))
+    .orderBy(order(requestedAt), order(rowid))
     .limit(1)
     .get();
-  return next?.identifier ?? null;
+  return found?.identifier ?? null;
 }

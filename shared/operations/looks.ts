@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { listQueue } from '../approval/queue.ts';
 import { LIST_FILTER } from '../keys/fields/input-groups.ts';
 import { FIELDS } from '../keys/fields/inputs.ts';
-import { countPending, nextPending as next } from '../keys/queue.ts';
+import { countPending, neighbours } from '../keys/queue.ts';
 import { QUEUE_FILTERS } from '../keys/queue-filters.ts';
 import { USAGE_DAYS, USUAL_DAYS } from '../keys/usage-outcomes.ts';
 import { keyHistory, showKey } from '../keys/view.ts';
@@ -47,16 +47,13 @@ export const queue = operation({
   act: listQueue,
 });
 
-/** Finds the next pending request after this one. */
-export const nextPending = operation({
-  ...{ name: 'nextPending', who: ADMINS_LOOK, input: ONE_KEY, summary: 'Find the next pending request.' },
-  act: (deps, _by, { identifier }) => next(deps, identifier),
-});
-
-/** Finds the position of a request in the queue, counted from 1, and the length of the queue. */
+/** Finds the position of a request in the queue, counted from 1, the length of the queue, and the requests beside it. */
 export const queuePlace = operation({
   ...{ name: 'queuePlace', who: ADMINS_LOOK, input: ONE_KEY, summary: 'Find the position of a request in the queue.' },
-  act: (deps, _by, { identifier }) => ({ position: countOlder(deps, identifier) + 1, waiting: countPending(deps) }),
+  act: (deps, _by, { identifier }) => ({
+    ...{ position: countOlder(deps, identifier) + 1, waiting: countPending(deps) },
+    ...neighbours(deps, identifier),
+  }),
 });
 
 /** Shows a key with its history. */

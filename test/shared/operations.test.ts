@@ -46,10 +46,6 @@ const ALLOWED: Record<Name, { own: Kind[]; others: Kind[] }> = {
     own: ['operator', 'admin', 'admin without an assertion'],
     others: ['operator', 'admin', 'admin without an assertion'],
   },
-  nextPending: {
-    own: ['operator', 'admin', 'admin without an assertion'],
-    others: ['operator', 'admin', 'admin without an assertion'],
-  },
   show: {
     own: ['operator', 'admin', 'admin without an assertion', 'owner'],
     others: ['operator', 'admin', 'admin without an assertion'],

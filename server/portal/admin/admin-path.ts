@@ -25,8 +25,8 @@ export function adminKeyPath({ access: { config } }: Pick<PageContext, 'access'>
   return (identifier) => publicPath(config, `${ADMIN_KEYS_PATH}/${encodeURIComponent(identifier)}`);
 }
 
-/** The path to which an admin continues after deciding on a request: the next waiting one, or else the queue. */
+/** The path to which an admin continues after deciding on a request: the next waiting one or, after the last, the queue. */
 export async function nextRequest(context: PageContext, decided: string): Promise<string> {
-  const next = await performWhenUnlocked(context, OPERATIONS.nextPending, { identifier: decided });
+  const { next } = await performWhenUnlocked(context, OPERATIONS.queuePlace, { identifier: decided });
   return next === null ? QUEUE_PATH : `${ADMIN_KEYS_PATH}/${next}`;
 }

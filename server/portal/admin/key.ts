@@ -31,7 +31,7 @@ import { decisionForms, decisionLinks } from '../passkeys/decision-fields.ts';
 import { linkIn, linkNote } from '../passkeys/decision-link.ts';
 import type { Form } from '../requests/form.ts';
 import type { Page, PageContext } from '../requests/request-context.ts';
-import { ADMIN_KEYS_PATH, adminKeyPath, nextRequest, QUEUE_PATH, sectionOf } from './admin-path.ts';
+import { ADMIN_KEYS_PATH, adminKeyPath, QUEUE_PATH, sectionOf } from './admin-path.ts';
 import { decidedNote } from './last-decision.ts';
 
 /** `GET /developers/admin/keys/:identifier`: everything about a key, and the forms to decide on it. Throws `not_found`. */
@@ -136,15 +136,17 @@ function banNote({ access: { db } }: PageContext, identifier: string): Html {
   return html`<p class="note">The profile <bdi>${owner.username}</bdi> is banned. Its keys are refused while the ban lasts, and none of its requests can be approved.</p>`;
 }
 
-/** The way back to the queue, with the position in it and a link to the next request, or to the list of keys. */
+/** The way back to the queue, with the position in it and links to the requests beside it, or to the list of keys. */
 async function crumbs(context: PageContext, { identifier, state }: KeyView): Promise<Html> {
   const { config } = context.access;
   const link = (path: string, text: string) => html`<a href="${publicPath(config, path)}">${text}</a>`;
   if (state !== 'pending') return html`<p class="crumbs">${link(ADMIN_KEYS_PATH, 'Keys')} /</p>`;
-  const { position, waiting } = await performWhenUnlocked(context, OPERATIONS.queuePlace, { identifier });
-  const next = await nextRequest(context, identifier);
-  const after = next === QUEUE_PATH ? '' : html` · ${link(next, 'Next')}`;
-  return html`<p class="crumbs">${link(QUEUE_PATH, 'Requests')} · ${numberText(position)} of ${numberText(waiting)}${after}</p>`;
+  const { position, waiting, previous, next } = await performWhenUnlocked(context, OPERATIONS.queuePlace, {
+    identifier,
+  });
+  const beside = (one: string | null, text: string) => (one === null ? [] : [link(`${ADMIN_KEYS_PATH}/${one}`, text)]);
+  const place = `${numberText(position)} of ${numberText(waiting)}`;
+  return html`<p class="crumbs">${joined([link(QUEUE_PATH, 'Requests'), place, ...beside(previous, 'Previous'), ...beside(next, 'Next')])}</p>`;
 }
 
 /** The other keys of the same profile: how many there are, and below the decision a list with the usage of those with a secret. */

@@ -80,16 +80,29 @@ test('a cursor at another profile’s key tells an owner nothing about that key'
   expect(await listed(`1-${at}-${others?.identifier}`)).toEqual(await listed(`1-${at}-00000000`));
 });
 
-test('the next pending request is the oldest other one that nobody is approving', async () => {
+test('the requests beside one in the queue are the nearest that nobody is approving, even after it was decided on', async () => {
   const { deps, page } = await world();
-  const next = (identifier: string) => perform(deps, onBox('operator'), OPERATIONS.nextPending, { identifier });
-  const [first, second, third] = (await page({ states: ['pending'] })).keys.map(({ identifier }) => identifier);
-  expect([await next(second as string), await next(first as string)]).toEqual([first as string, second as string]);
-  const { finish } = await perform(deps, onBox('operator'), OPERATIONS.approve, { identifier: second as string });
-  expect(await next(first as string)).toBe(third as string);
+  const beside = async (identifier = '') => {
+    const { previous, next } = await perform(deps, onBox('operator'), OPERATIONS.queuePlace, { identifier });
+    return [previous, next];
+  };
+  const [first, second, third, ...others] = (await page({ states: ['pending'] })).keys.map(
+    ({ identifier }) => identifier,
+  );
+  expect([await beside(first), await beside(second)]).toEqual([
+    [null, second ?? ''],
+    [first ?? '', third ?? ''],
+  ]);
+  const { finish } = await perform(deps, onBox('operator'), OPERATIONS.approve, { identifier: second ?? '' });
+  expect([await beside(first), await beside(third)]).toEqual([
+    [null, third ?? ''],
+    [first ?? '', others[0] ?? null],
+  ]);
   await finish();
-  for (const { identifier } of (await page({ states: ['pending'] })).keys.slice(1)) {
-    withdrawKey(deps, { identifier, by: onBox('ada') });
-  }
-  expect(await next(first as string)).toBeNull();
+  expect(await beside(second)).toEqual([first ?? '', third ?? '']);
+  for (const identifier of [third ?? '', ...others]) withdrawKey(deps, { identifier, by: onBox('ada') });
+  expect([await beside(first), await beside(third)]).toEqual([
+    [null, null],
+    [first ?? '', null],
+  ]);
 });

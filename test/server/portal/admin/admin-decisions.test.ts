@@ -121,7 +121,9 @@ test('a decision on a request leads to the next one, oldest first, or to the que
   clock.advance(1);
   const second = await request(access, ADA);
   const page = await keyPageOf(world, grace, first);
-  expect(page.body).toContain(`<a href="/developers/admin/keys/${second}">Next</a>`);
+  expect(page.body).toContain(`1 of 2 · <a href="/developers/admin/keys/${second}">Next</a></p>`);
+  const last = await keyPageOf(world, grace, second);
+  expect(last.body).toContain(`2 of 2 · <a href="/developers/admin/keys/${first}">Previous</a></p>`);
   const reject = (identifier: string) =>
     decideAs(world, grace, identifier, [
       ['operation', 'reject'],

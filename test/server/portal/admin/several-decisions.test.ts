@@ -206,16 +206,20 @@ test('20 requests with the longest reason fit in the form', async () => {
   expect(keyHistory(world.access, keys[19] as string).at(-1)?.detail).toEqual({ reason });
 });
 
-test('a request approved from its row leads to the next request, as from its own page', async () => {
-  const { world, grace, keys } = await queueOf(2);
-  const [first = '', second = ''] = keys;
-  const page = await send(world, grace, [['approve', second]]);
-  expect(textOf(page)).toContain('Approve “Bot 1”?');
-  const done = await send(world, grace, withPasskey(page, grace.authenticator));
-  expect(valuesOf(done, 'location')).toEqual([`${QUEUE}/keys/${first}?decided=${second}`]);
-  await settleBackground(world.services.background);
-  const next = await ask(world, `${QUEUE}/keys/${first}?decided=${second}`, grace);
-  expect(textOf(next)).toContain('Approved: Bot 1 (user101). The key is Active.');
+test('a request approved from its row leads to the one after it, as from its own page, and the last one to the queue', async () => {
+  const { world, grace, keys } = await queueOf(3);
+  const [, second = '', third = ''] = keys;
+  for (const [decided, name, next] of [
+    [second, 'Bot 1', `${QUEUE}/keys/${third}`],
+    [third, 'Bot 2', QUEUE],
+  ]) {
+    const page = await send(world, grace, [['approve', decided ?? '']]);
+    expect(textOf(page)).toContain(`Approve “${name}”?`);
+    const done = await send(world, grace, withPasskey(page, grace.authenticator));
+    expect(valuesOf(done, 'location')).toEqual([`${next}?decided=${decided}`]);
+    await settleBackground(world.services.background);
+    expect(textOf(await ask(world, `${next}?decided=${decided}`, grace))).toContain(`Approved: ${name}`);
+  }
 });
 
 describe('an assertion covers exactly the list that the page showed', () => {
