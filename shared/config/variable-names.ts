@@ -1,12 +1,12 @@
 import type { EnvironmentFile, Source } from './environment.ts';
 import { VARIABLES } from './variables.ts';
 
-/** Names that Bun, libraries and the prompts read, so that a file of variables may contain them too. */
+/** Variables that Bun, libraries or the prompts read, which a file of variables may therefore set too. */
 const OF_OTHERS = /^(BUN_|NODE_|LC_|SSL_CERT_|(LANG|TZ|TMPDIR|PATH|HOME|TERM|NO_COLOR|EDITOR|VISUAL)$)/;
 
 /**
- * Warnings about unknown names: in files of variables about all of them, in the environment only about those that nearly match
- * one of ours, since other programs have variables there, too.
+ * Warns about all unknown variables in files. In the environment, which has variables of other programs too, it warns only
+ * about those whose names nearly match one of ours.
  */
 export function nameWarnings(source: Source, files: readonly EnvironmentFile[]): string[] {
   const inFiles = files.flatMap(({ path, values }) => warningsOfFile(path, unknownNames(values)));
@@ -23,8 +23,10 @@ function warningsOfFile(path: string, names: readonly string[]): string[] {
   const near = names.flatMap((name) => nearlyRight(path, name) ?? []);
   const others = names.filter((name) => nearestVariable(name) === null);
   if (others.length === 0) return near;
-  const is = others.length === 1 ? 'is not a variable' : 'are not variables';
-  return [...near, `${path} sets ${others.join(', ')}, which ${is} of this program.`];
+  return [
+    ...near,
+    `${path} sets ${others.length === 1 ? 'an unknown variable' : 'unknown variables'}: ${others.join(', ')}.`,
+  ];
 }
 
 function nearlyRight(where: string, name: string): string | null {

@@ -50,6 +50,6 @@ export function noticeWarnings({ undelivered }: NoticeStatus): string[] {
   const count = undelivered.filter(({ to }) => to !== WEBHOOK).length;
   return [
     ...(count === 0 ? [] : [`${count === 1 ? '1 mail is' : `${count} mails are`} undelivered.`]),
-    ...(count === undelivered.length ? [] : ['The webhook in ADMIN_WEBHOOK_URL did not receive all messages.']),
+    ...(count === undelivered.length ? [] : ['Some messages to the webhook in ADMIN_WEBHOOK_URL were not delivered.']),
   ];
 }

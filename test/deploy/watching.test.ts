@@ -204,7 +204,7 @@ function withServer(name: string): string {
   return `${metric}{${[labels, 'job="profile-lookup"', 'instance="box:3000"'].filter(Boolean).join(',')}}`;
 }
 
-test('the advice of alerts names only existing commands and options', async () => {
+test('the descriptions of alerts mention only commands and options that exist', async () => {
   const program = await createProgram();
   const lines = RULES.flatMap(({ annotations }) => [...annotations.description.matchAll(/"profilectl ([^"]+)"/g)]);
   expect(lines.length).toBeGreaterThan(5);

@@ -5,7 +5,7 @@ import { lookup } from '../questions.ts';
 import { median } from '../results.ts';
 import { type Pair, printRatio, type Side } from './servers.ts';
 
-/** A start takes milliseconds, so each round is the median of several; a stop takes a second. */
+/** Starting takes only milliseconds, so a round is the median of several starts; stopping takes a second, so not of many. */
 const STARTS = 3;
 
 /** Milliseconds from the start of the server to its first response. */

@@ -80,7 +80,7 @@ test('pages accept only the cookie, and the API only the bearer token', async ()
   }
 });
 
-test('an owner reads which e-mail was not delivered, but neither recipient, mail server nor reason', async () => {
+test('an owner sees which e-mail was not delivered, but not its recipient, the mail server or the reason', async () => {
   const smtp = await startSmtp();
   const world = await ownerWorld({ MAIL_URL: smtp.url, MAIL_FROM: 'keys@example.org' });
   smtp.failures.rcpt = '550 5.1.1 mailbox-word unknown';

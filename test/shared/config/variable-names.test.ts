@@ -3,7 +3,7 @@ import { nameWarnings, nearestVariable } from '../../../shared/config/variable-n
 import { VARIABLES } from '../../../shared/config/variables.ts';
 
 describe('a name that nearly matches a variable', () => {
-  test('is recognised: a letter wrong, missing, additional or swapped, in upper or lower case', () => {
+  test('is recognised if letters are wrong, missing, extra or swapped, in upper or lower case', () => {
     for (const [name, meant] of [
       ['PRT', 'PORT'],
       ['port', 'PORT'],
@@ -21,7 +21,7 @@ describe('a name that nearly matches a variable', () => {
     for (const name of Object.keys(VARIABLES)) expect(nearestVariable(`${name}S`)).not.toBeNull();
   });
 
-  test('is not assumed for the usual variables of machines', () => {
+  test('is not reported if it is a common variable of other programs', () => {
     const common = 'HOME HOSTNAME HOSTTYPE LOGNAME MAIL PATH PWD SHELL SHLVL TERM USER LANG SSL_CERT_FILE DATABASE_URL';
     const others =
       'HTTP_HOST HTTP_PORT SMTP_HOST HTTPS_PROXY CONTEXT MAILTO XPC_FLAGS EDITOR CI NODE_ENV INVOCATION_ID';
@@ -30,12 +30,12 @@ describe('a name that nearly matches a variable', () => {
   });
 });
 
-test('warnings name all unknown variables of a file, those of the environment only if they nearly match, and never a value', () => {
+test('warnings name all unknown variables in a file, those in the environment only if they nearly match, and never a value', () => {
   const values = { PORT: '1', PRT: 'hunter2', FOO: 'hunter2', BAR: 'hunter2', NODE_ENV: 'production', TZ: 'UTC' };
   const source = { ...values, HOTS: 'hunter2', ELSE: 'hunter2', HOST: '::1' };
   expect(nameWarnings(source, [{ path: 'a.env', values }])).toEqual([
     'a.env sets PRT, which is not read; did you mean PORT?',
-    'a.env sets FOO, BAR, which are not variables of this program.',
+    'a.env sets unknown variables: FOO, BAR.',
     'The environment sets HOTS, which is not read; did you mean HOST?',
   ]);
 });

@@ -10,7 +10,7 @@ export type Twist = {
   flags?: number;
   signCount?: number;
   party?: Partial<RelyingParty>;
-  /** Whether the new passkey signs a statement about itself, which an ES256 one can do here. */
+  /** Whether the new passkey sends a self-attestation; implemented only for ES256. */
   isSelfAttested?: boolean;
   /** The public key to register, as COSE. */
   cose?: Uint8Array;

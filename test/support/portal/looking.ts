@@ -6,14 +6,14 @@ import type { Page } from 'playwright-core';
 const OF_COLOURS = { runOnly: ['color-contrast'] };
 const OF_NARROWNESS = { runOnly: ['target-size', 'scrollable-region-focusable'] };
 
-/** Everything that has to be 24 pixels high: all controls, except links inside a text. */
+/** The controls that must be at least 24 pixels high (WCAG 2.2, 2.5.8): all except links inside a text. */
 const TARGETS =
   'a:not(p a, li a, .summary a, .skip), nav a, button, input:not([type=hidden]), select, textarea:not([hidden]), summary';
 
 /**
- * Expects that the page is accessible in windows of six widths, light and dark: axe finds no violations, nothing is
- * cut off or wider than its container, and targets are 24 pixels high. The page is left narrow and dark, with all
- * details open except the menu of the bar. `within` selects the part to check if the rest is not ours.
+ * Expects that the page is accessible and fits into windows of six widths, in light and dark mode: axe finds no violations,
+ * nothing is wider than its container, and controls are at least 24 pixels high. Afterwards the window is narrow and dark, and
+ * all details in the page's main part are open. `within` selects the part to check if the rest is not ours.
  */
 export async function expectUsable(page: Page, within = 'html'): Promise<void> {
   await page.evaluate(axe.source);
@@ -23,7 +23,7 @@ export async function expectUsable(page: Page, within = 'html'): Promise<void> {
     [1280, 'dark', OF_COLOURS],
     [390, 'light', {}],
     [390, 'dark', OF_COLOURS],
-    // The widths between these are only checked for overflow.
+    // At the widths in between, axe is not run.
     [960, 'dark', null],
     [700, 'dark', null],
     [641, 'dark', null],

@@ -7,17 +7,17 @@ import type { Source } from './sources.ts';
 /** The functions that run their last argument as a write transaction; their wrappers are found automatically. */
 const TRANSACTIONS = ['write', 'writeProfiles', 'writeSessions', 'prepareWrite'];
 
-/** Calls that read a clock, and names of times read by a caller. */
+/** The names of functions that read a clock, and of parameters that hold a time read by the caller. */
 const TIME = /^(nowMs|settledMs)$/;
 
-/** Every time used in a transaction but read outside it, as `path: function uses name`. */
+/** Finds all uses in a transaction of a time that was read before it began, as `path: function uses name`. */
 export function timesReadOutside(sources: readonly Pick<Source, 'path' | 'text'>[]): string[] {
   const files = sources.map(({ path, text }) => ({
     path,
     file: typescript.createSourceFile(path, text, typescript.ScriptTarget.Latest, true),
   }));
   const known = new Set(TRANSACTIONS);
-  // Repeats until no more functions are found that pass an argument on.
+  // Repeats until no more wrappers are found.
   for (let before = 0; before !== known.size; ) {
     before = known.size;
     for (const { file } of files) for (const name of findForwarders(file, known)) known.add(name);
@@ -25,7 +25,7 @@ export function timesReadOutside(sources: readonly Pick<Source, 'path' | 'text'>
   return files.flatMap(({ path, file }) => [...new Set(usesIn(file, known))].map((use) => `${path}: ${use}`));
 }
 
-/** The functions of a file that run a function of their caller in a transaction. */
+/** The functions of a file that run a function which they receive as a parameter in a transaction. */
 function findForwarders(file: typescript.SourceFile, known: ReadonlySet<string>): string[] {
   const found: string[] = [];
   visitAll(file, (outer) => {

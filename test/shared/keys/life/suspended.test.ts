@@ -58,7 +58,7 @@ async function sentMails(): Promise<string[]> {
 }
 
 describe('its secret', () => {
-  test('is refused like an unknown one after keys suspend, and works again after keys resume, with its used quota', async () => {
+  test('is refused like an unknown one after "keys suspend", and works again after "keys resume"; used quota stays used', async () => {
     const server = await startTestServer({ variables: { DEFAULT_RATE_LIMITS: '5/1m' } });
     insertProfile(server.deps.db);
     const { identifier, secret } = await issue(server.deps);
@@ -105,7 +105,7 @@ describe('its secret', () => {
   });
 });
 
-test('it keeps its slot, also in the checks of the database', async () => {
+test('it keeps its slot: the database’s trigger and "db check" count it too', async () => {
   const { identifier } = await suspended();
   await request(deps);
   await request(deps);
@@ -174,7 +174,7 @@ test('it can be changed, and has the new grant once it is resumed', async () => 
   expect(verify(secret)).toMatchObject({ permissions: ['api.leaderboard'] });
 });
 
-test('a reminder that was stored before it was suspended is not sent', async () => {
+test('a reminder that was stored before the suspension is not sent', async () => {
   const { identifier } = await issue(deps, {}, { expiresAtMs: clock.nowMs() + 90 * DAY_MS });
   clock.advance(61 * DAY_MS);
   storeReminders(deps.db, clock);
@@ -213,7 +213,7 @@ describe('a successor', () => {
     expect(() => prefillFrom(showKey(deps, identifier))).toThrow('is suspended; only an Active key');
   });
 
-  test('that was requested before can retire it like an Active one, and the mail says that it is suspended', async () => {
+  test('that was requested before the suspension can retire it, and the mail says that it is suspended', async () => {
     const old = await issue(deps, {}, { expiresAtMs: clock.nowMs() + 30 * DAY_MS });
     const [first, second] = [
       await request(deps, { successorOf: old.identifier }),
@@ -231,7 +231,7 @@ describe('a successor', () => {
   });
 });
 
-test('its owner is mailed why it was suspended, and after its resumption that it works again, or that a ban prevents that', async () => {
+test('its owner is mailed the reason for the suspension, and when it is resumed, that it works again or that a ban prevents that', async () => {
   const { identifier } = await suspended();
   const [reason] = await sentMails();
   expect(reason).toContain(`Subject: Your API key ${identifier} was suspended`);

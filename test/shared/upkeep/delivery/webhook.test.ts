@@ -15,8 +15,8 @@ import { endless, FORMS, startWebhook, status } from '../../../support/mail/webh
 import { insertProfile } from '../../../support/profiles.ts';
 import { testClock, testConfig, testDeps } from '../../../support/world.ts';
 
-// Messages to the admins' chat, over real HTTP: from the same rows as mails, never delaying anybody for more than ten
-// seconds.
+// Messages to the admins' webhook over real HTTP: made from the same rows as mails, and never delaying anything by more than
+// ten seconds.
 
 const SECOND_MS = 1_000;
 const DAY_MS = 86_400_000;
@@ -56,7 +56,7 @@ async function world(form = 'Slack', variables: Record<string, string> = {}) {
 }
 
 describe.each(FORM_NAMES)('a webhook of %s', (form) => {
-  test('is notified of a request, a found secret and a failed delivery, only with identifier, UID and link', async () => {
+  test('gets messages about a request, a found secret and a failed delivery, with only identifier, UID and link', async () => {
     const w = await world(form);
     const { identifier } = await w.ask();
     await w.look();
@@ -81,7 +81,7 @@ describe.each(FORM_NAMES)('a webhook of %s', (form) => {
     expect(w.log.join()).not.toContain('webhook');
   });
 
-  test('does not get a message again after refusing it permanently, but gets it again after a failure; redirects are not followed', async () => {
+  test('is not sent a message again that it refused permanently, but again after other failures; redirects are not followed', async () => {
     const elsewhere = await startWebhook();
     for (const code of [401, 404, 410]) {
       const w = await world(form);
@@ -111,7 +111,7 @@ describe.each(FORM_NAMES)('a webhook of %s', (form) => {
     expect(elsewhere.posted).toEqual([]);
   });
 
-  test('that requests a pause gets it, for later events too', async () => {
+  test('gets the pause that it requests, also for later events', async () => {
     const w = await world(form);
     w.webhook.answer = status(429, { 'Retry-After': '300' });
     const first = await w.ask();
@@ -135,7 +135,7 @@ describe.each(FORM_NAMES)('a webhook of %s', (form) => {
     expect(w.shown()).toHaveLength(1);
   });
 
-  test('is only read up to status and headers: endless bodies end with the connection', async () => {
+  test('has only its status and headers read: an endless body is cut off', async () => {
     const w = await world(form);
     w.webhook.answer = endless;
     await w.ask();
@@ -147,7 +147,7 @@ describe.each(FORM_NAMES)('a webhook of %s', (form) => {
   });
 });
 
-test('a hanging webhook has 10 seconds, during which mails are sent, and its failure is only shown by status', async () => {
+test('a webhook that hangs gets ten seconds; mails are sent meanwhile, and only "status" shows the failure', async () => {
   await Promise.all(
     FORM_NAMES.map(async (form) => {
       const w = await world(form);
@@ -169,14 +169,14 @@ test('a hanging webhook has 10 seconds, during which mails are sent, and its fai
       expect(keyHistory(w.deps, identifier).map(({ event }) => event)).not.toContain('mail not delivered');
       expect(readKeyStats(w.deps.db, w.clock.nowMs()).notices).toMatchObject({ waiting: 0, refused: 0 });
       const { warnings } = readStatus(w.deps);
-      expect(warnings.join()).toContain('The webhook in ADMIN_WEBHOOK_URL did not receive all messages.');
+      expect(warnings.join()).toContain('Some messages to the webhook in ADMIN_WEBHOOK_URL were not delivered.');
       expect(warnings.join()).not.toContain('undelivered');
       expect(readOverview(w.deps).mails).toEqual({ waiting: 0, oldestAt: null, undelivered: [] });
     }),
   );
 }, 30_000);
 
-test('the webhook gets one message in 10 seconds, whatever the result of the last one, with the other events as counts', async () => {
+test('at most one message is sent every ten seconds, whether or not the last one succeeded; it counts all other events', async () => {
   for (const code of [200, 404]) {
     const w = await world();
     w.webhook.answer = status(code);
@@ -196,7 +196,7 @@ test('the webhook gets one message in 10 seconds, whatever the result of the las
   }
 });
 
-test('no texts by people are sent, and the webhook’s URL is neither stored nor shown', async () => {
+test('no user-written text is sent, and no part of the URL is stored or shown', async () => {
   const w = await world('Slack', { ADMIN_EMAIL: 'root@example.net' });
   w.webhook.answer = status(500);
   smtp.failures.rcpt = '550 5.1.1 @everyone';
@@ -212,7 +212,7 @@ test('no texts by people are sent, and the webhook’s URL is neither stored nor
   expect(JSON.stringify([stored, readStatus(w.deps), w.log])).not.toMatch(address);
 });
 
-test('an unreachable webhook is retried for 3 days without its URL being shown, and nothing is lost until then', async () => {
+test('an unreachable URL is retried for three days, without being shown; no message is lost before then', async () => {
   const w = await world();
   const url = 'http://127.0.0.1:1/s3cret-token';
   const down = { ...w.deps, config: { ...w.deps.config, adminWebhook: url } };
@@ -235,7 +235,7 @@ test('an unreachable webhook is retried for 3 days without its URL being shown, 
   expect([w.webhook.posted, log]).toEqual([[], []]);
 });
 
-test('a mail that was dropped after 3 days is reported once as a failed delivery', async () => {
+test('a mail that is dropped after three days is reported as a failed delivery, once', async () => {
   const w = await world('Slack', { ADMIN_EMAIL: 'root@example.net' });
   smtp.failures.rcpt = '450 4.2.1 later';
   const { identifier } = await w.ask();
@@ -249,7 +249,7 @@ test('a mail that was dropped after 3 days is reported once as a failed delivery
   ]);
 });
 
-test('decided requests are not reported, and without pages a command replaces the link', async () => {
+test('requests decided in the meantime are not reported; without pages, a command replaces the link', async () => {
   const w = await world('Slack', { DEVELOPER_PLATFORM: 'off' });
   const decided = await w.ask();
   await perform(w.deps, w.admin, OPERATIONS.withdraw, { identifier: decided.identifier });
@@ -260,7 +260,7 @@ test('decided requests are not reported, and without pages a command replaces th
   ]);
 });
 
-test('a request made while a message is being sent is reported 10 seconds later', async () => {
+test('a request that arrives while a message is being sent is reported ten seconds later', async () => {
   const w = await world();
   const held: ServerResponse[] = [];
   w.webhook.answer = (response) => held.push(response);
@@ -276,7 +276,7 @@ test('a request made while a message is being sent is reported 10 seconds later'
   expect(w.shown()).toEqual([expect.stringContaining(identifier)]);
 });
 
-test('a failed delivery is reported although its request has been decided', async () => {
+test('a failed delivery is reported even if its request has been decided since', async () => {
   const w = await world('Slack', { ADMIN_EMAIL: 'root@example.net' });
   smtp.failures.rcpt = '550 5.1.1 nobody';
   const { identifier } = await w.ask();
@@ -286,7 +286,7 @@ test('a failed delivery is reported although its request has been decided', asyn
   expect(w.shown()).toEqual([expect.stringMatching(/^The request mail to ADMIN_EMAIL .* could not be delivered\.\n/)]);
 });
 
-test('the result of a message does not count as a result of the mail server', async () => {
+test('the result of a webhook message does not affect mail delivery', async () => {
   const w = await world();
   for (let count = 0; count < 5; count++) {
     const { identifier } = await w.ask();
@@ -300,7 +300,7 @@ test('the result of a message does not count as a result of the mail server', as
   expect(w.undelivered().filter(({ tries }) => tries > 0)).toHaveLength(3);
 });
 
-test('only the server sends messages, even if MAIL_URL is not set, and commands print no warning about them', async () => {
+test('only the server sends messages, even if no mail can be sent, and commands show no warning', async () => {
   const w = await world('Slack', { ADMIN_EMAIL: 'root@example.net' });
   const { warning, identifier } = await w.ask();
   expect([warning, w.webhook.posted]).toEqual([null, []]);
@@ -316,7 +316,7 @@ test('only the server sends messages, even if MAIL_URL is not set, and commands 
   expect(w.undelivered()).toMatchObject([{ kind: 'rejection', tries: 0 }]);
 });
 
-test('its URL must be https, or http of this machine, and is not shown when it is refused', () => {
+test('the URL must be https, or http on this machine, and is not shown when it is refused', () => {
   for (const url of [
     'https://ntfy.example.org/t?tpl=1&m={{.text}}',
     'http://localhost:8065/hooks/x',
