@@ -24,14 +24,14 @@ const ADMINS = {
   'admin-passkey-removed': 'passkey removed',
   'admin-removed': 'removed',
   'admin-left-out': 'left out of a restore',
-  'admin-put-in': 'put in by a restore',
+  'admin-restored': 'added by a restore',
 } as const satisfies Record<string, PeopleEventName>;
 
 const TOKENS = {
   'token-added': 'added',
   'token-removed': 'removed',
   'token-left-out': 'left out of a restore',
-  'token-put-in': 'put in by a restore',
+  'token-restored': 'added by a restore',
 } as const satisfies Record<string, PeopleEventName>;
 
 const BANS = { 'profile-banned': 'banned', 'profile-unbanned': 'unbanned' } as const satisfies ServiceKinds;

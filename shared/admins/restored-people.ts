@@ -74,8 +74,8 @@ export function settlePeople(copy: Sqlite, known: KnownPeople, decision: PeopleD
   return found;
 }
 
-function eventOf({ isRestored }: PeopleDecision): 'put in by a restore' | 'left out of a restore' {
-  return isRestored ? 'put in by a restore' : 'left out of a restore';
+function eventOf({ isRestored }: PeopleDecision): 'added by a restore' | 'left out of a restore' {
+  return isRestored ? 'added by a restore' : 'left out of a restore';
 }
 
 function settleTokens(db: Db, known: KnownPeople, decision: PeopleDecision, found: RestoredPeople): void {

@@ -142,16 +142,16 @@ export const Variables = z.object({
   maxProfileBytes: variable(
     'MAX_PROFILE_KIB',
     '64',
-    'the maximum size of a public profile as JSON with links, 1–256; status counts larger ones stored before',
+    'the maximum size of a public profile with its links, in KiB of JSON, 1–256; profilectl status counts larger ones',
     mapped(wholeNumber(1, 256), (kib) => kib * 1_024),
   ),
   defaultRateLimits: variable(
     'DEFAULT_RATE_LIMITS',
     '60/1m,5000/1d',
-    'what an approval grants by default, except to a successor',
+    'the rate limits that an approval grants by default, except to a successor',
     parsed(`must be one to four of ${RATE_LIMIT_SYNTAX}; separated by commas, windows distinct`, parseLimits),
   ),
-  workers: variable('WORKERS', '1', 'threads that answer requests, 1–64', wholeNumber(1, 64)),
+  workers: variable('WORKERS', '1', 'the number of threads that answer requests, 1–64', wholeNumber(1, 64)),
   logLevel: variable(
     'LOG_LEVEL',
     'info',
@@ -164,12 +164,12 @@ export const Variables = z.object({
   }),
   profilectlHost: optional(
     'PROFILECTL_HOST',
-    'the server that keys and profiles import use instead of a local database',
+    'the server for profilectl keys and profilectl profiles import, instead of a local database',
     text('must be the URL of a server', isServerUrl),
     // An invalid URL may contain a password.
     { mask: (url) => (isServerUrl(url) ? url : HIDDEN) },
   ),
-  profilectlToken: optional('PROFILECTL_TOKEN', 'the token for it, instead of a stored login', TOKEN, {
+  profilectlToken: optional('PROFILECTL_TOKEN', 'the token for that server, instead of a stored login', TOKEN, {
     mask,
   }),
 });

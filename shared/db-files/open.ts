@@ -29,10 +29,10 @@ const BUSY_TIMEOUT_MS = { serve: 300, fill: 10_000, use: 10_000, pages: 50, look
 const MIGRATION_TIMEOUT_MS = 600_000;
 
 /**
- * Opens the main database. Throws `refused`, with the path, if it is missing, too old, too new, another program's, or
- * older while a server runs on it, and `busy` if it stays locked. New files get mode 0600, a new folder 0700. Before
- * the tables of an existing database change, it is copied, and `onCopied` is called with the copy's path. With
- * `mustExist` a missing or empty file is refused in every mode.
+ * Opens the main database. Throws `refused`, with the path, if it is missing, belongs to another program, has a newer schema,
+ * or has an older schema that this mode must not migrate or that a running server uses, and `busy` if it stays locked. New
+ * files get mode 0600, a new folder 0700. An existing database is copied before it is migrated, and `onCopied` is called with
+ * the path of the copy. With `mustExist` a missing or empty file is refused in every mode.
  */
 export function openDatabase(
   path: string,
@@ -67,7 +67,7 @@ function missingDatabase(path: string, mode: OpenMode): AppError {
   const make =
     'Create one with "profilectl profiles import" or "profilectl serve", or name another with --db or DATABASE_PATH.';
   const mount =
-    'None is created because DATABASE_MUST_EXIST is on: mount its volume, or set it to off for the first start.';
+    "No database is created, because DATABASE_MUST_EXIST is on: mount the database's volume, or set the variable to off for the first start.";
   const missing = `There is no database at ${path}. ${mode === 'serve' ? mount : make}`;
   return fileRefusal(foreignOwner(path) ?? missing);
 }

@@ -7,7 +7,7 @@ export const PEOPLE_EVENTS = [
   'passkey removed',
   'removed',
   'left out of a restore',
-  'put in by a restore',
+  'added by a restore',
 ] as const;
 
 /** The name of such an event. */

@@ -28,7 +28,7 @@ export function requestMail(news: RequestNews): Mail {
   return compose('request', news, `API key request ${identifier} is waiting for a decision`, [
     {
       kind: 'paragraph',
-      text: `Somebody requested a key for the ${news.publicName} API. What follows is in their own words.`,
+      text: `Somebody requested a key for the ${news.publicName} API. The name, project, description and expected usage are in the owner's own words.`,
     },
     { kind: 'facts', facts: factsOf(news) },
     { kind: 'paragraph', text: 'Description:' },
@@ -55,13 +55,13 @@ export function requestsMail(news: { to: string; requests: readonly WaitingReque
     [
       {
         kind: 'paragraph',
-        text: `These key requests for the ${news.publicName} API have arrived since the last e-mail about requests. What follows is in their owners' own words.`,
+        text: `These key requests for the ${news.publicName} API have arrived since the last e-mail about requests. Names and projects are in the owners' own words.`,
       },
       ...requests.slice(0, MAX_LISTED).map((one): Block => ({ kind: 'facts', facts: factsOf(one) })),
       ...(more > 0 ? [{ kind: 'paragraph' as const, text: `${more} more are not listed here.` }] : []),
       ...deciding(pages, '', [
-        ['decide on one after another', 'approve'],
-        ['Or look at one', 'show <identifier>'],
+        ['decide on them one by one', 'approve'],
+        ['Or look at one of them', 'show <identifier>'],
       ]),
     ],
   );

@@ -54,7 +54,7 @@ export function notYou(pages: string | null): Block[] {
   return [
     {
       kind: 'paragraph',
-      text: 'If that was not you, somebody else is signed in as you, and may be able to read your e-mail. Secure your mailbox, then end every sign-in that you do not recognise on this page.',
+      text: 'If that was not you, somebody else is signed in as you, and may be able to read your e-mail. Secure your mailbox, then, on this page, end every sign-in that you do not recognise.',
     },
     ...pageLink(pages, 'Who is signed in', '/sessions'),
   ];

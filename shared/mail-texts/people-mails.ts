@@ -14,7 +14,7 @@ export function newSignInMail(
   return compose('new-sign-in', { ...news, identifier: '' }, 'New sign-in to your profile', [
     {
       kind: 'paragraph',
-      text: `A browser or program that had not been used with your profile before signed in to it at ${news.publicUrl}. It can request keys for the ${news.publicName} API in your name, and revoke those you have. If that was you, there is nothing to do.`,
+      text: `A new browser or program signed in to your profile at ${news.publicUrl}. It can request keys for the ${news.publicName} API in your name, and revoke those you have. If that was you, there is nothing to do.`,
     },
     {
       kind: 'facts',
@@ -96,10 +96,10 @@ export function enrolmentMail(
     },
     {
       kind: 'paragraph',
-      text: 'Ask that person whether it was them. If it was, confirm it on the machine that runs the service:',
+      text: 'Ask that person whether it was them. If so, confirm the passkey on the machine that runs the service:',
     },
     { kind: 'code', text: `profilectl admins confirm ${name}` },
-    { kind: 'paragraph', text: 'If it was not, create a new link for them there, which removes this passkey:' },
+    { kind: 'paragraph', text: 'If not, create a new link for them there, which removes this passkey:' },
     { kind: 'code', text: `profilectl admins invite ${name}` },
     ...pageLink(news.pages, 'List of admins', '/people'),
   ]);

@@ -27,8 +27,8 @@ export const change = operation({
     command: {
       verb: 'change',
       help: `The secret stays the same, and so does everything without a flag. With at least one flag, the command asks for nothing else.
-Running servers apply the change within 10 ms. If the window of a rate limit stays, requests already counted in it still
-count, even with another quota; a new window starts unused.`,
+Running servers apply the change within 10 ms. If a rate limit keeps its window, requests already counted still count, even if
+the quota changes; a limit with a new window starts unused.`,
       examples: [
         'k7Qm2XaB',
         'k7Qm2XaB --rate-limit 600/1m 50000/1d',
@@ -75,7 +75,7 @@ export const suspend = operation({
   texts: {
     ...{ title: 'Suspend key', button: 'Suspend' },
     consequence:
-      'Every request with its secret is refused until the key is resumed. The secret, the limits and the requests already counted stay. The owner gets the reason by e-mail.',
+      'Every request with its secret is refused until the key is resumed. The secret, the limits and the requests already counted are kept. The owner gets the reason by e-mail.',
     done: 'Key suspended. Its owner gets the reason by e-mail.',
   },
   isDangerous: true,

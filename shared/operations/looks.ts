@@ -27,8 +27,8 @@ export const list = operation({
     command: {
       verb: 'list',
       examples: ['--state pending', '--unused 90d', '--name bot', '--profile Ada --json'],
-      help: `On a terminal the command shows 50 keys at a time, and the command for the next page. For --unused, the time of a key that
-was never used counts from its approval. The server records uses every ten seconds.`,
+      help: `On a terminal the command shows 50 keys at a time, and the command for the next page. For --unused, a key that was never
+used counts as unused since its approval. The server records usage every ten seconds.`,
     },
     json: {
       ...{ method: 'GET', path: '', operationId: 'listKeys', answers: 'list' },
@@ -81,7 +81,7 @@ export const usage = operation({
     command: {
       verb: 'usage',
       examples: ['k7Qm2XaB', 'k7Qm2XaB --days 7 --json'],
-      help: `Days are in UTC. Every request with the key counts, even if it is refused. The server records uses every ten seconds and
+      help: `Days are in UTC. Every request with the key counts, even if it is refused. The server records usage every ten seconds, and
 keeps the records for ${USAGE_DAYS} days.`,
     },
     json: {

@@ -89,7 +89,7 @@ export const withdraw = operation({
     },
   },
   texts: {
-    ...{ title: 'Withdraw the request of key', button: 'Withdraw the request' },
+    ...{ title: 'Withdraw the request for key', button: 'Withdraw the request' },
     consequence:
       'Admins won’t decide on it, and it no longer counts towards the limit. This can’t be undone, but you can request the key again.',
     done: 'Request withdrawn.',

@@ -91,7 +91,7 @@ export const reject = operation({
     json: decision('reject', 'reject a request'),
   },
   texts: {
-    ...{ title: 'Reject the request of key', button: 'Reject' },
+    ...{ title: 'Reject the request for key', button: 'Reject' },
     consequence: 'The owner gets the reason by e-mail. This can’t be undone, but the owner can request the key again.',
     done: 'The owner gets the reason by e-mail.',
   },

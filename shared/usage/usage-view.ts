@@ -81,8 +81,8 @@ function keptDays(nowMs: number): [first: number, today: number] {
 }
 
 /**
- * The Active keys that match the filter and were not used for `durationMs` (at most 400 days), all or one page. The time of a
- * key that was never used counts from its approval.
+ * The Active keys that match the filter and were not used for `durationMs` (at most 400 days), all or one page. A key that was
+ * never used counts as unused since its approval.
  */
 export function unusedKeys(
   reader: Pick<Deps, 'db' | 'clock'>,

@@ -161,12 +161,12 @@ describe('keys reject and revoke', () => {
     const identifier = await request(deps, { profile: 'ada' });
     const terminal = open('keys', 'reject', identifier);
     await terminal.answer('Reason', `Too vague.${KEY.enter}`);
-    await terminal.see('Reject the request of key');
+    await terminal.see('Reject the request for key');
     await perform(deps, onBox('other'), OPERATIONS.edit, { identifier, name: 'Clearer' });
     terminal.type(`y${KEY.enter}`);
     await terminal.see('it was renamed');
     await terminal.see('Clearer');
-    await terminal.see('Reject the request of key');
+    await terminal.see('Reject the request for key');
     expect(showKey(deps, identifier).state).toBe('pending');
     terminal.type(`y${KEY.enter}`);
     expect(await terminal.exited).toBe(0);

@@ -150,7 +150,7 @@ describe('DATABASE_MUST_EXIST=on', () => {
       const refused = await serve(path);
       expect(refused).toMatchObject({ code: 1, stdout: '' });
       expect(refused.stderr).toContain(
-        `There is no database at ${path}. None is created because DATABASE_MUST_EXIST is on`,
+        `There is no database at ${path}. No database is created, because DATABASE_MUST_EXIST is on`,
       );
     }
     expect(readdirSync(folder)).toEqual([]);

@@ -157,7 +157,7 @@ describe.skipIf(!hasChromium)('an owner', () => {
     await page.keyboard.press('Enter');
     await isLoaded(page, 'Key renamed.');
     await press(page, 'Withdraw the request…');
-    await heading(page, 'Withdraw the request of key “Böt”?');
+    await heading(page, 'Withdraw the request for key “Böt”?');
     await press(page, 'Withdraw the request');
     await isLoaded(page, 'Request withdrawn.');
     await press(page, 'Request again');
