@@ -75,7 +75,7 @@ describe('each fault is reported without private data', () => {
     [
       'a name folded differently',
       ["UPDATE profile_names SET folded = 'Bob' WHERE profile_id = 2"],
-      /^profile 2: a name of it/,
+      /^profile 2: one of its names is stored under a wrong folded form$/,
     ],
     ['an impossible name', ["UPDATE profile_names SET name = 'a/b', folded = 'a/b' WHERE position = 1"], /a slash$/],
     ['an invalid badge', [`UPDATE profiles SET badges = '[{"name":1}]' WHERE id = 1`], /^profile 1: .*badges\[0\]/],
