@@ -13,7 +13,7 @@ import { type Operator, withShownVersion } from '../database.ts';
 import { whileMailIsChecked } from '../terminal/waiting.ts';
 import type { LocalKeys, NamedProfile } from './context.ts';
 
-/** Makes the context of commands on keys in the local database. */
+/** Makes the context of key commands that use the local database. */
 export function localKeys(deps: Deps, operator: Operator): Omit<LocalKeys, keyof Globals> {
   const { clock, approvalLeaseMs } = deps;
   return {
@@ -40,7 +40,7 @@ export function localKeys(deps: Deps, operator: Operator): Omit<LocalKeys, keyof
   };
 }
 
-/** Performs a whole operation, and tries once to send the mails that it stored, because no server may be running. */
+/** Performs a whole operation, and tries once to send the mails that it stored, in case no server is running. */
 export async function performAndSend<Input extends object, Output>(
   deps: Deps,
   actor: Person,

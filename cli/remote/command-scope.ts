@@ -21,7 +21,7 @@ export function scopeOf(command: Command): CommandScope {
 
 /**
  * Throws `refused` if `--host` is given to a command that works only on the server itself, and `usage` if `--db` is given to
- * one that always uses a server: ignoring the flag would do something other than the person meant.
+ * one that always uses a server: ignoring the flag would do something that the user did not mean.
  */
 export function checkScope(command: Command): void {
   const { db, host } = command.optsWithGlobals<{ db?: string; host?: string }>();

@@ -58,7 +58,7 @@ export const LinesDone = z.object({
   ),
   dropped: z
     .record(z.string(), count)
-    .describe('How often each unknown field was dropped; `links` counts links with an unsafe scheme.'),
+    .describe('How many times each unknown field was dropped; `links` counts links with an unsafe scheme.'),
 });
 
 /** The body of a 422: with `partial=1` all counts, otherwise only the refused lines, or only the sentence. */

@@ -89,7 +89,7 @@ export function diskWarning(path: string): string | null {
   const effect = 'lookups are served, but quotas, usage, reminders, backups and the changes of commands';
   if (isOnReadOnlyDisk(file)) return `The disk of ${path} is read-only: ${effect} can't be written.`;
   if (freeBytes(file) >= FULL_BYTES) return lowWarning(path);
-  return `The disk of ${path} is full (less than 1 MiB is left): ${effect} can't be written until there is room.`;
+  return `The disk of ${path} is full (less than 1 MiB is left): ${effect} can't be written until there is space.`;
 }
 
 function lowWarning(path: string): string | null {

@@ -15,22 +15,23 @@ import { databaseSize } from './size.ts';
 export type Room = { neededBytes: number; freeBytes: number };
 
 /**
- * How many times the size of the database a VACUUM needs as free space. It writes the database twice, to a temporary
- * file and to the write-ahead log; the rest is for the log's overhead and for other writers.
+ * The free space that a VACUUM needs, as a multiple of the size of the database. It writes the database twice, to a
+ * temporary file and to the write-ahead log; the rest is for the log's overhead and for other writers.
  */
 const ROOM_TIMES = 2.1;
 
+/** How long a VACUUM waits for running imports and other vacuums, unless it is told to wait longer. */
 const LOCK_WAIT_MS = 500;
 
 /**
- * The same for a VACUUM that must get its attempt between consecutive imports. No import starts while it waits, so this is
- * longer than an import of a backend takes.
+ * How long a VACUUM waits that has to run between consecutive imports: longer than an import of a backend usually
+ * takes. No other import starts in the meantime.
  */
 export const PATIENT_WAIT_MS = 60_000;
 
 /**
- * How often to try to empty the log before and after a VACUUM, while others use the database. Each try, and the pause
- * after it, takes up to LOG_WAIT_MS. A try blocks writers while it waits for readers.
+ * How many times to try to empty the log before and after a VACUUM, while others use the database. Each try, and the
+ * pause after it, takes up to LOG_WAIT_MS. A try blocks writers while it waits for readers.
  */
 const LOG_TRIES = { before: 10, after: 300 };
 const LOG_WAIT_MS = 100;
@@ -38,7 +39,7 @@ const LOG_WAIT_MS = 100;
 /**
  * Rewrites the database file without copies of erased texts, and empties its write-ahead log. Others can read in the
  * meantime, but writers wait. Throws `busy` if a key is being approved, if an import or another vacuum runs for longer
- * than `waitMs`, or if other readers or writers take too long; throws `refused` without room on the disk. A failure
+ * than `waitMs`, or if other readers or writers take too long; throws `refused` if the disk has too little space. A failure
  * changes no data. Returns how long it took, and the size of the database file before and after.
  */
 export function vacuumDatabase(db: Opened, clock: Clock, waitMs = LOCK_WAIT_MS) {
@@ -79,8 +80,8 @@ export function isVacuumDue({ $client: sqlite }: Opened, nowMs: number): boolean
 
 /**
  * Checks that a VACUUM can begin, and takes its lock, which blocks imports and other vacuums until it is closed. Waits
- * up to `waitMs` for the lock. Throws `refused` without room on the disk, and `busy` if a key is being approved or the
- * lock is taken.
+ * up to `waitMs` for the lock. Throws `refused` if the disk has too little space, and `busy` if a key is being approved or
+ * the lock is taken.
  */
 export function prepareVacuum({ $client: sqlite }: Opened, clock: Clock, waitMs: number): Sqlite {
   const path = sqlite.filename;
@@ -106,12 +107,12 @@ export function vacuumRoom(databasePath: string): Room {
 /** A sentence that says how much disk space is missing, and what to do. */
 export function roomSentence({ neededBytes, freeBytes }: Room): string {
   const mebibytes = (bytes: number) => `${(bytes / 2 ** 20).toFixed(1)} MiB`;
-  return `A vacuum needs ${mebibytes(neededBytes)} on the disk of the database, and only ${mebibytes(freeBytes)} are free; make room.`;
+  return `A vacuum needs ${mebibytes(neededBytes)} on the disk of the database, but only ${mebibytes(freeBytes)} is free; free up some space.`;
 }
 
 /**
  * Makes SQLite write its temporary copy, with all private fields, beside the database. By default it may use a folder
- * such as /var/tmp, which may have less room.
+ * such as /var/tmp, which may have less space.
  */
 function keepTemporaryFilesBeside(sqlite: Sqlite, path: string): void {
   const folder = dirname(realPath(path)).replaceAll("'", "''");

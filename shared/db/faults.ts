@@ -26,7 +26,7 @@ export function databaseFault(path: string, error: unknown): AppError | null {
   if (code === 'SQLITE_NOTADB') return fileRefusal(`${path} is not a Profile Lookup database.`, error);
   // SQLITE_IOERR_SHMSIZE means that there is no room for the `-shm` file.
   if (code === 'SQLITE_FULL' || code === 'SQLITE_IOERR_SHMSIZE') {
-    return fileRefusal(`There is no room left on the disk of ${path}; nothing of this step was written.`, error);
+    return fileRefusal(`No space is left on the disk of ${path}; this step wrote nothing.`, error);
   }
   if (/^SQLITE_(CANTOPEN|READONLY|IOERR|CORRUPT|PERM|AUTH)/.test(code)) return unusable(path, error);
   return null;

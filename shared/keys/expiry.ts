@@ -27,7 +27,7 @@ export function formatDuration(durationMs: number): string {
 
 /** Throws `usage` if a time (milliseconds since 1970; null for none) is not in the future. */
 export function refuseTimePast(atMs: number | null, nowMs: number, label = 'expiry'): void {
-  if (atMs !== null && atMs <= nowMs) throw new AppError('usage', `The ${label} must lie in the future.`);
+  if (atMs !== null && atMs <= nowMs) throw new AppError('usage', `The ${label} must be in the future.`);
 }
 
 /**
@@ -38,7 +38,7 @@ export function refuseTimeWithin(expiresAtMs: number | null, approvalMs: number,
   if (expiresAtMs === null || expiresAtMs > nowMs + approvalMs) return;
   throw new AppError(
     'usage',
-    `The expiry must lie more than ${approvalMs / 1000} s in the future: delivering the secret may take that long.`,
+    `The expiry must be more than ${approvalMs / 1000} s in the future: delivering the secret may take that long.`,
   );
 }
 

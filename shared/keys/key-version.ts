@@ -30,7 +30,7 @@ function factsOfKey(reader: Reader, identifier: string): Facts {
   const isPending = key.state === 'pending';
   return {
     key: [identifier, 'it is not the one that was shown'],
-    state: [state, `it is ${state} now`],
+    state: [state, `it is now ${state}`],
     grant: [grantOf(key), 'its permissions, rate limits or expiry were changed'],
     ...factsOfProfile(reader.db, key.profileId, isPending ? ['username', 'address'] : []),
     ...(key.profileId !== null && { request: [requestOf(key), 'its request was changed'] }),

@@ -367,7 +367,7 @@ describe('an invalid input is refused with a sentence, and nothing changes', () 
     ['change', { rateLimits: [] }, 'A key has one to four rate limits.'],
     ['change', { permissions: [] }, 'Select at least one permission'],
     ['change', { permissions: 'api.lookup' }, 'The list of permissions must be a list of strings.'],
-    ['change', { expiresAtMs: 1 }, 'The expiry must lie in the future.'],
+    ['change', { expiresAtMs: 1 }, 'The expiry must be in the future.'],
     ['change', { expiresAtMs: '' }, 'The expiry must be a duration'],
     ['request', { successorOf: 7 }, 'The identifier of the key to replace must be a string.'],
     ['reject', { reason: undefined }, 'The reason is missing.'],

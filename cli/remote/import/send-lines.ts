@@ -38,7 +38,7 @@ export type SendOptions = {
   tries?: Tries;
 };
 
-/** How often a request is tried, with pauses that double from the first to the maximum. */
+/** How many times a request is tried, with pauses that double from the first to the maximum. */
 export type Tries = { max: number; firstPauseMs: number; maxPauseMs: number };
 
 /** About two minutes in total. */

@@ -30,8 +30,8 @@ export type SharedState = {
 const REPORT_MS = 1_000;
 
 /**
- * Opens the quota file and allocates the shared memory. All threads must share the clock of `deps`. `restarts` returns how many
- * workers were replaced.
+ * Opens the quotas and the usage counts, and allocates the shared memory. All threads must use the clock of `deps`. `restarts`
+ * returns how many workers were replaced.
  */
 export async function openSharedState(
   deps: ServerDeps,
@@ -53,7 +53,10 @@ export async function openSharedState(
   return { memory: { limits: limits.shared, throttle, sendBuffers }, limits, usage, metrics, portal, output, log };
 }
 
-/** Handles a worker's message: writes its log lines, adds its counts, or sends it the metrics or a port. */
+/**
+ * Handles a worker's message: writes its log lines, adds its counts, sends it the metrics or a port, or ends the portal's
+ * thread if that hangs.
+ */
 export function onMessage(state: SharedState, pool: WorkerPool, handle: WorkerHandle, message: FromWorker): void {
   if (message.kind === 'log') {
     state.output.write(message.lines);
@@ -68,7 +71,7 @@ export function onMessage(state: SharedState, pool: WorkerPool, handle: WorkerHa
   else if (message.kind === 'portal hangs') state.portal.end(message.thread);
 }
 
-/** Sends a worker its own port to the portal's thread; null if that has just died and may not restart yet. */
+/** Sends a worker its own port to the portal's thread; null if that has just ended and may not be restarted yet. */
 function sendPort(portal: PortalHandle, handle: WorkerHandle): void {
   try {
     const connection = portal.connect(() => post(handle, { kind: 'portal ended' }));
@@ -91,7 +94,7 @@ export function closeSharedState({ limits, usage }: SharedState): void {
   closeUsage(usage);
 }
 
-/** The metrics of all workers as text; null after an error, which is logged. */
+/** The metrics of all workers as text; null while METRICS_TOKEN is unset, and after an error, which is logged. */
 async function readMetrics({ metrics, log }: SharedState, pool: WorkerPool): Promise<string | null> {
   try {
     await within(orderAll(pool, { kind: 'report' }), REPORT_MS);

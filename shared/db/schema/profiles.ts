@@ -38,7 +38,7 @@ export const profiles = sqliteTable(
      */
     generation: integer().notNull().default(0),
     /**
-     * How often the e-mail address changed in more than case. Sign-ins are bound to it, so that none of them is valid
+     * How many times the e-mail address has changed by more than letter case. Sign-ins are bound to it, so that none of them is valid
      * again when a former address is restored.
      */
     addressChanges: integer('address_changes').notNull().default(0),

@@ -56,7 +56,7 @@ export function usualRateLimits(
 export function checkSuccession(db: Db | Tx, identifier: string, owner: Owner, nowMs: number): void {
   const old = readKey(db, identifier);
   if (old.profileId !== owner.id) {
-    throw new AppError('refused', `Key ${identifier} belongs to another profile than ${owner.username}.`);
+    throw new AppError('refused', `Key ${identifier} does not belong to the profile ${owner.username}.`);
   }
   requireActive(identifier, stateAt(old, nowMs));
 }

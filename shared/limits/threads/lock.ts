@@ -1,6 +1,6 @@
 import { AppError } from '../../errors.ts';
 
-/** How often a thread tries without sleeping: locks are held for well under a microsecond. */
+/** How many times a thread tries without sleeping: locks are held for well under a microsecond. */
 const SPINS = 1_000;
 
 /** The sleep between later tries: the holder of the lock is not running, or dead. */

@@ -16,7 +16,7 @@ export type ImportResult = {
   /** In the order of the file; after the first 10 000, one entry stands for the rest. */
   refused: RefusedLine[];
   /**
-   * How often each unknown field was ignored; after 1 000 different ones, the others count as `…other`. `links` counts
+   * How many times each unknown field was ignored; after 1 000 different ones, the others count as `…other`. `links` counts
    * links dropped because of their scheme.
    */
   dropped: Record<string, number>;

@@ -98,7 +98,7 @@ export function sourceFault(source: ImportSource, error: unknown): AppError | nu
   const what = nameOf(source);
   if (code === 'ENOENT' || code === 'ENOTDIR') return fileRefusal(`There is no file ${what}.`);
   if (code === 'EISDIR') return isFolder(what);
-  if (code === 'ENOSPC') return fileRefusal('There is no room left on the disk of the database.');
+  if (code === 'ENOSPC') return fileRefusal('No space is left on the disk of the database.');
   return fileRefusal(`${what} can't be read (${code}).`, error);
 }
 

@@ -123,6 +123,6 @@ function prepareRun({ db, clock, config }: ImportDeps, options: ImportOptions): 
 export function withImportedCount(error: unknown, lines: number): unknown {
   if (!(error instanceof AppError) || error.code === 'cancelled' || lines === 0) return error;
   const imported = lines === 1 ? '1 line was imported' : `${lines} lines were imported`;
-  const sentence = error.message.replace(/(; nothing of this step was written)?\.$/, `; ${imported}$1.`);
+  const sentence = error.message.replace(/(; this step wrote nothing)?\.$/, `; ${imported}$1.`);
   return new AppError('done_in_part', sentence, { cause: error, isForOperator: isForOperator(error) });
 }

@@ -24,7 +24,7 @@ const MAX_OPEN = 16;
 const RECHECK_MS = 1_000;
 
 /**
- * How often, and with what pause, storing the result of a delivery is tried. A mail with an unstored result is sent
+ * How many times, and with what pause, storing the result of a delivery is tried. A mail with an unstored result is sent
  * again.
  */
 const STORE_TRIES = 40;

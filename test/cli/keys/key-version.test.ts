@@ -72,7 +72,7 @@ describe('keys approve', () => {
     terminal.type(`y${KEY.enter}`);
     expect(await terminal.exited).toBe(1);
     expect(plain(terminal)).toContain(
-      `Key ${identifier} has changed since it was shown: it is rejected now. Nothing was done.`,
+      `Key ${identifier} has changed since it was shown: it is now rejected. Nothing was done.`,
     );
     expect(plain(terminal)).toContain(`Key ${identifier} is rejected; only pending keys can be approved.`);
     expect(secrets()).toEqual([]);

@@ -119,7 +119,7 @@ describe.skipIf(NO_MOUNT !== null)(`with a separate disk${NO_MOUNT === null ? ''
     disk.fill();
     for (const [words, stdin] of writers(pending, active)) {
       const done = await profilectl(words, { variables, ...(stdin !== undefined && { stdin }) });
-      expectSentence(done, /^There is no room left on the disk /);
+      expectSentence(done, /^No space is left on the disk /);
     }
     for (const words of [
       ['keys', 'list'],
@@ -163,7 +163,7 @@ describe.skipIf(NO_MOUNT !== null)(`with a separate disk${NO_MOUNT === null ? ''
     const refused = await profilectl(['profiles', 'import', '-'], { variables, stdin });
     expectSentence(
       refused,
-      /^There is no room left on the disk of .*; \d+ lines were imported; nothing of this step was written\.$/m,
+      /^No space is left on the disk of .*; \d+ lines were imported; this step wrote nothing\.$/m,
       3,
     );
     close();
@@ -235,7 +235,7 @@ describe.skipIf(NO_MOUNT !== null)(`with a separate disk${NO_MOUNT === null ? ''
       disk.fill(leave);
       const refused = await run(...restore);
       expect([refused.code, refused.stdout]).toEqual([1, '']);
-      expect(refused.stderr).toMatch(/There is no room left on the disk of /);
+      expect(refused.stderr).toMatch(/No space is left on the disk of /);
       disk.empty();
       expect(files().sort()).toEqual(before);
       expect((await run('profiles', 'show', 'new8')).code).toBe(0);
@@ -295,7 +295,7 @@ describe.skipIf(NO_MOUNT !== null)(`with a separate disk${NO_MOUNT === null ? ''
       for (let start = 1; start <= 2; start++) {
         const server = await startServerProcess({ ...variables, WORKERS });
         await server.see(
-          /"level":"warn","message":"The disk of [^"]* is full [^"]* can't be written until there is room/,
+          /"level":"warn","message":"The disk of [^"]* is full [^"]* can't be written until there is space/,
         );
         const answer = await get(server, '/api/lookup/username/n7', secret);
         expect([answer.status, await answer.json()]).toMatchObject([200, { id: 7 }]);

@@ -86,7 +86,7 @@ async function restoreIn(made: string, instruction: string, of: 'database' | 'ba
   return { db, done, left, seen: readFileSync(trace, 'utf8') };
 }
 
-/** How often each call appears. */
+/** How many times each call appears. */
 function timesIn(seen: string): [string, number][] {
   const names = seen.split('\n').map((line) => /^\d+ +(\w+)\(/.exec(line)?.[1]);
   return CALLS.map((call) => [call, names.filter((name) => name === call).length]);

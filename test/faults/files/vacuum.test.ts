@@ -124,7 +124,7 @@ describe.skipIf(NO_MOUNT !== null)(`with a separate disk${NO_MOUNT === null ? ''
       code: 1,
       stdout: '',
       stderr: expect.stringMatching(
-        /^A vacuum needs \S+ MiB on the disk of the database, and only \S+ MiB are free; make room\.$/m,
+        /^A vacuum needs \S+ MiB on the disk of the database, but only \S+ MiB is free; free up some space\.$/m,
       ),
     });
     const { warnings, erasure } = JSON.parse((await profilectl(['status', '--json'], { variables })).stdout);

@@ -106,7 +106,7 @@ test('while another process holds the lock, a sign-in is refused as busy and sto
 });
 
 test.skipIf(NO_MOUNT !== null)(
-  'on a full disk nobody can sign in, existing sessions keep working, and it recovers once there is room',
+  'on a full disk nobody can sign in, existing sessions keep working, and it recovers once there is space',
   async () => {
     const disk = mountSmallDisk(4 * 1024 * 1024);
     const { access } = await world();

@@ -173,7 +173,7 @@ test(
       [['change', pending, '--expires', '90d'], 1, 'only Active and suspended keys can be changed'],
       [['approve', pending, '--rate-limit', 'many'], 2, 'A rate limit is'],
       [['approve', pending, '--permission', 'api.everything'], 2, 'The only permissions are'],
-      [['approve', pending, '--expires', '90s'], 2, 'must lie more than'],
+      [['approve', pending, '--expires', '90s'], 2, 'must be more than'],
       [['approve', pending, '--retire-old', '7d'], 2, 'does not replace another key'],
       [['change', active, '--expires', '2020-01-01'], 2, 'The expiry must be'],
     ];

@@ -386,7 +386,7 @@ test('a key that has been renamed, decided on, banned or erased since is refused
   // Its name is erased too, so the link shows the identifier.
   expect(outcomes.body).toContain(`keys/${erased}"><bdi>${erased}</bdi></a>`);
   expect(text).toContain(`Key ${renamed} has changed since it was shown: it was renamed. Nothing was done.`);
-  expect(text).toContain(`Key ${rejected} has changed since it was shown: it is rejected now`);
+  expect(text).toContain(`Key ${rejected} has changed since it was shown: it is now rejected`);
   expect(text).toContain("The profile user102 is banned; it can't have keys.");
   expect(text).toContain(`Key ${erased} has changed since it was shown`);
   expect(fine.map((key) => showKey(access, key).state)).toEqual(['Active', 'Active']);

@@ -76,7 +76,7 @@ describe('a successor is refused', () => {
   test('for a key of another profile, which owners can’t tell from an unknown one', async () => {
     const { deps, old } = await world();
     const asked = refusal(request(deps, { profile: 'user2', successorOf: old.identifier }));
-    expect((await asked).message).toContain('belongs to another profile');
+    expect((await asked).message).toContain('does not belong to the profile');
     const owner = { kind: 'owner', name: 'owner', profileId: 2 } as const;
     const input = { ...prefillFrom(showKey(deps, old.identifier)), profile: 'user2' };
     const ask = (successorOf: string) => refusal(perform(deps, owner, OPERATIONS.request, { ...input, successorOf }));

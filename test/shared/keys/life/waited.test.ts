@@ -75,7 +75,7 @@ test('an expiry that may pass before the secret is delivered is refused, and no 
     const error = await refusal(approve(by, clock.nowMs() + ms));
     expect([error.code, error.message]).toEqual([
       'usage',
-      'The expiry must lie more than 120 s in the future: delivering the secret may take that long.',
+      'The expiry must be more than 120 s in the future: delivering the secret may take that long.',
     ]);
   }
   expect([showKey(deps, identifier).attempt, mails(deps).length]).toEqual([null, before]);
