@@ -19,7 +19,7 @@ import {
 import { memory } from './cases/memory.ts';
 import { platform } from './cases/platform.ts';
 import { platformBeside } from './cases/platform-beside.ts';
-import { besideSaves } from './cases/saves.ts';
+import { whileSaving } from './cases/saves.ts';
 import { exporting, importing } from './cases/transfer.ts';
 import { workers } from './cases/workers.ts';
 import type { Result } from './results.ts';
@@ -38,7 +38,7 @@ export const CASES: readonly { name: string; isLong?: true; run: (bench: Bench) 
   { name: 'flood', run: flood },
   { name: 'flood-beside', run: floodBeside },
   { name: 'latency', run: latency },
-  { name: 'saves', run: besideSaves },
+  { name: 'saves', run: whileSaving },
   { name: 'keys', run: keys },
   { name: 'import-beside', run: besideImport },
   { name: 'feed', run: feed },

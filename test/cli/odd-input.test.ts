@@ -119,7 +119,7 @@ describe('variables that are not UTF-8', () => {
 });
 
 describe('a folder, an endless file and a pipe that nobody writes to', () => {
-  test('as --env-file or a variable’s file: one sentence, without waiting forever: 2', async () => {
+  test('as --env-file or a variable’s file: one sentence, without waiting forever (exit code 2)', async () => {
     const { place, pipe, latin, run, db } = await world();
     const cases: [string, RegExp][] = [
       [place, /can't be read/],

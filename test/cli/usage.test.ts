@@ -38,7 +38,7 @@ describe('bad input gets one sentence and the exit code of docs/commands.md', ()
       /^There is no command "nonsense"; see profilectl --help\.$/m,
     ],
     ['help for an unknown command', ['help', 'keys', 'aprove'], 2, /^There is no command "keys aprove"; see /],
-    ['no verb', ['keys'], 2, /^A command is missing; see profilectl keys --help\.$/m],
+    ['a group without a command', ['keys'], 2, /^A command is missing; see profilectl keys --help\.$/m],
     [
       'a misspelled flag',
       ['keys', 'list', '--sate', 'pending'],
@@ -89,7 +89,7 @@ describe('bad input gets one sentence and the exit code of docs/commands.md', ()
     ['a missing environment file', ['--env-file', join(folder, 'none.env'), 'keys', 'list'], 2, /none\.env/],
   ];
   for (const [what, words, code, sentence] of cases) {
-    test(`${what}: ${code}`, async () => {
+    test(`${what} (exit code ${code})`, async () => {
       const run = await profilectl(words, { variables });
       expect(run.stderr).toMatch(sentence);
       expect(run.stderr.trim().split('\n')).toHaveLength(1);
@@ -100,22 +100,22 @@ describe('bad input gets one sentence and the exit code of docs/commands.md', ()
     });
   }
 
-  test('a bad variable: 2', async () => {
+  test('an invalid variable (exit code 2)', async () => {
     const run = await profilectl(['keys', 'list'], { variables: { ...variables, PORT: 'http' } });
     expect(run).toEqual({ code: 2, stdout: '', stderr: 'PORT must be a whole number from 0 to 65535.\n' });
   });
 
-  test('an approval without a mail server names the variable to set: 1', async () => {
+  test('an approval without a mail server names the variable to set (exit code 1)', async () => {
     const run = await profilectl(['keys', 'approve', pending], { variables });
     expect(run.code).toBe(1);
     expect(run.stderr).toContain('MAIL_URL');
   });
 
-  test('a missing database is not created by a command that only reads', () => {
+  test('a command that only reads does not create a missing database', () => {
     expect(existsSync(join(folder, 'none.db'))).toBe(false);
   });
 
-  test('a locked database: 75', async () => {
+  test('a locked database (exit code 75)', async () => {
     const db = openDatabase(DATABASE_PATH, 'serve');
     db.$client.run('BEGIN IMMEDIATE');
     const run = await profilectl(['keys', 'withdraw', pending], { variables });
@@ -134,7 +134,7 @@ test('--json counts only as an option, not as an argument or a value', async () 
   expect(await stderrOf('--json', 'keys', 'list', '--db')).toStartWith('{"error":');
 });
 
-test('a bug is reported in one sentence, with LOG_LEVEL=debug also its stack, and never with its message', async () => {
+test('a bug is reported in one sentence, with a stack trace if LOG_LEVEL=debug, and never with its message', async () => {
   const preload = join(folder, 'preload.ts');
   const fault = 'throw new TypeError("hunter2\\n    at ada@example.org", { cause: new Error("hunter2") })';
   writeFileSync(preload, `process.stdout.write = function planted() { ${fault}; };`);
@@ -220,7 +220,7 @@ describe('help and version', () => {
 describe('keys check', () => {
   const secret = newSecret('k7Qm2XaB', systemRandom);
 
-  test('prints only the identifier of one of our secrets', async () => {
+  test('prints only the identifier of a well-formed secret', async () => {
     expect(await profilectl(['keys', 'check'], { stdin: `${secret}\n` })).toEqual({
       code: 0,
       stdout: 'k7Qm2XaB\n',
@@ -230,7 +230,7 @@ describe('keys check', () => {
     expect(JSON.parse(json.stdout)).toEqual({ valid: true, identifier: 'k7Qm2XaB' });
   });
 
-  test('distinguishes a mistyped secret from a foreign one, without repeating either: 1', async () => {
+  test('distinguishes a mistyped secret from another service’s, without printing either (exit code 1)', async () => {
     const typo = await profilectl(['keys', 'check'], { stdin: secret.slice(0, -1) });
     expect(typo).toMatchObject({ code: 1, stdout: '' });
     expect(typo.stderr).toContain('mistyped');
@@ -270,7 +270,7 @@ describe('the actor in the history of a command', () => {
   });
 });
 
-test('a full disk under stdout is reported, but not a reader that stops reading', () => {
+test('a full disk is reported if it receives stdout, but a closed pipe is not an error', () => {
   const run = (shell: string) => {
     const words = profilectlWords(['keys', 'list']).map((word) => `'${word}'`);
     const env = cleanEnvironment(variables);

@@ -7,8 +7,8 @@ const LENGTHS = [0, 1, 240, 241, 65_536, 200_001];
 
 test('a text and its bytes have the same tag, whatever their length', () => {
   for (const length of LENGTHS) {
-    for (const sign of ['a', 'é', '★', '🌸']) {
-      const text = sign.repeat(Math.ceil(length / Buffer.byteLength(sign)));
+    for (const character of ['a', 'é', '★', '🌸']) {
+      const text = character.repeat(Math.ceil(length / Buffer.byteLength(character)));
       const tag = etagOf(text);
       expect(tag).toMatch(/^"[\w-]{22}"$/);
       expect(etagOf(Buffer.from(text))).toBe(tag);
@@ -16,14 +16,14 @@ test('a text and its bytes have the same tag, whatever their length', () => {
   }
 });
 
-test('a body that differs in one byte, in its length or in the order of its parts has another tag', () => {
+test('a body that differs in one byte, in its length or in the order of its parts has a different tag', () => {
   const length = fc.integer({ min: 1, max: 262_144 });
   fc.assert(
-    fc.property(length, fc.nat(), (bytes, place) => {
+    fc.property(length, fc.nat(), (bytes, index) => {
       const body = Buffer.alloc(bytes, 'abcdefg');
       const tag = etagOf(body);
       expect(etagOf(Buffer.concat([body, Buffer.from('x')]))).not.toBe(tag);
-      body[place % bytes] = 0;
+      body[index % bytes] = 0;
       expect(etagOf(body)).not.toBe(tag);
     }),
     { numRuns: rounds(50) },

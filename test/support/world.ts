@@ -9,7 +9,7 @@ import { openDatabase } from '../../shared/db-files/open.ts';
 import { createDeps, type Deps } from '../../shared/deps.ts';
 import { KEEP_FOLDER, notedRandom } from './secret-search.ts';
 
-/** Makes a temporary folder, mode 0700, removed when the file is done, or at the end of a run of run.ts. */
+/** Makes a temporary folder, mode 0700, removed after the test file, or at the end of run.ts. */
 export function tempFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'profile-lookup-test-'));
   if (KEEP_FOLDER === undefined) afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -46,7 +46,7 @@ export function testConfig(variables: Record<string, string> = {}): Config {
 
 /**
  * Real dependencies, on a new database in its own folder or at the DATABASE_PATH of `variables`; mail is written to
- * `<folder>/mail`. `changes` replace parts of them.
+ * `<folder>/mail`. `changes` override some of them.
  */
 export function testDeps(
   changes: Partial<Deps> & { variables?: Record<string, string> } = {},

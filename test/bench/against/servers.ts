@@ -7,9 +7,9 @@ import { generateLines, secretOf } from '../database.ts';
 import { intervalOf, median } from '../results.ts';
 import { startServe, type Target } from '../servers.ts';
 
-// Shared by the cases of against.ts: two checkouts, each with its own database, and the line with a ratio.
+// Shared by the cases of against.ts: builds the two checkouts, each with its own database, and prints ratios.
 
-/** A checkout, compiled as users install it. `start` starts its server, one at a time, which writes `mails`. */
+/** A checkout, compiled as users install it. Its server writes mails to `mails`; only one server may run at a time. */
 export type Side = {
   name: string;
   binary: string;
@@ -21,7 +21,7 @@ export type Side = {
 /** This checkout, and the other one. */
 export type Pair<T> = { mine: T; theirs: T };
 
-/** Several keys, because batch lookups cost more than the largest quota; a profile can't have more. */
+/** The most keys that a profile can have, because batch lookups need more than the largest quota of one key. */
 export const KEYS = 3;
 
 /** Compiles a checkout and makes its database. Its server reads clients' IP addresses as behind a proxy. */
@@ -62,7 +62,7 @@ async function databaseOf(bench: Bench, binary: string, name: string): Promise<s
   return path;
 }
 
-/** Prints the median of the rounds' ratios, its 95 % interval, and the medians of both sides. */
+/** Prints the median of `over` ÷ `under`, round by round, its 95 % confidence interval, and the medians of both. */
 export function printRatio(name: string, over: readonly number[], under: readonly number[], unit: string): void {
   const ratios = over.map((value, round) => value / (under[round] as number));
   const [min, max] = intervalOf(ratios).map((ratio) => ratio.toFixed(3));

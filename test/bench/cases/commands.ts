@@ -8,12 +8,12 @@ import { alternate, ratiosOf } from '../measure.ts';
 import { lookup } from '../questions.ts';
 import { brief, countText, median, type Result } from '../results.ts';
 
-// How long processes take to their first response or to their end; on all cores, as people run them.
+// How long commands take to end, and servers to send their first response; on all cores, as people run them.
 
-/** These take milliseconds, so each round is the median of several runs. */
+/** A run takes only milliseconds, so each round is the median of several runs. */
 const RUNS = 9;
 
-const PATIENCE_MS = 10_000;
+const START_LIMIT_MS = 10_000;
 
 const UNCHECKED = { samples: 0, faults: [] };
 
@@ -24,7 +24,7 @@ async function compare(
   about: Timed,
   turns: { bare: () => Promise<number>; ours: () => Promise<number> },
 ): Promise<Result> {
-  // One run of each in turn, so that both medians come from the same period.
+  // The sides alternate, so that both medians are from the same period.
   const ratios: number[] = [];
   const all: Record<keyof typeof turns, number[]> = { bare: [], ours: [] };
   moveTo(CORE.any);
@@ -39,8 +39,8 @@ async function compare(
   return { ...about, ratios, figures, ...UNCHECKED };
 }
 
-/** Milliseconds until a command has ended. */
-async function endOf(words: readonly string[]): Promise<number> {
+/** Runs a command, and returns how many milliseconds it took. */
+async function runTime(words: readonly string[]): Promise<number> {
   const started = performance.now();
   const child = Bun.spawn([...words], { cwd: PROJECT, env: cleanEnvironment(), stdio: ['ignore', 'pipe', 'inherit'] });
   await Promise.all([child.exited, new Response(child.stdout).text()]);
@@ -57,7 +57,7 @@ const requiring = (...packages: string[]) => [
 /** `profilectl --help`, compared with loading the parser of the command line. */
 export async function help(bench: Bench): Promise<Result[]> {
   const about = { name: 'help', what: 'profilectl --help, time ÷ loading commander', goal: { max: 2 } };
-  const turns = { bare: () => endOf(requiring('commander')), ours: () => endOf(profilectlWords(['--help'])) };
+  const turns = { bare: () => runTime(requiring('commander')), ours: () => runTime(profilectlWords(['--help'])) };
   return [await compare(bench, about, turns)];
 }
 
@@ -67,8 +67,8 @@ export async function keysList(bench: Bench): Promise<Result[]> {
   const { path } = await generate(bench, Math.ceil(keys / 3), keys);
   const what = `profilectl keys list of ${countText(keys)} keys, time ÷ loading commander, zod and drizzle`;
   const turns = {
-    bare: () => endOf(requiring('commander', 'zod', 'drizzle-orm/bun-sqlite')),
-    ours: () => endOf(profilectlWords(['keys', 'list', '--db', path])),
+    bare: () => runTime(requiring('commander', 'zod', 'drizzle-orm/bun-sqlite')),
+    ours: () => runTime(profilectlWords(['keys', 'list', '--db', path])),
   };
   return [await compare(bench, { name: 'keys-list', what, goal: { max: 2 } }, turns)];
 }
@@ -98,7 +98,7 @@ export async function firstAnswer(
   const started = performance.now();
   const child = spawn(bench, words, { core: CORE.any, variables: { PORT: String(port), ...variables } });
   while (!(await isListening(port))) {
-    if (child.exitCode !== null || performance.now() > started + PATIENCE_MS) {
+    if (child.exitCode !== null || performance.now() > started + START_LIMIT_MS) {
       throw new Error(`${words.at(-1)} does not listen`);
     }
   }
@@ -107,7 +107,7 @@ export async function firstAnswer(
   look(child.pid);
   child.kill('SIGTERM');
   await child.exited;
-  if (!question.isRight(answer)) throw new Error(`the first answer was ${answer.status} ${answer.body}`);
+  if (!question.isRight(answer)) throw new Error(`the first response was ${answer.status} ${answer.body}`);
   return ms;
 }
 

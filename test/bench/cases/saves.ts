@@ -11,31 +11,31 @@ import { countText, type Result } from '../results.ts';
 import { startOurs, type Target } from '../servers.ts';
 import { OPEN_LOOP_ROUNDS, openLoop, openLoopFigures } from './latency.ts';
 
-/** The load, as a share of the server's own maximum. */
+/** The load, as a share of the maximum of the server that saves. */
 const SHARE = 0.5;
 
 /** The number of keys in use at once, which each save writes. */
 const KEYS = [1, 500];
 
 /** The 99th percentile of latency while quotas are saved, compared with a server that can't save them. */
-export async function besideSaves(bench: Bench): Promise<Result[]> {
+export async function whileSaving(bench: Bench): Promise<Result[]> {
   const generated = await generate(bench);
   const saving = await startOurs(bench, copyOf(bench, generated));
-  const still = await startOurs(bench, withoutQuotaFile(bench, generated));
+  const notSaving = await startOurs(bench, withoutQuotaFile(bench, generated));
   const results: Result[] = [];
-  for (const keys of KEYS) results.push(await compare(bench, saving, still, keys));
-  await Promise.all([saving.stop(), still.stop()]);
+  for (const keys of KEYS) results.push(await compare(bench, saving, notSaving, keys));
+  await Promise.all([saving.stop(), notSaving.stop()]);
   return results;
 }
 
-/** A copy of the database with a folder in place of the quota file. */
+/** A copy of the database with a folder at the path of the quota file, so that the server can’t save quotas. */
 function withoutQuotaFile(bench: Bench, generated: Generated): string {
   const path = copyOf(bench, generated);
   mkdirSync(quotaPath(path));
   return path;
 }
 
-async function compare(bench: Bench, saving: Target, still: Target, keys: number): Promise<Result> {
+async function compare(bench: Bench, saving: Target, notSaving: Target, keys: number): Promise<Result> {
   const ids = hotIds(bench.profiles);
   const used = workingKeys(bench.profiles).slice(0, keys);
   const asked: Question[] = ids.map((id, at) => lookup(id, bearer(used[at % keys])));
@@ -51,16 +51,16 @@ async function compare(bench: Bench, saving: Target, still: Target, keys: number
   const job: Omit<OpenLoopJob, 'port' | 'seconds'> = { questions, perSecond: fastest.perSecond * SHARE };
   const more = { ...bench, rounds: OPEN_LOOP_ROUNDS * bench.rounds };
   const reports = await alternate(more, {
-    still: ({ seconds }) => openLoop(bench, { ...job, port: still.port, seconds }),
+    notSaving: ({ seconds }) => openLoop(bench, { ...job, port: notSaving.port, seconds }),
     saving: ({ seconds }) => openLoop(bench, { ...job, port: saving.port, seconds }),
   });
-  const p99 = (taken: readonly OpenLoopReport[]) => taken.map(({ p99Ms }) => p99Ms);
-  const all = [...reports.saving, ...reports.still];
+  const p99 = (reports: readonly OpenLoopReport[]) => reports.map(({ p99Ms }) => p99Ms);
+  const all = [...reports.saving, ...reports.notSaving];
   return {
     name: `saves-${keys}`,
     what: `p99 latency at half of the maximum load by ${countText(keys)} ${keys === 1 ? 'key' : 'keys'}, quotas saved ÷ not saved`,
     goal: { max: 1.2 },
-    ratios: ratiosOf(p99(reports.saving), p99(reports.still)),
+    ratios: ratiosOf(p99(reports.saving), p99(reports.notSaving)),
     figures: openLoopFigures(reports),
     samples: all.reduce((sum, { samples }) => sum + samples, 0),
     faults: all.flatMap(({ wrong }) => wrong),

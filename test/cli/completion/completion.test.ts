@@ -111,7 +111,7 @@ describe('candidates', () => {
     }
   });
 
-  test('need a known shell: 2', async () => {
+  test('need a known shell (exit code 2)', async () => {
     for (const words of [['completion'], ['completion', 'ksh'], ['completion', 'bash', 'zsh']]) {
       expect(await profilectl(words)).toMatchObject({
         code: 2,

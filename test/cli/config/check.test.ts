@@ -34,7 +34,7 @@ describe('config check', () => {
     expect(at('MAIL_URL')).toEqual({ name: 'MAIL_URL', value: null, from: 'not set' });
   });
 
-  test('reports all problems at once: 2', async () => {
+  test('reports all problems at once (exit code 2)', async () => {
     const run = await check({
       PORT: 'x',
       HOST: '0.0.0.0',

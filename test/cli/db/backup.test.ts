@@ -153,7 +153,7 @@ describe('db backup', () => {
 });
 
 describe('db check', () => {
-  test('reports that there are no problems, or prints each problem on a line: 1', async () => {
+  test('reports that there are no problems, or prints each problem on a line (exit code 1)', async () => {
     const { deps } = await world();
     const check = (...words: string[]) => profilectl(['db', 'check', '--db', deps.config.databasePath, ...words]);
     expect(await check()).toEqual({

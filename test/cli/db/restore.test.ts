@@ -231,7 +231,7 @@ describe('db restore', () => {
     expect(await names()).toEqual(['ada', 'bob']);
   });
 
-  test('refuses while another command has the database open: 75', async () => {
+  test('refuses while another command has the database open (exit code 75)', async () => {
     const { db, file, run, names, aside } = await world();
     const other = openDatabase(db, 'use');
     other.$client.query('SELECT count(*) FROM profiles').get();

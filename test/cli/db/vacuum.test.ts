@@ -71,7 +71,7 @@ test('status names the files in which erased texts may remain', async () => {
   expect((await run('status')).stdout).toMatch(/^Elsewhere .*sent mails/m);
 });
 
-test('db vacuum refuses while another vacuum is running: 75', async () => {
+test('db vacuum refuses while another vacuum is running (exit code 75)', async () => {
   const { db, run, status } = await world();
   const lock = lockForVacuum(db, 0);
   const done = await run('db', 'vacuum');

@@ -99,7 +99,7 @@ cat "$1" | head -n 2 | cat - "$1.new" > "$1.all"; mv "$1.all" "$1"`;
     expect(await requested()).toMatchObject({ description, expectedUsage: null });
   });
 
-  test('is named if it fails, and nothing is requested: 1', async () => {
+  test('is named if it fails, and nothing is requested (exit code 1)', async () => {
     const terminal = ask({ VISUAL: 'no-such-editor' });
     expect(await terminal.exited).toBe(1);
     expect(terminal.screen()).toContain('The editor "no-such-editor" failed; set VISUAL or EDITOR');
@@ -120,7 +120,7 @@ describe('the whole request', () => {
     expect(await requested()).toMatchObject({ name: 'Bot 2', expectedUsage: 'Little.' });
   });
 
-  test('is not sent after Cancel: 130', async () => {
+  test('is not sent after Cancel (exit code 130)', async () => {
     const terminal = ask();
     await terminal.answer('Description:', `${DESCRIPTION}${KEY.enter}`);
     await terminal.answer('Expected usage:', KEY.enter);
@@ -146,7 +146,7 @@ describe('--description-file', () => {
     expect(JSON.parse(stdout).description).toBe(`${TEXT} (stdin)`);
   });
 
-  test('refuses an unreadable, binary, too long or too short file, and --description beside it: 2', async () => {
+  test('refuses an unreadable, binary, too long or too short file, and --description beside it (exit code 2)', async () => {
     for (const [file, stdin, more, sentence] of [
       [join(deps.folder, 'none.txt'), '', [], /^--description-file names a file that can't be read/],
       [deps.folder, '', [], /^--description-file names a file that can't be read/],

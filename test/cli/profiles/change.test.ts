@@ -99,7 +99,7 @@ describe('profiles set', () => {
   // Refused commands change nothing, so all of them can use the same database.
   const unchanged = world().then(async ({ run }) => ({ run, before: (await run(['export'])).stdout }));
   for (const [what, words, code, sentence] of refused) {
-    test(`refuses ${what}, and does not change the other field either: ${code}`, async () => {
+    test(`refuses ${what}, and does not change the other field either (exit code ${code})`, async () => {
       const { run, before } = await unchanged;
       const done = await run(['set', 'ada', 'displayName=New', ...words]);
       expect(done.stderr).toMatch(sentence);
@@ -108,7 +108,7 @@ describe('profiles set', () => {
     });
   }
 
-  test('refuses an unknown profile: 1', async () => {
+  test('refuses an unknown profile (exit code 1)', async () => {
     const { run } = await world();
     expect(await run(['set', 'nobody', 'viewsCount=1'])).toMatchObject({ code: 1, stdout: '' });
     expect((await run(['set', 'ada'])).code).toBe(2);

@@ -23,7 +23,7 @@ async function world(before: number) {
 }
 
 describe('--prune', () => {
-  test('erases profiles that are not in the file; if pruning is refused, the rest is imported: 3', async () => {
+  test('erases profiles that are not in the file; if pruning is refused, the rest is imported (exit code 3)', async () => {
     const { file, importing, write, count } = await world(20);
     write(jsonLines(...profiles(18), { id: 50, username: 'new' }));
     expect(await importing([file, '--prune'])).toEqual({
@@ -47,7 +47,7 @@ describe('--prune', () => {
     );
   });
 
-  test('asks on a terminal with the number of profiles, and erases none after a no: 3', async () => {
+  test('asks on a terminal with the number of profiles, and erases none after a no (exit code 3)', async () => {
     const { file, db, write, count } = await world(20);
     write(jsonLines(...profiles(18)));
     const words = ['profiles', 'import', file, '--prune', '--db', db];
@@ -65,7 +65,7 @@ describe('--prune', () => {
     expect(await count()).toBe(18);
   });
 
-  test('Ctrl-C at the question says that the file was imported: 130', async () => {
+  test('Ctrl-C at the question says that the file was imported (exit code 130)', async () => {
     const { file, db, write } = await world(20);
     write(jsonLines(...profiles(18)));
     const terminal = openTerminal(['profiles', 'import', file, '--prune', '--db', db]);
@@ -86,7 +86,7 @@ describe('--prune', () => {
 });
 
 describe('--as-of', () => {
-  test('skips and names profiles that commands have written since: 0', async () => {
+  test('skips and names profiles that commands have written since (exit code 0)', async () => {
     const { db, file, importing, write, count } = await world(4);
     const asOf = isoTime(systemClock.nowMs());
     while (isoTime(systemClock.nowMs()) === asOf) await Bun.sleep(1);
@@ -107,7 +107,7 @@ describe('--as-of', () => {
     expect(JSON.parse(shown.stdout)).toMatchObject({ id: 1, banned: true });
   });
 
-  test('refuses a time without a zone, in the future or over 40 days ago, and changes nothing: 2', async () => {
+  test('refuses a time without a zone, in the future or over 40 days ago, and changes nothing (exit code 2)', async () => {
     const { file, importing, write, count } = await world(1);
     write(jsonLines(...profiles(3)));
     const nowMs = systemClock.nowMs();
@@ -197,7 +197,7 @@ describe('an existing file of --rejects', () => {
     expect([readFileSync(rejects, 'utf8'), statSync(rejects).mode & 0o777]).toEqual([BAD, 0o600]);
   });
 
-  test('of anything else is kept, and nothing is imported: 1', async () => {
+  test('of anything else is kept, and nothing is imported (exit code 1)', async () => {
     const { folder, file, importing, write, count } = await world(1);
     write(jsonLines(...profiles(3)) + BAD);
     for (const [name, text, mode] of [
@@ -238,7 +238,7 @@ describe('an existing file of --rejects', () => {
 });
 
 describe('a file that is not JSON Lines', () => {
-  test('is refused, naming its format, and no database is created: 1', async () => {
+  test('is refused, naming its format, and no database is created (exit code 1)', async () => {
     const { file, db, importing } = await world(0);
     const gzip = Bun.gzipSync(jsonLines(...profiles(1)));
     for (const [bytes, sentence] of [

@@ -24,7 +24,7 @@ describe('profiles import', () => {
     expect(done).toEqual({ code: 0, stdout: 'Imported 1 line; erased 0 profiles.\n', stderr: '' });
   });
 
-  test('reports bad lines and dropped fields on stderr, and imports the rest: 3', async () => {
+  test('reports bad lines and dropped fields on stderr, and imports the rest (exit code 3)', async () => {
     const { file, db } = world([{ ...ADA, 'p\u001bw': 1 }, 'x', { id: 8, username: 'ADA' }]);
     expect(await profilectl(['profiles', 'import', file, '--db', db])).toEqual({
       code: 3,
@@ -128,7 +128,7 @@ describe('profiles import', () => {
     $client.close();
   });
 
-  test('reports the last imported line after Ctrl-C: 130', async () => {
+  test('reports the last imported line after Ctrl-C (exit code 130)', async () => {
     const { db } = world([]);
     const words = profilectlWords(['profiles', 'import', '-', '--db', db]);
     const child = Bun.spawn(words, { env: cleanEnvironment(), stdin: 'pipe', stdout: 'ignore', stderr: 'pipe' });

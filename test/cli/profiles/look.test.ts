@@ -91,7 +91,7 @@ describe('profiles show', () => {
     expect(stdout.replaceAll('\n', '')).not.toMatch(/[\p{Cc}\p{Bidi_Control}]/u);
   });
 
-  test('refuses an unknown profile: 1', async () => {
+  test('refuses an unknown profile (exit code 1)', async () => {
     const done = await profilectl(['profiles', 'show', 'nobody here', '--db', await world()]);
     expect(done).toEqual({ code: 1, stdout: '', stderr: 'There is no profile with this username or alias.\n' });
   });

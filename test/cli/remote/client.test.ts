@@ -80,8 +80,8 @@ test('an empty response is an empty object', async () => {
   expect((await ask(serverOf(() => new Response(null, { status: 200 })))).body).toEqual({});
 });
 
-describe('a server without a complete response', () => {
-  test('can be tried again: 75', async () => {
+describe('a server that sends no complete HTTP response', () => {
+  test('makes a command suggest trying again (exit code 75)', async () => {
     const gone = await rawServer((socket) => socket.destroy());
     expect(codeAndSentence(await refusal(ask(gone)))).toEqual([
       75,
@@ -109,7 +109,7 @@ describe('a server without a complete response', () => {
     ]);
   });
 
-  test('is reported as a wrong URL if it does not speak HTTP or TLS: 1', async () => {
+  test('is reported as a wrong URL if it does not speak HTTP or HTTPS (exit code 1)', async () => {
     const ssh = await rawServer((socket) => socket.end('SSH-2.0-OpenSSH_9.2\r\n'));
     expect(codeAndSentence(await refusal(ask(ssh)))).toEqual([
       1,
@@ -179,7 +179,7 @@ test('NODE_EXTRA_CA_CERTS, HTTPS_PROXY and NO_PROXY are used; NODE_TLS_REJECT_UN
 });
 
 describe('an unsuccessful response', () => {
-  /** The exit code, sentence and pause for a response. */
+  /** The exit code, the message and any Retry-After of the error for a response. */
   async function errorFor(answer: () => Response, token: string | null = TOKEN) {
     const url = serverOf(answer);
     const error = await refusal(askHost({ url, token }, { method: 'GET', path: '/me', answer: ANY }));
@@ -190,7 +190,7 @@ describe('an unsuccessful response', () => {
   const refused = (status: number, code: string, error: string) => () =>
     json({ error }, { status, headers: { 'X-Error-Code': code } });
 
-  test('throws its error code, with the sentence of the server', async () => {
+  test('throws an error with the server’s error code and message', async () => {
     expect(await errorFor(refused(404, 'not_found', 'There is no key k7Qm2XaB.'))).toEqual([
       1,
       'There is no key k7Qm2XaB.',
@@ -200,16 +200,16 @@ describe('an unsuccessful response', () => {
     expect(await errorFor(refused(422, 'a_code_of_the_future', 'Something new.'))).toEqual([1, 'Something new.']);
     expect(await errorFor(refused(429, 'too_many_requests', 'Tomorrow.'))).toEqual([75, 'Tomorrow.']);
     expect(await errorFor(refused(500, 'internal', 'It failed.'))).toEqual([1, 'It failed.']);
-    const oauth = json({ error: 'invalid_grant', error_description: 'The code is over.' }, { status: 400 });
-    expect(await errorFor(() => oauth, null)).toEqual([1, 'The code is over.']);
+    const oauth = json({ error: 'invalid_grant', error_description: 'The code has expired.' }, { status: 400 });
+    expect(await errorFor(() => oauth, null)).toEqual([1, 'The code has expired.']);
   });
 
-  test('to a token that is not accepted means logging in: 4', async () => {
+  test('to a request with an invalid token says how to log in (exit code 4)', async () => {
     const sentence = 'URL does not accept the token; run "profilectl login URL".';
     expect(await errorFor(refused(401, 'invalid_token', 'This token is not valid.'))).toEqual([4, sentence]);
   });
 
-  test('with a status such as 429 or 503 can be tried again, after Retry-After: 75', async () => {
+  test('with a status such as 429 or 503 suggests trying again, after Retry-After if given (exit code 75)', async () => {
     for (const status of [502, 503, 504]) {
       const page = () => new Response('<h1>Oh</h1>', { status, headers: { 'Content-Type': 'text/html' } });
       expect(await errorFor(page)).toEqual([75, `URL can't answer at the moment (status ${status}); try again later.`]);
@@ -221,7 +221,7 @@ describe('an unsuccessful response', () => {
     expect(await errorFor(wild('Wed, 21 Oct 2026 07:28:00 GMT'))).toEqual([75, 'Later.']);
   });
 
-  test('that is not from Profile Lookup means a wrong URL', async () => {
+  test('that is not from Profile Lookup is reported as a wrong URL', async () => {
     const stranger = (status: number) =>
       `The response from URL (status ${status}) is not from Profile Lookup; check the URL.`;
     const page = (status: number) => () =>
@@ -236,7 +236,7 @@ describe('an unsuccessful response', () => {
     ]);
   });
 
-  test('with a redirect is not followed', async () => {
+  test('that redirects is reported, but not followed', async () => {
     let asked = 0;
     const other = serverOf(() => {
       asked++;
@@ -247,13 +247,13 @@ describe('an unsuccessful response', () => {
     expect(asked).toBe(0);
   });
 
-  test('has its sentence cleaned and truncated for the terminal', async () => {
+  test('has its message truncated, without control characters', async () => {
     expect(await errorFor(refused(403, 'forbidden', 'No\u001b[2J\u202e way\r\nout.'))).toEqual([1, 'No[2J way out.']);
     const [, long] = await errorFor(refused(403, 'forbidden', 'x'.repeat(100_000)));
     expect((long as string).length).toBe(2_000);
   });
 
-  test('is returned if the caller expects its code', async () => {
+  test('is returned instead of thrown if the caller expects its error code', async () => {
     const url = serverOf(refused(403, 'decision_needed', 'Open this.'));
     const answer = await ask(url, { returned: ['decision_needed'] });
     expect(answer.body).toEqual({ error: 'Open this.' });
@@ -285,7 +285,7 @@ test('an endless response is refused', async () => {
 describe('a response that does not match the schema', () => {
   const answer = z.object({ name: z.string(), count: z.int().min(0), more: z.object({ at: z.string() }).optional() });
 
-  test('is refused: 1', async () => {
+  test('is refused (exit code 1)', async () => {
     for (const body of [
       {},
       { name: 'a' },
@@ -301,7 +301,7 @@ describe('a response that does not match the schema', () => {
     }
   });
 
-  test('only by unknown fields, which a later version may have added, is returned without them', async () => {
+  test('only because it has unknown fields, which a later version may have added, is returned without them', async () => {
     const url = serverOf(() => json({ name: 'a', count: 1, later: true, more: { at: 'b', later: [1] } }));
     expect((await ask(url, { answer })).body).toEqual({ name: 'a', count: 1, more: { at: 'b' } });
   });
@@ -310,7 +310,7 @@ describe('a response that does not match the schema', () => {
 describe('a list', () => {
   const answer = z.object({ page: z.int(), filler: z.string().optional() });
 
-  /** A function that reads a list with these pages, where `hasNext` says whether another page follows. */
+  /** A server with a list of these pages, and a function that reads them; `hasNext` is whether another page follows. */
   async function readPages(pageAt: (place: number) => object, hasNext: (place: number) => boolean) {
     const asked: string[] = [];
     const url = serverOf((request) => {
@@ -328,7 +328,7 @@ describe('a list', () => {
     return { url, asked, pages, read };
   }
 
-  test('is read page by page, from the named server only', async () => {
+  test('is read page by page, always from the requested server, whatever host its links name', async () => {
     const { asked, pages, read } = await readPages(
       (page) => ({ page }),
       (place) => place < 2,
@@ -338,7 +338,7 @@ describe('a list', () => {
     expect(asked).toEqual(['?state=Active', '?state=Active&after=a%2B0', '?state=Active&after=a%2B1']);
   });
 
-  test('is refused if it is endless, by its number of pages or its length', async () => {
+  test('is refused if it has too many pages or bytes', async () => {
     const small = await readPages(
       () => ({ page: 7 }),
       () => true,

@@ -37,7 +37,7 @@ function npxThatIsBun(folder: string): string {
 }
 
 test.skipIf(Bun.which('curl') === null)(
-  'two simultaneous demos each print curl commands that work as printed, and leave no files',
+  'two demos at the same time each print curl commands that work as printed, and leave no files behind',
   async () => {
     const TMPDIR = tempFolder();
     const demos = [await startDemo(TMPDIR), await startDemo(TMPDIR)];
@@ -68,7 +68,7 @@ test.skipIf(Bun.which('curl') === null)(
   },
 );
 
-test('owner and admin can sign in to a demo as it says, and a backend can send profiles to it', async () => {
+test('the demo’s printed instructions let an owner and an admin sign in, and a backend can send it profiles', async () => {
   const TMPDIR = tempFolder();
   const { child, printed } = await startDemo(TMPDIR);
   const lineWith = (text: string) => printed.split('\n').find((line) => line.includes(text)) ?? '';

@@ -11,7 +11,7 @@ function check(port: number, variables: Record<string, string> = {}, words: stri
   return profilectl(['healthcheck', ...words], { variables: { ...variables, PORT: String(port) } });
 }
 
-test('a ready server: 0; no server: 1', async () => {
+test('the exit code is 0 if the server is ready, and 1 if there is no server', async () => {
   const server = await startServerProcess(database());
   expect(await check(server.port)).toEqual({ code: 0, stdout: `The server at ${server.url} is ready.\n`, stderr: '' });
   expect(await check(server.port, {}, ['--json'])).toEqual({ code: 0, stdout: '{"status":"ok"}\n', stderr: '' });
@@ -21,14 +21,14 @@ test('a ready server: 0; no server: 1', async () => {
   expect(JSON.parse(stderr)).toEqual({ error: `No server answers at ${server.url}.` });
 });
 
-test('a server with TLS, whatever host its certificate is for: 0', async () => {
+test('a server with TLS is ready, whatever host its certificate is for', async () => {
   const { certFile, keyFile } = testCertificate('elsewhere');
   const tls = { TLS_CERT_FILE: certFile, TLS_KEY_FILE: keyFile, PUBLIC_URL: 'https://mail.example.org' };
   const server = await startServerProcess({ ...database(), ...tls, HOST: '0.0.0.0' });
   expect(await check(server.port, { ...tls, HOST: '0.0.0.0' })).toMatchObject({ code: 0, stderr: '' });
 });
 
-test('a server behind a proxy: 0 if TRUSTED_PROXIES has 127.0.0.1; otherwise the error says to add it: 1', async () => {
+test('a server behind a proxy is ready if TRUSTED_PROXIES includes 127.0.0.1; otherwise the error says to add it', async () => {
   const open = { HOST: '0.0.0.0', PUBLIC_URL: 'https://api.example.org' };
   const trusting = { ...open, TRUSTED_PROXIES: '127.0.0.1,172.16.0.0/12' };
   expect(await check((await startServerProcess({ ...database(), ...trusting })).port, trusting)).toMatchObject({
@@ -42,7 +42,7 @@ test('a server behind a proxy: 0 if TRUSTED_PROXIES has 127.0.0.1; otherwise the
   });
 });
 
-test('a server that answers 503: 1; a proxy in the environment is ignored', async () => {
+test('a server that responds with 503 is not ready, and a proxy in the environment is ignored', async () => {
   const paths: string[] = [];
   const busy = Bun.serve({
     hostname: '127.0.0.1',
@@ -64,6 +64,6 @@ test('a server that answers 503: 1; a proxy in the environment is ignored', asyn
   expect(paths).toEqual(['/readyz']);
 });
 
-test('PORT=0: 2', async () => {
+test('PORT=0 is refused (exit code 2)', async () => {
   expect(await check(0)).toMatchObject({ code: 2, stderr: expect.stringContaining('PORT') });
 });

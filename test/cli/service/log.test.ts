@@ -85,7 +85,7 @@ test('lists keys, admins, tokens, bans, erasures and restores, newest first, wit
   for (const theirs of ['A secret name', 'A reason', 'badges', 'ada', 'example.org']) expect(all).not.toContain(theirs);
 });
 
-test('filters by person, kind and time, lists page by page, and refuses invalid filters: 2', async () => {
+test('filters by person, kind and time, lists page by page, and refuses invalid filters (exit code 2)', async () => {
   const { run } = await world();
   for (const name of ['Grace', 'Hopper', 'Ada']) await run('admins', 'add', name);
   await run('profiles', 'ban', 'ada');

@@ -83,7 +83,7 @@ for (const [name, key] of [
   ['Ctrl-C', KEY.ctrlC],
   ['Ctrl-D', KEY.ctrlD],
 ] as const) {
-  test(`${name} changes nothing: 130`, async () => {
+  test(`${name} changes nothing (exit code 130)`, async () => {
     for (const words of [
       ['keys', 'request', '--profile', profile],
       ['keys', 'check'],

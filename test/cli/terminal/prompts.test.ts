@@ -76,7 +76,7 @@ describe('an owner at a terminal', () => {
     ['Ctrl-C', KEY.ctrlC],
     ['Ctrl-D', KEY.ctrlD],
   ] as const) {
-    test(`who presses ${name} changes nothing: 130`, async () => {
+    test(`who presses ${name} changes nothing (exit code 130)`, async () => {
       const terminal = openTerminal(['keys', 'request', '--profile', profile], variables);
       await terminal.answer('Name of the key:', `Bot${key}`);
       expect(await terminal.exited).toBe(130);
@@ -109,7 +109,7 @@ describe('an admin at a terminal', () => {
     expect(terminal.screen()).not.toContain(secret.slice(13));
   });
 
-  test('who says no changes nothing: 130', async () => {
+  test('who says no changes nothing (exit code 130)', async () => {
     const identifier = await request(deps, { profile });
     const words = [
       'keys',
@@ -151,7 +151,7 @@ test('keys check does not show what is typed, even after Ctrl-T', async () => {
   expect(terminal.screen()).not.toContain('hunter3');
 });
 
-test('commands that would prompt are refused if stderr is not a terminal: 2', async () => {
+test('commands that would prompt are refused if stderr is not a terminal (exit code 2)', async () => {
   const identifier = await request(deps, { profile });
   const withPipedErrors = (words: readonly string[]) => [
     'bash',

@@ -6,12 +6,12 @@ import { issue } from '../../support/keys.ts';
 import { openTerminal } from '../../support/machine/terminal.ts';
 import { tempFolder, testDeps } from '../../support/world.ts';
 
-// Texts of other people and names of files reach a terminal without control or bidirectional characters.
+// Texts of other people and file names are printed without the control and bidirectional characters that terminals obey.
 
 const HOSTILE = 'a\u009b31m\u007f\u202eb\u2066\u200f\u061c\u0085';
-const OBEYED = /(?!\n)\p{Cc}|\p{Bidi_Control}/u;
+const UNSAFE = /(?!\n)\p{Cc}|\p{Bidi_Control}/u;
 
-/** A profile and an Active key whose texts have such characters, except where control characters are refused. */
+/** A profile and an Active key with unsafe characters in their texts; the name of a key can only have bidirectional ones. */
 async function world() {
   const deps = testDeps();
   const profile = {
@@ -28,7 +28,7 @@ async function world() {
 }
 
 describe('JSON', () => {
-  test('of profiles and keys has the original values, with such characters escaped', async () => {
+  test('of profiles and keys has the original values, with control and bidirectional characters escaped', async () => {
     const { profile, identifier, variables } = await world();
     for (const [words, value] of [
       [['profiles', 'export'], profile],
@@ -38,7 +38,7 @@ describe('JSON', () => {
       [['keys', 'show', identifier, '--json'], { identifier, name: 'x\u202ey' }],
     ] as const) {
       const { code, stdout } = await profilectl(words, { variables });
-      expect([words, code, OBEYED.test(stdout)]).toEqual([words, 0, false]);
+      expect([words, code, UNSAFE.test(stdout)]).toEqual([words, 0, false]);
       expect(JSON.parse(stdout)).toMatchObject(value);
     }
     const { stdout: exported } = await profilectl(['profiles', 'export'], { variables });
@@ -52,12 +52,12 @@ describe('JSON', () => {
     const terminal = openTerminal(['profiles', 'export'], variables);
     expect(await terminal.exited).toBe(0);
     await terminal.see('"links"');
-    expect(terminal.raw().replaceAll('\r\n', '')).not.toMatch(OBEYED);
+    expect(terminal.raw().replaceAll('\r\n', '')).not.toMatch(UNSAFE);
     expect(JSON.parse(terminal.raw().replaceAll('\r\n', ''))).toMatchObject(profile);
   });
 });
 
-test('an error that quotes a file name or an argument omits such characters, and is one line', async () => {
+test('an error is one line, and omits control and bidirectional characters of a file name or argument that it quotes', async () => {
   const { variables } = await world();
   const hostile = `\u001b]0;title\u0007\u202e\u009b1m\nWarning: no`;
   const path = join(tempFolder(), hostile);
@@ -72,14 +72,14 @@ test('an error that quotes a file name or an argument omits such characters, and
     [hostile],
   ]) {
     const { code, stdout, stderr } = await profilectl(words, { variables });
-    expect([words, code > 0, stdout, stderr]).toEqual([words, true, '', expect.not.stringMatching(OBEYED)]);
+    expect([words, code > 0, stdout, stderr]).toEqual([words, true, '', expect.not.stringMatching(UNSAFE)]);
     expect(stderr.trimEnd().split('\n').length).toBe(1);
     const json = await profilectl([...words, '--json'], { variables });
-    expect([words, json.stderr]).toEqual([words, expect.not.stringMatching(OBEYED)]);
+    expect([words, json.stderr]).toEqual([words, expect.not.stringMatching(UNSAFE)]);
   }
   const backup = await profilectl(['db', 'backup', join(tempFolder(), '\u001b[31m\u202e.db')], { variables });
   expect(backup.code).toBe(0);
-  expect(backup.stdout).not.toMatch(OBEYED);
+  expect(backup.stdout).not.toMatch(UNSAFE);
 });
 
 test('a command keeps its exit code if nobody reads its output', async () => {

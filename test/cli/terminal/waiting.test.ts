@@ -84,7 +84,7 @@ describe('a slow mail server', () => {
   });
 });
 
-describe('Ctrl-C while a mail is being sent reports the state of the key: 130', () => {
+describe('Ctrl-C while a mail is being sent reports the state of the key (exit code 130)', () => {
   const interrupt = async (variables: Record<string, string>, arrived: Promise<void>, words: string[]) => {
     const terminal = openTerminal(words, variables);
     await arrived;

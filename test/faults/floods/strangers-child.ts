@@ -2,8 +2,8 @@ import { countFailure, createThrottleMemory, joinThrottle } from '../../../serve
 import { blockOf } from '../../../server/http/transport.ts';
 import { systemRandom } from '../../../shared/random.ts';
 
-// Run by strangers.test.ts as its own process: every IP address of a flood fails as often as it may, then half of
-// them again. Prints by how many bytes memory grew, and how often an address was refused.
+// Run by strangers.test.ts as its own process: each of 200 000 addresses fails once more often than is allowed.
+// Prints how many failures there were, how many of them were refused, and by how many bytes memory grew.
 
 const ADDRESSES = 200_000;
 let now = 0;

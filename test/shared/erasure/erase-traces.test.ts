@@ -11,13 +11,13 @@ import { markedProfile } from '../../support/storage/marks.ts';
 import { emptyLogSoon } from '../../support/storage/write-ahead-log.ts';
 import { testDeps } from '../../support/world.ts';
 
-// If rows were never moved between pages, nothing of an erased profile is left in the files; otherwise a VACUUM has to
-// follow (`test/faults/files/vacuum.test.ts`).
+// If rows were never moved between pages, nothing of an erased profile is left in the files. Otherwise a VACUUM is
+// needed (`test/faults/files/vacuum.test.ts`).
 
-const NAMED = ['', '-wal', '-shm'];
+const SUFFIXES = ['', '-wal', '-shm'];
 
 function filesOf(path: string): string {
-  return NAMED.map((suffix) => (existsSync(path + suffix) ? readFileSync(path + suffix, 'latin1') : '')).join('');
+  return SUFFIXES.map((suffix) => (existsSync(path + suffix) ? readFileSync(path + suffix, 'latin1') : '')).join('');
 }
 
 test('nothing of an erased profile and its keys is left in the database and its log', async () => {
@@ -31,7 +31,7 @@ test('nothing of an erased profile and its keys is left in the database and its 
   expect(filesOf(path)).toContain('xm2q');
 });
 
-test('the same for an erasure by import, while a server has the database open and commands use it', async () => {
+test('nothing is left after an erasure by an import or a command, even while a server has the database open', async () => {
   const deps = testDeps();
   const path = deps.config.databasePath;
   const server = await startServerProcess({ DATABASE_PATH: path });
@@ -54,7 +54,7 @@ test('the same for an erasure by import, while a server has the database open an
   expect(server.printed()).not.toMatch(/m[12]q/i);
 });
 
-test('if a long reader keeps the log in use, a warning says so, and the log is emptied later', async () => {
+test('if a long read transaction keeps the log in use, a warning says so, and the log can be emptied later', async () => {
   const deps = testDeps();
   const path = deps.config.databasePath;
   await importLines(deps, [markedProfile(1)]);

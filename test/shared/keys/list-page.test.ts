@@ -16,14 +16,14 @@ async function world() {
   const deps = { ...testDeps({ clock }), clock };
   for (const id of [1, 2, 3, 4, 5, 6]) {
     insertProfile(deps.db, { id });
-    // First those that use no slot.
+    // Keys that use no slot are made first, while the profile has slots for their requests.
     for (const state of KEY_STATES.toReversed()) await keyIn(state, deps, `user${id}`);
     if (id % 2 === 0) clock.advance(1);
   }
-  // Expired, but not stored as such.
+  // Now keys are expired that are still stored as Active.
   clock.advance(1);
   const page = (input: ListInput) => perform(deps, onBox('operator'), OPERATIONS.list, input);
-  const parts = async (input: ListInput, limit: number) => {
+  const pagesOf = async (input: ListInput, limit: number) => {
     const found: string[][] = [];
     for (let after: string | undefined; ; ) {
       const { keys, next } = await page({ ...input, limit, after });
@@ -33,11 +33,11 @@ async function world() {
       after = next;
     }
   };
-  return { deps, clock, page, parts };
+  return { deps, clock, page, pagesOf };
 }
 
 test('the pages together are the whole list, for every filter and length', async () => {
-  const { deps, parts } = await world();
+  const { deps, pagesOf } = await world();
   const filters: ListInput[] = [
     {},
     ...KEY_STATES.map((state) => ({ states: [state] })),
@@ -52,7 +52,7 @@ test('the pages together are the whole list, for every filter and length', async
     const whole = (await keysListed(deps, filter)).map(({ identifier }) => identifier);
     expect(whole.length).toBeGreaterThan(0);
     for (const limit of [1, 2, 5, 50]) {
-      const found = await parts(filter, limit);
+      const found = await pagesOf(filter, limit);
       expect([filter, limit, found.flat()]).toEqual([filter, limit, whole]);
       expect(found.slice(0, -1).every(({ length }) => length === limit)).toBe(true);
     }
@@ -71,7 +71,7 @@ test('the next page skips no key if keys are decided or requested in between', a
   expect(rest.keys.map(({ identifier }) => identifier)).toEqual([...whole.slice(2), late]);
 });
 
-test('a cursor at another profile’s key tells an owner nothing about that key', async () => {
+test('a cursor with the identifier of another profile’s key reveals nothing about that key', async () => {
   const { deps, page } = await world();
   const own = { kind: 'owner', name: 'owner', profileId: 1 } as const;
   const [others] = (await page({ profile: 'user2', states: ['pending'] })).keys;
@@ -80,28 +80,28 @@ test('a cursor at another profile’s key tells an owner nothing about that key'
   expect(await listed(`1-${at}-${others?.identifier}`)).toEqual(await listed(`1-${at}-00000000`));
 });
 
-test('the requests beside one in the queue are the nearest that nobody is approving, even after it was decided on', async () => {
+test('the previous and the next request in the queue skip those being approved, and are still found after a decision', async () => {
   const { deps, page } = await world();
-  const beside = async (identifier = '') => {
+  const neighbours = async (identifier = '') => {
     const { previous, next } = await perform(deps, onBox('operator'), OPERATIONS.queuePlace, { identifier });
     return [previous, next];
   };
   const [first, second, third, ...others] = (await page({ states: ['pending'] })).keys.map(
     ({ identifier }) => identifier,
   );
-  expect([await beside(first), await beside(second)]).toEqual([
+  expect([await neighbours(first), await neighbours(second)]).toEqual([
     [null, second ?? ''],
     [first ?? '', third ?? ''],
   ]);
   const { finish } = await perform(deps, onBox('operator'), OPERATIONS.approve, { identifier: second ?? '' });
-  expect([await beside(first), await beside(third)]).toEqual([
+  expect([await neighbours(first), await neighbours(third)]).toEqual([
     [null, third ?? ''],
     [first ?? '', others[0] ?? null],
   ]);
   await finish();
-  expect(await beside(second)).toEqual([first ?? '', third ?? '']);
+  expect(await neighbours(second)).toEqual([first ?? '', third ?? '']);
   for (const identifier of [third ?? '', ...others]) withdrawKey(deps, { identifier, by: onBox('ada') });
-  expect([await beside(first), await beside(third)]).toEqual([
+  expect([await neighbours(first), await neighbours(third)]).toEqual([
     [null, null],
     [first ?? '', null],
   ]);

@@ -22,7 +22,7 @@ const asColumn = ({ column, form, nullable }: { column: string; form: string; nu
   nullable,
 ];
 
-test('every column of profiles is a field of the same type, except a few that lines can’t set, and the reverse', () => {
+test('the fields of profiles match its columns in name, type and nullability, except three columns that imports can’t set', () => {
   const own = [
     ['address_changes', 'integer', false],
     ['generation', 'integer', false],
@@ -31,7 +31,7 @@ test('every column of profiles is a field of the same type, except a few that li
   expect([...COLUMN_LIST.map(asColumn), ...own].sort()).toEqual(columnsOf(profiles) as never);
 });
 
-test('every column of links is a field of a link, except the profile and the position', () => {
+test('the fields of links match its columns, except profile_id and position', () => {
   const own = [
     ['position', 'integer', false],
     ['profile_id', 'integer', false],
@@ -39,12 +39,12 @@ test('every column of links is a field of a link, except the profile and the pos
   expect([...LINK_LIST.map(asColumn), ...own].sort()).toEqual(columnsOf(links) as never);
 });
 
-test('a field that hides another one is a flag', () => {
+test('a field named by another’s shownIf is a flag', () => {
   const flags = COLUMN_LIST.filter(({ form }) => form === 'flag').map(({ column }) => column);
   for (const { shownIf } of COLUMN_LIST) if (shownIf !== undefined) expect(flags).toContain(shownIf);
 });
 
-test('an export line has all fields in the order of the table, and an import knows all of them', async () => {
+test('an export line has all fields in the order of FIELD_LIST, and an import accepts all of them', async () => {
   const deps = testDeps();
   await importLines(deps, [{ id: 1, username: 'ada' }]);
   const line = exportProfile(deps.db, { username: 'ada' });
@@ -52,7 +52,7 @@ test('an export line has all fields in the order of the table, and an import kno
   expect(parseLine(line, false)).toMatchObject({ unknown: [] });
 });
 
-test('an export line is still JSON if a stored time is damaged, but an import would refuse it', async () => {
+test('a corrupt stored time is exported as null, which an import refuses', async () => {
   const deps = testDeps();
   await importLines(deps, [{ id: 1, username: 'ada' }]);
   deps.db.$client.run('UPDATE profiles SET created_at = 9007199254740991');

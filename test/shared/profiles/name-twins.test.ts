@@ -5,7 +5,7 @@ import { importLines, namesById } from '../../support/import.ts';
 import { rounds } from '../../support/rounds.ts';
 import { testDeps } from '../../support/world.ts';
 
-// Different spellings of the same name, from all sources.
+// Names that differ only in spelling are the same name.
 
 /** Pieces that have the same folded form, or look as if they did. */
 const PIECES = [
@@ -53,7 +53,7 @@ const PIECES = [
 
 const name = fc.array(fc.constantFrom(...PIECES), { minLength: 1, maxLength: 3 }).map((pieces) => pieces.join(''));
 
-/** Another spelling of a name: normalised, upper-cased or full-width. */
+/** Another spelling of a name: normalised, and perhaps upper-cased, lower-cased or full-width. */
 const respelled = fc.tuple(name, fc.constantFrom('NFC', 'NFD', 'NFKC', 'NFKD'), fc.nat(3)).map(([text, form, how]) => {
   const normal = text.normalize(form);
   if (how === 0) return normal.toUpperCase();
@@ -63,7 +63,7 @@ const respelled = fc.tuple(name, fc.constantFrom('NFC', 'NFD', 'NFKC', 'NFKD'), 
   return normal;
 });
 
-test('two names with the same folded form never coexist, whatever their source and spelling', async () => {
+test('two names with the same folded form never coexist, however they are spelled', async () => {
   const deps = testDeps();
   const line = fc.record({
     id: fc.integer({ min: 1, max: 6 }),
@@ -71,7 +71,7 @@ test('two names with the same folded form never coexist, whatever their source a
     aliases: fc.array(fc.oneof(name, respelled), { maxLength: 2 }),
   });
   let refusals = 0;
-  let taken = 0;
+  let imports = 0;
   await fc.assert(
     fc.asyncProperty(
       fc.array(line, { minLength: 1, maxLength: 8 }),
@@ -80,7 +80,7 @@ test('two names with the same folded form never coexist, whatever their source a
       async (lines, strict, merge) => {
         const { refused, imported } = await importLines(deps, lines, { strict, merge });
         refusals += refused.length;
-        taken += imported;
+        imports += imported;
         const held = Object.values(await namesById(deps)).flat();
         const folded = held.map(foldName);
         expect(new Set(folded).size).toBe(folded.length);
@@ -95,10 +95,10 @@ test('two names with the same folded form never coexist, whatever their source a
     ),
     { numRuns: rounds(250) },
   );
-  expect(Math.min(refusals, taken)).toBeGreaterThan(rounds(50));
+  expect(Math.min(refusals, imports)).toBeGreaterThan(rounds(50));
 });
 
-test('another spelling of an existing name is refused, and the sentence names its profile', async () => {
+test('another spelling of an existing name is refused, and the reason says which profile has it', async () => {
   const deps = testDeps();
   await fc.assert(
     fc.asyncProperty(name, respelled, async (one, other) => {
@@ -121,16 +121,16 @@ test('another spelling of an existing name is refused, and the sentence names it
 
 const FORBIDDEN = /[\p{Cc}\p{Cs}\p{Default_Ignorable_Code_Point}\p{Bidi_Control}/]/u;
 
-/** Unassigned and private-use characters fold to themselves; most code points are such. */
-const WITHOUT_MEANING = /[\p{Cn}\p{Co}]/u;
+/** Unassigned and private-use characters, which are most code points. They fold to themselves. */
+const UNASSIGNED = /[\p{Cn}\p{Co}]/u;
 
-test('no allowed character folds to a forbidden one', () => {
+test('no allowed character folds to a forbidden one, and folding a folded character changes nothing', () => {
   const offences: string[] = [];
   for (let code = 0; code <= 0x10ffff; code++) {
     const letter = String.fromCodePoint(code);
-    if (WITHOUT_MEANING.test(letter) && !FORBIDDEN.test(letter)) continue;
+    if (UNASSIGNED.test(letter) && !FORBIDDEN.test(letter)) continue;
     const folded = foldName(letter);
-    if (foldName(folded) !== folded) offences.push(`U+${code.toString(16)} folds on`);
+    if (foldName(folded) !== folded) offences.push(`U+${code.toString(16)} folds differently the second time`);
     const accepted = nameFault(`a${letter}b`) === null;
     if (accepted && (FORBIDDEN.test(letter) || FORBIDDEN.test(foldName(`a${letter}b`))))
       offences.push(`U+${code.toString(16)}`);

@@ -18,7 +18,7 @@ const PROFILES = [
 ];
 
 /** Names and e-mail addresses, some of which match. */
-const ASKS: readonly [string, string, string][] = [
+const INPUTS: readonly [string, string, string][] = [
   ['a name and its address', 'ada', 'ada@example.org'],
   ['an alias and the address in capitals', 'COUNTESS', 'ADA@EXAMPLE.ORG'],
   ['a banned profile', 'eve', 'eve@example.org'],
@@ -35,13 +35,13 @@ const ASKS: readonly [string, string, string][] = [
 const TABLES = ['settings', 'sign_ins', 'tickets', 'known_browsers', 'mail_counts'];
 
 /** Records every statement that a connection prepares or runs. */
-function noteStatements(sqlite: Sqlite, noted: string[], name: string): void {
+function recordStatements(sqlite: Sqlite, statements: string[], name: string): void {
   for (const method of ['query', 'prepare', 'run'] as const) {
     const original = sqlite[method].bind(sqlite) as (...words: unknown[]) => unknown;
     Object.defineProperty(sqlite, method, {
       configurable: true,
       value: (text: string, ...more: unknown[]) => {
-        noted.push(`${name} ${method} ${text.replace(/\s+/g, ' ')}`);
+        statements.push(`${name} ${method} ${text.replace(/\s+/g, ' ')}`);
         return original(text, ...more);
       },
     });
@@ -59,22 +59,22 @@ function shapeOf({ sessions: { sqlite } }: Access): unknown {
   );
 }
 
-/** Everything observable of two concurrent requests, a wrong code, and a third request. */
-async function look(name: string, address: string) {
+/** Everything observable in two concurrent requests, a wrong code, and two later requests. */
+async function observe(name: string, address: string) {
   const clock = testClock();
   const access = testAccess({ clock, random: countingCodes().random });
   await importLines(access, PROFILES);
-  const noted: string[] = [];
-  noteStatements(access.sessions.sqlite, noted, 'sessions');
-  noteStatements(access.db.$client, noted, 'main');
+  const statements: string[] = [];
+  recordStatements(access.sessions.sqlite, statements, 'sessions');
+  recordStatements(access.db.$client, statements, 'main');
   const seen: unknown[] = [];
   const note = (what: object) => {
     const parts = Object.entries(what).map(([key, value]) => [
       key,
       typeof value === 'string' ? value.length : typeof value,
     ]);
-    seen.push(parts, noted.splice(0), shapeOf(access));
-    noted.splice(0);
+    seen.push(parts, statements.splice(0), shapeOf(access));
+    statements.splice(0);
   };
   const ask = (more: Partial<CodeRequest> = {}) => {
     const asked = requestCode(access, {
@@ -98,19 +98,19 @@ async function look(name: string, address: string) {
   return seen;
 }
 
-test('responses, statements and rows are the same, whatever was typed', async () => {
-  const [[, name, address] = ['', '', ''], ...others] = ASKS;
-  const known = await look(name, address);
+test('responses, statements and rows are the same, whether or not name and address match', async () => {
+  const [[, name, address] = ['', '', ''], ...others] = INPUTS;
+  const known = await observe(name, address);
   expect(JSON.stringify(known)).toContain('insert into \\"tickets\\"');
   for (const [what, ...typed] of others)
-    expect([what, await look(...(typed as [string, string]))]).toEqual([what, known]);
+    expect([what, await observe(...(typed as [string, string]))]).toEqual([what, known]);
 }, 20_000);
 
 /**
  * Everything observable for the owner of eve's profile, who requests codes for one name and then for another with an
  * unknown address, in several browsers at several times: the cookies, and whether the owner's own open codes survive.
  */
-async function seenOfTwo(first: string, second: string) {
+async function observeTwo(first: string, second: string) {
   const clock = testClock();
   const codes = countingCodes();
   const access = testAccess({ clock, random: codes.random });
@@ -146,14 +146,14 @@ test('neither cookies nor one’s own codes reveal whether two names belong to t
     ['ada', 'nobody'],
     ['nobody', 'somebody'],
   ];
-  const seen = await seenOfTwo('ada', 'countess');
+  const seen = await observeTwo('ada', 'countess');
   expect(seen.filter((one) => one === true)).toEqual([]);
-  for (const other of others) expect([other, await seenOfTwo(...other)]).toEqual([other, seen]);
+  for (const other of others) expect([other, await observeTwo(...other)]).toEqual([other, seen]);
 }, 20_000);
 
 test('a mail is composed for every request within the limits, and sent only if name and address match', async () => {
-  const isTogether = (what: string) => /and its|and the address in|banned/.test(what);
-  for (const [what, name, address] of ASKS) {
+  const isMatch = (what: string) => /and its|and the address in|banned/.test(what);
+  for (const [what, name, address] of INPUTS) {
     const access = testAccess({ clock: testClock() });
     await importLines(access, PROFILES);
     const written: (boolean | undefined)[] = [];
@@ -168,8 +168,8 @@ test('a mail is composed for every request within the limits, and sent only if n
     });
     const ask: CodeRequest = { name, address, browserSecret: null, knownBrowser: null, client: CLIENT };
     for (let times = 0; times < 3; times++) expect(await requestCode(access, ask).mail()).toBeNull();
-    expect([what, written]).toEqual([what, [!isTogether(what)]]);
+    expect([what, written]).toEqual([what, [!isMatch(what)]]);
     const folder = join(access.folder, 'mail');
-    expect([what, existsSync(folder) ? readdirSync(folder).length : 0]).toEqual([what, isTogether(what) ? 1 : 0]);
+    expect([what, existsSync(folder) ? readdirSync(folder).length : 0]).toEqual([what, isMatch(what) ? 1 : 0]);
   }
 }, 20_000);

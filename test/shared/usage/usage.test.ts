@@ -14,7 +14,7 @@ import { issue, keysListed, request } from '../../support/keys.ts';
 import { insertProfile } from '../../support/profiles.ts';
 import { testClock, testDeps } from '../../support/world.ts';
 
-/** A database with one Active key, and functions that count and store. */
+/** A database with one Active key, its open usage counts, and what they have logged. */
 async function world() {
   const clock = testClock();
   const deps = testDeps({ clock });
@@ -65,7 +65,7 @@ describe('a count', () => {
     expect(keyUsage(deps, identifier, 2).days.map(({ ok }) => ok)).toEqual([1, 2]);
   });
 
-  test('stays when the profile of the key is erased', async () => {
+  test('is kept when the profile of the key is erased', async () => {
     const { deps, identifier, usage } = await world();
     countUsage(usage.counter, { identifier }, null);
     closeUsage(usage);
@@ -92,7 +92,7 @@ describe('while another process holds the lock', () => {
     closeUsage(usage);
   });
 
-  test('counts that are lost at the end are logged', async () => {
+  test('counts that can’t be stored at shutdown are lost, and this is logged', async () => {
     const { deps, identifier, usage, reports } = await world();
     countUsage(usage.counter, { identifier }, null);
     const importing = openFile(deps.config.databasePath, 0);
@@ -115,7 +115,7 @@ test('a database that can’t be written is logged once, and no count is lost', 
   closeUsage(usage);
 });
 
-test('counts of 400 days are stored, including today', async () => {
+test('counts are kept for 400 days, including today', async () => {
   const { deps, identifier, usage } = await world();
   const store = openUsageStore(deps.config.databasePath);
   const today = dayOf(deps.clock.nowMs());
@@ -133,7 +133,7 @@ test('counts of 400 days are stored, including today', async () => {
   expect(deps.db.$client.query('SELECT count(*) AS rows FROM key_usage').get()).toEqual({ rows: 400 });
 });
 
-test('unused keys are Active ones without a request for that long, or since their approval', async () => {
+test('a key counts as unused if it is Active and was neither used nor approved during the given time', async () => {
   const { deps, identifier: old, usage } = await world();
   const { identifier: never } = await issue(deps);
   await request(deps);
@@ -153,7 +153,7 @@ test('unused keys are Active ones without a request for that long, or since thei
   await expect(keysListed(deps, { unusedForMs: 401 * DAY_MS })).rejects.toThrow('at most 400d');
 });
 
-test('a database that was moved away is not replaced by an empty one', async () => {
+test('a database that is gone is not replaced by an empty one', async () => {
   const { deps, identifier, usage, reports } = await world();
   deps.db.$client.close();
   for (const suffix of ['', '-wal', '-shm']) rmSync(deps.config.databasePath + suffix, { force: true });

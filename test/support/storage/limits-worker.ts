@@ -5,7 +5,8 @@ import { takeLock } from '../../../shared/limits/threads/lock.ts';
 import { joinLimits, type SharedLimits } from '../../../shared/limits/threads/worker.ts';
 import { limitsTime } from '../../../shared/limits/time.ts';
 
-// A worker of threads.test.ts: spends from accounts as fast as possible, and reports when each request was admitted.
+// A worker of threads.test.ts. It spends from accounts as fast as possible and returns when each request was admitted,
+// holds a lock, or counts failures and returns how many of them were refused.
 
 declare const self: { onmessage: (event: { data: Task }) => void };
 
@@ -43,10 +44,10 @@ async function work(task: Task): Promise<unknown> {
   const admitted: [key: number, before: number, after: number, count: number][] = [];
   for (let turn = 0; now() < task.untilMs && admitted.length < task.max; turn++) {
     const key = turn % task.keys.length;
-    const of = task.keys[key] as (typeof task.keys)[number];
+    const account = task.keys[key] as (typeof task.keys)[number];
     const count = 1 + (Math.floor(turn / task.keys.length) % 3);
     const before = now();
-    if (limits.spend(limits.accountOf(of), count) === null) admitted.push([key, before, now(), count]);
+    if (limits.spend(limits.accountOf(account), count) === null) admitted.push([key, before, now(), count]);
   }
   return admitted;
 }

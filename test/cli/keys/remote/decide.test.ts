@@ -95,7 +95,7 @@ test(
 );
 
 test(
-  'if something else was decided, the error says so: 1',
+  'if something else was decided, the error says so (exit code 1)',
   async () => {
     const identifier = await request(access, { profile: 'ada' });
     const shows = `"profilectl keys show ${identifier}" shows`;
@@ -238,7 +238,7 @@ describe('the wait for a decision', () => {
   const watchAt = (answer: () => Response, patienceMs: number) =>
     watchKey({ ...globals, ...remoteKeys(serverOf(answer)) }, decision, before, patienceMs);
 
-  test('ends after its time limit, and says that nobody decided: 75', async () => {
+  test('ends after its time limit, and says that nobody decided (exit code 75)', async () => {
     let asked = 0;
     const { code, message } = await refusal(
       watchAt(() => {

@@ -7,7 +7,7 @@ import { type SmtpFailures, startSmtp } from '../../../support/mail/smtp.ts';
 import { confirming, DECISION_PAGE, profilectlAt, remoteWorld } from '../../../support/portal/remote.ts';
 import { decisionRows } from '../../../support/portal/sessions-rows.ts';
 
-// What a person sees in commands on keys on a remote server: questions, waits and errors.
+// What a person sees when a command manages keys on a remote server: prompts, waits and errors.
 
 const LIMIT_MS = 60_000;
 
@@ -23,7 +23,7 @@ const terminalOf = (token: string, ...words: string[]) =>
 const plain = (screen: string) => screen.replace(/\s+/g, ' ');
 
 test(
-  'an admin is not asked on the terminal, which shows the link to the page and waits for the decision',
+  'for an admin, the terminal does not prompt: it shows a link to the decision page, and waits',
   async () => {
     const identifier = await request(here.access, { profile: 'ada', name: 'Waiting' });
     const terminal = terminalOf(here.adminToken, 'keys', 'approve', identifier, '--rate-limit', '7/1m', '70/1h');
@@ -53,7 +53,7 @@ test(
 );
 
 test(
-  'an owner is asked for missing values, but not for the profile',
+  'an owner is prompted for missing values, but not for the profile',
   async () => {
     const terminal = terminalOf(here.ownerToken, 'keys', 'request', '--description', DESCRIPTION);
     await terminal.see('Name of the key');
@@ -92,9 +92,9 @@ describe('Ctrl-C reports the state of the key', () => {
   );
 
   test(
-    'while the server mails a secret, which continues',
+    'while the server mails a secret: the server still finishes the approval',
     async () => {
-      const { promise, resolve: letGo } = Promise.withResolvers<void>();
+      const { promise, resolve: releaseMail } = Promise.withResolvers<void>();
       const smtp = await startSmtp({ onMessage: () => promise });
       const own = await remoteWorld({ MAIL_URL: smtp.url, MAIL_FROM: 'keys@example.net' });
       const identifier = await request(own.access, { profile: 'ada' });
@@ -107,7 +107,7 @@ describe('Ctrl-C reports the state of the key', () => {
       terminal.type(KEY.ctrlC);
       expect(await terminal.exited).toBe(130);
       expect(plain(terminal.screen())).toContain(`the server is still mailing the secret of key ${identifier}`);
-      letGo();
+      releaseMail();
       await confirmed;
       while (showKey(own.access, identifier).state !== 'Active') await Bun.sleep(10);
     },
@@ -116,7 +116,7 @@ describe('Ctrl-C reports the state of the key', () => {
 });
 
 test(
-  'an approval whose mail is refused reports the response of the mail server: 1 or 75',
+  'an approval whose mail is refused reports the response of the mail server (exit code 1 or 75)',
   async () => {
     const failures: SmtpFailures = { rcpt: '550 5.1.1 No such mailbox here' };
     const smtp = await startSmtp({ failures });
@@ -148,14 +148,14 @@ test(
       await request(own.access, { profile: 'ada' }),
       await issue(own.access, { profile: 'ada', name: 'A \u202ebot' }),
     ];
-    const next = async (words: string[], token = own.adminToken) =>
+    const candidates = async (words: string[], token = own.adminToken) =>
       (await profilectl(['completion', '--candidates', '--', ...words], { variables: { PROFILECTL_TOKEN: token } }))
         .stdout;
     const host = ['--host', own.server.url];
-    expect(await next([...host, 'keys', 'approve', ''])).toBe(`${pending}\tpending, ada: Bot\n`);
-    expect(await next(['keys', 'revoke', ...host, ''])).toBe(`${active}\tActive, ada: A bot\n`);
-    expect(await next(['keys', 'show', ...host, ''], 'plt_none')).toBe('');
-    expect(await next(['keys', 'show', '--host', 'http://127.0.0.1:1', ''])).toBe('');
+    expect(await candidates([...host, 'keys', 'approve', ''])).toBe(`${pending}\tpending, ada: Bot\n`);
+    expect(await candidates(['keys', 'revoke', ...host, ''])).toBe(`${active}\tActive, ada: A bot\n`);
+    expect(await candidates(['keys', 'show', ...host, ''], 'plt_none')).toBe('');
+    expect(await candidates(['keys', 'show', '--host', 'http://127.0.0.1:1', ''])).toBe('');
   },
   LIMIT_MS,
 );

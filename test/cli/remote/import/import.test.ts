@@ -135,7 +135,7 @@ describe('profiles import --host', () => {
   );
 
   test(
-    'sends nothing with a token that does not work, or lacks the right',
+    'fails if the token is invalid or lacks the right, or no server answers',
     async () => {
       const { host } = await feedWorld({ rights: ['sign-ins'] });
       const source = [Buffer.from(jsonLines(profile(1, 'ada')))];
@@ -227,7 +227,7 @@ test('lines are sent in requests of up to 10 000, and the result counts all of t
   expect([requests, imported, refused]).toEqual([2, 10_001, []]);
 });
 
-test('a deferred line does not undo a later one of the same profile', async () => {
+test('a deferred line does not overwrite a later line for the same profile', async () => {
   const deps = testDeps();
   await importLines(deps, [profile(1, 'ada'), profile(2, 'bob')]);
   const later = [profile(3, 'c'), profile(4, 'd'), profile(1, 'countess'), profile(2, 'bea')];
@@ -240,7 +240,7 @@ test('a deferred line does not undo a later one of the same profile', async () =
   expect(await exportText(deps)).toContain('"username":"countess"');
 });
 
-test('a deferred line loses the alias that a later line of its profile has made the username', async () => {
+test('a deferred line is applied without the alias that a later line has made the username of the profile', async () => {
   const deps = testDeps();
   const lines = [
     profile(1, 'ada'),
@@ -271,7 +271,7 @@ test('every request has the time of --as-of, and skipped lines are counted over 
 });
 
 for (const merge of [true, false]) {
-  test(`the result does not depend on where requests end, merge ${merge}`, async () => {
+  test(`the result does not depend on how lines are divided into requests (merge: ${merge})`, async () => {
     await fc.assert(
       fc.asyncProperty(linesOf(merge), fc.integer({ min: 1, max: 6 }), async (given, max) => {
         const deps = testDeps();
@@ -295,7 +295,7 @@ for (const merge of [true, false]) {
   }, 120_000);
 }
 
-describe('a server that fails', () => {
+describe('a server that fails or misbehaves', () => {
   const source = () => [Buffer.from(jsonLines(...Array.from({ length: 9 }, (_, at) => profile(at + 1, `user${at}`))))];
   const tries = { max: 4, firstPauseMs: 1, maxPauseMs: 2 };
   const answer =
@@ -303,7 +303,7 @@ describe('a server that fails', () => {
     () =>
       Response.json({ error: 'Not now.' }, { status, headers });
 
-  test('is tried again if that can help, with pauses', async () => {
+  test('is sent the lines again after a pause if the failure may be temporary', async () => {
     const deps = testDeps();
     const failures = [answer(503), answer(429, { 'Retry-After': '1' }), answer(502)];
     const warnings: string[] = [];
@@ -318,7 +318,7 @@ describe('a server that fails', () => {
     ]);
   });
 
-  test('ends the import if it fails too often, and the error says how many lines were imported', async () => {
+  test('ends the import if it fails too often, with an error that says how many lines were imported', async () => {
     for (const [good, code, sentence] of [
       [0, 'try_later', 'Not now.'],
       [2, 'done_in_part', 'Not now; 6 lines were imported.'],
@@ -330,7 +330,7 @@ describe('a server that fails', () => {
     }
   });
 
-  test('is not tried again after a Retry-After of more than five minutes, or if that can’t help', async () => {
+  test('is not sent the lines again if the failure is permanent, or Retry-After is more than five minutes', async () => {
     for (const [status, headers] of [
       [503, { 'Retry-After': '3600' }],
       [403, { 'X-Error-Code': 'insufficient_scope' }],
@@ -346,7 +346,7 @@ describe('a server that fails', () => {
     }
   });
 
-  test('has its reasons cleaned for the terminal, and printed on one line', async () => {
+  test('has its reasons printed on one line each, without control characters', async () => {
     const refused = [{ line: 1, field: 'name\n', reason: '\u001b[31mNo\nline 2: a line of its own' }];
     const host = quickServer(testDeps(), () => Response.json({ imported: 2, refused }));
     const onRefused = mock();
@@ -401,7 +401,7 @@ async function cuttingProxy(port: number, cuts: ({ after: number; isAnswered: bo
 }
 
 test(
-  'connections that are cut while lines are sent, or before the response, do not change the result',
+  'connections that break while lines are sent, or before the response, do not change the result',
   async () => {
     const { access, server, host } = await feedWorld();
     const size = 90;

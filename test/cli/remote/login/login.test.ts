@@ -173,7 +173,7 @@ test('no command line of any process has a token, a code or the verifier, withou
 });
 
 describe('a failed login reports the reason and stores nothing', () => {
-  test('after a refusal on the page: 1', async () => {
+  test('after a refusal on the page (exit code 1)', async () => {
     const desktop = newDesktop();
     const login = await startLogin([url], desktop);
     const { goOn, code } = await decideOn(login.address, world.cookie, 'refuse');
@@ -185,7 +185,7 @@ describe('a failed login reports the reason and stores nothing', () => {
     expect(existsSync(desktop.file)).toBe(false);
   });
 
-  test('after an answer of another server, which is named: 1', async () => {
+  test('after an answer of another server, which is named (exit code 1)', async () => {
     const cases: [string, string][] = [
       ['https://b.example.org/', `belongs to https://b.example.org, not to ${url}`],
       ['javascript:alert(1)', `does not belong to ${url}`],
@@ -205,7 +205,7 @@ describe('a failed login reports the reason and stores nothing', () => {
     await Promise.all(answers);
   });
 
-  test('after a wrong code, or the code of another login: 1', async () => {
+  test('after a wrong code, or the code of another login (exit code 1)', async () => {
     const [desktop, other] = [newDesktop(), newDesktop()];
     const [login, another] = [await startLogin([url], desktop), await startLogin([url], other)];
     const { code: foreign } = await decideOn(another.address, world.cookie, 'allow');
@@ -224,7 +224,7 @@ describe('a failed login reports the reason and stores nothing', () => {
     expect([existsSync(desktop.file), existsSync(other.file)]).toEqual([false, false]);
   });
 
-  test('after Ctrl-C, while waiting for the browser and at the prompt: 130', async () => {
+  test('after Ctrl-C, while waiting for the browser and at the prompt (exit code 130)', async () => {
     const desktop = newDesktop();
     const waiting = openTerminal(['login', url], desktop.variables);
     await waiting.see('developers/cli?');
@@ -239,7 +239,7 @@ describe('a failed login reports the reason and stores nothing', () => {
     expect([existsSync(desktop.file), existsSync(laptop.file)]).toEqual([false, false]);
   });
 
-  test('if nobody decides within five minutes: 75', async () => {
+  test('if nobody decides within five minutes (exit code 75)', async () => {
     const { variables } = newDesktop();
     process.env.BROWSER = variables.BROWSER;
     try {
@@ -261,7 +261,7 @@ describe('without a browser', () => {
     expect(await terminal.exited).toBe(130);
   });
 
-  test('or a terminal, login says how to pass a token: 2', async () => {
+  test('or a terminal, login says how to pass a token (exit code 2)', async () => {
     const laptops = [newLaptop(), newLaptop({ BROWSER: 'false' }), newLaptop({ DISPLAY: ':0', SSH_TTY: '/dev/pts/1' })];
     for (const { code, stdout, stderr } of await Promise.all(laptops.map((laptop) => run(laptop, 'login', url)))) {
       expect([code, stdout]).toEqual([2, '']);
@@ -303,7 +303,7 @@ describe('login --with-token', () => {
     expect(await statusOf(platforms)).toBe(200);
   });
 
-  test('refuses a token that does not work: 4; malformed or empty input: 2; without repeating it', async () => {
+  test('refuses an invalid token (exit code 4) and malformed or empty input (exit code 2), without printing it', async () => {
     const laptop = newLaptop();
     const ended = `plt_00000000_${'x'.repeat(38)}`;
     const cases: [string, number, string][] = [
@@ -360,7 +360,7 @@ test('PROFILECTL_TOKEN takes precedence over the stored token, and login, whoami
   expect(await statusOf(token)).toBe(200);
 });
 
-test('an expired token is refused, naming the command to run: 4', async () => {
+test('an expired token is refused, naming the command to run (exit code 4)', async () => {
   const desktop = newDesktop();
   await logIn(desktop);
   world.clock.advance(31 * DAY_MS);

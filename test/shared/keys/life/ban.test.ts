@@ -21,7 +21,7 @@ import { testClock, testDeps } from '../../../support/world.ts';
 const ADA = { id: 7, username: 'Ada', email: 'ada@example.org' };
 const EVE = { id: 8, username: 'Eve', email: 'eve@example.org' };
 const BANNED = { ...ADA, banned: true };
-const FREE = { ...ADA, banned: false };
+const UNBANNED = { ...ADA, banned: false };
 
 const smtp = await startSmtp();
 const variables = { MAIL_URL: smtp.url, MAIL_FROM: 'keys@example.net' };
@@ -62,12 +62,12 @@ const unban = () => void changeByHand(deps, 'ada', () => ({ banned: false }));
 const BAN_MAIL = 'ada@example.org: Your profile was banned, and its API keys are refused';
 const UNBAN_MAIL = 'ada@example.org: Your profile is no longer banned, and its API keys work again';
 
-const platform = { onKeys: effectsOfBackend({ name: 'backend', excludesContactFields: false, eraseLimit: 1 }) };
+const byBackend = { onKeys: effectsOfBackend({ name: 'backend', excludesContactFields: false, eraseLimit: 1 }) };
 
-describe('a ban stops the keys of a profile, an unban makes them work again, and history and mails say both:', () => {
-  for (const [way, begin, end, by] of [
-    ['by command', async () => ban(), async () => unban(), 'operator (on the box)'],
-    ['an import', () => importLines(deps, [BANNED]), () => importLines(deps, [FREE]), 'operator (on the box)'],
+describe('keys stop working when their profile is banned, work again once it is unbanned, and history and mails record both', () => {
+  for (const [how, startBan, endBan, by] of [
+    ['a command', async () => ban(), async () => unban(), 'operator (on the box)'],
+    ['an import', () => importLines(deps, [BANNED]), () => importLines(deps, [UNBANNED]), 'operator (on the box)'],
     [
       'an import that merges',
       () => importLines(deps, [{ id: 7, banned: true }], { merge: true }),
@@ -75,24 +75,24 @@ describe('a ban stops the keys of a profile, an unban makes them work again, and
       'operator (on the box)',
     ],
     [
-      'an import of all or nothing',
+      'a strict import',
       () => importLines(deps, [EVE, BANNED], { strict: true }),
-      () => importLines(deps, [EVE, FREE], { strict: true }),
+      () => importLines(deps, [EVE, UNBANNED], { strict: true }),
       'operator (on the box)',
     ],
     [
-      'lines of a platform',
-      () => importLines(deps, [BANNED], platform),
-      () => importLines(deps, [FREE], platform),
+      'lines sent by a backend',
+      () => importLines(deps, [BANNED], byBackend),
+      () => importLines(deps, [UNBANNED], byBackend),
       'platform backend',
     ],
   ] satisfies [string, () => Promise<unknown>, () => Promise<unknown>, string][]) {
-    test(way, async () => {
+    test(`by ${how}`, async () => {
       const { identifier, secret } = await issue();
       const other = await issue('Eve');
       expect(verify(secret)?.identifier).toBe(identifier);
       clock.advance(1000);
-      await begin();
+      await startBan();
       expect([verify(secret), verify(other.secret)?.identifier]).toEqual([null, other.identifier]);
       expect(showKey(deps, identifier)).toMatchObject({ state: 'Active', refusedFor: 'ban' });
       expect(keyHistory(deps, identifier).at(-1)).toEqual({
@@ -106,7 +106,7 @@ describe('a ban stops the keys of a profile, an unban makes them work again, and
       expect(await sentMails()).toEqual([BAN_MAIL]);
       expect(smtp.received.at(-1)?.raw).toContain(identifier);
       clock.advance(1000);
-      await end();
+      await endBan();
       expect(verify(secret)?.identifier).toBe(identifier);
       expect(showKey(deps, identifier)).toMatchObject({ state: 'Active', refusedFor: null });
       expect(keyHistory(deps, identifier).at(-1)).toMatchObject({ by, event: 'profile unbanned', to: 'Active' });
@@ -166,7 +166,7 @@ describe('while a profile is banned', () => {
     expect(keysText([key], clock.nowMs())).toContain('Active (banned)');
   });
 
-  test('no key is requested or approved for it', async () => {
+  test('no key can be requested or approved for it', async () => {
     const identifier = await request(deps, { profile: 'Ada' });
     ban();
     const approval = approveKey(deps, { identifier, grant: {}, by: onBox('admin') });
@@ -226,9 +226,9 @@ describe('the owner', () => {
     expect(await sentMails()).toEqual([BAN_MAIL]);
   });
 
-  test('gets one mail about an import that bans several times, and at most three a day', async () => {
+  test('gets one mail about an import that bans the profile several times, and at most three mails about bans a day', async () => {
     await issue();
-    await importLines(deps, [BANNED, FREE, BANNED]);
+    await importLines(deps, [BANNED, UNBANNED, BANNED]);
     const all = await sentMails();
     for (let turn = 0; turn < 4; turn++) {
       for (const change of [unban, ban]) {
@@ -243,7 +243,7 @@ describe('the owner', () => {
     expect(await sentMails()).toEqual([UNBAN_MAIL]);
   });
 
-  test('of another profile gets no mail', async () => {
+  test('gets no mail about the ban of another profile', async () => {
     await issue();
     await issue('Eve');
     await importLines(deps, [BANNED, { ...EVE, banned: true }]);

@@ -7,7 +7,7 @@ import { testDeps } from '../../../support/world.ts';
 const ada = { id: 1, username: 'ada' };
 const bob = { id: 2, username: 'bob' };
 
-// Both ways of importing make the same promises about names; a strict import refuses the whole file instead of a line.
+// Both kinds of import make the same promises about names; a strict import refuses the whole file instead of a line.
 describe.each([false, true])('names, strict %p', (strict) => {
   test('of a later line override those of an earlier one for the same profile', async () => {
     const deps = testDeps();
@@ -43,7 +43,7 @@ describe.each([false, true])('names, strict %p', (strict) => {
     expect((await namesById(deps))[50]).toEqual(['n50']);
   });
 
-  test('of an erased profile can be taken before and after the line that erases it', async () => {
+  test('of an erased profile can be reused, both before and after the line that erases it', async () => {
     const deps = testDeps();
     await importLines(deps, [ada, bob]);
     const lines = [
@@ -88,13 +88,13 @@ describe.each([false, true])('names, strict %p', (strict) => {
     expect(await namesById(deps)).toEqual({ 1: ['ada', 'lovelace'] });
   });
 
-  test('wanted by two lines go to the earlier one', async () => {
+  test('that two lines claim go to the earlier line', async () => {
     const deps = testDeps();
     const { refused } = await importLines(deps, [ada, { id: 9, username: 'Ada' }], { strict });
     expect(refused).toMatchObject([{ line: 2, reason: 'the name "Ada" is held by profile 1' }]);
   });
 
-  test('stay with the profile that has and keeps them, whatever the order', async () => {
+  test('stay with a profile that already has them and keeps them, whatever the order of the lines', async () => {
     const deps = testDeps();
     await importLines(deps, [ada]);
     const { refused } = await importLines(
@@ -138,7 +138,7 @@ describe('refusing one line', () => {
     expect(await namesById(deps)).toEqual({ 1: ['ada'], 2: ['bob'] });
   });
 
-  test('frees its other names for other lines', async () => {
+  test('leaves its other names to other lines', async () => {
     const deps = testDeps();
     await importLines(deps, [ada]);
     const lines = [
@@ -149,7 +149,7 @@ describe('refusing one line', () => {
     expect(await namesById(deps)).toEqual({ 1: ['ada'], 9: ['prize'] });
   });
 
-  test('works down a long chain', async () => {
+  test('also refuses a long chain of lines that depend on it', async () => {
     const deps = testDeps();
     const length = 250;
     await importLines(

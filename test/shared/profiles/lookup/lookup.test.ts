@@ -25,27 +25,28 @@ const { lookup } = readingOf(deps);
 const profileOf = (way: LookupBy, value: string) => JSON.parse(lookup.profile(way, value)?.text.body ?? 'null');
 const idOf = (way: LookupBy, value: string) => profileOf(way, value).id;
 
-describe('by name', () => {
+describe('a lookup by name', () => {
   const same = ['Ada', 'ada', 'ADA', 'Ａｄａ', 'aDa'];
   for (const name of same) {
-    test(`${name} is the username`, () => expect(lookup.profile('username', name)).toMatchObject({ aliasOf: null }));
+    test(`finds the username Ada as ${name}`, () =>
+      expect(lookup.profile('username', name)).toMatchObject({ aliasOf: null }));
   }
 
   for (const name of ['lovelace', 'LOVELACE', 'straße', 'STRAßE', 'fish', 'FISH', 'ﬁSH']) {
-    test(`${name} is an alias, and the response has the profile’s own spelling`, () => {
+    test(`finds an alias as ${name}, and the response has the username as stored`, () => {
       expect(lookup.profile('username', name)).toMatchObject({ aliasOf: 'Ada' });
       expect(profileOf('username', name).username).toBe('Ada');
       expect(lookup.links('username', name)).toMatchObject({ aliasOf: 'Ada' });
     });
   }
 
-  test('folding is repeated if lower-casing undoes a normalisation', () => {
+  test('folds again if lower-casing has undone a normalisation', () => {
     expect(idOf('username', 'İSTANBUL')).toBe(Number.MAX_SAFE_INTEGER);
   });
 });
 
-describe('by other keys', () => {
-  test('the UID', () => {
+describe('a lookup by an ID', () => {
+  test('finds the UID, and refuses all but canonical integers in range', () => {
     expect(idOf('uid', '7')).toBe(7);
     expect(idOf('uid', '9007199254740991')).toBe(Number.MAX_SAFE_INTEGER);
     for (const text of ['9007199254740992', '0', '07', '7.0', '', ' 7', '1e0']) {
@@ -54,7 +55,7 @@ describe('by other keys', () => {
     }
   });
 
-  test('the auth ID, exactly', () => {
+  test('finds the auth ID, if it is exactly the same', () => {
     expect(idOf('authId', 'auth0|ABC')).toBe(7);
     expect(lookup.links('authId', 'auth0|ABC')).toMatchObject({ aliasOf: null });
     for (const text of ['auth0|abc', 'auth0|ABC ', 'auth0', '', 'x'.repeat(256), '\0', 'null']) {
@@ -63,7 +64,7 @@ describe('by other keys', () => {
   });
 });
 
-test('impossible and unknown names find nothing', () => {
+test('an unknown or invalid name, UID or auth ID finds nothing', () => {
   for (const [way, value] of [
     ['username', 'nobody'],
     ['username', ''],
