@@ -158,13 +158,17 @@ async function otherKeys(
   const { keys, lastUses } = await performWhenUnlocked(context, OPERATIONS.list, { profile });
   const others = keys.filter((key) => key.identifier !== identifier);
   if (others.length === 0) return { facts: [['Other keys', 'none, none before']], below: html`` };
-  const inUse = others.filter(isSlotHolder).length;
-  const counts = `${inUse === 0 ? 'none' : `${inUse} in use`}, ${others.length - inUse} ended`;
+  const working = others.filter(({ state }) => hasSecret(state));
+  const pending = others.filter(({ state }) => state === 'pending').length;
+  const ended = others.length - working.length - pending;
+  const counts = [`${pending} pending`, `${working.length} in use`, `${ended} ended`]
+    .filter((count) => !count.startsWith('0 '))
+    .join(', ');
   const linkTo = adminKeyPath(context);
   const nowMs = context.access.clock.nowMs();
   const caption = 'Pending ones first, then the oldest first';
   const uses: Html[] = [];
-  for (const key of others.filter(({ state }) => hasSecret(state))) uses.push(await useOf(context, key));
+  for (const key of working) uses.push(await useOf(context, key));
   return {
     facts: [['Other keys', html`<a href="#others">${counts}</a>`]],
     below: html`<h2 id="others">Other keys of this profile</h2>${keyTable({ keys: others, lastUses, caption, linkTo, nowMs })}${uses.length === 0 ? '' : html`<ul>${uses}</ul>`}`,

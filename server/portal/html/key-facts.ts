@@ -1,5 +1,6 @@
 import { DAY_MS } from '../../../shared/clock.ts';
 import type { Permission } from '../../../shared/db/key-columns.ts';
+import { hasSecret } from '../../../shared/keys/key.ts';
 import type { KeyView } from '../../../shared/keys/view.ts';
 import { formatRateLimit, type RateLimit, rateLimitWords } from '../../../shared/limits/rate-limit.ts';
 import { numberText } from '../../../shared/text.ts';
@@ -86,9 +87,10 @@ export function requestFacts(key: KeyView, linkTo: (identifier: string) => strin
   ];
 }
 
-/** What was granted, and until when; empty if nothing was. */
-export function grantFacts({ permissions, rateLimits, decidedAt, expiresAt }: KeyView): ShownFact[] {
+/** What was granted, and until when; empty if nothing was. A key that ended in another way than by expiring has no expiry. */
+export function grantFacts({ permissions, rateLimits, decidedAt, expiresAt, state }: KeyView): ShownFact[] {
   if (permissions.length === 0 || decidedAt === null) return [];
+  const until = expiresAt === null ? 'never, unless it is revoked' : timeText(Date.parse(expiresAt));
   return [
     ['Permissions granted', permissionList(permissions)],
     [
@@ -96,7 +98,7 @@ export function grantFacts({ permissions, rateLimits, decidedAt, expiresAt }: Ke
       html`<ul class="plain tight">${rateLimits.map((limit) => html`<li>${limitWithWords(limit)}</li>`)}</ul>`,
     ],
     ['Approved', timeText(Date.parse(decidedAt))],
-    ['Expires', expiresAt === null ? 'never, unless it is revoked' : timeText(Date.parse(expiresAt))],
+    ...(hasSecret(state) || state === 'expired' ? [[state === 'expired' ? 'Expired' : 'Expires', until] as const] : []),
   ];
 }
 

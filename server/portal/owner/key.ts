@@ -29,14 +29,16 @@ export async function keyPage(context: PageContext): Promise<Page> {
   const usedAtMs = usage?.lastUsedAt ? Date.parse(usage.lastUsedAt) : null;
   const levels = hasSecret(key.state) ? (levelsByKey(context.access, [key])?.get(identifier) ?? null) : null;
   const owner = ownProfile(context);
-  const request = await requestOffered(context, key, owner.banned);
+  const inUse = keysInUse((await performWhenUnlocked(context, OPERATIONS.list, {})).keys);
+  const request = requestOffered(context, key, inUse, owner.banned);
   const endless = key.state === 'Active' && key.expiresAt === null ? [endText(key, context.access.clock.nowMs())] : [];
   return {
     title: key.name,
     where: 'API keys',
-    body: html`${crumbs(context)}<div class="headline"><h1>${userText(key.name)}</h1>${actions(context, key, request, owner.banned)}</div>
-<p class="meta">${joined([html`${stateTag(key)} <code data-copy="the identifier">${identifier}</code>`, ...keyMeta(context, key, usedAtMs, levels ?? []), ...endless])}</p>
+    body: html`${crumbs(context)}<div class="headline"><div class="about"><h1>${userText(key.name)}</h1>
+<p class="meta">${joined([html`${stateTag(key)} <code data-copy="the identifier">${identifier}</code>`, ...keyMeta(context, key, usedAtMs, levels ?? []), ...endless])}</p></div>${actions(context, key, request, owner.banned)}</div>
 ${bannedNote(owner)}
+${replacements(context, identifier, inUse)}
 ${usage === null || key.state !== 'Active' ? '' : refusedNote(context, usage, levels ?? [])}
 ${stateInWords(key, history, request?.link ?? null)}
 ${key.state === 'Active' ? '' : (request?.hindrance ?? '')}
@@ -50,18 +52,18 @@ ${folds(context, key, history, isGranted)}`,
 type Request = { href: string; text: string; link: Html; hindrance: Html | null } | { link: null; hindrance: Html };
 
 /** Null if the key's state does not allow it or the profile is banned. */
-async function requestOffered(
+function requestOffered(
   context: PageContext,
   { identifier, state }: KeyView,
+  inUse: readonly KeyView[],
   isBanned: boolean,
-): Promise<Request | null> {
+): Request | null {
   if (isBanned || state === 'pending' || state === 'suspended') return null;
   const isReplaced = state === 'Active';
   const text = isReplaced ? 'Replace this key' : 'Request again';
   const offered = (href: string, hindrance: Html | null) => {
     return { href, text, link: html`<a href="${href}">${text}</a>`, hindrance };
   };
-  const inUse = keysInUse((await performWhenUnlocked(context, OPERATIONS.list, {})).keys);
   if (isFull(inUse)) {
     const held = html`All ${inUse.length} keys are in use, requests included. End one first:`;
     const list = holderList(context, inUse, identifier);
@@ -70,6 +72,18 @@ async function requestOffered(
   }
   const query = isReplaced ? `successor-of=${identifier}` : `like=${identifier}`;
   return offered(publicPath(context.access.config, `/developers/keys/new?${query}`), null);
+}
+
+/** The keys that were requested to replace this one and have not ended, each in a note. */
+function replacements(context: PageContext, identifier: string, inUse: readonly KeyView[]): Html {
+  const linkTo = ownKeyPath(context);
+  const notes = inUse
+    .filter(({ successorOf }) => successorOf === identifier)
+    .map(
+      (next) =>
+        html`<p class="note"><a href="${linkTo(next.identifier)}">${userText(next.name)}</a> (${next.state}) was requested to replace this key.</p>`,
+    );
+  return html`${notes}`;
 }
 
 function isOffered({ from, who }: AnyOperation, state: KeyView['state'], isBanned: boolean): boolean {
@@ -93,10 +107,10 @@ function actions(
   return html`<ul class="actions">${first}${links}</ul>`;
 }
 
-/** The usage of a granted key and, while it has a secret, what is left of its limits and how to use it. */
+/** The usage of a granted key and, while it can be used, what is left of its limits and how to use it. */
 function working({ access }: PageContext, key: KeyView, usage: UsageView, levels: readonly Level[] | null): Html {
   const chart = html`<section><h2>Last ${usage.days.length} days</h2>${usageChart(usage)}</section>`;
-  if (!hasSecret(key.state)) return chart;
+  if (key.state !== 'Active' || key.refusedFor !== null) return chart;
   return html`<div class="columns"><div>
 <section><h2>What is left now</h2>${levelList(key.rateLimits, levels, access.clock.nowMs())}</section>
 ${chart}</div>

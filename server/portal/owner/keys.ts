@@ -5,7 +5,7 @@ import { type Level, scarcest } from '../../../shared/limits/levels.ts';
 import { OPERATIONS } from '../../../shared/operations.ts';
 import { countText } from '../../../shared/text.ts';
 import { dailyUsage, type UsageView } from '../../../shared/usage/usage-view.ts';
-import { type Html, html } from '../../html.ts';
+import { type Html, html, raw } from '../../html.ts';
 import { publicPath } from '../../http/public-path.ts';
 import { performWhenUnlocked } from '../../thread/perform.ts';
 import { joined, stateTag } from '../html/key-facts.ts';
@@ -39,7 +39,7 @@ export async function keys(context: PageContext): Promise<Page> {
 ${bannedNote(owner)}
 ${all.length > 0 ? html`<p>${usedText(inUse)}${isFull(inUse) ? ', requests included. Revoke or withdraw one to request another.' : ''}</p>` : noKeys(context, mayRequest ? request : html``)}
 ${inUse.length === 0 ? '' : html`<ul class="keys">${inUse.map(rowOf)}</ul>`}
-${ended.length === 0 ? '' : html`<details><summary>${countText(ended.length, 'ended key')}</summary><ul class="keys">${ended.map(rowOf)}</ul></details>`}`,
+${ended.length === 0 ? '' : html`<details${raw(inUse.length === 0 ? ' open' : '')}><summary>${countText(ended.length, 'ended key')}</summary><ul class="keys">${ended.map(rowOf)}</ul></details>`}`,
   };
 }
 

@@ -92,7 +92,8 @@ test('the page of a request says how long it has been pending, and lists the pro
   const { identifier: other } = await issue(access, { ...ADA, name: 'Old bot' });
   await keyIn('rejected', { ...access, clock }, 'ada');
   useKey(access, other, 1, 90);
-  expect(await read()).toContain('Other keys 1 in use, 1 ended');
+  await request(access, ADA);
+  expect(await read()).toContain('Other keys 1 pending, 1 in use, 1 ended');
   expect(await read()).toContain('Old bot: 138 requests in the last 30 days, 67 % answered');
 });
 

@@ -9,6 +9,7 @@ import { openLimits } from '../../../../shared/limits/one-thread.ts';
 import { OPERATIONS, perform } from '../../../../shared/operations.ts';
 import { onBox } from '../../../support/actors.ts';
 import { eraseProfile } from '../../../support/erase.ts';
+import { importLines } from '../../../support/import.ts';
 import { approveKey, DESCRIPTION, issue, keyIn, keysListed, mails, request } from '../../../support/keys.ts';
 import { sendDueNotices } from '../../../support/mail/notices.ts';
 import { startSmtp } from '../../../support/mail/smtp.ts';
@@ -363,6 +364,46 @@ test('requests that got 429 are shown until the end of the next day, even after 
   tomorrow();
   for (const path of ['', `/${identifier}`]) expect(await textAt(path)).not.toContain('429');
   limits.close();
+});
+
+test('a key that can’t be used has no limits to watch and nothing to try, and one that ended has no expiry', async () => {
+  const world = await ownerWorld();
+  const { access, clock } = world;
+  const parts = async (identifier: string) => {
+    const text = textOf((await at(world, `/${identifier}`)).body);
+    return ['What is left now', 'Use it', 'Expires never', 'Expired 2026'].filter((part) => text.includes(part));
+  };
+  const deps = { ...access, clock };
+  const active = await keyIn('Active', deps, 'ada');
+  expect(await parts(active)).toEqual(['What is left now', 'Use it', 'Expires never']);
+  expect(await parts(await keyIn('suspended', deps, 'ada'))).toEqual(['Expires never']);
+  expect(await parts(await keyIn('revoked', deps, 'ada'))).toEqual([]);
+  expect(await parts(await keyIn('expired', deps, 'ada'))).toEqual(['Expired 2026']);
+  await importLines(access, [{ ...ADA, banned: true }]);
+  expect(await parts(active)).toEqual(['Expires never']);
+});
+
+test('a key’s page names the key that was requested to replace it, while that is pending and once it is Active', async () => {
+  const world = await ownerWorld();
+  const { identifier } = await issue(world.access, { profile: 'ada', name: 'Old' });
+  const successor = await request(world.access, { profile: 'ada', name: 'New', successorOf: identifier });
+  const note = async () => textOf((await at(world, `/${identifier}`)).body);
+  expect((await at(world, `/${identifier}`)).body).toContain(
+    `<a href="/developers/keys/${successor}"><bdi>New</bdi></a>`,
+  );
+  expect(await note()).toMatch(/New \(pending\) was requested to replace this key\./);
+  await approveKey(world.access, { identifier: successor, grant: {}, by: onBox('root') });
+  expect(await note()).toMatch(/New \(Active\) was requested to replace this key\./);
+  await at(world, `/${successor}/revoke`, { reason: '' });
+  expect(await note()).not.toContain('to replace this key');
+});
+
+test('ended keys are unfolded if they are all there are', async () => {
+  const world = await ownerWorld();
+  await keyIn('rejected', { ...world.access, clock: world.clock }, 'ada');
+  expect((await at(world, '')).body).toContain('<details open><summary>1 ended key</summary>');
+  await request(world.access, { profile: 'ada' });
+  expect((await at(world, '')).body).toContain('<details><summary>1 ended key</summary>');
 });
 
 describe('a key’s page says in words', () => {
