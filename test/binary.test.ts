@@ -77,7 +77,7 @@ describe('in an empty folder, with an empty PATH', () => {
     expect(readdirSync(folder)).toEqual([]);
   });
 
-  test('a whole life: import, request, approve, lookup, revoke, 401', async () => {
+  test('the whole life of a key: import, request, approve, lookup, revoke, 401', async () => {
     const folder = tempFolder();
     writeFileSync(join(folder, 'in.jsonl'), '{"id":7,"username":"Ada","email":"ada@example.org"}\n');
     writeFileSync(join(folder, 'settings.env'), 'MAIL_URL=file:mails\n', { mode: 0o600 });

@@ -332,7 +332,7 @@ function sentenceOf(said: string): string {
   return fault === undefined ? said : plainNumbers(unescaped(fault));
 }
 
-/** Values of a field that are trimmed, sorted, refused, or stored in another form than sent. */
+/** Values of a field that are trimmed, sorted, refused, or stored in a different form. */
 function oddValues(input: string, schema: z.core.$ZodType): unknown[] {
   const { kind, bounds } = factsOf(schema);
   if (kind === 'permissions') return [['api.leaderboard', 'api.lookup', 'api.lookup'], ['api.write'], []];

@@ -8,7 +8,7 @@ import { KEY, openTerminal } from './support/machine/terminal.ts';
 import { startSmtp } from './support/mail/smtp.ts';
 import { tempFolder } from './support/world.ts';
 
-// One whole life, with the real command line in processes, a real server on a socket and a real mail server.
+// The whole life of a key, with processes of the real command line, a real server on a socket and a real mail server.
 
 const PROFILES = [
   {
@@ -116,7 +116,7 @@ test('import → request → approve → lookups → 403 → 429 → rename → 
   server.url = again.url;
   expect((await get('/api/lookup/uid/8')).status).toBe(429);
 
-  // Renamed, then revoked while the server runs.
+  // The key is renamed, then revoked, while the server runs.
   expect(await run('keys', 'edit', identifier, '--name', 'Badge bot 2')).toMatchObject({ name: 'Badge bot 2' });
   expect((await get('/api/key')).body.name).toBe('Badge bot 2');
   expect(await run('keys', 'revoke', identifier, '--reason', 'The secret leaked.')).toMatchObject({ state: 'revoked' });

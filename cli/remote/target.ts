@@ -15,7 +15,7 @@ export type Host = { url: string; token: string };
 /** Where a command works: on the local database (`box`) or on a server. */
 export type Target = { kind: 'box' } | { kind: 'host'; host: Host };
 
-/** The target without the token, or why it is unclear. */
+/** A target without its token; or, if the target is unclear, a sentence that says why. */
 type Choice = { kind: 'box' } | { kind: 'host'; url: string } | { kind: 'unclear'; sentence: string };
 
 /**
@@ -70,8 +70,8 @@ export function serverNamed(command: Command, argument: string | undefined, sour
 }
 
 /**
- * The only server with a stored login. Throws `usage` if there are several, or if there is only a `token` of PROFILECTL_TOKEN,
- * and `not_logged_in` without either.
+ * The only server with a stored login. `token` is that of PROFILECTL_TOKEN. Throws `usage` if there are several servers, or a
+ * token but no server, and `not_logged_in` without either.
  */
 export function onlyLogin(token: string | null = null): string {
   const [url, ...others] = readLogins().keys();
@@ -114,7 +114,7 @@ function choose(path: string, source: Source): Choice {
 }
 
 function unclear(what: string): Choice {
-  return { kind: 'unclear', sentence: `${what}; say which with --db <path> or --host <url>.` };
+  return { kind: 'unclear', sentence: `${what}; choose one with --db <path> or --host <url>.` };
 }
 
 const NOWHERE = `There is no database at ${DEFAULT_DATABASE_PATH}, and you are not logged in to any server. Use --db or DATABASE_PATH to name a database, or "profilectl login https://…" to log in to a server.`;

@@ -15,7 +15,7 @@ export function isSuspicious(word: string): boolean {
 
 /**
  * Returns `usage` if an argument is not UTF-8, otherwise null. The runtime replaces invalid bytes with U+FFFD, so the command
- * would use another file or name than the one that was typed. `words` are the arguments as the runtime provides them.
+ * would use a file or name other than the one that was typed. `words` are the arguments as the runtime provides them.
  */
 export function mangledFault(words: readonly string[]): AppError | null {
   const typed = readTyped(words.length);

@@ -10,9 +10,10 @@ export type Reading = Set<() => void>;
 type Bytes = Uint8Array<ArrayBuffer>;
 
 /**
- * Reads a body; null if there is none or its Content-Length exceeds the limit. A longer body without a Content-Length is cut
- * one byte after the limit. If {@link MAX_READING} are being read, the oldest is aborted and throws `too_many_pages`, so that
- * slow clients can't block others. Throws `bad_form` if the client disconnected, or idled longer than the listener allows.
+ * Reads a body; null if there is none or its Content-Length exceeds the limit. A longer body without a Content-Length is
+ * truncated one byte past the limit. If {@link MAX_READING} are being read, the oldest is aborted and throws `too_many_pages`,
+ * so that slow clients can't block others. Throws `bad_form` if the client disconnected, or idled longer than the listener
+ * allows.
  */
 export async function readBody({ method, headers, body }: Request, reading: Reading): Promise<Bytes | null> {
   if (body === null || method === 'GET' || method === 'HEAD') return null;

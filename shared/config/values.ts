@@ -4,7 +4,7 @@ import { isMailAddress } from '../mail/address.ts';
 import { cleanForTerminal, codePoints } from '../text.ts';
 import { checkServerUrl } from './remote.ts';
 
-// Parsers of single variables.
+// Parses and checks the values of single variables.
 
 /** Normalises a URL with one of these protocols; null for any other text. */
 export function parseUrl(text: string, protocol: RegExp): string | null {
@@ -12,7 +12,7 @@ export function parseUrl(text: string, protocol: RegExp): string | null {
   return url !== null && protocol.test(url.protocol) ? url.href : null;
 }
 
-/** Parses comma-separated plain e-mail addresses and removes duplicates; null if an item is not one. */
+/** Parses comma-separated plain e-mail addresses and removes duplicates; null if any item is invalid. */
 export function parseAddresses(text: string): string[] | null {
   const addresses = text.trim() === '' ? [] : text.split(',').map((part) => part.trim());
   return addresses.every(isMailAddress) ? [...new Set(addresses)] : null;
@@ -43,5 +43,5 @@ export function isPublicName(text: string): boolean {
   );
 }
 
-/** The Braille blank is a symbol to Unicode, but invisible. */
+/** Unicode classifies the Braille blank as a symbol, but it is invisible. */
 const VISIBLE = /[^\p{Default_Ignorable_Code_Point}\p{Cf}\p{Z}\u2800]/u;

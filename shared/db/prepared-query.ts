@@ -3,8 +3,8 @@ import type { Db, Tx } from './connect.ts';
 
 /**
  * Caches a prepared query for each open database: Drizzle takes longer to generate most queries than SQLite takes to
- * run them. `make` prepares it, with `sql.placeholder` for its varying values. The returned function gets the query for
- * a database or a transaction on it.
+ * run them. `make` prepares the query, with `sql.placeholder` for its varying values. The returned function returns the
+ * query for a database, or for a transaction on it.
  */
 export function keepQuery<Query>(make: (db: Db | Tx) => Query): (db: Db | Tx) => Query {
   const kept = new WeakMap<Db | Tx, Query>();

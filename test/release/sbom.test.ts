@@ -9,7 +9,7 @@ import { VERSION } from '../../shared/version.ts';
 import { PROJECT } from '../support/cli.ts';
 import { SOURCES } from '../support/source/sources.ts';
 
-// The bill of materials is checked against the schema of CycloneDX, the lock file, and the program's imports.
+// The bill of materials (SBOM) is checked against the CycloneDX schema, the lock file, and the program's imports.
 
 type Component = {
   'bom-ref': string;
@@ -34,12 +34,12 @@ const { packages } = Bun.JSONC.parse(readFileSync(join(PROJECT, 'bun.lock'), 'ut
 
 const componentAt = (place: string) => BOM.components.find((component) => component['bom-ref'] === place);
 
-test('the bill is valid by the schema of CycloneDX 1.6', () => {
+test('the SBOM is valid against the CycloneDX 1.6 schema', () => {
   const schemas = join(PROJECT, 'node_modules/@cyclonedx/cyclonedx-library/res/schema');
   const readSchema = (name: string) => JSON.parse(readFileSync(join(schemas, name), 'utf8'));
   const ajv = new Ajv({ strict: false });
   addFormats(ajv);
-  // Packages of ours do not have these formats, and the bill does not use them.
+  // Our packages do not implement these formats, and the SBOM does not use them.
   for (const format of ['idn-email', 'iri-reference']) ajv.addFormat(format, true);
   for (const name of ['spdx.SNAPSHOT.schema.json', 'jsf-0.82.SNAPSHOT.schema.json'])
     ajv.addSchema(readSchema(name), `http://cyclonedx.org/schema/${name}`);
@@ -49,7 +49,7 @@ test('the bill is valid by the schema of CycloneDX 1.6', () => {
   expect(isValid({ ...BOM, components: [{ ...BOM.components[0], scope: 'some' }] })).toBe(false);
 });
 
-test('the bill has every package of the lock file with its version and hash, and the executables of Bun', () => {
+test('the SBOM has every package of the lock file with its version and hash, and the Bun executables', () => {
   expect(BOM.metadata).toEqual({
     timestamp: '2026-01-02T03:04:05.000Z',
     component: { type: 'application', 'bom-ref': 'profile-lookup', name: 'profile-lookup', version: VERSION },
@@ -72,7 +72,7 @@ test('packages that the program imports are required, and those that only tests 
       .split('/')
       .slice(0, name.startsWith('@') ? 2 : 1)
       .join('/');
-  // The OpenAPI documents are made when the program is built, or earlier; the code that makes them is not in it.
+  // The OpenAPI documents are generated when the program is built, or earlier; the program does not contain the generator.
   const isInProgram = (path: string) =>
     /^(server|cli|shared)\//.test(path) && !/^server\/(docs\/(openapi\/|write\.ts)|manage\/document\/)/.test(path);
   const product = SOURCES.filter(({ path }) => isInProgram(path));
@@ -85,11 +85,11 @@ test('packages that the program imports are required, and those that only tests 
   }
 });
 
-test('the bill lists the dependencies of each package, at the place where they are found', () => {
+test('the SBOM lists the dependencies of each package, by the place in the lock file to which they resolve', () => {
   const dependsOn = (ref: string) => BOM.dependencies.find((entry) => entry.ref === ref)?.dependsOn;
   expect(dependsOn('profile-lookup')).toEqual(expect.arrayContaining(['elysia', 'zod', '@oven/bun-linux-aarch64']));
   expect(dependsOn('elysia')).toContain('memoirist');
-  // Of two versions of one package, each dependent finds its own.
+  // If two versions of a package are installed, each dependent resolves to its own.
   expect(dependsOn('inquirer')).toContain('inquirer/@inquirer/type');
   expect(dependsOn('@inquirer/core')).not.toContain('inquirer/@inquirer/type');
   const refs = ['profile-lookup', ...BOM.components.map((component) => component['bom-ref'])];

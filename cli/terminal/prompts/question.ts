@@ -1,15 +1,15 @@
-/** A question that is answered with a text. */
+/** A question that is answered with free text. */
 export type TextQuestion = {
   message: string;
   /** Shown while nothing is typed. */
   hint: string;
-  /** The text to start with. */
+  /** The text that the prompt starts with. */
   initial?: string;
   /** Whether the text may have several lines: line ends in pasted text are kept. */
   isLong?: boolean;
-  /** Returns a sentence about what is wrong with the text, or null. */
+  /** Returns a sentence that says what is wrong with the text; null if it is valid. */
   fault: (text: string) => string | null;
 };
 
-/** One of several choices, and its text. */
+/** One of several choices, and its label. */
 export type Choice<T extends string> = { value: T; name: string };

@@ -2,7 +2,7 @@ import { and, eq } from 'drizzle-orm';
 import type { Tx } from '../../db/connect.ts';
 import { apiKeys } from '../../db/schema/keys.ts';
 
-// Recognises a request that one form sends twice, for example after a double click.
+// Recognises a request that the same form submits twice, for example after a double click.
 
 /** SHA-256 of a form's id and its request; null without an id. */
 export function hashForm(formId: string | null | undefined, asked: object): Buffer | null {

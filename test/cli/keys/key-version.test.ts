@@ -9,7 +9,7 @@ import { KEY, openTerminal, type Terminal } from '../../support/machine/terminal
 import { remoteWorld } from '../../support/portal/remote.ts';
 import { testDeps } from '../../support/world.ts';
 
-// What was shown is what is done: another person changes a key or profile before a question about it is answered.
+// Commands do only what they have shown, even if another person changes the key or profile before a question is answered.
 
 const ADA = { id: 7, username: 'ada', email: 'owner@good.example' };
 
@@ -49,7 +49,7 @@ describe('keys approve', () => {
     expect([showKey(deps, identifier).state, secrets()]).toEqual(['pending', []]);
   });
 
-  test('approves once the new state was shown and confirmed', async () => {
+  test('approves once the new state has been shown and confirmed', async () => {
     const { deps, secrets, open } = await world();
     const identifier = await request(deps, { profile: 'ada' });
     const terminal = open('keys', 'approve', identifier, ...GRANT);
@@ -97,7 +97,7 @@ describe('keys approve', () => {
   });
 });
 
-test('the queue sends nothing to another e-mail address than it showed, and shows the request again', async () => {
+test('the queue sends nothing to an e-mail address that it did not show, and shows the request again', async () => {
   const { deps, secrets, open } = await world();
   const identifier = await request(deps, { profile: 'ada' });
   const terminal = open('keys', 'approve', ...GRANT);
@@ -143,7 +143,7 @@ test('Enter in keys change keeps the value, and never reverts what another perso
   expect(Object.keys(mine?.detail?.changes ?? {})).toEqual(['expiresAt']);
 });
 
-test('keys change that keeps all values says so, and changes nothing', async () => {
+test('if all values are kept, keys change says so and changes nothing', async () => {
   const { deps, open } = await world();
   const { identifier } = await issue(deps, { profile: 'ada' });
   const terminal = open('keys', 'change', identifier);
@@ -200,7 +200,7 @@ describe('keys request', () => {
     await terminal.see('Send this request?');
   }
 
-  test('keeps to the named profile, even if another profile gets its name', async () => {
+  test('uses the profile that was named, even if another profile gets its name', async () => {
     const { deps, open } = await world();
     const terminal = open('keys', 'request', '--profile', 'ada', '--description', DESCRIPTION);
     await terminal.see('Name of the key');

@@ -115,7 +115,7 @@ function databaseIn({ path, file }: Situation): string | null {
 
 const STORED = ['', `the server ${A} (where you are logged in)`, `the servers ${A}, ${B} (where you are logged in)`];
 const VARIABLE = `the server ${B} (PROFILECTL_HOST)`;
-const SAY_WHICH = 'say which with --db <path> or --host <url>.';
+const CHOOSE_ONE = 'choose one with --db <path> or --host <url>.';
 
 /** The expected target if an option or PROFILECTL_HOST decides it, otherwise null. */
 function decided(situation: Situation): string | null {
@@ -125,7 +125,7 @@ function decided(situation: Situation): string | null {
   if (db) return 'box';
   if (host) return asking(A, situation);
   if (!hostVariable) return null;
-  return database === null ? asking(B, situation) : `2 This could mean ${database} or ${VARIABLE}; ${SAY_WHICH}`;
+  return database === null ? asking(B, situation) : `2 This could mean ${database} or ${VARIABLE}; ${CHOOSE_ONE}`;
 }
 
 /** Every situation in which the target of a command differs from `rule`. */
@@ -143,7 +143,7 @@ test('commands on keys use the only database or server there is, and refuse if t
     const { logins, token } = situation;
     const database = databaseIn(situation);
     if (database !== null)
-      return logins === 0 ? 'box' : `2 This could mean ${database} or ${STORED[logins]}; ${SAY_WHICH}`;
+      return logins === 0 ? 'box' : `2 This could mean ${database} or ${STORED[logins]}; ${CHOOSE_ONE}`;
     if (logins === 1) return asking(A, situation);
     if (logins === 0 && token)
       return '2 PROFILECTL_TOKEN is set, but no server is named; name one with --host or PROFILECTL_HOST.';
@@ -155,11 +155,11 @@ test('commands on keys use the only database or server there is, and refuse if t
   expect(await othersThan(['keys', 'list'], (situation) => decided(situation) ?? undecided(situation))).toEqual([]);
 });
 
-test('an import does the same, but never uses a stored login by default', async () => {
+test('an import does the same, but uses a server only if it is named', async () => {
   const undecided = (situation: Situation) =>
     databaseIn(situation) !== null || situation.logins === 0
       ? 'box'
-      : `2 An import does not use ${STORED[situation.logins]} by default; ${SAY_WHICH}`;
+      : `2 An import does not use ${STORED[situation.logins]} by default; ${CHOOSE_ONE}`;
   const rule = (situation: Situation) => decided(situation) ?? undecided(situation);
   expect(await othersThan(['profiles', 'import', '-'], rule)).toEqual([]);
 });

@@ -176,7 +176,7 @@ async function playRound(round: number, pair: readonly [Raced, Raced], random: (
 
 const oldAddressOf = (id: number) => `old${id}@example.org`;
 
-/** No decision was made on another state than shown, and secrets were mailed only to the address shown. */
+/** Every decision was made on the state that was shown, and secrets were mailed only to the address shown. */
 function expectAsShown({ what, about, ...round }: Round): void {
   for (const { operation, eventsBefore } of round.sides) {
     const recorded = EVENTS[operation];

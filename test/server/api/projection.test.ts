@@ -7,7 +7,7 @@ import { get, startTestServer } from '../../support/http.ts';
 import { insertProfile } from '../../support/profiles.ts';
 import { keyFor, pathOf, ROUTES, SUBJECT, withQuery } from '../../support/requests.ts';
 
-// Every private column is filled with a marker; no route may return any of them.
+// Every private column that can hold text is filled with a marker; no route may return any marker.
 
 const METRICS_TOKEN = 'a-token-for-metrics';
 const server = await startTestServer({

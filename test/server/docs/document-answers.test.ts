@@ -13,7 +13,7 @@ import { METRICS_TOKEN, startSampleServer } from '../../support/machine/sample-s
 import { ROUTES } from '../../support/requests.ts';
 import { testClock, testDeps } from '../../support/world.ts';
 
-// Provokes every response in the document: each path, each status, each sentence.
+// Triggers every response in the document: each path, each status, each sentence.
 
 const { server, keys, document } = await startSampleServer();
 
@@ -31,8 +31,8 @@ describe('the server sends every documented response, with its sentence', () => 
       const codes = Number(status) >= 400 ? Object.keys(examples) : ['found'];
       for (const code of codes) {
         test(`${path}: ${status}, ${code}`, async () => {
-          const provoked = { target, route, puppet, refused: (doc.refused ?? {}) as Record<string, string> };
-          const answer = await (PROVOKE[Number(status) === 304 ? 'unchanged' : code] as Provoke)(provoked);
+          const subject = { target, route, puppet, refused: (doc.refused ?? {}) as Record<string, string> };
+          const answer = await (TRIGGERS[Number(status) === 304 ? 'unchanged' : code] as Trigger)(subject);
           expect(answer.status).toBe(Number(status));
           if (code !== 'found') expect(JSON.parse(answer.body)).toEqual(examples[code]?.value);
         });
@@ -45,35 +45,35 @@ describe('the server sends every documented response, with its sentence', () => 
     for (const [code, { value }] of Object.entries(
       resolved(document, response).content?.['application/json']?.examples ?? {},
     )) {
-      test(`elsewhere: ${status}, ${code}`, async () => {
+      test(`other paths: ${status}, ${code}`, async () => {
         const route = { path: '/api/nothing', access: 'any key' } as const;
-        const answer = await (PROVOKE[code] as Provoke)({ target: '/api/nothing', route, puppet, refused: {} });
+        const answer = await (TRIGGERS[code] as Trigger)({ target: '/api/nothing', route, puppet, refused: {} });
         expect([answer.status, JSON.parse(answer.body)]).toEqual([Number(status), value]);
       });
     }
   }
 
-  test('elsewhere: / redirects to the page', async () => {
+  test('other paths: / redirects to /docs', async () => {
     const answer = await getRaw(server, '/');
     expect([answer.status, answer.headers.get('location'), answer.body]).toEqual([302, '/docs', '']);
     expect(Object.keys(Object.fromEntries(others))).toContain('302');
   });
 });
 
-type Provoked = {
+type Subject = {
   target: string;
   route: (typeof ROUTES)[number];
   puppet: Puppet;
-  /** Targets that are refused with a code. */
+  /** By refusal code: a target that is refused with it. */
   refused: Record<string, string>;
 };
-type Provoke = (provoked: Provoked) => Promise<RawAnswer>;
+type Trigger = (subject: Subject) => Promise<RawAnswer>;
 
 const bearer = (by: string) => [`Authorization: Bearer ${by}`];
 let address = 0;
 
-/** How to provoke each response. */
-const PROVOKE: Record<string, Provoke> = {
+/** How to trigger each response. */
+const TRIGGERS: Record<string, Trigger> = {
   found: ({ target }) => getRaw(server, target, bearer(target === '/metrics' ? METRICS_TOKEN : keys.both.secret)),
   unchanged: ({ target }) => getRaw(server, target, [...bearer(keys.both.secret), 'If-None-Match: *']),
   bad_parameter: ({ refused }) => getRaw(server, refused.bad_parameter as string, bearer(keys.both.secret)),
@@ -116,7 +116,7 @@ const PROVOKE: Record<string, Provoke> = {
   not_ready: ({ target, puppet }) => puppet.ask(target, { isReady: () => false }),
 };
 
-/** A service whose database always fails with this error. */
+/** Parts of a service that always fail with this error: checking keys, and reading metrics. */
 function failing(error: Error): Partial<Service> {
   const fail = () => {
     throw error;

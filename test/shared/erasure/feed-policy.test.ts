@@ -28,7 +28,7 @@ const { email, authId, banned } = ADA;
 
 for (const merge of [false, true]) {
   for (const strict of [false, true]) {
-    test(`without addresses, merge ${merge}, strict ${strict}: other values are refused, absent fields stay unchanged`, async () => {
+    test(`a token without addresses can’t change email, authId or banned; if they are absent they stay (merge ${merge}, strict ${strict})`, async () => {
       const { send, stored } = await world({ excludesContactFields: true });
       const how = { merge, strict };
       expect(await send([{ id: 7, username: 'ada', displayName: 'Ada L' }, ADA], how)).toMatchObject({ refused: [] });
@@ -47,7 +47,7 @@ for (const merge of [false, true]) {
       expect(await send([{ ...fresh, banned: false }], how)).toMatchObject({ refused: [] });
       expect(await send([fresh], how)).toMatchObject({ refused: [] });
       expect((await stored()).at(-1)).toMatchObject({ id: 10, email: null, authId: null, banned: false });
-      // Nor by erasing a profile and sending it again.
+      // Erasing a profile and sending it again does not set an address either.
       const again = [
         { id: 8, deleted: true },
         { id: 8, username: 'bea', email: 'eve@example.org' },
@@ -57,7 +57,7 @@ for (const merge of [false, true]) {
       expect(await send([again[1] as object], how)).toMatchObject({ refused: ['1 email'] });
     });
 
-    test(`without addresses, merge ${merge}, strict ${strict}: a ban can't be lifted by erasing the profile and sending it again`, async () => {
+    test(`a token without addresses can’t lift a ban by erasing the profile and sending it again (merge ${merge}, strict ${strict})`, async () => {
       const { send, stored } = await world({ excludesContactFields: true });
       const how = { merge, strict };
       const erase = { id: 7, deleted: true };
@@ -74,7 +74,7 @@ test('a token that may set e-mail addresses can erase banned profiles', async ()
   expect(await send([{ id: 7, deleted: true }])).toEqual({ deleted: 1, refused: [] });
 });
 
-test('all tokens of a name share the limit of erasures per day; missing profiles and rolled-back erasures do not count', async () => {
+test('all tokens with one name share a daily limit of erasures; missing profiles and rolled-back erasures do not count', async () => {
   const { clock, send, stored } = await world({ eraseLimit: 2 });
   const erase = (ids: number[], options = {}) =>
     send(
@@ -89,7 +89,7 @@ test('all tokens of a name share the limit of erasures per day; missing profiles
   expect(await erase([9])).toEqual({ deleted: 1, refused: [] });
 });
 
-test('each name has its own limit', async () => {
+test('tokens with different names have separate daily limits of erasures', async () => {
   const { send } = await world({ eraseLimit: 1 });
   for (const [id, name] of [7, 8].map((id) => [id, `platform ${id}`] as const)) {
     expect(await send([{ id, deleted: true }], { name })).toEqual({ deleted: 1, refused: [] });

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import type { Deps } from '../../../shared/deps.ts';
 import { exportText } from '../import.ts';
 
-// A simple model of imports, and random files for comparing the two.
+// A simple model of imports, and random files for comparing it with real imports.
 
 /** A line with the fields of {@link Profile}. */
 export type Line = {

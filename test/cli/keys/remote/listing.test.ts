@@ -5,7 +5,7 @@ import { OPERATIONS } from '../../../../shared/operations.ts';
 import { KEY_ANSWER } from '../../../support/network/answers.ts';
 import { refusal } from '../../../support/refusal.ts';
 
-// Servers with invalid or unusual responses about keys.
+// `profilectl` with servers that send invalid or unusual responses about keys.
 
 function serverOf(answer: (request: Request) => Response) {
   const server = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch: answer });
@@ -21,10 +21,10 @@ test('a response with invalid keys is refused', async () => {
   }
 });
 
-test('a key that is decided on between two pages is listed once, in its later state', async () => {
+test('a key that is decided on between the requests for two pages is listed once, in its later state', async () => {
   const pages = [
     [{ identifier: 'decided0' }, { identifier: 'waiting0' }],
-    // A page with only known keys is not the end.
+    // A page that lists only keys of earlier pages does not end the list.
     [{ identifier: 'decided0', state: 'Active' }],
     [{ identifier: 'older000', state: 'revoked' }],
   ];

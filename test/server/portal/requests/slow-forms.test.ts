@@ -26,8 +26,8 @@ function sendSlowly(address: string): Promise<number> {
   return promise;
 }
 
-test('clients that send forms slowly from many IP addresses don’t keep others from the pages', async () => {
-  // The last ones displace the first ones.
+test('clients that send forms slowly from many IP addresses can’t keep others from using the pages', async () => {
+  // The last requests displace the first.
   const slow = Array.from({ length: MAX_READING + 20 }, (_, index) => sendSlowly(`10.0.${index % 20}.1`));
   expect(await Promise.race(slow)).toBe(503);
   const headers = { 'X-Forwarded-For': '192.0.2.9' };

@@ -12,7 +12,7 @@ import { expectUsable } from '../../../support/portal/looking.ts';
 import { ADA, ownerWorld } from '../../../support/portal/owner-pages.ts';
 import { serverOfPages, signInOwner } from '../../../support/portal/pages.ts';
 
-// Access ends while a page is open in a real Chromium, through another connection than the portal's.
+// Access ends while a page is open in a real Chromium, by a change through a different database connection.
 
 const world = await ownerWorld({ PUBLIC_URL: 'http://localhost:3000' });
 const server = await serverOfPages(world);

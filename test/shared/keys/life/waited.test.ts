@@ -8,8 +8,8 @@ import { insertProfile } from '../../../support/profiles.ts';
 import { refusal } from '../../../support/refusal.ts';
 import { testClock, testDeps } from '../../../support/world.ts';
 
-// A change of a key may wait for the write lock, for example during an import. The time at which it gets the lock counts, not
-// the time at which the command began.
+// Changing a key may have to wait for the write lock, for example during an import. Rules about time then apply as of the moment
+// at which the lock is acquired, not when the command began.
 
 const WAIT_MS = 2_000;
 
@@ -92,7 +92,7 @@ test('a second approval that has waited for the lock is refused, and does not di
   const nowMs = () => clock.nowMs() + WAIT_MS;
   const quick = { ...deps, clock: { ...clock, nowMs }, mailer: async () => slow as typeof mailer };
   const first = approveKey(quick, approval(identifier));
-  // It began to wait before the first attempt began, and gets the lock afterwards.
+  // The second approval began to wait before the first attempt began, and acquires the lock afterwards.
   const error = await refusal(approveKey(late, approval(identifier)));
   expect([error.code, error.message]).toEqual(['try_later', expect.stringContaining('has been approving key')]);
   attempt.resolve();
