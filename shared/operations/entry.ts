@@ -158,6 +158,15 @@ export function operation<Shape extends z.ZodRawShape, Output>(
   };
 }
 
+/** Whether an operation that keeps what is omitted would change nothing: admins are then not asked for their passkey. */
+export function isAlreadySo(
+  { keepsRest, lacks }: Pick<AnyOperation, 'keepsRest' | 'lacks'>,
+  shown: ShownKey,
+  input: Readonly<Record<string, unknown>>,
+): boolean {
+  return keepsRest && lacks(shown, input).length === 0;
+}
+
 /** The schema of an operation's input for a kind of person. */
 export function inputFor(
   { input, inputOf }: Pick<AnyOperation, 'input' | 'inputOf'>,

@@ -1,7 +1,7 @@
 import { AppError, exitCodeOf } from '../../../shared/errors.ts';
 import { factsOf, isLongText } from '../../../shared/keys/fields/input-facts.ts';
 import { ALREADY_SO } from '../../../shared/keys/life/differing.ts';
-import { flaggedInputs, type ShownKey } from '../../../shared/operations/entry.ts';
+import { flaggedInputs, isAlreadySo, type ShownKey } from '../../../shared/operations/entry.ts';
 import { OPERATIONS } from '../../../shared/operations.ts';
 import { hasBrowser, openBrowser } from '../../remote/browser.ts';
 import { canAsk, notice } from '../../terminal/output.ts';
@@ -37,7 +37,7 @@ export async function decideOnPage(context: RemoteKeys, decision: Decision, isWa
   }
   const before = await show(context, identifier);
   await context.prepare(operation, before.key, given);
-  if (operation.keepsRest && Object.keys(given).length > 0 && operation.lacks(before, given).length === 0) {
+  if (Object.keys(given).length > 0 && isAlreadySo(operation, before, given)) {
     notice(`Warning: ${ALREADY_SO}`);
     return printKey(context, identifier);
   }

@@ -1,6 +1,9 @@
 import type { Person } from '../../../shared/actor.ts';
 import { lockDeadline } from '../../../shared/db/when-unlocked.ts';
 import { AppError } from '../../../shared/errors.ts';
+import { IS_ALREADY_SO } from '../../../shared/keys/life/differing.ts';
+import { showKey } from '../../../shared/keys/view.ts';
+import { isAlreadySo } from '../../../shared/operations/entry.ts';
 import { isUnfinished } from '../../../shared/operations.ts';
 import { consumeAssertion } from '../../../shared/passkeys/assertions.ts';
 import type { Decision } from '../../../shared/passkeys/decision.ts';
@@ -22,9 +25,12 @@ const MAX_CONCURRENT = 4;
 type AuthorisedDecision = { person: Person; decision: Decision };
 
 /** Throws the error that would refuse a decision right now, before the admin is asked for a passkey. */
-export function refuseImpossible({ access, isStopping }: PortalServices, decision: Decision): void {
-  const { check, continuation, texts } = operationOf(decision);
-  check(access, decision.input);
+export function refuseImpossible({ access, isStopping }: PortalServices, { operation, input }: Decision): void {
+  const decided = operationOf({ operation });
+  const { check, continuation, texts } = decided;
+  check(access, input);
+  const shown = { key: showKey(access, input.identifier), history: [], predecessor: null };
+  if (isAlreadySo(decided, shown, input)) throw new AppError('refused', IS_ALREADY_SO);
   if (continuation !== null && isStopping) {
     throw new AppError('try_later', `The server is shutting down; ${texts?.button.toLowerCase()} it once it is back.`);
   }

@@ -5,6 +5,9 @@ import type { HistoryView, KeyView } from '../view.ts';
 /** The warning of a change that changes nothing. */
 export const ALREADY_SO = 'The key already had these values; nothing was changed.';
 
+/** The refusal of such a change before it is confirmed by a passkey. */
+export const IS_ALREADY_SO = 'The key already has these values; nothing would change.';
+
 /** The names of the fields of a change whose values the key does not have. */
 export function lackedOf(key: KeyView, change: Readonly<Record<string, unknown>>): string[] {
   const has: Readonly<Record<string, unknown>> = {

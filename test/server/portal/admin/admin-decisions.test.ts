@@ -220,6 +220,25 @@ test('a key is suspended with a reason and resumed, by passkey and only in the s
   expect(keyHistory(access, identifier).filter(({ event }) => event === 'suspended').length).toBe(2);
 });
 
+test('a change to what the key already has is refused before the passkey is asked for', async () => {
+  const world = await adminWorld();
+  const grace = await signInAdmin(world, 'Grace');
+  const { identifier } = await issue(world.access, ADA, { rateLimits: [{ quota: 60, windowSeconds: 60 }] });
+  const change = (rateLimits: string) =>
+    askToDecide(world, grace, identifier, [
+      ['operation', 'change'],
+      ['permissions', 'api.lookup'],
+      ['rateLimits', rateLimits],
+      ['expires', ''],
+    ]);
+  const before = traces(world);
+  // The same limit in another notation.
+  const same = await change('60/60s');
+  expect([same.status, same.body.includes('data-passkey'), traces(world)]).toEqual([422, false, before]);
+  expect(textOf(same)).toContain('The key already has these values; nothing would change.');
+  expect((await change('61/60s')).body.includes('data-passkey')).toBe(true);
+});
+
 describe('a decision that is not what the page showed is refused and shown again', () => {
   /** A key on which an operation is possible. A request replaces another key, so that it has every field of the form. */
   const keyFor = async ({ access, clock }: PageWorld, { from }: AnyOperation): Promise<string> => {
