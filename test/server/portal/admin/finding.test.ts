@@ -59,7 +59,9 @@ test('an erased key is listed under its identifier', async () => {
   const { identifier } = await issue(access, { profile: 'gone' });
   eraseProfile(access, 'gone', onBox('root'));
   const { body } = await visit(world, '/developers/admin/keys?state=revoked', { cookie });
-  expect(body).toContain(`<a href="/developers/admin/keys/${identifier}"><bdi>${identifier}</bdi></a></th>`);
+  expect(body).toContain(
+    `<a href="/developers/admin/keys/${identifier}"><bdi>${identifier}</bdi></a><br><span class="meta">erased</span></th>`,
+  );
 });
 
 test('the queue can be filtered by request and by owner, and decisions lead back to the same filter', async () => {
