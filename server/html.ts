@@ -1,9 +1,9 @@
-/** HTML in which every text is escaped. */
+/** HTML in which all text is escaped. */
 export type Html = { readonly html: string };
 
 type Part = Html | string | number | readonly Part[];
 
-/** Template tag that escapes texts, inserts {@link Html} as it is, and joins lists. */
+/** Template tag that escapes strings, inserts {@link Html} as it is, and joins lists. */
 export function html(strings: TemplateStringsArray, ...parts: Part[]): Html {
   return { html: strings.reduce((text, string, index) => text + htmlOf(parts[index - 1] ?? '') + string) };
 }
@@ -15,12 +15,12 @@ function htmlOf(part: Part): string {
   return part.map(htmlOf).join('');
 }
 
-/** Escapes a text for use between tags or in a double-quoted attribute. */
+/** Escapes a string for use between tags or in a double-quoted attribute. */
 export function escapeHtml(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;');
 }
 
-/** Marks a text as HTML without escaping it. */
+/** Marks a string as HTML without escaping it. */
 export function raw(text: string): Html {
   return { html: text };
 }

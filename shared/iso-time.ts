@@ -6,8 +6,8 @@ const LAST_MS = Date.parse('9999-12-31T23:59:59.999Z');
 
 /**
  * Parses an ISO 8601 time with date, time and zone (`Z`, `+02:00`, `+0200`) to milliseconds since 1970. Seconds and fractions are
- * optional; digits after milliseconds are ignored. Null for any other text, such as one without zone, a date that does not exist,
- * 24:00, a leap second, or a year outside 0001 to 9999.
+ * optional; digits after milliseconds are ignored. Null for any other string, such as one without a zone, a date that does not
+ * exist, 24:00, a leap second, or a year outside 0001 to 9999.
  */
 export function parseIsoTime(text: string): number | null {
   const match = ISO_TIME.exec(text);

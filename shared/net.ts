@@ -10,7 +10,7 @@ export function bareHost(hostname: string): string {
   return hostname.replace(/^\[|\]$/g, '');
 }
 
-/** The network of an IPv6 address with a prefix of `bits`; any other text, such as an IPv4 address, is returned unchanged. */
+/** The network of an IPv6 address with a prefix of `bits`; any other string, such as an IPv4 address, is returned unchanged. */
 export function networkOf(address: string, bits: 48 | 64): string {
   if (!isIPv6(address)) return address;
   const [head = '', tail] = address.split('::');

@@ -7,12 +7,12 @@ export const CONTROL_BUT_LINE_FEED = /(?!\n)\p{Cc}/u;
 // Most texts match this and need no cleaning.
 const PRINTABLE_ASCII = /^[ -~]*$/;
 
-/** Normalises a text for storage: CRLF and CR become LF, and white space at its ends is removed. */
+/** Normalises a string for storage: CRLF and CR become LF, and white space at its ends is removed. */
 export function normaliseText(text: string): string {
   return text.replaceAll(/\r\n?/g, '\n').trim();
 }
 
-/** Counts the code points of a text; unpaired surrogates count, too. */
+/** Counts the code points of a string; unpaired surrogates count, too. */
 export function codePoints(text: string): number {
   let count = 0;
   for (const _ of text) count++;
@@ -20,7 +20,7 @@ export function codePoints(text: string): number {
 }
 
 /**
- * Makes a text of unknown origin safe for terminals: removes control and bidirectional characters, and replaces unpaired
+ * Makes a string of unknown origin safe for terminals: removes control and bidirectional characters, and replaces unpaired
  * surrogates. With `lines`, line feeds stay; otherwise they become spaces.
  */
 export function cleanForTerminal(text: string, lines = false): string {
@@ -37,7 +37,7 @@ const UNSAFE_IN_JSON = /[\u007f-\u009f\p{Bidi_Control}]/gu;
 
 /** Escapes what {@link cleanForTerminal} removes in a JSON text, which keeps its value. */
 export function escapeJsonForTerminal(json: string): string {
-  // Hardly any text contains one, and a search takes less than half the time of a replacement without a match.
+  // Hardly any string contains one, and a search takes less than half the time of a replacement without a match.
   if (json.search(UNSAFE_IN_JSON) === -1) return json;
   return json.replace(UNSAFE_IN_JSON, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }

@@ -415,7 +415,7 @@ test.each(WITH_VALUES)(
         const { code, said } = await act(people);
         if (code === 'done') await expectStored(operation, own);
         verdicts[door] = code === 'done' ? storedOf(operation, own) : sentenceOf(said);
-        // A stored text is already in its final form.
+        // Stored text is already in its final form.
         if (code === 'done' && typeof value === 'string')
           expect(JSON.stringify(verdicts[door])).toContain(JSON.stringify(normaliseText(value)).slice(1, -1));
       }

@@ -11,12 +11,12 @@ function prompts(): typeof rich {
   return isDumbTerminal() ? plain : rich;
 }
 
-/** Asks for a text, again until it is valid. Throws `cancelled`. */
+/** Asks for text, again until it is valid. Throws `cancelled`. */
 export function askText(question: TextQuestion): Promise<string> {
   return prompts().askText(question);
 }
 
-/** Asks for a text of one or more lines, in the editor of VISUAL or EDITOR if one is set. Throws `cancelled`. */
+/** Asks for text of one or more lines, in the editor of VISUAL or EDITOR if one is set. Throws `cancelled`. */
 export async function askLongText(question: TextQuestion): Promise<string> {
   const editor = isDumbTerminal() ? null : editorCommand();
   if (editor === null) return askText({ ...question, isLong: true });

@@ -7,7 +7,7 @@ import { askSecret } from './prompts.ts';
 const MAX_KIB = 64;
 
 /**
- * Reads a text from a file, or from stdin if `path` is "-". Throws `usage`, naming `flag`, if the text can't be read, is
+ * Reads text from a file, or from stdin if `path` is "-". Throws `usage`, naming `flag`, if the text can't be read, is
  * longer than `maxKib` KiB or is not UTF-8.
  */
 export async function readTextFile(flag: string, path: string, maxKib = MAX_KIB): Promise<string> {

@@ -32,7 +32,7 @@ type Table = (typeof TABLES)[number];
 /** A cursor: the id of the last entry read from each of {@link TABLES}. */
 const CURSOR = /^(\d{1,16})-(\d{1,16})-(\d{1,16})$/;
 
-/** Whether a text is a well-formed cursor. */
+/** Whether a string is a well-formed cursor. */
 export function isCursor(text: string): boolean {
   return CURSOR.test(text);
 }

@@ -61,7 +61,7 @@ export const LOG_GROUPS = Object.entries(GROUPS).map(([group, kinds]) => ({
   kinds: Object.keys(kinds) as LogKind[],
 }));
 
-/** Whether a text is a group or a kind. */
+/** Whether a string is a group or a kind. */
 export function isLogKind(text: string): text is LogKind | LogGroup {
   return LOG_GROUPS.some(({ group, kinds }) => group === text || kinds.some((kind) => kind === text));
 }

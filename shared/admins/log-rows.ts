@@ -50,7 +50,7 @@ function conditionsOf(table: Columns | typeof peopleEvents | typeof serviceEvent
   ];
 }
 
-/** A condition: the actor is the one that a text names. */
+/** A condition: the actor is the one that a string names. */
 function isBy(table: Columns | typeof peopleEvents | typeof serviceEvents, text: string): SQL {
   const [, onBox] = /^(.+) \(on the box\)$/i.exec(text) ?? [];
   const [, kind, name] = onBox === undefined ? (/^(admin|platform) (.+)$/i.exec(text) ?? []) : ['', 'operator', onBox];

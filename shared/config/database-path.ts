@@ -4,7 +4,7 @@ import { variableError } from './network.ts';
 /** The default path of the database, relative to the current folder. */
 export const DEFAULT_DATABASE_PATH = 'data/profiles.db';
 
-/** Whether a text can be a file's path. SQLite would open a temporary database for an empty one or `:memory:`. */
+/** Whether a string can be a file's path. SQLite would open a temporary database for an empty one or `:memory:`. */
 export function isFilePath(text: string): boolean {
   return text.trim() !== '' && !text.startsWith(':') && !text.includes('\0');
 }

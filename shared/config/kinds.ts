@@ -6,7 +6,7 @@ import * as z from 'zod/mini';
 /** A kind of variable: the schema of its text, and its rule, which follows the variable's name in errors. */
 export type Kind<T> = { rule: string; schema: z.ZodMiniType<T, string> };
 
-/** A text that `parse` converts to a value; null refuses it. */
+/** A string that `parse` converts to a value; null refuses it. */
 export function parsed<T>(rule: string, parse: (text: string) => T | null): Kind<T> {
   const read = z.transform((text: string, { issues }): T => {
     const value = parse(text);
@@ -17,7 +17,7 @@ export function parsed<T>(rule: string, parse: (text: string) => T | null): Kind
   return { rule, schema: z.pipe(z.string(), read) };
 }
 
-/** A text that `isValid` accepts, unchanged. */
+/** A string that `isValid` accepts, unchanged. */
 export function text(rule: string, isValid: (text: string) => boolean): Kind<string> {
   return { rule, schema: z.string().check(z.refine(isValid)) };
 }
@@ -37,7 +37,7 @@ export function wholeNumber(min: number, max: number): Kind<number> {
   };
 }
 
-/** Accepts the same texts as another kind, and converts their values with `make`. */
+/** Accepts the same strings as another kind, and converts their values with `make`. */
 export function mapped<T, Made>({ rule, schema }: Kind<T>, make: (value: T) => Made): Kind<Made> {
   return { rule, schema: z.pipe(schema, z.transform(make)) };
 }

@@ -17,12 +17,12 @@ export function exposureFault(at: {
   return `HOST ${at.host} can be reached from other machines, and API keys may not be sent over plain HTTP: set TLS_CERT_FILE and TLS_KEY_FILE, or TRUSTED_PROXIES if a proxy provides HTTPS, or HOST=127.0.0.1.`;
 }
 
-/** Whether a text is an IP address, without a zone, or `localhost`. */
+/** Whether a string is an IP address, without a zone, or `localhost`. */
 export function isHost(text: string): boolean {
   return text === 'localhost' || (isIP(text) !== 0 && !text.includes('%'));
 }
 
-/** Returns the origin and prefix of a public URL, without a final `/api`; null for any other text. */
+/** Returns the origin and prefix of a public URL, without a final `/api`; null for any other string. */
 export function parsePublicUrl(text: string): string | null {
   const url = URL.parse(text);
   if (url === null || !/^https?:$/.test(url.protocol)) return null;
@@ -57,7 +57,7 @@ export function parseProxies(text: string): BlockList | null {
 /** The characters of a token, for error messages. */
 export const TOKEN_CHARACTERS = 'letters, digits and - . _ ~ + /';
 
-/** Whether a text can be sent as a bearer token (RFC 6750, section 2.1). */
+/** Whether a string can be sent as a bearer token (RFC 6750, section 2.1). */
 export function isToken(text: string): boolean {
   return /^[A-Za-z0-9\-._~+/]+=*$/.test(text);
 }

@@ -6,7 +6,7 @@ import { checkServerUrl } from './remote.ts';
 
 // Parses and checks the values of single variables.
 
-/** Normalises a URL with one of these protocols; null for any other text. */
+/** Normalises a URL with one of these protocols; null for any other string. */
 export function parseUrl(text: string, protocol: RegExp): string | null {
   const url = URL.parse(text);
   return url !== null && protocol.test(url.protocol) ? url.href : null;
@@ -18,7 +18,7 @@ export function parseAddresses(text: string): string[] | null {
   return addresses.every(isMailAddress) ? [...new Set(addresses)] : null;
 }
 
-/** Parses `DEFAULT_RATE_LIMITS`; null for an invalid text. */
+/** Parses `DEFAULT_RATE_LIMITS`; null for an invalid string. */
 export function parseLimits(text: string): RateLimit[] | null {
   try {
     return parseRateLimits([text]);
@@ -27,7 +27,7 @@ export function parseLimits(text: string): RateLimit[] | null {
   }
 }
 
-/** Whether a text can be a server's URL; `remote.ts` has the detailed errors. */
+/** Whether a string can be a server's URL; `remote.ts` has the detailed errors. */
 export function isServerUrl(text: string): boolean {
   return faultOf(() => checkServerUrl('PROFILECTL_HOST', text)) === null;
 }

@@ -163,7 +163,7 @@ function isJson(text: string): boolean {
   return holds(text, () => undefined);
 }
 
-/** Whether a text is JSON whose value passes a rule; the rule throws if it does not. */
+/** Whether a string is JSON whose value passes a rule; the rule throws if it does not. */
 function holds(text: string, rule: (value: unknown) => unknown): boolean {
   try {
     rule(JSON.parse(text));

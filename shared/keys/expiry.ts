@@ -14,7 +14,7 @@ export const EXPIRY_SYNTAX = 'a duration such as 90d, 12h or 30m, or a future ti
 /** The same for expiries that may be `never`. */
 export const EXPIRES_SYNTAX = `${EXPIRY_SYNTAX}, or "never"`;
 
-/** Parses a duration such as `90d`, `12h`, `30m` or `45s`. Returns milliseconds, or null for any other text. */
+/** Parses a duration such as `90d`, `12h`, `30m` or `45s`. Returns milliseconds, or null for any other string. */
 export function parseDuration(text: string): number | null {
   const duration = DURATION.exec(text);
   return duration && Number(duration[1]) * UNITS[duration[2] as keyof typeof UNITS];

@@ -27,7 +27,7 @@ export function canMove(state: KeyState, move: Move): boolean {
   return MOVES[move].from.some((from) => from === state);
 }
 
-/** Whether a text is the name of a state of keys. */
+/** Whether a string is the name of a state of keys. */
 export function isKeyState(text: string): text is KeyState {
   return (KEY_STATES as readonly string[]).includes(text);
 }

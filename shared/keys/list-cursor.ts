@@ -9,7 +9,7 @@ const CURSOR = /^([01])-(\d{1,15})-([0-9A-Za-z]{8})$/;
 /** Matches the identifiers of keys. */
 export const IDENTIFIER = /^[0-9A-Za-z]{8}$/;
 
-/** Whether a text can be the identifier of a key. */
+/** Whether a string can be the identifier of a key. */
 export function isIdentifier(text: string): boolean {
   return IDENTIFIER.test(text);
 }
@@ -22,7 +22,7 @@ export function cursorOf(key: { state: KeyState; requestedAt: string; identifier
   return `${key.state === 'pending' ? 1 : 0}-${Date.parse(key.requestedAt)}-${key.identifier}`;
 }
 
-/** Parses the text of {@link cursorOf}; null for any other text. */
+/** Parses the text of {@link cursorOf}; null for any other string. */
 export function readCursor(text: string): Cursor | null {
   const [, group, at, identifier] = CURSOR.exec(text) ?? [];
   return identifier === undefined ? null : { isPending: group === '1', requestedAtMs: Number(at), identifier };

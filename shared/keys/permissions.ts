@@ -1,6 +1,6 @@
 import { PERMISSIONS, type Permission } from '../db/key-columns.ts';
 
-/** Whether a text names a permission. */
+/** Whether a string names a permission. */
 export function isPermission(text: string): text is Permission {
   return (PERMISSIONS as readonly string[]).includes(text);
 }

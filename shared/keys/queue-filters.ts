@@ -4,7 +4,7 @@ export const QUEUE_FILTERS = ['lookup only', 'leaderboard', 'first key', 'no usa
 /** The name of such a filter. */
 export type QueueFilter = (typeof QUEUE_FILTERS)[number];
 
-/** Whether a text is the name of such a filter. */
+/** Whether a string is the name of such a filter. */
 export function isQueueFilter(text: string): text is QueueFilter {
   return QUEUE_FILTERS.some((filter) => filter === text);
 }

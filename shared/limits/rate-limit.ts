@@ -14,7 +14,7 @@ const TEXT = /^([1-9][0-9]{0,6})\/([1-9][0-9]{0,6})([smhd])$/;
 export const RATE_LIMIT_SYNTAX =
   '<quota>/<window>, for example 60/1m or 5000/1d: quota 1 to 1000000, units s, m, h, d, window 1s to 31d';
 
-/** Parses `60/1m`. Throws `usage`, with the syntax, for any other text. */
+/** Parses `60/1m`. Throws `usage`, with the syntax, for any other string. */
 export function parseRateLimit(text: string): RateLimit {
   const match = TEXT.exec(text);
   const quota = Number(match?.[1]);
@@ -26,7 +26,7 @@ export function parseRateLimit(text: string): RateLimit {
 }
 
 /**
- * Parses one to four rate limits with different windows, and keeps their order. A text may contain several, separated by commas
+ * Parses one to four rate limits with different windows, and keeps their order. A string may contain several, separated by commas
  * or spaces. Throws `usage`.
  */
 export function parseRateLimits(texts: readonly string[]): RateLimit[] {

@@ -35,7 +35,7 @@ export function pageLink(pages: string | null, label: string, path: string): Blo
   return pages === null ? [] : [{ kind: 'link', label, url: `${pages}${path}` }];
 }
 
-/** Quotes a text that somebody wrote, after a label; nothing if the text is null. */
+/** Quotes text that somebody wrote, after a label; nothing if the text is null. */
 export function quoted(label: string, text: string | null): Block[] {
   if (text === null) return [];
   return [

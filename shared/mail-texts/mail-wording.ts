@@ -48,7 +48,7 @@ export function curlLine(publicUrl: string): string {
   return `(${ask}; printf 'Authorization: Bearer %s\\n' "$KEY" | curl -sS -w '\\n' -H @- ${url})`;
 }
 
-/** A text that others wrote, without control and bidirectional characters, line separators and whole secrets. */
+/** Text that others wrote, without control and bidirectional characters, line separators and whole secrets. */
 export function foreign(text: string, lines = false): string {
   return cleanForTerminal(text, lines)
     .replace(/[\u2028\u2029]/g, ' ')

@@ -2,7 +2,7 @@ const LABEL = '[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?';
 const ADDRESS = new RegExp(`^[A-Za-z0-9.!#$%&'*+/=?^_\`{|}~-]{1,64}@${LABEL}(?:\\.${LABEL})*$`);
 
 /**
- * Whether a text is exactly one plain e-mail address, as defined by `type=email` of the HTML standard, of at most 254 characters
+ * Whether a string is exactly one plain e-mail address, as defined by `type=email` of the HTML standard, of at most 254 characters
  * (RFC 5321, 4.5.3.1). Display names, quotes, comments, lists, spaces and line breaks are refused: they could add a header or a
  * second recipient.
  */

@@ -36,7 +36,7 @@ export function parseMailUrl(text: string): MailTarget | null {
   }
 }
 
-/** Replaces the password with `***`; null for a text in another form, which may contain anything. */
+/** Replaces the password with `***`; null for a string in another form, which may contain anything. */
 export function maskMailUrl(text: string): string | null {
   const target = parseMailUrl(text);
   if (target === null) return null;

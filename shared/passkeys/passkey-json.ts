@@ -54,7 +54,7 @@ const CLIENT_DATA = z.object({
 export function readAssertion(text: string): Answer<Assertion> {
   const { response, ...rest } = read(ASSERTION, text);
   const { userHandle, ...others } = response;
-  // Authenticators may omit the handle; some browsers then send null or an empty text.
+  // Authenticators may omit the handle; some browsers then send null or an empty string.
   const sent = { ...rest, response: { ...others, ...(userHandle && { userHandle }) } };
   return { sent, challenge: clientDataOf(sent).challenge };
 }

@@ -51,7 +51,7 @@ function keyOf(challenge: string): TicketKey {
 /** When this server made the challenge, in milliseconds since 1970; null if it did not. */
 function readMadeAt(sessions: SessionsFile, challenge: string): number | null {
   const bytes = Buffer.from(challenge, 'base64url');
-  // Each challenge has only one valid text, although the decoder ignores characters outside base64url.
+  // Each challenge has only one valid encoding, although the decoder ignores characters outside base64url.
   if (bytes.toString('base64url') !== challenge) return null;
   const signed = bytes.subarray(0, RANDOM_BYTES + TIME_BYTES);
   const mac = bytes.subarray(RANDOM_BYTES + TIME_BYTES);

@@ -24,7 +24,7 @@ export async function exportProfiles(
   using _ = guardDatabase(path, () => beginSnapshot(db.$client));
   try {
     const total = guardDatabase(path, () => db.select({ count: count() }).from(profiles).get())?.count ?? 0;
-    // The lines are joined at the end, because a text that is extended line by line is copied again and again.
+    // The lines are joined at the end, because a string that is extended line by line is copied again and again.
     let chunk: string[] = [];
     let characters = 0;
     let written = 0;

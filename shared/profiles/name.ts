@@ -68,7 +68,7 @@ export function authIdFault(text: string): string | null {
 
 function spellingFault(text: string): string | null {
   if (!text.isWellFormed()) return 'may not contain unpaired surrogates';
-  // A text with this many UTF-16 units is too long, so its code points need not be counted.
+  // A string with this many UTF-16 units is too long, so its code points need not be counted.
   const length = text.length > 2 * NAME_MAX_CODE_POINTS ? text.length : codePoints(text);
   if (length < 1 || length > NAME_MAX_CODE_POINTS) return `must have 1 to ${NAME_MAX_CODE_POINTS} characters`;
   return FORBIDDEN.find(([pattern]) => pattern.test(text))?.[1] ?? null;

@@ -74,7 +74,7 @@ export function exchangeCliCode(
   throw new AppError('invalid_grant', sentence);
 }
 
-/** The key of an exchange's code; null if a typed text can't be a code, which does not count as a try. */
+/** The key of an exchange's code; null if the typed text can't be a code, which does not count as a try. */
 function keyOfExchange({ code, redirectUri, verifier }: CliExchange): Required<TicketKey> | null {
   const codeChallenge = hashOf(verifier).toString('base64url');
   const typed = redirectUri === null ? readCode(code) : code;

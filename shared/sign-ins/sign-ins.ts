@@ -131,7 +131,7 @@ export function endSignIn(deps: SignInDeps, signed: Signed, which: number | stri
 }
 
 /**
- * Ends the `profilectl` login with this token, for a logout; ignores any other text. Also ends a login that is not
+ * Ends the `profilectl` login with this token, for a logout; ignores any other string. Also ends a login that is not
  * alive, because it could be alive again once the clock is corrected.
  */
 export function endLoginByToken(deps: SignInDeps, token: string): void {

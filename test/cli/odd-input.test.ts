@@ -139,7 +139,7 @@ describe('a folder, an endless file and a pipe that nobody writes to', () => {
     }
   }, 60_000);
 
-  test('as stdin or a file with a text: one sentence, not a bug report', async () => {
+  test('as stdin or a file with text: one sentence, not a bug report', async () => {
     const { folder, place, pipe, latin, run } = await world();
     const imported = await shell('exec "$@" < place', ['profiles', 'import', '-', '--db', 'profiles.db'], folder);
     const isFolder = 'The input is a folder, not a file of JSON Lines.\n';

@@ -24,7 +24,7 @@ function render(page: string, ...options: string[]): { text: string; faults: str
   return { text: stdout.toString().replace(OVERSTRUCK, ''), faults: stderr.toString() };
 }
 
-/** The words of a text, without its line breaks. */
+/** The words of text, without its line breaks. */
 const flat = (text: string) => text.replace(/\s+/g, ' ').trim();
 
 test.skipIf(isAbsent)('mandoc finds no problem in any page', () => {
@@ -99,7 +99,7 @@ test.skipIf(isAbsent)('the page of the program has its options, all commands, ex
   expect(text).toContain('Exit codes: 0 done');
 });
 
-test.skipIf(isAbsent)('the pages lose or change no character of a text', () => {
+test.skipIf(isAbsent)('the man pages lose or change no character', () => {
   const text = `.TH 'a' "b" \\fB --c ^d ~e \`f\` … – ’ <g> 10%`;
   const page = `.TH X 1 2026-01-02 Y Z\n.SH NAME\n${escapeRoff(text)}\n`;
   expect(render(page, '-T', 'utf8').text).toContain(text);

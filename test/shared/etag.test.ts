@@ -5,7 +5,7 @@ import { rounds } from '../support/rounds.ts';
 
 const LENGTHS = [0, 1, 240, 241, 65_536, 200_001];
 
-test('a text and its bytes have the same tag, whatever their length', () => {
+test('a string and its bytes have the same tag, whatever their length', () => {
   for (const length of LENGTHS) {
     for (const character of ['a', 'é', '★', '🌸']) {
       const text = character.repeat(Math.ceil(length / Buffer.byteLength(character)));

@@ -168,7 +168,7 @@ function hasAny(text: string, runs: RegExp, length: number, wanted: ReadonlySet<
 
 const CODE_RUN = new RegExp(`${DIGIT}{4}-${DIGIT}{4}|${DIGIT}{8,}`, 'g');
 
-/** Whether a code occurs in a text, with or without its hyphen. */
+/** Whether a code occurs in a string, with or without its hyphen. */
 function hasCode(text: string, codes: ReadonlySet<string>): boolean {
   for (const [run] of text.matchAll(CODE_RUN)) {
     const digits = run.replace('-', '');

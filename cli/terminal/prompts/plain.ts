@@ -5,7 +5,7 @@ import type { Choice, TextQuestion } from './question.ts';
 
 // Prompts for a terminal that can't move its cursor (TERM=dumb): each question is a line, and the answer is the next line.
 
-/** The line that ends a text of several lines. */
+/** The line that ends text of several lines. */
 const LAST_LINE = '.';
 
 /** The characters that a raw terminal sends for Ctrl-C and Ctrl-D, and for Backspace. */
@@ -15,7 +15,7 @@ const ERASE_KEYS = ['\u0008', '\u007f'];
 /** Input that was read after the end of the last answer, and belongs to the next one. */
 let ahead = '';
 
-/** Asks for a text, again until it is valid. Throws `cancelled`. */
+/** Asks for text, again until it is valid. Throws `cancelled`. */
 export async function askText({ message, hint, initial = '', isLong = false, fault }: TextQuestion): Promise<string> {
   const kept = initial === '' ? '' : `\n[${initial}] Enter keeps it.`;
   const ending = isLong ? `\nEnd it with a line that has only a dot.` : '';

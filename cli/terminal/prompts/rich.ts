@@ -9,7 +9,7 @@ import { MARK_NO_PASTES, MARK_PASTES, type PastedLineEnds, textPrompt } from './
 /** The name under which inquirer returns the answer to our only question. */
 const ANSWER = 'answer';
 
-/** Asks for a text, and checks it while it is typed. Throws `cancelled`. */
+/** Asks for text, and checks it while it is typed. Throws `cancelled`. */
 export function askText(question: TextQuestion): Promise<string> {
   return ask(({ lineEnds, ...streams }) => textPrompt({ ...question, lineEnds }, streams));
 }

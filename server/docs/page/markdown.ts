@@ -16,7 +16,7 @@ export function readMarkdown(text: string): Section[] {
   });
 }
 
-/** Converts a text with `code`, **bold** and [links](#anchor). */
+/** Converts text with `code`, **bold** and [links](#anchor). */
 export function inlineMarkdown(text: string): Html {
   const escaped = escapeHtml(text)
     .replace(/`([^`]+)`/g, '<code>$1</code>')

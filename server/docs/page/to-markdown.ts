@@ -38,7 +38,7 @@ export function toMarkdown(page: string): string {
   return `${main.trim()}\n`;
 }
 
-/** The Markdown of a text between tags, without line breaks that only format the HTML. */
+/** The Markdown of the text between tags, without line breaks that only format the HTML. */
 function textOf(text: string, open: readonly Open[]): string {
   const isCode = open.some(({ tag }) => tag === 'code');
   if (!isCode && /^\s*\n\s*$/.test(text)) return '';

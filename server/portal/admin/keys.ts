@@ -45,7 +45,7 @@ function nothing(find: string, state: string): Html {
     : html`<p>No ${which}key matches “<bdi>${find}</bdi>”. Type an identifier, part of a key’s name, the beginning of a username or alias, or a whole e-mail address.</p>`;
 }
 
-/** The cursor of a page, at which the previous one ends; empty on the first. Throws `bad_parameter` for any other text. */
+/** The cursor of a page, at which the previous one ends; empty on the first. Throws `bad_parameter` for any other string. */
 export function readAfter(after: string): string {
   if (after !== '' && readCursor(after) === null)
     throw new AppError('bad_parameter', 'after must be taken from a link.');

@@ -107,7 +107,7 @@ export function limitWithWords(limit: RateLimit): string {
   return `${formatRateLimit(limit)} (at most ${rateLimitWords(limit, 'in any', numberText)})`;
 }
 
-/** The name of a key, or its identifier if the name was erased, so that links have a text. */
+/** The name of a key, or its identifier if the name was erased, so that links have some text. */
 export function nameOf({ name, identifier }: Pick<KeyView, 'name' | 'identifier'>): Html {
   return userText(name || identifier);
 }

@@ -1,7 +1,7 @@
 import { type Html, html } from '../../html.ts';
 
 /**
- * A text that a user wrote. In `<bdi>`, its bidirectional control characters don't affect the text around it. URLs in it
+ * Text that a user wrote. In `<bdi>`, its bidirectional control characters don't affect the text around it. URLs in it
  * don't become links.
  */
 export function userText(text: string): Html {

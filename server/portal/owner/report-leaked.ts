@@ -15,7 +15,7 @@ export function foundPage(context: PageContext): Page {
 function askForSecret({ access: { config } }: PageContext, faults: Faults): Page {
   const field = textArea({
     name: 'secret',
-    label: 'The secret, or a text that contains it',
+    label: 'The secret, or text that contains it',
     hint: 'Secrets begin with plk_.',
     value: '',
     rows: 4,

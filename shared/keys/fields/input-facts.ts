@@ -14,7 +14,7 @@ export type InputKind =
   | 'states'
   | 'hidden';
 
-/** The minimum and maximum length of a text, in code points. */
+/** The minimum and maximum length of text, in code points. */
 export type Bounds = { min: number; max: number };
 
 /** What forms, prompts and commands need to know of an input field besides its schema. */
@@ -68,12 +68,12 @@ export function formNameOf(name: string, schema: z.core.$ZodType): string {
   return factsOf(schema).formName ?? name;
 }
 
-/** Whether a field is a text of several lines. Pages show these last, and links can't fill them in. */
+/** Whether a field is text of several lines. Pages show these last, and links can't fill them in. */
 export function isLongText(schema: z.core.$ZodType): boolean {
   return factsOf(schema).kind === 'lines';
 }
 
-/** The allowed length of a text, as a sentence. */
+/** The allowed length of text, as a sentence. */
 export function boundsInWords({ min, max }: Bounds): string {
   return min > 1 ? `${min} to ${max} characters.` : `Up to ${max} characters.`;
 }

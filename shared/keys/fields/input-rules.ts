@@ -12,11 +12,11 @@ type TextRule = {
   max: number;
   /** Whether line feeds are allowed. */
   lines: boolean;
-  /** Makes the sentence for a text that is too short, if it differs from that for one that is too long. */
+  /** Makes the sentence for text that is too short, if it differs from that for text that is too long. */
   short?: (missing: string) => string;
 };
 
-/** The schema of a text. CRLF and CR become LF, and the text is trimmed before its rule is checked. */
+/** The schema of a text field. CRLF and CR become LF, and the text is trimmed before its rule is checked. */
 export function textInput({ label, min, max, lines, short }: TextRule, mayBeEmpty = min === 0) {
   return trimmed(label, (text) => {
     const length = codePoints(text);
@@ -34,17 +34,17 @@ export function textInput({ label, min, max, lines, short }: TextRule, mayBeEmpt
   }).meta({ ...(!mayBeEmpty && { minLength: min }), maxLength: max });
 }
 
-/** The facts of a text, except those of its rule. */
+/** The facts of a text field, except those of its rule. */
 export type TextFacts = Omit<InputFacts, 'label' | 'kind' | 'bounds'>;
 
-/** The field of a text. */
+/** A text field. */
 export function textField(rule: TextRule, facts: TextFacts, mayBeEmpty?: boolean) {
   const { label, lines } = rule;
   const kind = lines ? 'lines' : 'line';
   return textInput(rule, mayBeEmpty).register(INPUT_FACTS, { label, kind, bounds: rule, ...facts });
 }
 
-/** The rule of a required text of one line. */
+/** The rule of a required text field of one line. */
 export function lineOf(label: string): TextRule {
   return { label, min: 1, max: 255, lines: false };
 }
@@ -62,12 +62,12 @@ export function timeField(facts: Omit<InputFacts, 'kind'>) {
   return schema.register(INPUT_FACTS, { ...facts, kind: 'time' });
 }
 
-/** A text that is trimmed and then checked by a function that returns an error sentence or null. */
+/** Text that is trimmed and then checked by a function that returns an error sentence or null. */
 export function trimmed(label: string, fault: (text: string) => string | null) {
   return plain(label).overwrite(normaliseText).check(keeping(fault));
 }
 
-/** A text that is not trimmed, such as an identifier. */
+/** Text that is not trimmed, such as an identifier. */
 export function plain(label: string) {
   return z.string({ error: missingOr(label, `The ${label} must be a string.`) });
 }
@@ -92,7 +92,7 @@ export function whole(label: string, min: number, max: number, sentence: string)
   return z.int({ error }).min(min, { error }).max(max, { error });
 }
 
-/** An optional text; null if it is absent or empty. */
+/** Optional text; null if it is absent or empty. */
 export function optionalText<T extends z.ZodType<string>>(schema: T) {
   return schema.nullish().transform((text) => text || null);
 }

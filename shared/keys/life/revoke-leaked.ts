@@ -13,15 +13,16 @@ import { identifierOfSecret, secretMatches } from '../secret.ts';
 export const LEAKED_REASON =
   'Somebody entered the secret of this key on the page for found secrets, without signing in, so others may know it.';
 
-/** How many secrets of one text are tried; a leaked file may contain several. */
+/** How many secrets in one piece of text are tried; a leaked file may contain several. */
 const MAX_SECRETS = 10;
 
-/** Looked up if a text has no secret, so that the same work is done. No key has this identifier. */
+/** Looked up if the text has no secret, so that the same work is done. No key has this identifier. */
 const NO_SECRET = { secret: '', identifier: '--------' };
 
 /**
- * Revokes the Active or suspended keys whose secrets are in a text, at most ten, and notifies their owners and ADMIN_EMAIL. It
- * does the same work for any text, one transaction that writes, and returns nothing, so that nobody learns which secrets work.
+ * Revokes the Active or suspended keys whose secrets are in a piece of text, at most ten, and notifies their owners and
+ * ADMIN_EMAIL. It does the same work for any text, one transaction that writes, and returns nothing, so that nobody learns which
+ * secrets work.
  * Throws `refused` if the database can't be written.
  */
 export function revokeLeakedKeys(deps: Deps, text: string): void {

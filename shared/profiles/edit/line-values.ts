@@ -26,7 +26,7 @@ export class LineFault extends Error {
   }
 }
 
-/** Parses a text that survives a round trip through the database and JSON unchanged. */
+/** Parses a string that survives a round trip through the database and JSON unchanged. */
 function readText(field: string, value: unknown): string {
   if (typeof value !== 'string') throw new LineFault(field, 'must be a string');
   if (!value.isWellFormed() || value.includes('\0')) {
@@ -151,7 +151,7 @@ function noteUnknown(value: object, known: ReadonlySet<string>, list: string, un
 
 function checkOpen(field: string, value: unknown, depth: number): void {
   if (depth > MAX_DEPTH) throw new LineFault(field, `may be nested at most ${MAX_DEPTH} deep`);
-  if (typeof value === 'string') readText(`each text in ${field}`, value);
+  if (typeof value === 'string') readText(`each string in ${field}`, value);
   else if (typeof value === 'number') checkNumber(field, value);
   else if (Array.isArray(value)) for (const item of value) checkOpen(field, item, depth + 1);
   else if (typeof value === 'object' && value !== null) {

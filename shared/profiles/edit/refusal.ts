@@ -17,7 +17,7 @@ export function wholeLine(reason: string, sum = reason): Refusal {
 
 /** The refusal of an invalid field; `field` is the one that was being parsed, or null. */
 export function refusalOfFault({ what, rule, message }: LineFault, field: string | null): Refusal {
-  // "each text in customize" is not a field.
+  // "each string in customize" is not a field.
   const named = field === null || what.startsWith(field) ? what : field;
   return {
     field: named === 'the line' ? null : named,

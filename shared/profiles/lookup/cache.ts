@@ -122,7 +122,7 @@ export function prepareProfiles(reader: Reader, maxBytes = MAX_BYTES): Sources {
 }
 
 /**
- * The entity tag of a text. It is computed once, because hashing a cached text would be a tenth of the work of a
+ * The entity tag of a string. It is computed once, because hashing a cached string would be a tenth of the work of a
  * response.
  */
 export function tagOf(text: Text): string {

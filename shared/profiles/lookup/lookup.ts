@@ -61,7 +61,7 @@ function foundProfiles(source: Source, queries: readonly LookupQuery[]): Body {
     }
     parts.push(`${parts.length === 0 ? HEAD : '},'}{"query":${query},"profile":`, profile.body);
     units += profile.body.length;
-    // A text has at least as many bytes as UTF-16 units, so the rest need not be read.
+    // A string has at least as many bytes as UTF-16 units, so the rest need not be read.
     if (units > MAX_BODY_BYTES) throw TOO_LARGE;
   }
   parts.push(`${parts.length === 0 ? HEAD : '}'}],"missing":[${missing.join(',')}]}`);

@@ -55,7 +55,7 @@ function othersLine(others: readonly LeasedNotice[]): string[] {
 }
 
 /**
- * Posts a text to a webhook of Discord, Slack, Mattermost or ntfy, within ten seconds. Follows no redirects, reads only
+ * Posts a message to a webhook of Discord, Slack, Mattermost or ntfy, within ten seconds. Follows no redirects, reads only
  * the status and `Retry-After` of the response, and closes the connection. Never throws.
  */
 export async function postToWebhook(url: string, text: string, nowMs: number): Promise<Ending> {

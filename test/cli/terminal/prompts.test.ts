@@ -47,7 +47,7 @@ describe('an owner at a terminal', () => {
     ]);
   });
 
-  test('retypes a refused answer in an emptied prompt, or recalls it with ↑; a long text stays', async () => {
+  test('retypes a refused answer in an emptied prompt, or recalls it with ↑; long text stays', async () => {
     const terminal = openTerminal(['keys', 'request'], variables);
     await terminal.answer('Profile:', `nobody${KEY.enter}`);
     await terminal.see('nobody: There is no profile with this username or alias. Type it again, or press ↑');

@@ -143,7 +143,7 @@ describe('POST /manage/v1/token', () => {
     expect((await sendLogin(server, 'token', form)).status).toBe(200);
   });
 
-  test('a typed code has five tries, by its own login only; a text that can’t be a code is not a try', async () => {
+  test('a typed code has five tries, by its own login only; text that can’t be a code does not count as a try', async () => {
     const without = { redirect_uri: null, state: null };
     const { redirect_uri: _none, ...form } = exchangeForm('');
     const send = (code: string, changes: Record<string, string> = {}) =>

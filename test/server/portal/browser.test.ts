@@ -162,7 +162,7 @@ describe.skipIf(!hasChromium)('the pages are accessible', () => {
     await keyboard.press('Enter');
     await page.getByText('You are signed out.').waitFor();
     await page.goto(`${plain.server.url}/developers/found`);
-    await page.getByLabel('The secret, or a text that contains it').focus();
+    await page.getByLabel('The secret, or text that contains it').focus();
     await keyboard.type('Nothing that looks like one.');
     await keyboard.press('Tab');
     await keyboard.press('Enter');

@@ -16,7 +16,7 @@ test('a server has one name, however its URL is written', () => {
   for (const [text, name] of names) expect(checkServerUrl('--host', text)).toBe(name);
 });
 
-test('a text that is not a server’s URL, or would send a token unencrypted, is refused with the name of its variable or flag', () => {
+test('a string that is not a server’s URL, or would send a token unencrypted, is refused with the name of its variable or flag', () => {
   const ADDRESS = /^--host must look like https:/;
   const CLEAR = /^--host must begin with https:/;
   const faults: [string, RegExp][] = [

@@ -199,7 +199,7 @@ describe('the other mails', () => {
     expect(requestMail({ ...REQUEST, successorOf: 'p3Zt9QwE' }).text).toMatch(/Replaces +p3Zt9QwE\n/);
   });
 
-  test('have no secret, not even one that somebody wrote into a text', () => {
+  test('have no secret, not even one that somebody wrote into a field', () => {
     for (const mail of allMails(`leaked: ${SECRET}!`).slice(1)) {
       expect(`${mail.subject}${mail.text}${mail.html}`).not.toContain(SECRET);
       expect(mail.text).toContain('plk_k7Qm2XaB_[removed]');
@@ -301,7 +301,7 @@ describe('every mail', () => {
   });
 });
 
-describe('a text of others', () => {
+describe('text that others wrote', () => {
   const elements = allMails().map(elementsOf);
 
   test('can’t add an element or attribute to the HTML', () => {

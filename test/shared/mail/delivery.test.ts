@@ -48,7 +48,7 @@ describe('a mail server receives', () => {
     expect(readMail(smtp.received[0]?.raw ?? '')).toMatchObject({ text, html: null });
   });
 
-  test('a text in any script unchanged, and the secret on one line of the raw message', async () => {
+  test('text in any script unchanged, and the secret on one line of the raw message', async () => {
     const smtp = await startSmtp();
     for (const word of ['ж'.repeat(2000), 'x'.repeat(2000)]) {
       const text = `Schlüssel ${word}\n\n${SECRET}\n\n= 100 %=41\n`;

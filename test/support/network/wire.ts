@@ -34,7 +34,7 @@ export function openConnection(port: number): {
   return { socket, send: (more) => void socket.write(Buffer.from(more, 'latin1')), answers };
 }
 
-/** The complete responses at the start of a text, each with a Content-Length or without a body. */
+/** The complete responses at the start of a string, each with a Content-Length or without a body. */
 export function readAnswers(text: string): WireAnswer[] {
   const answers: WireAnswer[] = [];
   for (let from = 0; ; ) {

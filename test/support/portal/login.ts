@@ -73,7 +73,7 @@ export function exchangeForm(code: string, changes: Record<string, string> = {})
   };
 }
 
-/** Sends a form to /manage/v1/token or /manage/v1/revoke; a text is sent unchanged. */
+/** Sends a form to /manage/v1/token or /manage/v1/revoke; a string is sent unchanged. */
 export async function sendLogin(
   server: { url: string },
   path: 'token' | 'revoke',

@@ -101,7 +101,7 @@ export function commandLines(): string {
     .join('\n');
 }
 
-/** Returns an empty text if the process has ended. */
+/** Returns an empty string if the process has ended. */
 function readIfThere(path: string): string {
   try {
     return readFileSync(path, 'utf8');

@@ -6,7 +6,7 @@ import type { Page } from 'playwright-core';
 const OF_COLOURS = { runOnly: ['color-contrast'] };
 const OF_NARROWNESS = { runOnly: ['target-size', 'scrollable-region-focusable'] };
 
-/** The controls that must be at least 24 pixels high (WCAG 2.2, 2.5.8): all except links inside a text. */
+/** The controls that must be at least 24 pixels high (WCAG 2.2, 2.5.8): all except links within text. */
 const TARGETS =
   'a:not(p a, li a, .summary a, .skip), nav a, button, input:not([type=hidden]), select, textarea:not([hidden]), summary';
 

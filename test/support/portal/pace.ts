@@ -15,7 +15,7 @@ const SHOWN = `(() => {
   return text;
 })()`;
 
-/** Counts what a person reads and does in a window. Pages are read whole, or up to and including a text. */
+/** Counts what a person reads and does in a window. Pages are read whole, or up to and including some text. */
 export function personAt(page: Page) {
   const did = { read: 0, typed: 0, taps: 0 };
   const wordsIn = (text: string) => text.split(/\s+/).filter((word) => /[\p{L}\p{N}]/u.test(word)).length;

@@ -102,7 +102,7 @@ export function sentAgain(page: string): [name: string, value: string][] {
 
 const UNESCAPED = { amp: '&', lt: '<', gt: '>', quot: '"' } as const;
 
-/** A text in HTML as a browser reads it. */
+/** HTML text as a browser reads it. */
 export function unescaped(text: string): string {
   return text.replace(/&(amp|lt|gt|quot);/g, (_, name: keyof typeof UNESCAPED) => UNESCAPED[name]);
 }

@@ -3,7 +3,7 @@ import { basename, dirname, join } from 'node:path';
 
 /**
  * A line of an import that contains the mark `xm<id>q` in each of its texts. The mark begins with two letters: SQLite
- * writes a page number before the rest of a long text, which with one letter could complete half a mark. Sizes differ
+ * writes a page number before the rest of a long string, which with one letter could complete half a mark. Sizes differ
  * so that rows are on shared and on overflow pages, and in the middle of either. A later `round` changes some of the
  * texts.
  */

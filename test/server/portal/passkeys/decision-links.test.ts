@@ -58,7 +58,7 @@ test('a link fills in and marks values, and nothing is decided without the form 
   expect(marksOn(page)).toBe(3);
   expect(textOf(page)).toContain(`${MARK} , instead of 60/1m 5000/1d.`);
   expect(textOf(page)).toContain('The link that you followed may have filled in the form Approve');
-  // A link can't set a text.
+  // A link can't set text.
   expect(page.body).not.toContain('Mine');
   expect(traces()).toBe(before);
   const asked = await sendDecision(world, grace, identifier, formOn(page, 'approve'));

@@ -20,7 +20,7 @@ const beside = { ...openAccess(world.access.config), clock: world.clock };
 afterAll(() => closeAccess(beside));
 const openPage = (hasChromium ? await startBrowser() : null) as OpenPage;
 
-/** A window with this Cookie header, on a page with a text typed into its form. */
+/** A window with this Cookie header, on a page with text typed into its form. */
 async function windowOf(cookie: string, path: string, field: string) {
   const { page } = await openPage(`${server.url}/developers/found`, { width: 320, colorScheme: 'dark' });
   const [name = '', value = ''] = cookie.split('=');

@@ -74,7 +74,7 @@ describe('a line', () => {
       [{ customize: null }, 'customize must be an object'],
       ['{"id":7,"username":"Ada","customize":{"a":1e400}}', 'customize contains a number'],
       ['{"id":7,"username":"Ada","discordClean":{"id":123456789012345678}}', 'discordClean contains a number'],
-      ['{"id":7,"username":"Ada","customize":{"a":["\\ud800"]}}', 'each text in customize'],
+      ['{"id":7,"username":"Ada","customize":{"a":["\\ud800"]}}', 'each string in customize'],
       ['{"id":7,"username":"Ada","customize":{"a\\u0000":1}}', 'each key in customize'],
       ['{"id":7,"username":"Ada","displayName":"\\ud800"}', 'displayName may not contain'],
       [`{"id":7,"username":"Ada","customize":${'{"a":'.repeat(65)}1${'}'.repeat(65)}}`, 'nested at most 64'],
