@@ -28,8 +28,8 @@ export function enrolPage(context: PageContext): Page {
     body: html`<h1>${TITLE}</h1>
 ${WITHOUT_SCRIPT}
 <p class="note" id="missing" hidden>This link is incomplete: open the one that you were sent, with everything after the #.</p>
-<p>You were sent this link to become an admin of this service. Nothing happens until you continue.</p>
-${formTo(publicPath(config, '/developers/enrol'), 'Continue', hiddenField('secret', ''))}`,
+<div id="whole" hidden><p>You were sent this link to become an admin of this service. Nothing happens until you continue.</p>
+${formTo(publicPath(config, '/developers/enrol'), 'Continue', hiddenField('secret', ''))}</div>`,
   };
 }
 

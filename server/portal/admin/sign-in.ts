@@ -40,7 +40,7 @@ function ask(context: PageContext): Page {
     title: TITLE,
     scripts: PASSKEY_SCRIPTS,
     body: html`<h1>${TITLE}</h1>
-<p>Your browser is asking for your passkey.</p>
+<p id="asking" hidden>Your browser is asking for your passkey.</p>
 ${passkeyForm({
   action: publicPath(access.config, '/developers/admin/sign-in'),
   button: 'Use a passkey',

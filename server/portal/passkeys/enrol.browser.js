@@ -1,6 +1,13 @@
-// Copies the secret from the URL fragment into the form.
+// Copies the secret from the URL fragment into the form, and shows the form only if there is a secret.
 const secret = document.querySelector('input[name="secret"]');
-const missing = document.getElementById('missing');
+
+function read() {
+  secret.value = location.hash.slice(1);
+  document.getElementById('whole').hidden = secret.value === '';
+  document.getElementById('missing').hidden = secret.value !== '';
+}
+
 document.getElementById('without-script').hidden = true;
-if (location.hash.length > 1) secret.value = location.hash.slice(1);
-else missing.hidden = false;
+read();
+// Pasting the whole link into the address bar of this page changes only the fragment.
+addEventListener('hashchange', read);

@@ -2,6 +2,8 @@
 // JSON in the field `credential`.
 const form = document.querySelector('form[data-passkey]');
 const fault = document.getElementById('passkey-fault');
+// The sentence that the browser is asking, on pages that have one: shown only while it is.
+const asking = document.getElementById('asking');
 const { passkey, options } = form.dataset;
 const { challenge, party, user, algorithms, credentialIds } = JSON.parse(options);
 
@@ -54,6 +56,7 @@ function jsonOf(credential) {
 function report(sentence) {
   fault.textContent = sentence;
   fault.hidden = false;
+  asking?.setAttribute('hidden', '');
 }
 
 function sentenceOf({ name }) {
@@ -68,6 +71,7 @@ async function ask(event) {
   event.preventDefault();
   const button = form.querySelector('button');
   fault.hidden = true;
+  asking?.removeAttribute('hidden');
   button.disabled = true;
   try {
     const given = await (passkey === 'create' ? create() : get());

@@ -15,7 +15,7 @@ import { pageHeaders, visitorOf } from './answers.ts';
 import { removeCookie } from './cookies.ts';
 import type { Form } from './form.ts';
 import { ruleSentence } from './form-errors.ts';
-import { ANY_PAGE, type PageState } from './request-context.ts';
+import { ANY_PAGE, type PageRoute, type PageState } from './request-context.ts';
 
 type Shown = {
   template: string;
@@ -26,6 +26,8 @@ type Shown = {
    * a secret is not repeated; the visitor has to go back.
    */
   again?: { path: string; form: Form; unseen: readonly string[] } | 'by going back';
+  /** For a person of the wrong kind: whom the page is for, and who is signed in. */
+  mistaken?: Html;
   /** Whether the request was to sign out: then the browser forgets its session anyway. */
   signsOut: boolean;
 };
@@ -40,11 +42,11 @@ export function refusePage(config: Config, report: PortalServices['report'], err
   if (refusalOf(code).isLogged && !known.details.isForClient) {
     report('error', 'A request failed.', error, at?.requestId ?? '');
   }
-  const { template, visitor, again, signsOut } = at === undefined ? NOTHING_KNOWN : shownOfState(at);
+  const { template, visitor, again, mistaken = html``, signsOut } = at === undefined ? NOTHING_KNOWN : shownOfState(at);
   const { html: text, contentSecurityPolicy } = layPage(config, visitor, {
     title: titleOf(status),
     refusal: code,
-    body: html`<h1>${titleOf(status)}</h1><p>${pageSentence(body.error)}</p>${signsOut ? FORGOTTEN : ''}${hint(config, code, template, visitor)}${again ? sendAgain(config, again) : ''}`,
+    body: html`<h1>${titleOf(status)}</h1><p>${pageSentence(body.error)}</p>${mistaken}${signsOut ? FORGOTTEN : ''}${hint(config, code, template, visitor)}${again ? sendAgain(config, again) : ''}`,
   });
   const answer = new Response(text, { status, headers: pageHeaders(contentSecurityPolicy) });
   answer.headers.set('X-Error-Code', code);
@@ -64,12 +66,20 @@ function shownOfState(at: PageState): Shown {
   const form = new Map(sent.filter(([name]) => fields[name] !== 'secret' && fields[name] !== 'used up'));
   const unseen = Object.keys(fields).filter((name) => fields[name]?.endsWith('unseen'));
   const isWhole = sent.every(([name]) => fields[name] !== 'secret');
+  const visitor = at.services === 'unopenable' ? null : visitorOf({ ...at, flash: null });
   return {
     template,
-    visitor: at.services === 'unopenable' ? null : visitorOf({ ...at, flash: null }),
+    visitor,
+    mistaken: mistakenFor(route?.who, visitor),
     signsOut: template === SIGN_OUT_PATH && at.form !== null,
     ...(sent.length > 0 && { again: isWhole ? { path, form, unseen } : 'by going back' }),
   };
+}
+
+function mistakenFor(who: PageRoute['who'] | undefined, visitor: Visitor | null): Html {
+  const { kind = null, name = '' } = visitor ?? {};
+  if (kind === null || who === kind || (who !== 'owner' && who !== 'admin')) return html``;
+  return html`<p>This page is for ${who}s, and you are signed in as the ${kind} <bdi>${name}</bdi>.</p>`;
 }
 
 /** Translates the codes that are meant for `profilectl` and have no status: broken rules, and concurrent work. */

@@ -47,6 +47,8 @@ test('every page and form of admins refuses an owner in the same way, for their 
     const answers = await Promise.all(pathsOf(route).map((path) => ask(world, path, route, owner)));
     const plain = answers.map(({ status, refusal, body }) => ({ status, refusal, body: body.replace(/<dl.*/s, '') }));
     expect(plain[0]).toMatchObject({ status: 403, refusal: 'forbidden' });
+    for (const part of ['for admins, and you are signed in as the owner <bdi>ada</bdi>', 'href="/developers/keys"'])
+      expect(plain[0]?.body).toContain(part);
     const withoutPath = plain.map((answer, at) => JSON.stringify(answer).replaceAll(pathsOf(route)[at] as string, '…'));
     expect(new Set(withoutPath).size).toBe(1);
   }

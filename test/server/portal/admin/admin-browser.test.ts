@@ -229,6 +229,11 @@ describe.skipIf(!hasChromium)('an admin with a browser', () => {
     await page.getByRole('alert').getByText('This browser can’t use passkeys.').waitFor();
     await page.goto(`${ORIGIN}/developers/enrol`);
     await page.getByText('This link is incomplete').waitFor();
+    // There is nothing to continue with until the link is whole.
+    expect(await button(page, 'Continue').isVisible()).toBe(false);
+    await page.goto(`${ORIGIN}/developers/enrol#whole`);
+    await button(page, 'Continue').waitFor();
+    expect(await page.getByText('This link is incomplete').isVisible()).toBe(false);
     // A device with a passkey of this admin does not create a second one, which would replace it.
     const { page: known } = await enrolAndSignIn('Turing');
     await known.goto(inviteAdmin(access, 'Turing', { keepPasskeys: true }, onBox('root')).address);
@@ -239,6 +244,7 @@ describe.skipIf(!hasChromium)('an admin with a browser', () => {
     const { page: empty } = await openWithPasskeys('/developers/admin/sign-in');
     await button(empty, 'Sign in with a passkey').click();
     await empty.getByRole('alert').getByText('No passkey was used').waitFor();
+    expect(await empty.getByText('Your browser is asking').isVisible()).toBe(false);
     expect(await button(empty, 'Use a passkey').isEnabled()).toBe(true);
     const without = await openPage(`${ORIGIN}/developers/enrol`, { ...WIDE, isWithoutScripts: true });
     await without.page.getByText('Passkeys need JavaScript').waitFor();

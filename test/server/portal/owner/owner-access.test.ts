@@ -113,6 +113,8 @@ test('every page and form of owners refuses admins, whatever the identifier, and
       expect([route.path, stranger.status]).toEqual([route.path, route.method === 'POST' ? 403 : 303]);
     }
     expect(answers[0]).toMatchObject({ status: 403, refusal: 'forbidden' });
+    for (const part of ['for owners, and you are signed in as the admin <bdi>Grace</bdi>', 'href="/developers/admin"'])
+      expect(answers[0]?.body).toContain(part);
     expect(answers).toEqual(Array(3).fill(answers[0]));
   }
   expect(traces(world)).toBe(before);
