@@ -29,7 +29,7 @@ export async function generate(bench: Bench, profiles = bench.profiles, keys = k
     addKeys(db, keys);
     db.$client.run('PRAGMA wal_checkpoint(TRUNCATE)');
     db.$client.close();
-    // Empty since the checkpoint.
+    // The checkpoint has emptied these.
     for (const suffix of ['-wal', '-shm']) rmSync(unfinished + suffix, { force: true });
     renameSync(unfinished, path);
   }
@@ -42,7 +42,7 @@ async function readThrough(path: string): Promise<void> {
   for await (const _chunk of Bun.file(path).stream());
 }
 
-/** A copy of a generated database, which may be changed; it lasts as long as the run. */
+/** A copy of a generated database, which may be changed, and is deleted after the run. */
 export function copyOf(bench: Bench, { path }: Generated): string {
   const copy = join(bench.folder, `copy-${Bun.randomUUIDv7()}.db`);
   // A killed server may have left data in the write-ahead log.
@@ -55,7 +55,7 @@ export function copyOf(bench: Bench, { path }: Generated): string {
 
 /** A file of JSON Lines with this many profiles, made if it does not exist. */
 export async function generateLines(bench: Bench, profiles: number): Promise<string> {
-  // Named after its generator and schema, so that others never use an old one.
+  // The name has a checksum of generator and schema, so that a change to either results in a new file.
   const recipe = readFileSync(join(import.meta.dir, 'profiles.ts'), 'utf8') + JSON.stringify(MIGRATIONS);
   const path = join(bench.dataFolder, `${profiles}-${Bun.hash.crc32(recipe).toString(16)}.jsonl`);
   if (!existsSync(path)) {

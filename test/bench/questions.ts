@@ -49,7 +49,7 @@ export function changingLookup(id: number, versions: number): Question {
   return { ...lookup(id), isRight };
 }
 
-/** The lookup in which the load generator inserts the name. */
+/** A lookup in which the load generator replaces `{name}`. */
 export const LOOKUP_OF_NAME: Question = { path: '/api/lookup/username/{name}', headers: KEY, isRight: () => false };
 
 /** The links of a profile. */
@@ -92,7 +92,7 @@ export function boardPages(profiles: number): Question[] {
   }));
 }
 
-/** Lookups of hot profiles, each with another of these keys. */
+/** Lookups of hot profiles, with each of these keys in turn. */
 export function byManyKeys(profiles: number, keys = workingKeys(profiles)): Question[] {
   const headers = keys.map(bearer);
   const hot = hotIds(profiles);

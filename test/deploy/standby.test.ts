@@ -6,7 +6,7 @@ import { readLastDone } from '../../shared/upkeep/chore-times.ts';
 import { cleanEnvironment, type Finished, PROJECT, profilectl, profilectlWords } from '../support/cli.ts';
 import { tempFolder } from '../support/world.ts';
 
-// The files of deploy/standby/ and deploy/backup/, checked and run by their programs.
+// The files of deploy/standby/ and deploy/backup/, checked and run by the programs that use them.
 
 const STANDBY = join(PROJECT, 'deploy/standby');
 const BACKUP = join(PROJECT, 'deploy/backup');
@@ -29,7 +29,7 @@ test.skipIf(Bun.which('systemd-analyze') === null)(
         .map((name) => {
           // The scripts are not installed here.
           const text = readFileSync(join(place, name), 'utf8').replace('/usr/local/lib/profile-lookup', place);
-          // With it systemd first tries to mount the volume, and the unit fails on a standby instead of being skipped.
+          // With it, systemd would mount the volume first, and the unit would fail on a standby instead of being skipped.
           expect(text).not.toMatch(/^WorkingDirectory=/m);
           writeFileSync(join(folder, name), text);
           return name;
@@ -58,7 +58,7 @@ test.skipIf(Bun.which('systemd-analyze') === null)(
 const DRBDADM = Bun.which('drbdadm', { PATH: `${process.env.PATH}:/usr/sbin:/sbin` });
 
 test.skipIf(DRBDADM === null)(
-  'drbdadm reads the resource: two machines, and a write is complete when both have it',
+  'drbdadm accepts the resource, which replicates synchronously between two machines',
   async () => {
     const read = await run([DRBDADM as string, '--config-file', join(STANDBY, 'profiles.res'), 'dump', 'all']);
     expect(read.code).toBe(0);
@@ -70,7 +70,7 @@ test.skipIf(DRBDADM === null)(
 );
 
 test.skipIf(Bun.which('restic') === null)(
-  'a backup is sent off site, fetched and restored as a test, which an old or damaged backup fails',
+  'a backup is sent off site and passes the restore test, which an old or damaged one fails',
   async () => {
     const folder = tempFolder();
     const programs = join(folder, 'bin');

@@ -19,7 +19,7 @@ export async function memoryAgainst(bench: Bench, sides: Pair<Side>, asked: Traf
       await ask(visited, lookup(1));
       const atStart = await settledSize(visited.pid);
       const { status } = await ask(visited, { path: '/developers', headers: {}, isRight: () => true });
-      if (status !== 200) throw new Error(`/developers was answered with ${status}`);
+      if (status !== 200) throw new Error(`/developers returned ${status}`);
       const atPage = await settledSize(visited.pid);
       await visited.stop();
       const loaded = await side.start();

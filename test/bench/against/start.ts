@@ -5,7 +5,7 @@ import { lookup } from '../questions.ts';
 import { median } from '../results.ts';
 import { type Pair, printRatio, type Side } from './servers.ts';
 
-/** Starting takes only milliseconds, so a round is the median of several starts; stopping takes a second, so not of many. */
+/** The starts of a round, which is their median: a start takes only milliseconds, but each stop takes a second. */
 const STARTS = 3;
 
 /** Milliseconds from the start of the server to its first response. */
@@ -13,11 +13,11 @@ export async function startAgainst(bench: Bench, sides: Pair<Side>): Promise<voi
   const measure = ({ binary, variables }: Side) => {
     const { PORT: _, ...environment } = variables;
     return async () => {
-      const taken: number[] = [];
-      while (taken.length < STARTS) {
-        taken.push(await firstAnswer(bench, [binary, 'serve'], lookup(1), environment));
+      const times: number[] = [];
+      while (times.length < STARTS) {
+        times.push(await firstAnswer(bench, [binary, 'serve'], lookup(1), environment));
       }
-      return median(taken);
+      return median(times);
     };
   };
   const { mine, theirs } = await alternate(bench, {

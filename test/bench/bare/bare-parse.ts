@@ -1,6 +1,6 @@
 import { linesOf } from './lines.ts';
 
-// For comparing the export: reads the file and parses each line. Prints milliseconds.
+// The baseline of the export: reads the file and parses each line. Prints how many milliseconds that takes.
 
 const started = performance.now();
 let count = 0;

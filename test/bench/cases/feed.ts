@@ -13,10 +13,10 @@ import { senderToken, sendFile } from './feed-sender.ts';
 
 // Profiles sent by a backend, compared with an import of the same lines.
 
-/** Lines of a request: as many as one may have with `partial=1`, or as there are profiles. */
+/** The most lines that a request with `partial=1` may have; it has one for each profile if there are fewer. */
 const LINES = 50_000;
 
-/** A lookup that begins this long after the response sees what was sent. */
+/** A lookup that begins this long after the response must see what was sent. */
 const SEEN_AFTER_MS = 20;
 const CLIENTS = 32;
 
@@ -34,7 +34,7 @@ type World = {
 
 const VERSIONS = [1, 2] as const;
 
-/** How soon sent profiles are visible, how long sending takes, and lookups during it. */
+/** How soon sent profiles are visible, how long sending them takes, and how fast lookups are meanwhile. */
 export async function feed(bench: Bench): Promise<Result[]> {
   const database = copyOf(bench, await generate(bench));
   const files = VERSIONS.map((version) => join(bench.folder, `sent-${version}.jsonl`)) as [string, string];
@@ -45,27 +45,27 @@ export async function feed(bench: Bench): Promise<Result[]> {
   let turn = 0;
   const nextFile = () => files[turn++ % files.length] as string;
   const world: World = { bench, ours, database, token: senderToken(database), files, nextFile };
-  const results = [await seenAtOnce(world), await againstImport(world, count), await beside(world)];
+  const results = [await freshness(world), await againstImport(world, count), await lookupsWhileWriting(world)];
   await ours.stop();
   rmSync(database, { force: true });
   return results;
 }
 
-/** The share of lookups, begun 20 ms after the response, that see what was sent. All profiles were looked up before. */
-async function seenAtOnce({ bench, ours, token }: World): Promise<Result> {
+/** The share of lookups, begun 20 ms after the response, that see what was sent. Caches have all profiles. */
+async function freshness({ bench, ours, token }: World): Promise<Result> {
   const ids = hotIds(bench.profiles);
   const ratios: number[] = [];
   const faults: string[] = [];
   const counts = { late: 0, old: 0, asked: 0 };
   for (let version = 3; version < 3 + bench.rounds; version++) {
     const before = version === 3 ? 0 : version - 1;
-    await askEach(ours, ids, { sent: before, before, answeredAt: Number.NEGATIVE_INFINITY }, faults);
+    await lookUpEach(ours, ids, { sent: before, before, answeredAt: Number.NEGATIVE_INFINITY }, faults);
     const file = join(bench.folder, 'hot.jsonl');
     await writeLines(file, ids, version);
     const imported = await sendFile(ours, token, file, { partial: false });
     const answeredAt = performance.now();
-    if (imported !== ids.length) throw new Error(`of ${ids.length} lines ${imported} went in`);
-    const { late, old, asked } = await askEach(ours, ids, { sent: version, before, answeredAt }, faults);
+    if (imported !== ids.length) throw new Error(`only ${imported} of ${ids.length} lines were imported`);
+    const { late, old, asked } = await lookUpEach(ours, ids, { sent: version, before, answeredAt }, faults);
     ratios.push(brief((ids.length - late) / ids.length));
     counts.late += late;
     counts.old += old;
@@ -86,7 +86,7 @@ async function seenAtOnce({ bench, ours, token }: World): Promise<Result> {
  * Looks up profile after profile until each was looked up {@link SEEN_AFTER_MS} after the response. Returns how many
  * of those last lookups saw the old state (`late`), and how many of the earlier ones did (`old`, of `asked`).
  */
-async function askEach(
+async function lookUpEach(
   ours: Target,
   ids: readonly number[],
   { sent, before, answeredAt }: { sent: number; before: number; answeredAt: number },
@@ -104,21 +104,21 @@ async function askEach(
       const { status, body } = await ask(ours, lookup(id));
       if (body === profileBody(id, sent)) continue;
       if (body === profileBody(id, before)) counts[isCounted ? 'late' : 'old']++;
-      else faults.push(`profile ${id} was answered with ${status}: ${body.slice(0, 300)}`);
+      else faults.push(`profile ${id} returned ${status}: ${body.slice(0, 300)}`);
     }
   };
   await Promise.all(Array.from({ length: CLIENTS }, client));
   return counts;
 }
 
-/** How long the same lines take, sent and imported; both change all their profiles. */
+/** How long sending lines takes, compared with importing the same lines; both change all their profiles. */
 async function againstImport({ bench, ours, database, token, nextFile }: World, count: number): Promise<Result> {
   const times = await alternate(bench, {
     sent: async () => {
       const file = nextFile();
       const started = performance.now();
       const imported = await sendFile(ours, token, file, { partial: true });
-      if (imported !== count) throw new Error(`of ${count} lines ${imported} went in`);
+      if (imported !== count) throw new Error(`only ${imported} of ${count} lines were imported`);
       return performance.now() - started;
     },
     imported: async () => {
@@ -141,14 +141,14 @@ async function againstImport({ bench, ours, database, token, nextFile }: World, 
   };
 }
 
-/** Hot lookups during one request of lines after the other, compared with lookups during imports. */
-async function beside(world: World): Promise<Result> {
+/** Hot lookups while request after request sends lines, compared with lookups during imports. */
+async function lookupsWhileWriting(world: World): Promise<Result> {
   const { bench, ours, database, token, nextFile } = world;
   const asked = traffic(
     bench,
     hotIds(bench.profiles).map((id) => changingLookup(id, 2 + bench.rounds)),
   );
-  // The writer is to get its share of the client's core.
+  // A client that does not spin leaves the writer a share of its core.
   const measure = loading(bench, ours, asked, { isOurs: true, spins: false });
   const loads = await alternate(bench, {
     sent: whileWriting(measure, (signal) => sendFile(ours, token, nextFile(), { partial: true, signal })),
@@ -158,13 +158,13 @@ async function beside(world: World): Promise<Result> {
       });
       signal.addEventListener('abort', () => child.kill('SIGTERM'));
       const code = await child.exited;
-      if (code !== 0 && !signal.aborted) throw new Error(`the import beside the load ended with ${code}`);
+      if (code !== 0 && !signal.aborted) throw new Error(`the import during the load ended with ${code}`);
     }),
   });
   const perSecond = (taken: readonly Load[]) => taken.map((one) => one.perSecond);
   const ratios = ratiosOf(perSecond(loads.sent), perSecond(loads.imported));
   return {
-    name: 'feed-beside',
+    name: 'feed-lookupsWhileWriting',
     what: 'hot lookups while a platform sends profiles ÷ while an import of them runs',
     goal: { min: 0.9 },
     ratios,
@@ -173,7 +173,7 @@ async function beside(world: World): Promise<Result> {
   };
 }
 
-/** A turn during which `write` is repeated; the last one is ended with the turn. */
+/** A turn during which `write` is repeated; the last repetition is aborted at the end of the turn. */
 function whileWriting(measure: Turn<Load>, write: (signal: AbortSignal) => Promise<unknown>): Turn<Load> {
   return async (turn) => {
     const end = new AbortController();

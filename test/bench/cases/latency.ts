@@ -10,7 +10,7 @@ import { hotIds, lookup } from '../questions.ts';
 import { brief, median, type Result } from '../results.ts';
 import { startBare, startOurs, type Target } from '../servers.ts';
 
-/** The factor of additional rounds: one pause of the machine spoils the percentile of a whole round. */
+/** The factor by which rounds are multiplied: one pause of the machine spoils the percentile of its whole round. */
 export const OPEN_LOOP_ROUNDS = 3;
 
 /** The 99th percentile of latency at half of each server's own maximum, compared with bare's. */
@@ -65,7 +65,7 @@ export function openLoopFigures(reports: Record<string, readonly OpenLoopReport[
   return Object.fromEntries(figures);
 }
 
-/** One round of requests at set times. Throws if the client fails. */
+/** One round of requests sent on a fixed schedule. Throws if the client fails. */
 export async function openLoop(bench: Bench, job: OpenLoopJob): Promise<OpenLoopReport> {
   const file = join(bench.folder, `open-loop-${Bun.randomUUIDv7()}.json`);
   const output = `${file}.txt`;

@@ -23,7 +23,7 @@ async function world() {
   await profilectl(['profiles', 'import', '-', '--db', db], { stdin: jsonLines(ADA, BOB) });
   const run = (words: string[], stdin?: string) =>
     profilectl(['profiles', ...words, '--db', db], stdin === undefined ? {} : { stdin });
-  /** The profile that a command prints as JSON. */
+  /** The profile that a command prints as JSON, which `show` prints too. */
   const change = async (words: string[], stdin?: string) => {
     const { code, stdout, stderr } = await run([...words, '--json'], stdin);
     if (code !== 0) throw new Error(stderr);
@@ -79,15 +79,15 @@ describe('profiles set', () => {
 
   const refused: [string, string[], number, RegExp][] = [
     ['an unknown field', ['colour=red'], 2, /^colour can't be set; the fields are username, authId, /],
-    ['no assignment', ['displayName'], 2, /^Expected field=value; the fields are username/],
-    ['the id', ['id=9'], 2, /^id can't be set/],
+    ['a field without a value', ['displayName'], 2, /^Expected field=value; the fields are username/],
+    ['a change of the id', ['id=9'], 2, /^id can't be set/],
     ['an erasure', ['deleted=true'], 2, /^deleted can't be set/],
-    ['a field twice', ['viewsCount=1', 'viewsCount=2'], 2, /^viewsCount is given twice/],
+    ['two values for a field', ['viewsCount=1', 'viewsCount=2'], 2, /^viewsCount is given twice/],
     ['a value that is not JSON', ['viewsCount=many'], 2, /^The value of viewsCount must be JSON/],
     ['an invalid value', ['viewsCount=-1'], 2, /^viewsCount must be a whole number/],
     ['a list of addresses', ['email=a@example.org,b@example.org'], 2, /^email must be one plain/],
     [
-      'an unknown field inside',
+      'an unknown field of a badge',
       ['badges=[{"name":"x","enabled":true,"colour":1}]'],
       2,
       /^There is no field badges.colour/,
@@ -108,7 +108,7 @@ describe('profiles set', () => {
     });
   }
 
-  test('refuses an unknown profile (exit code 1)', async () => {
+  test('refuses an unknown profile (exit code 1), and a command without fields (exit code 2)', async () => {
     const { run } = await world();
     expect(await run(['set', 'nobody', 'viewsCount=1'])).toMatchObject({ code: 1, stdout: '' });
     expect((await run(['set', 'ada'])).code).toBe(2);
@@ -158,7 +158,7 @@ describe('profiles rename and alias', () => {
   });
 });
 
-test('profiles ban and unban change only "banned", and may be repeated', async () => {
+test('profiles ban and unban change only "banned", and can be repeated', async () => {
   const { change } = await world();
   expect(await change(['ban', 'ada'])).toMatchObject({ banned: true, email: 'ada@example.org' });
   expect(await change(['ban', 'ada'])).toMatchObject({ banned: true });

@@ -22,7 +22,7 @@ function world() {
   return { ada, bob, run };
 }
 
-test('ends all sessions and logins of one owner, and of nobody else', async () => {
+test('profiles sign-out ends all sessions and logins of one owner, and of nobody else', async () => {
   const { ada, bob, run } = world();
   expect(await run('lovelace')).toEqual({
     code: 0,
@@ -37,7 +37,7 @@ test('ends all sessions and logins of one owner, and of nobody else', async () =
   expect(JSON.parse((await run('ada', '--json')).stdout)).toEqual(again);
 });
 
-test('refuses an unknown name, and --host', async () => {
+test('profiles sign-out refuses an unknown name, and --host', async () => {
   const { bob, run } = world();
   expect(await run('nobody')).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('no profile') });
   expect(await run('bob', '--host', 'https://api.example.org')).toMatchObject({

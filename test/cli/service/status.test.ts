@@ -41,8 +41,8 @@ function world(ageDays = 0) {
   return { deps, clock, databasePath, base, status, text };
 }
 
-describe('without a server', () => {
-  test('says that no server is running, counts the keys, and prints warnings', async () => {
+describe('status without a running server', () => {
+  test('reports that no server is running, counts the keys, and prints warnings', async () => {
     const { deps, status, text } = world();
     await request(deps);
     const { identifier } = await issue(deps, {}, { expiresAtMs: systemClock.nowMs() + 29 * DAY_MS });
@@ -105,7 +105,7 @@ describe('without a server', () => {
     );
   });
 
-  test('warns of old backups and restore tests, old requests and files that others can read', async () => {
+  test('warns about old backups and restore tests, old requests, and files that other users can read', async () => {
     const { deps, status, text, databasePath } = world(8);
     await request(deps);
     const file = join(deps.folder, 'backup.db');
@@ -156,7 +156,7 @@ describe('without a server', () => {
     expect(await text()).toMatch(/^Last import +1d ago, by operator \(on the box\): 3 lines, 1 refused$/m);
   });
 
-  test('shows the last feed of a backend apart from imports', async () => {
+  test('shows the last lines sent by a backend separately from imports', async () => {
     const { deps, status, text } = world(1);
     expect(await status()).toMatchObject({ lastFeed: null });
     expect(await text()).toMatch(/^Last feed +none$/m);
@@ -170,7 +170,7 @@ describe('without a server', () => {
     expect(await text()).toMatch(/^Last feed +1d ago, by platform backend: 2 lines, 1 refused$/m);
   });
 
-  test('warns of a certificate that can’t be read, but not of a valid one', async () => {
+  test('warns about a certificate that can’t be read, but not about a valid one', async () => {
     const { deps, status } = world();
     const { certFile, keyFile } = testCertificate();
     expect((await status({ TLS_CERT_FILE: certFile, TLS_KEY_FILE: keyFile })).warnings).toHaveLength(1);
@@ -193,14 +193,14 @@ describe('without a server', () => {
   });
 });
 
-describe('with a running server', () => {
+describe('status with a running server', () => {
   test('shows its URL, whether it is ready and, with METRICS_TOKEN, its uptime and request rate', async () => {
     const { base, status, text } = world();
     const METRICS_TOKEN = 'a-token';
     const server = await startServerProcess({ ...base, METRICS_TOKEN });
     for (let turn = 0; turn < 3; turn++) await fetch(`${server.url}/api/key`);
-    const beside = { PORT: String(server.port) };
-    const without = await status(beside);
+    const port = { PORT: String(server.port) };
+    const without = await status(port);
     expect(without.server).toMatchObject({
       running: true,
       url: server.url,
@@ -208,26 +208,26 @@ describe('with a running server', () => {
       startedAt: null,
       requests: null,
     });
-    const found = await status({ ...beside, METRICS_TOKEN });
+    const found = await status({ ...port, METRICS_TOKEN });
     expect(found.server).toMatchObject({ ready: true, requests: 3, requestsPerSecond: 0 });
     const upMs = systemClock.nowMs() - Date.parse(found.server.startedAt);
     expect(upMs).toBeGreaterThan(0);
-    expect(await text({ ...beside, METRICS_TOKEN })).toMatch(
+    expect(await text({ ...port, METRICS_TOKEN })).toMatch(
       /^Server +running on http:\S+, ready, up for \d+s, 3 API requests since then, 0\/s now$/m,
     );
-    expect(await text(beside)).toMatch(/^Variables +read by this command .*; the running server may use others$/m);
-    const wrong = await status({ ...beside, METRICS_TOKEN: 'another' });
+    expect(await text(port)).toMatch(/^Variables +read by this command .*; the running server may use others$/m);
+    const wrong = await status({ ...port, METRICS_TOKEN: 'another' });
     expect(wrong.server).toMatchObject({ ready: true, startedAt: null });
     expect(wrong.warnings.join()).toContain('/metrics answers 401');
     const elsewhere = await status({ PORT: '1' });
     expect(elsewhere.server).toMatchObject({ running: true, ready: null });
     expect(elsewhere.warnings.join()).toContain("doesn't answer");
     expect(await server.end()).toBe(0);
-    expect((await status(beside)).server.running).toBe(false);
+    expect((await status(port)).server.running).toBe(false);
     // Many commands, some of which measure for a second.
   }, 30_000);
 
-  test('checking whether a server runs does not keep another from starting', () => {
+  test('does not prevent a server from starting while it checks whether one is running', () => {
     const path = join(tempFolder(), 'profiles.db');
     expect(isServed(path)).toBe(false);
     const lock = lockForServing(path);

@@ -55,7 +55,7 @@ describe('profilectl tokens', () => {
     ]);
   });
 
-  test('a token that is mistyped in any place, truncated or of another kind is not accepted', async () => {
+  test('a token with a typo at any position, truncated or of another kind is not accepted', async () => {
     const { access, run } = world();
     const token = (await run('tokens', 'add', 'backend', '--right', 'profiles')).stdout.trim();
     for (let place = 0; place < token.length; place++) {
@@ -94,7 +94,7 @@ describe('profilectl tokens', () => {
     for (const line of refused) expect([line, (await run(...line)).code]).toEqual([line, 2]);
   });
 
-  test('two tokens may share a name, for rotation, and then only the identifier removes one of them', async () => {
+  test('two tokens can share a name, for rotation, and then one can only be removed by its identifier', async () => {
     const { access, run } = world();
     const add = async (name: string) => (await run('tokens', 'add', name, '--right', 'profiles')).stdout.trim();
     const [first, second] = [await add('Backend'), await add('backend')];
@@ -114,8 +114,8 @@ describe('profilectl tokens', () => {
     expect((await run('tokens', 'list')).stdout).toMatch(
       new RegExp(`^Token .*\\n(.*\\n)?${older} +Backend +profiles `),
     );
-    const unclear = await run('tokens', 'remove', 'backend', '--yes');
-    expect(unclear).toMatchObject({ code: 1, stderr: expect.stringContaining(`${older}`) });
+    const ambiguous = await run('tokens', 'remove', 'backend', '--yes');
+    expect(ambiguous).toMatchObject({ code: 1, stderr: expect.stringContaining(`${older}`) });
     expect((await run('tokens', 'remove', older as string)).code).toBe(2);
     const candidates = (await run('completion', '--candidates', '--', 'tokens', 'remove', '')).stdout;
     expect(candidates.split('\n').sort()).toEqual(['', `${older}\tBackend`, `${newer}\tbackend`].sort());
@@ -135,7 +135,7 @@ describe('profilectl tokens', () => {
     expect((await run('tokens', 'list')).stdout).toBe('No tokens.\n');
   });
 
-  test('a restore names tokens that were removed since the backup, and restores them only with --with-people', async () => {
+  test('a restore lists the tokens that were removed after the backup, and restores them only with --with-people', async () => {
     const { access, run } = world();
     const [kept, removed] = [
       (await run('tokens', 'add', 'kept', '--right', 'profiles')).stdout.trim(),

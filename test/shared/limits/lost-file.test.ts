@@ -12,12 +12,12 @@ import { left, use } from '../../support/storage/limits.ts';
 import { afterCrash } from '../../support/storage/quota-file.ts';
 import { type TestClock, tempFolder, testClock, testDeps } from '../../support/world.ts';
 
-// Somebody moves or deletes the quota file of a running server. Anything written to a file without a name would be lost at the
+// Somebody moves or deletes the quota file of a running server. Anything written to a deleted file would be lost at the
 // next start.
 
 type Opened = { limits: Limits; save: () => Promise<void>; close: () => void; reports: string[] };
 
-function alone(path: string, clock: TestClock): Opened {
+function withOneThread(path: string, clock: TestClock): Opened {
   const reports: string[] = [];
   const limits = openLimits(path, clock, (level, sentence) => void reports.push(`${level}: ${sentence}`));
   return { limits, save: limits.save, close: limits.close, reports };
@@ -47,11 +47,11 @@ const LOSSES: [what: string, lose: (file: string) => void][] = [
   ['moved away', (file) => renameSync(file, `${file}.away`)],
   ['replaced by an older copy', (file) => renameSync(`${file}.older`, file)],
   ['replaced by something else', (file) => renameSync(`${file}.other`, file)],
-  ['robbed of its log', (file) => rmSync(`${file}-wal`)],
+  ['left without its log', (file) => rmSync(`${file}-wal`)],
 ];
 
 for (const [where, open] of [
-  ['one thread', alone],
+  ['one thread', withOneThread],
   ['several threads', withWorkers],
 ] as const) {
   describe(`a quota file that is lost while a server with ${where} runs`, () => {
@@ -70,10 +70,10 @@ for (const [where, open] of [
       lose(quotaPath(path));
       use(first.limits, { ...BUSY }, 1);
       await first.save();
-      const said = first.reports.filter((text) =>
+      const warnings = first.reports.filter((text) =>
         text.startsWith('warn: The quota file was moved, deleted or replaced;'),
       );
-      expect(said).toHaveLength(1);
+      expect(warnings).toHaveLength(1);
       expect(first.reports.filter((text) => text.startsWith('error'))).toEqual([]);
       expect(readRecreatedAt(path)).toBe(clock.nowMs());
       // Later requests are saved as usual.
@@ -95,7 +95,7 @@ for (const [where, open] of [
       third.close();
     });
 
-    test('is noticed within seconds, even if no key is used', async () => {
+    test('is recreated within seconds, even if no key is used', async () => {
       const path = join(tempFolder(), 'profiles.db');
       const first = open(path, testClock());
       use(first.limits, { ...BUSY }, 5);
@@ -110,7 +110,7 @@ for (const [where, open] of [
       third.close();
     }, 20_000);
 
-    test('and can’t be recreated is retried until it can', async () => {
+    test('is recreated later if that is impossible at first', async () => {
       const path = join(tempFolder(), 'profiles.db');
       const first = open(path, testClock());
       use(first.limits, { ...BUSY }, 5);
@@ -129,13 +129,13 @@ for (const [where, open] of [
   });
 }
 
-test('status says that the file was recreated, and warns about it for a week', async () => {
+test('status says when the quota file was recreated, and warns about it for a week', async () => {
   const clock = testClock();
   const deps = testDeps({ clock });
   const { databasePath } = deps.config;
   const server = lockForServing(databasePath);
   const quotaWarnings = () => readStatus(deps).warnings.filter((text) => text.includes('quota file'));
-  const { limits, save, close } = alone(databasePath, clock);
+  const { limits, save, close } = withOneThread(databasePath, clock);
   expect([quotaWarnings(), readStatus(deps).quotas?.recreatedAt]).toEqual([[], null]);
   removeAll(quotaPath(databasePath));
   expect(quotaWarnings()).toEqual(['The quota file is missing; the server recreates it if it can.']);

@@ -32,7 +32,7 @@ describe('a mail server receives', () => {
     expect(Date.parse(headers.get('date') ?? '')).not.toBeNaN();
   });
 
-  test('each message with its own id', async () => {
+  test('each message with its own Message-ID', async () => {
     const smtp = await startSmtp();
     const mailer = createMailer(serverAt(smtp.port), FROM);
     await mailer.send(sampleMail());
@@ -96,7 +96,7 @@ describe('addresses and names can’t inject anything', () => {
     });
   }
 
-  test('no connection is made without a plain sender', async () => {
+  test('no connection is made if MAIL_FROM is missing or not a plain address', async () => {
     for (const from of [null, 'keys@example.org\r\nX: y']) {
       const delivery = await createMailer(serverAt(1), from).send(sampleMail());
       expect(delivery).toMatchObject({
@@ -126,7 +126,7 @@ describe('logging in', () => {
     expect(smtp.received[0]).toMatchObject({ user: login.user, overTls: true });
   });
 
-  test('works unencrypted on this machine, if the server has no TLS', async () => {
+  test('works without encryption on loopback, if the server has no TLS', async () => {
     const smtp = await startSmtp({ login, starttls: false, clearLogin: true });
     expect(await createMailer(serverAt(smtp.port, { login }), FROM).send(sampleMail())).toEqual(ACCEPTED);
     expect(smtp.received[0]).toMatchObject({ user: login.user, overTls: false });
@@ -138,7 +138,7 @@ describe('logging in', () => {
     expect(smtp.received[0]?.user).toBeNull();
   });
 
-  test('with a wrong password is refused for good, with a sentence that contains neither user nor password', async () => {
+  test('with a wrong password is refused permanently, with an error that contains neither user nor password', async () => {
     const smtp = await startSmtp({ login });
     const wrong = { user: login.user, password: 'hunter2' };
     const delivery = await createMailer(serverAt(smtp.port, { login: wrong }), FROM).send(sampleMail());

@@ -27,7 +27,7 @@ async function world() {
   ]);
   const { identifier } = await issue(deps, { profile: 'Ada' });
   const sqlite = deps.db.$client;
-  /** Makes a change that the rules forbid. */
+  /** Makes changes that the constraints of the schema forbid. */
   const force = (...statements: string[]) => {
     sqlite.run('PRAGMA ignore_check_constraints = ON');
     sqlite.run('PRAGMA foreign_keys = OFF');
@@ -59,7 +59,7 @@ describe('each fault is reported without private data', () => {
       /a row of links refers to a missing row of profiles/,
     ],
     ['a missing trigger', [NO_TRIGGER], /^the trigger api_keys_three_places is missing$/],
-    ['a foreign table', ['CREATE TABLE notes (x)'], /^the table notes is not ours$/],
+    ['an unknown table', ['CREATE TABLE notes (x)'], /^the table notes is not ours$/],
     [
       'a changed index',
       ['DROP INDEX api_keys_profile', 'CREATE INDEX api_keys_profile ON api_keys (name)'],
@@ -71,31 +71,35 @@ describe('each fault is reported without private data', () => {
       /^profile 2: its first/,
     ],
     ['a profile without a name', ['DELETE FROM profile_names WHERE profile_id = 2'], /^profile 2: its first name/],
-    ['names with a gap', ['UPDATE profile_names SET position = 5 WHERE position = 1'], /^profile 1: its names are not/],
+    [
+      'positions of names with a gap',
+      ['UPDATE profile_names SET position = 5 WHERE position = 1'],
+      /^profile 1: its names are not/,
+    ],
     [
       'a name folded differently',
       ["UPDATE profile_names SET folded = 'Bob' WHERE profile_id = 2"],
       /^profile 2: one of its names is stored under a wrong folded form$/,
     ],
-    ['an impossible name', ["UPDATE profile_names SET name = 'a/b', folded = 'a/b' WHERE position = 1"], /a slash$/],
+    ['an invalid name', ["UPDATE profile_names SET name = 'a/b', folded = 'a/b' WHERE position = 1"], /a slash$/],
     ['an invalid badge', [`UPDATE profiles SET badges = '[{"name":1}]' WHERE id = 1`], /^profile 1: .*badges\[0\]/],
     ['a key without history', ['DROP TRIGGER key_events_never_deleted', 'DELETE FROM key_events'], /has no history$/],
     [
-      'a history that begins late',
+      'a history without the request',
       ['DROP TRIGGER key_events_never_deleted', "DELETE FROM key_events WHERE event = 'requested'"],
       /does not begin with the request$/,
     ],
     [
-      'a history that ends elsewhere',
+      'a history that ends in another state',
       ['DROP TRIGGER key_events_never_deleted', "DELETE FROM key_events WHERE event = 'approved'"],
       /does not end in Active$/,
     ],
     [
-      'a suspended key with another fence',
+      'a suspended key without an accepted attempt',
       ["UPDATE api_keys SET state = 'suspended', attempt_number = 9"],
       /it is suspended, but no accepted attempt/,
     ],
-    ['an Active key with another fence', ['UPDATE api_keys SET attempt_number = 9'], /no accepted attempt/],
+    ['an Active key without an accepted attempt', ['UPDATE api_keys SET attempt_number = 9'], /no accepted attempt/],
     ['an Active key whose attempt was refused', ["UPDATE key_attempts SET result = 'refused'"], /no accepted attempt/],
     ['invalid permissions', [`UPDATE api_keys SET permissions = '["api.admin"]'`], /its permissions or rate limits/],
     ['rate limits that are not JSON', ["UPDATE api_keys SET rate_limits = 'x'"], /its permissions or rate limits/],
@@ -135,7 +139,7 @@ test('Litestream’s tables are not faults, but others with similar names are', 
   expect(faults()).toEqual(['the table _litestream_notes is not ours', 'the trigger _litestream_seq2 is not ours']);
 });
 
-test('a file with a torn page is reported, and throws nothing', async () => {
+test('overwritten pages are reported as faults, without an exception', async () => {
   const path = join(tempFolder(), 'profiles.db');
   const deps = { ...testDeps(), db: withTables(openDatabase(path, 'serve')) };
   const many = Array.from({ length: 200 }, (_, index) => ({
@@ -155,7 +159,7 @@ test('a file with a torn page is reported, and throws nothing', async () => {
   expect(faults.length).toBeGreaterThan(0);
 });
 
-test('1000 faults are listed and the others counted', async () => {
+test('the first 1000 faults are listed, and the others are counted', async () => {
   const { deps, force, faults } = await world();
   await importLines(
     deps,

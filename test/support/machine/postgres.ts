@@ -17,10 +17,10 @@ export type Postgres = {
 /** The owner of the tables. */
 export const OWNER = 'platform';
 
-/** PostgreSQL refuses to run as root, and then runs as the user nobody. */
+/** PostgreSQL refuses to run as root, so root starts it as the user nobody. */
 const NOBODY = 65_534;
 
-const PATIENCE_MS = 20_000;
+const START_LIMIT_MS = 20_000;
 
 /** The folder with the programs of the newest PostgreSQL from Debian's packages; null if none is installed. */
 export function postgresFolder(): string | null {
@@ -63,7 +63,7 @@ export async function startPostgres(): Promise<Postgres> {
   const env = cleanEnvironment(environment);
   const sql: Postgres['sql'] = async (statements, role = OWNER) =>
     (await finish(Bun.spawn(psql(role), { env, stdio: [new Blob([statements]), 'pipe', 'pipe'] }))).stdout;
-  for (const deadline = performance.now() + PATIENCE_MS; ; await Bun.sleep(20)) {
+  for (const deadline = performance.now() + START_LIMIT_MS; ; await Bun.sleep(20)) {
     const isUp = await sql('SELECT 1').then(
       () => true,
       () => false,
@@ -96,6 +96,6 @@ async function beginTransaction(words: string[], env: Record<string, string>, st
 async function finish(child: Bun.Subprocess<'ignore' | Blob, 'pipe', 'pipe'>): Promise<Finished> {
   const [stdout, stderr] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()]);
   const code = await child.exited;
-  if (code !== 0) throw new Error(`PostgreSQL said: ${stderr}`);
+  if (code !== 0) throw new Error(`PostgreSQL failed: ${stderr}`);
   return { code, stdout, stderr };
 }

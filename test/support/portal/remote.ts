@@ -29,7 +29,7 @@ export async function remoteWorld(variables: Record<string, string> = {}) {
   };
 }
 
-/** Acts on the page of a key as a person, by its path and parameters. */
+/** Does what a person does on the page of a key, given its path and parameters. */
 export type Decider = (path: string) => Promise<unknown>;
 
 /** The reason that an admin types. */
@@ -42,9 +42,9 @@ export function confirming(world: PageWorld, { cookie, authenticator }: SignedIn
     const form = formOn(page, new URLSearchParams(path.split('?')[1]).get('operation') ?? '');
     const decide = `${path.split('?')[0]}/decide`;
     const next = await visit(world, decide, { cookie, form });
-    const isAskedWhy = next.body.includes('name="reason"') && !next.body.includes('data-passkey');
+    const needsReason = next.body.includes('name="reason"') && !next.body.includes('data-passkey');
     const reason: [string, string][] = [...hiddenIn(next), ['reason', REASON]];
-    const asked = isAskedWhy ? await visit(world, decide, { cookie, form: reason }) : next;
+    const asked = needsReason ? await visit(world, decide, { cookie, form: reason }) : next;
     const { status } = await visit(world, decide, { cookie, form: withPasskey(asked, authenticator) });
     expect(status).toBe(303);
   };

@@ -18,7 +18,8 @@ export function readReport(path: string): Counts {
   if (total === null) throw new Error('The test report has no totals.');
   const [tests, failed, skippedCount] = total.slice(1).map(Number) as [number, number, number];
   const skipped = [...text.matchAll(/<testcase name="([^"]*)"[^>]*>\s*<skipped/g)].map((match) => match[1] as string);
-  if (skipped.length !== skippedCount) throw new Error('The test report names other skipped tests than it counts.');
+  if (skipped.length !== skippedCount)
+    throw new Error('The test report does not name as many skipped tests as it counts.');
   // The suite of a file is named after its path.
   const files = [...text.matchAll(/<testsuite name="([^"]*)" file="\1"[^>]* time="([\d.]+)"/g)].map(
     ([, path = '', seconds]) => ({ path, seconds: Number(seconds) }),

@@ -82,7 +82,7 @@ test('if the mail can’t be sent, the change stays, with a warning, and the mai
   });
 });
 
-test('a change to the present values adds no history and sends no mail', async () => {
+test('a change to the current values adds nothing to the history and sends no mail', async () => {
   const { deps, change, changes } = await world();
   const before = mails(deps).length;
   for (let turn = 0; turn < 2; turn++) {
@@ -145,7 +145,7 @@ test('a revoked key can’t be changed, and never works again', async () => {
   expect(verify(secret)).toBeNull();
 });
 
-test('a changed expiry counts, whether it is earlier or later than the old one', async () => {
+test('a changed expiry takes effect, whether it is earlier or later than the old one', async () => {
   const { clock, change, secret, verify } = await world();
   await change({ expiresAtMs: clock.nowMs() + 5000 });
   await change({ expiresAtMs: clock.nowMs() + 2000 });

@@ -27,7 +27,7 @@ async function world(variables: Record<string, string> = {}) {
   const deps = testDeps({ clock, variables: { MAIL_URL: smtp.url, MAIL_FROM: 'keys@example.org', ...variables } });
   const admin = onBox('admin');
   /** Makes a profile with an address, and a number of due mails about its keys. */
-  const owner = async (id: number, email: string, count = 1) => {
+  const addOwner = async (id: number, email: string, count = 1) => {
     insertProfile(deps.db, { id, email });
     for (let made = 0; made < count; made++) {
       const identifier = await request(deps, { profile: `user${id}` });
@@ -35,61 +35,61 @@ async function world(variables: Record<string, string> = {}) {
     }
   };
   const log: string[] = [];
-  const look = () => sendDueNotices(deps, (level, text) => void log.push(`${level}: ${text}`), false);
+  const sendDue = () => sendDueNotices(deps, (level, text) => void log.push(`${level}: ${text}`), false);
   const recipients = () => smtp.received.map(({ to }) => to[0]);
   /** Resolves once `count` mails were accepted. */
   const mailed = async (count: number) => {
     while (smtp.received.length < count) await Bun.sleep(10);
   };
-  return { smtp, clock, deps, admin, owner, look, log, hanging, release, recipients, mailed };
+  return { smtp, clock, deps, admin, addOwner, sendDue, log, hanging, release, recipients, mailed };
 }
 
 const HANGING = ['hang1', 'hang2', 'hang3', 'hang4', 'hang5', 'hang6'].map((name) => `${name}@example.org`);
 
-describe('recipients whose mail hangs', () => {
-  test('6 of them delay nobody else, nor mails that become due later, and finally get their mails', async () => {
+describe('if the mail server hangs for some recipients', () => {
+  test('other mails are not delayed, even if they become due later, and all are sent in the end', async () => {
     const w = await world();
-    for (const [at, email] of HANGING.entries()) await w.owner(at + 1, email);
+    for (const [at, email] of HANGING.entries()) await w.addOwner(at + 1, email);
     w.clock.advance(1_000);
-    await w.owner(7, 'ada@example.org');
-    const look = w.look();
+    await w.addOwner(7, 'ada@example.org');
+    const sending = w.sendDue();
     await w.mailed(1);
-    await w.owner(8, 'bea@example.org');
+    await w.addOwner(8, 'bea@example.org');
     await w.mailed(2);
     expect(w.recipients()).toEqual(['ada@example.org', 'bea@example.org']);
     expect(w.hanging.toSorted()).toEqual(HANGING);
     w.release();
-    expect(await look).toBe(false);
+    expect(await sending).toBe(false);
     expect(w.recipients().toSorted()).toEqual(['ada@example.org', 'bea@example.org', ...HANGING]);
   });
 
-  test('each gets one mail at a time, however many keys and profiles it has', async () => {
+  test('each recipient is sent one mail at a time, however many keys and profiles they have', async () => {
     const w = await world();
-    await w.owner(1, 'hang@example.org', 3);
-    await w.owner(2, 'hang@example.org');
+    await w.addOwner(1, 'hang@example.org', 3);
+    await w.addOwner(2, 'hang@example.org');
     w.clock.advance(1_000);
-    await w.owner(3, 'ada@example.org');
-    const look = w.look();
+    await w.addOwner(3, 'ada@example.org');
+    const sending = w.sendDue();
     await w.mailed(1);
     expect(w.hanging).toEqual(['hang@example.org']);
     w.release();
-    await look;
+    await sending;
     expect(w.recipients()).toEqual(['ada@example.org', ...Array(4).fill('hang@example.org')]);
   });
 
-  test('3 in a row cause no pause for the mail server, but 3 failures of the mail server itself do', async () => {
+  test('delivery does not pause after five refused recipients, but after three failures of the mail server itself', async () => {
     const w = await world();
-    for (let id = 1; id <= 5; id++) await w.owner(id, `user${id}@example.org`);
+    for (let id = 1; id <= 5; id++) await w.addOwner(id, `user${id}@example.org`);
     w.smtp.failures.rcpt = '451 4.7.1 come back later';
-    expect(await w.look()).toBe(false);
+    expect(await w.sendDue()).toBe(false);
     expect(w.log).toHaveLength(5);
     w.smtp.failures.mail = '451 4.3.0 not now';
     w.clock.advance(HOUR_MS);
-    expect(await w.look()).toBe(true);
+    expect(await w.sendDue()).toBe(true);
     expect(w.log).toHaveLength(8);
   });
 
-  test('a command mails the other admins at once, waits for the hanging one, and leaves a failed mail to the server', async () => {
+  test('a command mails the other admins at once, waits for the hanging mail, and leaves it to the server if it fails', async () => {
     const w = await world(TWO_ADMINS);
     insertProfile(w.deps.db);
     const asked = performAndSend(w.deps, w.admin, OPERATIONS.request, {
