@@ -30,7 +30,7 @@ export function needsReason(operation: AnyOperation): boolean {
   return longFields(operation).length > 0;
 }
 
-/** The page that asks for a reason, with everything that the decision is based on; for several keys that is below the form. */
+/** The page that asks for a reason, with everything that the decision is based on below the form. */
 export async function askForReason(context: PageContext, asked: ReasonAsked, faults: Faults): Promise<Page> {
   const { operation, keys, action, fields, cancel, note } = asked;
   const [first] = keys as [KeyView];
@@ -39,7 +39,11 @@ export async function askForReason(context: PageContext, asked: ReasonAsked, fau
   const button = `${texts?.button ?? name} with my passkey`;
   const hidden = fields.map(([field, value]) => hiddenField(field, value));
   const inputs = longFields(operation).map(([input, schema]) =>
-    inputField(input, schema, { texts: allValues(context.form, formNameOf(input, schema)), faults }),
+    inputField(input, schema, {
+      texts: allValues(context.form, formNameOf(input, schema)),
+      faults,
+      isFirst: faults.size === 0,
+    }),
   );
   const why = html`<form id="why" method="post" action="${action}" novalidate>${hidden}${inputs}${buttonLine({ text: button, isDangerous, cancel })}</form>`;
   const facts = wholeKeys(
@@ -52,6 +56,6 @@ export async function askForReason(context: PageContext, asked: ReasonAsked, fau
     scripts: [countScript],
     body: html`${errorSummary(faults)}<h1>${title}</h1>
 ${note}${await whatStops(context, operation, first)}<p>${texts?.consequence ?? ''}</p>
-${keys.length > 1 ? html`${why}${facts}<p><button class="danger" form="why">${button}</button></p>` : html`${facts}${why}`}`,
+${why}${facts}${keys.length > 1 ? html`<p><button class="danger" form="why">${button}</button></p>` : ''}`,
   };
 }

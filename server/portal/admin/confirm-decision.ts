@@ -150,7 +150,7 @@ async function ask(context: PageContext, asked: Asked, faults: Faults): Promise<
 /** The page that shows decisions completely, as they will be carried out, with a challenge for exactly them. */
 async function askForPasskey(
   context: PageContext,
-  { operation, action, hidden, cancel }: Asked,
+  { operation, action, hidden, cancel, isFromQueue }: Asked,
   decisions: readonly Decision[],
   fault: string | null,
   note = html``,
@@ -158,7 +158,10 @@ async function askForPasskey(
   const options = beginDecisions(context.access, signedAdmin(context), decisions);
   const decided = await keysOf(context, decisions);
   const { key } = decided[0] as DecidedKey;
-  const { title, body, button } = decisionsInWords(context, decided);
+  const form = `${adminKeyPath(context)(key.identifier)}#${operation.name}`;
+  const hasFields = isFromQueue && decisions.length === 1 && shortFields(operation).length > 0;
+  const others = hasFields ? html` <a href="${form}">Other limits or permissions</a>` : html``;
+  const { title, body, button } = decisionsInWords(context, decided, others);
   const texts = decisions.slice(0, 1).flatMap((decision) => fieldsOf(longFields(operation), decision));
   return {
     title,

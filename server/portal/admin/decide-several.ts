@@ -59,6 +59,7 @@ export async function decideSeveral(context: PageContext): Promise<Outcome> {
   const isRead = credentialIn(form) !== null || needsReason(operation);
   const read = isRead ? [...forms].map(([identifier, one]) => readDecision(one, identifier, nowMs)) : [];
   const queue = publicPath(access.config, QUEUE_PATH);
+  const chosen = allValues(form, 'chosen');
   return confirmDecisions(context, {
     operation,
     decisions: read.map(({ decision }) => decision),
@@ -69,9 +70,10 @@ export async function decideSeveral(context: PageContext): Promise<Outcome> {
     hidden: (decisions) => [
       [operation.name, ''],
       ...partFields(context),
+      ...chosen.map((identifier) => ['chosen', identifier] as const),
       ...decisions.map((decision) => ['decision', encoded(operation, decision)] as const),
     ],
-    cancel: partAddress(context),
+    cancel: partAddress(context, chosen),
     isFromQueue: true,
     back: (faults) => back([...faults.values()].join(' ')),
   });

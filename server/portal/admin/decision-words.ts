@@ -21,10 +21,10 @@ export type DecidedKey = { key: KeyView; decision: Decision };
 export type DecisionWords = { title: string; body: Html; button: { text: string; isDangerous: boolean } };
 
 /**
- * Describes decisions of one kind completely, with every field of their input. Throws `refused` if the owner of a key to approve
- * can no longer be mailed.
+ * Describes decisions of one kind completely, with every field of their input; `more` follows the consequence. Throws `refused`
+ * if the owner of a key to approve can no longer be mailed.
  */
-export function decisionsInWords(context: PageContext, decided: readonly DecidedKey[]): DecisionWords {
+export function decisionsInWords(context: PageContext, decided: readonly DecidedKey[], more: Html): DecisionWords {
   const [{ decision }] = decided as [DecidedKey];
   const operation = operationOf(decision);
   const { button, consequence } = operation.texts as Texts;
@@ -37,7 +37,7 @@ export function decisionsInWords(context: PageContext, decided: readonly Decided
       operation,
       decided.map(({ key }) => key),
     ),
-    body: html`<p>${consequence}</p>${sharedFacts(operation, decision)}${parts}`,
+    body: html`<p>${consequence}${more}</p>${sharedFacts(operation, decision)}${parts}`,
     button: { text: `${button} with my passkey`, isDangerous: operation.isDangerous },
   };
 }

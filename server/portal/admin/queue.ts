@@ -40,9 +40,10 @@ export function partFields(context: PageContext): [name: string, value: string][
   return Object.entries(partIn(context)).filter(([, value]) => value !== '');
 }
 
-/** The URL of that part of the queue. */
-export function partAddress(context: PageContext): string {
-  return addressWith(publicPath(context.access.config, QUEUE_PATH), partFields(context));
+/** The URL of that part of the queue, where these requests are selected. */
+export function partAddress(context: PageContext, chosen: readonly string[] = []): string {
+  const choose: [string, string][] = chosen.length === 0 ? [] : [['choose', chosen.join()]];
+  return addressWith(publicPath(context.access.config, QUEUE_PATH), [...partFields(context), ...choose]);
 }
 
 function addressWith(path: string, fields: readonly [name: string, value: string][]): string {
@@ -63,12 +64,13 @@ export async function showQueue(context: PageContext, { chosen, faults }: Refuse
   const asked = { limit: USUAL_PAGE_LENGTH, after: after || null, only: only || null };
   const { requests, waiting, passing, next, cantMail } = await performWhenUnlocked(context, OPERATIONS.queue, asked);
   const nowMs = access.clock.nowMs();
-  const first = query.get('choose') === 'first' ? firstOf(requests) : chosen;
+  const choose = query.get('choose')?.split(',') ?? chosen;
+  const ticked = choose[0] === 'first' ? firstOf(requests) : choose;
   const decided = await decidedNote(context);
   const path = publicPath(access.config, QUEUE_PATH);
   // Approvals send an e-mail; if that is impossible, none is offered.
   const offered = REQUEST_DECISIONS.filter(({ continuation }) => continuation === null || cantMail === null);
-  const rows = queueRows(requests, { offered, chosen: new Set(first), linkTo: adminKeyPath(context), nowMs });
+  const rows = queueRows(requests, { offered, chosen: new Set(ticked), linkTo: adminKeyPath(context), nowMs });
   const hidden = partFields(context).map(([name, value]) => hiddenField(name, value));
   const form = html`<form class="queue" method="post" action="${path}/decide" novalidate>${hidden}${rows}
 <div class="bar"><p class="count"></p><p>${offered.map(barButton)} <a href="${partAddress(context)}">Select none</a></p></div></form>`;
@@ -102,10 +104,8 @@ function firstOf(requests: readonly Queued[]): string[] {
 function firstLink(context: PageContext, requests: readonly Queued[]): Html {
   const count = firstOf(requests).length;
   if (count < 2) return html``;
-  const path = publicPath(context.access.config, QUEUE_PATH);
-  const address = addressWith(path, [...partFields(context), ['choose', 'first']]);
   const ofPage = partIn(context).after === '' ? '' : ' of this page';
-  return html` · <a href="${address}">Choose the first ${count}${ofPage}</a>`;
+  return html` · <a href="${partAddress(context, ['first'])}">Choose the first ${count}${ofPage}</a>`;
 }
 
 /** Links to the requests that pass each filter; the current one says how many do. */

@@ -13,7 +13,16 @@ export type Faults = ReadonlyMap<string, string>;
 export const NO_FAULTS: Faults = new Map();
 
 /** What every field has; `id` if its name is not unique on the page. */
-type FieldParts = { name: string; id?: string; label: string; hint?: string | Html; more?: Html; faults: Faults };
+type FieldParts = {
+  name: string;
+  id?: string;
+  label: string;
+  hint?: string | Html;
+  more?: Html;
+  faults: Faults;
+  /** Whether it has autofocus: for a text that is the only field of its page. */
+  isFirst?: boolean;
+};
 
 /** A field of one line. */
 export type TextField = FieldParts & {
@@ -24,8 +33,6 @@ export type TextField = FieldParts & {
   type?: 'text' | 'email' | 'url' | 'number' | 'datetime-local' | 'date';
   bounds?: Bounds;
   size?: 'short';
-  /** Whether it has autofocus: for the only field of a page. */
-  isFirst?: boolean;
 };
 
 /** The list of errors with a link to each field, at the top of `<main>`, which gets the focus. Empty without errors. */
@@ -81,11 +88,11 @@ export function textField(field: TextField): Html {
 
 /** A field for several lines. */
 export function textArea(field: FieldParts & { value: string; rows: number; bounds?: Bounds }): Html {
-  const { name, id = name, value, rows } = field;
+  const { name, id = name, value, rows, isFirst } = field;
   // The first line feed in a textarea is not part of its value.
   return around(
     field,
-    html`<textarea id="${id}" name="${name}" rows="${rows}"${described(field)}>\n${value}</textarea>`,
+    html`<textarea id="${id}" name="${name}" rows="${rows}"${raw(isFirst ? ' autofocus' : '')}${described(field)}>\n${value}</textarea>`,
   );
 }
 
@@ -118,7 +125,7 @@ export function radios(field: FieldParts & { value: string; options: readonly Op
   );
   const typed = isOther ? first : `${first}-typed`;
   return html`<fieldset class="${faults.has(name) ? 'field wrong' : 'field'}"${described(field)}><legend>${label}</legend>${notes(field)}<div class="choices">${items}${choice(`${first}-other`, 'other', 'other', isOther)}</div>
-<div class="typed"><p class="hint" id="${typed}-how">${otherHint}</p><input id="${typed}" name="${name}Other" aria-label="${label}: other" aria-describedby="${typed}-how" value="${isOther ? value : ''}" autocomplete="off" autocapitalize="none" spellcheck="false"></div></fieldset>`;
+<div class="typed"><p class="hint" id="${typed}-how">${otherHint}</p><input id="${typed}" name="${name}Other" aria-label="${label}: other" aria-describedby="${typed}-how" value="${value}" autocomplete="off" autocapitalize="none" spellcheck="false"></div></fieldset>`;
 }
 
 function around(field: FieldParts & { value: string; bounds?: Bounds }, input: Html): Html {

@@ -15,6 +15,7 @@ export type FieldState = {
   choices?: readonly Option[] | undefined;
   more?: Html;
   faults: Faults;
+  isFirst?: boolean;
 };
 
 /** The form field for an input of an operation. */
@@ -34,6 +35,7 @@ export function inputField(input: string, schema: z.ZodType, state: FieldState):
     ...(hint !== undefined && { hint }),
     ...(bounds && { bounds }),
     ...(state.more && { more: state.more }),
+    ...(state.isFirst && { isFirst: true }),
     value,
     faults,
   };
