@@ -120,7 +120,7 @@ async function runChild(
   }
 }
 
-/** Pipes the lines to the child as fast as it reads them; stops if it has ended. */
+/** Pipes the lines to the child as fast as it reads them; stops if it has ended, and its output says why. */
 async function passOn(
   child: Child,
   head: FeedHead,
@@ -130,15 +130,20 @@ async function passOn(
   stdin.write(`${JSON.stringify(head)}\n`);
   for await (const chunk of lines) {
     if (child.exitCode !== null || child.signalCode !== null) return;
-    try {
-      stdin.write(chunk);
-      await stdin.flush();
-    } catch {
-      // The child has ended; its output says why.
-      return;
-    }
+    stdin.write(chunk);
+    if (!(await isRead(() => stdin.flush()))) return;
   }
-  await stdin.end();
+  await isRead(() => stdin.end());
+}
+
+/** Whether the child reads what is written. If it closed its pipe, Bun may report that only when the pipe is ended here. */
+async function isRead(write: () => unknown): Promise<boolean> {
+  try {
+    await write();
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 function answerEnd(
