@@ -57,7 +57,7 @@ describe('in an empty folder, with an empty PATH', () => {
     expect(Math.abs(statSync(BINARY).size / 1e6 - Number(megabytes))).toBeLessThan(5);
   });
 
-  test('--version prints version and commit, --help the commands', async () => {
+  test('--version prints the version and the commit, and --help prints the commands', async () => {
     const folder = tempFolder();
     expect(await run(folder, ['--version'])).toEqual({ code: 0, stdout: `${VERSION} (abc1234)\n`, stderr: '' });
     const help = await run(folder, ['--help']);
@@ -111,7 +111,7 @@ describe('in an empty folder, with an empty PATH', () => {
     expect(await server.end()).toBe(0);
   });
 
-  test('admins register passkeys of each kind and sign in with them, checked by code in the binary', async () => {
+  test('admins can register passkeys of each kind and sign in with them, all verified by the binary itself', async () => {
     const folder = tempFolder();
     const site = { PUBLIC_URL: 'http://localhost:3000' };
     const server = await serve(folder, ['serve'], { PORT: '0', ...site });
@@ -134,7 +134,7 @@ describe('in an empty folder, with an empty PATH', () => {
     expect(await server.end()).toBe(0);
   });
 
-  test('several workers serve from the binary and stop together, and it starts itself to import profiles that every worker then shows', async () => {
+  test('several workers serve from the binary and stop together, and all serve the profiles that it imports by starting itself', async () => {
     const folder = tempFolder();
     writeFileSync(join(folder, 'in.jsonl'), '{"id":7,"username":"Ada","email":"ada@example.org"}\n');
     const profilectl = async (...words: string[]) => {

@@ -64,7 +64,7 @@ const written = (count: number) => count.toLocaleString('en-US');
 
 const plain = (cell: string | undefined) => (cell ?? '').replaceAll('`', '');
 
-test('the variables, their defaults and meanings', () => {
+test('the documents list all variables with their defaults and meanings', () => {
   const rows = table('Variable').map((cells) => cells.map(plain));
   const wanted = Object.entries(VARIABLES).map(([name, variable]) => [name, variable.default, variable.meaning]);
   const shown = rows.map(([name, value, meaning = '']) => {
@@ -73,7 +73,7 @@ test('the variables, their defaults and meanings', () => {
   expect(shown).toEqual(wanted);
 });
 
-test('the commands', async () => {
+test('the documents list all commands', async () => {
   const leaves = (command: Command, path: string): string[] =>
     command.commands.length === 0
       ? [path]
@@ -91,7 +91,7 @@ test('the documents that list admins’ decisions list all of them', () => {
   }
 });
 
-test('the routes and the permissions they need', () => {
+test('the documents list all routes with the permissions they need', () => {
   const shown = table('Request').map(([request, permission]) => [plain(request), plain(permission)]);
   const wanted = ROUTES.map(({ path, access }) => [
     path.replace(/:(\w+)/g, '{$1}'),
@@ -100,12 +100,12 @@ test('the routes and the permissions they need', () => {
   expect(shown.sort()).toEqual(wanted.sort());
 });
 
-test('the statuses of errors', () => {
+test('the documents list all statuses of errors', () => {
   const shown = table('Status').map(([status]) => Number(status));
   expect(shown).toEqual([...new Set(ERROR_STATUSES)].sort());
 });
 
-test('the codes of errors, by status', () => {
+test('the documents list all codes of errors by status', () => {
   const shown = table('Status').map(([status, codes]) => [Number(status), plain(codes).split(', ')]);
   const wanted = ERROR_STATUSES.map((status) => [
     status,
@@ -114,13 +114,13 @@ test('the codes of errors, by status', () => {
   expect(shown).toEqual(wanted);
 });
 
-test('the exit codes', () => {
+test('the documents list all exit codes', () => {
   const shown = table('Exit code').map(([code]) => Number(code));
   const codes = (Object.keys(REFUSALS) as ErrorCode[]).map(exitCodeOf);
   expect(shown).toEqual([...new Set([0, ...codes])].sort((a, b) => a - b));
 });
 
-test('the limits', () => {
+test('the documents state the limits correctly', () => {
   const boundsOf = (input: keyof typeof FIELDS) => factsOf(FIELDS[input]).bounds ?? { min: 0, max: 0 };
   const [name, description] = [boundsOf('name'), boundsOf('description')];
   const { maxPerKey, maxQuota, maxWindowSeconds } = RATE_LIMIT_BOUNDS;
@@ -142,22 +142,22 @@ test('the limits', () => {
   expect(read('docs/keys.md')).toContain(`at most ${KEYS_PER_PROFILE} keys`);
 });
 
-test('the results of the benchmark', () => {
+test('the documents have the latest results of the benchmark', () => {
   const { results } = JSON.parse(readFileSync(join(PROJECT, 'test/bench/results.json'), 'utf8')) as Results;
   expect(table('Case')).toEqual(results.map(tableRow));
 });
 
-test('the states of a key', () => {
+test('the documents list all states of a key', () => {
   const shown = table('From').flatMap(([from, , to]) => [...plain(from).split(', '), plain(to)]);
   expect(new Set(shown)).toEqual(new Set(['nothing', ...KEY_STATES]));
 });
 
-test('the forms of MAIL_URL', () => {
+test('the documents list all forms of MAIL_URL', () => {
   const shown = table('Value of `MAIL_URL`').map(([form]) => parseMailUrl(plain(form)));
   expect(shown).toMatchObject([{ secure: false, port: 587 }, { secure: true, port: 465 }, { kind: 'folder' }]);
 });
 
-test('at most fifteen words are our own', () => {
+test('the glossary has at most fifteen words', () => {
   expect(table('Word').length).toBeLessThanOrEqual(15);
 });
 

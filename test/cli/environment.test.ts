@@ -17,7 +17,7 @@ function folderWith(lines: string): string {
 }
 
 describe('a .env in the current folder', () => {
-  test('is not read without --env-file, and every command that reads variables warns of that', async () => {
+  test('is not read without --env-file, and every command that reads variables warns about it', async () => {
     const folder = folderWith('DATABASE_PATH=from-file.db\n');
     const unread = await profilectl(['keys', 'list'], { cwd: folder });
     expect(unread.stderr).toMatch(
@@ -40,7 +40,7 @@ describe('a .env in the current folder', () => {
     expect(stderr.toString()).toContain('from-dot-env.db');
   });
 
-  test('that Bun has read is an origin in config check, like the environment, --env-file and --db', () => {
+  test('that Bun has read is named as an origin by config check, like the environment, --env-file and --db', () => {
     const folder = folderWith('PORT=4000\nLOG_LEVEL=warn\n');
     const file = join(folder, 'settings');
     writeFileSync(file, 'HOST=::1\nPORT=5000\n', { mode: 0o600 });

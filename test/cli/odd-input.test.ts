@@ -119,7 +119,7 @@ describe('variables that are not UTF-8', () => {
 });
 
 describe('a folder, an endless file and a pipe that nobody writes to', () => {
-  test('as --env-file or a variable’s file: one sentence, without waiting forever (exit code 2)', async () => {
+  test('are refused as --env-file or a variable’s file, in one sentence and without waiting forever (exit code 2)', async () => {
     const { place, pipe, latin, run, db } = await world();
     const cases: [string, RegExp][] = [
       [place, /can't be read/],
@@ -139,7 +139,7 @@ describe('a folder, an endless file and a pipe that nobody writes to', () => {
     }
   }, 60_000);
 
-  test('as stdin or a file with text: one sentence, not a bug report', async () => {
+  test('are refused as stdin or a file with text, in one sentence and not as a bug', async () => {
     const { folder, place, pipe, latin, run } = await world();
     const imported = await shell('exec "$@" < place', ['profiles', 'import', '-', '--db', 'profiles.db'], folder);
     const isFolder = 'The input is a folder, not a file of JSON Lines.\n';
@@ -167,7 +167,7 @@ describe('a folder, an endless file and a pipe that nobody writes to', () => {
     }
   }, 60_000);
 
-  test('as --rejects: refused before anything is imported', async () => {
+  test('are refused as --rejects before anything is imported', async () => {
     const { folder, place, pipe, run } = await world();
     const file = join(folder, 'lines');
     writeFileSync(file, '{"id":2,"username":"bob"}\n');

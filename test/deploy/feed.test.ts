@@ -175,7 +175,7 @@ describe.skipIf(isAbsent)('lookups follow the changes in PostgreSQL', () => {
     expect(await world.stored()).toEqual(await world.wanted());
   }
 
-  test('after the first run all users are there, with their links', async () => {
+  test('the first run sends all users with their links', async () => {
     await expectSame();
     const ada = await (await world.lookUp(1)).json();
     expect(ada).toMatchObject({
@@ -185,7 +185,7 @@ describe.skipIf(isAbsent)('lookups follow the changes in PostgreSQL', () => {
     });
   });
 
-  test('changed, new, deleted and renamed users, and swapped names and links, are the same after the next run', async () => {
+  test('the next run sends changed, new, deleted and renamed users, and swapped names and links', async () => {
     const { sql } = world.postgres;
     await sql("INSERT INTO users (id, name) VALUES (4, 'dan'), (5, 'eve'), (6, 'fay'), (7, 'gus')", 'backend');
     await expectSame();
@@ -220,7 +220,7 @@ describe.skipIf(isAbsent)('lookups follow the changes in PostgreSQL', () => {
     expect(await answerToKey()).toBe(200);
   });
 
-  test('aliases, auth IDs, badges, assets and the leaderboard are the same after the next run', async () => {
+  test('the next run sends changed aliases, auth IDs, badges and assets, and who is on the leaderboard', async () => {
     const { sql } = world.postgres;
     for (const change of [
       `UPDATE users SET auth_id = 'auth0|ada', avatar_url = 'https://cdn.example.org/1.png' WHERE id = 1;

@@ -120,7 +120,7 @@ for (const [name, start] of [
       }
     });
 
-    test('a form of 60 KB arrives, a longer one gets the server’s own page, and one from another site is refused', async () => {
+    test('a form of 60 KB arrives, a longer one gets the server’s own error page, and one from another site is refused', async () => {
       const { server } = await startPages();
       const proxy = await start(server.port);
       const send = (length: number, headers: Record<string, string> = OWN_PAGE) =>

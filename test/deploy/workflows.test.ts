@@ -50,7 +50,7 @@ describe.each(NAMES)('%s', (name) => {
       if (step.uses?.includes('/checkout@')) expect(step.with).toEqual({ 'persist-credentials': false });
   });
 
-  test('runs the Bun of the tests, and no text from outside', () => {
+  test('runs the same version of Bun as the tests, and no text from outside the repository', () => {
     for (const { run = '' } of steps) {
       for (const [, version] of run.matchAll(/bun@([\d.]+)/g)) expect(version).toBe(Bun.version);
       // Names of branches and tags reach a shell only through variables.

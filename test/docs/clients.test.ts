@@ -74,7 +74,7 @@ describe.each(CLIENTS)('$file', (client) => {
   const base = `${server.url}/api`;
 
   test.skipIf(isAbsent)(
-    'looks up, requests again only what has changed, reports refusals, and waits as told by Retry-After',
+    'looks profiles up, revalidates responses, reports refusals, and waits as Retry-After says',
     async () => {
       const { secret, identifier } = await keyFor(server.deps, ['3/1s']);
       const ours = () => server.log.filter(({ key }) => key === identifier);

@@ -99,7 +99,7 @@ test.skipIf(isAbsent)('the page of the program has its options, all commands, ex
   expect(text).toContain('Exit codes: 0 done');
 });
 
-test.skipIf(isAbsent)('the man pages lose or change no character', () => {
+test.skipIf(isAbsent)('no character is lost or changed in the man pages', () => {
   const text = `.TH 'a' "b" \\fB --c ^d ~e \`f\` … – ’ <g> 10%`;
   const page = `.TH X 1 2026-01-02 Y Z\n.SH NAME\n${escapeRoff(text)}\n`;
   expect(render(page, '-T', 'utf8').text).toContain(text);

@@ -54,7 +54,7 @@ describe('finding the path', () => {
     });
   }
 
-  test('two Host lines are a 400, even if they are equal, and with an absolute-form target', async () => {
+  test('two Host lines get a 400, even if they are equal, and with an absolute-form target', async () => {
     for (const [one, other] of [
       ['a', 'b'],
       ['a', 'a'],
@@ -73,7 +73,7 @@ describe('finding the path', () => {
     expect(await send('GET /healthz HTTP/1.1\r\n\r\n')).toMatchObject({ status: 400, body: '' });
   });
 
-  test('the path of an absolute-form target counts, whatever its authority', async () => {
+  test('the path of an absolute-form target is used, whatever its authority', async () => {
     for (const origin of ['http://a', 'http://evil.example:99', 'https://x']) {
       expect((await ask(`${origin}/api/lookup/uid/7`)).body).toContain('"username":"Ada"');
       expect((await getRaw(server, `${origin}/api/key`)).status).toBe(401);
@@ -191,7 +191,7 @@ describe('decoding a path parameter', () => {
     '...',
   ];
   for (const name of impossible) {
-    test(`${name.slice(0, 70)}, an impossible name, gets the 404 of every unknown profile`, async () => {
+    test(`${name.slice(0, 70)}, an invalid name, gets the 404 of every unknown profile`, async () => {
       const unknown = [404, '{"error":"There is no such profile."}'];
       for (const way of ['username', 'authid']) {
         const answer = await ask(`/api/lookup/${way}/${name}`);

@@ -4,7 +4,7 @@ import { DAY_MS, openThreadClock, SETTLE_MS, withSettledTime } from '../../share
 import { createClockModel } from '../support/storage/clock-model.ts';
 import { testClock } from '../support/world.ts';
 
-test('the clock of all threads advances, even after so many calls that the function is compiled', () => {
+test('the clock that threads share advances, even after enough calls for its function to be compiled', () => {
   const { monotonicMs } = openThreadClock();
   const first = monotonicMs();
   const started = performance.now();
@@ -39,7 +39,7 @@ describe('the settled time', () => {
     expect(clock.settledMs()).toBeNull();
   });
 
-  test('is that of a model that looks back over all readings', () => {
+  test('agrees with a model that looks back over all readings', () => {
     const wait = fc.oneof(fc.constantFrom(0, 1, SETTLE_MS - 1, SETTLE_MS), fc.nat(2 * SETTLE_MS), fc.nat(10_000));
     // In hours without a call, the clocks may drift apart by seconds, so that a jump must be longer to be noticed.
     const jumps = JUMPS_MS.filter((ms) => ms >= 60_000);

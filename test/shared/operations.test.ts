@@ -201,7 +201,7 @@ describe('an owner', () => {
     expect(showKey(deps, identifier).profile).toBe('user1');
   });
 
-  test('of a banned profile can look, withdraw and revoke, and nothing else', async () => {
+  test('of a banned profile can only view, withdraw and revoke keys', async () => {
     const { deps, inputFor, act } = await world();
     const inputs = new Map<Name, Record<string, unknown>>();
     for (const name of ['withdraw', 'revoke', 'show', 'list', 'usage'] as const) {

@@ -51,7 +51,7 @@ describe('profilectl admins', () => {
     expect([off.code, off.stderr.includes('DEVELOPER_PLATFORM is off, so this link does not work')]).toEqual([0, true]);
   });
 
-  test('add refuses a PUBLIC_URL without passkeys, and a name that is in use or invalid; invite an unknown name', async () => {
+  test('add refuses a PUBLIC_URL at which passkeys can’t work, and a name that is in use or invalid; invite refuses an unknown name', async () => {
     const { variables, run } = world();
     const onAddress = { ...variables, PUBLIC_URL: 'http://127.0.0.1:3000' };
     const done = await profilectl(['admins', 'add', 'Grace'], { variables: onAddress });

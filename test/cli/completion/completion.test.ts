@@ -111,7 +111,7 @@ describe('candidates', () => {
     }
   });
 
-  test('need a known shell (exit code 2)', async () => {
+  test('are refused for a missing or unknown shell (exit code 2)', async () => {
     for (const words of [['completion'], ['completion', 'ksh'], ['completion', 'bash', 'zsh']]) {
       expect(await profilectl(words)).toMatchObject({
         code: 2,

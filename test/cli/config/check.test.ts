@@ -80,7 +80,7 @@ describe('config check', () => {
     }
   });
 
-  test('reports a path through a file as a file that does not exist', async () => {
+  test('reports a path below a file as missing', async () => {
     const { faults, code } = await check({ TLS_CERT_FILE: '/dev/null/x', TLS_KEY_FILE: '/dev/null/y' });
     expect([code, faults]).toEqual([
       2,
@@ -93,7 +93,7 @@ describe('config check', () => {
     expect(byFile.faults).toEqual(["MAIL_URL_FILE names a file that can't be read: /dev/null/x."]);
   });
 
-  test('only warns of files that other users can read', async () => {
+  test('only warns about files that other users can read', async () => {
     const folder = tempFolder();
     const file = (name: string, text: string) => {
       writeFileSync(join(folder, name), text);

@@ -65,7 +65,7 @@ async function world() {
 }
 
 describe('the erasures since a backup', () => {
-  test('are listed by UID and time by a restore, and the profiles are back', async () => {
+  test('are listed by a restore, with UID and time, and the profiles exist again', async () => {
     const { names, erased, restored } = await world();
     const times = erased();
     expect(await names()).toEqual(['bob', 'dan']);

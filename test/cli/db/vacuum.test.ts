@@ -24,7 +24,7 @@ async function world() {
   return { deps, db, run, status };
 }
 
-test('db vacuum reports sizes and duration, and status since when texts may be left', async () => {
+test('db vacuum reports sizes and duration, and status reports since when erased texts may remain', async () => {
   const { run, status } = await world();
   const before = await status();
   const sinceMs = systemClock.nowMs() - Date.parse(before.erasure.tracesSince);
@@ -49,7 +49,7 @@ test('db vacuum reports sizes and duration, and status since when texts may be l
   });
 });
 
-test('status warns of texts that may be left for more than a day', async () => {
+test('status warns if erased texts may have remained for more than a day', async () => {
   const { deps, status } = await world();
   deps.db.$client.run('UPDATE erasures SET at = at - 86400000');
   expect((await status()).warnings.join()).toContain('"profilectl db vacuum" removes them');

@@ -104,7 +104,7 @@ describe('keys change on a terminal without flags', () => {
 });
 
 describe('a request for a successor', () => {
-  test('takes omitted values from the old key without a terminal, and its approval sets the expiry of the old key', async () => {
+  test('without a terminal, has the old key’s values for omitted flags, and its approval sets the old key’s expiry', async () => {
     const { deps, identifier, run } = await world();
     const asked = await run('keys', 'request', '--successor-of', identifier, '--name', 'Bot 2', '--json');
     const successor = JSON.parse(asked.stdout);

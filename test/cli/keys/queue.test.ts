@@ -107,7 +107,7 @@ describe('keys approve without an identifier', () => {
     expect(listKeys(w.deps, { states: ['pending'] })).toHaveLength(3);
   });
 
-  test('says after Ctrl-C that earlier decisions stay (exit code 130)', async () => {
+  test('says after Ctrl-C that earlier decisions remain in effect (exit code 130)', async () => {
     const terminal = w.walk('--permission', 'api.lookup', '--rate-limit', '1/1s', '--expires', '1d');
     await terminal.answer('What now?', KEY.enter);
     await terminal.answer(/Approve key \w{8}\?/, `y${KEY.enter}`);
@@ -132,7 +132,7 @@ describe('keys approve without an identifier', () => {
     expect(stateOf(w.first)).toBe('pending');
   });
 
-  test('needs a terminal, and no --yes (exit code 2)', async () => {
+  test('is refused without a terminal, or with --yes (exit code 2)', async () => {
     const off = await profilectl(['keys', 'approve'], { variables: w.variables });
     expect(off).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining('identifier is missing') });
     expect(await w.walk('--yes').exited).toBe(2);

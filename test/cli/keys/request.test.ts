@@ -146,7 +146,7 @@ describe('--description-file', () => {
     expect(JSON.parse(stdout).description).toBe(`${TEXT} (stdin)`);
   });
 
-  test('refuses an unreadable, binary, too long or too short file, and --description beside it (exit code 2)', async () => {
+  test('refuses an unreadable, binary, too long or too short file, and --description in addition (exit code 2)', async () => {
     for (const [file, stdin, more, sentence] of [
       [join(deps.folder, 'none.txt'), '', [], /^--description-file names a file that can't be read/],
       [deps.folder, '', [], /^--description-file names a file that can't be read/],

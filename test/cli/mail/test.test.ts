@@ -12,7 +12,7 @@ function send(MAIL_URL: string, ...words: string[]) {
   return profilectl(['mail', 'test', 'ada@example.org', ...words], { variables, cwd: tempFolder() });
 }
 
-test('the mail server accepts the mail, which names the service (exit code 0)', async () => {
+test('mail test succeeds if the mail server accepts the mail, which names the service (exit code 0)', async () => {
   const smtp = await startSmtp({ login: { user: 'bob', password: 'hunter2' } });
   const done = await send(smtp.url);
   const stdout = `127.0.0.1:${smtp.port} accepted the mail to ada@example.org.\n`;
@@ -23,13 +23,13 @@ test('the mail server accepts the mail, which names the service (exit code 0)', 
   expect(JSON.parse(json.stdout)).toEqual({ to: 'ada@example.org', accepted: true, server: `127.0.0.1:${smtp.port}` });
 });
 
-test('the mail is written to a folder (exit code 0)', async () => {
+test('mail test writes the mail to the folder in MAIL_URL (exit code 0)', async () => {
   const folder = join(tempFolder(), 'mails');
   expect(await send(`file:${folder}`)).toMatchObject({ code: 0, stdout: `Written to the folder ${folder}.\n` });
   expect(readdirSync(folder)).toEqual([expect.stringMatching(/^\d{8}T\d{6}\.\d{3}Z-test\.eml$/)]);
 });
 
-test('the mail server refuses the mail for good, and the error says what to do (exit code 1)', async () => {
+test('mail test reports a permanent refusal, and what to do about it (exit code 1)', async () => {
   const smtp = await startSmtp({ login: { user: 'bob', password: 'hunter2' } });
   const wrong = await send(smtp.url.replace('hunter2', 'wrong-password'));
   expect(wrong.stderr).not.toContain('wrong-password');
@@ -38,20 +38,20 @@ test('the mail server refuses the mail for good, and the error says what to do (
   expect(await send(smtp.url)).toMatchObject({ code: 1, stderr: expect.stringContaining('check the address.') });
 });
 
-test('the mail server refuses the mail for now, or is down (exit code 75)', async () => {
+test('mail test reports a temporary refusal, or that the mail server is down (exit code 75)', async () => {
   const smtp = await startSmtp({ failures: { mail: '450 4.2.0 try later' } });
   expect(await send(smtp.url)).toMatchObject({ code: 75, stderr: expect.stringContaining('try again later') });
   await smtp.stop();
   expect(await send(smtp.url)).toMatchObject({ code: 75, stderr: expect.stringContaining('refused the connection') });
 });
 
-test('the connection breaks before the mail is accepted, so it may or may not arrive (exit code 75)', async () => {
+test('mail test says that the mail may or may not arrive if the connection breaks before it is accepted (exit code 75)', async () => {
   const smtp = await startBrokenSmtp({ dot: 'close' });
   const done = await send(`smtp://127.0.0.1:${smtp.port}`);
   expect(done).toMatchObject({ code: 75, stderr: expect.stringContaining('may or may not arrive') });
 });
 
-test('an invalid address or a list of addresses exits with 2, and a missing MAIL_URL with 1', async () => {
+test('mail test refuses an invalid address and a list of addresses (exit code 2), and a missing MAIL_URL (exit code 1)', async () => {
   for (const address of ['ada', 'a@example.org,b@example.org', 'a@example.org\r\nBcc: b@example.org']) {
     const run = await profilectl(['mail', 'test', address], { variables: { MAIL_URL: 'file:x' }, cwd: tempFolder() });
     expect(run).toMatchObject({ code: 2, stdout: '' });

@@ -47,7 +47,7 @@ describe('--prune', () => {
     );
   });
 
-  test('asks on a terminal with the number of profiles, and erases none after a no (exit code 3)', async () => {
+  test('asks for confirmation on a terminal with the number of profiles, and erases none after a no (exit code 3)', async () => {
     const { file, db, write, count } = await world(20);
     write(jsonLines(...profiles(18)));
     const words = ['profiles', 'import', file, '--prune', '--db', db];
@@ -122,7 +122,7 @@ describe('--as-of', () => {
 describe('--rejects', () => {
   const BAD_BYTES = Buffer.from([0x7b, 0xff, 0x7d, 0x0a]);
 
-  test('gets the refused lines unchanged, with mode 0600, including lines too long for memory', async () => {
+  test('receives the refused lines unchanged, with mode 0600, including lines too long for memory', async () => {
     const { folder, file, importing } = await world(0);
     const rejects = join(folder, 'rejects.jsonl');
     const long = `{"id":9,"username":"long","x":"${'y'.repeat(3_000_000)}"}`;
@@ -141,7 +141,7 @@ describe('--rejects', () => {
     }
   });
 
-  test('gets conflicting lines with --strict, and loses the lines of an earlier import', async () => {
+  test('receives conflicting lines with --strict, and keeps no lines of an earlier import', async () => {
     const { folder, file, importing, write } = await world(0);
     const rejects = join(folder, 'rejects.jsonl');
     write(jsonLines(...profiles(1), '{"id":3,"username":"U1"}'));
@@ -197,7 +197,7 @@ describe('an existing file of --rejects', () => {
     expect([readFileSync(rejects, 'utf8'), statSync(rejects).mode & 0o777]).toEqual([BAD, 0o600]);
   });
 
-  test('of anything else is kept, and nothing is imported (exit code 1)', async () => {
+  test('with other content is kept, and nothing is imported (exit code 1)', async () => {
     const { folder, file, importing, write, count } = await world(1);
     write(jsonLines(...profiles(3)) + BAD);
     for (const [name, text, mode] of [

@@ -65,7 +65,7 @@ async function outcomeOf(command: Command, configHome: string): Promise<string> 
   }
 }
 
-test('with a login but no database, every such command says that the login is not used', async () => {
+test('with a login but no database, every command that works only on the server says that the login is not used', async () => {
   expect(commands.length).toBeGreaterThan(20);
   for (const command of commands) {
     expect(await outcomeOf(command, settings.one)).toBe(
@@ -74,13 +74,13 @@ test('with a login but no database, every such command says that the login is no
   }
 });
 
-test('without a login, every such command says that the database is missing', async () => {
+test('without a login, every command that works only on the server says that the database is missing', async () => {
   for (const command of commands) {
     expect(await outcomeOf(command, settings.none)).toStartWith('1 There is no database at data/profiles.db. ');
   }
 });
 
-test('the sentence names the missing database of --db', async () => {
+test('the error names the missing database that --db specifies', async () => {
   const variables = { XDG_CONFIG_HOME: settings.one };
   const { code, stderr } = await profilectl(['status', '--db', join(folder, 'none.db')], { variables });
   expect(code).toBe(1);

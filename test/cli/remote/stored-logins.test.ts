@@ -98,7 +98,7 @@ test.skipIf(!HAS_STRACE)('strace: the file always has mode 0600, and is replaced
   expect(changing[0]).toMatch(/O_EXCL/);
 });
 
-describe('an invalid file is refused by name, and not changed', () => {
+describe('an invalid file is refused with its name, and not changed', () => {
   const fault = async (path: string) => {
     const before = existsSync(path) && statSync(path).isFile() ? readFileSync(path, 'utf8') : null;
     await expect(changeLogins(add(URL_A), path)).rejects.toThrow(path);

@@ -155,7 +155,7 @@ test('commands on keys use the only database or server there is, and refuse if t
   expect(await othersThan(['keys', 'list'], (situation) => decided(situation) ?? undecided(situation))).toEqual([]);
 });
 
-test('an import does the same, but uses a server only if it is named', async () => {
+test('an import chooses between them in the same way, but uses a server only if one is named', async () => {
   const undecided = (situation: Situation) =>
     databaseIn(situation) !== null || situation.logins === 0
       ? 'box'

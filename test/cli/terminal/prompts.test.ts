@@ -18,7 +18,7 @@ beforeEach(() => {
 });
 
 describe('an owner at a terminal', () => {
-  test('is asked for missing values, sees problems while typing, and gets a pending key', async () => {
+  test('is prompted for missing values, sees problems while typing, and gets a pending key', async () => {
     const terminal = openTerminal(['keys', 'request', '--profile', profile], variables);
     await terminal.answer('Name of the key:', `Bot${KEY.enter}`);
     await terminal.answer('Description:', `Too short.${KEY.enter}`);
@@ -128,7 +128,7 @@ describe('an admin at a terminal', () => {
     expect(showKey(deps, identifier)).toMatchObject({ state: 'pending', attempt: null });
   });
 
-  test('is not asked anything with --yes', async () => {
+  test('is not prompted with --yes', async () => {
     const identifier = await request(deps, { profile });
     const terminal = openTerminal(['keys', 'approve', identifier, '--yes'], variables);
     expect(await terminal.exited).toBe(0);

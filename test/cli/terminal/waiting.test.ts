@@ -41,7 +41,7 @@ async function slowServer(isHeld: (mail: ReceivedMail) => boolean = () => true) 
 }
 
 describe('a slow mail server', () => {
-  test('is waited for with the seconds shown, which disappear at the end', async () => {
+  test('is waited for with a count of seconds, which disappears at the end', async () => {
     const { letGo, variables } = await slowServer();
     const identifier = await request(deps, { profile });
     const terminal = openTerminal(['keys', 'approve', identifier, '--yes'], variables);
@@ -53,7 +53,7 @@ describe('a slow mail server', () => {
     expect(terminal.raw()).toContain(`\r\u001b[K${identifier} Active`);
   });
 
-  test('is also waited for visibly when keys approve checks it before the first question', async () => {
+  test('is also waited for with a count of seconds when keys approve checks it before the first question', async () => {
     const silent = createServer(() => {}).listen(0, '127.0.0.1');
     afterAll(() => silent.close());
     await once(silent, 'listening');
@@ -150,7 +150,7 @@ describe('Ctrl-C while a mail is being sent reports the state of the key (exit c
   });
 });
 
-test('Ctrl-C while going through the queue also says that earlier decisions stay', async () => {
+test('Ctrl-C while going through the queue also says that earlier decisions remain in effect', async () => {
   const deps = testDeps();
   insertProfile(deps.db, { id: 1, username: 'ada' });
   insertProfile(deps.db, { id: 2, username: 'bob' });

@@ -247,7 +247,7 @@ describe.skipIf(NO_MOUNT !== null)(`with a separate disk${NO_MOUNT === null ? ''
     expectSound(DATABASE_PATH);
   }, 60_000);
 
-  test('less than a tenth of the disk free, or than three times the database, is in status, log and /metrics', async () => {
+  test('status, log and /metrics show if less than a tenth of the disk, or three times the size of the database, is free', async () => {
     const disk = mountSmallDisk(64 * MIB);
     const DATABASE_PATH = join(disk.folder, 'profiles.db');
     const variables = { DATABASE_PATH, METRICS_TOKEN: 'scraper.7Rk2mQ9bTzA~' };

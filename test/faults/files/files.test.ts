@@ -165,7 +165,7 @@ describe('secrets from files', () => {
     expect(smtp.received.map((mail) => mail.user)).toEqual(['mailer']);
   }, 30_000);
 
-  test('a missing, empty, doubly given or unusable secret file stops the program with 2 and the variable’s name, not its content', async () => {
+  test('programs exit with 2 if a secret file is missing, empty or unusable, or a secret is given twice, naming only the variable', async () => {
     const folder = tempFolder();
     mkdirSync(join(folder, 'folder'));
     writeFileSync(join(folder, 'empty'), '\n');

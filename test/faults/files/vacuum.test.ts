@@ -109,7 +109,7 @@ test('of two simultaneous vacuums at least one succeeds, and the other may repor
 });
 
 describe.skipIf(NO_MOUNT !== null)(`with a separate disk${NO_MOUNT === null ? '' : ` (${NO_MOUNT})`}`, () => {
-  test('a vacuum needs twice the space: without it neither command nor server tries; with it the server does', async () => {
+  test('without twice the size of the database free, neither a command nor a server starts a vacuum; with it, a server does', async () => {
     const MIB = 1_048_576;
     const disk = mountSmallDisk(28 * MIB);
     const databasePath = join(disk.folder, 'profiles.db');

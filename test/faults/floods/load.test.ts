@@ -43,7 +43,7 @@ function versionOf(id: number, path: string, body: string): number {
   return version;
 }
 
-test('while an import, an export and a VACUUM run, the server answers with one whole version or with 503', async () => {
+test('while an import, an export and a VACUUM run, each response is one consistent version or a 503', async () => {
   const deps = testDeps();
   const { databasePath } = deps.config;
   const { secret } = await keyFor(deps, ['1000000/1s']);

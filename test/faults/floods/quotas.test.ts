@@ -180,7 +180,7 @@ test('10 000 keys with used-up default limits take less than 100 MB, and are res
   expect(used).toBeLessThan(100_000_000);
 }, 60_000);
 
-describe('the headers are true', () => {
+describe('the RateLimit headers are correct', () => {
   const windows = [1, 2, 10, 60, 3_600];
   const limit = fc.record({ quota: fc.integer({ min: 1, max: 6 }), windowSeconds: fc.constantFrom(...windows) });
   const limits = fc.uniqueArray(limit, { minLength: 1, maxLength: 4, selector: ({ windowSeconds }) => windowSeconds });
@@ -189,7 +189,7 @@ describe('the headers are true', () => {
     maxLength: 25,
   });
 
-  test('for any limits and any client: policy, what remains, its window and Retry-After', async () => {
+  test('for any limits and any client: the policy, the remaining quota, its window, and Retry-After', async () => {
     const server = await startTestServer();
     const { clock } = server.deps;
     await fc.assert(

@@ -22,7 +22,7 @@ import { testDeps } from '../../support/world.ts';
 /** A change applies on a server at most this long after its commit. */
 const TAKES_EFFECT_MS = 10;
 
-describe('killed and simultaneous', () => {
+describe('changes that are killed, or made at the same time', () => {
   const deps = testDeps();
   const FIRST = '60/1m';
   let nextId = 1;

@@ -60,7 +60,7 @@ function mailVariables(world: World, port: number): Record<string, string> {
   };
 }
 
-describe('simultaneous', () => {
+describe('commands at the same time', () => {
   test('20 simultaneous requests for one profile get exactly three keys', async () => {
     const profile = newProfile(deps);
     const words = ['keys', 'request', '--profile', profile, '--name', 'Bot', '--permission', 'api.lookup'];
@@ -170,7 +170,7 @@ async function countAccepted(world: World, secrets: readonly string[]): Promise<
   return accepted.filter((is) => is).length;
 }
 
-describe('killed', () => {
+describe('approvals that are killed', () => {
   test('an approval killed at any moment leaves a sound database, a pending or Active key, and at most one valid secret', async () => {
     const outcomes: Record<string, number> = {};
     const runOne = async (world: World, kill: Kill): Promise<void> => {

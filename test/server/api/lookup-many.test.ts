@@ -63,7 +63,7 @@ describe('a lookup of many', () => {
     });
   });
 
-  test('lists impossible names as missing', async () => {
+  test('lists invalid names as missing', async () => {
     const long = 'a'.repeat(300);
     expect(
       (await answered(`username=&username=%00&username=a%2Fb&username=..&authid=&authid=${long}`)).missing,
@@ -130,7 +130,7 @@ describe('the cost of a lookup of many', () => {
   const { clock } = server.deps;
   const left = (answer: Response) => answer.headers.get('ratelimit');
 
-  test('is a request for each distinct name, found or not', async () => {
+  test('is one request for each distinct name, found or not', async () => {
     const { secret: counted } = await keyFor(server.deps, ['20/1m', '100/1h']);
     expect(left(await ask('uid=7', counted))).toBe('"1m";r=19;t=60, "1h";r=99;t=3600');
     expect(left(await ask('uid=7&uid=8&username=x&uid=%37&username=x', counted))).toBe(

@@ -17,7 +17,7 @@ const server = await startTestServer({
   variables: { PUBLIC_URL: 'https://api.example.org/lookup', TRUSTED_PROXIES: '127.0.0.1' },
 });
 
-test('it is public, and has the server’s own URL', async () => {
+test('the OpenAPI document of /manage is public, and has the server’s own URL', async () => {
   const answer = await fetch(`${server.url}/manage/openapi.json`);
   expect([answer.status, answer.headers.get('content-type')]).toEqual([200, 'application/json']);
   const { servers, info } = (await answer.json()) as OpenApi;
@@ -29,7 +29,7 @@ test('it is public, and has the server’s own URL', async () => {
   expect([other.status, other.headers.get('allow')]).toEqual([405, 'GET, HEAD']);
 });
 
-test('it is compressed for clients that accept gzip, and not resent if it is unchanged', async () => {
+test('the document is compressed for clients that accept gzip, and not sent again if it is unchanged', async () => {
   const ask = (headers: Record<string, string>) => fetch(`${server.url}/manage/openapi.json`, { headers });
   const [plain, compressed] = [await ask({ 'Accept-Encoding': 'identity' }), await ask({ 'Accept-Encoding': 'gzip' })];
   expect([plain, compressed].map(({ headers }) => headers.get('content-encoding'))).toEqual([null, 'gzip']);
@@ -38,7 +38,7 @@ test('it is compressed for clients that accept gzip, and not resent if it is unc
   expect((await ask(known)).status).toBe(304);
 });
 
-test('refusals that come before authentication match it', async () => {
+test('refusals before authentication match the document', async () => {
   const token = tokenFor({ ...server.deps, sessions: openSessionsFile(server.deps.config.databasePath) });
   const forwarded = { headers: { 'X-Forwarded-Proto': 'http' } };
   await expectRefused(await call(server, '/manage/v1/me', token, forwarded), 403, 'plain_http');
@@ -47,7 +47,7 @@ test('refusals that come before authentication match it', async () => {
   await expectRefused(await sendLines(server, token, '', '{}'), 503, 'not_ready');
 });
 
-test('it is valid by Redocly’s recommended rules, without a warning', async () => {
+test('the document is valid by Redocly’s recommended rules, without a warning', async () => {
   const config = await createConfig({ extends: ['recommended'] });
   const source = JSON.stringify(manageDocument()).replaceAll('http://127.0.0.1:3000', 'https://api.example.org');
   const problems = await lintFromString({ source, config, absoluteRef: join(PROJECT, 'manage.json') });
@@ -59,7 +59,7 @@ test('it is valid by Redocly’s recommended rules, without a warning', async ()
   expect(problems.map(({ ruleId, location }) => [ruleId, location[0]?.pointer as string])).toEqual(refusedOnly);
 });
 
-test('it has every route with the token and the right that it needs', () => {
+test('the document has every route with the token and the right that it needs', () => {
   const { paths } = manageDocument();
   const shown = Object.entries(paths).flatMap(([path, operations]) =>
     Object.entries(operations as Record<string, Operation>).map(([method, operation]) => {

@@ -55,7 +55,7 @@ function ask(
 for (const route of MANAGE_ROUTES) {
   const token = tokenOf(route);
 
-  test(`${route.method} ${route.path}: plain HTTP, no host, an unresponsive thread, and a server error`, async () => {
+  test(`${route.method} ${route.path} refuses plain HTTP and a missing host, and reports an unresponsive thread and a server error`, async () => {
     await expectRefused(await ask(route, token, {}, { 'X-Forwarded-Proto': 'http' }), 403, 'plain_http');
     const raw = await getRaw(server, route.path, ['Host: ', 'Content-Length: 0'], route.method);
     await checkCall(route.method, route.path, new Response(raw.body, raw));
@@ -97,7 +97,7 @@ test('while the database is locked, requests that write to it are refused', asyn
   for (const [route, token, body] of changes) expect((await ask(route, token, body)).ok).toBe(true);
 });
 
-test('too many requests in flight', async () => {
+test('if too many requests are in flight, further ones get a 503 with Retry-After', async () => {
   state = 'held';
   const me = { method: 'GET', path: '/manage/v1/me' } as const;
   const waiting = Array.from({ length: 32 }, () => ask(me, platform));

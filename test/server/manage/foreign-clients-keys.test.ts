@@ -64,11 +64,13 @@ test.skipIf(Bun.which('curl') === null)('curl requests, renames, lists and withd
   expect(await printedBy(['sh', '-c', script], await newOwner())).toMatchObject(LIFE);
 });
 
-test.skipIf(Bun.which('python3') === null)('so does Python’s standard library', async () => {
-  const file = join(access.folder, 'keys.py');
-  writeFileSync(
-    file,
-    `import json, os, urllib.request
+test.skipIf(Bun.which('python3') === null)(
+  'Python’s standard library requests, renames, lists and withdraws an owner’s key',
+  async () => {
+    const file = join(access.folder, 'keys.py');
+    writeFileSync(
+      file,
+      `import json, os, urllib.request
 
 def ask(method, path="", body=None):
     headers = {"Authorization": "Bearer " + os.environ["TOKEN"], "Content-Type": "application/json"}
@@ -84,9 +86,10 @@ for value in key, ask("PATCH", path, {"name": "Other"}), ask("GET", "?state=pend
 ask("POST", path + "/withdraw")
 print(json.dumps(ask("GET", path)))
 `,
-  );
-  expect(await printedBy(['python3', file], await newOwner())).toMatchObject(LIFE);
-});
+    );
+    expect(await printedBy(['python3', file], await newOwner())).toMatchObject(LIFE);
+  },
+);
 
 const clientOf = (token: string) =>
   createClient<paths>({
@@ -95,7 +98,7 @@ const clientOf = (token: string) =>
     fetch: async (request) => checkCall(request.method, new URL(request.url).pathname, await fetch(request)),
   });
 
-test('so does a typed client generated from the OpenAPI document', async () => {
+test('a typed client generated from the OpenAPI document requests, renames, lists and withdraws an owner’s key', async () => {
   const client = clientOf(await newOwner());
   const { data: key } = await client.POST('/manage/v1/keys', { body: FIELDS });
   const path = { identifier: key?.identifier ?? '' };
@@ -111,7 +114,7 @@ test('so does a typed client generated from the OpenAPI document', async () => {
   expect(permissions).toEqual(['api.lookup']);
 });
 
-test('that client’s types include the URL of the page for an admin’s decision', async () => {
+test('the types of a generated client include the URL of the page for an admin’s decision', async () => {
   const client = clientOf(personTokenFor(access, (await signIn(access, await enrol(access, 'Grace'))).signed));
   await newOwner();
   const identifier = await request(access, { profile: `owner${profiles}` });

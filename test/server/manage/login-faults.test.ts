@@ -32,7 +32,7 @@ for (const path of ['token', 'revoke'] as const) {
   const send = (headers: Record<string, string> = {}) =>
     sendLogin(server, path, forms[path], { 'X-Forwarded-Proto': 'https', ...headers });
 
-  test(`${path}: plain HTTP, and a request without a host`, async () => {
+  test(`${path} refuses plain HTTP, and a request without a host`, async () => {
     await expectRefused(await send({ 'X-Forwarded-Proto': 'http' }), 403, 'plain_http');
     const type = 'Content-Type: application/x-www-form-urlencoded';
     const raw = await getRaw(server, `/manage/v1/${path}`, ['Host: ', type, 'Content-Length: 0'], 'POST');
@@ -40,7 +40,7 @@ for (const path of ['token', 'revoke'] as const) {
     expect(raw.headers.get('x-error-code')).toBe('bad_request');
   });
 
-  test(`${path}: a sessions file that is locked, or can’t be read`, async () => {
+  test(`${path} returns 503 if the sessions file is locked, and 500 if it can’t be read`, async () => {
     const { sqlite, path: file } = world.access.sessions;
     using other = new Database(file);
     other.run('BEGIN IMMEDIATE');
@@ -55,7 +55,7 @@ for (const path of ['token', 'revoke'] as const) {
   });
 }
 
-test('too many requests in flight', async () => {
+test('if too many requests are in flight, further ones get a 503', async () => {
   isHeld = true;
   const waiting = Array.from({ length: 32 }, () =>
     call(server, '/manage/v1/me', token, { headers: { 'X-Forwarded-Proto': 'https' } }),

@@ -14,7 +14,7 @@ async function crowd(path: string, init: RequestInit = {}) {
   return { headers: [...response.headers], text: await response.text() };
 }
 
-test('when too many pages are requested, pages are refused by a constant page, forms with what was typed, and calls with JSON', async () => {
+test('if too many requests are in flight, pages get a constant error page, forms get back what was typed, and programs get JSON', async () => {
   const first = await crowd('/developers');
   expect(first.text).toContain(`<p>${SENTENCE}</p>`);
   expect(await crowd('/developers/keys?a=b')).toEqual(first);

@@ -116,7 +116,7 @@ const grouped = fc.record({
 const withSteps = (limits: fc.Arbitrary<RateLimit>) =>
   limits.chain((limit) => fc.tuple(fc.constant(limit), stepsFor(limit)));
 
-describe('the promise', () => {
+describe('admission', () => {
   test('up to a quota of 1024, a request is admitted exactly if it fits, even over restarts', () => {
     fc.assert(
       fc.property(withSteps(exact), ([limit, steps]) => {
@@ -129,7 +129,7 @@ describe('the promise', () => {
     );
   });
 
-  test('above, never too many are admitted, and less than 0.1 % of the quota is refused too early', () => {
+  test('above a quota of 1024, never too many are admitted, and less than 0.1 % of the quota is refused too early', () => {
     fc.assert(
       fc.property(withSteps(grouped), ([limit, steps]) => {
         run(limit, steps, ({ ring, now, count, admitted, left }) => {
@@ -180,7 +180,7 @@ describe('the promise', () => {
     );
   });
 
-  test('no more than r requests are admitted within t', () => {
+  test('the remaining quota (r) stays the same until the end of its window (t)', () => {
     fc.assert(
       fc.property(withSteps(fc.oneof(small, anyWindow, grouped)), ([limit, steps]) => {
         run(limit, steps, ({ ring, now }) => {
@@ -204,7 +204,7 @@ test('a step is less than a 2^30th of the window, and a second is a whole number
   }
 });
 
-test('a ring is empty after any pause, even if its stamps look new', () => {
+test('a ring is empty after a long pause, even if its timestamps look new', () => {
   for (const windowSeconds of [1, 86_400, 31 * 86_400]) {
     const ring = createRing({ quota: 3, windowSeconds });
     record(ring, START, 3);
@@ -227,7 +227,7 @@ test('a time before the newest request, as another thread may have read it, free
 });
 
 describe('memory', () => {
-  test('a ring is as small as its contents, and has at most 1024 stamps', () => {
+  test('a ring is as small as its contents, and has at most 1024 timestamps', () => {
     for (const quota of [1, 60, 1_024, 1_025, 5_000, 1_000_000]) {
       const ring = createRing({ quota, windowSeconds: 60 });
       expect(ring.stamps.length).toBeLessThanOrEqual(8);
@@ -238,7 +238,7 @@ describe('memory', () => {
     }
   });
 
-  test('another request is another stamp in the file', () => {
+  test('one more request writes only one more timestamp to the file', () => {
     const ring = createRing({ quota: 5_000, windowSeconds: 60 });
     record(ring, START, 4_000);
     ring.savedHead = ring.head;

@@ -57,7 +57,7 @@ test('an identifier can’t lead out of the folder', async () => {
   expect(readdirSync(folder)).toEqual([expect.stringMatching(/-approval-k7\.eml$/)]);
 });
 
-test('an impossible folder is a permanent refusal that names it, and leaves no file', async () => {
+test('an unusable folder is a permanent refusal that names it, and leaves no file', async () => {
   const parent = tempFolder();
   writeFileSync(join(parent, 'file'), '');
   const delivery = await mailerTo(join(parent, 'file')).send(sampleMail());

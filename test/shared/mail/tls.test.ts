@@ -60,7 +60,7 @@ describe('over a network, mail is only sent encrypted and to a verified server',
       expect(smtp.received.map(({ overTls }) => overTls)).toEqual([true, true]);
     });
 
-    test(`${name} with a certificate for another name is refused for good`, async () => {
+    test(`${name} with a certificate for another name is refused permanently`, async () => {
       const smtp = await startSmtp({ secure, certificate: 'elsewhere' });
       for (const host of ['localhost', '127.0.0.1']) {
         const delivery = await send(smtp.port, { secure, host, login }, REMOTE);
@@ -73,7 +73,7 @@ describe('over a network, mail is only sent encrypted and to a verified server',
       expect(smtp.received).toEqual([]);
     });
 
-    test(`${name} with a certificate of an unknown authority is refused for good, and says how to trust it`, async () => {
+    test(`${name} with a certificate of an unknown authority is refused permanently, and says how to trust it`, async () => {
       const smtp = await startSmtp({ secure });
       const delivery = await send(smtp.port, { secure }, { isRemote: true });
       expect(delivery).toMatchObject({ outcome: 'refused', permanent: true });

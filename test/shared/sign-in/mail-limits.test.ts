@@ -138,14 +138,14 @@ test('the limits agree with a naive counter, for all spellings of names, address
   );
 }, 30_000);
 
-test('the same if two processes receive the requests in turn', async () => {
+test('the limits agree with a naive counter, too, if two processes receive the requests in turn', async () => {
   await expectCounted(async ({ access, clock }) => {
     const two = await startTwo(access.config.databasePath);
     return (at, ask) => two.one(at % 2, 'ask', { ...ask, atMs: clock.nowMs() });
   }, 20);
 }, 30_000);
 
-test('strangers can cause at most 10 mails a day to an owner, and can’t lock out a browser that she has used', async () => {
+test('strangers can cause at most 10 mails a day to an owner, and can’t lock out a browser that the owner has used', async () => {
   const { ask, clock, known, mails } = await world();
   const strangers = fc.sample(fc.tuple(fc.nat(4), fc.nat(1), fc.ipV6()), { numRuns: 600 });
   const hourly: number[] = [];

@@ -95,7 +95,7 @@ test(
 );
 
 test(
-  'if something else was decided, the error says so (exit code 1)',
+  'if another decision was made, the error says so (exit code 1)',
   async () => {
     const identifier = await request(access, { profile: 'ada' });
     const shows = `"profilectl keys show ${identifier}" shows`;
@@ -124,7 +124,7 @@ test(
 );
 
 test(
-  'the old key must expire as --retire-old said, unless it expires earlier anyway',
+  'keys approve --retire-old fails if the approval did not make the old key expire by then',
   async () => {
     const retire = ['--retire-old', '2126-01-31', '--wait'];
     const { identifier: old } = await issue(access, { profile: 'ada' });
@@ -238,7 +238,7 @@ describe('the wait for a decision', () => {
   const watchAt = (answer: () => Response, patienceMs: number) =>
     watchKey({ ...globals, ...remoteKeys(serverOf(answer)) }, decision, before, patienceMs);
 
-  test('ends after its time limit, and says that nobody decided (exit code 75)', async () => {
+  test('ends at its time limit with an error that says that nobody has decided (exit code 75)', async () => {
     let asked = 0;
     const { code, message } = await refusal(
       watchAt(() => {

@@ -235,7 +235,7 @@ describe('on a remote server', () => {
   );
 
   test(
-    'a token that does not work means not logged in (exit code 4)',
+    'an invalid token is reported as not being logged in (exit code 4)',
     async () => {
       const done = await at(`${ownerToken.slice(0, -1)}-`, ['keys', 'list']);
       expect(done).toEqual({

@@ -14,13 +14,13 @@ afterEach(() => {
   for (const callback of open.splice(0)) callback.close();
 });
 
-test('it listens on a loopback port that the system assigns', async () => {
+test('the listener uses a loopback port that the system assigns', async () => {
   const [one, other] = [await listening(), await listening()];
   for (const { redirectUri } of [one, other]) expect(redirectUri).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/callback$/);
   expect(one.redirectUri).not.toBe(other.redirectUri);
 });
 
-test('it accepts the answer with the right state once, and shows a page that sends the person back', async () => {
+test('the listener accepts a callback with the right state once, with a page that sends the person back to the terminal', async () => {
   const { redirectUri, answer } = await listening();
   const page = await fetch(`${redirectUri}?code=the-code&state=${STATE}&iss=https%3A%2F%2Fa.example.org`);
   expect(page.status).toBe(200);
@@ -31,13 +31,13 @@ test('it accepts the answer with the right state once, and shows a page that sen
   expect((await answer).code).toBe('the-code');
 });
 
-test('it also accepts a refusal', async () => {
+test('the listener also accepts a refusal', async () => {
   const { redirectUri, answer } = await listening();
   await fetch(`${redirectUri}?error=access_denied&state=${STATE}&iss=https%3A%2F%2Fa.example.org`);
   expect(await answer).toEqual({ code: null, error: 'access_denied', issuer: 'https://a.example.org' });
 });
 
-test('it refuses other requests without repeating any part of them, and keeps waiting', async () => {
+test('the listener refuses other requests without repeating any part of them, and keeps waiting', async () => {
   const { redirectUri, answer } = await listening();
   const origin = new URL(redirectUri).origin;
   const right = `code=the-code&state=${STATE}`;
@@ -69,7 +69,7 @@ test('it refuses other requests without repeating any part of them, and keeps wa
   expect(await answer).toEqual({ code: 'the-code', error: null, issuer: null });
 });
 
-test('it stops listening when it is closed', async () => {
+test('the listener stops when it is closed', async () => {
   const { redirectUri, close } = await listening();
   expect((await fetch(redirectUri)).status).toBe(400);
   close();

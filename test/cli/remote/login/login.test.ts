@@ -92,7 +92,7 @@ async function beginByCode(laptop: Laptop, ...words: string[]) {
   return { terminal, address };
 }
 
-test('an admin types the short code of the page, which is visible, and is logged in for twelve hours', async () => {
+test('an admin can type the short code from the page, which stays visible, and is then logged in for twelve hours', async () => {
   const laptop = newLaptop();
   const { terminal, address } = await beginByCode(laptop, '--json');
   const { cookie } = await signInAdmin(world, 'Grace');
@@ -131,7 +131,7 @@ test('a wrong code can be typed again, five times in total, and the code of anot
   expect(storedIn(other)[url]?.endsAt).toBe(inDays(90));
 });
 
-test('no command line of any process has a token, a code or the verifier, without which a code is worth nothing', async () => {
+test('no command line of any process has a token, a code or the PKCE verifier, without which a code is useless', async () => {
   // A browser that stays open, so that its command line can be read.
   const desktop = newLaptop({ BROWSER: 'sleep 5; true' });
   const seen: string[] = [];
@@ -185,7 +185,7 @@ describe('a failed login reports the reason and stores nothing', () => {
     expect(existsSync(desktop.file)).toBe(false);
   });
 
-  test('after an answer of another server, which is named (exit code 1)', async () => {
+  test('after a response from another server, which the error names (exit code 1)', async () => {
     const cases: [string, string][] = [
       ['https://b.example.org/', `belongs to https://b.example.org, not to ${url}`],
       ['javascript:alert(1)', `does not belong to ${url}`],
@@ -276,7 +276,7 @@ describe('login --with-token', () => {
   const read = (laptop: Laptop, stdin: string, ...words: string[]) =>
     profilectl(['login', url, '--with-token', ...words], { variables: laptop.variables, stdin });
 
-  test('stores a token of a person or a backend; a new login revokes the former, but logout does not revoke a backend’s', async () => {
+  test('stores a token of a person or a backend; a new login revokes the previous one, but logout does not revoke a backend’s', async () => {
     const laptop = newLaptop();
     const persons = personTokenFor(world.access, ownerToSign(world.access, ADA.id) as Signed);
     const platforms = tokenFor(world.access);
@@ -337,7 +337,7 @@ test.skipIf(NO_MOUNT !== null)('a token that can’t be stored because the disk 
   expect(aliveTokens()).toEqual(before);
 });
 
-test('a login replaces the former one at the same server, and revokes its token', async () => {
+test('a login replaces the previous one to the same server, and revokes its token', async () => {
   const desktop = newDesktop();
   expect((await logIn(desktop)).code).toBe(0);
   const { token: former } = storedIn(desktop)[url] as { token: string };

@@ -398,7 +398,7 @@ test('a key’s page names the key that was requested to replace it, while that 
   expect(await note()).not.toContain('to replace this key');
 });
 
-test('ended keys are unfolded if they are all there are', async () => {
+test('ended keys are unfolded if there are no other keys', async () => {
   const world = await ownerWorld();
   await keyIn('rejected', { ...world.access, clock: world.clock }, 'ada');
   expect((await at(world, '')).body).toContain('<details open><summary>1 ended key</summary>');

@@ -33,7 +33,7 @@ async function decide(decision: string, changes: Record<string, string | null> =
   return visit(world, '/developers/cli', { form: [...hiddenIn(page), ['decision', decision]], cookie: as });
 }
 
-test('it shows the machine, the signed-in person, the browser’s IP address, and what the machine will be allowed to do', async () => {
+test('the page shows the machine, the signed-in person, the browser’s IP address, and what the machine will be allowed to do', async () => {
   const { status, body } = await see({ machine: 'Ada’s desk' });
   expect(status).toBe(200);
   for (const text of ['<bdi>Ada’s desk</bdi>', 'the owner of <bdi>ada</bdi>', '192.0.2.7', 'for at most 90 days']) {
@@ -67,7 +67,7 @@ test('only allowing makes a code; viewing or refusing does not', async () => {
   expect(valuesOf(allowed, 'location')).toEqual([]);
 });
 
-test('without a redirect URL, it shows the code and redirects nowhere', async () => {
+test('without a redirect URL, the page shows the code and redirects nowhere', async () => {
   const typed = { redirect_uri: null, state: null };
   const { body } = await decide('allow', typed);
   expect(body).toMatch(/<code data-copy="the code">[0-9A-HJKMNP-TV-Z]{4}-[0-9A-HJKMNP-TV-Z]{4}<\/code>/);

@@ -147,7 +147,7 @@ describe('signing in leads only to pages of the portal', () => {
     '/developers/sessions?x=1',
   ];
 
-  test('whatever link or form say', async () => {
+  test('whatever the link or the form says', async () => {
     const at = await world();
     for (const next of elsewhere) {
       at.clock.advance(86_400_000);

@@ -34,7 +34,7 @@ async function world(grant: Grant = {}) {
 const inDays = (deps: Deps, days: number) => deps.clock.nowMs() + days * DAY_MS;
 const iso = (ms: number) => new Date(ms).toISOString();
 
-test('a request is prefilled from the old key, its granted permissions too, and names that key', async () => {
+test('a request for a successor is prefilled from the old key, including its granted permissions, and names that key', async () => {
   const { deps, old, succeed, lastMail } = await world({ permissions: ['api.leaderboard'] });
   const identifier = await succeed();
   await sendDueNotices(deps, () => undefined, false);
@@ -51,7 +51,7 @@ test('a request is prefilled from the old key, its granted permissions too, and 
   expect(showKey(deps, old.identifier)).toMatchObject({ successorOf: null, state: 'Active' });
 });
 
-test('it uses one of the three slots', async () => {
+test('a successor uses one of the three slots', async () => {
   const { deps, succeed } = await world();
   await succeed();
   await succeed();
@@ -103,7 +103,7 @@ describe('a successor is refused', () => {
 });
 
 describe('at the approval', () => {
-  test('it gets the current rate limits of the old key, unless others are given', async () => {
+  test('a successor gets the current rate limits of the old key, unless others are given', async () => {
     const { deps, old, succeed, approve } = await world();
     const rateLimits = [{ quota: 600, windowSeconds: 60 }];
     changeKey(deps, { identifier: old.identifier, change: { rateLimits }, by: onBox('admin') });
@@ -191,7 +191,7 @@ describe('at the approval', () => {
     });
   }
 
-  test('if the old key is changed while the mail is being sent, its new expiry counts: the earlier one wins', async () => {
+  test('if the old key’s expiry is changed while the mail is being sent, the earlier one wins', async () => {
     const { deps, old, succeed, approve, endOf } = await world();
     const identifier = await succeed();
     const mailer = async () => ({

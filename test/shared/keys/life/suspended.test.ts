@@ -57,7 +57,7 @@ async function sentMails(): Promise<string[]> {
     .map((mail) => mail.replace(/=\r?\n/g, '').replace(/\s+/g, ' '));
 }
 
-describe('its secret', () => {
+describe('the secret of a suspended key', () => {
   test('is refused like an unknown one after "keys suspend", and works again after "keys resume"; used quota stays used', async () => {
     const server = await startTestServer({ variables: { DEFAULT_RATE_LIMITS: '5/1m' } });
     insertProfile(server.deps.db);
@@ -105,7 +105,7 @@ describe('its secret', () => {
   });
 });
 
-test('it keeps its slot: the database’s trigger and "db check" count it too', async () => {
+test('a suspended key keeps its slot: the database’s trigger and "db check" count it too', async () => {
   const { identifier } = await suspended();
   await request(deps);
   await request(deps);
@@ -128,7 +128,7 @@ test('it keeps its slot: the database’s trigger and "db check" count it too', 
   );
 });
 
-describe('its expiry', () => {
+describe('the expiry of a suspended key', () => {
   test('is shown at once and stored later; then the key can’t be resumed', async () => {
     const { identifier } = await suspended(1);
     clock.advance(DAY_MS);
@@ -165,7 +165,7 @@ describe('its expiry', () => {
   });
 });
 
-test('it can be changed, and has the new grant once it is resumed', async () => {
+test('a suspended key can be changed, and has the new grant once it is resumed', async () => {
   const { identifier, secret } = await suspended();
   changeKey(deps, { identifier, change: { permissions: ['api.leaderboard'] }, by: admin });
   const { verify } = readingOf(deps);
@@ -182,19 +182,19 @@ test('a reminder that was stored before the suspension is not sent', async () =>
   expect((await sentMails()).filter((mail) => mail.includes('expires soon'))).toEqual([]);
 });
 
-test('the log has its suspension and its resumption', async () => {
+test('the log has the suspension and the resumption of a key', async () => {
   const { identifier } = await suspended();
   moveByAdmin(deps, identifier, 'resume');
   expect(listLog(deps.db, 2).map(({ kind }) => kind)).toEqual(['key-resumed', 'key-suspended']);
 });
 
-test('erasing its profile revokes it', async () => {
+test('erasing the profile of a suspended key revokes it', async () => {
   const { identifier } = await suspended();
   eraseProfile(deps, 'user1', onBox('operator'));
   expect(events(identifier).slice(-2)).toEqual(['revoked', 'erased']);
 });
 
-test('a ban is in its history, but not mailed', async () => {
+test('a ban is in the history of a suspended key, but not mailed', async () => {
   const { identifier } = await suspended();
   await sentMails();
   for (const banned of [true, false]) {
@@ -206,8 +206,8 @@ test('a ban is in its history, but not mailed', async () => {
   expect(events(identifier).slice(-2)).toEqual(['profile banned', 'profile unbanned']);
 });
 
-describe('a successor', () => {
-  test('can’t be requested for it', async () => {
+describe('a successor of a suspended key', () => {
+  test('can’t be requested', async () => {
     const { identifier } = await suspended();
     expect((await refusal(request(deps, { successorOf: identifier }))).message).toContain('only an Active key can');
     expect(() => prefillFrom(showKey(deps, identifier))).toThrow('is suspended; only an Active key');
@@ -231,7 +231,7 @@ describe('a successor', () => {
   });
 });
 
-test('its owner is mailed the reason for the suspension, and when it is resumed, that it works again or that a ban prevents that', async () => {
+test('the owner is mailed the reason for a suspension, and on resumption that the key works again or is still refused for a ban', async () => {
   const { identifier } = await suspended();
   const [reason] = await sentMails();
   expect(reason).toContain(`Subject: Your API key ${identifier} was suspended`);
@@ -244,7 +244,7 @@ test('its owner is mailed the reason for the suspension, and when it is resumed,
   expect((await sentMails()).join()).toContain('It is still refused while your profile is banned');
 });
 
-test('its profile counts as having keys', async () => {
+test('the profile of a suspended key counts as having keys', async () => {
   await suspended();
   expect(countProfiles(deps.db, { hasKeys: true }, clock.nowMs())).toBe(1);
 });

@@ -32,7 +32,7 @@ describe('every command that writes profiles records which it changed', () => {
   /** These change no profile. */
   const OTHERS = ['count', 'export', 'list', 'show', 'sign-out'];
 
-  test('the commands below are complete', async () => {
+  test('every command that writes profiles is tested below', async () => {
     const { commands } = await createProgram();
     const profiles = commands.find((command) => command.name() === 'profiles');
     const names = profiles?.commands.flatMap((command) =>

@@ -80,7 +80,7 @@ for (const isSlow of [[], [false, true], [false, false]]) {
   });
 }
 
-test('lines behind one that is finally refused for its name are imported', async () => {
+test('if a line that waits for a name is refused in the end, later lines for the same profile are imported', async () => {
   const deps = testDeps();
   await importLines(deps, [{ id: 1, username: 'ada' }]);
   const lines = [

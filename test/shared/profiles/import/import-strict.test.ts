@@ -31,7 +31,7 @@ test('one conflict at the very end prevents the import', async () => {
   expect(await namesById(deps)).toEqual({ 1: ['ada'] });
 });
 
-test('a name may be given up thousands of lines after it is taken', async () => {
+test('a line can use a name that another profile gives up thousands of lines later', async () => {
   const deps = testDeps();
   const count = 3_000;
   const named = (shift: number) =>

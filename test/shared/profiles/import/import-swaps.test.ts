@@ -42,7 +42,7 @@ describe('lines in different batches', () => {
     expect(authIds).toEqual([['auth|2'], ['auth|1']]);
   });
 
-  test('can take a name that a later line gives up or erases', async () => {
+  test('can use a name that a later line gives up or erases', async () => {
     const deps = testDeps();
     await importLines(deps, named('ada', 'bob'));
     const lines = [

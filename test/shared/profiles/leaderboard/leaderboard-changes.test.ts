@@ -75,7 +75,7 @@ function freshPages(path: string): string[] {
   }
 }
 
-describe('after any commits by others', () => {
+describe('after commits of any kind by other processes', () => {
   const { deps, sqlite, reset, pages } = world((id) => (id * 7) % 40);
   type Commit = { how: keyof typeof commits; id: number; value: number };
 
@@ -136,7 +136,7 @@ describe('after any commits by others', () => {
   // Often about as many as fit on the board.
   const count = fc.oneof(fc.constant(PROFILES), fc.integer({ min: SIZE - 5, max: SIZE + 5 }));
 
-  test('every page equals that of a new board', async () => {
+  test('every page equals that of a newly read board', async () => {
     await fc.assert(
       fc.asyncProperty(count, fc.array(step, { minLength: 1, maxLength: 10 }), async (there, steps) => {
         reset(there);
@@ -152,7 +152,7 @@ describe('after any commits by others', () => {
   }, 60_000);
 });
 
-describe('the entries read again', () => {
+describe('the entries that are read again', () => {
   // Profile 1 is first, profile 200 last.
   const { deps, sqlite, reset, pages, countRead } = world((id) => 10 * (PROFILES - id));
   const merge = (line: object) => importLines(deps, [line], { merge: true });
@@ -173,7 +173,7 @@ describe('the entries read again', () => {
     ['all from the position of a removed profile', () => merge({ id: 70, banned: true }), SIZE - 64],
     ['only the end if a profile enters there', () => merge({ id: 300, viewsCount: 1_235 }), SIZE - 192],
     ['all if more have changed than fit on a board', () => noteMany(1, BOARD_SIZE + 1), SIZE],
-    ['all after a commit that says nothing', () => sqlite.run('DELETE FROM profiles WHERE id = 320'), SIZE],
+    ['all after a commit that records no changes', () => sqlite.run('DELETE FROM profiles WHERE id = 320'), SIZE],
   ];
   for (const [what, commit, read] of COMMITS) {
     test(what, async () => {

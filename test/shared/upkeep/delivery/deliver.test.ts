@@ -100,7 +100,7 @@ describe('a command’s mail', () => {
     expect(w.mailed().join()).toStartWith('new@example.org: ');
   });
 
-  test('is not sent if it is no longer true: a request that has been decided', async () => {
+  test('is not sent if it no longer applies, such as a request that has been decided', async () => {
     const w = await world(TWO_ADMINS);
     w.smtp.failures.mail = DOWN;
     const { identifier } = await w.ask();
@@ -192,7 +192,7 @@ describe('a mail server that is down', () => {
     expect(w.mailed()).toHaveLength(7);
   });
 
-  test('that accepts a mail without confirming it gets it again', async () => {
+  test('that accepts a mail without confirming it is sent it again', async () => {
     const broken = await startBrokenSmtp({ dot: 'close' });
     const w = await world({ MAIL_URL: `smtp://127.0.0.1:${broken.port}` });
     const { warning } = await w.reject(await request(w.deps));
