@@ -79,9 +79,9 @@ export async function showQueue(context: PageContext, { chosen, faults }: Refuse
     title: waiting === 0 ? 'Requests' : `(${numberText(waiting)}) Requests`,
     scripts: [...decided.scripts, rowScript],
     body: html`${errorSummary(faults)}<div class="headline"><h1>Requests</h1>${searchForm(context, '')}</div>
-${decided.body}<p>${waiting === 0 ? noneInWords(context) : html`${waitingInWords(waiting, oldest, nowMs)}${usualWait(context)}${firstLink(context, requests)}`}</p>
-${waiting > 0 && cantMail !== null ? html`<p class="note">${cantMail}</p>` : ''}
-${waiting > 1 ? filterLinks(path, only, passing) : ''}
+${decided.body}${waiting > 0 && cantMail !== null ? html`<p class="note">${cantMail}</p>` : ''}
+<div class="above"><p>${waiting === 0 ? noneInWords(context) : html`${waitingInWords(waiting, oldest, nowMs)}${usualWait(context)}${firstLink(context, requests)}`}</p>
+${waiting > 1 ? filterLinks(path, only, passing) : ''}</div>
 ${requests.length > 0 ? form : only === '' ? '' : html`<p>No requests match this filter.</p>`}
 ${pageLinks(path, only === '' ? {} : { only }, after, next)}`,
   };

@@ -271,9 +271,13 @@ describe.skipIf(!hasChromium)('an admin', () => {
   }, 60_000);
 
   test('sees five rows in 800 pixels, four while the bar is shown, on accessible pages', async () => {
-    await requests(8, 'Bot of the queue');
+    // Of a long description a row has three lines.
+    await requests(8, 'Bot of the queue', { description: `${BADGES} `.repeat(5) });
     const { page, count } = await signedIn('Turing');
     await count();
+    const begin = page.locator('.begin').last();
+    expect(await begin.evaluate((one) => one.clientHeight / 20)).toBe(3);
+    expect(await begin.textContent()).toContain('It stores nothing.');
     const whole = (bottom: number) =>
       page.$$eval(
         '[data-row]',
