@@ -13,7 +13,7 @@ export type Clock = Clocks & {
   /**
    * The wall clock's time once it has agreed with the monotonic clock for {@link SETTLE_MS}, since the start of this thread or
    * since the wall clock last jumped; null before. Requests are refused by the wall clock alone, but actions that can't be undone
-   * (storing an expiry, deleting old rows, giving up mails) wait for this time, so that a clock that is briefly wrong loses
+   * (storing an expiry, deleting old rows, abandoning mails) wait for this time, so that a clock that is briefly wrong loses
    * nothing.
    */
   settledMs: () => number | null;

@@ -114,7 +114,7 @@ function mailsLine({ waiting, oldestAt, undelivered }: NoticeStatus, nowMs: numb
   if (undelivered.length === 0) return 'none overdue';
   const since = oldestAt === null ? '' : `, the oldest for ${ageText(oldestAt, nowMs)}`;
   const rest = undelivered.length - waiting;
-  return `${waiting} to be retried${since}${rest === 0 ? '' : `; ${rest} given up in the last 30 days`}`;
+  return `${waiting} to be retried${since}${rest === 0 ? '' : `; ${rest} abandoned in the last 30 days`}`;
 }
 
 function signInsLine(signIns: SessionStatus | null): string {

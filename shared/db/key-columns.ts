@@ -49,7 +49,7 @@ export type NoticeKind = keyof typeof NOTICE_KINDS;
 
 /**
  * The result of a notice. `waiting`: still to be sent, perhaps again. `accepted` by the mail server. `refused` by it
- * permanently, because of the address. `dropped`: given up after three days, or by `db restore`. `moot`: no longer true
+ * permanently, because of the address. `dropped`: abandoned after three days, or by `db restore`. `moot`: no longer true
  * when it was due, so it was not sent.
  */
 export const NOTICE_RESULTS = ['waiting', 'accepted', 'refused', 'dropped', 'moot'] as const;

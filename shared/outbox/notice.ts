@@ -55,7 +55,7 @@ export function addNotices(
 }
 
 /**
- * Notifies the webhook, if any, of an undeliverable mail, inside the transaction that gives it up. The mail is about a
+ * Notifies the webhook, if any, of an undeliverable mail, inside the transaction that abandons it. The mail is about a
  * key or a profile (its id).
  */
 export function addFailureNotice(

@@ -5,7 +5,7 @@ import { WEBHOOK } from '../outbox/notice.ts';
 import { type Undelivered, undeliveredNotices } from '../outbox/undelivered.ts';
 
 /**
- * Undelivered mails without a secret, and webhook messages: how many are waiting, since when, and which were given up
+ * Undelivered mails without a secret, and webhook messages: how many are waiting, since when, and which were abandoned
  * within 30 days.
  */
 export type NoticeStatus = {

@@ -52,7 +52,7 @@ function mailsFact(context: PageContext, { waiting, undelivered }: Overview['mai
   const given = undelivered.length - waiting;
   const counts = [
     ...(waiting === 0 ? [] : [`${numberText(waiting)} to be retried`]),
-    ...(given === 0 ? [] : [`${numberText(given)} given up in the last 30 days`]),
+    ...(given === 0 ? [] : [`${numberText(given)} abandoned in the last 30 days`]),
   ].join(', ');
   const latest = undelivered.slice(-5).toReversed();
   const items = latest.map(({ at, kind, identifier, to, reason }) => {

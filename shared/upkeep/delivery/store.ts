@@ -73,7 +73,7 @@ function endOne(
   }
 }
 
-/** A notice that was given up: its key or else its profile (an id), and its kind. */
+/** A notice that was abandoned: its key or else its profile (an id), and its kind. */
 export type Dropped = { identifier: string | null; uid: number | null; kind: NoticeKind };
 
 /**

@@ -32,7 +32,7 @@ import { readingOf } from '../../support/reading.ts';
 import { testClock } from '../../support/world.ts';
 
 // A clock that is wrong for a short time loses nothing. What seems to have expired is refused at once, but it is
-// deleted, given up or stored as expired only after the clock has been plausible for ten minutes.
+// deleted, abandoned or stored as expired only after the clock has been plausible for ten minutes.
 
 const MINUTE_MS = 60_000;
 const ADA = { id: 1, username: 'ada', email: 'ada@example.org' };
@@ -294,7 +294,7 @@ describe('a reminder', () => {
     expect(await look()).toEqual([expect.stringContaining('expires soon')]);
   });
 
-  test('that is waiting is given up once the clock has confirmed that its key expired', async () => {
+  test('that is waiting is abandoned once the clock has confirmed that its key expired', async () => {
     const { clock, look } = await remindingWorld();
     clock.advance(EXPIRES_AFTER_MS - 7 * DAY_MS);
     expect(await look(async () => null)).toEqual([]);

@@ -117,7 +117,7 @@ describe('a sign-in', () => {
     expect(stored()).toBe('[]');
   });
 
-  test('is retried while the mail server is down, shown by status, and given up after 3 days', async () => {
+  test('is retried while the mail server is down, shown by status, and abandoned after 3 days', async () => {
     signIn();
     smtp.failures.connect = '421 4.3.2 down';
     await look();

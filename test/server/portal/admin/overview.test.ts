@@ -68,7 +68,7 @@ test('the overview shows requests by outcome, the busiest keys, keys near their 
   const text = textOf(page);
   for (const part of [
     '1 waiting, the oldest for 20 minutes.',
-    '1 given up in the last 30 days.',
+    '1 abandoned in the last 30 days.',
     `request about ${waiting} to address 1 of ADMIN_EMAIL, 20 minutes ago: No such`,
     'Last import 20 minutes ago by root (on the box): 12 000 lines, 3 of them refused.',
     'Outcome Today (UTC) Last 30 days All 3 093 4 596 Successful 2 090 3 090 Not found 3 6',
