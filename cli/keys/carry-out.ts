@@ -69,7 +69,7 @@ function nothingToChange(operation: AnyOperation): AppError {
   return new AppError('usage', `Specify what to change: ${joinWords(flags, 'or')}.`);
 }
 
-/** Shows the key, prompts, and returns the input after a yes. Throws `cancelled` after a no. */
+/** Shows the key, prompts, and returns the input once it is confirmed. Throws `cancelled` if it is declined. */
 async function decide(
   context: KeysContext,
   operation: AnyOperation,
@@ -88,8 +88,8 @@ async function decide(
 
 /**
  * Prompts for the inputs missing in `given`, unless the given ones are enough, shows everything to be confirmed, and
- * asks for confirmation. Returns the input, or null after a no. `showKey` is called after the checks that may refuse
- * the operation; typed long texts are stored in `typed`. Throws `cancelled`, and the refusal of the operation.
+ * asks for confirmation. Returns the input, or null if it is declined. `showKey` is called after the checks that may
+ * refuse the operation; typed long texts are stored in `typed`. Throws `cancelled`, and the refusal of the operation.
  */
 export async function askAndConfirm(
   context: KeysContext,

@@ -38,8 +38,8 @@ export function printOutcome(
   if (details.blank > 0) notice(`${counted(details.blank, 'blank line')} skipped.`);
   if (details.notThere > 0) notice(`${counted(details.notThere, 'erasure')} skipped: the profile doesn't exist.`);
   if (details.unaddressed > 0) {
-    const lost = `${counted(details.unaddressed, 'profile')} lost the e-mail address because the line has no "email"`;
-    notice(`Warning: ${lost}; the old address is notified. With --merge, fields that a line lacks are kept.`);
+    const cleared = `The e-mail address of ${counted(details.unaddressed, 'profile')} was removed, since the line has no "email"`;
+    notice(`Warning: ${cleared}; the old address is notified. With --merge, fields that a line lacks are kept.`);
   }
   if (newer > 0) {
     const ids = `${details.newerIds.join(', ')}${newer > MAX_NEWER_IDS ? ', …' : ''}`;

@@ -31,7 +31,7 @@ export function connectionFault(url: string, isChange: boolean, patienceMs: numb
   }
   if (code === 'EPROTO') return never(`The server at ${url} does not speak HTTPS; nothing was sent. Check the URL.`);
   if (/Malformed|HTTP|Header/i.test(code)) return never(`The server at ${url} does not speak HTTP; check the URL.`);
-  return later(`No server answers at ${url} (${code}); check the URL, and try again later.`);
+  return later(`No server is responding at ${url} (${code}); check the URL, and try again later.`);
 }
 
 /** The error's code from the system or the runtime, or its name if it has none. */

@@ -5,7 +5,7 @@ import { AppError } from '../../shared/errors.ts';
 
 // Requests from commands to the server on this machine.
 
-const PATIENCE_MS = 5_000;
+const TIMEOUT_MS = 5_000;
 
 /** The server's response. */
 export type ServerAnswer = { status: number; body: string };
@@ -19,8 +19,8 @@ export function serverUrl({ host, port, tls }: Config, path: string): URL {
 }
 
 /**
- * Sends a GET request to the server on this machine. Throws `refused` without a response. It does not use `fetch`, which
- * would use a proxy named in the environment.
+ * Sends a GET request to the server on this machine. Throws `refused` if there is no response. It does not use `fetch`,
+ * which would use a proxy named in the environment.
  */
 export async function askServer(url: URL, token: string | null = null): Promise<ServerAnswer> {
   const { promise, resolve, reject } = Promise.withResolvers<ServerAnswer>();
@@ -28,7 +28,7 @@ export async function askServer(url: URL, token: string | null = null): Promise<
     // The certificate is for the public host, not for this address, and the request does not leave this machine.
     rejectUnauthorized: false,
     agent: false,
-    signal: AbortSignal.timeout(PATIENCE_MS),
+    signal: AbortSignal.timeout(TIMEOUT_MS),
     ...(token !== null && { headers: { Authorization: `Bearer ${token}` } }),
   } as const;
   const ask = url.protocol === 'https:' ? requestHttps : requestHttp;
@@ -45,6 +45,6 @@ export async function askServer(url: URL, token: string | null = null): Promise<
     .on('error', reject)
     .end();
   return promise.catch((cause) => {
-    throw new AppError('refused', `No server answers at ${url.origin}.`, { cause });
+    throw new AppError('refused', `No server is responding at ${url.origin}.`, { cause });
   });
 }

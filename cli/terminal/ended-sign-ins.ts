@@ -6,7 +6,7 @@ export function endedText({ sessions, logins }: EndedSignIns): string {
   return `${counted(sessions, 'session')} and ${counted(logins, 'profilectl login')}`;
 }
 
-/** The same as members of a JSON object; null if unknown. */
+/** These counts as members of a JSON object; null if unknown. */
 export function endedNumbers(ended: EndedSignIns | null): object {
   return { endedSessions: ended?.sessions ?? null, endedLogins: ended?.logins ?? null };
 }

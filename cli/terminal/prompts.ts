@@ -20,7 +20,7 @@ export function askText(question: TextQuestion): Promise<string> {
 export async function askLongText(question: TextQuestion): Promise<string> {
   const editor = isDumbTerminal() ? null : editorCommand();
   if (editor === null) return askText({ ...question, isLong: true });
-  // Most people leave optional texts empty, so the editor opens only after a yes.
+  // Most people leave optional fields empty, so the editor opens only if they want to fill one in.
   const isOptional = question.fault('') === null && (question.initial ?? '') === '';
   if (isOptional && !(await confirm(`${question.message} is optional. Write it?`))) return '';
   return editText(editor, question, confirm);

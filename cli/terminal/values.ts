@@ -27,8 +27,8 @@ export function isAsking(yes: boolean): boolean {
 }
 
 /**
- * Asks for confirmation before something that can't be undone, unless `--yes` was given. Throws `cancelled` after a no, and
- * `usage` without a terminal.
+ * Asks for confirmation before something that can't be undone, unless `--yes` was given. Throws `cancelled` if it is
+ * declined, and `usage` without a terminal.
  */
 export async function confirmOrYes(yes: boolean, question: string): Promise<void> {
   if (yes) return;

@@ -7,7 +7,7 @@ const EVERY_MS = 10 * 60_000;
 
 /**
  * Wakes the portal's thread every ten minutes if there is a sessions file, so that the IP addresses of clients are deleted in
- * time even if nobody opens a page, or pages are off.
+ * time even if nobody opens a page, or the Developer Platform is off.
  */
 export function startSweepTimer(
   { wake }: Pick<PortalHandle, 'wake'>,

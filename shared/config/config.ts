@@ -74,7 +74,7 @@ function attempt<T>(faults: Faults, name: string, act: () => T): T | null {
 /** The text of a variable, with the name of the variable (or its `_FILE`) and its rule for the error. */
 type Found = { text: string; name: string; rule: string };
 
-/** Parses the variables by the schema; invalid ones count as unset. */
+/** Parses the variables with the schema; invalid ones count as unset. */
 function readSettings(source: Source, faults: Faults): Settings {
   const found = new Map<PropertyKey, Found>();
   for (const field of FIELDS) {
@@ -130,11 +130,11 @@ function checkTls(
 
 function existing(name: string, path: string | null, companion: string): string {
   if (path === null) throw variableError(name, `must be set if ${companion} is set`);
-  if (!isFile(path)) throw variableError(name, `names a file that does not exist: ${path}`);
+  if (!isFile(path)) throw variableError(name, `does not name an existing file: ${path}`);
   return path;
 }
 
-/** Also false for an invalid path, or one through an inaccessible folder. */
+/** Whether a path leads to a file; false for an invalid path, or one through an inaccessible folder. */
 function isFile(path: string): boolean {
   try {
     return statSync(path).isFile();

@@ -21,9 +21,9 @@ export const KEY_FACTS = [
 /** The name of one such fact. */
 export type KeyFact = (typeof KEY_FACTS)[number];
 
-// For a pending key these include its request, the recipient of its secret, and the grant of the key that it replaces. For
-// other keys they include nothing that the owner can change: otherwise an owner could prevent a revocation by renaming the
-// key or the profile again and again.
+// The facts of a pending key include its request, the recipient of its secret, and the grant of the key that it replaces. Those
+// of other keys include nothing that the owner can change: otherwise an owner could prevent a revocation by renaming the key or
+// the profile again and again.
 function factsOfKey(reader: Reader, identifier: string): Facts {
   const key = readKey(reader.db, identifier);
   const { state, attempt } = showKey(reader, identifier);

@@ -16,7 +16,7 @@ import { invalidChallenge } from './challenges.ts';
 const RANDOM_BYTES = 32;
 const TIME_BYTES = 6;
 
-/** The same as that of stored challenges. */
+/** As long as a challenge of a decision, which is stored. */
 const LIFETIME_MS = PURPOSES.decision.lifetimeMs;
 
 /** Makes a challenge, 94 characters of base64url. */

@@ -10,8 +10,7 @@ export const AUTH_ID_MAX_BYTES = 255;
 const PLAIN = /^[A-Za-z0-9_-]{1,64}$/;
 
 // The URL parser replaces bytes that are not UTF-8 with this character, so paths that contain it are refused.
-const REPLACEMENT_FAULT =
-  "may not contain U+FFFD, the replacement character, because paths of requests can't contain it";
+const REPLACEMENT_FAULT = "may not contain U+FFFD, the replacement character, because request paths can't contain it";
 
 const FORBIDDEN: readonly (readonly [RegExp, string])[] = [
   [/\p{Cc}/u, 'may not contain control characters'],
@@ -45,7 +44,7 @@ export function nameFault(text: string): string | null {
   const fault = spellingFault(text);
   if (fault !== null) return fault;
   const foldedFault = spellingFault(foldName(text));
-  return foldedFault === null ? null : `${foldedFault}, not even when normalised (NFKC, lower case)`;
+  return foldedFault === null ? null : `${foldedFault} when normalised (NFKC, lower case)`;
 }
 
 /** Returns the folded form of a name, or null if the text is not a valid name, so that no profile can have it. */
@@ -55,8 +54,8 @@ export function checkedFold(name: string): string | null {
 }
 
 /**
- * Checks an auth ID: 1 to 255 bytes of well-formed Unicode without NUL and U+FFFD. Returns null, or the problem as
- * above.
+ * Checks an auth ID: 1 to 255 bytes of well-formed Unicode without NUL and U+FFFD. Returns null, or the problem in
+ * the form of {@link nameFault}.
  */
 export function authIdFault(text: string): string | null {
   if (!text.isWellFormed() || text.includes('\0')) return 'may not contain unpaired surrogates or NUL';

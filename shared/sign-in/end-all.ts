@@ -30,8 +30,8 @@ export function endAllSignIns(
 }
 
 /**
- * Does the same for the owner of the profile with this username or alias, and returns the profile. Throws `not_found`,
- * and as above.
+ * Calls {@link endAllSignIns} for the owner of the profile with this username or alias, and returns the profile. Throws
+ * `not_found`, and the errors of `endAllSignIns`.
  */
 export function signOwnerOut(access: Access, named: string): { id: number; username: string; ended: EndedSignIns } {
   const { id, username } = findProfile(access.db, named);
@@ -43,7 +43,8 @@ export function signOwnerOut(access: Access, named: string): { id: number; usern
 
 /**
  * Marks as ended everything that came from a removed token of a backend: hand-over URLs, sessions, and logins of
- * `profilectl` allowed from these. Without the token they give no access anyway. Throws as above.
+ * `profilectl` allowed from these. Without the token they give no access anyway. Throws
+ * `refused` if the sessions file can't be written.
  */
 export function endOpenedBy({ sessions, clock }: Pick<Access, 'sessions' | 'clock'>, identifier: string): EndedSignIns {
   return end(sessions, (db) => {

@@ -52,7 +52,7 @@ export function readHandOver(access: Access, secret: string) {
 
 /**
  * Uses up a URL and signs the owner in. For a new browser, the pending notification is stored in the same transaction.
- * Throws `not_found` as above; if a URL is used twice, only one use succeeds.
+ * Throws `not_found` like {@link readHandOver}; if a URL is used twice, only one use succeeds.
  */
 export function enterHandOver(access: Access, secret: string, knownBrowser: string | null, client: Client) {
   return writeSessions(access.sessions, (sessionsDb) => {

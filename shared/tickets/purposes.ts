@@ -92,7 +92,7 @@ export const PURPOSES = {
    * name.
    */
   'login code': { lifetimeMs: 10 * MINUTE_MS, tries: 5, ...LOGIN },
-  /** The same for a code that a browser delivers, found by the code itself, which is long. */
+  /** A code that a browser delivers to `profilectl`, found by the code itself, which is long. */
   'login redirect': { lifetimeMs: 5 * MINUTE_MS, tries: null, ...LOGIN },
   /** The URL to which a backend sends a user who is signed in there, found by its secret. */
   'hand-over': { lifetimeMs: MINUTE_MS, tries: null, givesAccess: true },

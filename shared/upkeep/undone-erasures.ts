@@ -28,7 +28,7 @@ export function readErasedProfiles(sqlite: Sqlite): ErasedProfiles {
   return new Map(rows.map(({ id, at }) => [id, Math.min(at, LATEST_MS)]));
 }
 
-/** The same for the database at a path; null if it is missing or unreadable. */
+/** Like {@link readErasedProfiles}, for the database at a path; null if it is missing or unreadable. */
 export function readErasedProfilesAt(path: string): ErasedProfiles | null {
   try {
     // The files beside the database must stay unchanged: its log may be needed, and a -shm file would mark it as in
@@ -43,8 +43,8 @@ export function readErasedProfilesAt(path: string): ErasedProfiles | null {
 }
 
 /**
- * The erasures that a backup undoes, earliest first: the backup contains the profile, but neither this erasure nor a
- * later one. Recorded erasures dated in the future are ignored.
+ * The erasures that restoring a backup would undo, earliest first: the backup contains the profile, but neither this
+ * erasure nor a later one. Erasures that the backup dates in the future are ignored.
  */
 export function undoneErasures(backup: Sqlite, erased: ErasedProfiles): UndoneErasure[] {
   const nowMs = systemClock.nowMs();
@@ -62,7 +62,7 @@ export function undoneErasures(backup: Sqlite, erased: ErasedProfiles): UndoneEr
 
 /**
  * Repeats these erasures in the copy of a backup, after upgrading its schema to the newest. They keep their times, so
- * that a file read before them does not restore the profiles. Throws SQLite's errors, `refused` and `busy`.
+ * that importing a file with older data does not restore the profiles. Throws SQLite's errors, `refused` and `busy`.
  */
 export function eraseAgain(
   copy: Sqlite,

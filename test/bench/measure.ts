@@ -6,7 +6,7 @@ import { startBare, startOurs, type Target } from './servers.ts';
 /** One turn of one side of a comparison; `seed` differs from round to round. */
 export type Turn<T> = (turn: { seconds: number; seed: number }) => Promise<T>;
 
-/** Warms each side up, then measures them in turn, round by round: the machine's other work affects all alike. */
+/** Warms each side up, then measures them in turn, round by round, so that other load on the machine affects all alike. */
 export async function alternate<T, Name extends string>(
   bench: Bench,
   turns: Record<Name, Turn<T>>,
@@ -95,5 +95,5 @@ function requireSameSize(ours: readonly Load[], bare: readonly Load[]): void {
     number,
   ];
   if (Math.abs(mine / theirs - 1) < MAY_DIFFER) return;
-  throw new Error(`our answers have ${Math.round(mine)} bytes on average, the bare ones ${Math.round(theirs)}`);
+  throw new Error(`our responses average ${Math.round(mine)} bytes, those of the bare server ${Math.round(theirs)}`);
 }

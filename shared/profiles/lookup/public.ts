@@ -22,7 +22,7 @@ export function memberInSql(before: string, { name, column, form }: Pick<Column,
   return `'${before}"${name}":', ${IN_SQL[form](column)}`;
 }
 
-/** The same for clients: the value of a hidden field is null. */
+/** Like {@link memberInSql}, but as clients see the field: null if it is hidden. */
 function publicMember(field: Column, at: number): string {
   const { column, shownIf } = field;
   const shown = shownIf === undefined ? column : `iif(${shownIf} = 1, ${column}, 'null')`;

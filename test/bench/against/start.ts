@@ -5,7 +5,7 @@ import { lookup } from '../questions.ts';
 import { median } from '../results.ts';
 import { type Pair, printRatio, type Side } from './servers.ts';
 
-/** The starts of a round, which is their median: a start takes only milliseconds, but each stop takes a second. */
+/** A start takes only milliseconds, so a round is the median of several; only a few, because each stop takes a second. */
 const STARTS = 3;
 
 /** Milliseconds from the start of the server to its first response. */

@@ -13,7 +13,7 @@ import { startBare, startOurs, type Target } from '../servers.ts';
 /** The factor by which rounds are multiplied: one pause of the machine spoils the percentile of its whole round. */
 export const OPEN_LOOP_ROUNDS = 3;
 
-/** The 99th percentile of latency at half of each server's own maximum, compared with bare's. */
+/** The 99th percentile of latency at half of each server's own maximum, compared with that of the bare server. */
 export async function latency(bench: Bench): Promise<Result[]> {
   const { path } = await generate(bench);
   const ids = hotIds(bench.profiles);

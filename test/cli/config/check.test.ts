@@ -85,8 +85,8 @@ describe('config check', () => {
     expect([code, faults]).toEqual([
       2,
       [
-        'TLS_CERT_FILE names a file that does not exist: /dev/null/x.',
-        'TLS_KEY_FILE names a file that does not exist: /dev/null/y.',
+        'TLS_CERT_FILE does not name an existing file: /dev/null/x.',
+        'TLS_KEY_FILE does not name an existing file: /dev/null/y.',
       ],
     ]);
     const byFile = await check({ MAIL_URL_FILE: '/dev/null/x', DATABASE_PATH: '/dev/null/p.db' });

@@ -61,7 +61,7 @@ describe('keys change', () => {
 });
 
 describe('keys change on a terminal without flags', () => {
-  test('shows the key, asks for all values, starting with the current ones, and changes them after a yes', async () => {
+  test('shows the key, asks for all values, starting with the current ones, and changes them once confirmed', async () => {
     const { deps, identifier, variables } = await world();
     const terminal = openTerminal(['keys', 'change', identifier], variables);
     await terminal.see(/Rate limits +60\/1m, 5000\/1d/);
@@ -84,7 +84,7 @@ describe('keys change on a terminal without flags', () => {
     });
   });
 
-  test('changes nothing after a no, and does not ask if the key can’t be changed, or with --yes', async () => {
+  test('changes nothing if declined, and does not ask if the key can’t be changed, or with --yes', async () => {
     const { deps, identifier, run, variables } = await world();
     const terminal = openTerminal(['keys', 'change', identifier], variables);
     for (const question of ['Permissions', 'Rate limits:', 'Expires: never']) {

@@ -44,7 +44,7 @@ function flagsOf(operation: AnyOperation): string[] {
 const OF_ONE_KEY = ALL_OPERATIONS.filter(({ event, input }) => event !== null && 'identifier' in input.shape);
 
 test.each(OF_ONE_KEY.map((operation) => [operation.name, operation] as const))(
-  'keys %s shows the key and the given values, and does nothing after a no',
+  'keys %s shows the key and the given values, and does nothing if declined',
   async (_, operation) => {
     const identifier = await keyFor(operation);
     const words = ['keys', operation.name, identifier, ...flagsOf(operation)];

@@ -95,7 +95,7 @@ describe('keys approve without an identifier', () => {
     expect(terminal.screen()).not.toContain(secret.slice(13));
   });
 
-  test('asks again after a no or an empty reason, and can be stopped', async () => {
+  test('asks again if the question is declined or the reason is empty, and can be stopped', async () => {
     const terminal = w.walk('--permission', 'api.lookup', '--rate-limit', '1/1s', '--expires', '1d');
     await terminal.answer('What now?', KEY.enter);
     await terminal.answer(/Approve key \w{8}\?/, `n${KEY.enter}`);

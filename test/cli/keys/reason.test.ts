@@ -45,7 +45,7 @@ describe.each(NEED_A_REASON.map((operation) => [operation.name, operation] as co
     expect(mails(deps).at(-1)).toContain('Found in public.');
   });
 
-  test('on a terminal asks for confirmation even if the reason is given, and changes nothing after a no (exit code 130)', async () => {
+  test('on a terminal asks for confirmation even if the reason is given, and changes nothing if declined (exit code 130)', async () => {
     const identifier = await keyFor();
     const terminal = openTerminal(['keys', verb, identifier, '--reason', 'Found.'], variables);
     await terminal.see(question);

@@ -47,7 +47,7 @@ describe('--prune', () => {
     );
   });
 
-  test('asks for confirmation on a terminal with the number of profiles, and erases none after a no (exit code 3)', async () => {
+  test('asks for confirmation on a terminal with the number of profiles, and erases none if declined (exit code 3)', async () => {
     const { file, db, write, count } = await world(20);
     write(jsonLines(...profiles(18)));
     const words = ['profiles', 'import', file, '--prune', '--db', db];
@@ -219,7 +219,7 @@ describe('an existing file of --rejects', () => {
     expect(await count()).toBe(1);
   });
 
-  test('is kept after a no on a terminal, and overwritten after a yes', async () => {
+  test('is kept if overwriting it is declined on a terminal, and overwritten if that is confirmed', async () => {
     const { folder, file, db, write, count } = await world(1);
     write(jsonLines(...profiles(3)) + BAD);
     const path = join(folder, 'notes');
@@ -292,11 +292,11 @@ test('a file without "email" removes the addresses, with a warning; --merge keep
   const warned = async (lines: string, ...flags: string[]) => (await importing(['-', ...flags], lines)).stderr;
   expect(await warned(both)).toBe('');
   expect(await warned(none)).toMatch(
-    /^Warning: 2 profiles lost the e-mail address because the line has no "email"; .* With --merge, .* are kept\.\n$/,
+    /^Warning: The e-mail address of 2 profiles was removed, since the line has no "email"; .* With --merge, .* are kept\.\n$/,
   );
   expect(await warned(none)).toBe('');
   await warned(both);
   expect(await warned(none, '--merge')).toBe('');
-  expect(await warned(file('a@example.org', undefined), '--strict')).toStartWith('Warning: 1 profile lost ');
+  expect(await warned(file('a@example.org', undefined), '--strict')).toStartWith('Warning: The e-mail address of 1 profile was removed');
   expect(await warned(file(null, null))).toBe('');
 });

@@ -101,7 +101,7 @@ describe('a server that sends no complete HTTP response', () => {
     expect((await refusal(ask(slow, { patienceMs: 100 }))).message).toContain('did not answer within 0.1 s');
     expect(codeAndSentence(await refusal(ask('http://127.0.0.1:1')))).toEqual([
       75,
-      'No server answers at http://127.0.0.1:1 (ECONNREFUSED); check the URL, and try again later.',
+      'No server is responding at http://127.0.0.1:1 (ECONNREFUSED); check the URL, and try again later.',
     ]);
     expect(codeAndSentence(await refusal(ask('https://nowhere.invalid')))).toEqual([
       75,

@@ -44,7 +44,7 @@ async function runAt(url: string, words: string[], stdin = '') {
 
 /** The behaviour of a server, and the exit code and sentence that report it. */
 const cases: [what: string, url: string, code: number, sentence: string][] = [
-  ['down', AWAY, 75, 'No server answers at URL (ECONNREFUSED); check the URL, and try again later.'],
+  ['down', AWAY, 75, 'No server is responding at URL (ECONNREFUSED); check the URL, and try again later.'],
   [
     'cut off by a proxy',
     `http://127.0.0.1:${cutting.port}`,

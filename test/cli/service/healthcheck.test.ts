@@ -16,9 +16,13 @@ test('the exit code is 0 if the server is ready, and 1 if there is no server', a
   expect(await check(server.port)).toEqual({ code: 0, stdout: `The server at ${server.url} is ready.\n`, stderr: '' });
   expect(await check(server.port, {}, ['--json'])).toEqual({ code: 0, stdout: '{"status":"ok"}\n', stderr: '' });
   expect(await server.end()).toBe(0);
-  expect(await check(server.port)).toEqual({ code: 1, stdout: '', stderr: `No server answers at ${server.url}.\n` });
+  expect(await check(server.port)).toEqual({
+    code: 1,
+    stdout: '',
+    stderr: `No server is responding at ${server.url}.\n`,
+  });
   const { stderr } = await check(server.port, {}, ['--json']);
-  expect(JSON.parse(stderr)).toEqual({ error: `No server answers at ${server.url}.` });
+  expect(JSON.parse(stderr)).toEqual({ error: `No server is responding at ${server.url}.` });
 });
 
 test('a server with TLS is ready, whatever host its certificate is for', async () => {

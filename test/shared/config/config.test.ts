@@ -124,7 +124,7 @@ test('the error of each variable says what is allowed', () => {
     [{ HOST: 'x' }, 'must be an IP address or localhost.'],
     [{ PORT: 'x' }, 'must be a whole number from 0 to 65535.'],
     [{ PUBLIC_URL: 'x' }, 'must be an http or https URL without a user, query or fragment.'],
-    [{ TLS_CERT_FILE: '/x', TLS_KEY_FILE: '/x' }, 'names a file that does not exist: /x.'],
+    [{ TLS_CERT_FILE: '/x', TLS_KEY_FILE: '/x' }, 'does not name an existing file: /x.'],
     [
       { TRUSTED_PROXIES: 'x' },
       'must be a comma-separated list of IP addresses or CIDR blocks, for example 127.0.0.1,10.0.0.0/8.',

@@ -15,7 +15,7 @@ const ADA = {
   links: [{ id: 'l', name: 'n', link: 'https://example.org' }],
 };
 
-test('an erasure deletes the profile, and clears all texts of its keys', async () => {
+test('erasing a profile deletes its rows, and clears all text fields of its keys', async () => {
   const deps = testDeps({ clock: testClock() });
   await importLines(deps, [ADA]);
   const { identifier } = await issue(deps, { profile: 'Ada', name: 'Bot of Ada' });

@@ -71,7 +71,7 @@ describe('a name', () => {
       ['a\ufeff', 'invisible'],
       ['a\u202eb', 'direction'],
       ['a\u061cb', 'direction'],
-      ['a\ufffdb', 'U+FFFD, the replacement character, because paths'],
+      ['a\ufffdb', 'U+FFFD, the replacement character, because request paths'],
       ['a/b', 'slash'],
       [' a', 'white space'],
       ['a\u3000', 'white space'],

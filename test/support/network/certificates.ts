@@ -6,7 +6,7 @@ const FOLDER = join(import.meta.dir, 'certificates');
 /** The certificate of the authority that signed the test certificates, for `NODE_EXTRA_CA_CERTS` of a child process. */
 export const TEST_CA_FILE = join(FOLDER, 'ca.pem');
 
-/** The same as PEM text. */
+/** The certificate in {@link TEST_CA_FILE}, as PEM text. */
 export const TEST_CA = readFileSync(TEST_CA_FILE, 'utf8');
 
 /**

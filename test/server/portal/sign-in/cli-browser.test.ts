@@ -162,7 +162,7 @@ describe.skipIf(!hasChromium)('profilectl login', () => {
       })`,
     );
     expect(page.frames().map((frame) => frame.url())).toEqual([`${SIBLING}/`, 'chrome-error://chromewebdata/']);
-    // The same form of the page itself allows it.
+    // The same form, sent from the page itself, allows the login.
     await page.goto(OWN + cliPath({ redirect_uri: null }));
     await page.getByRole('button', { name: 'Allow', exact: true }).click();
     await heading(page, 'Type this code');

@@ -59,7 +59,7 @@ describe('a line', () => {
       [{ aliases: ['x', 'Ｘ'] }, 'same name twice'],
       [{ username: 'a\ufffdb' }, 'username may not contain U+FFFD'],
       [{ aliases: ['a\ufffdb'] }, 'aliases[0] may not contain U+FFFD'],
-      [{ authId: 'auth|\ufffd' }, 'authId may not contain U+FFFD, the replacement character, because paths'],
+      [{ authId: 'auth|\ufffd' }, 'authId may not contain U+FFFD, the replacement character, because request paths'],
       [{ authId: '' }, 'authId must have 1 to 255 bytes'],
       [{ authId: 5 }, 'authId must be a string or null'],
       [{ email: 'a@b\r\nBcc: c@d' }, 'email must be'],

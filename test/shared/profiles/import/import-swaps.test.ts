@@ -9,7 +9,7 @@ import { testDeps } from '../../../support/world.ts';
 const FILLING = 510;
 const FILLER = { id: 1_000_000, username: 'filler' };
 
-/** Imports with a clock by which each line takes a second: soon each batch has one line. */
+/** Imports with a clock by which each line takes a second, so that batches soon shrink to one line. */
 async function importOneByOne(deps: Deps, lines: readonly object[]) {
   let ms = 0;
   const monotonicMs = () => {
@@ -56,7 +56,7 @@ describe('lines in different batches', () => {
     expect(names).toEqual({ 1: ['countess'], 3: ['Ada'], 4: ['Bob'] });
   });
 
-  test('are refused if nobody gives the name up, as are lines that wait for them; the reason names the other profile', async () => {
+  test('are refused if no line frees the name, as are lines that depend on them; the reason names the other profile', async () => {
     const deps = testDeps();
     await importLines(deps, named('ada', 'bob', 'eve'));
     const lines = [
@@ -76,7 +76,7 @@ describe('lines in different batches', () => {
     expect(names).toEqual({ 1: ['ada'], 2: ['bob'], 3: ['eve'] });
   });
 
-  test('do not undo a later line for the same profile by waiting', async () => {
+  test('do not override a later line for the same profile when they are deferred', async () => {
     const deps = testDeps();
     await importLines(deps, named('ada', 'bob'));
     const lines = [
