@@ -297,6 +297,8 @@ test('a file without "email" removes the addresses, with a warning; --merge keep
   expect(await warned(none)).toBe('');
   await warned(both);
   expect(await warned(none, '--merge')).toBe('');
-  expect(await warned(file('a@example.org', undefined), '--strict')).toStartWith('Warning: The e-mail address of 1 profile was removed');
+  expect(await warned(file('a@example.org', undefined), '--strict')).toStartWith(
+    'Warning: The e-mail address of 1 profile was removed',
+  );
   expect(await warned(file(null, null))).toBe('');
 });

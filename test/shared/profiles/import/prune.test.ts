@@ -106,7 +106,7 @@ describe.each([false, true])('pruning, strict %p', (strict) => {
     expect((await namesById(deps))[20]).toEqual(['new']);
   });
 
-  test('asks for confirmation with the number of profiles, and erases none after a no', async () => {
+  test('asks for confirmation with the number of profiles, and erases none if declined', async () => {
     const deps = await world(20);
     const asked: number[] = [];
     const say = (answer: boolean) =>
