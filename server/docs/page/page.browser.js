@@ -1,4 +1,5 @@
-// Marks the current section in the table of contents, and opens the targets of links in browsers that don't.
+// Marks the current section in the table of contents, names it beside the collapsed contents of narrow windows, and opens the
+// targets of links in browsers that don't.
 
 const nav = document.querySelector('.contents');
 const contents = nav.querySelector('details');
@@ -36,17 +37,26 @@ const show = (link) => {
   if (inside.bottom > outside.bottom) nav.scrollTop += inside.bottom - outside.bottom;
 };
 
+const here = document.createElement('span');
+here.className = 'here';
+contents.querySelector('summary').append(here);
 let current = null;
 const mark = () => {
+  // In a narrow window, open contents cover the page, and have moved it.
+  if (current !== null && contents.open && !wide.matches) return;
   const passed = [...places.keys()].filter((place) => place.getBoundingClientRect().top < 120);
   const link = places.get(passed.at(-1)) ?? null;
   if (link === current) return;
   current?.removeAttribute('aria-current');
   link?.setAttribute('aria-current', 'true');
+  here.textContent = link === null ? '' : `: ${link.textContent}`;
   // Scrolling could move the link that a keyboard user has focused out of view.
   if (link !== null && wide.matches && !contents.contains(document.activeElement)) show(link);
   current = link;
 };
+contents.addEventListener('toggle', () => {
+  if (contents.open && current !== null && !wide.matches) show(current);
+});
 addEventListener('scroll', mark, { passive: true });
 mark();
 

@@ -139,6 +139,17 @@ describe('the page in a browser', () => {
     60_000,
   );
 
+  test.skipIf(!hasChromium)('names the current section beside its folded contents, and marks it in them', async () => {
+    const { page } = await openPage(`${server.url}/docs#schemas`, { width: 390, colorScheme: 'light' });
+    const summary = page.locator('nav.contents summary');
+    await summary.getByText('Contents: Schemas', { exact: true }).click();
+    const marked = page.locator('nav.contents a[aria-current]');
+    expect(await marked.textContent()).toBe('Schemas');
+    // The contents are scrolled to it.
+    const bottomOf = (selector: string) => `document.querySelector('${selector}').getBoundingClientRect().bottom`;
+    await page.waitForFunction(`${bottomOf('.contents [aria-current]')} <= ${bottomOf('.contents')} + 1`);
+  });
+
   test.skipIf(!hasChromium)('copies a line, and follows the links of its contents', async () => {
     const { page, troubles } = await openPage(`${server.url}/`, { width: 390, colorScheme: 'light' });
     expect(page.url()).toBe(`${server.url}/docs`);
@@ -184,13 +195,13 @@ describe('the page in a browser', () => {
         const answers = page.locator('#getProfileByUid').getByText('Responses', { exact: true });
         expect(await answers.isVisible()).toBe(false);
         await page.locator('footer').scrollIntoViewIfNeeded();
-        const summary = page.getByText('Contents', { exact: true });
+        const summary = page.locator('nav.contents summary');
         expect((await summary.boundingBox())?.y).toBeLessThan(60);
         await summary.click();
         await page.locator('nav').getByRole('link', { name: 'Look up a profile by UID' }).click();
         expect(await answers.isVisible()).toBe(true);
         // The heading is below the sticky bar, and in the viewport.
-        const top = (await page.locator('summary', { hasText: 'Look up a profile by UID' }).boundingBox())?.y ?? 0;
+        const top = (await page.locator('main summary', { hasText: 'Look up a profile by UID' }).boundingBox())?.y ?? 0;
         expect([top >= 40, top < 400]).toEqual([true, true]);
         // A link on the page opens a fold too.
         await page.locator('#getProfileByUid').getByRole('link', { name: 'SimplifiedProfile' }).first().click();

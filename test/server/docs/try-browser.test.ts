@@ -75,6 +75,20 @@ describe('the page in a browser', () => {
     await expectUsable(page, '.top');
   });
 
+  test.skipIf(!hasChromium)('has legible names of schemas, in dark mode too', async () => {
+    const looks = [];
+    for (const colorScheme of ['light', 'dark'] as const) {
+      const { page } = await openPage(address, { width: 1280, colorScheme });
+      await page.locator('.models .json-schema-2020-12-expand-deep-button').first().waitFor();
+      for (const button of ['accordion', 'expand-deep-button']) {
+        const style = `getComputedStyle(document.querySelector('.models .json-schema-2020-12-${button}'))`;
+        looks.push(await page.evaluate(`[${style}.backgroundColor, ${style}.color]`));
+      }
+    }
+    // In dark mode everything is inverted, names and what is behind them alike.
+    expect(looks).toEqual(Array(4).fill(['rgba(0, 0, 0, 0)', 'rgb(59, 65, 81)']));
+  });
+
   test.skipIf(!hasChromium)('sends a lookup with a key, and shows a curl line without it', async () => {
     const { page, requests, troubles } = await openPage(address, { width: 1280, colorScheme: 'light' });
     await page.getByRole('button', { name: 'Authorize' }).click();
