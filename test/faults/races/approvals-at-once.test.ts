@@ -72,7 +72,7 @@ test('eight commands that wait for a lock for two seconds send one mail, and sev
   expect(runs.filter(({ code }) => code === 0)).toHaveLength(1);
   for (const { stderr } of runs.filter(({ code }) => code !== 0)) {
     expect(stderr).toMatch(
-      /has been approving key|has changed since it was shown: it is Active now|is Active; only pending keys/,
+      /has been approving key|has changed since it was shown: it is now Active|is Active; only pending keys/,
     );
     expect(stderr).not.toMatch(/still pending|[Aa]pprove again/);
   }
