@@ -1,6 +1,7 @@
 import { AppError } from '../../../shared/errors.ts';
 import { readEnrolment } from '../../../shared/passkeys/enrolments.ts';
 import { beginRegistration, register } from '../../../shared/passkeys/registration.ts';
+import { shellWord } from '../../../shared/text.ts';
 import { html } from '../../html.ts';
 import { publicPath } from '../../http/public-path.ts';
 import { errorSummary, type Faults, formTo, hiddenField, NO_FAULTS, textField } from '../html/fields.ts';
@@ -8,6 +9,7 @@ import { notePage } from '../html/note-page.ts';
 import { timeText } from '../html/time.ts';
 import enrolScript from '../passkeys/enrol.browser.js' with { type: 'text' };
 import { credentialIn, PASSKEY_SCRIPTS, passkeyFault, passkeyForm, WITHOUT_SCRIPT } from '../passkeys/passkey-form.ts';
+import { readCookie, setCookie } from '../requests/cookies.ts';
 import { oneValue } from '../requests/form.ts';
 import { ruleSentence } from '../requests/form-errors.ts';
 import type { Outcome, Page, PageContext } from '../requests/request-context.ts';
@@ -45,8 +47,9 @@ export async function enrol(context: PageContext): Promise<Outcome> {
   const credential = credentialIn(form);
   if (credential === null) return ask(context, { secret, name: 'My passkey' }, NO_FAULTS);
   try {
-    await register(access, secret, { credential, name }, client, context.waitUntilMs);
-    return { seeOther: '/developers/enrol/registered' };
+    const { name: admin } = await register(access, secret, { credential, name }, client, context.waitUntilMs);
+    const enrolled = setCookie(access.config, 'enrolled', Buffer.from(admin).toString('base64url'), ENROLLED_SECONDS);
+    return { seeOther: '/developers/enrol/registered', cookies: [enrolled] };
   } catch (error) {
     const sentence = ruleSentence(error);
     if (sentence !== null)
@@ -56,13 +59,21 @@ export async function enrol(context: PageContext): Promise<Outcome> {
   }
 }
 
+/** How long the next page knows which admin has registered a passkey. */
+const ENROLLED_SECONDS = 900;
+
 /** `GET /developers/enrol/registered`: the next steps after registering a passkey. */
-export function registeredPage({ access: { config } }: PageContext): Page {
+export function registeredPage({ access: { config }, cookie }: PageContext): Page {
   const title = 'Your passkey is registered';
+  const name = Buffer.from(readCookie(config, cookie, 'enrolled') ?? '', 'base64url').toString();
+  const command =
+    name === ''
+      ? html`<code>profilectl admins confirm</code> with your name`
+      : html`<code data-copy="the command">profilectl admins confirm ${shellWord(name)}</code>`;
   return {
     title,
     body: html`<h1>${title}</h1>
-<p>It still has to be confirmed. Tell the operator that it was you: <code data-copy="the command">profilectl admins confirm</code> with your name shows when and from where it was registered, and confirms it.</p>
+<p>It still has to be confirmed. Tell the operator that it was you: ${command} shows when and from where it was registered, and confirms it.</p>
 <p>After that you can <a href="${publicPath(config, '/developers/admin')}">sign in</a>.</p>`,
   };
 }

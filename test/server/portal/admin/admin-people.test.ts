@@ -43,7 +43,15 @@ describe('a passkey is registered by the link of `admins add`', () => {
     expect([unnamed.status, unnamed.body.includes('<a href="#name">')]).toEqual([422, true]);
     const registered = await visit(world, ENROL, { form: make(unnamed, 'Blue key') });
     expect([registered.status, valuesOf(registered, 'location')]).toEqual([303, [`${ENROL}/registered`]]);
-    expect((await visit(world, `${ENROL}/registered`)).body).toContain('profilectl admins confirm');
+    // The command for the operator can be copied whole, in the browser that has registered the passkey.
+    const cookie = valuesOf(registered, 'set-cookie')[0]?.split(';')[0] ?? '';
+    const command = '<code data-copy="the command">profilectl admins confirm Grace</code>';
+    expect((await visit(world, `${ENROL}/registered`, { cookie })).body).toContain(command);
+    const elsewhere = await visit(world, `${ENROL}/registered`);
+    expect([
+      textOf(elsewhere).includes('profilectl admins confirm with your name'),
+      elsewhere.body.includes('data-copy="'),
+    ]).toEqual([true, false]);
     const told = access.db.$client.query("SELECT about FROM notices WHERE kind = 'enrolment'").all();
     expect(JSON.stringify(told)).toMatch(/Grace.*192\.0\.2\.7/);
     const signIn = async () => {
