@@ -24,7 +24,8 @@ import {
 } from '../html/key-facts.ts';
 import { historyTable } from '../html/key-history.ts';
 import { keyTable } from '../html/key-table.ts';
-import { durationSince, timeText } from '../html/time.ts';
+import { lastMove, reasonOf } from '../html/last-move.ts';
+import { durationSince, relativeTime, timeText } from '../html/time.ts';
 import { percentText, usageChart } from '../html/usage-chart.ts';
 import { userText } from '../html/user-text.ts';
 import { decisionForms, decisionLinks } from '../passkeys/decision-fields.ts';
@@ -64,13 +65,14 @@ export async function showAdminKey(context: PageContext, typed: Form | null, fau
     faults: allFaults,
   });
   const name = key.name === '' ? 'An erased key' : key.name;
+  const move = lastMove(key, history);
   return {
     title: name,
     where: sectionOf(key),
     scripts: [...new Set([countScript, ...attempt.scripts, ...decided.scripts])],
     body: html`${isSlotHolder(key) ? html`<a class="skip" href="#decide">To the decision</a>` : ''}${errorSummary(allFaults)}${decided.body}
 ${await crumbs(context, key)}<h1>${userText(name)}</h1>
-<p>${joined([whose(context, key), ...stateParts(key, history, access.clock.nowMs()), html`<code data-copy="the identifier">${identifier}</code>`])}</p>
+<p>${joined([whose(context, key), ...stateParts(key, move, access.clock.nowMs()), html`<code data-copy="the identifier">${identifier}</code>`])}</p>${reasonOf(move)}
 ${attempt.body}
 <div id="rest">
 ${linkNote(link)}
@@ -89,17 +91,15 @@ ${others.below}
   };
 }
 
-/** The state of a key, since when it has been pending or suspended, and when it ends. */
-function stateParts(key: KeyView, history: readonly HistoryView[], nowMs: number): Html[] {
-  const { state, requestedAt, expiresAt } = key;
-  const suspended = state === 'suspended' ? history.findLast(({ event }) => event === 'suspended') : undefined;
-  const since = state === 'pending' ? requestedAt : suspended?.at;
-  const lasting = since === undefined ? '' : html` for ${durationSince(Date.parse(since), nowMs)}`;
-  const by = suspended === undefined ? '' : html` by ${suspended.by}`;
-  return [
-    html`${stateTag(key)}${lasting}${by}`,
-    ...(state === 'Active' || (suspended && expiresAt) ? [endText(key, nowMs)] : []),
-  ];
+/** The state of a key: how long it has been pending or suspended, or when it ended; by whom; and when an Active one ends. */
+function stateParts(key: KeyView, move: HistoryView | undefined, nowMs: number): Html[] {
+  const { state, expiresAt } = key;
+  const ending = state === 'Active' || (state === 'suspended' && expiresAt) ? [endText(key, nowMs)] : [];
+  if (state === 'Active' || move === undefined) return [stateTag(key), ...ending];
+  const atMs = Date.parse(move.at);
+  const when = isSlotHolder(key) ? html`for ${durationSince(atMs, nowMs)}` : relativeTime(atMs, nowMs);
+  const by = state === 'pending' || state === 'expired' ? '' : html` by ${move.by}`;
+  return [html`${stateTag(key)} ${when}${by}`, ...ending];
 }
 
 function whose({ access: { db } }: PageContext, { identifier, profile }: KeyView): Html {

@@ -1,7 +1,7 @@
 import type { HistoryView, KeyView } from '../../../shared/keys/view.ts';
 import { type Html, html } from '../../html.ts';
+import { lastMove, reasonOf } from '../html/last-move.ts';
 import { timeText } from '../html/time.ts';
-import { userText } from '../html/user-text.ts';
 
 /**
  * The state of a key for its owner: what it means, and what happens next. `request` is the link for requesting a replacement,
@@ -10,11 +10,12 @@ import { userText } from '../html/user-text.ts';
 export function stateInWords(key: KeyView, history: readonly HistoryView[], request: Html | null): Html {
   const { state, expiresAt, refusedFor } = key;
   if (state === 'pending') return html`<p>${pendingWords(key)}</p>`;
-  if (state === 'suspended') return html`${suspendedWords(expiresAt, history)}${refusedFor === null ? '' : BANNED_TOO}`;
+  if (state === 'suspended')
+    return html`${suspendedWords(expiresAt, lastMove(key, history))}${refusedFor === null ? '' : BANNED_TOO}`;
   if (refusedFor === 'ban') {
     return html`<p>It is refused while the profile is banned, and works again with the same secret when the ban is lifted.</p>`;
   }
-  return state === 'Active' ? html`<p>${activeWords(key, request)}</p>` : endWords(state, history);
+  return state === 'Active' ? html`<p>${activeWords(key, request)}</p>` : endWords(state, lastMove(key, history));
 }
 
 const BANNED_TOO = html`<p>The profile is banned, too: its keys are refused until the ban is lifted, even if they are resumed.</p>`;
@@ -38,36 +39,23 @@ function pendingWords({ attempt }: KeyView): string {
   return 'Waiting for an admin. You get an e-mail either way: with the secret, or with the reason for the rejection. Until then you can withdraw the request.';
 }
 
-/** When a key was suspended, by whom and why, from its history. */
-function suspendedWords(expiresAt: string | null, history: readonly HistoryView[]): Html {
-  const begin = lastMoveTo('suspended', history);
+/** When a key was suspended, by whom and why. */
+function suspendedWords(expiresAt: string | null, begin: HistoryView | undefined): Html {
   const until = expiresAt === null ? '' : html` until ${timeText(Date.parse(expiresAt))}, when it expires`;
   return html`<p>Suspended${whenAndBy(begin)}: its requests are refused. An admin can resume it${until}; then the same secret works again. It still counts as one of your keys.</p>${reasonOf(begin)}`;
 }
 
-/** When a key ended, how, by whom and why, from its history. */
+/** When a key ended, how, by whom and why. */
 function endWords(
   state: Exclude<KeyView['state'], 'pending' | 'Active' | 'suspended'>,
-  history: readonly HistoryView[],
+  end: HistoryView | undefined,
 ): Html {
-  const end = lastMoveTo(state, history);
   const when = end !== undefined && state === 'expired' ? html` ${timeText(Date.parse(end.at))}` : whenAndBy(end);
   return html`<p>${END_WORDS[state]}${when}. ${AFTER_WORDS[state]}</p>${reasonOf(end)}`;
 }
 
-function lastMoveTo(state: KeyView['state'], history: readonly HistoryView[]): HistoryView | undefined {
-  return history.findLast(({ from, to }) => to === state && from !== state);
-}
-
 function whenAndBy(move: HistoryView | undefined): Html {
   return move === undefined ? html`` : html` ${timeText(Date.parse(move.at))} by ${move.by}`;
-}
-
-function reasonOf(move: HistoryView | undefined): Html {
-  const reason = move?.detail?.reason;
-  return reason === undefined
-    ? html``
-    : html`<p>The reason:</p><blockquote class="text">${userText(reason)}</blockquote>`;
 }
 
 const END_WORDS = {

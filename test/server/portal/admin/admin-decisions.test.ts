@@ -164,6 +164,15 @@ test('a decision on a request leads to the next one, oldest first, or to the que
   ]);
   expect(valuesOf(revoked, 'location')).toEqual(back);
   expect(showKey(access, identifier).state).toBe('revoked');
+  const ends = {
+    [first]: /rejected just now by admin Grace · \w{8} The reason: Say more of <it>\. /,
+    [identifier]: /revoked just now by admin Grace · \w{8} The reason: Leaked\. /,
+  };
+  for (const [key, words] of Object.entries(ends)) {
+    const ended = textOf(await keyPageOf(world, grace, key));
+    expect(ended).toMatch(words);
+    expect(ended).not.toContain('Expires');
+  }
   // An unknown identifier or any other text is ignored.
   for (const decided of ['00000000', '<b>']) {
     const path = `/developers/admin/keys/${waiting}?decided=${encodeURIComponent(decided)}`;
@@ -197,7 +206,7 @@ test('a key is suspended with a reason and resumed, by passkey and only in the s
   const [flash = ''] = valuesOf(done, 'set-cookie').filter((cookie) => cookie.startsWith('flash='));
   const shown = await visit(world, next, { cookie: `${grace.cookie}; ${flash.split(';')[0]}` });
   expect(textOf(shown)).toContain('Key suspended. Its owner gets the reason by e-mail.');
-  expect(textOf(shown)).toContain('(UID 7) · suspended for less than a minute by admin Grace · ');
+  expect(textOf(shown)).toMatch(/ suspended for less than a minute by admin Grace · \w{8} The reason: Too fast\. /);
   // No program stops if the key does not work anyway.
   expect(textOf(await askToDecide(world, grace, identifier, [['operation', 'revoke']]))).not.toContain('stop at once');
   // Hopper changes the key after Grace has opened its page.
