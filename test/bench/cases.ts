@@ -4,18 +4,7 @@ import { help, keysList, starting } from './cases/commands.ts';
 import { feed } from './cases/feed.ts';
 import { flood, floodBeside } from './cases/flood.ts';
 import { latency } from './cases/latency.ts';
-import {
-  batches,
-  ceiling,
-  hot,
-  keys,
-  leaderboard,
-  linkLists,
-  notFound,
-  notModified,
-  sizes,
-  uniform,
-} from './cases/lookups.ts';
+import { batches, hot, keys, leaderboard, linkLists, notFound, notModified, sizes, uniform } from './cases/lookups.ts';
 import { memory } from './cases/memory.ts';
 import { platform } from './cases/platform.ts';
 import { platformBeside } from './cases/platform-beside.ts';
@@ -27,7 +16,6 @@ import type { Result } from './results.ts';
 /** All cases, in the order of the table. */
 export const CASES: readonly { name: string; isLong?: true; run: (bench: Bench) => Promise<Result[]> }[] = [
   { name: 'hot', run: hot },
-  { name: 'ceiling', run: ceiling },
   { name: 'uniform', run: uniform },
   { name: 'sizes', run: sizes },
   { name: 'links', run: linkLists },

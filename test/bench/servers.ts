@@ -23,9 +23,9 @@ export function startOurs(
   return startServe(bench, profilectlWords(['serve']), environment, core);
 }
 
-/** Starts a server that sends one constant response; with `reads`, after reading what ours has to read of a request. */
-export function startBare(bench: Bench, answer: TypicalAnswer, reads = false): Promise<Target> {
-  const variables = { ANSWER: JSON.stringify(answer), READS: reads ? '1' : '0' };
+/** Starts a server that sends one constant response. */
+export function startBare(bench: Bench, answer: TypicalAnswer): Promise<Target> {
+  const variables = { ANSWER: JSON.stringify(answer) };
   return startServe(bench, [process.execPath, BARE], variables, CORE.server);
 }
 

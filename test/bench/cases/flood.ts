@@ -45,7 +45,6 @@ export async function flood(bench: Bench): Promise<Result[]> {
   const about = {
     name: 'flood',
     what: `invalid keys from ${countText(ADDRESSES)} addresses ÷ bare`,
-    goal: { min: 0.8 },
   };
   return [await againstBare(bench, path, about, () => floodTraffic(bench), BEHIND_PROXY)];
 }
