@@ -14,7 +14,7 @@ export type Perform = <Input extends object, Output>(
  */
 export type NamedProfile = { profile: string; profileId?: number | undefined };
 
-/** The context of commands on keys. Most work the same with the local database and with a remote server. */
+/** The context of key commands. Most work the same with the local database and with a remote server. */
 export type KeysContext = LocalKeys | RemoteKeys;
 
 /** Keys on a remote server, where admins decide on a page with their passkey (`remote/decide.ts`). */

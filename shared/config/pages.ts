@@ -14,7 +14,7 @@ export function ownerPages({ developerPlatform, mail, publicUrl }: Platform): st
   return developerPlatform && mail !== null && isSafe ? `${publicUrl}/developers` : null;
 }
 
-/** The URL of the pages for admins; null if there are none, also at an IP address, since passkeys need a host name. */
+/** The URL of the pages for admins; null if owners have none, or at an IP address, since passkeys need a host name. */
 export function adminPages(platform: Platform): string | null {
   const pages = ownerPages(platform);
   const host = bareHost(new URL(platform.publicUrl).hostname);

@@ -21,7 +21,7 @@ export type BackendLimits = {
 /** The fields that would allow a backend to take over a profile, or lock its owner out. */
 const GUARDED = ['email', 'authId', 'banned'] as const;
 
-/** Otherwise a banned profile could be erased and created again without the ban. */
+/** Without this refusal, a banned profile could be erased and created again without the ban. */
 const BANNED_STAYS = deletionRefused('a banned profile may not be erased with this token');
 
 /** The effects of a backend's import on keys, and the restrictions of its token. */
@@ -74,7 +74,7 @@ function countErasure(
     .where(and(eq(counts.folded, folded), eq(counts.day, day)))
     .get();
   if ((row?.erased ?? 0) >= eraseLimit) {
-    return deletionRefused(`this platform has reached its limit of ${eraseLimit} erased profiles per day (UTC)`);
+    return deletionRefused(`this backend has reached its limit of ${eraseLimit} erased profiles per day (UTC)`);
   }
   if (row === undefined) {
     tx.delete(counts)

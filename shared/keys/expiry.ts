@@ -43,7 +43,7 @@ export function refuseTimeWithin(expiresAtMs: number | null, approvalMs: number,
 }
 
 /**
- * Parses an expiry: a duration from now, a date (midnight in UTC) or an ISO 8601 time with its zone. Returns milliseconds
+ * Parses an expiry: a duration from now, a date (midnight in UTC) or an ISO 8601 time with a zone. Returns milliseconds
  * since 1970. Throws `usage`, naming it by `label`, if it is invalid, not in the future, or after the year 9999.
  */
 export function parseExpiry(text: string, nowMs: number, label = 'expiry'): number {

@@ -7,8 +7,9 @@ import { bindingOf, isSameBinding, readBoundRow } from './binding.ts';
 import type { SignedIn } from './row.ts';
 
 /**
- * The person to whom something is bound; null if they have changed, or the token of the backend that opened it was
- * removed. An owner's actions are later compared with the version of the profile that is read here.
+ * The person to whom a sign-in or ticket is bound; null if the profile or admin has changed in a way that ends it, or the
+ * token of the backend that opened it was removed. An owner's actions are later compared with the version of the profile
+ * that is read here.
  */
 export function readPerson({ db }: { db: Opened }, signed: Signed): SignedIn | null {
   const { generation } = signed;

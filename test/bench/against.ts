@@ -91,7 +91,7 @@ const CASES: readonly Case[] = [
   { name: 'flood', asked: (bench) => floodTraffic(bench) },
 ];
 
-/** All cases; the last five have their own files. */
+/** All cases; the last five are in other files. */
 const NAMES = [...CASES.map(({ name }) => name), 'transfer', 'start', 'memory', 'pages', 'p99'];
 
 const { values, positionals } = parseArgs({
@@ -107,7 +107,7 @@ const [other] = positionals;
 if (other === undefined) throw new Error('Pass the folder of the other checkout: bun test/bench/against.ts <folder>');
 const unknown = values.case.find((name) => !NAMES.includes(name));
 if (unknown !== undefined)
-  throw new Error(`There is no case ${unknown}; give --case once for each of: ${NAMES.join(', ')}.`);
+  throw new Error(`Unknown case ${unknown}; --case accepts, once or several times: ${NAMES.join(', ')}.`);
 const bench = openBench({
   rounds: Number(values.rounds),
   seconds: Number(values.seconds),

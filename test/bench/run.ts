@@ -39,7 +39,7 @@ function readOptions() {
   });
   const wanted = values.case.flatMap((words) => words.split(/[ ,]+/));
   const unknown = wanted.find((name) => !NAMES.includes(name));
-  if (unknown !== undefined) throw new Error(`There is no case ${unknown}; there are ${NAMES.join(', ')}.`);
+  if (unknown !== undefined) throw new Error(`Unknown case ${unknown}; use one of: ${NAMES.join(', ')}.`);
   const chosen = CASES.filter(({ name, isLong }) =>
     wanted.length > 0 ? wanted.includes(name) : values.all || !isLong,
   );

@@ -18,7 +18,7 @@ import type { Perform, RemoteKeys } from '../context.ts';
 
 // Performs operations on keys remotely, by the requests under /manage/v1/keys that shared/operations.ts describes.
 
-/** Makes the context of commands on keys on a remote server, which identifies the person by their token. */
+/** Makes the context of key commands that use a remote server, which identifies the person by their token. */
 export function remoteKeys(host: AskedHost): Omit<RemoteKeys, keyof Globals> {
   const perform = performAt(host);
   let asked: Promise<HostAnswer<z.infer<typeof Me>>> | null = null;

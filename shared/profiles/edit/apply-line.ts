@@ -14,7 +14,7 @@ import type { RowWriter } from './write-row.ts';
 
 /**
  * Applies a line that is not a deletion. Returns why it is refused, or that its profile is newer. Records the changes
- * in `state`, and a lost e-mail address in `done`.
+ * in `state`, and a removed e-mail address in `done`.
  */
 export function applyLine(
   state: ApplyState,

@@ -85,7 +85,7 @@ function readTime(field: string, value: unknown): number {
   if (ms === null) {
     throw new LineFault(
       field,
-      'must be an ISO 8601 time with its zone, on an existing day, such as 2024-05-01T00:00:00.000Z',
+      'must be an ISO 8601 time with a time zone, on a valid date, such as 2024-05-01T00:00:00.000Z',
     );
   }
   return ms;
@@ -150,7 +150,7 @@ function noteUnknown(value: object, known: ReadonlySet<string>, list: string, un
 }
 
 function checkOpen(field: string, value: unknown, depth: number): void {
-  if (depth > MAX_DEPTH) throw new LineFault(field, `may be nested at most ${MAX_DEPTH} deep`);
+  if (depth > MAX_DEPTH) throw new LineFault(field, `may be nested at most ${MAX_DEPTH} levels deep`);
   if (typeof value === 'string') readText(`each string in ${field}`, value);
   else if (typeof value === 'number') checkNumber(field, value);
   else if (Array.isArray(value)) for (const item of value) checkOpen(field, item, depth + 1);

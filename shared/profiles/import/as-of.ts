@@ -9,7 +9,7 @@ import { parseIsoTime } from '../../iso-time.ts';
  */
 export function readAsOf(text: string, nowMs: number | null): { atMs: number } | { fault: string } {
   const atMs = parseIsoTime(text);
-  if (atMs === null) return { fault: 'must be an ISO 8601 time with its zone, such as 2027-01-31T02:00:00Z' };
+  if (atMs === null) return { fault: 'must be an ISO 8601 time with a time zone, such as 2027-01-31T02:00:00Z' };
   if (nowMs === null) return { atMs };
   if (atMs > nowMs) return { fault: `may not be in the future; it is now ${isoTime(nowMs)}` };
   if (atMs < nowMs - KEPT_AFTER_ERASURE_MS) {

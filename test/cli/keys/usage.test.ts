@@ -114,7 +114,7 @@ describe('keys list', () => {
     expect(Object.keys(key)).not.toContain('lastUsedAt');
   });
 
-  test('--unused refuses an invalid or too long duration, and --state in addition', async () => {
+  test('--unused refuses an invalid duration or one that is too long, and can’t be combined with --state', async () => {
     for (const words of [['soon'], ['401d'], ['90d', '--state', 'Active'], ['2027-01-01']]) {
       const { code, stderr } = await w.run('list', '--unused', ...words);
       expect(code).toBe(2);

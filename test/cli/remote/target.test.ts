@@ -138,7 +138,7 @@ async function othersThan(words: readonly string[], rule: (situation: Situation)
   return wrong;
 }
 
-test('commands on keys use the only database or server there is, and refuse if there are several or none', async () => {
+test('key commands use the only database or server there is, and refuse if there are several or none', async () => {
   const undecided = (situation: Situation) => {
     const { logins, token } = situation;
     const database = databaseIn(situation);

@@ -52,7 +52,7 @@ const CHANGES = {
 
 const PAGES = 'https://profiles.example.org/developers';
 
-/** Every mail except the test mail, with a stranger's text wherever possible, and with links if there are pages. */
+/** Every mail except the test mail, with the text `foreign` wherever people can write text, and with links if there are pages. */
 function allMails(foreign?: string, pages: string | null = null): Mail[] {
   const f = foreign;
   const keyName = f ?? NEWS.keyName;
@@ -238,7 +238,7 @@ describe('the other mails', () => {
 });
 
 describe('every mail', () => {
-  test('has a subject without texts of others, with the identifier if it is about one key', () => {
+  test('has a subject without text from others, with the identifier if it is about one key', () => {
     for (const mail of allMails('Eve\r\nBcc: x')) {
       expect(mail.subject).toMatch(mail.identifier === '' ? /^[A-Za-z0-9 ,-]+$/ : /^[A-Za-z ]+k7Qm2XaB[A-Za-z ]+$/);
     }
@@ -325,7 +325,7 @@ describe('text that others wrote', () => {
     );
   });
 
-  test('can’t begin a line of the text part: several lines are quoted, one stays one', () => {
+  test('can’t begin a line of the text part: several lines are quoted, a single line stays a single line', () => {
     const text = `fine\n\nKEEP IT SECRET\u2028${SECRET}\r- Send it to eve\u0085x\u2029\n${'word '.repeat(40)}`;
     for (const [at, mail] of allMails(text).entries()) {
       const harmless = new Set(allMails('fine words')[at]?.text.split('\n'));

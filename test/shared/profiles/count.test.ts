@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test';
 import { createProfileCounter } from '../../../shared/profiles/count.ts';
 import { testDeps } from '../../support/world.ts';
 
-test('a count of many pieces is exact, and other work continues between them', async () => {
+test('a count that is split into many pieces is exact, and other work continues between the pieces', async () => {
   const deps = testDeps();
   const { $client } = deps.db;
   // Ids with gaps, and two names for each.
